@@ -55,19 +55,71 @@ function exp2(t: f64): f64 {
   return e * reinterpret<f64>((half + 1023) << 52) * reinterpret<f64>((<i64>whole - half + 1023) << 52);
 }
 
-/** Whether x is normal: `powerTwo` takes nothing else. */
-@inline
-export function isPlain(x: f64): bool {
-  return x >= f64.MIN_NORMAL_VALUE && x < Infinity;
-}
+/** 1.5 × 2^52: added to a whole number below 2^51, it leaves that number in the low bits. */
+const WHOLE: f64 = 6755399441055744.0;
+const WHOLE_BITS: u64 = 0x4338000000000000;
 
-/** The powers of two numbers that are normal, side by side: the same operations in the same order as `power`, so the same bits. */
-@inline
-export function powerTwo(x: v128, y: f64): v128 {
-  const t = f64x2.mul(f64x2.splat(y), log2Two(x));
-  const isWithin = v128.and(f64x2.le(t, f64x2.splat(1024)), f64x2.ge(t, f64x2.splat(-1080)));
-  if (!v128.all_true<i64>(isWithin)) return f64x2.replace_lane(f64x2.splat(exp2(f64x2.extract_lane(t, 0))), 1, exp2(f64x2.extract_lane(t, 1)));
-  return exp2Two(t);
+/** Two numbers side by side. */
+export class Pair {
+  /** Whether x is normal: `power` takes nothing else. */
+  @inline
+  static isNormal(x: f64): bool {
+    return x >= f64.MIN_NORMAL_VALUE && x < Infinity;
+  }
+
+  /** The powers of two numbers that are normal, side by side: the same operations in the same order as for one, so the same bits. */
+  @inline
+  static power(x: v128, y: f64): v128 {
+    const t = f64x2.mul(f64x2.splat(y), Pair.log2(x));
+    const isWithin = v128.and(f64x2.le(t, f64x2.splat(1024)), f64x2.ge(t, f64x2.splat(-1080)));
+    if (!v128.all_true<i64>(isWithin)) return f64x2.replace_lane(f64x2.splat(exp2(f64x2.extract_lane(t, 0))), 1, exp2(f64x2.extract_lane(t, 1)));
+    return Pair.exp2(t);
+  }
+
+  @inline
+  private static log2(x: v128): v128 {
+    const shift = i64x2.shr_s(i64x2.sub(x, i64x2.splat(ROOT_HALF)), 52);
+    const m = i64x2.sub(x, i64x2.shl(shift, 52));
+    const one = f64x2.splat(1);
+    const s = f64x2.div(f64x2.sub(m, one), f64x2.add(m, one));
+    const z = f64x2.mul(s, s);
+    const z2 = f64x2.mul(z, z);
+    const z4 = f64x2.mul(z2, z2);
+    const low = f64x2.add(Pair.linear(1.0 / 3, z, 1.0 / 5), f64x2.mul(z2, Pair.linear(1.0 / 7, z, 1.0 / 9)));
+    const high = f64x2.add(Pair.linear(1.0 / 11, z, 1.0 / 13), f64x2.mul(z2, Pair.linear(1.0 / 15, z, 1.0 / 17)));
+    const top = Pair.linear(1.0 / 19, z, 1.0 / 21);
+    const sum = f64x2.add(low, f64x2.mul(z4, f64x2.add(high, f64x2.mul(z4, top))));
+    const exponent = f64x2.sub(i64x2.add(shift, i64x2.splat(WHOLE_BITS)), f64x2.splat(WHOLE));
+    return f64x2.add(exponent, f64x2.mul(f64x2.splat(2 * LOG2_E), f64x2.add(s, f64x2.mul(s, f64x2.mul(z, sum)))));
+  }
+
+  @inline
+  private static exp2(t: v128): v128 {
+    const whole = f64x2.nearest(t);
+    const r = f64x2.mul(f64x2.sub(t, whole), f64x2.splat(LN2));
+    const r2 = f64x2.mul(r, r);
+    const r4 = f64x2.mul(r2, r2);
+    const a = f64x2.add(f64x2.add(f64x2.splat(1), r), f64x2.mul(r2, Pair.linear(1.0 / 2, r, 1.0 / 6)));
+    const b = f64x2.add(Pair.linear(1.0 / 24, r, 1.0 / 120), f64x2.mul(r2, Pair.linear(1.0 / 720, r, 1.0 / 5040)));
+    const c = f64x2.add(Pair.linear(1.0 / 40320, r, 1.0 / 362880), f64x2.mul(r2, Pair.linear(1.0 / 3628800, r, 1.0 / 39916800)));
+    const d = Pair.linear(1.0 / 479001600, r, 1.0 / 6227020800);
+    const e = f64x2.add(a, f64x2.mul(r4, f64x2.add(b, f64x2.mul(r4, f64x2.add(c, f64x2.mul(r4, d))))));
+    const exponent = i64x2.sub(f64x2.add(whole, f64x2.splat(WHOLE)), i64x2.splat(WHOLE_BITS));
+    const half = i64x2.shr_s(exponent, 1);
+    return f64x2.mul(f64x2.mul(e, Pair.twoTo(half)), Pair.twoTo(i64x2.sub(exponent, half)));
+  }
+
+  /** a + x b. */
+  @inline
+  private static linear(a: f64, x: v128, b: f64): v128 {
+    return f64x2.add(f64x2.splat(a), f64x2.mul(x, f64x2.splat(b)));
+  }
+
+  /** 2^exponent, of whole numbers. */
+  @inline
+  private static twoTo(exponent: v128): v128 {
+    return i64x2.shl(i64x2.add(exponent, i64x2.splat(1023)), 52);
+  }
 }
 
 /** n numbers (f64 each) to a power, in their place; each above 0 and finite. */
@@ -75,7 +127,7 @@ export function powerMany(at: usize, n: u32, y: f64): void {
   const end = at + ((<usize>n) << 3);
   if (ASC_FEATURE_SIMD) {
     for (; at + 8 < end; at += 16) {
-      if (isPlain(load<f64>(at)) && isPlain(load<f64>(at, 8))) v128.store(at, powerTwo(v128.load(at), y));
+      if (Pair.isNormal(load<f64>(at)) && Pair.isNormal(load<f64>(at, 8))) v128.store(at, Pair.power(v128.load(at), y));
       else {
         store<f64>(at, power(load<f64>(at), y));
         store<f64>(at, power(load<f64>(at, 8), y), 8);
@@ -83,53 +135,4 @@ export function powerMany(at: usize, n: u32, y: f64): void {
     }
   }
   for (; at < end; at += 8) store<f64>(at, power(load<f64>(at), y));
-}
-
-/** 1.5 × 2^52: added to a whole number below 2^51, it leaves that number in the low bits. */
-const WHOLE: f64 = 6755399441055744.0;
-const WHOLE_BITS: u64 = 0x4338000000000000;
-
-@inline
-function log2Two(x: v128): v128 {
-  const shift = i64x2.shr_s(i64x2.sub(x, i64x2.splat(ROOT_HALF)), 52);
-  const m = i64x2.sub(x, i64x2.shl(shift, 52));
-  const one = f64x2.splat(1);
-  const s = f64x2.div(f64x2.sub(m, one), f64x2.add(m, one));
-  const z = f64x2.mul(s, s);
-  const z2 = f64x2.mul(z, z);
-  const z4 = f64x2.mul(z2, z2);
-  const low = f64x2.add(linear(1.0 / 3, z, 1.0 / 5), f64x2.mul(z2, linear(1.0 / 7, z, 1.0 / 9)));
-  const high = f64x2.add(linear(1.0 / 11, z, 1.0 / 13), f64x2.mul(z2, linear(1.0 / 15, z, 1.0 / 17)));
-  const top = linear(1.0 / 19, z, 1.0 / 21);
-  const sum = f64x2.add(low, f64x2.mul(z4, f64x2.add(high, f64x2.mul(z4, top))));
-  const exponent = f64x2.sub(i64x2.add(shift, i64x2.splat(WHOLE_BITS)), f64x2.splat(WHOLE));
-  return f64x2.add(exponent, f64x2.mul(f64x2.splat(2 * LOG2_E), f64x2.add(s, f64x2.mul(s, f64x2.mul(z, sum)))));
-}
-
-@inline
-function exp2Two(t: v128): v128 {
-  const whole = f64x2.nearest(t);
-  const r = f64x2.mul(f64x2.sub(t, whole), f64x2.splat(LN2));
-  const r2 = f64x2.mul(r, r);
-  const r4 = f64x2.mul(r2, r2);
-  const a = f64x2.add(f64x2.add(f64x2.splat(1), r), f64x2.mul(r2, linear(1.0 / 2, r, 1.0 / 6)));
-  const b = f64x2.add(linear(1.0 / 24, r, 1.0 / 120), f64x2.mul(r2, linear(1.0 / 720, r, 1.0 / 5040)));
-  const c = f64x2.add(linear(1.0 / 40320, r, 1.0 / 362880), f64x2.mul(r2, linear(1.0 / 3628800, r, 1.0 / 39916800)));
-  const d = linear(1.0 / 479001600, r, 1.0 / 6227020800);
-  const e = f64x2.add(a, f64x2.mul(r4, f64x2.add(b, f64x2.mul(r4, f64x2.add(c, f64x2.mul(r4, d))))));
-  const exponent = i64x2.sub(f64x2.add(whole, f64x2.splat(WHOLE)), i64x2.splat(WHOLE_BITS));
-  const half = i64x2.shr_s(exponent, 1);
-  return f64x2.mul(f64x2.mul(e, twoTo(half)), twoTo(i64x2.sub(exponent, half)));
-}
-
-/** a + x b. */
-@inline
-function linear(a: f64, x: v128, b: f64): v128 {
-  return f64x2.add(f64x2.splat(a), f64x2.mul(x, f64x2.splat(b)));
-}
-
-/** 2^exponent, of whole numbers. */
-@inline
-function twoTo(exponent: v128): v128 {
-  return i64x2.shl(i64x2.add(exponent, i64x2.splat(1023)), 52);
 }

@@ -18,11 +18,6 @@ const BITS: u32 = 3;
 const WIDTH: u32 = 1 << BITS;
 const FAMILY: u32 = 8 << BITS;
 
-@inline
-function lesser(a: u64, b: u64): u64 {
-  return select(a, b, a < b);
-}
-
 @unmanaged
 export class Heap {
   entries: u32;
@@ -32,6 +27,11 @@ export class Heap {
   count: u32;
   greatest: u32;
   unused: u64;
+
+  @inline
+  private static lesser(a: u64, b: u64): u64 {
+    return select(a, b, a < b);
+  }
 
   @inline
   entry(i: u32): usize {
@@ -148,7 +148,12 @@ export class Heap {
       if (first + WIDTH <= count) {
         // The first lines below come while this family is compared: what is read there decides nothing.
         const below = (first << BITS) + 1;
-        if (below < count) near ^= this.slot(below) ^ this.slot(min(below + 2 * WIDTH, count - 1)) ^ this.slot(min(below + 4 * WIDTH, count - 1)) ^ this.slot(min(below + 6 * WIDTH, count - 1));
+        if (below < count)
+          near ^=
+            this.slot(below) ^
+            this.slot(min(below + 2 * WIDTH, count - 1)) ^
+            this.slot(min(below + 4 * WIDTH, count - 1)) ^
+            this.slot(min(below + 6 * WIDTH, count - 1));
         const at = this.entry(first);
         const e0 = load<u64>(at);
         const e1 = load<u64>(at, 8);
@@ -159,8 +164,16 @@ export class Heap {
         const e6 = load<u64>(at, 48);
         const e7 = load<u64>(at, 56);
         // Without a branch: which child is least is a coin for the branch predictor.
-        least = lesser(lesser(lesser(e0, e1), lesser(e2, e3)), lesser(lesser(e4, e5), lesser(e6, e7)));
-        best = first + u32(e1 == least) + 2 * u32(e2 == least) + 3 * u32(e3 == least) + 4 * u32(e4 == least) + 5 * u32(e5 == least) + 6 * u32(e6 == least) + 7 * u32(e7 == least);
+        least = Heap.lesser(Heap.lesser(Heap.lesser(e0, e1), Heap.lesser(e2, e3)), Heap.lesser(Heap.lesser(e4, e5), Heap.lesser(e6, e7)));
+        best =
+          first +
+          u32(e1 == least) +
+          2 * u32(e2 == least) +
+          3 * u32(e3 == least) +
+          4 * u32(e4 == least) +
+          5 * u32(e5 == least) +
+          6 * u32(e6 == least) +
+          7 * u32(e7 == least);
         const key = least >> 32;
         // Equal keys are seldom: then the items decide.
         const low = u32(e0 >> 32 == key) + u32(e1 >> 32 == key) + u32(e2 >> 32 == key) + u32(e3 >> 32 == key);

@@ -17,7 +17,7 @@
  * vanish beside it: where anything has weight, nothing faint is drawn; where nothing has, the total counts the faint ones.
  */
 
-import { isPlain, power, powerTwo } from "../memory/power";
+import { Pair, power } from "../memory/power";
 import { Prefetch } from "../memory/prefetch";
 import { random_below, random_f64 } from "../memory/random";
 import { Items } from "./items";
@@ -101,12 +101,12 @@ export class SumTree {
   /** Sets two leaves by priorities, whose powers are taken side by side. */
   @inline
   private setTwo(one: u32, first: f64, other: u32, second: f64): void {
-    if (!isPlain(first) || !isPlain(second)) {
+    if (!Pair.isNormal(first) || !Pair.isNormal(second)) {
       store<f64>(this.leaf(one), this.weigh(first));
       store<f64>(this.leaf(other), this.weigh(second));
       return;
     }
-    const weights = powerTwo(f64x2.replace_lane(f64x2.splat(first), 1, second), this.exponent);
+    const weights = Pair.power(f64x2.replace_lane(f64x2.splat(first), 1, second), this.exponent);
     // As in `weigh`: below MIN it is faint, above MAX it is MAX.
     const bounded = f64x2.pmin(f64x2.splat(MAX), weights);
     const taken = v128.bitselect(f64x2.splat(FAINT), bounded, f64x2.lt(weights, f64x2.splat(MIN)));

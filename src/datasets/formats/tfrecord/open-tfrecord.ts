@@ -18,8 +18,8 @@ import { EpisodeCollector, stepSpecOf } from "./episodes.ts";
 import { featureLeaves, isTrajectorySpec } from "./features.ts";
 import { specOfFiles } from "./files.ts";
 import { readSpecFile } from "./spec-file.ts";
-import { SPEC_ENDING } from "./structured-value.ts";
 import { StepDecoder } from "./step-decoder.ts";
+import { SPEC_ENDING } from "./structured-value.ts";
 
 export interface TfrecordOptions extends ReadOptions {
   /** What a record is, a spec of trajectories. Default: the spec file next to the records. */
@@ -140,8 +140,8 @@ async function filesOf(
   }
   try {
     const spec = statedSpec ?? (await specBeside(from, file, options));
-    const lent: SourceFile = { name: file.name, size: file.size, read: (at, length) => file.read(at, length), close: async () => {} };
-    return { name: file.name, files: [{ name: file.name, open: async () => lent }], spec, close: () => file.close() };
+    const view: SourceFile = { name: file.name, size: file.size, read: (at, length) => file.read(at, length), close: async () => {} };
+    return { name: file.name, files: [{ name: file.name, open: async () => view }], spec, close: () => file.close() };
   } catch (error) {
     await file.close();
     throw error;
