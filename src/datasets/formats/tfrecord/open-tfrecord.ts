@@ -18,8 +18,8 @@ import { EpisodeCollector, stepSpecOf } from "./episodes.ts";
 import { featureLeaves, isTrajectorySpec } from "./features.ts";
 import { specOfFiles } from "./files.ts";
 import { readSpecFile } from "./spec-file.ts";
-import { SPEC_ENDING } from "./structured-value.ts";
 import { StepDecoder } from "./step-decoder.ts";
+import { SPEC_ENDING } from "./structured-value.ts";
 
 export interface TfrecordOptions extends ReadOptions {
   /** What a record is, a spec of trajectories. Default: the spec file next to the records. */

@@ -47,4 +47,3 @@ function tensorSpecOf(leaf: Leaf): MessageParts {
   spec.varints([3 * 8, DATA_TYPES.get(leaf.dtype) as number]);
   return spec;
 }
-
