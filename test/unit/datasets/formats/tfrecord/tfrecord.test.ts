@@ -65,7 +65,7 @@ describe("what Python wrote", () => {
     for (const { shape } of flatten(dataset.spec as Spec, first) as Column[]) expect(shape[0]).toBe(1);
   });
 
-  it.each(EXPECTED.interleaved.cases)("several files come in TensorFlow's order: %o", async ({ reads, asExperience, elements }) => {
+  it.each(EXPECTED.interleaved.cases as { reads: number | null; asExperience: boolean; elements: number[][] }[])("several files come in TensorFlow's order: %o", async ({ reads, asExperience, elements }) => {
     const files = EXPECTED.interleaved.files.map(path);
     const dataset = await loadTfrecordDataset(files, { asExperience, ...(reads !== null && { numParallelReads: reads }) });
     expect((await all(dataset)).map((element) => [...(element as Column<"i64">).data].map(Number))).toEqual(elements);
