@@ -151,11 +151,10 @@ async function filesOf(
 async function specBeside(from: Source, file: SourceFile, options: { readonly maxBytes: number }): Promise<Spec> {
   const sibling = siblingOf(from, /$/, SPEC_ENDING);
   const missing = (cause?: unknown) =>
-    new RldsError(
-      "NOT_FOUND",
-      `the records need their spec: put ${file.name}${SPEC_ENDING} next to the file, open the folder, or pass the option spec`,
+    unsupportedFile(
       { file: file.name },
-      { cause },
+      `records alone do not say what they hold: put ${file.name}${SPEC_ENDING} of TF-Agents next to the file, or pass the option spec; of tensorflow_datasets give the folder`,
+      cause,
     );
   if (sibling === undefined) throw missing();
   const { file: specFile } = await sourceOf(sibling, options).catch((cause) => {

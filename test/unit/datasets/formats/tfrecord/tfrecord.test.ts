@@ -65,11 +65,14 @@ describe("what Python wrote", () => {
     for (const { shape } of flatten(dataset.spec as Spec, first) as Column[]) expect(shape[0]).toBe(1);
   });
 
-  it.each(EXPECTED.interleaved.cases as { reads: number | null; asExperience: boolean; elements: number[][] }[])("several files come in TensorFlow's order: %o", async ({ reads, asExperience, elements }) => {
-    const files = EXPECTED.interleaved.files.map(path);
-    const dataset = await loadTfrecordDataset(files, { asExperience, ...(reads !== null && { numParallelReads: reads }) });
-    expect((await all(dataset)).map((element) => [...(element as Column<"i64">).data].map(Number))).toEqual(elements);
-  });
+  it.each(EXPECTED.interleaved.cases as { reads: number | null; asExperience: boolean; elements: number[][] }[])(
+    "several files come in TensorFlow's order: %o",
+    async ({ reads, asExperience, elements }) => {
+      const files = EXPECTED.interleaved.files.map(path);
+      const dataset = await loadTfrecordDataset(files, { asExperience, ...(reads !== null && { numParallelReads: reads }) });
+      expect((await all(dataset)).map((element) => [...(element as Column<"i64">).data].map(Number))).toEqual(elements);
+    },
+  );
 
   it("images are those that TensorFlow decodes, but for what decoders may differ in", async () => {
     const [image] = (await all(await loadTfrecordDataset([path("image.tfrecord")], { compressImage: true, addBatchDim: false }))) as [Column];
@@ -311,8 +314,8 @@ describe("errors", () => {
     const files = folder();
     const records = files.get("trajectories.tfrecord") as Uint8Array<ArrayBuffer>;
     expect(await errorFrom(openRlds(new Blob([records])))).toMatchObject({
-      code: "NOT_FOUND",
-      message: expect.stringMatching(/\.spec next to the file.*option spec/),
+      code: "UNSUPPORTED",
+      message: expect.stringMatching(/\.spec of TF-Agents next to the file.*option spec/),
     });
     expect(await errorFrom(openRlds(path("nest.tfrecord")))).toMatchObject({ code: "UNSUPPORTED", message: expect.stringContaining("loadTfrecordDataset") });
     expect(await errorFrom(openRlds(DATA))).toMatchObject({ code: "SPEC_MISMATCH" });
