@@ -140,8 +140,8 @@ async function filesOf(
   }
   try {
     const spec = statedSpec ?? (await specBeside(from, file, options));
-    const lent: SourceFile = { name: file.name, size: file.size, read: (at, length) => file.read(at, length), close: async () => {} };
-    return { name: file.name, files: [{ name: file.name, open: async () => lent }], spec, close: () => file.close() };
+    const shared: SourceFile = { name: file.name, size: file.size, read: (at, length) => file.read(at, length), close: async () => {} };
+    return { name: file.name, files: [{ name: file.name, open: async () => shared }], spec, close: () => file.close() };
   } catch (error) {
     await file.close();
     throw error;
