@@ -131,7 +131,8 @@ export function lossesText(losses: readonly SourceLoss[] | undefined): string {
 const MAX_SHOWN = 20;
 
 /** What the verbs read, for their help. */
-export const SOURCES = "TFDS, Minari, D4RL, LeRobot, robots' HDF5, Parquet, JSONL, CSV, NPZ, Zarr, MCAP, a recording, a journal or a snapshot";
+export const SOURCES =
+  "TFDS, Minari, D4RL, LeRobot, robots' HDF5, Parquet, JSONL, CSV, NPZ, Zarr, MCAP, TFRecord of TF-Agents, a recording, a journal or a snapshot";
 
 /** Opens the dataset, runs `use` and closes it again. */
 export async function withDataset<T>(path: string, options: OpenOptions, { signal }: Host, use: (reader: RldsReader) => Promise<T>): Promise<T> {

@@ -132,6 +132,10 @@ def errors():
         finally:
             observer.close()
 
+    def without_leaves():
+        observe({"a": ()}, {"a": ()}, py_mode=True)
+        list(dataset.load_tfrecord_dataset([path("refused.tfrecord")]))
+
     vector = tf.TensorSpec([2], tf.float32)
     found = [
         case("bool", lambda: observe(tf.TensorSpec([2], tf.bool), np.zeros(2, bool), py_mode=True)),
@@ -146,6 +150,7 @@ def errors():
         case("a batch", lambda: observe(vector, np.zeros((1, 2), np.float32))),
         case("no batch", lambda: observe(vector, np.zeros(2, np.float32))),
         case("a batch of two", lambda: observe(vector, np.zeros((2, 2), np.float32))),
+        case("a spec without leaves", without_leaves),
         case("no spec file", lambda: dataset.load_tfrecord_dataset([path("missing.tfrecord")])),
         case("specs differ", lambda: dataset.load_tfrecord_dataset([path("nest.tfrecord"), path("count-0.tfrecord")])),
         case("no dataset", lambda: dataset.load_tfrecord_dataset([])),

@@ -21,6 +21,7 @@ MODULES = [
     *(f"tf_agents/drivers/{name}" for name in ("driver", "py_driver", "tf_driver", "dynamic_step_driver", "dynamic_episode_driver")),
     "tf_agents/agents/data_converter",
     "tf_agents/utils/batched_observer_unbatching",
+    "tf_agents/utils/example_encoding_dataset",
     "tf_agents/experimental/distributed/reverb_variable_container",
     *(f"tf_agents/train/{name}" for name in ("actor", "learner", "triggers", "utils/replay_buffer_utils")),
 ]

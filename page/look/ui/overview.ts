@@ -26,6 +26,7 @@ const FORMATS: { readonly [format in Opened["format"]]: string } = {
   zarr: "Zarr",
   mcap: "MCAP",
   csv: "CSV",
+  tfrecord: "TFRecord of TF-Agents",
   journal: "Journal of Reprise",
   snapshot: "Snapshot of Reprise",
   recording: "Recording of Reprise",

@@ -64,6 +64,7 @@ export function featureLeaves(spec: Spec): readonly FeatureLeaf[] {
     const names = isTrajectory ? [TRAJECTORY_FIELDS.get(top) as string, ...rest] : keys;
     return { keys, name: names.join("/"), dtype, shape: [...whole], size: sizeOf(whole) };
   });
+  if (found.length === 0) throw mustBe("SPEC_MISMATCH", "tensorDataSpec", "a spec with at least one leaf", spec);
   const names = found.map(({ name }) => name);
   const twice = names.find((name, i) => names.indexOf(name) < i);
   if (twice !== undefined) throw mustBe("SPEC_MISMATCH", "tensorDataSpec", "a spec whose leaves have paths that differ", twice);

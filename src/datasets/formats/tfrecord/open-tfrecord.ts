@@ -140,8 +140,8 @@ async function filesOf(
   }
   try {
     const spec = statedSpec ?? (await specBeside(from, file, options));
-    const view: SourceFile = { name: file.name, size: file.size, read: (at, length) => file.read(at, length), close: async () => {} };
-    return { name: file.name, files: [{ name: file.name, open: async () => view }], spec, close: () => file.close() };
+    const shared: SourceFile = { name: file.name, size: file.size, read: (at, length) => file.read(at, length), close: async () => {} };
+    return { name: file.name, files: [{ name: file.name, open: async () => shared }], spec, close: () => file.close() };
   } catch (error) {
     await file.close();
     throw error;
@@ -151,11 +151,10 @@ async function filesOf(
 async function specBeside(from: Source, file: SourceFile, options: { readonly maxBytes: number }): Promise<Spec> {
   const sibling = siblingOf(from, /$/, SPEC_ENDING);
   const missing = (cause?: unknown) =>
-    new RldsError(
-      "NOT_FOUND",
-      `the records need their spec: put ${file.name}${SPEC_ENDING} next to the file, open the folder, or pass the option spec`,
+    unsupportedFile(
       { file: file.name },
-      { cause },
+      `records alone do not say what they hold: put ${file.name}${SPEC_ENDING} of TF-Agents next to the file, or pass the option spec; of tensorflow_datasets give the folder`,
+      cause,
     );
   if (sibling === undefined) throw missing();
   const { file: specFile } = await sourceOf(sibling, options).catch((cause) => {

@@ -1,4 +1,5 @@
 /** A file of records that grows, with its spec next to it. */
+import { concatArrays } from "../../../base/bytes.ts";
 import type { Spec } from "../../../schema/spec.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import { locksOf } from "../sinks/locks.ts";
@@ -14,6 +15,7 @@ export type FileSink = Exclude<Sink, string>;
 
 /** So many bytes are gathered before they are written. */
 const BUFFER_BYTES = 1 << 18;
+const EMPTY = new Uint8Array(0);
 
 /**
  * Writes in the order of its calls. Files that are there are replaced, as TensorFlow does it, and no other writer has them until this one is closed.
@@ -54,13 +56,8 @@ export class RecordFile {
   flush(): Promise<void> {
     const parts = this.#pending;
     this.#pending = [];
-    const bytes = new Uint8Array(this.#pendingBytes);
     this.#pendingBytes = 0;
-    let at = 0;
-    for (const part of parts) {
-      bytes.set(part, at);
-      at += part.length;
-    }
+    const bytes = parts.length === 0 ? EMPTY : concatArrays(parts);
     this.#work = this.#work.then(() => (bytes.length === 0 ? undefined : attempt(this.#path, () => (this.#file as SinkFile).write(bytes))));
     this.#watch();
     return this.#work;
@@ -90,7 +87,7 @@ export class RecordFile {
     try {
       this.#file = await create(folder, path);
       const specFile = await create(folder, `${path}${SPEC_ENDING}`);
-      for (const part of specRecord(spec)) await attempt(`${path}${SPEC_ENDING}`, () => specFile.write(part));
+      await attempt(`${path}${SPEC_ENDING}`, () => specFile.write(concatArrays(specRecord(spec))));
       await attempt(`${path}${SPEC_ENDING}`, () => specFile.close());
     } catch (error) {
       await this.#file?.close().catch(() => {});
