@@ -33,11 +33,11 @@ export class ItemPromise extends Promise<void> {
 
   // biome-ignore lint/suspicious/noThenProperty: a promise that knows who reads it
   override then<A = void, B = never>(
-    resolved?: ((value: void) => A | PromiseLike<A>) | null,
+    resolved?: ((value: undefined) => A | PromiseLike<A>) | null,
     rejected?: ((reason: unknown) => B | PromiseLike<B>) | null,
   ): Promise<A | B> {
     this.#markRead();
-    return super.then(resolved, rejected);
+    return super.then(resolved as () => A, rejected);
   }
 
   #markRead(): void {

@@ -37,7 +37,7 @@ export function demoLeaves(spec: StepSpec, losses: Losses): DemoLeaf[] {
   const entries = leavesOf(spec);
   const isWritten = ({ leaf }: LeafEntry) => leaf.dtype !== "bytes";
   const hasObservations = entries.some((entry) => entry.keys[0] === "observation" && isWritten(entry));
-  const existing = hasObservations ? RESERVED : [...RESERVED, STATES];
+  const reserved = hasObservations ? RESERVED : [...RESERVED, STATES];
   return entries.flatMap((entry, index) => {
     const { keys, leaf } = entry;
     const own = ownNames(spec, keys);
@@ -47,7 +47,7 @@ export function demoLeaves(spec: StepSpec, losses: Losses): DemoLeaf[] {
       losses.add(entry.path, "HDF5 has numbers and texts here");
       return [];
     }
-    const [first = "", ...rest] = fileNames(spec, keys, existing);
+    const [first = "", ...rest] = fileNames(spec, keys, reserved);
     const isObservation = top === "observation";
     const single = leaf.shape.length === 3 && leaf.dtype === "u8" ? "image" : "state";
     const names = isObservation ? (rest.length === 0 ? [single] : rest) : [top === "action" ? "actions" : top === "reward" ? "rewards" : first, ...rest];
@@ -65,11 +65,11 @@ function ownNames(spec: StepSpec, keys: readonly string[]): string[] {
   return groupsOf(spec, keys).map(({ prefix }, depth) => prefix + keys[depth]);
 }
 
-/** The names of a leaf in the file. @param existing names that no leaf has at the top */
-function fileNames(spec: StepSpec, keys: readonly string[], existing: readonly string[]): string[] {
+/** The names of a leaf in the file. @param reserved names that no leaf has at the top */
+function fileNames(spec: StepSpec, keys: readonly string[], reserved: readonly string[]): string[] {
   return groupsOf(spec, keys).map(({ prefix, names }, depth) => {
     const own = prefix + keys[depth];
-    return freeNames(names, depth === 0 ? existing : [], tidy).get(own) ?? own;
+    return freeNames(names, depth === 0 ? reserved : [], tidy).get(own) ?? own;
   });
 }
 

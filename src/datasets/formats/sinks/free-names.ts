@@ -1,10 +1,10 @@
 /** Names in files of a format that has some of them for something else. */
 
 /** The name of each part of a group in a file: its own, or the next one with lines below that nothing else has. @param tidy makes a name of any that the format can have */
-export function freeNames(names: readonly string[], existing: readonly string[], tidy: (name: string) => string): ReadonlyMap<string, string> {
+export function freeNames(names: readonly string[], reserved: readonly string[], tidy: (name: string) => string): ReadonlyMap<string, string> {
   const free = new Map<string, string>();
-  const used = new Set(existing);
-  for (const name of names.filter((name) => tidy(name) === name && !existing.includes(name))) {
+  const used = new Set(reserved);
+  for (const name of names.filter((name) => tidy(name) === name && !reserved.includes(name))) {
     free.set(name, name);
     used.add(name);
   }
