@@ -26,8 +26,11 @@ export function companions({ inputs, outputs }) {
   const later = main.flatMap((source) => inputs[source].imports.filter(({ kind }) => kind === "dynamic-import").map(({ path }) => path));
   const whole = [...loads.keys()].filter((entry) => loads.get(entry).has(REPLAY) || later.includes(entry));
   const light = [...loads.keys()].filter((entry) => !loads.get(entry).has(CORE) && !whole.includes(entry));
-  const shared = main.filter((source) => light.some((entry) => loads.get(entry).has(source)));
-  return new Map([...loads.keys()].map((entry) => [entry, whole.includes(entry) ? main : shared]));
+  const neededBy = (entries) => main.filter((source) => entries.some((entry) => loads.get(entry).has(source)));
+  const shared = neededBy(light);
+  const storing = neededBy([...loads.keys()].filter((entry) => !whole.includes(entry)));
+  const companionsOf = (entry) => (whole.includes(entry) ? main : light.includes(entry) ? shared : storing);
+  return new Map([...loads.keys()].map((entry) => [entry, companionsOf(entry)]));
 }
 
 /** A source, and those that it imports, as far as the build kept them. */
