@@ -139,12 +139,13 @@ test.each<[string, object | undefined]>([
   expect(replay.tables.t.size).toBe(0);
 });
 
-test("a misspelt table of a rule is named with its rule, a column in the place of its data as one, several lanes as lanes", () => {
+test("a misspelt table of a rule is named with its rule, what is no column as such, several lanes as lanes", () => {
   const { replay, table } = filled();
   expect(errorOf(() => replay.writer({ items: [{ table: "x" as never, nStep: 1 }] })).message).toBe('items[0].table must be one of "t", got "x"');
   const { keys, returns } = table.transitions({ gamma: 1 }).sample(2);
-  expect(errorOf(() => table.updatePriorities(keys, returns as never)).message).toMatch(
-    /^priorities must be an array of numbers, such as the column's data, got an object with keys data, shape$/,
+  expect(table.updatePriorities(keys, returns)).toBe(2);
+  expect(errorOf(() => table.updatePriorities(keys, { data: 1, shape: [2] } as never)).message).toMatch(
+    /^priorities must be an array of numbers, got an object with keys data, shape$/,
   );
   expect(errorOf(() => table.transitions(undefined as never)).message).toMatch(
     /^the options of transitions must be an object of gamma, n, next, dtype, relabel, got/,

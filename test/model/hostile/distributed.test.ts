@@ -11,7 +11,8 @@ import { scaled } from "../../support/size.ts";
 // biome-ignore lint/suspicious/noExplicitAny: calls with any values
 type Any = any;
 
-const STEP = trajectorySpec({ observation: { a: f32(2), pair: [i64(), f32(1)] }, action: i32() });
+/** A new one each time: an attack changes what it is given. */
+const step = () => trajectorySpec({ observation: { a: f32(2), pair: [i64(), f32(1)] }, action: i32() });
 const VARIABLES = { policy_variables: [f32(2, 2), f32(2)], train_step: i64() };
 
 function worldOf(seed: number) {
@@ -19,7 +20,7 @@ function worldOf(seed: number) {
   return {
     replay: replay as unknown as Replay,
     container: new ReverbVariableContainer(replay, { tableNames: ["variables", "other"] }) as Any,
-    batched: new BatchedObserverUnbatching(() => () => undefined, { batchSize: 2, spec: STEP }) as Any,
+    batched: new BatchedObserverUnbatching(() => () => undefined, { batchSize: 2, spec: step() }) as Any,
     free: new BatchedObserverUnbatching(() => () => undefined, { batchSize: 2 }) as Any,
   };
 }
@@ -58,7 +59,7 @@ const CALLS: Attacked<World>["calls"] = {
   "batched.reset": [() => [false], ({ batched }, args) => batched.reset(...args)],
   "batched.flush": [() => [{ timeoutMs: 1, signal: signal() }], ({ batched }, args) => batched.flush(...args)],
   "new BatchedObserverUnbatching": [
-    () => [() => () => undefined, { batchSize: 3, spec: STEP }],
+    () => [() => () => undefined, { batchSize: 3, spec: step() }],
     (_, args) => new BatchedObserverUnbatching(...(args as unknown as [never, never])),
   ],
 };
