@@ -94,7 +94,8 @@ export function isColumn(value: unknown): value is ColumnLike {
 
 /** A list of a caller: of a column its flat array, as `info.ids` of Reverb's samples have the keys; anything else as it is. */
 export function dataOf<T>(values: T | ColumnLike): T {
-  return !ArrayBuffer.isView(values) && !Array.isArray(values) && isColumn(values) ? (values.data as T) : (values as T);
+  if (typeof values !== "object" || values === null || ArrayBuffer.isView(values) || Array.isArray(values)) return values as T;
+  return isColumn(values) ? (values.data as T) : values;
 }
 
 /** A copy of a nest of columns, arrays and numbers, with memory of its own for each array. */
