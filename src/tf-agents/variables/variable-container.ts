@@ -65,6 +65,7 @@ export class ReverbVariableContainer {
     if (tables === undefined) throw mustBe(TypeError, "client", "a Replay, a LocalClient or a ReverbClient", client);
     if (!Array.isArray(tableNames) || !tableNames.every((name) => typeof name === "string"))
       throw mustBe(TypeError, "tableNames", "an array of names of tables", tableNames);
+    if (tableNames.length === 0) throw mustBe(RangeError, "tableNames", "an array of at least one name, such as that of a table of size 1", tableNames);
     const { address } = own as { readonly address?: string };
     if (address?.includes(","))
       throw new ReplayError("UNSUPPORTED", `variables are kept on one server, and this client has several: ${address}. Pass a ReverbClient of one of them`);

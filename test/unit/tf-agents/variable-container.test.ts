@@ -112,6 +112,7 @@ describe("refuses", () => {
     expect(make("once" as never)).toThrow('tableNames must be an array of names of tables, got "once"');
     expect(() => new ReverbVariableContainer({} as never)).toThrow("client must be a Replay, a LocalClient or a ReverbClient, got an object without keys");
     expect(() => new ReverbVariableContainer(replay, { tables: [] } as never)).toThrow("its options are tableNames");
+    expect(make([])).toThrow("tableNames must be an array of at least one name");
   });
 
   test("a table that is not the container's", async () => {
