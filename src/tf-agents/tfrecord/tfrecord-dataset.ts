@@ -35,7 +35,8 @@ export interface TfrecordDatasetOptions<S extends Spec = Spec> {
 }
 
 /** Elements are nested as the spec, with a column at each leaf. It can be iterated again and again; each time reads the files anew. */
-export interface TfrecordDataset<S extends Spec = Spec> extends AsyncIterable<unknown> {
+// biome-ignore lint/suspicious/noExplicitAny: of any spec, or what a decoder makes
+export interface TfrecordDataset<S extends Spec = Spec> extends AsyncIterable<any> {
   /** What a record is. Undefined with a decoder and without the option `spec`. */
   readonly spec: S | undefined;
 }
