@@ -94,9 +94,10 @@ function gatherRows(d: Draw, p: Pool, k: u32, count: u32, at: u32, outputs: usiz
   const selected = <usize>d.selected + ((<usize>k) << 2);
   const addresses = <usize>d.addresses + ((<usize>k) << 2);
   const prefetched = d.prefetched;
-  const short = isShort(p);
+  // Of a single output only its leaf is read: fewer lines than whole rows have.
+  const short = isShort(p) && end - outputs > OUTPUT_BYTES;
   if (short) Prefetch.copy(addresses, addresses + ((<usize>count) << 2), p.rowBytes, prefetched);
-  else prefetchRows(d, k, count);
+  else if (!isShort(p)) prefetchRows(d, k, count);
   for (; outputs < end; outputs += OUTPUT_BYTES) {
     const o = changetype<Output>(outputs);
     const leaf = p.leaf(o.leaf);
