@@ -1,7 +1,6 @@
 /** Where a real server's answer by our client differs from the in-process client's, by rule. Each rule has the reason; what no rule allows is a failure. */
 import type { Op } from "../conformance/case.ts";
 import type { Answer } from "../conformance/compare.ts";
-import { kindOf } from "../conformance/meaning.ts";
 
 export interface Asked {
   readonly ops: readonly Op[];
@@ -35,24 +34,4 @@ export const WIRE_RULES: readonly WireRule[] = [
       return false;
     },
   },
-  {
-    name: "refused twice",
-    why: "the first item of a table waits for the table's signature: createItem has returned by then, so that its promise tells what is wrong, and flush once more",
-    allows: ({ ops, i, there }) => {
-      const [kind, { writer }] = ops[i] as Op;
-      if (kind !== "flush" && kind !== "end_episode") return false;
-      const since = (name: string) =>
-        ops
-          .slice(0, i)
-          .map((op) => op[0].startsWith(name) && op[1].writer === writer)
-          .lastIndexOf(true);
-      const made = since("create_item");
-      const [before, now] = [there[made], there[i]];
-      return made > since("flush") && before !== undefined && now !== undefined && sameRefusal(before, now);
-    },
-  },
 ];
-
-function sameRefusal(a: Answer, b: Answer): boolean {
-  return "error" in a && "error" in b && kindOf(a.error) === "SPEC_MISMATCH" && kindOf(b.error) === "SPEC_MISMATCH";
-}
