@@ -17,7 +17,7 @@ import { Draw, LENGTH, NEAR_BYTES, PIECE, STEPS } from "./draw";
 import { BOOTSTRAP, chooseRows, nameOf, OUTPUT_BYTES, Output } from "./output";
 import { openWindow, prefetchPacked, unpackOnce, WINDOW_HEAD } from "./unpacked-frames";
 
-/** Rows of up to so many bytes, and 16, are copied whole before their leaves are. */
+/** Rows of up to so many bytes, and 16, are copied whole before several of their leaves are. */
 const SHORT: u32 = NEAR_BYTES / PIECE;
 
 /** Bytes of the system's pages. */
@@ -94,10 +94,11 @@ function gatherRows(d: Draw, p: Pool, k: u32, count: u32, at: u32, outputs: usiz
   const selected = <usize>d.selected + ((<usize>k) << 2);
   const addresses = <usize>d.addresses + ((<usize>k) << 2);
   const prefetched = d.prefetched;
+  const isNear = isShort(p);
   // Of a single output only its leaf is read: fewer lines than whole rows have.
-  const short = isShort(p) && end - outputs > OUTPUT_BYTES;
+  const short = isNear && end - outputs > OUTPUT_BYTES;
   if (short) Prefetch.copy(addresses, addresses + ((<usize>count) << 2), p.rowBytes, prefetched);
-  else if (!isShort(p)) prefetchRows(d, k, count);
+  else if (!isNear) prefetchRows(d, k, count);
   for (; outputs < end; outputs += OUTPUT_BYTES) {
     const o = changetype<Output>(outputs);
     const leaf = p.leaf(o.leaf);
@@ -112,7 +113,7 @@ function gatherRows(d: Draw, p: Pool, k: u32, count: u32, at: u32, outputs: usiz
   }
 }
 
-/** Whether whole rows are copied before their leaves are: all misses overlap, and leaves then come from few lines and pages, where each would visit as many as there are rows. */
+/** Whether whole rows are copied before their leaves are, if several outputs have them: all misses overlap, and leaves then come from few lines and pages, where each would visit as many as there are rows. */
 function isShort(p: Pool): bool {
   return p.rowBytes >= 16 && p.rowBytes <= SHORT;
 }

@@ -1,5 +1,4 @@
 /** The steps of a writer to a server: they stay here until an item names them, then they go in chunks. */
-
 import { finite, integer, mustBe, onlyKeys, ReplayError } from "../base/error.ts";
 import { abortable, type WaitOptions } from "../base/wait.ts";
 import type { Column } from "../schema/column.ts";

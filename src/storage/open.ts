@@ -8,8 +8,6 @@ import type { Directory } from "../files/directory.ts";
 import { node } from "../files/node.ts";
 import { Changes } from "../memory/changes.ts";
 import { placesFor } from "../memory/journal-bytes.ts";
-import { specDifference } from "../schema/difference.ts";
-import type { Spec } from "../schema/spec.ts";
 import { checkHead, headOf, type StateHead } from "./format/head.ts";
 import { SessionRecords } from "./format/sessions.ts";
 import { WritersReader } from "./format/writers.ts";
@@ -18,8 +16,8 @@ import { checkDurability, checkRetain, type Durability, EVERY_SECOND, type Retai
 import { Log } from "./log/log.ts";
 import { type PeekOptions, peekLog } from "./log/peek.ts";
 import { fileOf } from "./log/segment-head.ts";
-import { MIGRATION_PAGE } from "./migration-page.ts";
 import { checkWriters, type MakeReplay, type OpenWriters, type ReplayState } from "./replay-state.ts";
+import { checkSpec, MIGRATION_PAGE } from "./spec-mismatch.ts";
 
 export interface JournalOptions {
   /** A directory's path (Node, Deno, Bun), or what `opfs`, `sqlite` or `memory` of reprise/storage gave. */
@@ -102,7 +100,7 @@ export async function open<R>(options: JournalOptions & ReplayOptions, make: Mak
     const existing = aboutIn(directory, log);
     if (log.lost.length > 0) throw droppedError(directory, log.lost);
     const names = Object.keys(existing.options.tables);
-    checkSpec(replayState.options.spec, existing.options.spec, directory.name);
+    checkSpec("options.spec", replayState.options.spec, existing.options.spec, `${directory.name} (${OR})`);
     checkNames(Object.keys(replayState.options.tables), names, directory.name);
     checkSame(about(replayState, retain ?? existing.retain), existing, directory.name);
     // Records have the numbers of tables, which are those of their order.
@@ -207,15 +205,6 @@ function existingOptions(
     maxBytes,
     module,
   };
-}
-
-/** @throws ReplayError SPEC_MISMATCH naming the first leaf that differs */
-function checkSpec(requested: Spec, existing: Spec, name: string): void {
-  const difference = specDifference(requested, existing);
-  if (difference === undefined) return;
-  const path = ["options", "spec", ...difference.keys].join(".");
-  const rule = `${difference.existing ?? "left out"} as in ${name} (${OR})`;
-  throw new ReplayError("SPEC_MISMATCH", `${path} must be ${rule}, got ${difference.requested ?? "nothing"}`);
 }
 
 /** In whatever order. @throws ReplayError SPEC_MISMATCH with the names of all tables */

@@ -1,5 +1,4 @@
 /** Where the steps of a writer go: a Replay of this process, one across a port, or a server. The writers of TF-Agents and Reverb know no more of it. */
-
 import type { WaitOptions } from "../base/wait.ts";
 import type { Column } from "../schema/column.ts";
 import type { ColumnOf } from "../schema/columns.ts";

@@ -1,12 +1,9 @@
 /** Where a real server's answer by our client differs from the in-process client's, by rule. Each rule has the reason; what no rule allows is a failure. */
 import type { Op } from "../conformance/case.ts";
-import type { Answer } from "../conformance/compare.ts";
 
 export interface Asked {
   readonly ops: readonly Op[];
   readonly i: number;
-  /** The server's answers so far, this one last. */
-  readonly there: readonly Answer[];
   /** Asks once more, and tells what differs then. */
   readonly again: () => Promise<string | undefined>;
 }

@@ -5,14 +5,13 @@ import { kindOf } from "../../base/typed-arrays.ts";
 import type { Logger } from "../../base/warnings.ts";
 import { SectionMemory } from "../../memory/section-memory.ts";
 import { State } from "../../memory/state.ts";
-import { specDifference } from "../../schema/difference.ts";
 import { copySpec, type Spec } from "../../schema/spec.ts";
 import { decodeTagged } from "../decode.ts";
 import { checkHead, headOf } from "../format/head.ts";
 import { MAGIC, SectionParser } from "../format/section.ts";
 import { WritersReader } from "../format/writers.ts";
-import { MIGRATION_PAGE } from "../migration-page.ts";
 import { checkWriters, type MakeReplay, type OpenWriters, type ReplayState } from "../replay-state.ts";
+import { checkSpec, MIGRATION_PAGE } from "../spec-mismatch.ts";
 
 const CONTRADICTION = "snapshot contradicts itself";
 
@@ -128,7 +127,7 @@ class SnapshotReader<R> {
     const head = checkHead("snapshot", decodeTagged(payload));
     const { options } = head;
     const replayState = this.#make({ ...options, seed: BigInt.asUintN(64, BigInt(options.seed)), ...this.#options }, 0);
-    if (this.#spec !== undefined) checkSpec(this.#spec, replayState.options.spec);
+    if (this.#spec !== undefined) checkSpec("spec", this.#spec, replayState.options.spec, PLACE);
     const layout = (of: object): string => JSON.stringify(of);
     if (layout(headOf(replayState).layout) !== layout(head.layout))
       throw new ReplayError("UNSUPPORTED", "this snapshot was written by a version with another layout of steps");
@@ -142,10 +141,5 @@ class SnapshotReader<R> {
   }
 }
 
-/** @throws ReplayError SPEC_MISMATCH naming the first difference */
-function checkSpec(requested: Spec, existing: Spec): void {
-  const difference = specDifference(requested, existing);
-  if (difference === undefined) return;
-  const rule = `${difference.existing ?? "left out"} as in the snapshot (pass the spec that it was taken with, or leave spec out; see ${MIGRATION_PAGE})`;
-  throw new ReplayError("SPEC_MISMATCH", `${["spec", ...difference.keys].join(".")} must be ${rule}, got ${difference.requested ?? "nothing"}`);
-}
+/** Where the other spec is, and the way out. */
+const PLACE = `the snapshot (pass the spec that it was taken with, or leave spec out; see ${MIGRATION_PAGE})`;

@@ -4,7 +4,7 @@ import type { StepSpec } from "../../model/dataset.ts";
 import { type LeafEntry, leavesOf } from "../../model/leaves.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import { mustBeStepSpec } from "../../model/step-fields.ts";
-import { freeNames } from "../sinks/free-names.ts";
+import { leafNames } from "../sinks/free-names.ts";
 import type { Losses } from "../sinks/losses.ts";
 
 /** The dataset with what the source says of itself, as JSON. */
@@ -37,50 +37,27 @@ export function demoLeaves(spec: StepSpec, losses: Losses): DemoLeaf[] {
   const entries = leavesOf(spec);
   const isWritten = ({ leaf }: LeafEntry) => leaf.dtype !== "bytes";
   const hasObservations = entries.some((entry) => entry.keys[0] === "observation" && isWritten(entry));
-  const reserved = hasObservations ? RESERVED : [...RESERVED, STATES];
+  // An element of an array is `_index_0`, as Minari writes it.
+  const names = { reserved: hasObservations ? RESERVED : [...RESERVED, STATES], tidy, elementPrefix: "_index_" };
   return entries.flatMap((entry, index) => {
     const { keys, leaf } = entry;
-    const own = ownNames(spec, keys);
+    const { own, free } = leafNames(spec, keys, names);
     const [top = ""] = own;
     if (FLAGS.includes(top)) return [];
     if (!isWritten(entry)) {
       losses.add(entry.path, "HDF5 has numbers and texts here");
       return [];
     }
-    const [first = "", ...rest] = fileNames(spec, keys, reserved);
+    const [first = "", ...rest] = free;
     const isObservation = top === "observation";
     const single = leaf.shape.length === 3 && leaf.dtype === "u8" ? "image" : "state";
-    const names = isObservation ? (rest.length === 0 ? [single] : rest) : [top === "action" ? "actions" : top === "reward" ? "rewards" : first, ...rest];
+    const parts = isObservation ? (rest.length === 0 ? [single] : rest) : [top === "action" ? "actions" : top === "reward" ? "rewards" : first, ...rest];
     const isOutcome = OUTCOMES.includes(top);
     if (isText(leaf) && isOutcome && top !== "action") throw new RldsError("UNSUPPORTED", `${top} must be a number, got a text`);
-    const path = names.join("/");
-    const written = [first, ...rest].join("/");
+    const path = parts.join("/");
+    const written = free.join("/");
     if (written !== own.join("/")) losses.add(`the name ${JSON.stringify(entry.path)}`, `robomimic has none like it, and the leaf is called ${written}`);
     return [{ ...entry, index, path, isObservation, isOutcome }];
-  });
-}
-
-/** The keys of a leaf; an element of an array is `_index_0`, as Minari writes it. */
-function ownNames(spec: StepSpec, keys: readonly string[]): string[] {
-  return groupsOf(spec, keys).map(({ prefix }, depth) => prefix + keys[depth]);
-}
-
-/** The names of a leaf in the file. @param reserved names that no leaf has at the top */
-function fileNames(spec: StepSpec, keys: readonly string[], reserved: readonly string[]): string[] {
-  return groupsOf(spec, keys).map(({ prefix, names }, depth) => {
-    const own = prefix + keys[depth];
-    return freeNames(names, depth === 0 ? reserved : [], tidy).get(own) ?? own;
-  });
-}
-
-/** The groups that a leaf is in, with all names in them. */
-function groupsOf(spec: StepSpec, keys: readonly string[]): readonly { readonly prefix: string; readonly names: readonly string[] }[] {
-  let node: unknown = spec;
-  return keys.map((key) => {
-    const group = node as { readonly [key: string]: unknown };
-    const prefix = Array.isArray(group) ? "_index_" : "";
-    node = group[key];
-    return { prefix, names: Object.keys(group).map((name) => prefix + name) };
   });
 }
 

@@ -1,5 +1,5 @@
 /** Chunks of MCAP, decompressed within bounds. */
-import { dataView } from "../../../base/bytes.ts";
+import { concat, dataView } from "../../../base/bytes.ts";
 import { unsupportedFile } from "../../model/rlds-error.ts";
 import { unzstdPieces } from "../compression/zstd.ts";
 import { bytesFile } from "../sources/bytes-source.ts";
@@ -56,11 +56,5 @@ async function decompressed(bytes: Uint8Array, compression: string, size: number
     if (done > size) throw new Error(`more than the ${size} bytes that it should have come out of Zstandard`);
     pieces.push(piece.slice());
   }
-  const all = new Uint8Array(done);
-  let at = 0;
-  for (const piece of pieces) {
-    all.set(piece, at);
-    at += piece.length;
-  }
-  return all;
+  return concat(pieces);
 }

@@ -9,7 +9,7 @@ import { RldsError } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import { mustBeStepSpec } from "../../model/step-fields.ts";
 import { addFilmLosses } from "../film-references.ts";
-import { freeNames } from "../sinks/free-names.ts";
+import { leafNames } from "../sinks/free-names.ts";
 import type { Losses } from "../sinks/losses.ts";
 import { type FileTask, metadataRow, writeSingleFile } from "../sinks/single-file.ts";
 import type { Sink } from "../sinks/sink.ts";
@@ -142,15 +142,10 @@ const RESERVED = ["lengths", "episode", MARK];
 
 /** The name of a leaf's array: where another array has it, or a part of it has a slash, another one, which is stated as a loss. */
 function arrayName(spec: StepSpec, keys: readonly string[], prefix: string, losses: Losses): string {
-  let node: unknown = spec;
-  const names = keys.map((key, depth) => {
-    const group = node as { readonly [key: string]: unknown };
-    node = group[key];
-    return freeNames(Object.keys(group), depth === 0 && prefix === "" ? RESERVED : [], tidy).get(key) ?? key;
-  });
-  if (names.some((name, depth) => name !== keys[depth]))
-    losses.add(`the name ${JSON.stringify(prefix + keys.join("/"))}`, `the archive has none like it, and the leaf is called ${names.join("/")}`);
-  return prefix + names.join("/");
+  const { own, free } = leafNames(spec, keys, { reserved: prefix === "" ? RESERVED : [], tidy });
+  if (free.some((name, depth) => name !== own[depth]))
+    losses.add(`the name ${JSON.stringify(prefix + own.join("/"))}`, `the archive has none like it, and the leaf is called ${free.join("/")}`);
+  return prefix + free.join("/");
 }
 
 function tidy(name: string): string {
