@@ -284,6 +284,7 @@ export class ServerSink implements StepSink {
   }
 
   #refuse(refusal: Refusal): void {
+    refusal.answer?.noteRefusal(refusal.reason);
     this.#refusals = this.#refusals.filter(isUntold);
     if (this.#refusals.length < MAX_REFUSALS) this.#refusals.push(refusal);
   }
@@ -315,8 +316,8 @@ export class ServerSink implements StepSink {
   }
 }
 
-function isUntold({ answer }: Refusal): boolean {
-  return answer?.isRead !== true;
+function isUntold({ reason, answer }: Refusal): boolean {
+  return answer?.hasTold(reason) !== true;
 }
 
 /** A step of a column. */

@@ -2,17 +2,23 @@
 
 /**
  * Nobody has to read it: a refusal comes with the next `flush` then. Where somebody reads it (`await`, `then`, `Promise.all`), it has told of the refusal, and `flush`
- * does not tell of it again.
+ * does not tell of it again: whoever takes part in a `Promise.race` reads it, too. One of several items tells of the first reason.
  */
 export class ItemPromise extends Promise<void> {
-  /** What it waits for, to be read without being noticed. */
-  readonly #parts: readonly Promise<unknown>[];
-  #isRead = false;
+  /** Promises of several items, of which this is one. */
+  readonly #wholes: ItemPromise[] = [];
+  /** Why the first of its items was refused, or what else broke it. */
+  #refusal: { readonly reason: unknown } | undefined;
+  #wasRead = false;
 
-  /** @param parts promises of items: those of this class count as read once this one is read */
   static of(parts: readonly Promise<unknown>[]): ItemPromise {
     const sources = Promise.all(parts.map((part) => (part instanceof ItemPromise ? part.#source() : part)));
-    return new ItemPromise((resolve, reject) => sources.then(() => resolve(), reject), parts);
+    const whole = new ItemPromise((resolve, reject) => sources.then(() => resolve(), reject));
+    for (const part of parts) {
+      if (part instanceof ItemPromise) part.#wholes.push(whole);
+      else part.catch((reason) => whole.noteRefusal(reason));
+    }
+    return whole;
   }
 
   // What `then` gives is an ordinary promise.
@@ -20,15 +26,22 @@ export class ItemPromise extends Promise<void> {
     return Promise;
   }
 
-  constructor(start: (resolve: () => void, reject: (reason: unknown) => void) => void, parts: readonly Promise<unknown>[] = []) {
+  constructor(start: (resolve: () => void, reject: (reason: unknown) => void) => void) {
     super(start as ConstructorParameters<typeof Promise<void>>[0]);
-    this.#parts = parts;
     // Not an unhandled rejection: `flush` tells of it.
     super.then(undefined, () => {});
   }
 
-  get isRead(): boolean {
-    return this.#isRead;
+  /** Whether somebody who reads it, or one of several items with it, has this reason. */
+  hasTold(reason: unknown): boolean {
+    return this.#wasRead || this.#wholes.some((whole) => whole.#refusal?.reason === reason && whole.hasTold(reason));
+  }
+
+  /** Its item is refused: one of several items has the first reason. */
+  noteRefusal(reason: unknown): void {
+    if (this.#refusal !== undefined) return;
+    this.#refusal = { reason };
+    for (const whole of this.#wholes) whole.noteRefusal(reason);
   }
 
   // biome-ignore lint/suspicious/noThenProperty: a promise that knows who reads it
@@ -36,13 +49,8 @@ export class ItemPromise extends Promise<void> {
     resolved?: ((value: undefined) => A | PromiseLike<A>) | null,
     rejected?: ((reason: unknown) => B | PromiseLike<B>) | null,
   ): Promise<A | B> {
-    this.#markRead();
+    this.#wasRead = true;
     return super.then(resolved as () => A, rejected);
-  }
-
-  #markRead(): void {
-    this.#isRead = true;
-    for (const part of this.#parts) if (part instanceof ItemPromise) part.#markRead();
   }
 
   #source(): Promise<void> {

@@ -7,7 +7,8 @@ import { isObject, Malformed, numberOf, type Op, type TableCase } from "./case.t
 /** One Replay serves all that a case writes: a branch each for `insert`, the trajectory writer and the legacy writer. */
 export type Branch = "insert" | "step" | "legacy";
 
-const DTYPE_OF: { readonly [numpy: string]: Dtype } = {
+/** Names of NumPy's dtypes. */
+export const DTYPE_OF: { readonly [numpy: string]: Dtype } = {
   bool: "bool",
   int8: "i8",
   uint8: "u8",

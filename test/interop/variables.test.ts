@@ -14,6 +14,7 @@ import { type Client, ReverbVariableContainer } from "../../src/tf-agents/index.
 import { BATCHED, type BatchedCase, batchedTables, playBatched } from "../conformance/distributed/batched-cases.ts";
 import { playVariables, type VariablesCase } from "../conformance/distributed/variables-cases.ts";
 import { trajectorySpecOf } from "../conformance/observers/trajectory-form.ts";
+import { DTYPE_OF } from "../conformance/step-spec.ts";
 import { TestRandom } from "../support/random.ts";
 import { DeclaredServers } from "./declared.ts";
 import { python } from "./peer.ts";
@@ -25,23 +26,7 @@ const TABLES = 50;
 const ROUNDS = 1000;
 
 /** Names of TensorFlow's dtypes. */
-const NAMES: { readonly [name: string]: Dtype } = {
-  ...{
-    float32: "f32",
-    float64: "f64",
-    int8: "i8",
-    uint8: "u8",
-    int16: "i16",
-    uint16: "u16",
-    int32: "i32",
-    uint32: "u32",
-    int64: "i64",
-    uint64: "u64",
-    bool: "bool",
-    float16: "f16",
-    bfloat16: "bf16",
-  },
-};
+const NAMES: { readonly [name: string]: Dtype } = { ...DTYPE_OF, float16: "f16", bfloat16: "bf16" };
 
 function columnOf([dtype, shape, data]: Leaf): Column {
   if (typeof data !== "string") return new Column(data as never, [...shape]);

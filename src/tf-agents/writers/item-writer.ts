@@ -18,7 +18,7 @@ export class ItemWriter<K extends SinkKind> {
   /**
    * Waits until at most `blockUntilNumItems` of this writer's items wait: for a rate limiter in this process, for the confirmation of a server.
    * @returns a promise; in this process `undefined` if no more items wait
-   * @throws RangeError, TypeError · ReplayError TIMEOUT, or the signal's reason · of a server what ended the stream; NOT_FOUND, SPEC_MISMATCH, once, if these refused an item
+   * @throws RangeError, TypeError · ReplayError TIMEOUT, or the signal's reason · of a server what ended the stream; NOT_FOUND, SPEC_MISMATCH, once, if these refused an item whose promise nobody reads,
    * after `createItem`
    */
   flush(options: FlushOptions = {}): Flushed<K> {

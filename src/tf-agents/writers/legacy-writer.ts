@@ -55,7 +55,7 @@ export class LegacyWriter<S extends Spec = Spec, K extends SinkKind = "process">
    * O(numTimesteps + log size)
    * @returns `undefined`, or a promise: until the rate limiter lets the item in; of a server until its table is known, and if too many items are on their way until there is room
    * @throws RangeError, TypeError · ReplayError NOT_FOUND, SPEC_MISMATCH for what does not fit the table's signature, of a server's table that was not known yet by the promise
-   * and by the next `flush`; RATE_LIMITED, OUT_OF_MEMORY
+   * or, if nobody reads that, by the next `flush`; RATE_LIMITED, OUT_OF_MEMORY
    */
   createItem(table: string, numTimesteps: number, priority: number): Promise<void> | undefined {
     const sink = this.#sink;

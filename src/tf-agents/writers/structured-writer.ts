@@ -52,7 +52,7 @@ export class StructuredWriter<S extends Spec = Spec, K extends SinkKind = "proce
    * @returns nothing; of a server a promise until the table of an item is known, and if too many items are on their way until there is room
    * @throws ReplayError SPEC_MISMATCH, INVALID_DATA for another form, or a field that an earlier append of the step has set; RATE_LIMITED if too many items wait already;
    * OUT_OF_TURN while `endEpisode` waits; OUT_OF_MEMORY. Nothing changed then; but if memory ran out for an item, the step is there · of a server NOT_FOUND, SPEC_MISMATCH for
-   * the first item of a table by the promise, and by the next `flush`
+   * the first item of a table by the promise or, if nobody reads that, by the next `flush`
    */
   append(step: PartOf<StepOf<S>>, options?: { readonly partialStep?: boolean }): Room<K> {
     this.#ends.check();

@@ -86,7 +86,7 @@ export class TrajectoryWriter<S extends Spec = Spec, K extends SinkKind = "proce
    * @returns `undefined`, or a promise: until the rate limiter lets the item in; of a server until its table is known, and if too many items are on their way until there is
    * room. `flush` waits for confirmations
    * @throws RangeError for a column without steps, or with one that is not at hand; a priority that is none · ReplayError NOT_FOUND, SPEC_MISMATCH for what does not fit
-   * the table's signature, of a server by the promise for the first item of a table, and by the next `flush`; RATE_LIMITED, OUT_OF_MEMORY
+   * the table's signature, of a server by the promise for the first item of a table or, if nobody reads that, by the next `flush`; RATE_LIMITED, OUT_OF_MEMORY
    */
   createItem(table: string, priority: number, trajectory: ItemColumns): Promise<void> | undefined {
     this.#ends.check();

@@ -87,8 +87,11 @@ export class RecordFile {
     try {
       this.#file = await create(folder, path);
       const specFile = await create(folder, `${path}${SPEC_ENDING}`);
-      await attempt(`${path}${SPEC_ENDING}`, () => specFile.write(concatArrays(specRecord(spec))));
-      await attempt(`${path}${SPEC_ENDING}`, () => specFile.close());
+      try {
+        await attempt(`${path}${SPEC_ENDING}`, () => specFile.write(concatArrays(specRecord(spec))));
+      } finally {
+        await attempt(`${path}${SPEC_ENDING}`, () => specFile.close());
+      }
     } catch (error) {
       await this.#file?.close().catch(() => {});
       this.#file = undefined;
