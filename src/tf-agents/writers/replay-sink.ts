@@ -38,6 +38,13 @@ interface PreparedPattern {
   readonly table: AnyTable;
   /** The number of its column layout. */
   readonly layout: number;
+  /** Of its table. */
+  readonly lastEnd: ItemEnd;
+}
+
+/** How many rows there were up to the end of an item. */
+interface ItemEnd {
+  rows: number;
 }
 
 /** So many waiting items are kept before anyone checks which of them are in their tables by now. */
@@ -62,8 +69,8 @@ export class ReplaySink<S extends Spec> implements StepSink {
   #isOpen = false;
   /** Steps that are in the engine's writer. */
   #rows = 0;
-  /** By table, how many rows there were up to the end of the item that ends last. */
-  readonly #ends = new Map<string, number>();
+  /** By table, the end of the item that ends last. */
+  readonly #ends = new Map<string, ItemEnd>();
   #patterns: readonly PreparedPattern[] = [];
   /** Each pattern's layout: as long as the engine knows this list, they keep their numbers. */
   readonly #layouts: number[] = [];
@@ -159,8 +166,10 @@ export class ReplaySink<S extends Spec> implements StepSink {
       named.set(name, columnOf(column, first, length));
     }
     const item = { length, priority, columns: Object.fromEntries(named) };
-    const waits = (this.#internals as WriterInternals).createItem(table, item, this.#rows - 1 - last, this.#isEarlier(table, last + 1));
-    this.#noteEnd(table, last + 1);
+    const end = last + 1;
+    const lastEnd = this.#endOf(table);
+    const waits = (this.#internals as WriterInternals).createItem(table, item, this.#rows - end, Number(end < lastEnd.rows));
+    if (end > lastEnd.rows) lastEnd.rows = end;
     if (waits !== undefined) this.#note(table, writer.lastKey(table));
     return waits;
   }
@@ -172,7 +181,7 @@ export class ReplaySink<S extends Spec> implements StepSink {
     const columns = leaves.length === this.leaves.length ? {} : { columns: Object.fromEntries(leaves.map(({ path }) => [path, { leaf: path }])) };
     const writer = this.#begin();
     const waits = writer.createItem(table, { length, priority, ...(columns as object) });
-    this.#noteEnd(table, this.#rows);
+    this.#endOf(table).rows = this.#rows;
     if (waits !== undefined) this.#note(table, writer.lastKey(table));
     return waits;
   }
@@ -190,7 +199,10 @@ export class ReplaySink<S extends Spec> implements StepSink {
     const layouts = this.#layouts;
     for (const { columns } of patterns) layouts.push(columnLayouts.numberOf(columns, layouts));
     const tables = replay.tables as unknown as { readonly [name: string]: AnyTable };
-    this.#patterns = patterns.map((pattern, k) => ({ pattern, table: tables[pattern.config.table] as AnyTable, layout: layouts[k] as number }));
+    this.#patterns = patterns.map((pattern, k) => {
+      const { table } = pattern.config;
+      return { pattern, table: tables[table] as AnyTable, layout: layouts[k] as number, lastEnd: this.#endOf(table) };
+    });
     columnLayouts.rules.add(layouts);
   }
 
@@ -211,24 +223,24 @@ export class ReplaySink<S extends Spec> implements StepSink {
 
   /** Allocates nothing, unless the item must wait. */
   insert(k: number, priority: number): undefined {
-    const { pattern, table, layout } = this.#patterns[k] as PreparedPattern;
+    const { pattern, table, layout, lastEnd } = this.#patterns[k] as PreparedPattern;
     const writer = this.#begin();
     if (pattern.endOffset === 0) this.#writeNewest();
     // An open step that no item has needed yet is not among the rows.
     const endOffset = pattern.endOffset - (this.total - this.#rows);
     const end = this.#rows - endOffset;
-    const isIn = (this.#internals as WriterInternals).insert(table, pattern.length, priority, endOffset, layout, this.#isEarlier(table.name, end));
-    this.#noteEnd(table.name, end);
+    const isIn = (this.#internals as WriterInternals).insert(table, pattern.length, priority, endOffset, layout, Number(end < lastEnd.rows));
+    if (end > lastEnd.rows) lastEnd.rows = end;
     if (!isIn) this.#note(table.name, writer.lastKey(table.name));
   }
 
-  /** 1 if an item of a table ends after `end` rows, else 0. */
-  #isEarlier(table: string, end: number): number {
-    return Number(end < (this.#ends.get(table) ?? 0));
-  }
-
-  #noteEnd(table: string, end: number): void {
-    if (end > (this.#ends.get(table) ?? 0)) this.#ends.set(table, end);
+  #endOf(table: string): ItemEnd {
+    let end = this.#ends.get(table);
+    if (end === undefined) {
+      end = { rows: 0 };
+      this.#ends.set(table, end);
+    }
+    return end;
   }
 
   waiting(): Promise<void> | undefined {
