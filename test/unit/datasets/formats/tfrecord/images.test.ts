@@ -33,15 +33,11 @@ describe("compressImage", () => {
   it("may return the same memory again and again", async () => {
     const memory = new Uint8Array(20_000);
     let calls = 0;
-    const files = await observed(
-      u8(8, 16, 3),
-      () => {
-        memory.fill(0).set(JPEG);
-        memory[memory.length - 1] = ++calls;
-        return memory;
-      },
-      [IMAGE, IMAGE, IMAGE],
-    );
+    const files = await observed(u8(8, 16, 3), () => {
+      memory.fill(0).set(JPEG);
+      memory[memory.length - 1] = ++calls;
+      return memory;
+    }, [IMAGE, IMAGE, IMAGE]);
     expect(recordsIn(files.get("x") as Uint8Array).map((record) => record.at(-1))).toEqual([1, 2, 3]);
   });
 

@@ -1,9 +1,9 @@
 /** Several files of TF-Agents by turns: their order, and how many are open. */
 import { describe, expect, it } from "vitest";
-import { f64, i32, i64, type Spec } from "../../../../../src/index.ts";
-import { openRlds } from "../../../../../src/datasets/rlds/index.ts";
-import { recordsOf } from "../../../../../src/datasets/formats/tfrecord/records-of.ts";
 import type { SourceFile, SourceFolder } from "../../../../../src/datasets/formats/sources/source.ts";
+import { recordsOf } from "../../../../../src/datasets/formats/tfrecord/records-of.ts";
+import { openRlds } from "../../../../../src/datasets/rlds/index.ts";
+import { f64, i32, i64, type Spec } from "../../../../../src/index.ts";
 import type { Column } from "../../../../../src/schema/column.ts";
 import { loadTfrecordDataset, TFRecordObserver, trajectorySpec } from "../../../../../src/tf-agents/index.ts";
 import { all } from "../../../../support/columns.ts";
