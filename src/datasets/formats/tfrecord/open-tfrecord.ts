@@ -82,7 +82,7 @@ export async function openTfrecord<S = RldsStep>(from: Source, options: Tfrecord
               if (closed) throw new RldsError("CLOSED", "the reader is closed", { episode });
               try {
                 const bytes = await records.next();
-                ended = collector.add(decoder.decode(bytes, { file: source.name, offset: records.offset, episode }));
+                ended = collector.add(decoder.decode(bytes, { file: source.name, offset: records.offset, episode }), episode);
               } catch (error) {
                 if (losses === undefined) throw error;
                 losses.add(error);
