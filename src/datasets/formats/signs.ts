@@ -26,8 +26,8 @@ export const ENDINGS: readonly (readonly [ending: string, format: FormatSign])[]
   [".mcap", "mcap"],
   [".csv", "csv"],
   [".tsv", "csv"],
-  [".tfrecord.spec", "tfrecord"],
-  [".tfrecords.spec", "tfrecord"],
+  // TF-Agents' own examples have files without an ending, and `.spec` files next to them.
+  [".spec", "tfrecord"],
 ];
 
 /** Whether a path is a file of that name, at any depth. */

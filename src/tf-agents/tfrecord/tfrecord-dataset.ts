@@ -1,25 +1,29 @@
 /** Reads files of trajectories: TF-Agents' `load_tfrecord_dataset`. */
-import { flag, integer, mustBe, onlyKeys } from "../../base/error.ts";
+import { flag, integer, mustBe, onlyKeys, ReplayError } from "../../base/error.ts";
 import { MAX_SOURCE_BYTES } from "../../base/file-limits.ts";
 import type { Fetch } from "../../base/host.ts";
 import { type FeatureLeaf, featureLeaves, TRAJECTORY_FIELDS } from "../../datasets/formats/tfrecord/features.ts";
 import type { FileSource } from "../../datasets/formats/tfrecord/files.ts";
-import { Column } from "../../schema/column.ts";
+import { Column, isColumn } from "../../schema/column.ts";
 import { isLeaf } from "../../schema/leaf.ts";
-import { pack } from "../../schema/nest.ts";
+import { leaves, pack } from "../../schema/nest.ts";
 import type { Spec } from "../../schema/spec.ts";
+import { isPromise } from "../awaitable.ts";
 import { batchOfOne, stack } from "../nest.ts";
 
 export interface TfrecordDatasetOptions<S extends Spec = Spec> {
-  /** Whether an element is a pair of records that follow each other, as an agent's `train` takes it. The last one is left out if it has no partner. Default: false. */
+  /**
+   * Whether an element is a pair of records that follow each other, as an agent's `train` takes it. The last one is left out if it has no partner. With several files set `numParallelReads: 1`, since
+   * files read by turns give pairs of two files, as in TF-Agents. Pairs may also cross the end of an episode, or of a file. Default: false.
+   */
   readonly asExperience?: boolean;
-  /** Whether elements are trajectories, also if the spec is a tuple of their seven fields. Default: false. */
+  /** Whether elements, and the dataset's `spec`, are trajectories, also if the spec is a tuple of their seven fields. Default: false. */
   readonly asTrajectories?: boolean;
   /** Whether an element has a leading dimension of 1, unless it is a pair. Default: true. */
   readonly addBatchDim?: boolean;
-  /** Makes an element of a record: a nest of columns. It replaces the spec. */
+  /** Makes an element of a record: a nest of columns, or a promise of it; without `addBatchDim` and `asExperience` anything. It replaces the spec. */
   readonly decoder?: (record: Uint8Array) => unknown;
-  /** Files that are read by turns, a record of each. Default: all of them. */
+  /** Files that are read by turns, a record of each. 1 reads them one after the other. Default: all of them. */
   readonly numParallelReads?: number;
   /** Whether leaves of u8 with three dimensions are stored as JPEG. Default: false. */
   readonly compressImage?: boolean;
@@ -37,22 +41,32 @@ export interface TfrecordDatasetOptions<S extends Spec = Spec> {
 /** Elements are nested as the spec, with a column at each leaf. It can be iterated again and again; each time reads the files anew. */
 // biome-ignore lint/suspicious/noExplicitAny: of any spec, or what a decoder makes
 export interface TfrecordDataset<S extends Spec = Spec> extends AsyncIterable<any> {
-  /** What a record is. Undefined with a decoder and without the option `spec`. */
+  /** What an element is, without the dimension of a batch or pair. Undefined with a decoder and without the option `spec`. */
   readonly spec: S | undefined;
 }
 
 const OPTIONS = "asExperience, asTrajectories, addBatchDim, decoder, numParallelReads, compressImage, spec, from, fetch, signal, maxBytes";
-const MAX_PARALLEL_READS = 4096;
+/** The spec of trajectories that `asTrajectories` makes of a tuple. */
+export type TrajectoriesSpec<S extends Spec> = S extends readonly unknown[] ? Spec : S;
 
 /**
- * Reads files that `TFRecordObserver` has written, here or in Python. Half floats are f32 in memory. Memory: a record and two blocks of each file.
+ * Reads files that `TFRecordObserver` has written, here or in Python. Half floats are f32 in memory. Memory: a record of each file that is read by turns, and blocks of about 128 MiB in all.
+ * At most 144 files are open together.
  * @param datasetFiles paths; next to each is its `.spec` file, unless there is a decoder or a spec
- * @throws TypeError, RangeError for an argument · RldsError NOT_FOUND · CORRUPT · UNSUPPORTED · SPEC_MISMATCH for files whose specs differ
+ * @throws TypeError, RangeError for an argument · ReplayError SPEC_MISMATCH for a spec that TF-Agents cannot write, or that is of no trajectories · RldsError NOT_FOUND · CORRUPT · UNSUPPORTED · SPEC_MISMATCH for files whose specs differ
  */
 export async function loadTfrecordDataset<S extends Spec = Spec>(
   datasetFiles: readonly string[],
+  options: TfrecordDatasetOptions<S> & { readonly asTrajectories: true },
+): Promise<TfrecordDataset<TrajectoriesSpec<S>>>;
+export async function loadTfrecordDataset<S extends Spec = Spec>(
+  datasetFiles: readonly string[],
+  options?: TfrecordDatasetOptions<S>,
+): Promise<TfrecordDataset<S>>;
+export async function loadTfrecordDataset<S extends Spec = Spec>(
+  datasetFiles: readonly string[],
   options: TfrecordDatasetOptions<S> = {},
-): Promise<TfrecordDataset<S>> {
+): Promise<TfrecordDataset<Spec>> {
   const known = onlyKeys("options", options, OPTIONS);
   const { asExperience = false, asTrajectories = false, addBatchDim = true, decoder, compressImage = false } = known;
   const { from, fetch, signal, maxBytes = MAX_SOURCE_BYTES } = known;
@@ -62,21 +76,25 @@ export async function loadTfrecordDataset<S extends Spec = Spec>(
   if (decoder !== undefined && typeof decoder !== "function") throw mustBe(TypeError, "decoder", "a function", decoder);
   integer("maxBytes", maxBytes, 1);
   const { numParallelReads = datasetFiles.length } = known;
-  integer("numParallelReads", numParallelReads, 1, MAX_PARALLEL_READS);
+  integer("numParallelReads", numParallelReads, 1);
+  if (known.spec !== undefined) featureLeaves(known.spec);
   const files = await import("../../datasets/formats/tfrecord/files.ts");
   const open = await files.fileOpener(from, { maxBytes, ...(signal && { signal }), ...(fetch && { fetch }) });
-  const spec = known.spec ?? (decoder === undefined ? ((await files.specOfFiles(datasetFiles, open, maxBytes)) as S) : undefined);
-  const decode = decoder === undefined ? await elementDecoder(spec as S, compressImage, maxBytes) : (bytes: Uint8Array) => decoder(bytes);
-  if (asTrajectories && spec !== undefined) toTrajectory(spec);
+  const spec: Spec | undefined = known.spec ?? (decoder === undefined ? await files.specOfFiles(datasetFiles, open, maxBytes) : undefined);
+  const decode = decoder === undefined ? await elementDecoder(spec as Spec, compressImage, maxBytes) : checkedDecoder(decoder, asExperience || addBatchDim);
+  const elementSpec = asTrajectories && spec !== undefined ? (toTrajectory(spec, "spec") as Spec) : spec;
   const { recordsOf } = await import("../../datasets/formats/tfrecord/records-of.ts");
   const paths = [...datasetFiles];
+  // What is read over a network is no open file.
+  const openFiles = [from ?? paths].flat().every((path) => /^https?:/i.test(String(path))) ? Number.POSITIVE_INFINITY : undefined;
   return {
-    spec,
+    spec: elementSpec,
     async *[Symbol.asyncIterator]() {
-      const finish = (element: unknown) => (asTrajectories ? toTrajectory(element) : element);
+      const finish = (element: unknown) => (asTrajectories ? toTrajectory(element, decoder === undefined ? "spec" : "what decoder returns") : element);
       let previous: unknown;
-      for await (const { bytes, file, offset } of recordsOf(paths, open, { cycleLength: numParallelReads, maxBytes, signal })) {
-        const element = decode(bytes, { file, offset });
+      for await (const { bytes, file, offset } of recordsOf(paths, open, { cycleLength: numParallelReads, maxBytes, signal, openFiles })) {
+        const made = decode(bytes, { file, offset });
+        const element = isPromise(made) ? await made : made;
         if (!asExperience) {
           yield finish(addBatchDim ? batchOfOne(element) : element);
           continue;
@@ -95,23 +113,47 @@ export async function loadTfrecordDataset<S extends Spec = Spec>(
 type Decode = (bytes: Uint8Array, place: { readonly file: string; readonly offset: number }) => unknown;
 
 async function elementDecoder(spec: Spec, compressImage: boolean, maxBytes: number): Promise<Decode> {
-  const leaves = featureLeaves(spec);
+  const features = featureLeaves(spec);
   const { StepDecoder } = await import("../../datasets/formats/tfrecord/step-decoder.ts");
-  const decoder = await StepDecoder.create(leaves, compressImage, maxBytes);
+  const decoder = await StepDecoder.create(features, compressImage, maxBytes);
   return (bytes, place) => {
     const data = decoder.decode(bytes, place);
-    const columns = leaves.map(({ shape }: FeatureLeaf, i) => new Column(data[i] as Column["data"], [...shape]));
+    const columns = features.map(({ shape }: FeatureLeaf, i) => new Column(data[i] as Column["data"], [...shape]));
     return pack(spec, columns);
   };
 }
 
-/** The fields of a trajectory, which a tuple has in TF-Agents' order. @throws ReplayError SPEC_MISMATCH */
-function toTrajectory(element: unknown): unknown {
+/** @param areColumns whether the element must be a nest of columns, which get a dimension @throws ReplayError SPEC_MISMATCH from the decoder */
+function checkedDecoder(decoder: (record: Uint8Array) => unknown, areColumns: boolean): Decode {
+  const checked = (element: unknown) => {
+    if (areColumns) checkColumns(element);
+    return element;
+  };
+  return (bytes) => {
+    const made = decoder(bytes);
+    return isPromise(made) ? made.then(checked) : checked(made);
+  };
+}
+
+function checkColumns(element: unknown): void {
+  for (const { keys, leaf } of leaves<unknown>(
+    element as never,
+    (node) => typeof node !== "object" || node === null || ArrayBuffer.isView(node) || isColumn(node),
+  ))
+    if (!isColumn(leaf)) {
+      const where = keys.length === 0 ? "what decoder returns" : `what decoder returns at ${keys.join(".")}`;
+      const { message } = mustBe(TypeError, where, "a column {data, shape}", leaf);
+      throw new ReplayError("SPEC_MISMATCH", `${message}. For elements of any other kind set addBatchDim: false, without asExperience`);
+    }
+}
+
+/** The fields of a trajectory, which a tuple has in TF-Agents' order. @param subject has no such fields @throws ReplayError SPEC_MISMATCH */
+function toTrajectory(element: unknown, subject: string): unknown {
   const names = [...TRAJECTORY_FIELDS.keys()];
   const found = typeof element === "object" && element !== null && !isLeaf(element) ? Object.keys(element) : [];
   if (found.length === names.length) {
     if (Array.isArray(element)) return Object.fromEntries(names.map((name, i) => [name, element[i]]));
     if (names.every((name) => found.includes(name))) return element;
   }
-  throw mustBe("SPEC_MISMATCH", "the spec of asTrajectories", `an object or tuple of the fields ${names.join(", ")}`, element);
+  throw mustBe("SPEC_MISMATCH", `with asTrajectories, ${subject}`, `an object or tuple of the fields ${names.join(", ")}`, element);
 }

@@ -1,6 +1,6 @@
 /** Writes trajectories to a file: TF-Agents' `TFRecordObserver`. */
 import { flag, mustBe, onlyKeys } from "../../base/error.ts";
-import { type EncodeJpeg, elementsOf, exampleOf } from "../../datasets/formats/tfrecord/example-writer.ts";
+import { checkImages, type EncodeJpeg, elementsOf, exampleOf } from "../../datasets/formats/tfrecord/example-writer.ts";
 import { featureLeaves } from "../../datasets/formats/tfrecord/features.ts";
 import { closedError, type FileSink, RecordFile } from "../../datasets/formats/tfrecord/record-file.ts";
 import { type LeafTarget, mustPut } from "../../schema/copy-values.ts";
@@ -12,7 +12,7 @@ import { Callable } from "../observers/callable.ts";
 export interface TFRecordObserverOptions {
   /** Whether a call gets one trajectory, as from a PyDriver. Default: false, a batch of one trajectory: every leaf has a leading dimension of 1. */
   readonly pyMode?: boolean;
-  /** Makes a JPEG of each leaf of u8 with three dimensions: its quality is up to this function. Default: no compression. */
+  /** Makes a JPEG of each leaf of u8 with three dimensions, of which the last is 1 or 3; its quality is up to this function, which may use its memory again. Default: no compression. */
   readonly compressImage?: EncodeJpeg;
   /** The folder in which `outputPath` is: a directory handle, a Map of files, or a folder of your own. Default: the files of the system. */
   readonly to?: FileSink;
@@ -26,14 +26,15 @@ export class TFRecordObserver<S extends Spec = Spec> extends Callable<(data: Ste
   readonly outputPath: string;
   readonly #file: RecordFile;
 
-  /** @throws TypeError, RangeError for an argument · ReplayError SPEC_MISMATCH for a dtype or a shape that TF-Agents cannot write */
+  /** @throws TypeError for an argument · ReplayError SPEC_MISMATCH for a dtype or a shape that TF-Agents cannot write, also as a JPEG */
   constructor(outputPath: string, tensorDataSpec: S, options: TFRecordObserverOptions = {}) {
     const { pyMode = false, compressImage, to } = onlyKeys("options", options, "pyMode, compressImage, to");
     if (typeof outputPath !== "string" || outputPath === "") throw mustBe(TypeError, "outputPath", "the path of a file", outputPath);
     flag("pyMode", pyMode);
     if (compressImage !== undefined && typeof compressImage !== "function")
       throw mustBe(TypeError, "compressImage", "a function that makes a JPEG of pixels", compressImage);
-    const leaves = featureLeaves(tensorDataSpec);
+    const leaves = featureLeaves(tensorDataSpec, "tensorDataSpec");
+    if (compressImage !== undefined) checkImages(leaves, "tensorDataSpec");
     let data: NumberArray[] = [];
     const visit: Visit = visitor(tensorDataSpec, (i, keys) => {
       const { dtype, shape, size } = leaves[i] as (typeof leaves)[number];

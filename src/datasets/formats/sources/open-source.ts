@@ -59,7 +59,7 @@ async function targetOf(from: Source, { signal, fetch, maxBytes = MAX_SOURCE_BYT
   if (isDirectory(from)) return { folder: directoryFolder(from) };
   const { read, open, list } = (from ?? {}) as Partial<SourceFile & SourceFolder>;
   if (typeof read === "function") return { file: borrowFile(from as SourceFile) };
-  if (typeof open === "function" && typeof list === "function") return { folder: from as SourceFolder };
+  if (typeof open === "function" && typeof list === "function") return { folder: borrowFolder(from as SourceFolder) };
   const { kind } = (from ?? {}) as Partial<FileHandleLike | FolderHandleLike>;
   if (kind === "file") return { file: await handleFile(from as FileHandleLike) };
   if (kind === "directory") return { folder: handleFolder(from as FolderHandleLike) };
@@ -72,10 +72,29 @@ function borrowFile(file: SourceFile): SourceFile {
   return {
     name: file.name,
     size: file.size,
-    read: (at, length) => file.read(at, length),
-    ...(readNow && { readNow: (at: number, length: number) => readNow.call(file, at, length) }),
+    read: async (at, length) => plainBytes(await file.read(at, length)),
+    ...(readNow && { readNow: (at: number, length: number) => plainBytes(readNow.call(file, at, length)) }),
     async close() {},
   };
+}
+
+/** A folder that the caller made, whose files are for a reader to close. */
+function borrowFolder(folder: SourceFolder): SourceFolder {
+  const { readNow } = folder;
+  return {
+    name: folder.name,
+    async open(path, options) {
+      const file = await folder.open(path, options);
+      return { ...borrowFile(file), close: () => file.close() };
+    },
+    ...(readNow && { readNow: (path: string, at: number, length: number) => plainBytes(readNow.call(folder, path, at, length)) }),
+    list: () => folder.list(),
+  };
+}
+
+/** The same bytes: a slice of Node's Buffer would be a view of memory that it shares, where any other array's is a copy. */
+function plainBytes(bytes: Uint8Array): Uint8Array {
+  return bytes.constructor === Uint8Array ? bytes : new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 /** The path in the system's files that a source is; undefined for any other. */

@@ -16,6 +16,8 @@ export interface TfRecordOptions {
   readonly signal?: AbortSignal;
   /** The most bytes that a record may have. */
   readonly maxBytes: number;
+  /** Bytes that are read at once. */
+  readonly block?: number;
 }
 
 /** A file's records, one after the other. Every error is an RldsError with file and offset. */
@@ -27,8 +29,8 @@ export class TfRecords {
   readonly #reader: ReadAhead;
   readonly #maxBytes: number;
 
-  constructor(file: SourceFile, { signal, maxBytes }: TfRecordOptions) {
-    this.#reader = new ReadAhead(file, { signal });
+  constructor(file: SourceFile, { signal, maxBytes, block }: TfRecordOptions) {
+    this.#reader = new ReadAhead(file, { signal, block });
     this.#maxBytes = maxBytes;
   }
 
@@ -43,7 +45,12 @@ export class TfRecords {
   /** The data of the next record, a view that stays as it is. @throws RldsError CORRUPT */
   async next(): Promise<Uint8Array> {
     const length = await this.#head();
-    if (length > this.#maxBytes) throw this.#corrupt(`a record of ${length} bytes is more than maxBytes, ${this.#maxBytes}: give a larger one`);
+    if (length > this.#maxBytes) {
+      // The record is whole, and so is what follows it.
+      this.#reader.skip(length + FOOT);
+      this.isPast = true;
+      throw this.#corrupt(`a record of ${length} bytes is more than maxBytes, ${this.#maxBytes}: give a larger one`);
+    }
     const bytes = await this.#reader.read(length + FOOT);
     this.isPast = true;
     if (maskedCrc32c(bytes, 0, length) !== u32(bytes, length)) throw this.#corrupt("a record's checksum does not fit its bytes: the file is damaged");

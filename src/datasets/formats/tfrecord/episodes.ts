@@ -3,7 +3,7 @@ import type { AnyArray } from "../../../schema/dtype.ts";
 import type { RldsStep, StepSpec } from "../../model/dataset.ts";
 import { FINAL_STEP } from "../../model/final-step.ts";
 import { leavesOf } from "../../model/leaves.ts";
-import { corruptFile } from "../../model/rlds-error.ts";
+import { unsupportedFile } from "../../model/rlds-error.ts";
 import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
 import { joined } from "../columns/column.ts";
 import type { ReadEpisode } from "../reader.ts";
@@ -45,8 +45,8 @@ export class EpisodeCollector {
     this.#places = leavesOf(stepSpec).map(({ keys }) => place(keys));
   }
 
-  /** @returns the episodes that end before this trajectory, or with it @throws RldsError CORRUPT for one that is larger than maxBytes */
-  add(row: readonly AnyArray[]): readonly ReadEpisode<RldsStep>[] {
+  /** @returns the episodes that end before this trajectory, or with it @param episode its number, for the error @throws RldsError UNSUPPORTED for one that is larger than maxBytes */
+  add(row: readonly AnyArray[], episode: number): readonly ReadEpisode<RldsStep>[] {
     const type = this.#typeOf(row, this.#stepType);
     const previous = this.#rows.at(-1);
     // Without a boundary between them the last one of an episode leads to its end.
@@ -55,7 +55,10 @@ export class EpisodeCollector {
     this.#rows.push(row);
     for (const { byteLength } of row) this.#bytes += byteLength;
     if (this.#bytes > this.#maxBytes)
-      throw corruptFile({ file: this.#file }, `an episode goes on for more than the ${this.#maxBytes} bytes that maxBytes allows`);
+      throw unsupportedFile(
+        { file: this.#file, episode: episode + ended.length },
+        `an episode takes more than the ${this.#maxBytes} bytes that maxBytes allows: give a larger one`,
+      );
     return type === LAST ? [...ended, ...this.end()] : ended;
   }
 

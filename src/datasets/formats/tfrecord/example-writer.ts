@@ -1,8 +1,10 @@
 /** One step as a tf.train.Example, as TF-Agents encodes it: f32 and i64 as lists, all else as little-endian bytes. */
+import { mustBe, ReplayError } from "../../../base/error.ts";
+import { kindOf } from "../../../base/typed-arrays.ts";
 import { type Dtype, type NumberArray, zeros } from "../../../schema/dtype.ts";
 import { isHalf, narrowHalves } from "../../../schema/half.ts";
 import { MessageParts } from "../tfds/message-parts.ts";
-import type { FeatureLeaf } from "./features.ts";
+import { type FeatureLeaf, leafSubject } from "./features.ts";
 
 /** Makes a JPEG of pixels, row by row. */
 export type EncodeJpeg = (pixels: Uint8Array, width: number, height: number, channels: number) => Uint8Array;
@@ -17,6 +19,19 @@ const encoder = new TextEncoder();
 /** Whether TF-Agents takes a leaf for an image. */
 export function isImage({ dtype, shape }: Pick<FeatureLeaf, "dtype" | "shape">): boolean {
   return dtype === "u8" && shape.length === 3;
+}
+
+/** Channels that a JPEG has, as Pillow writes it for TF-Agents. */
+const JPEG_CHANNELS = [1, 3];
+
+/** @param subject as messages call the spec @throws ReplayError SPEC_MISMATCH for images that TF-Agents cannot compress, such as stacked frames */
+export function checkImages(leaves: readonly FeatureLeaf[], subject: string): void {
+  for (const leaf of leaves)
+    if (isImage(leaf) && !JPEG_CHANNELS.includes(leaf.shape[2] as number))
+      throw new ReplayError(
+        "SPEC_MISMATCH",
+        `${leafSubject(subject, leaf.keys)} must be an image of 1 or 3 channels with compressImage, got [${leaf.shape.join(", ")}]: leave compressImage out`,
+      );
 }
 
 /** The array that holds the elements of one leaf of one step. */
@@ -50,10 +65,22 @@ function featureOf(leaf: FeatureLeaf, values: NumberArray, encodeJpeg: EncodeJpe
   } else {
     const bytes = bytesOf(dtype, values);
     const isCompressed = encodeJpeg !== undefined && isImage(leaf);
-    list.field(VALUE, isCompressed ? encodeJpeg(bytes, shape[1] as number, shape[0] as number, shape[2] as number) : bytes);
+    list.field(VALUE, isCompressed ? jpegOf(encodeJpeg(bytes, shape[1] as number, shape[0] as number, shape[2] as number)) : bytes);
     feature.message(dtype === "f32" ? FLOAT_LIST : BYTES_LIST, list);
   }
   return feature;
+}
+
+/** What an encoder returned, in memory of its own: encoders use theirs again. @throws TypeError for anything but a JPEG */
+function jpegOf(made: unknown): Uint8Array {
+  const subject = "what compressImage returns";
+  const rule = "a JPEG in a Uint8Array";
+  if (typeof (made as Promise<unknown> | undefined)?.then === "function")
+    throw new TypeError(`${subject} must be ${rule}, and no promise: prepare the encoder before, and encode at once`);
+  if (!["Uint8Array", "Uint8ClampedArray"].includes(kindOf(made) as string)) throw mustBe(TypeError, subject, rule, made);
+  const bytes = made as Uint8Array;
+  if (bytes[0] !== 0xff || bytes[1] !== 0xd8) throw mustBe(TypeError, subject, `${rule}, which begins with the bytes 255, 216`, made);
+  return new Uint8Array(bytes);
 }
 
 function bytesOf(dtype: Dtype, values: NumberArray): Uint8Array {

@@ -1,5 +1,5 @@
 /** The features of TF-Agents' records: each leaf of a spec under its path. */
-import { mustBe } from "../../../base/error.ts";
+import { mustBe, ReplayError, show } from "../../../base/error.ts";
 import type { Dtype } from "../../../schema/dtype.ts";
 import { isLeaf, type Leaf, sizeOf } from "../../../schema/leaf.ts";
 import { leaves } from "../../../schema/nest.ts";
@@ -43,30 +43,46 @@ export interface FeatureLeaf {
   readonly size: number;
 }
 
+/** As messages call a part of a spec. */
+export function leafSubject(subject: string, keys: readonly string[]): string {
+  return keys.length === 0 ? subject : `${subject} of ${keys.join(".")}`;
+}
+
 /** Whether a spec is of trajectories, which are a named tuple in the file. */
 export function isTrajectorySpec(spec: Spec): boolean {
-  if (isLeaf(spec) || Array.isArray(spec)) return false;
+  if (typeof spec !== "object" || spec === null || isLeaf(spec) || Array.isArray(spec)) return false;
   const names = Object.keys(spec);
   return names.length === TRAJECTORY_FIELDS.size && names.every((name) => TRAJECTORY_FIELDS.has(name));
 }
 
-/** @throws TypeError · ReplayError SPEC_MISMATCH for a dtype or shape that TF-Agents cannot write, and for two leaves of one name */
-export function featureLeaves(spec: Spec): readonly FeatureLeaf[] {
+/**
+ * @param subject as messages call the spec: the caller's argument
+ * @throws TypeError for what is no spec · ReplayError SPEC_MISMATCH for a dtype or shape that TF-Agents cannot write, and for two leaves of one name
+ */
+export function featureLeaves(spec: Spec, subject = "spec"): readonly FeatureLeaf[] {
   const isTrajectory = isTrajectorySpec(spec);
-  const found = leaves<Leaf>(spec as Leaf).map(({ keys, leaf }): FeatureLeaf => {
-    const { dtype, shape, stack } = leaf;
-    const subject = `the spec of ${keys.join(".") || "the step"}`;
-    if (!DATA_TYPES.has(dtype)) throw mustBe("SPEC_MISMATCH", subject, `of a dtype that TF-Agents can write, one of ${NAMES}`, dtype);
+  const found = leaves<Leaf>(spec as Leaf, (node) => isLeaf(node) || typeof node !== "object" || node === null).map(({ keys, leaf }): FeatureLeaf => {
+    const where = leafSubject(subject, keys);
+    if (!isLeaf(leaf))
+      throw mustBe(
+        TypeError,
+        where,
+        `a leaf such as f32(4), or an object or array of leaves${typeof leaf === "function" ? " (call it: f32() in the place of f32)" : ""}`,
+        leaf,
+      );
+    const { dtype, shape, stack } = leaf as Leaf;
+    if (!DATA_TYPES.has(dtype)) throw mustBe("SPEC_MISMATCH", where, `of a dtype that TF-Agents can write, one of ${NAMES}`, dtype);
     const whole = stack === undefined ? shape : [stack, ...shape];
-    if (!Array.isArray(whole) || !whole.every((n) => Number.isSafeInteger(n) && n > 0) || sizeOf(whole) > MAX_ELEMENTS)
-      throw mustBe("SPEC_MISMATCH", subject, "of a shape of positive integers", whole);
+    if (!Array.isArray(whole)) throw mustBe("SPEC_MISMATCH", where, "of a shape of positive integers", whole);
+    if (!whole.every((n) => Number.isSafeInteger(n) && n > 0) || sizeOf(whole) > MAX_ELEMENTS)
+      throw new ReplayError("SPEC_MISMATCH", `${where} must be of a shape of positive integers, got [${whole.map(show).join(", ")}]`);
     const [top = "", ...rest] = keys;
     const names = isTrajectory ? [TRAJECTORY_FIELDS.get(top) as string, ...rest] : keys;
     return { keys, name: names.join("/"), dtype, shape: [...whole], size: sizeOf(whole) };
   });
-  if (found.length === 0) throw mustBe("SPEC_MISMATCH", "tensorDataSpec", "a spec with at least one leaf", spec);
+  if (found.length === 0) throw mustBe("SPEC_MISMATCH", subject, "a spec with at least one leaf", spec);
   const names = found.map(({ name }) => name);
   const twice = names.find((name, i) => names.indexOf(name) < i);
-  if (twice !== undefined) throw mustBe("SPEC_MISMATCH", "tensorDataSpec", "a spec whose leaves have paths that differ", twice);
+  if (twice !== undefined) throw mustBe("SPEC_MISMATCH", subject, "a spec whose leaves have paths that differ", twice);
   return found;
 }

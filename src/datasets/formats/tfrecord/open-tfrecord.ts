@@ -1,5 +1,5 @@
 /** Files of TF-Agents' TFRecordObserver as datasets: a trajectory per record, and the spec beside it. */
-import { flag, integer, onlyKeys } from "../../../base/error.ts";
+import { flag, integer, mustBe, onlyKeys, ReplayError } from "../../../base/error.ts";
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { Fetch } from "../../../base/host.ts";
 import type { Spec } from "../../../schema/spec.ts";
@@ -15,7 +15,7 @@ import { type Source, siblingOf, sourceOf } from "../sources/open-source.ts";
 import { type SourceFile, sortPaths } from "../sources/source.ts";
 import { TfRecords } from "../tfds/tfrecord.ts";
 import { EpisodeCollector, stepSpecOf } from "./episodes.ts";
-import { featureLeaves, isTrajectorySpec } from "./features.ts";
+import { type FeatureLeaf, featureLeaves, isTrajectorySpec } from "./features.ts";
 import { specOfFiles } from "./files.ts";
 import { readSpecFile } from "./spec-file.ts";
 import { StepDecoder } from "./step-decoder.ts";
@@ -39,7 +39,7 @@ interface OpenableFile {
 /**
  * Opens a file of TF-Agents' TFRecordObserver, or a folder in which every file with a `.spec` file next to it is one. A boundary trajectory becomes the final step of its episode. Only the spec is
  * read; reading holds one episode and two blocks of a file. Every record's checksum is checked.
- * @throws TypeError, RangeError for an option · RldsError NOT_FOUND · CORRUPT · UNSUPPORTED for records that are no trajectories · SPEC_MISMATCH for files whose specs differ · IO
+ * @throws TypeError, RangeError for an option · ReplayError SPEC_MISMATCH for a spec that is of no trajectories, or that TF-Agents cannot write · RldsError NOT_FOUND · CORRUPT · UNSUPPORTED for records that are no trajectories · SPEC_MISMATCH for files whose specs differ · IO
  */
 export async function openTfrecord<S = RldsStep>(from: Source, options: TfrecordOptions = {}): Promise<RldsReader<S>> {
   const known = onlyKeys("options", options, `spec, compressImage, fetch, ${READ_OPTIONS}`);
@@ -48,6 +48,7 @@ export async function openTfrecord<S = RldsStep>(from: Source, options: Tfrecord
   const losses = damageOf(salvage);
   flag("compressImage", compressImage);
   integer("maxBytes", maxBytes, 1);
+  if (statedSpec !== undefined) checkStatedSpec(statedSpec);
   const { name, files, spec, close } = await filesOf(from, statedSpec, { signal, fetch, maxBytes });
   try {
     if (!isTrajectorySpec(spec))
@@ -56,9 +57,8 @@ export async function openTfrecord<S = RldsStep>(from: Source, options: Tfrecord
         "the records are no trajectories, so that they have no episodes: read them with loadTfrecordDataset of reprise/agents",
       );
     const leaves = featureLeaves(spec);
-    for (const field of ["stepType", "nextStepType"])
-      if (leaves.find(({ keys }) => keys.join(".") === field)?.size !== 1)
-        throw unsupportedFile({ file: name }, `${field} must be a single number in the spec`);
+    const [field] = wideStepTypes(leaves);
+    if (field !== undefined) throw unsupportedFile({ file: name }, `${field} must be a single number in the spec`);
     const stepSpec = stepSpecOf(spec as { readonly [name: string]: StepSpec });
     const decoder = await StepDecoder.create(leaves, compressImage, maxBytes);
     let closed = false;
@@ -82,7 +82,7 @@ export async function openTfrecord<S = RldsStep>(from: Source, options: Tfrecord
               if (closed) throw new RldsError("CLOSED", "the reader is closed", { episode });
               try {
                 const bytes = await records.next();
-                ended = collector.add(decoder.decode(bytes, { file: source.name, offset: records.offset, episode }));
+                ended = collector.add(decoder.decode(bytes, { file: source.name, offset: records.offset, episode }), episode);
               } catch (error) {
                 if (losses === undefined) throw error;
                 losses.add(error);
@@ -112,6 +112,28 @@ export async function openTfrecord<S = RldsStep>(from: Source, options: Tfrecord
     await close();
     throw error;
   }
+}
+
+/** @throws TypeError · ReplayError SPEC_MISMATCH */
+function checkStatedSpec(spec: Spec): void {
+  if (!isTrajectorySpec(spec))
+    throw mustBe(
+      typeof spec === "object" && spec !== null ? "SPEC_MISMATCH" : TypeError,
+      "spec",
+      "a spec of trajectories, such as trajectorySpec of reprise/agents makes",
+      spec,
+    );
+  const leaves = featureLeaves(spec);
+  const [field] = wideStepTypes(leaves);
+  if (field === undefined) return;
+  const shape = leaves.find(({ keys }) => keys.join(".") === field)?.shape;
+  const value = shape === undefined ? "a nest" : `a leaf of shape [${shape.join(", ")}]`;
+  throw new ReplayError("SPEC_MISMATCH", `spec of ${field} must be a single number, got ${value}`);
+}
+
+/** Step types that are no single number. */
+function wideStepTypes(leaves: readonly FeatureLeaf[]): string[] {
+  return ["stepType", "nextStepType"].filter((field) => leaves.find(({ keys }) => keys.join(".") === field)?.size !== 1);
 }
 
 interface Files {

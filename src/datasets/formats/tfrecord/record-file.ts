@@ -65,15 +65,7 @@ export class RecordFile {
 
   /** Writes the rest, and closes the file. @throws RldsError IO */
   close(): Promise<void> {
-    this.#closing ??= this.flush().finally(async () => {
-      const file = this.#file;
-      this.#file = undefined;
-      try {
-        if (file !== undefined) await attempt(this.#path, () => file.close());
-      } finally {
-        await this.#release?.();
-      }
-    });
+    this.#closing ??= allOf([() => this.flush(), () => this.#letGo()]);
     this.#closing.catch(() => {});
     return this.#closing;
   }
@@ -84,21 +76,24 @@ export class RecordFile {
     const [, below = "", name] = /^(.*\/)?([^/]*)$/.exec(path) as RegExpExecArray;
     const lock = `${below}.incomplete-${name}-lock`;
     this.#release = await attempt(lock, () => (folder.lock ?? locksOf(folder, folder.name))(lock));
+    const specPath = `${path}${SPEC_ENDING}`;
     try {
       this.#file = await create(folder, path);
-      const specFile = await create(folder, `${path}${SPEC_ENDING}`);
-      try {
-        await attempt(`${path}${SPEC_ENDING}`, () => specFile.write(concatArrays(specRecord(spec))));
-      } finally {
-        await attempt(`${path}${SPEC_ENDING}`, () => specFile.close());
-      }
+      const specFile = await create(folder, specPath);
+      const bytes = concatArrays(specRecord(spec));
+      await allOf([() => attempt(specPath, () => specFile.write(bytes)), () => attempt(specPath, () => specFile.close())]);
     } catch (error) {
-      await this.#file?.close().catch(() => {});
-      this.#file = undefined;
-      await this.#release();
-      this.#release = undefined;
+      await this.#letGo().catch(() => {});
       throw error;
     }
+  }
+
+  /** Closes the file, and lets other writers have it. */
+  #letGo(): Promise<void> {
+    const [file, release] = [this.#file, this.#release];
+    this.#file = undefined;
+    this.#release = undefined;
+    return allOf([async () => file && (await attempt(this.#path, () => file.close())), async () => release && (await attempt(this.#path, () => release()))]);
   }
 
   /** A failure is for the next call: nobody may be waiting for this one. */
@@ -107,6 +102,14 @@ export class RecordFile {
       this.#failure ??= { error };
     });
   }
+}
+
+/** Runs every task in turn, also after one that fails. @throws the first error, which is why the others failed if they did */
+async function allOf(tasks: readonly (() => Promise<void>)[]): Promise<void> {
+  const failures: { readonly error: unknown }[] = [];
+  for (const task of tasks) await task().catch((error) => failures.push({ error }));
+  const [first] = failures;
+  if (first !== undefined) throw first.error;
 }
 
 async function create(folder: SinkFolder, path: string): Promise<SinkFile> {

@@ -1,6 +1,7 @@
 /** The records of several files by turns, as TensorFlow interleaves them. */
 import { TfRecords } from "../tfds/tfrecord.ts";
 import type { OpenFile } from "./files.ts";
+import { reopenedFile, Turns } from "./reopened-file.ts";
 
 export interface RecordPlace {
   readonly bytes: Uint8Array;
@@ -13,36 +14,68 @@ export interface RecordOptions {
   readonly cycleLength: number;
   readonly maxBytes: number;
   readonly signal?: AbortSignal | undefined;
+  /** Files that stay open; those beyond are opened for each block. Default: 128. */
+  readonly openFiles?: number | undefined;
 }
+
+interface Entry {
+  readonly file: string;
+  readonly records: TfRecords;
+}
+
+const OPEN_FILES = 128;
+const REOPENED_TOGETHER = 16;
+/** Blocks of all files take about so many bytes, however many files there are. */
+const BLOCKS_BYTES = 2 ** 27;
+const MAX_BLOCK = 2 ** 20;
+const MIN_BLOCK = 2 ** 12;
 
 /** One record of each of `cycleLength` files by turns. A file that ends gives its place to the next one, which is read a turn later. @throws RldsError NOT_FOUND, CORRUPT, IO */
 export async function* recordsOf(
   paths: readonly string[],
   open: OpenFile,
-  { cycleLength, maxBytes, signal }: RecordOptions,
+  { cycleLength, maxBytes, signal, openFiles = OPEN_FILES }: RecordOptions,
 ): AsyncGenerator<RecordPlace, void, undefined> {
-  const cycle: ({ readonly file: string; readonly records: TfRecords } | undefined)[] = [];
+  const width = Math.min(cycleLength, paths.length);
+  // Of each file there are two blocks.
+  const block = Math.min(MAX_BLOCK, Math.max(MIN_BLOCK, Math.floor(BLOCKS_BYTES / (2 * width))));
+  const turns = new Turns(REOPENED_TOGETHER);
+  const cycle: (Entry | undefined)[] = [];
   let next = 0;
-  const openNext = async () => {
+  const openNext = async (place: number): Promise<Entry | undefined> => {
     const path = paths[next++];
     if (path === undefined) return undefined;
-    const file = await open(path);
-    return { file: file.name, records: new TfRecords(file, { maxBytes, ...(signal && { signal }) }) };
+    const file = await (place < openFiles ? open(path) : reopenedFile(path, open, turns));
+    return { file: file.name, records: new TfRecords(file, { maxBytes, block, ...(signal && { signal }) }) };
   };
+  let isDone = false;
   try {
-    while (cycle.length < Math.min(cycleLength, paths.length)) cycle.push(await openNext());
+    while (cycle.length < width) cycle.push(await openNext(cycle.length));
     while (cycle.some((entry) => entry !== undefined))
       for (const [i, entry] of cycle.entries()) {
         if (entry === undefined) continue;
         signal?.throwIfAborted();
-        if (!entry.records.atEnd) yield { bytes: await entry.records.next(), file: entry.file, offset: entry.records.offset };
-        else {
-          await entry.records.close();
+        if (!entry.records.atEnd) {
+          const bytes = await entry.records.next();
+          // Whoever stops here has all that was asked for.
+          isDone = true;
+          yield { bytes, file: entry.file, offset: entry.records.offset };
+          isDone = false;
+        } else {
           cycle[i] = undefined;
-          cycle[i] = await openNext();
+          await entry.records.close();
+          cycle[i] = await openNext(i);
         }
       }
+    isDone = true;
   } finally {
-    for (const entry of cycle) await entry?.records.close();
+    await closeAll(cycle, isDone);
   }
+}
+
+/** Closes every file, also after one that does not close. @throws its error, unless another one is on its way, which says more */
+async function closeAll(cycle: readonly (Entry | undefined)[], isDone: boolean): Promise<void> {
+  const closes = await Promise.allSettled(cycle.map((entry) => entry?.records.close()));
+  const failed = closes.find(({ status }) => status === "rejected") as PromiseRejectedResult | undefined;
+  if (failed !== undefined && isDone) throw failed.reason;
 }

@@ -19,7 +19,7 @@ export async function readSpecFile(file: SourceFile, maxBytes: number): Promise<
     const bytes = await records.next();
     const spec = new StructureReader(bytes, file.name).read();
     try {
-      featureLeaves(spec);
+      featureLeaves(spec, "the spec");
     } catch (cause) {
       throw unsupportedFile({ file: file.name }, (cause as Error).message, cause);
     }

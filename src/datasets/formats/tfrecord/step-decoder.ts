@@ -2,6 +2,7 @@
 import { type AnyArray, DTYPES } from "../../../schema/dtype.ts";
 import { isHalf, widenHalves } from "../../../schema/half.ts";
 import type { Place } from "../../model/rlds-error.ts";
+import { imageHead } from "../images/image-head.ts";
 import { type ImageDecoder, imageDecoder } from "../images/images.ts";
 import { Example, type Keys, keysOf } from "../tfds/example.ts";
 import { bytesOf, floatsOf, integersOf } from "../tfds/lists.ts";
@@ -47,16 +48,19 @@ export class StepDecoder {
     const decodeImage = this.#decodeImage;
     if (decodeImage !== undefined && isImage(leaf)) {
       const schema = { type: "u8", channels: shape[2] as number } as const;
-      const pixels = example.guard(name, at, undefined, () => decodeImage(part, schema, example.remainingBytes));
-      if (pixels.length !== size)
-        throw example.corruptError(`feature ${name} must be an image of ${shape.join(" × ")} values, got ${pixels.length} values`, at);
+      const pixels = example.guard(name, at, undefined, () => {
+        const { width, height } = imageHead(part);
+        if (height !== shape[0] || width !== shape[1]) throw new Error(`it must be an image of ${shape.join(" × ")} values, got one of ${height} × ${width}`);
+        return decodeImage(part, schema, example.remainingBytes);
+      });
       example.reserve(size);
       return pixels as AnyArray;
     }
     if (part.length !== size * width) throw example.corruptError(`feature ${name} must have ${size * width} bytes, as the spec says, got ${part.length}`, at);
     example.reserve(2 * part.length);
-    const { buffer } = part.slice();
-    if (isHalf(dtype)) return widenHalves(dtype, new Uint16Array(buffer as ArrayBuffer));
-    return new DTYPES[dtype].array(buffer as ArrayBuffer) as AnyArray;
+    // No slice: that of Node's Buffer shares its memory.
+    const { buffer } = new Uint8Array(part);
+    if (isHalf(dtype)) return widenHalves(dtype, new Uint16Array(buffer));
+    return new DTYPES[dtype].array(buffer) as AnyArray;
   }
 }

@@ -362,10 +362,44 @@ describe("damage", () => {
     expect(await errorFrom(openRlds(files(bytes)).then(all))).toMatchObject({ code: "CORRUPT", message: expect.stringContaining("1000000000 bytes") });
     expect(await errorFrom(openRlds(files(records(), bytes)))).toMatchObject({ code: "CORRUPT" });
     expect(await errorFrom(openRlds(files(records()), { maxBytes: 100 }))).toMatchObject({ code: "CORRUPT", message: expect.stringContaining("maxBytes") });
-    expect(await errorFrom(openRlds(files(records()), { maxBytes: 400 }).then(all))).toMatchObject({
-      code: "CORRUPT",
-      message: expect.stringContaining("maxBytes"),
+  });
+
+  it("an episode above maxBytes is no damage: it is refused with the remedy, also by salvage", async () => {
+    const spec = trajectorySpec({ observation: f32(2), action: i32() });
+    const episode = (length: number) =>
+      Array.from({ length }, (_, i) => ({
+        ...{ stepType: i === 0 ? 0 : 1, nextStepType: i === length - 1 ? 2 : 1, action: i, policyInfo: [], reward: 1, discount: 1 },
+        observation: [i, -i],
+      }));
+    const from = await written(new Map(), "t.tfrecord", spec, [...episode(3), ...episode(40)]);
+    for (const salvage of [false, true]) {
+      const reader = await openRlds(from, { maxBytes: 1000, salvage });
+      const failure = (await errorFrom(all(reader))) as RldsError;
+      expect(failure).toMatchObject({ code: "UNSUPPORTED", file: "t.tfrecord", episode: 1 });
+      expect(failure.message).toMatch(/^an episode takes more than the 1000 bytes that maxBytes allows: give a larger one \(/);
+      expect(failure.message).not.toContain("salvage");
+      expect(reader.losses ?? []).toEqual([]);
+    }
+    const reader = await openRlds(from, { maxBytes: 1300, salvage: true });
+    expect([(await all(reader)).map(({ steps }) => steps.length), reader.losses]).toEqual([[3, 40], []]);
+  });
+
+  it("salvage reads what follows a record above maxBytes", async () => {
+    // Only the bytes of integers differ in number, by their values.
+    const spec = trajectorySpec({ observation: i64(400), action: i32() });
+    const step = (value: bigint) => ({
+      ...{ stepType: 0, nextStepType: 2, action: 1, policyInfo: [], reward: 1, discount: 1 },
+      observation: new BigInt64Array(400).fill(value),
     });
+    const from = await written(new Map(), "t.tfrecord", spec, [step(1n), step(-1n), step(2n)]);
+    const options = { maxBytes: 4100 } as const;
+    expect(await errorFrom(openRlds(from, options).then(all))).toMatchObject({
+      code: "CORRUPT",
+      message: expect.stringMatching(/a record of 4\d+ bytes is more than maxBytes, 4100: give a larger one; salvage: true reads the rest/),
+    });
+    const reader = await openRlds(from, { ...options, salvage: true });
+    expect((await all(reader)).map(({ steps }) => [...steps][0]?.observation[0])).toEqual([1n, 2n]);
+    expect(reader.losses).toHaveLength(1);
   });
 
   it("hostile cuts and flips, also under whole checksums, are read or refused with the file's name", async () => {

@@ -1,0 +1,50 @@
+/** Files that are open only while a block is read, so that thousands of them can be read by turns. */
+import { RldsError } from "../../model/rlds-error.ts";
+import type { SourceFile } from "../sources/source.ts";
+import type { OpenFile } from "./files.ts";
+
+/** At most so many tasks run together; the others wait for their turn. */
+export class Turns {
+  #left: number;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(count: number) {
+    this.#left = count;
+  }
+
+  async run<T>(task: () => Promise<T>): Promise<T> {
+    if (this.#left > 0) this.#left--;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    try {
+      return await task();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#left++;
+      else next();
+    }
+  }
+}
+
+/** A file that each read opens and closes. @param turns limits how many files are open together @throws RldsError IO from a read if its size has changed */
+export async function reopenedFile(path: string, open: OpenFile, turns: Turns): Promise<SourceFile> {
+  const withFile = <T>(task: (file: SourceFile) => Promise<T>) =>
+    turns.run(async () => {
+      const file = await open(path);
+      try {
+        return await task(file);
+      } finally {
+        await file.close();
+      }
+    });
+  const { name, size } = await withFile(async (file) => file);
+  return {
+    name,
+    size,
+    read: (at, length) =>
+      withFile(async (file) => {
+        if (file.size !== size) throw new RldsError("IO", `the file changed while it was read: it had ${size} bytes, and has ${file.size}`, { file: name });
+        return file.read(at, length);
+      }),
+    async close() {},
+  };
+}

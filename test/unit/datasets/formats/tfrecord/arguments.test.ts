@@ -1,0 +1,87 @@
+/** Arguments of the entries for TF-Agents' files: messages name the argument as its caller does. */
+import { describe, expect, it } from "vitest";
+import { openTfrecord } from "../../../../../src/datasets/formats/index.ts";
+import { f32, i64, type Spec, u8, u32 } from "../../../../../src/index.ts";
+import { loadTfrecordDataset, TFRecordObserver, trajectorySpec } from "../../../../../src/tf-agents/index.ts";
+import { all } from "../../../../support/columns.ts";
+import { errorFrom } from "../../../../support/later.ts";
+
+const TRAJECTORY = trajectorySpec({ observation: f32(2), action: i64() });
+
+async function files(): Promise<Map<string, Uint8Array>> {
+  const written = new Map<string, Uint8Array>();
+  await new TFRecordObserver("x", TRAJECTORY, { to: written }).close();
+  return written;
+}
+
+const BAD: readonly (readonly [name: string, bad: unknown, error: string, rule: RegExp])[] = [
+  ["a number", 5, "TypeError", /must be a leaf such as f32\(4\), or an object or array of leaves, got 5$/],
+  ["null", null, "TypeError", /must be a leaf such as f32\(4\), .*got null$/],
+  ["a function", f32, "TypeError", /call it/],
+  ["no leaves", [], "ReplayError", /must be a spec with at least one leaf, got an array of 0$/],
+  ["two leaves of one name", { "a/b": f32(), a: { b: f32() } }, "ReplayError", /must be a spec whose leaves have paths that differ, got "a\/b"$/],
+  ["another dtype", u32(), "ReplayError", /must be of a dtype that TF-Agents can write, one of f32, .*got "u32"$/],
+  ["a shape of 0", f32(3, 0), "ReplayError", /must be of a shape of positive integers, got \[3, 0\]$/],
+];
+
+describe.each([
+  ["TFRecordObserver", "tensorDataSpec", async (spec: Spec) => new TFRecordObserver("y", spec, { to: new Map() })],
+  ["loadTfrecordDataset", "spec", async (spec: Spec) => loadTfrecordDataset(["x"], { from: await files(), spec })],
+] as const)("%s names %s", (_, subject, call) => {
+  it.each(BAD)("for %s", async (_name, bad, error, rule) => {
+    for (const [spec, where] of [
+      [bad, subject],
+      [{ b: bad, c: f32() }, `${subject} of b`],
+    ] as const) {
+      // A spec that is of the whole is no leaf's.
+      if (where !== subject && /at least|differ/.test(String(rule))) continue;
+      const failure = (await errorFrom(call(spec as Spec))) as Error;
+      expect(failure.name).toBe(error);
+      expect(failure.message).toMatch(rule);
+      expect(failure.message.startsWith(`${where} must be `)).toBe(true);
+    }
+  });
+});
+
+describe("openTfrecord", () => {
+  it.each(BAD)("names spec for %s", async (_name, bad, _error, rule) => {
+    const whole = (await errorFrom(openTfrecord(await files(), { spec: bad as Spec }))) as Error;
+    expect(whole.message).toMatch(/^spec must be a spec of trajectories/);
+    // A nest without leaves may be part of a trajectory.
+    if (/at least/.test(String(rule))) return;
+    const inside = (await errorFrom(openTfrecord(await files(), { spec: { ...TRAJECTORY, observation: bad } as Spec }))) as Error;
+    expect(inside.message).toMatch(/differ/.test(String(rule)) ? /^spec must be a spec whose leaves/ : /^spec of observation must be /);
+  });
+
+  it("refuses step types that are no single number", async () => {
+    const failure = await errorFrom(openTfrecord(await files(), { spec: { ...TRAJECTORY, stepType: f32(2) } as Spec }));
+    expect(failure).toMatchObject({ code: "SPEC_MISMATCH", message: "spec of stepType must be a single number, got a leaf of shape [2]" });
+  });
+});
+
+describe("asTrajectories", () => {
+  const tuple = [f32(), f32(2), i64(), [], f32(), f32(), f32()] as const;
+
+  it("the spec of the dataset is that of its elements", async () => {
+    const written = new Map<string, Uint8Array>();
+    const observer = new TFRecordObserver("t", tuple, { pyMode: true, to: written });
+    observer([0, [1, 2], 3n, [], 1, 0.5, 1]);
+    await observer.close();
+    const dataset = await loadTfrecordDataset(["t"], { from: written, asTrajectories: true, addBatchDim: false });
+    const [element] = (await all(dataset)) as { [name: string]: unknown }[];
+    expect(dataset.spec).toEqual({ stepType: f32(), observation: f32(2), action: i64(), policyInfo: [], nextStepType: f32(), reward: f32(), discount: f32() });
+    expect(Object.keys(dataset.spec as object)).toEqual(Object.keys(element as object));
+    expect((await loadTfrecordDataset(["t"], { from: written })).spec).toEqual(tuple);
+  });
+
+  it("names the spec, or what the decoder made", async () => {
+    const from = await files();
+    const bySpec = (await errorFrom(loadTfrecordDataset(["x"], { from, spec: { a: u8() }, asTrajectories: true }))) as Error;
+    expect(bySpec.message).toMatch(/^with asTrajectories, spec must be an object or tuple of the fields stepType, /);
+    const observer = new TFRecordObserver("x", TRAJECTORY, { pyMode: true, to: from });
+    observer({ stepType: 0, observation: [1, 2], action: 3n, policyInfo: [], nextStepType: 1, reward: 0.5, discount: 1 });
+    await observer.close();
+    const dataset = await loadTfrecordDataset(["x"], { from, decoder: () => [1], addBatchDim: false, asTrajectories: true });
+    expect(((await errorFrom(all(dataset))) as Error).message).toMatch(/^with asTrajectories, what decoder returns must be an object or tuple of /);
+  });
+});

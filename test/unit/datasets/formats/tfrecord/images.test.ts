@@ -1,0 +1,126 @@
+/** JPEGs in TF-Agents' files: what the function that makes them may do, and what shapes are images. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { f32, type Spec, u8 } from "../../../../../src/index.ts";
+import type { Column } from "../../../../../src/schema/column.ts";
+import { loadTfrecordDataset, TFRecordObserver } from "../../../../../src/tf-agents/index.ts";
+import { all } from "../../../../support/columns.ts";
+import { errorFrom } from "../../../../support/later.ts";
+import { recordsIn } from "../../../../support/tfrecord.ts";
+import { dataFolder } from "../../rlds/data.ts";
+
+const FILE = new Uint8Array(readFileSync(join(dataFolder("tfrecord"), "image.tfrecord")));
+const JPEG = FILE.slice(
+  FILE.findIndex((byte, i) => byte === 0xff && FILE[i + 1] === 0xd8),
+  FILE.length - 4,
+);
+
+async function observed(spec: Spec, compressImage: (...args: never[]) => unknown, values: readonly unknown[]): Promise<Map<string, Uint8Array>> {
+  const files = new Map<string, Uint8Array>();
+  const observer = new TFRecordObserver("x", spec, { pyMode: true, compressImage: compressImage as never, to: files });
+  try {
+    for (const value of values) observer(value);
+  } finally {
+    await observer.close();
+  }
+  return files;
+}
+
+const IMAGE = new Uint8Array(8 * 16 * 3);
+
+describe("compressImage", () => {
+  it("may return the same memory again and again", async () => {
+    const memory = new Uint8Array(20_000);
+    let calls = 0;
+    const files = await observed(u8(8, 16, 3), () => {
+      memory.fill(0).set(JPEG);
+      memory[memory.length - 1] = ++calls;
+      return memory;
+    }, [IMAGE, IMAGE, IMAGE]);
+    expect(recordsIn(files.get("x") as Uint8Array).map((record) => record.at(-1))).toEqual([1, 2, 3]);
+  });
+
+  it("may return a Buffer, a view", async () => {
+    const files = await observed(u8(8, 16, 3), () => Buffer.from(JPEG), [IMAGE]);
+    const [image] = (await all(await loadTfrecordDataset(["x"], { from: files, compressImage: true, addBatchDim: false }))) as [Column];
+    expect(image.shape).toEqual([8, 16, 3]);
+  });
+
+  it.each([
+    ["nothing", undefined, /^what compressImage returns must be a JPEG in a Uint8Array, got undefined$/],
+    ["a promise", Promise.resolve(JPEG), /^what compressImage returns must be a JPEG in a Uint8Array, and no promise: /],
+    ["an ArrayBuffer", JPEG.buffer, /^what compressImage returns must be a JPEG in a Uint8Array, got /],
+    ["a text", "jpeg", /must be a JPEG in a Uint8Array, got "jpeg"$/],
+    ["words", new Uint16Array(4), /must be a JPEG in a Uint8Array, got Uint16Array\(4\)$/],
+    ["no bytes", new Uint8Array(), /must be a JPEG in a Uint8Array, which begins with the bytes 255, 216, got Uint8Array\(0\)$/],
+    ["pixels", new Uint8Array(100), /which begins with the bytes 255, 216, got Uint8Array\(100\)$/],
+  ])("that returns %s is refused, and nothing is written", async (_name, result, message) => {
+    const files = new Map<string, Uint8Array>();
+    let made: unknown = result;
+    const observer = new TFRecordObserver("x", { a: u8(8, 16, 3), b: f32() }, { pyMode: true, compressImage: (() => made) as never, to: files });
+    expect(() => observer({ a: IMAGE, b: 1 })).toThrow(expect.objectContaining({ name: "TypeError", message: expect.stringMatching(message) }));
+    made = JPEG;
+    observer({ a: IMAGE, b: 2 });
+    await observer.close();
+    expect(recordsIn(files.get("x") as Uint8Array)).toHaveLength(1);
+  });
+
+  it.each([
+    [2, /OSError|LA/],
+    [4, /RGBA/],
+    [84, /TypeError/],
+  ])("refuses frames of %i channels, as TF-Agents' JPEG does", async (channels) => {
+    const spec = { a: u8(8, 16, channels) };
+    const create = async () => new TFRecordObserver("x", spec, { compressImage: () => JPEG, to: new Map() });
+    expect(await errorFrom(create())).toMatchObject({
+      code: "SPEC_MISMATCH",
+      message: `tensorDataSpec of a must be an image of 1 or 3 channels with compressImage, got [8, 16, ${channels}]: leave compressImage out`,
+    });
+    expect(() => new TFRecordObserver("x", spec, { to: new Map() })).not.toThrow();
+  });
+
+  it.each([1, 3])("takes frames of %i channels, also of a stack", async (channels) => {
+    expect(await observed(u8(8, 16, channels), () => JPEG, [new Uint8Array(8 * 16 * channels)])).toHaveProperty("size", 2);
+  });
+});
+
+describe("reading", () => {
+  it("an image on its side is none of the spec", async () => {
+    const files = await observed(u8(8, 16, 3), () => JPEG, [IMAGE]);
+    const dataset = await loadTfrecordDataset(["x"], { from: files, compressImage: true, spec: u8(16, 8, 3) });
+    expect(await errorFrom(all(dataset))).toMatchObject({
+      code: "CORRUPT",
+      message: expect.stringContaining("must be an image of 16 × 8 × 3 values, got one of 8 × 16"),
+    });
+  });
+});
+
+describe("decoder", () => {
+  it("may be asynchronous, with every option", async () => {
+    const spec = { a: f32(2) };
+    const files = new Map<string, Uint8Array>();
+    const observer = new TFRecordObserver("x", spec, { pyMode: true, to: files });
+    for (const i of [1, 2, 3]) observer({ a: [i, -i] });
+    await observer.close();
+    const column = (length: number) => ({ data: new Float32Array([length]), shape: [1] });
+    const decoder = async ({ length }: Uint8Array) => ({ a: column(length) });
+    const one = await all(await loadTfrecordDataset(["x"], { from: files, decoder }));
+    expect(one).toHaveLength(3);
+    expect((one[0] as { a: Column }).a.shape).toEqual([1, 1]);
+    const [pair, ...rest] = await all(await loadTfrecordDataset(["x"], { from: files, decoder, asExperience: true }));
+    expect((pair as { a: Column }).a.shape).toEqual([2, 1]);
+    expect(rest).toEqual([]);
+    const failing = await loadTfrecordDataset(["x"], { from: files, decoder: () => Promise.reject(new Error("no decoder")) });
+    expect(await errorFrom(all(failing))).toMatchObject({ message: "no decoder" });
+  });
+
+  it("that makes no columns is told what it must make", async () => {
+    const files = new Map<string, Uint8Array>();
+    const observer = new TFRecordObserver("x", f32(), { pyMode: true, to: files });
+    observer(1);
+    await observer.close();
+    const dataset = await loadTfrecordDataset(["x"], { from: files, decoder: () => ({ a: 5 }) });
+    expect(((await errorFrom(all(dataset))) as Error).message).toMatch(/^what decoder returns .*must be a column .*got 5.*addBatchDim: false/);
+  });
+});

@@ -1,0 +1,159 @@
+/** Several files of TF-Agents by turns: their order, and how many are open. */
+import { describe, expect, it } from "vitest";
+import type { SourceFile, SourceFolder } from "../../../../../src/datasets/formats/sources/source.ts";
+import { recordsOf } from "../../../../../src/datasets/formats/tfrecord/records-of.ts";
+import { openRlds } from "../../../../../src/datasets/rlds/index.ts";
+import { f64, i32, i64, type Spec } from "../../../../../src/index.ts";
+import type { Column } from "../../../../../src/schema/column.ts";
+import { loadTfrecordDataset, TFRecordObserver, trajectorySpec } from "../../../../../src/tf-agents/index.ts";
+import { all } from "../../../../support/columns.ts";
+import { errorFrom } from "../../../../support/later.ts";
+
+/** A folder that counts its open files. */
+class CountedFolder implements SourceFolder {
+  readonly name = "counted";
+  open_ = 0;
+  most = 0;
+  readonly #files: ReadonlyMap<string, Uint8Array>;
+  readonly #change: (file: SourceFile) => SourceFile;
+
+  constructor(files: ReadonlyMap<string, Uint8Array>, change = (file: SourceFile) => file) {
+    this.#files = files;
+    this.#change = change;
+  }
+
+  async open(path: string): Promise<SourceFile> {
+    const bytes = this.#files.get(path) as Uint8Array;
+    this.most = Math.max(this.most, ++this.open_);
+    return this.#change({
+      name: path,
+      size: bytes.length,
+      read: async (at, length) => bytes.slice(at, at + length),
+      close: async () => void this.open_--,
+    });
+  }
+
+  async list(): Promise<readonly string[]> {
+    return [...this.#files.keys()].sort();
+  }
+}
+
+async function written(spec: Spec, steps: { readonly [file: string]: readonly unknown[] }): Promise<Map<string, Uint8Array>> {
+  const files = new Map<string, Uint8Array>();
+  for (const [name, list] of Object.entries(steps)) {
+    const observer = new TFRecordObserver(name, spec, { pyMode: true, to: files });
+    for (const step of list) await observer(step);
+    await observer.close();
+  }
+  return files;
+}
+
+describe("more than 4,096 files", () => {
+  it("come in TensorFlow's order, with few of them open", async () => {
+    const one = await written(i64(), { a: [0n, 1n, 2n], b: [0n] });
+    const names = Array.from({ length: 5000 }, (_, i) => `f${i}`);
+    const short = (i: number) => i % 3 === 0;
+    const folder = new CountedFolder(new Map(names.map((name, i) => [name, one.get(short(i) ? "b" : "a") as Uint8Array])));
+    const places: string[] = [];
+    for await (const { file } of recordsOf(names, (path) => folder.open(path), { cycleLength: names.length, maxBytes: 2 ** 20 })) places.push(file);
+    const long = names.filter((_, i) => !short(i));
+    expect(places).toEqual([...names, ...long, ...long]);
+    expect(folder.most).toBeLessThanOrEqual(160);
+    expect(folder.open_).toBe(0);
+    const spec = i64();
+    expect(await all(await loadTfrecordDataset(names, { from: folder, spec }))).toHaveLength(places.length);
+    expect(await all(await loadTfrecordDataset(names, { from: folder, spec, numParallelReads: 10_000 }))).toHaveLength(places.length);
+  });
+
+  it("a file that has another size when it is read again is refused by name", async () => {
+    const one = await written(i64(), { a: [0n] });
+    const names = Array.from({ length: 300 }, (_, i) => `f${i}`);
+    const folder = new CountedFolder(new Map(names.map((name) => [name, one.get("a") as Uint8Array])));
+    const opened = new Set<string>();
+    const open = async (path: string) => {
+      const file = await folder.open(path);
+      const size = path === "f299" && opened.has(path) ? file.size + 1 : file.size;
+      opened.add(path);
+      return { ...file, size };
+    };
+    const read = async () => {
+      for await (const _ of recordsOf(names, open, { cycleLength: 300, maxBytes: 2 ** 20 }));
+    };
+    expect(await errorFrom(read())).toMatchObject({ code: "IO", file: "f299", message: expect.stringContaining("changed while it was read") });
+    expect(folder.open_).toBe(0);
+  });
+});
+
+describe("a close that fails", () => {
+  const closing = (folder: CountedFolder, failing: readonly string[]) => async (path: string) => {
+    const file = await folder.open(path);
+    return {
+      ...file,
+      close: async () => {
+        await file.close();
+        if (failing.includes(path)) throw new Error(`${path} does not close`);
+      },
+    };
+  };
+  const setUp = async () => new CountedFolder(await written(i64(), { a: [0n, 1n], b: [0n, 1n], c: [0n, 1n] }));
+  const OPTIONS = { cycleLength: 3, maxBytes: 2 ** 20 };
+
+  it("does not keep the other files open", async () => {
+    const folder = await setUp();
+    const read = async () => {
+      for await (const _ of recordsOf(["a", "b", "c"], closing(folder, ["a", "b"]), OPTIONS)) break;
+    };
+    expect(await errorFrom(read())).toMatchObject({ message: "a does not close" });
+    expect(folder.open_).toBe(0);
+  });
+
+  it("at a file's end is told once, and the file is closed once", async () => {
+    const folder = await setUp();
+    const read = async () => {
+      for await (const _ of recordsOf(["a", "b", "c"], closing(folder, ["a"]), OPTIONS));
+    };
+    expect(await errorFrom(read())).toMatchObject({ message: "a does not close" });
+    expect(folder.open_).toBe(0);
+  });
+
+  it("does not hide why reading ended", async () => {
+    const folder = await setUp();
+    const open = closing(folder, ["a"]);
+    const read = async () => {
+      const failing = async (path: string) => {
+        if (path === "c") throw new Error("c is not there");
+        return open(path);
+      };
+      for await (const _ of recordsOf(["a", "b", "c"], failing, OPTIONS));
+    };
+    expect(await errorFrom(read())).toMatchObject({ message: "c is not there" });
+    expect(folder.open_).toBe(0);
+  });
+});
+
+describe("a source of Node's Buffers", () => {
+  // Their slice is a view of memory that they share.
+  const shared = (bytes: Uint8Array): Buffer => {
+    const pool = Buffer.alloc(bytes.length + 24, 7);
+    pool.set(bytes, 16);
+    return pool.subarray(16, 16 + bytes.length);
+  };
+  const buffers = (files: ReadonlyMap<string, Uint8Array>): SourceFolder =>
+    new CountedFolder(files, (file) => ({ ...file, read: async (at, length) => shared(await file.read(at, length)) }));
+
+  it("gives the values of the file", async () => {
+    const spec: Spec = { a: f64(2), b: i32() };
+    const files = await written(spec, { x: [{ a: [1.5, -2], b: 7 }] });
+    const [element] = (await all(await loadTfrecordDataset(["x"], { from: buffers(files), addBatchDim: false }))) as { a: Column; b: Column }[];
+    expect(element?.a.data).toEqual(new Float64Array([1.5, -2]));
+    expect(element?.b.data).toEqual(new Int32Array([7]));
+  });
+
+  it("is a dataset", async () => {
+    const spec = trajectorySpec({ observation: f64(2), action: i32() });
+    const step = { stepType: 0, nextStepType: 2, observation: [1.5, -2], action: 7, policyInfo: [], reward: 1, discount: 1 };
+    const files = await written(spec, { x: [step] });
+    const [episode] = await all(await openRlds(buffers(files)));
+    expect([...(episode?.steps ?? [])].map(({ observation }) => [...observation])).toEqual([[1.5, -2]]);
+  });
+});
