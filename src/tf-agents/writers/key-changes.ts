@@ -29,7 +29,7 @@ export function keyChangesOf(changes: PriorityChanges): KeyChanges {
 
 /** The keys in an array, or in anything that can be iterated. @throws TypeError for an array that loses bits of keys, or of other values · RangeError for what can be no key */
 export function keyList(subject: string, keys: Iterable<ItemKey> | ArrayLike<ItemKey> | ColumnLike<"f64" | "u64">): readonly ItemKey[] {
-  const values = dataOf<Iterable<ItemKey> | ArrayLike<ItemKey>>(keys);
+  const values = dataOf<Iterable<ItemKey> | ArrayLike<ItemKey>>(subject, keys);
   checkKeyArray(subject, values, "BigUint64Array");
   return mustBeKeys(subject, isList(values) ? elementsIn(values as ArrayLike<ItemKey>) : listOf(subject, values as Iterable<ItemKey>));
 }
