@@ -100,7 +100,8 @@ export function dataOf<T>(subject: string, values: T | ColumnLike): T {
   const column = columnIn(values);
   if (column === undefined) return values as T;
   const { data, shape } = column;
-  if (data.length !== sizeOf(shape)) throw mustBe(RangeError, subject, `a column with as many elements as its shape, ${shapeText(shape)}`, data);
+  if (data.length !== sizeOf(shape) || !shape.every((size) => Number.isInteger(size) && size >= 0))
+    throw mustBe(RangeError, subject, `a column with as many elements as its shape, ${shapeText(shape)}`, data);
   return data as T;
 }
 

@@ -132,8 +132,9 @@ export abstract class ClientCalls<S extends Spec, N extends string, K extends Si
       const { signal, timeoutMs } = onlyKeys("options", options, "signal, timeoutMs");
       checkWait({ signal, timeoutMs } as WaitOptions);
       const { fields } = tables;
-      const entries = Object.entries(priorities ?? {}) as [string, number][];
-      if (entries.length === 0) throw mustBe(RangeError, "priorities", "an object with at least one table", priorities);
+      const isByTable = typeof priorities === "object" && priorities !== null && !Array.isArray(priorities);
+      const entries = isByTable ? (Object.entries(priorities) as [string, number][]) : [];
+      if (entries.length === 0) throw mustBe(RangeError, "priorities", "an object with at least one table, such as { table: priority }", priorities);
       tables.mustKnow(entries.map(([table]) => table));
       for (const [table, priority] of entries) finite(`priorities.${table}`, priority, 0);
       const values = fields.take(step);
