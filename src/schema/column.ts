@@ -113,7 +113,10 @@ export function dataBeside<T>(subject: string, values: T | ColumnLike, keys: unk
   const shape = columnIn(values)?.shape.filter((size) => size !== 1) ?? [];
   const own = columnIn(keys)?.shape;
   if (shape.length > 1 && shape.join() !== own?.filter((size) => size !== 1).join()) {
-    const rule = own === undefined || own.length < 2 ? "a column of one dimension, one number per key" : `a column of the keys' shape ${shapeText(own)}, or of one dimension`;
+    const rule =
+      own === undefined || own.length < 2
+        ? "a column of one dimension, one number per key"
+        : `a column of the keys' shape ${shapeText(own)}, or of one dimension`;
     throw mustBe(RangeError, subject, rule, `a column of shape ${shapeText((values as ColumnLike).shape)}`);
   }
   return dataOf(subject, values);

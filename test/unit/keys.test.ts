@@ -44,7 +44,10 @@ test("columns of priorities have one dimension, or the shape of the keys; every 
     /^priorities must be a column of the keys' shape \[3, 2\], or of one dimension, got "a column of shape \[2, 3\]"/,
   );
   for (const list of [six, keys, { data: six, shape: [6] }])
-    refused(() => table.updatePriorities(list, two([3, 2])), /^priorities must be a column of one dimension, one number per key, got "a column of shape \[3, 2\]"/);
+    refused(
+      () => table.updatePriorities(list, two([3, 2])),
+      /^priorities must be a column of one dimension, one number per key, got "a column of shape \[3, 2\]"/,
+    );
   refused(() => table.updatePriorities(six, two([3])), /^priorities must be a column with as many elements as its shape, \[3\], got /);
   refused(() => table.updatePriorities({ data: six, shape: [4] }, [1, 1, 1, 1]), /^keys must be a column with as many elements as its shape, \[4\], got /);
   refused(() => table.delete({ data: six, shape: [-2, -3] }), /^keys must be a column with as many elements as its shape, \[-2, -3\], got /);

@@ -189,7 +189,8 @@ describe("dropBoundaries", () => {
       Windows.prototype.draw = draw;
     }
     // The same seed and the same calls.
-    const again = () => take(fill({ batchSize: 1, maxLength: 200, seed: 5 }, sparse(200, 17, 90)).asDataset({ numSteps: 2, sampleBatchSize: 9, dropBoundaries: true }), 9);
+    const again = () =>
+      take(fill({ batchSize: 1, maxLength: 200, seed: 5 }, sparse(200, 17, 90)).asDataset({ numSteps: 2, sampleBatchSize: 9, dropBoundaries: true }), 9);
     expect(again()).toEqual(again());
   });
 

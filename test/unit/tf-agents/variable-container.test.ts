@@ -142,7 +142,10 @@ describe("refuses", () => {
       { ...nest(1), policy_variables: [new Float64Array(6), [1, 2, 3]] },
       /^values\.policy_variables\.0 must be as the signature of table variables, f32 of shape \[2, 3\], got Float64Array\(6\)$/,
     ],
-    [{ ...nest(1), policy_variables: [new Column(new Float32Array(7), [2, 3]), [1, 2, 3]] }, /^values\.policy_variables\.0 must be as the .*got Float32Array\(7\)$/],
+    [
+      { ...nest(1), policy_variables: [new Column(new Float32Array(7), [2, 3]), [1, 2, 3]] },
+      /^values\.policy_variables\.0 must be as the .*got Float32Array\(7\)$/,
+    ],
     [{ ...nest(1), train_step: 0.5 }, /train_step/],
   ])("values of another structure, dtype or shape: %#", async (values, message) => {
     const replay = replayOf();
