@@ -36,7 +36,7 @@ const NARROW: readonly (new (list: number[]) => ArrayLike<number>)[] = [
 test("columns of priorities have one dimension, or the shape of the keys; every column has as many elements as its shape", () => {
   const { replay, table, keys } = filled();
   const six = Float64Array.from(keys);
-  const two = (shape: number[], Numbers: new (n: number) => Float32Array | Int32Array = Float32Array) => ({ data: new Numbers(6).fill(2), shape });
+  const two = (shape: number[], Numbers: typeof Float32Array | typeof Int32Array = Float32Array) => ({ data: new Numbers(6).fill(2), shape });
   const refused = (of: () => unknown, says: RegExp) => expectRefused(replay, of, RangeError, says);
   // They would be set for other keys.
   refused(
