@@ -181,22 +181,33 @@ function read(file: string): string {
   }
 }
 
+const NOTHING: Usage = { usedSize: 0, embedderHeapUsedSize: 0, backingStorageSize: 0 };
+
 /** What the scripts of a page and of its workers have when all garbage is collected, in bytes. Only Chromium tells. */
 class Heaps {
   readonly #page: CDPSession;
   /** Sessions of workers, and what waits for their answers. */
   readonly #workers = new Set<string>();
-  readonly #answers = new Map<number, (result: Usage) => void>();
+  readonly #answers = new Map<number, { readonly worker: string; readonly resolve: (result: Usage) => void }>();
   #calls = 0;
 
   private constructor(page: CDPSession) {
     this.#page = page;
     page.on("Target.attachedToTarget", ({ sessionId }) => void this.#workers.add(sessionId));
-    page.on("Target.detachedFromTarget", ({ sessionId }) => void this.#workers.delete(sessionId));
+    page.on("Target.detachedFromTarget", ({ sessionId }) => {
+      this.#workers.delete(sessionId);
+      // A worker that has ended has nothing.
+      for (const [id, { worker }] of this.#answers) if (worker === sessionId) this.#answer(id, NOTHING);
+    });
     page.on("Target.receivedMessageFromTarget", ({ message }) => {
       const { id, result } = JSON.parse(message) as { readonly id?: number; readonly result?: Usage };
-      if (id !== undefined) this.#answers.get(id)?.(result as Usage);
+      if (id !== undefined) this.#answer(id, result as Usage);
     });
+  }
+
+  #answer(id: number, result: Usage): void {
+    this.#answers.get(id)?.resolve(result);
+    this.#answers.delete(id);
   }
 
   static async of(page: Page): Promise<Heaps> {
@@ -222,7 +233,7 @@ class Heaps {
   #inWorker(sessionId: string, method: string): Promise<Usage> {
     const id = ++this.#calls;
     return new Promise((resolve, reject) => {
-      this.#answers.set(id, resolve);
+      this.#answers.set(id, { worker: sessionId, resolve });
       this.#page.send("Target.sendMessageToTarget", { sessionId, message: JSON.stringify({ id, method }) }).catch(reject);
     });
   }
