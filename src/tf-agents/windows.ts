@@ -58,9 +58,9 @@ export class Windows {
     const draw = buffer.prepare();
     draw.windows(this.streams, n, width, LEVEL);
     const [streams, starts] = [draw.slots(n), draw.starts(n)];
-    const drawn = Array.from(streams, (stream, i) => stream * perStream + (starts[i] as number));
+    const windowNumbers = Array.from(streams, (stream, i) => stream * perStream + (starts[i] as number));
     gather(buffer, n);
-    return drawn;
+    return windowNumbers;
   }
 
   /** A stream by its weight, without steps; undefined where none has any. */

@@ -55,9 +55,9 @@ export function windowsWithin(types: Column["data"], segments: number, steps: nu
 /** The windows of elements that cross no boundary, as elements of the same size. What an element has too many is in the next one. */
 export class BoundaryFilter<S> {
   readonly #size: number | undefined;
-  /** Windows that are left, each part [rows, steps, …]; of the first one so many rows are taken. */
+  /** Windows that are left, each part [rows, steps, …]; the first one begins with its row #offset. */
   #parts = new Fifo<Element<S>>();
-  #taken = 0;
+  #offset = 0;
   #rows = 0;
 
   /** @param size windows of an element; undefined for elements of one window, without a dimension for it */
@@ -96,10 +96,10 @@ export class BoundaryFilter<S> {
     for (let missing = Math.min(size, this.#rows); missing > 0; ) {
       const first = this.#parts.first as Element<S>;
       const rows = stepTypes(first).shape[0] as number;
-      const from = this.#taken;
+      const from = this.#offset;
       const to = Math.min(rows, from + missing);
       parts.push(to - from === rows ? first : part(first, from, to));
-      this.#taken = to === rows ? 0 : to;
+      this.#offset = to === rows ? 0 : to;
       if (to === rows) this.#parts.shift();
       missing -= to - from;
       this.#rows -= to - from;
@@ -115,7 +115,7 @@ export class BoundaryFilter<S> {
   /** Forgets the windows that are left. */
   clear(): void {
     this.#parts.clear();
-    this.#taken = 0;
+    this.#offset = 0;
     this.#rows = 0;
   }
 }
