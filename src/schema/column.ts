@@ -110,14 +110,17 @@ export function dataOf<T>(subject: string, values: T | ColumnLike): T {
  * @throws RangeError for a column of another shape: its numbers would belong to other keys
  */
 export function dataBeside<T>(subject: string, values: T | ColumnLike, keys: unknown): T {
-  const shape = columnIn(values)?.shape.filter((size) => size !== 1) ?? [];
+  const column = columnIn(values);
+  // An array costs nothing.
+  if (column === undefined) return values as T;
   const own = columnIn(keys)?.shape;
-  if (shape.length > 1 && shape.join() !== own?.filter((size) => size !== 1).join()) {
+  const shape = wideSizes(column.shape);
+  if (shape.length > 1 && shape.join() !== wideSizes(own ?? []).join()) {
     const rule =
       own === undefined || own.length < 2
         ? "a column of one dimension, one number per key"
         : `a column of the keys' shape ${shapeText(own)}, or of one dimension`;
-    throw mustBe(RangeError, subject, rule, `a column of shape ${shapeText((values as ColumnLike).shape)}`);
+    throw mustBe(RangeError, subject, rule, `a column of shape ${shapeText(column.shape)}`);
   }
   return dataOf(subject, values);
 }
@@ -125,6 +128,10 @@ export function dataBeside<T>(subject: string, values: T | ColumnLike, keys: unk
 function columnIn(values: unknown): ColumnLike | undefined {
   if (typeof values !== "object" || values === null || ArrayBuffer.isView(values) || Array.isArray(values)) return undefined;
   return isColumn(values) ? values : undefined;
+}
+
+function wideSizes(shape: readonly number[]): number[] {
+  return shape.filter((size) => size !== 1);
 }
 
 function shapeText(shape: readonly number[]): string {
