@@ -21,6 +21,8 @@ export function openGame(dir, options = {}) {
     tables: { experience: { maxSize: 500_000, sampler: fifo(), maxTimesSampled: 1 } },
     maxBytes: REPLAY_BYTES,
     segmentBytes: 4 << 20,
+    // Groups end only at `keep` and `flush`: otherwise a drain's removals could reach the disk, and a kill come, before its batch does.
+    durability: "manual",
     ...options,
   });
 }
@@ -40,8 +42,8 @@ export function acceptActor(replay, channel, options) {
 const BATCH = 4096;
 
 /**
- * The next transitions for the learner, as bytes for `decodeTagged`. They leave the table, and are kept in the journal in the same moment: a learner that
- * did not get the answer asks again with the number of the last batch that it has, and gets the same one.
+ * The next transitions for the learner, as bytes for `decodeTagged`. They leave the table and are kept in the journal in one group, as nothing is awaited between the
+ * two: a learner that did not get the answer asks again with the number of the last batch that it has, and gets the same one.
  */
 export async function drain(replay, have) {
   const { journal, tables } = replay;

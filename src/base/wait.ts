@@ -53,10 +53,7 @@ export class Waiters {
    */
   until<T>(attempt: () => T | undefined, what: () => string, options: WaitOptions = {}, queue?: object): T | Promise<T> {
     if (typeof options !== "object" || options === null) throw mustBe(TypeError, "options", "an object of signal, timeoutMs", options);
-    const { signal, timeoutMs } = options;
-    if (timeoutMs !== undefined) finite("timeoutMs", timeoutMs, 0, MAX_TIMEOUT_MS);
-    checkSignal(signal);
-    signal?.throwIfAborted();
+    checkWait(options);
     const first = queue !== undefined && this.#queues.has(queue) ? undefined : attempt();
     if (first !== undefined) return first;
     return abortablePromise<T>(what, options, (resolve, reject) => {
@@ -115,6 +112,13 @@ export class Waiters {
 export function checkSignal(signal: AbortSignal | undefined): void {
   if (signal === undefined || (typeof signal?.addEventListener === "function" && typeof signal.throwIfAborted === "function")) return;
   throw mustBe(TypeError, "signal", "an AbortSignal", signal);
+}
+
+/** Checks the options of a wait before a call changes anything. @throws TypeError, RangeError · the reason of a signal that is aborted */
+export function checkWait({ signal, timeoutMs }: WaitOptions): void {
+  if (timeoutMs !== undefined) finite("timeoutMs", timeoutMs, 0, MAX_TIMEOUT_MS);
+  checkSignal(signal);
+  signal?.throwIfAborted();
 }
 
 /** A promise that a signal or a timeout rejects. The work behind it continues. */

@@ -1,7 +1,7 @@
 /** The memory's end: lets actors in that come over a port or a socket. */
 import { codeOf, finite, integer, oneOf, onlyKeys, ReplayError } from "../base/error.ts";
 import { MAX_TIMEOUT_MS } from "../base/limits.ts";
-import { abortable, type WaitOptions } from "../base/wait.ts";
+import { abortable, checkWait, type WaitOptions } from "../base/wait.ts";
 import { disposed } from "../memory/engine.ts";
 import { endRulesOf } from "../tables/episode-ends.ts";
 import { finiteReward, type WriterOptions } from "../tables/rules.ts";
@@ -11,7 +11,7 @@ import { CLOSE } from "./channels/close-codes.ts";
 import { SocketLink } from "./channels/link.ts";
 import { encodeError } from "./channels/port.ts";
 import { meetActor } from "./channels/port-handshake.ts";
-import { checkHello, checkLanes, checkWait, describeLeaves, foreignHello, socketClosed } from "./handshake.ts";
+import { checkHello, checkLanes, describeLeaves, foreignHello, socketClosed } from "./handshake.ts";
 import type { Host } from "./host.ts";
 import { type AcceptLimits, type ResolvedLimits, resolveLimits } from "./limits.ts";
 import { EndedSession, Sessions } from "./sessions.ts";

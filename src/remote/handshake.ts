@@ -1,8 +1,7 @@
 /** What the two ends tell each other before steps go: their specs, and what the actor's side must know of the writer. */
 
-import { finite, ReplayError } from "../base/error.ts";
+import { ReplayError } from "../base/error.ts";
 import { MAX_TIMEOUT_MS } from "../base/limits.ts";
-import type { WaitOptions } from "../base/wait.ts";
 import { leafText } from "../schema/leaf.ts";
 import type { FoundLeaf } from "../schema/spec.ts";
 import { fieldsOf, isCount, isFlag, isText, listOf, malformed, maybe, type Validator } from "./validators.ts";
@@ -127,10 +126,4 @@ export function foreignHello(): ReplayError {
 
 export function inUse(): ReplayError {
   return new ReplayError("OUT_OF_TURN", "this port already has a writer: close that first, or give each writer a MessageChannel of its own");
-}
-
-/** @throws RangeError, TypeError, or the signal's reason */
-export function checkWait({ signal, timeoutMs }: WaitOptions): void {
-  if (timeoutMs !== undefined) finite("timeoutMs", timeoutMs, 0, MAX_TIMEOUT_MS);
-  signal?.throwIfAborted();
 }

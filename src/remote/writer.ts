@@ -3,7 +3,7 @@
 import { integer, onlyKeys } from "../base/error.ts";
 import { customInspect } from "../base/inspect.ts";
 import { hideFrames } from "../base/stack-trace.ts";
-import type { WaitOptions } from "../base/wait.ts";
+import { checkWait, type WaitOptions } from "../base/wait.ts";
 import { type Block, copyEnds, countEnds, type EpisodeEnds, placeBlock } from "../memory/block.ts";
 import { withLock } from "../memory/reentrancy.ts";
 import { type StagedOf, Staging, stepMaker } from "../memory/staged.ts";
@@ -31,7 +31,6 @@ import {
 } from "../tables/episode-ends.ts";
 import { checkItemOptions, checkPriority, type ItemOptions, unknownTable } from "../tables/rules.ts";
 import type { Conversation } from "./channels/conversation.ts";
-import { checkWait } from "./handshake.ts";
 import type { Inbox, MessageEventLike } from "./inbox.ts";
 import { LaneStates } from "./lanes.ts";
 import type { Outbox } from "./outbox.ts";

@@ -1,9 +1,9 @@
 /** The steps of an actor at the other end of a port or a socket, on their way to a server's tables: a writer of whole steps for each of its lanes. */
-import { mustBe, ReplayError } from "../base/error.ts";
+import { integer, mustBe, ReplayError } from "../base/error.ts";
 import type { WaitOptions } from "../base/wait.ts";
 import type { PlacedLeaf } from "../schema/layout.ts";
 import type { Spec } from "../schema/spec.ts";
-import type { BlockOptions, EndOptions } from "../tables/episode-ends.ts";
+import { type BlockOptions, checkEnd, type EndOptions, type EndRules } from "../tables/episode-ends.ts";
 import type { ItemOptions, ResolvedWriterOptions } from "../tables/rules.ts";
 import type { Fields, Values } from "../tf-agents/writers/fields.ts";
 import type { StreamSteps } from "./stream-steps.ts";
@@ -18,6 +18,7 @@ export class LaneWriter<S extends Spec = Spec> {
   readonly #fields: Fields<S>;
   readonly #lanes: readonly StreamSteps<S>[];
   readonly #ends: Uint8Array;
+  readonly #endRules: EndRules;
 
   /** @param lanes a writer each, which are closed with this one */
   constructor(options: ResolvedWriterOptions, fields: Fields<S>, lanes: readonly StreamSteps<S>[]) {
@@ -25,6 +26,8 @@ export class LaneWriter<S extends Spec = Spec> {
     this.#fields = fields;
     this.#lanes = lanes;
     this.#ends = new Uint8Array(lanes.length);
+    // A server's rules make items of steps, and no transitions.
+    this.#endRules = { lanes: lanes.length, autoreset: options.autoreset, hasTransitions: false, observation: { path: "observation", leaves: [] } };
   }
 
   /** Appends steps of all lanes, as a Replay's writer does. @returns how many rows @throws ReplayError SPEC_MISMATCH, INVALID_DATA, CLOSED, or what ended a stream */
@@ -50,21 +53,23 @@ export class LaneWriter<S extends Spec = Spec> {
 
   /** @throws RangeError for more steps than are at hand · ReplayError UNSUPPORTED */
   createItem(table: string, { length, priority, lane = 0, columns }: ItemOptions): void {
+    integer("lane", lane, 0, this.#lanes.length - 1);
     if (columns !== undefined) throw unsupported("columns of createItem", "the items of a server's table have all leaves, each step of them");
     if (this.#ends[lane] === ENDED_BY_FINAL && length === 1) throw mustBe(RangeError, "length", "above 1, since no item begins with a final step", length);
     // The promise of room is left alone: what an actor has on its way is bounded, and its blocks are confirmed with their items.
     (this.#lanes[lane] as StreamSteps<S>).createItem(table, { length, priority });
   }
 
-  /** As of a Replay's writer: what terminated, and nothing is known of it, ends with a step of zeros. */
-  endEpisode({ lane, final, terminated = false }: EndOptions<Spec> = {}): void {
-    const hasFinal = final !== undefined || terminated;
-    if (lane === undefined && (!hasFinal || this.#lanes.length > 1)) {
-      for (let i = 0; i < this.#lanes.length; i++) this.#end(i, false);
+  /** As of a Replay's writer: without a lane, `final` and `terminated`, all lanes end. What terminated, and nothing is known of it, ends with a step of zeros. */
+  endEpisode(options: EndOptions<Spec> = {}): void {
+    // Over the wire comes what an actor's end would refuse.
+    const { lane, final, terminated = false } = checkEnd(this.#endRules, options);
+    if (final === undefined && !terminated) {
+      for (const i of lane === undefined ? this.#lanes.keys() : [lane]) this.#end(i, false);
       return;
     }
-    if (hasFinal) this.#append(lane ?? 0, final === undefined ? this.#zeros : this.#fields.take(final), true, undefined);
-    this.#end(lane ?? 0, hasFinal);
+    this.#append(lane ?? 0, final === undefined ? this.#zeros : this.#fields.take(final), true, undefined);
+    this.#end(lane ?? 0, true);
   }
 
   discardEpisode(): never {

@@ -1,6 +1,6 @@
 /** The steps of a writer to a server: they stay here until an item names them, then they go in chunks. */
 import { finite, integer, mustBe, onlyKeys, ReplayError } from "../base/error.ts";
-import { abortable, type WaitOptions } from "../base/wait.ts";
+import { abortable, checkWait, type WaitOptions } from "../base/wait.ts";
 import type { Column } from "../schema/column.ts";
 import { isList } from "../schema/copy-numbers.ts";
 import type { PlacedLeaf } from "../schema/layout.ts";
@@ -210,10 +210,12 @@ export class ServerSink implements StepSink {
   }
 
   async flush(options: FlushOptions): Promise<void> {
-    this.#chunkSteps = 0;
     this.check();
     const { blockUntilNumItems = 0, ...wait } = onlyKeys("options", options, "blockUntilNumItems, timeoutMs, signal");
     integer("blockUntilNumItems", blockUntilNumItems, 0);
+    checkWait(wait);
+    // What is sent ends a chunk.
+    this.#chunkSteps = 0;
     await this.#untilFew(blockUntilNumItems, wait);
   }
 

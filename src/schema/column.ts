@@ -1,5 +1,5 @@
 /** A column of a batch: one flat array and its shape. */
-import { integer } from "../base/error.ts";
+import { integer, mustBe } from "../base/error.ts";
 import { customInspect } from "../base/inspect.ts";
 import type { ArrayOfDtype, Dtype } from "./dtype.ts";
 import { sizeOf } from "./leaf.ts";
@@ -92,10 +92,50 @@ export function isColumn(value: unknown): value is ColumnLike {
   return (ArrayBuffer.isView(data) || Array.isArray(data)) && Array.isArray(shape) && shape.every((n) => typeof n === "number");
 }
 
-/** A list of a caller: of a column its flat array, as `info.ids` of Reverb's samples have the keys; anything else as it is. */
-export function dataOf<T>(values: T | ColumnLike): T {
-  if (typeof values !== "object" || values === null || ArrayBuffer.isView(values) || Array.isArray(values)) return values as T;
-  return isColumn(values) ? (values.data as T) : values;
+/**
+ * A list of a caller: of a column its flat array, as `info.ids` of Reverb's samples have the keys; anything else as it is.
+ * @throws RangeError for a column that has not as many elements as its shape
+ */
+export function dataOf<T>(subject: string, values: T | ColumnLike): T {
+  const column = columnIn(values);
+  if (column === undefined) return values as T;
+  const { data, shape } = column;
+  if (data.length !== sizeOf(shape) || !shape.every((size) => Number.isInteger(size) && size >= 0))
+    throw mustBe(RangeError, subject, `a column with as many elements as its shape, ${shapeText(shape)}`, data);
+  return data as T;
+}
+
+/**
+ * Numbers of a caller that belong to keys one by one: as `dataOf`, of a column that has one dimension, or the shape of the keys. Dimensions of 1 do not count.
+ * @throws RangeError for a column of another shape: its numbers would belong to other keys
+ */
+export function dataBeside<T>(subject: string, values: T | ColumnLike, keys: unknown): T {
+  const column = columnIn(values);
+  // An array costs nothing.
+  if (column === undefined) return values as T;
+  const own = columnIn(keys)?.shape;
+  const shape = wideSizes(column.shape);
+  if (shape.length > 1 && shape.join() !== wideSizes(own ?? []).join()) {
+    const rule =
+      own === undefined || own.length < 2
+        ? "a column of one dimension, one number per key"
+        : `a column of the keys' shape ${shapeText(own)}, or of one dimension`;
+    throw mustBe(RangeError, subject, rule, `a column of shape ${shapeText(column.shape)}`);
+  }
+  return dataOf(subject, values);
+}
+
+function columnIn(values: unknown): ColumnLike | undefined {
+  if (typeof values !== "object" || values === null || ArrayBuffer.isView(values) || Array.isArray(values)) return undefined;
+  return isColumn(values) ? values : undefined;
+}
+
+function wideSizes(shape: readonly number[]): number[] {
+  return shape.filter((size) => size !== 1);
+}
+
+function shapeText(shape: readonly number[]): string {
+  return `[${shape.join(", ")}]`;
 }
 
 /** A copy of a nest of columns, arrays and numbers, with memory of its own for each array. */

@@ -16,7 +16,7 @@ import type { Sequences } from "../batch/sequences/sequences.ts";
 import type { SampleTransitions, TransitionBatch } from "../batch/transitions/transition-batch.ts";
 import type { Transitions } from "../batch/transitions/transitions.ts";
 import { drawsOfViews } from "../batch/waiting.ts";
-import { type Column, type ColumnLike, dataOf } from "../schema/column.ts";
+import { type Column, type ColumnLike, dataBeside } from "../schema/column.ts";
 import type { ColumnSet } from "../schema/columns.ts";
 import type { Numbers } from "../schema/copy-numbers.ts";
 import type { PathOf } from "../schema/spec.ts";
@@ -140,7 +140,7 @@ export class Mixture<V extends MixtureView = MixtureView> {
    * @throws TypeError, RangeError as `table.updatePriorities` does; then nothing has changed in any table
    */
   updatePriorities(batch: object, priorities: Numbers | ColumnLike): number {
-    return this.#draws.update(batch, dataOf<Numbers>(priorities));
+    return this.#draws.update(batch, dataBeside<Numbers>("priorities", priorities, undefined));
   }
 
   /** The number of the next draw, what rounding has kept from each source, and the random state, for JSON: with the option `state` a new mixture continues from there. */

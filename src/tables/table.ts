@@ -21,7 +21,7 @@ import { Draws, drawsOfViews } from "../batch/waiting.ts";
 import { type WrittenSteps, writeSteps } from "../batch/write-steps.ts";
 import type { Engine } from "../memory/engine.ts";
 import type { CoreTable } from "../memory/table.ts";
-import { type ColumnLike, dataOf } from "../schema/column.ts";
+import { type ColumnLike, dataBeside, dataOf } from "../schema/column.ts";
 import type { ColumnSet } from "../schema/columns.ts";
 import { checkedKeys, checkKeys, type Numbers } from "../schema/copy-numbers.ts";
 import type { RateLimiter } from "../schema/rate-limiter.ts";
@@ -241,14 +241,14 @@ export class Table<S = any, R = any> {
   /**
    * Sets the priorities of items by key. Skips keys whose items are gone. If a key occurs twice, the last priority counts. O(n log size)
    * @param keys f64 [n], or a column of any shape with n elements
-   * @param priorities [n], or a column
+   * @param priorities [n], or a column of one dimension or of the shape of the keys
    * @returns the number of keys whose items exist
-   * @throws TypeError for an array that cannot hold every key, such as a Float32Array · RangeError for values that can be no key, with their number and the first, and for
-   * a priority that is negative or not finite; then nothing has changed
+   * @throws TypeError for an array that cannot hold every key, such as a Float32Array · RangeError for values that can be no key, with their number and the first, for a
+   * priority that is negative or not finite, and for a column of another shape; then nothing has changed
    */
   updatePriorities(keys: Numbers | ColumnLike, priorities: Numbers | ColumnLike): number {
-    const list = dataOf<Numbers>(keys);
-    const found = this.#update(list, dataOf<Numbers>(priorities));
+    const list = dataOf<Numbers>("keys", keys);
+    const found = this.#update(list, dataBeside<Numbers>("priorities", priorities, keys));
     if (this.#table.ignoresPriorities && list.length > 0) warnIgnoredPriorities(this.#engine.warnings, this.name, this.#table, "updatePriorities");
     return found;
   }
@@ -266,7 +266,7 @@ export class Table<S = any, R = any> {
    * @throws TypeError, RangeError for keys as `updatePriorities` does; then nothing has changed
    */
   delete(keys: Numbers | ColumnLike): number {
-    return this.#begin().delete(dataOf<Numbers>(keys));
+    return this.#begin().delete(dataOf<Numbers>("keys", keys));
   }
 
   /** Removes every item and sets all counters to 0. Waiting items then come in. Keys are not reused. O(size log size) */

@@ -52,6 +52,17 @@ export class Windows {
     return { streams, starts, probabilities: info.probabilities, items: this.#nestSteps(steps, width, layout) };
   }
 
+  /** The numbers of n windows, drawn as `draw` does, without their steps: stream × `perStream` + first step. There must be one. */
+  numbers(n: number, width: number, perStream: number): number[] {
+    const buffer = itemBuffer(this.#engine, { n, width, selections: [], isWhole: false, holds: 0 });
+    const draw = buffer.prepare();
+    draw.windows(this.streams, n, width, LEVEL);
+    const [streams, starts] = [draw.slots(n), draw.starts(n)];
+    const windowNumbers = Array.from(streams, (stream, i) => stream * perStream + (starts[i] as number));
+    gather(buffer, n);
+    return windowNumbers;
+  }
+
   /** A stream by its weight, without steps; undefined where none has any. */
   drawStream(weighting: number): { readonly stream: number; readonly probability: number } | undefined {
     if (this.streams.total(0, weighting) === 0) return undefined;

@@ -1,37 +1,52 @@
 /**
- * Each room, used minute after minute: what the browser holds in memory does not grow.
- * `npm run test:page -- memory --minutes 5` takes that long a room; without minutes, it is half of one.
+ * Each room, used round after round: what the browser holds in memory does not grow. It is measured after as many rounds of each kind, and when all garbage is collected, so
+ * that a busy machine changes nothing.
+ * `npm run test:page -- memory --minutes 5` takes about that long a room on an idle machine; without minutes, it is half of one.
  */
 import { readdirSync, readFileSync } from "node:fs";
-import type { Page } from "playwright-core";
+import type { CDPSession, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { choose, data, dataServer, player, rows, whole } from "./look-support.ts";
 import { listed, opened, press, status, waits } from "./player.ts";
 import { inBrowsers, until } from "./support.ts";
 
 const minutes = Number(process.env.REPRISE_PAGE_MINUTES ?? 0.5);
-/** Bytes that a browser may differ by from one third of the time to another; in a short time it is still compiling what is used often. */
-const NOISE = (minutes < 2 ? 160 : 40) * 2 ** 20;
+/** Bytes that the scripts of a page may have more than before: of Chromium, which tells what they have. */
+const LIVE_NOISE = 4 * 2 ** 20;
+/** Bytes that a browser's processes may have more than before; in a short time it is still compiling what is used often, and allocators keep what was free once. */
+const HELD_NOISE = (minutes < 2 ? 160 : 40) * 2 ** 20;
 
 interface Use {
   readonly name: string;
   readonly room: string;
+  /** Rounds after which all kinds of rounds were there, and how long one takes, about. */
+  readonly cycle: number;
+  readonly seconds: number;
   /** Before anything is measured: whatever is done in a round is done once. */
   begin(page: Page): Promise<void>;
   /** Again and again; every round leaves as much behind as the one before. */
   round(page: Page, number: number): Promise<void>;
 }
 
+/** With films, plots of many numbers, texts, an index and none: a folder, and files by their addresses. */
+const DATASETS = ["tfds/cartpole_pixels", "d4rl/half_cheetah.hdf5", "extra/own.jsonl", "extra/plain.parquet", "extra/npz/flags.npz"];
+
+const FORMATS = ["tfds", "lerobot", "minari", "lerobot-images"];
+
 const USES: readonly Use[] = [
   {
     name: "of learning",
     room: "live",
+    cycle: 8,
+    seconds: 1,
     begin: (page) => page.locator(".segments label", { hasText: "16×" }).click(),
     round: (page) => page.waitForTimeout(1000),
   },
   {
     name: "of looking",
     room: "look",
+    cycle: DATASETS.length,
+    seconds: 4,
     async begin(page) {
       for (const each of DATASETS.keys()) await look(page, each);
     },
@@ -40,6 +55,8 @@ const USES: readonly Use[] = [
   {
     name: "of recording",
     room: "record",
+    cycle: FORMATS.length,
+    seconds: 8,
     async begin(page) {
       page.on("dialog", (dialog) => dialog.accept());
       await opened(page);
@@ -49,9 +66,6 @@ const USES: readonly Use[] = [
     round: record,
   },
 ];
-
-/** With films, plots of many numbers, texts, an index and none: a folder, and files by their addresses. */
-const DATASETS = ["tfds/cartpole_pixels", "d4rl/half_cheetah.hdf5", "extra/own.jsonl", "extra/plain.parquet", "extra/npz/flags.npz"];
 
 /** Opens another dataset, plays some of its episodes, and looks at all that is shown of it. */
 async function look(page: Page, number: number): Promise<void> {
@@ -92,8 +106,6 @@ async function play(page: Page): Promise<void> {
   );
   await page.getByRole("checkbox", { name: `Use episode ${next}` }).check();
 }
-
-const FORMATS = ["tfds", "lerobot", "minari", "lerobot-images"];
 
 /** Plays an episode, shows it again, trains a clone, lets it play, exports, and deletes the older episode. */
 async function record(page: Page, number: number): Promise<void> {
@@ -169,7 +181,89 @@ function read(file: string): string {
   }
 }
 
+const NOTHING: Usage = { usedSize: 0, embedderHeapUsedSize: 0, backingStorageSize: 0 };
+
+/** What the scripts of a page and of its workers have when all garbage is collected, in bytes. Only Chromium tells. */
+class Heaps {
+  readonly #page: CDPSession;
+  /** Sessions of workers, and what waits for their answers. */
+  readonly #workers = new Set<string>();
+  readonly #answers = new Map<number, { readonly worker: string; readonly resolve: (result: Usage) => void }>();
+  #calls = 0;
+
+  private constructor(page: CDPSession) {
+    this.#page = page;
+    page.on("Target.attachedToTarget", ({ sessionId }) => void this.#workers.add(sessionId));
+    page.on("Target.detachedFromTarget", ({ sessionId }) => {
+      this.#workers.delete(sessionId);
+      // A worker that has ended has nothing.
+      for (const [id, { worker }] of this.#answers) if (worker === sessionId) this.#answer(id, NOTHING);
+    });
+    page.on("Target.receivedMessageFromTarget", ({ message }) => {
+      const { id, result } = JSON.parse(message) as { readonly id?: number; readonly result?: Usage };
+      if (id !== undefined) this.#answer(id, result as Usage);
+    });
+  }
+
+  #answer(id: number, result: Usage): void {
+    this.#answers.get(id)?.resolve(result);
+    this.#answers.delete(id);
+  }
+
+  static async of(page: Page): Promise<Heaps> {
+    const heaps = new Heaps(await page.context().newCDPSession(page));
+    await heaps.#page.send("Target.setAutoAttach", { autoAttach: true, waitForDebuggerOnStart: false, flatten: false });
+    return heaps;
+  }
+
+  async live(): Promise<number> {
+    const usages = await Promise.all([
+      this.#collected((method) => this.#page.send(method) as Promise<Usage>),
+      ...[...this.#workers].map((worker) => this.#collected((method) => this.#inWorker(worker, method))),
+    ]);
+    return usages.reduce((sum, { usedSize, embedderHeapUsedSize, backingStorageSize }) => sum + usedSize + embedderHeapUsedSize + backingStorageSize, 0);
+  }
+
+  async #collected(call: (method: "HeapProfiler.collectGarbage" | "Runtime.getHeapUsage") => Promise<Usage>): Promise<Usage> {
+    // What the first one finalizes may hold more.
+    for (let i = 0; i < 3; i++) await call("HeapProfiler.collectGarbage");
+    return await call("Runtime.getHeapUsage");
+  }
+
+  #inWorker(sessionId: string, method: string): Promise<Usage> {
+    const id = ++this.#calls;
+    return new Promise((resolve, reject) => {
+      this.#answers.set(id, { worker: sessionId, resolve });
+      this.#page.send("Target.sendMessageToTarget", { sessionId, message: JSON.stringify({ id, method }) }).catch(reject);
+    });
+  }
+}
+
+interface Usage {
+  readonly usedSize: number;
+  readonly embedderHeapUsedSize: number;
+  readonly backingStorageSize: number;
+}
+
+interface Measurement {
+  readonly held: number;
+  readonly live: number | undefined;
+}
+
+/** The least of some looks: garbage that is collected meanwhile only makes it less. */
+async function measured(page: Page, heaps: Heaps | undefined): Promise<Measurement> {
+  const least = { held: Number.POSITIVE_INFINITY, live: heaps && Number.POSITIVE_INFINITY };
+  for (let look = 0; look < 5; look++) {
+    await page.requestGC();
+    if (heaps !== undefined) least.live = Math.min(least.live as number, await heaps.live());
+    await page.waitForTimeout(500);
+    least.held = Math.min(least.held, held());
+  }
+  return least;
+}
+
 const middle = (values: readonly number[]) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] as number;
+const inMiB = (bytes: number | undefined) => (bytes === undefined ? "-" : (bytes / 2 ** 20).toFixed(1));
 
 let served: Awaited<ReturnType<typeof dataServer>>;
 beforeAll(async () => {
@@ -179,27 +273,26 @@ afterAll(() => served[Symbol.asyncDispose]());
 
 describe.runIf(process.platform === "linux")("memory", () => {
   inBrowsers((open, name) => {
-    it.each(USES)(`is flat over ${minutes} minutes $name`, { timeout: (minutes + 3) * 60_000 }, async ({ room, begin, round }) => {
+    // Only for what hangs.
+    it.each(USES)(`is flat over ${minutes} minutes $name`, { timeout: (10 * minutes + 10) * 60_000 }, async ({ room, cycle, seconds, begin, round }) => {
       const { page } = await open(`#${room}`);
       await begin(page);
-      // Code is compiled, and pictures have their buffers.
-      await page.waitForTimeout(10_000);
-      const samples: number[] = [];
-      const sampling = setInterval(() => samples.push(held()), 1000);
+      const heaps = name === "chromium" ? await Heaps.of(page) : undefined;
+      const measurements: Measurement[] = [];
       let rounds = 0;
-      try {
-        for (const end = Date.now() + minutes * 60_000; Date.now() < end; ) await round(page, ++rounds);
-      } finally {
-        clearInterval(sampling);
+      const cycles = Math.max(2, Math.ceil((60 * minutes) / (cycle * seconds)));
+      for (let k = 0; k < cycles; k++) {
+        for (let i = 0; i < cycle; i++) await round(page, ++rounds);
+        measurements.push(await measured(page, heaps));
       }
-      const third = Math.floor(samples.length / 3);
-      const [early, late] = [middle(samples.slice(0, third)), middle(samples.slice(-third))];
-      const parts = Array.from({ length: 10 }, (_, i) =>
-        middle(samples.slice(Math.floor((i * samples.length) / 10), Math.ceil(((i + 1) * samples.length) / 10))),
-      );
-      process.stderr.write(`${name}, ${room}: ${rounds} rounds, MiB in tenths of the time: ${parts.map((part) => (part / 2 ** 20).toFixed(0)).join(" ")}\n`);
-      expect(early).toBeGreaterThan(20 * 2 ** 20);
-      expect(late - early).toBeLessThan(NOISE);
+      const text = measurements.map((one) => `${inMiB(one.held)} (${inMiB(one.live)})`).join(" ");
+      process.stderr.write(`${name}, ${room}: ${rounds} rounds, MiB of processes (and live ones of scripts) after each ${cycle}: ${text}\n`);
+      const third = Math.ceil(measurements.length / 3);
+      const [early, late] = [measurements.slice(0, third), measurements.slice(-third)];
+      const grownBy = (bytes: (one: Measurement) => number) => middle(late.map(bytes)) - middle(early.map(bytes));
+      for (const one of measurements) expect(one.held).toBeGreaterThan(20 * 2 ** 20);
+      if (heaps !== undefined) expect(grownBy(({ live }) => live as number)).toBeLessThan(LIVE_NOISE);
+      expect(grownBy((one) => one.held)).toBeLessThan(HELD_NOISE);
     });
   });
 });

@@ -4,7 +4,8 @@ import { RldsError } from "../../src/datasets/model/rlds-error.ts";
 import type { Directory, StorageFile } from "../../src/files/directory.ts";
 import { type MemoryDirectory, memory } from "../../src/files/memory.ts";
 
-type Change = (files: MemoryDirectory) => void;
+/** @param part how much of a write is made: a signal may end it in its midst. Default: all of it. */
+export type Change = (files: MemoryDirectory, part?: number) => void;
 type Files = ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
 
 /** Notes every call that changes a file. */
@@ -32,7 +33,7 @@ export class Traced {
           read: (into, from) => file.read(into, from),
           write: (from, place) => {
             const bytes = from.slice();
-            note((to) => at(to).write(bytes, place));
+            note((to, part = 1) => at(to).write(bytes.subarray(0, Math.floor(part * bytes.length)), place));
             return bytes.length;
           },
           truncate: (bytes) => note((to) => at(to).truncate(bytes)),

@@ -1,6 +1,6 @@
 /** What is a key: arrays that would lose its bits are refused, and so are values that no item ever had; stale keys are skipped. */
 import { describe, expect, test } from "vitest";
-import { i32, prioritized, Replay } from "../../src/index.ts";
+import { i32, mixture, prioritized, Replay } from "../../src/index.ts";
 import { PrioritizedReplayBuffer } from "../../src/pfrl/index.ts";
 import { ReverbClient } from "../../src/reverb/index.ts";
 import { type DrawnItem, LocalClient, ReverbReplayBuffer, type TableClient } from "../../src/tf-agents/index.ts";
@@ -32,6 +32,39 @@ const NARROW: readonly (new (list: number[]) => ArrayLike<number>)[] = [
   Uint32Array,
   ...("Float16Array" in globalThis ? [(globalThis as unknown as { Float16Array: new (list: number[]) => ArrayLike<number> }).Float16Array] : []),
 ];
+
+test("columns of priorities have one dimension, or the shape of the keys; every column has as many elements as its shape", () => {
+  const { replay, table, keys } = filled();
+  const six = Float64Array.from(keys);
+  const two = (shape: number[], Numbers: typeof Float32Array | typeof Int32Array = Float32Array) => ({ data: new Numbers(6).fill(2), shape });
+  const refused = (of: () => unknown, says: RegExp) => expectRefused(replay, of, RangeError, says);
+  // They would be set for other keys.
+  refused(
+    () => table.updatePriorities({ data: six, shape: [3, 2] }, two([2, 3])),
+    /^priorities must be a column of the keys' shape \[3, 2\], or of one dimension, got "a column of shape \[2, 3\]"/,
+  );
+  for (const list of [six, keys, { data: six, shape: [6] }])
+    refused(
+      () => table.updatePriorities(list, two([3, 2])),
+      /^priorities must be a column of one dimension, one number per key, got "a column of shape \[3, 2\]"/,
+    );
+  refused(() => table.updatePriorities(six, two([3])), /^priorities must be a column with as many elements as its shape, \[3\], got /);
+  refused(() => table.updatePriorities({ data: six, shape: [4] }, [1, 1, 1, 1]), /^keys must be a column with as many elements as its shape, \[4\], got /);
+  refused(() => table.delete({ data: six, shape: [-2, -3] }), /^keys must be a column with as many elements as its shape, \[-2, -3\], got /);
+  refused(() => table.delete({ data: six, shape: [3] }), /^keys must be a column with as many elements as its shape, \[3\], got /);
+  for (const shape of [[6], [6, 1], [1, 6, 1]]) expect(table.updatePriorities(six, two(shape))).toBe(6);
+  expect(table.updatePriorities({ data: six, shape: [3, 1, 2] }, two([3, 2], Int32Array))).toBe(6);
+  const client = new LocalClient(replay);
+  refused(() => client.mutatePriorities("t", { deletes: { data: six, shape: [2] } as never }), /^deletes must be a column with as many elements as its shape/);
+  const mix = mixture([{ from: table, share: 1 }]);
+  const batch = mix.sample(6);
+  refused(() => mix.updatePriorities(batch, two([3, 2])), /^priorities must be a column of one dimension/);
+  const buffer = new PrioritizedReplayBuffer(4, { seed: 1 });
+  for (let k = 0; k < 4; k++) buffer.append({ state: [k], action: k, reward: 0, nextState: [k + 1] });
+  buffer.sample(2);
+  expect(() => buffer.updateErrors({ data: new Float32Array([1, 2, 3, 4]), shape: [2, 2] })).toThrow(/^errors must be a column of one dimension/);
+  expect(buffer.updateErrors({ data: new Float32Array([1, 2]), shape: [2, 1] })).toBe(2);
+});
 
 test("columns of keys and priorities are taken, of any shape, by every call that takes keys", () => {
   const { table, keys } = filled();

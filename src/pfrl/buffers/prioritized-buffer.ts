@@ -1,5 +1,5 @@
 /** What both prioritized buffers have: priorities by errors, and importance weights. */
-import { type ColumnLike, dataOf } from "../../schema/column.ts";
+import { type ColumnLike, dataBeside, dataOf } from "../../schema/column.ts";
 import type { Content } from "../files/loader.ts";
 import type { Priorities } from "../store/priorities.ts";
 import type { Stored } from "../store/stored.ts";
@@ -44,7 +44,7 @@ export abstract class PrioritizedBuffer<B, T> extends StoredBuffer<B, T> {
   updateErrors(errors: ArrayLike<number> | ColumnLike, keys?: ArrayLike<number> | ColumnLike): number {
     this.#stored.check();
     this.#stored.onPriorityUpdate();
-    return this.#priorities.update(this.#stored.contents?.items, dataOf(errors), dataOf(keys));
+    return this.#priorities.update(this.#stored.contents?.items, dataBeside("errors", errors, keys), dataOf("keys", keys));
   }
 
   /** The priorities that errors would become. */

@@ -1,7 +1,7 @@
 /** How a writer's end gets its connection: a port, a socket, or what makes sockets. */
 import { finite, mustBe } from "../../base/error.ts";
-import { abortable, type WaitOptions } from "../../base/wait.ts";
-import { checkWait, portClosed } from "../handshake.ts";
+import { abortable, checkWait, type WaitOptions } from "../../base/wait.ts";
+import { portClosed } from "../handshake.ts";
 import { kindOfMessage } from "../validators.ts";
 import { channelOf, claimSocket, type Socket } from "./channel.ts";
 import { Conversation, type ConversationOptions } from "./conversation.ts";

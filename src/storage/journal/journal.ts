@@ -116,7 +116,8 @@ export class Journal {
 
   /**
    * Keeps a value of the program's own beside the Replay, of the same moment: a learner's weights, where an environment stands. Copies. It takes the place of the
-   * one before, and is on the disk when what was done so far is.
+   * one before, and is on the disk when what was done so far is. Calls before it may be on the disk earlier: only with `durability: "manual"` and `retain: "capacity"`
+   * are they and the value one group, so that a kill leaves both or neither.
    * @param value null, booleans, numbers, bigints, strings, typed arrays, Dates, and arrays, plain objects, Maps and Sets of them
    * @throws TypeError naming the path of anything else
    */

@@ -1,6 +1,7 @@
 /** Windows of frames without those that cross the end of an episode: what TF-Agents' example of SAC does by `unbatch`, `filter` and `batch`. */
 
 import { mustBe, ReplayError } from "../../base/error.ts";
+import { Fifo } from "../../base/fifo.ts";
 import type { ElementSource } from "../../batch/iterate.ts";
 import type { Column } from "../../schema/column.ts";
 import { isLeaf, shapeOf } from "../../schema/leaf.ts";
@@ -10,8 +11,10 @@ import { StepType } from "../time-step.ts";
 import { toElementSource } from "./iterate.ts";
 import type { AsDatasetOptions, Element } from "./replay-buffer.ts";
 
-/** Draws without any window in a row, after which the buffer is asked whether it has one. */
-const MISSES = 64;
+/** Draws of all windows for one element; what it lacks then is drawn among the windows that cross no boundary. */
+const MAX_DRAWS = 64;
+/** One window in so many is few: such windows are listed before anything is drawn. */
+const FEW = 32;
 
 /** @throws ReplayError SPEC_MISMATCH, RangeError where a dataset cannot leave out the windows that cross a boundary */
 export function checkBoundaries<S>(spec: Spec, { numSteps, sequencePreprocessFn }: AsDatasetOptions<S>): void {
@@ -34,21 +37,27 @@ function rowsWithin(types: Column["data"], rows: number, steps: number): number[
   return within;
 }
 
-/** Whether any segment has a window of `width` steps that crosses no boundary. @param types of all frames, segment by segment */
-export function hasWindow(types: Column["data"], segments: number, steps: number, width: number): boolean {
+/**
+ * The windows of `width` steps that cross no boundary, as numbers: segment × windows of a segment + its first step.
+ * @param types of all frames, segment by segment
+ */
+export function windowsWithin(types: Column["data"], segments: number, steps: number, width: number): readonly number[] {
+  const windows: number[] = [];
+  const perSegment = steps - width + 1;
   for (let segment = 0; segment < segments; segment++)
     for (let t = 0, run = 0; t < steps; t++) {
-      if (run >= width - 1) return true;
+      if (run >= width - 1) windows.push(segment * perSegment + t - width + 1);
       run = Number(types[segment * steps + t]) === StepType.LAST ? 0 : run + 1;
     }
-  return false;
+  return windows;
 }
 
 /** The windows of elements that cross no boundary, as elements of the same size. What an element has too many is in the next one. */
 export class BoundaryFilter<S> {
   readonly #size: number | undefined;
-  /** Windows that are left, each part [rows, steps, …]. */
-  #parts: Element<S>[] = [];
+  /** Windows that are left, each part [rows, steps, …]; the first one begins with its row #offset. */
+  #parts = new Fifo<Element<S>>();
+  #offset = 0;
   #rows = 0;
 
   /** @param size windows of an element; undefined for elements of one window, without a dimension for it */
@@ -85,20 +94,28 @@ export class BoundaryFilter<S> {
     }
     const parts: Element<S>[] = [];
     for (let missing = Math.min(size, this.#rows); missing > 0; ) {
-      const [first, ...rest] = this.#parts as [Element<S>, ...Element<S>[]];
+      const first = this.#parts.first as Element<S>;
       const rows = stepTypes(first).shape[0] as number;
-      const count = Math.min(rows, missing);
-      parts.push(count === rows ? first : part(first, 0, count));
-      this.#parts = count === rows ? rest : [part(first, count, rows), ...rest];
-      missing -= count;
-      this.#rows -= count;
+      const from = this.#offset;
+      const to = Math.min(rows, from + missing);
+      parts.push(to - from === rows ? first : part(first, from, to));
+      this.#offset = to === rows ? 0 : to;
+      if (to === rows) this.#parts.shift();
+      missing -= to - from;
+      this.#rows -= to - from;
     }
     return parts.length === 1 ? parts[0] : (concat(parts) as unknown as Element<S>);
   }
 
+  /** How many windows the next element lacks. */
+  get missing(): number {
+    return Math.max((this.#size ?? 1) - this.#rows, 0);
+  }
+
   /** Forgets the windows that are left. */
   clear(): void {
-    this.#parts = [];
+    this.#parts.clear();
+    this.#offset = 0;
     this.#rows = 0;
   }
 }
@@ -114,30 +131,55 @@ function part<S>([items, info]: Element<S>, begin: number, end: number): Element
   return [slice(items, begin, end), rows] as unknown as Element<S>;
 }
 
-/** A buffer's draws. */
-export interface WindowSource<S> {
-  /** @throws ReplayError EMPTY, TOO_FEW */
-  draw(): Element<S>;
-  /** Changes where frames were forgotten: their windows then are, too. */
-  clears(): number;
-  /** Whether a window that crosses no boundary is there. O(frames) */
-  hasWindow(): boolean;
+/** The windows of a buffer that cross no boundary, by their numbers, and how many windows there are in all. */
+export interface FittingWindows {
+  readonly windows: readonly number[];
+  readonly total: number;
 }
 
-/** @returns what draws the next element @throws ReplayError EMPTY, TOO_FEW by the function */
+/** A buffer's draws. */
+export interface WindowSource<S> {
+  /** Draws among all windows. @throws ReplayError EMPTY, TOO_FEW */
+  draw(): Element<S>;
+  /** Draws n windows among some of them: as an element of n, or without a dimension for it where elements have none. */
+  drawAmong(fitting: FittingWindows, n: number): Element<S>;
+  /** Changes where frames were forgotten: their windows then are, too. */
+  clears(): number;
+  /** Changes with the frames. */
+  version(): number;
+  /** O(frames) @throws ReplayError EMPTY, TOO_FEW */
+  fitting(): FittingWindows;
+}
+
+/**
+ * Draws the next element: among all windows, without those that cross a boundary. If few windows cross none, it draws among these, so that it always comes to an end.
+ * @returns what draws @throws ReplayError EMPTY, TOO_FEW by the function
+ */
 export function drawWithin<S>(size: number | undefined, numSteps: number, buffer: WindowSource<S>): () => Element<S> {
   const filter = new BoundaryFilter<S>(size);
   let clears = buffer.clears();
+  let known: (FittingWindows & { readonly version: number }) | undefined;
+  const listed = (): FittingWindows => {
+    const version = buffer.version();
+    if (known?.version !== version) known = { ...buffer.fitting(), version };
+    return known;
+  };
+  const isFew = ({ windows, total }: FittingWindows) => FEW * windows.length < total;
+  /** Whether there were few the last time that it was asked. */
+  let wereFew = false;
   return () => {
     if (clears !== buffer.clears()) filter.clear();
     clears = buffer.clears();
-    for (let misses = 0; ; ) {
-      const element = filter.take();
-      if (element !== undefined) return element;
-      misses = filter.add(buffer.draw()) === 0 ? misses + 1 : 0;
-      if (misses === MISSES && !buffer.hasWindow())
+    wereFew = wereFew && isFew(listed());
+    for (let draws = wereFew ? MAX_DRAWS : 0; filter.missing > 0 && draws < MAX_DRAWS; draws++) filter.add(buffer.draw());
+    if (filter.missing > 0) {
+      const fitting = listed();
+      wereFew = isFew(fitting);
+      if (fitting.windows.length === 0)
         throw new ReplayError("TOO_FEW", `every window of ${numSteps} steps crosses the end of an episode: use smaller numSteps, or add longer episodes`);
+      filter.add(buffer.drawAmong(fitting, filter.missing));
     }
+    return filter.take() as Element<S>;
   };
 }
 

@@ -10,7 +10,7 @@ import type { Spec } from "../../schema/spec.ts";
 import type { Writer } from "../../tables/writer.ts";
 import { at, lengthOf, numbers, slice, stack, unbatch } from "../nest.ts";
 import { Windows } from "../windows.ts";
-import { checkBoundaries, drawWithin, hasWindow, passWithin, type WindowSource } from "./boundary-filter.ts";
+import { checkBoundaries, drawWithin, type FittingWindows, passWithin, type WindowSource, windowsWithin } from "./boundary-filter.ts";
 import { drawEndlessly, iterateWindows, mapElements, preprocessItems, toElementSource } from "./iterate.ts";
 import {
   type AsDatasetOptions,
@@ -22,6 +22,9 @@ import {
   type SeparateElement,
   type StoreOptions,
 } from "./replay-buffer.ts";
+
+/** Rounds of random numbers for one draw: each one fails half of the time at most, so that more are not needed. */
+const MAX_ROUNDS = 64;
 
 export interface SegmentOptions extends StoreOptions {
   readonly batchSize: number;
@@ -42,6 +45,8 @@ export class FrameSegments<S extends Spec> {
   #added = 0;
   /** Calls of clear: whoever reads over several calls sees that its frames are gone. */
   #clears = 0;
+  /** Changes of the frames. */
+  #version = 0;
 
   constructor(dataSpec: S, { batchSize, maxLength, datasetDropRemainder = false, datasetWindowShift, seed = 0, maxBytes, module }: SegmentOptions) {
     this.#dataSpec = dataSpec;
@@ -73,10 +78,12 @@ export class FrameSegments<S extends Spec> {
   #append(steps: number, write: () => void): void {
     // Before: who waits for frames is woken in the middle of it.
     this.#added += steps;
+    this.#version++;
     try {
       write();
     } catch (error) {
       this.#added -= steps;
+      this.#version++;
       throw error;
     }
   }
@@ -98,12 +105,10 @@ export class FrameSegments<S extends Spec> {
     }
     const source: WindowSource<S> = {
       draw: () => this.#draw({ sampleBatchSize, numSteps }) as Element<S>,
+      drawAmong: (fitting, n) => this.#drawAmong(fitting, n, numSteps, sampleBatchSize === undefined),
       clears: () => this.#clears,
-      hasWindow: () => {
-        const { steps } = this.#span();
-        const segments = [...this.#writer.streams.keys()];
-        return hasWindow(this.#windows.column("stepType", segments, steps), segments.length, steps, numSteps);
-      },
+      version: () => this.#version,
+      fitting: () => this.#fitting(numSteps),
     };
     return elementsOf(() => drawEndlessly(drawWithin(sampleBatchSize, numSteps, source), this.#engine.waiters, timeoutMs), options);
   }
@@ -141,6 +146,7 @@ export class FrameSegments<S extends Spec> {
     this.#writer.endEpisode();
     this.#added = 0;
     this.#clears++;
+    this.#version++;
   }
 
   /** Frames of all segments together. */
@@ -160,8 +166,7 @@ export class FrameSegments<S extends Spec> {
     if (steps === 0) throw empty();
     const layout = numSteps === undefined ? "single" : timeStacked ? "stacked" : "apart";
     const windowDraw = this.#windows.draw(sampleBatchSize ?? 1, width, layout);
-    if (windowDraw === undefined)
-      throw new ReplayError("TOO_FEW", `numSteps must be at most ${steps}, the number of frames in a segment (add more frames), got ${width}`);
+    if (windowDraw === undefined) throw tooFew(steps, width);
     const { starts, probabilities } = windowDraw;
     let { items } = windowDraw;
     if (preprocess !== undefined) items = stack(Array.from(starts, (_, i) => preprocess(at(items, i) as StepsOf<S>)));
@@ -171,6 +176,37 @@ export class FrameSegments<S extends Spec> {
         : timesOf(starts, first, width, layout === "single" ? [starts.length] : [starts.length, width]);
     const element = [items, { ids, probabilities: numbers(probabilities) }];
     return (sampleBatchSize === undefined ? unbatch(element) : element) as unknown as Element<S>;
+  }
+
+  /** The windows that cross no boundary. @throws ReplayError EMPTY, TOO_FEW */
+  #fitting(width: number): FittingWindows {
+    const { steps } = this.#span();
+    if (steps === 0) throw empty();
+    if (width > steps) throw tooFew(steps, width);
+    const segments = [...this.#writer.streams.keys()];
+    const types = this.#windows.column("stepType", segments, steps);
+    return { windows: windowsWithin(types, segments.length, steps, width), total: segments.length * (steps - width + 1) };
+  }
+
+  /** Draws n of some windows, by the same random numbers as all others. Their probabilities are those among all windows, as if the others had been drawn and left out. */
+  #drawAmong({ windows, total }: FittingWindows, n: number, width: number, isUnbatched: boolean): Element<S> {
+    const { first, steps } = this.#span();
+    const perSegment = steps - width + 1;
+    // Numbers of the last, incomplete round through the list would prefer its beginning.
+    const limit = total - (total % windows.length);
+    const chosen: number[] = [];
+    for (let round = 0; chosen.length < n; round++)
+      for (const number of this.#windows.numbers(n - chosen.length, width, perSegment))
+        if (number < limit || round >= MAX_ROUNDS) chosen.push(windows[number % windows.length] as number);
+    const starts = Uint32Array.from(chosen, (number) => number % perSegment);
+    const items = this.#windows.read(
+      chosen.map((number) => Math.floor(number / perSegment)),
+      [...starts],
+      width,
+      "stacked",
+    );
+    const element = [items, { ids: timesOf(starts, first, width, [n, width]), probabilities: numbers(new Float64Array(n).fill(1 / total)) }];
+    return (isUnbatched ? unbatch(element) : element) as unknown as Element<S>;
   }
 
   *#traverse({ sampleBatchSize, numSteps, sequencePreprocessFn }: AsDatasetOptions<S>): Generator<Element<S>, void> {
@@ -228,6 +264,10 @@ export class FrameSegments<S extends Spec> {
 
 function empty(): ReplayError {
   return new ReplayError("EMPTY", "the buffer is empty: add frames with addBatch first");
+}
+
+function tooFew(steps: number, width: number): ReplayError {
+  return new ReplayError("TOO_FEW", `numSteps must be at most ${steps}, the number of frames in a segment (add more frames), got ${width}`);
 }
 
 /** The times of so many frames from each start on. By loops: a draw is as much as these and its bytes. */

@@ -54,8 +54,9 @@ export interface AsDatasetOptions<S = Spec> {
 export interface UniformDatasetOptions<S = Spec> extends AsDatasetOptions<S> {
   /**
    * Whether windows are left out that have a boundary step (`stepType` LAST) before their last step, so that no pair belongs to two episodes. Default: false, as in
-   * TF-Agents. It is what the example of SAC does by hand: `unbatch`, `filter`, `batch`; elements stay full, and probabilities stay those of the draws before. It needs
-   * a `stepType` in the data spec and `numSteps` of 2 or more, and excludes `sequencePreprocessFn`.
+   * TF-Agents. It is what the example of SAC does by hand: `unbatch`, `filter`, `batch`; elements stay full, and probabilities stay those among all windows. If few
+   * windows are left, it draws among these, so that an element takes a bounded number of draws. It needs a `stepType` in the data spec and `numSteps` of 2 or more, and
+   * excludes `sequencePreprocessFn`.
    */
   readonly dropBoundaries?: boolean;
 }

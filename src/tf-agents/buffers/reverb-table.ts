@@ -5,7 +5,7 @@ import type { WaitOptions } from "../../base/wait.ts";
 import { loggerOf, toConsole } from "../../base/warnings.ts";
 import { type Batch, type BatchInfo, isWhole, itemOf, type StepsOf } from "../../batch/batch.ts";
 import { type Draws, unusedPrefetch } from "../../batch/waiting.ts";
-import { type Column, type ColumnLike, dataOf, isColumn } from "../../schema/column.ts";
+import { type Column, type ColumnLike, dataBeside, isColumn } from "../../schema/column.ts";
 import { checkedNumbers, type Numbers } from "../../schema/copy-numbers.ts";
 import { arrayDtype, dtypeOf } from "../../schema/dtype.ts";
 import { type BoundedText, leafText } from "../../schema/leaf.ts";
@@ -217,7 +217,7 @@ class CalledTable implements BufferTable {
   /** How many are there is not told. */
   updatePriorities(keys: ArrayLike<ItemKey> | ColumnLike<"f64" | "u64">, priorities: ArrayLike<number> | ColumnLike): Awaitable<undefined> {
     const itemKeys = keyList("keys", keys);
-    const values = checkedNumbers("priorities", dataOf<Numbers>(priorities), itemKeys.length);
+    const values = checkedNumbers("priorities", dataBeside<Numbers>("priorities", priorities, keys), itemKeys.length);
     // A window has the key of its item once a step.
     const updates = new Map<ItemKey, number>();
     for (const [i, key] of itemKeys.entries()) updates.set(key, finite(`priorities[${i}]`, values[i], 0));

@@ -9,6 +9,8 @@ import type { Spec } from "../../schema/spec.ts";
 
 type Row = (row: number) => unknown;
 
+const TRAJECTORY_RULE = "an object with at least one leaf, such as stepType, or the flat list of its leaves";
+
 interface TypedArray extends ArrayLike<unknown> {
   slice(from: number, to: number): unknown;
 }
@@ -37,6 +39,7 @@ export class BatchRows {
 
   /** A list of leaves, whose order only observers know. */
   #flat(leaves: readonly unknown[], hasColumns: boolean): Row {
+    if (leaves.length === 0) throw mustBe("SPEC_MISMATCH", pathOf([]), TRAJECTORY_RULE, leaves);
     if (leaves.length > MAX_LEAVES) throw mustBe("SPEC_MISMATCH", pathOf([]), `a list of at most ${MAX_LEAVES} leaves`, leaves);
     const rows = leaves.map((leaf, i) => this.#leaf(leaf, undefined, [String(i)], hasColumns));
     return (i) => rows.map((row) => row(i));
@@ -49,6 +52,9 @@ export class BatchRows {
       throw mustBe("SPEC_MISMATCH", pathOf(keys.slice(0, 4)), `nested at most ${MAX_NEST_DEPTH} deep, and not in itself`, at);
     const names = Object.keys((spec ?? at ?? {}) as object);
     const isNode = typeof at === "object" && at !== null && kindOf(at) === undefined && !(Array.isArray(at) && spec !== undefined && !Array.isArray(spec));
+    // What is in a Map, or not there at all, no observer would get.
+    if (spec === undefined && (!isNode || (keys.length === 0 && names.length === 0) || isOpaque(at)))
+      throw mustBe("SPEC_MISMATCH", pathOf(keys), keys.length === 0 ? TRAJECTORY_RULE : "a plain object, an array or a leaf", at);
     if (!isNode || Object.keys(at).length !== names.length || names.some((name) => !Object.hasOwn(at, name)))
       throw mustBe("SPEC_MISMATCH", pathOf(keys), nodeRule(names, at, ["trajectory", ...keys].join(".")), at);
     const parts = names.map((name) => {
@@ -103,6 +109,12 @@ function columnRow({ data }: ColumnLike, rest: readonly number[], hasColumns: bo
 function isLeafValue(at: unknown): boolean {
   if (Array.isArray(at)) return at.length > MAX_LEAVES || (at.length > 0 && !at.some((part) => isColumn(part) || isObject(part)));
   return isColumn(at) || !isObject(at);
+}
+
+/** Whether an object has its content elsewhere than in keys: a Map, a Date, a promise. */
+function isOpaque(value: object): boolean {
+  const prototype = Object.getPrototypeOf(value);
+  return !Array.isArray(value) && Object.keys(value).length === 0 && prototype !== null && Object.getPrototypeOf(prototype) !== null;
 }
 
 function isObject(value: unknown): boolean {

@@ -4,7 +4,7 @@ import { MAX_NEST_DEPTH } from "../../base/limits.ts";
 import { kindOf, typedLength } from "../../base/typed-arrays.ts";
 import { type Column, isColumn } from "../../schema/column.ts";
 import { isList } from "../../schema/copy-numbers.ts";
-import { DTYPES } from "../../schema/dtype.ts";
+import { DTYPES, isArrayOf } from "../../schema/dtype.ts";
 import { type RowLeaf, sizeOf } from "../../schema/leaf.ts";
 import { fold, nodeRule } from "../../schema/nest.ts";
 import type { FoundLeaf } from "../../schema/spec.ts";
@@ -60,6 +60,9 @@ export function valuesOf(table: string, signature: Signature, nest: unknown): Va
     if (shape === undefined || !matchesColumn(leaf, { dtype, shape })) throw refuse(isColumn(at) ? `a column of shape [${at.shape.join(", ")}]` : at);
     const row = (dtype === "string" ? { dtype, shape, maxBytes: MAX_TEXT_BYTES } : { dtype, shape }) as RowLeaf;
     const size = sizeOf(shape);
+    const data: unknown = isColumn(at) ? at.data : at;
+    const isOther = kindOf(data) !== undefined && (dtype === "string" || !isArrayOf(dtype, data));
+    if (isOther || (isColumn(at) && at.data.length !== size)) throw refuse(data);
     return { keys, path: keys.join("."), leaf: row, shape, size, value: elementsOf(at, shape) };
   });
 }

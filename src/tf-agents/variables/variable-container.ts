@@ -1,8 +1,7 @@
 /** Variables of a learner, which actors read: TF-Agents' `ReverbVariableContainer`. */
-import { finite, mustBe, onlyKeys, ReplayError } from "../../base/error.ts";
-import { MAX_TIMEOUT_MS } from "../../base/limits.ts";
+import { mustBe, onlyKeys, ReplayError } from "../../base/error.ts";
 import { hideFrames } from "../../base/stack-trace.ts";
-import { abortable, checkSignal, type WaitOptions } from "../../base/wait.ts";
+import { abortable, checkWait, type WaitOptions } from "../../base/wait.ts";
 import { Replay } from "../../replay/replay.ts";
 import type { Column } from "../../schema/column.ts";
 import { shapeOf } from "../../schema/leaf.ts";
@@ -154,10 +153,9 @@ export class ReverbVariableContainer {
   #checkOptions(options: VariableOptions): { readonly table: string; readonly wait: WaitOptions } {
     const { table = DEFAULT_TABLE, signal, timeoutMs } = onlyKeys("options", options, "table, signal, timeoutMs");
     if (!this.#names.includes(table)) throw mustBe("NOT_FOUND", "table", `one of this container's tables, ${this.#names.join(", ")}`, table);
-    checkSignal(signal);
-    signal?.throwIfAborted();
-    if (timeoutMs !== undefined) finite("timeoutMs", timeoutMs, 0, MAX_TIMEOUT_MS);
-    return { table, wait: { ...(signal && { signal }), ...(timeoutMs !== undefined && { timeoutMs }) } };
+    const wait = { ...(signal !== undefined && { signal }), ...(timeoutMs !== undefined && { timeoutMs }) };
+    checkWait(wait);
+    return { table, wait };
   }
 
   /** Asks a server once; again if that has failed. */

@@ -1,7 +1,6 @@
 /** The calls of a client: their arguments are checked here, wherever the tables are. */
 import { finite, flag, integer, mustBe, onlyKeys } from "../../base/error.ts";
-import { MAX_TIMEOUT_MS } from "../../base/limits.ts";
-import { checkSignal, type WaitOptions } from "../../base/wait.ts";
+import { checkSignal, checkWait, type WaitOptions } from "../../base/wait.ts";
 import type { Dataset } from "../../batch/iterate.ts";
 import type { PlacedLeaf } from "../../schema/layout.ts";
 import type { FoundLeaf, Spec, StepOf } from "../../schema/spec.ts";
@@ -131,12 +130,11 @@ export abstract class ClientCalls<S extends Spec, N extends string, K extends Si
     const tables = this.#tables;
     return tables.answer<void>(() => {
       const { signal, timeoutMs } = onlyKeys("options", options, "signal, timeoutMs");
-      checkSignal(signal);
-      signal?.throwIfAborted();
-      if (timeoutMs !== undefined) finite("timeoutMs", timeoutMs, 0, MAX_TIMEOUT_MS);
+      checkWait({ signal, timeoutMs } as WaitOptions);
       const { fields } = tables;
-      const entries = Object.entries(priorities ?? {}) as [string, number][];
-      if (entries.length === 0) throw mustBe(RangeError, "priorities", "an object with at least one table", priorities);
+      const isByTable = typeof priorities === "object" && priorities !== null && !Array.isArray(priorities);
+      const entries = isByTable ? (Object.entries(priorities) as [string, number][]) : [];
+      if (entries.length === 0) throw mustBe(RangeError, "priorities", "an object with at least one table, such as { table: priority }", priorities);
       tables.mustKnow(entries.map(([table]) => table));
       for (const [table, priority] of entries) finite(`priorities.${table}`, priority, 0);
       const values = fields.take(step);

@@ -1,6 +1,6 @@
 /** Changes by key, as lists whose values are all checked before anything changes. */
 import { finite, mustBe, onlyKeys } from "../../base/error.ts";
-import { type ColumnLike, dataOf } from "../../schema/column.ts";
+import { type ColumnLike, dataOf, isColumn } from "../../schema/column.ts";
 import { checkKeyArray, elementsIn, isKey, isList, keyError } from "../../schema/copy-numbers.ts";
 import type { ItemKey } from "../sampling/sample.ts";
 import type { PriorityChanges } from "./client.ts";
@@ -13,14 +13,17 @@ export interface KeyChanges {
   readonly deletes: readonly ItemKey[];
 }
 
+const PAIRS_RULE = "a Map, or pairs [key, priority]";
+
 /** Keys of this process are numbers, those of a server bigints. */
 const RULE = "whole numbers from 0 to 2^53 - 1, or bigints below 2^64, as samples have them";
 
 /** @throws TypeError, RangeError */
 export function keyChangesOf(changes: PriorityChanges): KeyChanges {
   const { updates = [], deletes = [] } = onlyKeys("changes", changes, "updates, deletes");
-  const pairs = listOf("updates", updates);
-  for (const pair of pairs) if (!Array.isArray(pair) || pair.length !== 2) throw mustBe(TypeError, "updates", "a Map, or pairs [key, priority]", pair);
+  if (isColumn(updates)) throw mustBe(TypeError, "updates", PAIRS_RULE, updates);
+  const pairs = listOf("updates", updates, PAIRS_RULE);
+  for (const pair of pairs) if (!Array.isArray(pair) || pair.length !== 2) throw mustBe(TypeError, "updates", PAIRS_RULE, pair);
   const listed = pairs.map(([key]) => key);
   const keys = mustBeKeys("updates", listed);
   const priorities = pairs.map(([key, priority]) => finite(`the priority of key ${String(key)}`, priority, 0));
@@ -29,7 +32,7 @@ export function keyChangesOf(changes: PriorityChanges): KeyChanges {
 
 /** The keys in an array, or in anything that can be iterated. @throws TypeError for an array that loses bits of keys, or of other values · RangeError for what can be no key */
 export function keyList(subject: string, keys: Iterable<ItemKey> | ArrayLike<ItemKey> | ColumnLike<"f64" | "u64">): readonly ItemKey[] {
-  const values = dataOf<Iterable<ItemKey> | ArrayLike<ItemKey>>(keys);
+  const values = dataOf<Iterable<ItemKey> | ArrayLike<ItemKey>>(subject, keys);
   checkKeyArray(subject, values, "BigUint64Array");
   return mustBeKeys(subject, isList(values) ? elementsIn(values as ArrayLike<ItemKey>) : listOf(subject, values as Iterable<ItemKey>));
 }
@@ -40,7 +43,7 @@ function mustBeKeys(subject: string, keys: readonly ItemKey[]): readonly ItemKey
   return keys;
 }
 
-function listOf<T>(subject: string, values: Iterable<T>): T[] {
-  if (typeof values !== "object" || values === null || typeof values[Symbol.iterator] !== "function") throw mustBe(TypeError, subject, "a list", values);
+function listOf<T>(subject: string, values: Iterable<T>, rule = "a list"): T[] {
+  if (typeof values !== "object" || values === null || typeof values[Symbol.iterator] !== "function") throw mustBe(TypeError, subject, rule, values);
   return [...values];
 }

@@ -1,6 +1,6 @@
 /** -0 is a priority of 0: its sign must not be taken for the mark of an item that waits. */
 import { describe, expect, test } from "vitest";
-import { f32, fifo, prioritized, queueLimiter, Replay } from "../../../src/index.ts";
+import { f32, fifo, maxHeap, minHeap, prioritized, queueLimiter, Replay } from "../../../src/index.ts";
 import { broken } from "../../support/health.ts";
 
 function filled(tables: ConstructorParameters<typeof Replay>[0]["tables"]) {
@@ -36,6 +36,29 @@ describe("a priority of -0", () => {
     expect(broken(replay)).toEqual([]);
     table.sample(1);
     expect(table.stats()).toMatchObject({ size: 2, pending: 0 });
+  });
+
+  test.each([minHeap(), maxHeap()])("is as great as 0 for a heap: the oldest comes first", (sampler) => {
+    const replay = new Replay({ spec: { a: f32() }, tables: { t: { maxSize: 40, sampler }, u: { maxSize: 40, sampler } } });
+    const writer = replay.writer({ items: [{ table: "u", length: 1, priority: { leaf: "a" } }] });
+    const [t, u] = [replay.table("t"), replay.table("u")];
+    const priorities = Array.from({ length: 20 }, (_, k) => (k % 3 === 1 ? -0 : 0));
+    for (const priority of priorities) {
+      writer.append({ a: priority });
+      writer.createItem("t", { length: 1, priority });
+    }
+    for (const table of [t, u]) {
+      const keys: number[] = [];
+      for (let k = 0; k < 20; k++) {
+        const [key = 0] = table.sample(1).info.keys;
+        keys.push(key);
+        // One that was updated to the same is the newest.
+        if (k < 10) table.updatePriorities([key], [k % 2 === 0 ? -0 : 0]);
+        else table.delete([key]);
+      }
+      expect(keys).toEqual([...keys].sort((a, b) => a - b));
+    }
+    expect(broken(replay)).toEqual([]);
   });
 
   test("passes in a block that takes the places of the oldest", () => {

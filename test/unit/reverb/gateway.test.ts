@@ -4,6 +4,10 @@ import { expect, it, onTestFinished } from "vitest";
 import { i32 } from "../../../src/index.ts";
 import { remoteWriter } from "../../../src/remote/index.ts";
 import { ReverbClient } from "../../../src/reverb/index.ts";
+import { LaneWriter } from "../../../src/reverb/lane-writer.ts";
+import { placeLeaves } from "../../../src/reverb/step-values.ts";
+import { leavesOf } from "../../../src/schema/spec.ts";
+import { Fields } from "../../../src/tf-agents/writers/fields.ts";
 import { GrpcServer } from "../../support/grpc-server.ts";
 import { errorFrom } from "../../support/later.ts";
 import { expectError } from "../../support/refused.ts";
@@ -60,6 +64,93 @@ it("an actor's items go to the tables that it names, also where the server tells
   await late.flush();
   expect(c.size).toBe(1);
   expect(twin.wrong).toEqual([]);
+});
+
+it("of an actor with lanes the episode of the lane ends that is named, and without a name all of them", async () => {
+  const { twin, client } = await gateway("t");
+  const [here, there] = memoryChannels();
+  const items = [{ table: "t", length: 2 }];
+  const [, writer] = await Promise.all([client.acceptWriter(here, { items, keep: 2 }), remoteWriter(there, { spec, lanes: 2 })]);
+  const append = async () => await writer.append({ act: [1, 2] });
+  const came = async () => {
+    await writer.flush();
+    return twin.came;
+  };
+  expect(() => writer.endEpisode({ terminated: true })).toThrow(/^lane must be given with final or terminated, since the writer has 2 lanes/);
+  await append();
+  await append();
+  expect(await came()).toBe(2);
+  await writer.endEpisode({ lane: 1 });
+  await append();
+  // Lane 1 has one step of a new episode, lane 0 goes on.
+  expect(await came()).toBe(3);
+  await writer.endEpisode();
+  await append();
+  expect(await came()).toBe(3);
+  await append();
+  expect(await came()).toBe(5);
+  // A final step ends the lane's episode, and makes an item of the rule.
+  await writer.endEpisode({ lane: 0, final: { act: 9 }, terminated: true });
+  expect(await came()).toBe(6);
+  await append();
+  expect(await came()).toBe(7);
+  await writer.close();
+  expect(twin.wrong).toEqual([]);
+});
+
+it.each([
+  ["an end of a lane that is not there", { lane: 2 }],
+  ["a final step of a lane that is not there", { lane: 2, terminated: true }],
+  ["a final step of no lane", { terminated: true }],
+  ["an end of a part of a lane", { lane: 0.5 }],
+])("%s changes nothing, whatever an actor sends", (_, options) => {
+  const calls: string[] = [];
+  const note = (name: string) => () => void calls.push(name);
+  const lane = { appendValues: note("append"), endEpisode: note("end"), createItem: note("item"), close: note("close") };
+  const fields = new Fields<typeof spec>({ spec, layout: { leaves: placeLeaves(leavesOf(spec)) } });
+  const writer = new LaneWriter({ lanes: 2, autoreset: "disabled" } as never, fields, [lane, lane] as never);
+  expect(() => writer.endEpisode(options)).toThrow(/^lane must be /);
+  expect(() => writer.createItem("t", { length: 1, lane: 2 })).toThrow(/^lane must be an integer in 0 … 1, got 2/);
+  expect(calls).toEqual([]);
+});
+
+it("items that wait for their table outlive their writer; a client that is closed tells them so", async () => {
+  for (const isClientClosed of [false, true]) {
+    const twin = new ReverbTwin("t");
+    const held: (() => void)[] = [];
+    let isHeld = true;
+    const server = await GrpcServer.start({
+      ...twin.handler,
+      message: (call, bytes) => {
+        if (isHeld && call.method.endsWith("ServerInfo")) held.push(() => twin.handler.message?.(call, bytes));
+        else twin.handler.message?.(call, bytes);
+      },
+    });
+    const client = new ReverbClient(`127.0.0.1:${server.port}`, { spec, logger: null });
+    const rules = [{ table: "t", length: 1 }];
+    const writers = [
+      client.writer({ keep: 1, items: rules }),
+      // Its item waits for a chunk as well.
+      client.legacyWriter({ maxSequenceLength: 2, chunkLength: 2 }),
+    ] as const;
+    const promises = [writers[0].append({ act: 1 }), writers[1].append({ act: 2 })];
+    promises.push(writers[1].createItem("t", 1, 1));
+    for (const writer of writers) writer.close();
+    await client.serverInfo({ timeout: 0 }).catch(() => {});
+    expect(twin.came).toBe(0);
+    if (isClientClosed) {
+      client.close();
+      await expect(promises[0]).rejects.toMatchObject({ code: "CLOSED" });
+    } else {
+      isHeld = false;
+      for (const answer of held) answer();
+      await promises[0];
+      await client[Symbol.asyncDispose]();
+      expect(twin.tables.get("t")?.size).toBe(2);
+    }
+    await server.stop();
+    expect(twin.wrong).toEqual([]);
+  }
 });
 
 it("a socket that breaks while the server is asked for its tables ends no process", async () => {

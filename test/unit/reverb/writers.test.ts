@@ -39,6 +39,24 @@ it("steps and items of the wrong form change nothing", () => {
   expect(() => writer.append({ a: 1, b: [1, 2] })).toThrow(expect.objectContaining({ code: "CLOSED" }));
 });
 
+it("a flush that is refused leaves the chunk to come, and its items, as they were", async () => {
+  const writer = client.legacyWriter({ maxSequenceLength: 3, chunkLength: 3 });
+  writer.append({ a: 1, b: [1, 2] });
+  // It waits for the chunk, and is not sent: else there would be a promise, as nobody knows the table.
+  const waits = () => expect(writer.createItem("t", 1, 1)).toBeUndefined();
+  waits();
+  const aborted = AbortSignal.abort(new Error("not now"));
+  for (const options of [{ blockUntilNumItems: -1 }, { timeoutMs: -1 }, { signal: 1 }, { signal: aborted }, { timeout: 1 }, null]) {
+    await expect(writer.flush(options as never)).rejects.toThrow();
+    waits();
+  }
+  await expect(writer.flush()).rejects.toMatchObject({ code: "IO" });
+  const sent = writer.createItem("t", 1, 1);
+  await expect(sent).rejects.toMatchObject({ code: "IO" });
+  writer.close();
+  await expect(writer.flush()).rejects.toMatchObject({ code: "CLOSED" });
+});
+
 it("options of the other writers", () => {
   expect(() => client.legacyWriter({ maxSequenceLength: 3, chunkLength: 4 })).toThrow("chunkLength must be an integer in 1 … 3, got 4");
   expect(() => client.legacyWriter({ maxSequenceLength: 0 })).toThrow("maxSequenceLength");

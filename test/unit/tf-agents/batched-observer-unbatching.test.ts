@@ -147,7 +147,14 @@ describe("rows of a batch", () => {
       ],
       /^1 of the batched trajectory must be a batch of 2 rows/,
     ],
-    [null, /^the batched trajectory must be/],
+    [null, /^the batched trajectory must be an object with at least one leaf, such as stepType, or the flat list of its leaves, got null$/],
+    ["ab", /^the batched trajectory must be an object with at least one leaf/],
+    [new Float32Array(2), /^the batched trajectory must be an object with at least one leaf/],
+    // No observer would get what is in these.
+    [{}, /^the batched trajectory must be an object with at least one leaf/],
+    [[], /^the batched trajectory must be an object with at least one leaf/],
+    [new Map([["stepType", [1, 1]]]), /^the batched trajectory must be an object with at least one leaf/],
+    [{ stepType: [1, 1], o: new Map([["x", [1, 1]]]) }, /^o of the batched trajectory must be a plain object, an array or a leaf/],
   ])("of another size are refused by name, and no observer hears of them: %j", (batched, message) => {
     const calls: unknown[] = [];
     const unbatching = new BatchedObserverUnbatching(() => (row: unknown) => void calls.push(row), { batchSize: 2 });

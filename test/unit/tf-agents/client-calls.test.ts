@@ -177,7 +177,8 @@ test("priorities are changed all or none, by a Map or by pairs, and a deletion w
   made.mutatePriorities("t", {});
   for (const [changes, text] of [
     [{ updates: [info.key] }, /^updates must be a Map, or pairs \[key, priority\]/],
-    [{ updates: { 1: 2 } }, /^updates must be a list/],
+    [{ updates: { 1: 2 } }, /^updates must be a Map, or pairs \[key, priority\], got an object/],
+    [{ updates: { data: new Float64Array(2), shape: [2] } }, /^updates must be a Map, or pairs \[key, priority\], got an object/],
     [{ updates: [["1", 2]] }, /^a key of updates must be a number or a bigint, got "1"$/],
     [{ deletes: 3 }, /^deletes must be a list, got 3$/],
     [{ delete: [] }, /^changes has no option "delete"/],
@@ -186,6 +187,10 @@ test("priorities are changed all or none, by a Map or by pairs, and a deletion w
     expect(() => made.mutatePriorities("t", changes as never)).toThrow(text);
   }
   expect(() => made.mutatePriorities("nowhere", {})).toThrow(code("NOT_FOUND"));
+  for (const priorities of ["t", ["t"], new Map([["t", 1]]), 1, undefined, {}])
+    expect(() => made.insert({ a: 1, b: [0, 0] }, priorities as never)).toThrow(
+      /^priorities must be an object with at least one table, such as \{ table: priority \}, got /,
+    );
 });
 
 test("a checkpoint brings a client back, keys and all", () => {

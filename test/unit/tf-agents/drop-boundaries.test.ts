@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { f32, i32 } from "../../../src/index.ts";
 import { type Element, StepType, TFUniformReplayBuffer, trajectorySpec, type UniformDatasetOptions } from "../../../src/tf-agents/index.ts";
+import { Windows } from "../../../src/tf-agents/windows.ts";
 import { TestRandom } from "../../support/random.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
 
@@ -152,6 +153,74 @@ describe("dropBoundaries", () => {
     const buffer = fill({ batchSize: 1, maxLength: 1000, seed: 3 }, types);
     const [element] = take(buffer.asDataset({ numSteps: 2, dropBoundaries: true }), 1);
     expect(element?.find(([path]) => path === ".0.action")?.[2]).toEqual([500, 501]);
+  });
+
+  /** Episodes of one step, but for some of two that begin at these times; each frame of a segment has its own n. */
+  const sparse = (steps: number, ...firsts: number[]) => Array.from({ length: steps }, (_, t) => (firsts.includes(t) ? M : L));
+
+  test("takes a bounded number of draws where few windows are left, however large the elements are", () => {
+    const buffer = fill({ batchSize: 1, maxLength: 4000, seed: 3 }, sparse(4000, 17, 2500, 3998));
+    let reads = 0;
+    const { draw } = Windows.prototype;
+    Windows.prototype.draw = function (...of) {
+      reads++;
+      return draw.apply(this, of);
+    };
+    try {
+      const elements = take(buffer.asDataset({ numSteps: 2, sampleBatchSize: 300, dropBoundaries: true }), 10);
+      expect(reads).toBeLessThanOrEqual(64);
+      const counts = new Map<number, number>();
+      for (const element of elements) {
+        const [, , actions] = element.find(([path]) => path === ".0.action") as Plain;
+        for (let i = 0; i < actions.length; i += 2) {
+          expect(actions[i + 1]).toBe((actions[i] as number) + 1);
+          counts.set(actions[i] as number, (counts.get(actions[i] as number) ?? 0) + 1);
+        }
+        const [, , ids] = element.find(([path]) => path === ".1.ids") as Plain;
+        expect(ids).toEqual(actions);
+        // As of draws among all windows.
+        const [, , probabilities] = element.find(([path]) => path === ".1.probabilities") as Plain;
+        expect(new Set(probabilities)).toEqual(new Set([1 / 3999]));
+      }
+      expect([...counts.keys()].sort((a, b) => a - b)).toEqual([17, 2500, 3998]);
+      // 1,000 each, by six standard deviations.
+      for (const count of counts.values()) expect(Math.abs(count - 1000)).toBeLessThan(155);
+    } finally {
+      Windows.prototype.draw = draw;
+    }
+    // The same seed and the same calls.
+    const again = () =>
+      take(fill({ batchSize: 1, maxLength: 200, seed: 5 }, sparse(200, 17, 90)).asDataset({ numSteps: 2, sampleBatchSize: 9, dropBoundaries: true }), 9);
+    expect(again()).toEqual(again());
+  });
+
+  test("draws among few windows of several segments, each as likely", () => {
+    const form = { batchSize: 3, maxLength: 300, seed: 8 };
+    const first = [StepType.MID, StepType.LAST, StepType.LAST];
+    const third = [StepType.LAST, StepType.LAST, StepType.MID];
+    const none = [StepType.LAST, StepType.LAST, StepType.LAST];
+    const buffer = fill(
+      form,
+      Array.from({ length: 300 }, (_, t) => (t === 120 ? first : t === 9 || t === 299 ? third : none)),
+    );
+    const counts = new Map<number, number>();
+    for (const element of take(buffer.asDataset({ numSteps: 2, sampleBatchSize: 100, dropBoundaries: true }), 10)) {
+      const [, , actions] = element.find(([path]) => path === ".0.action") as Plain;
+      for (let i = 0; i < actions.length; i += 2) counts.set(actions[i] as number, (counts.get(actions[i] as number) ?? 0) + 1);
+    }
+    expect([...counts.keys()].sort((a, b) => a - b)).toEqual([120, 2009]);
+    for (const count of counts.values()) expect(Math.abs(count - 500)).toBeLessThan(95);
+  });
+
+  test("draws among all windows again once there are enough", () => {
+    const buffer = fill({ batchSize: 1, maxLength: 400, seed: 3 }, sparse(400, 17));
+    const dataset = buffer.asDataset({ numSteps: 2, sampleBatchSize: 5, dropBoundaries: true })[Symbol.iterator]();
+    const next = () => [...((dataset.next().value as Steps)[0].action.data as Int32Array)];
+    expect(next()).toEqual(new Array(5).fill([17, 18]).flat());
+    for (let t = 400; t < 800; t++) add(buffer, M, t);
+    const seen = Array.from({ length: 20 }, next).flat();
+    expect(Math.min(...seen)).toBeGreaterThanOrEqual(400);
+    expect(new Set(seen).size).toBeGreaterThan(50);
   });
 
   test("where every window crosses a boundary is TOO_FEW, and a loop that waits goes on with the first that does not", async () => {

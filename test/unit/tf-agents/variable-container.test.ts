@@ -138,7 +138,14 @@ describe("refuses", () => {
       /^values\.policy_variables\.0 must be .*f32 of shape \[2, 3\], got Float32Array\(5\)$/,
     ],
     [{ ...nest(1), policy_variables: [new Column(new Float32Array(6), [3, 2]), [1, 2, 3]] }, /\.0 must be .*got "a column of shape \[3, 2\]"$/],
-    [{ ...nest(1), policy_variables: [new Float64Array(6), [1, 2, 3]] }, /policy_variables\.0/],
+    [
+      { ...nest(1), policy_variables: [new Float64Array(6), [1, 2, 3]] },
+      /^values\.policy_variables\.0 must be as the signature of table variables, f32 of shape \[2, 3\], got Float64Array\(6\)$/,
+    ],
+    [
+      { ...nest(1), policy_variables: [new Column(new Float32Array(7), [2, 3]), [1, 2, 3]] },
+      /^values\.policy_variables\.0 must be as the .*got Float32Array\(7\)$/,
+    ],
     [{ ...nest(1), train_step: 0.5 }, /train_step/],
   ])("values of another structure, dtype or shape: %#", async (values, message) => {
     const replay = replayOf();
