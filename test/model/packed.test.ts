@@ -9,7 +9,7 @@ import { Pictures } from "../support/pictures.ts";
 import { TestRandom } from "../support/random.ts";
 import { bytesOf } from "../support/refused.ts";
 import type { AnyReplay } from "../support/scenes.ts";
-import { scaled } from "../support/size.ts";
+import { scaled, whole } from "../support/size.ts";
 import { seen } from "../unit/storage/seen.ts";
 import { PackedCalls, type World, worldOf } from "./packed-worlds.ts";
 import { TwinPacked, unpacked } from "./twin-packed.ts";
@@ -116,7 +116,7 @@ describe("in journals, packed and unpacked leaves show the same", () => {
   });
 });
 
-describe("frames that one call unpacks", () => {
+describe.runIf(whole)("frames that one call unpacks", () => {
   /** A stack of 4 is 28 KiB: an item of 20 steps takes more than the window, and one of 3 steps a sixth of it. */
   const spec = { observation: packed("screens", u8(84, 84), 4), reward: u8() };
   test.each([
