@@ -22,7 +22,7 @@ import {
 import { TestRandom } from "../../support/random.ts";
 import { FLAGS, leaf, made } from "../../support/random-steps.ts";
 import { all } from "../../support/rlds-data.ts";
-import { scaled, some, whole } from "../../support/size.ts";
+import { scaled, slow, some, whole } from "../../support/size.ts";
 import { CARTPOLE, DATA, document, failure, HALF_CHEETAH, PIXELS, reprise, started, temporary } from "./support.ts";
 
 const temp = temporary();
@@ -253,7 +253,7 @@ describe.each(some(FORMATS, 1))("%s", (format) => {
   test("random edits are what the same functions make of the episodes", async () => {
     const path = await write(random(LENGTHS));
     const before = await contentOf(path);
-    for (let run = 0; run < scaled(8, 1); run++) {
+    for (let run = 0; run < scaled(slow ? 8 : 4, 1); run++) {
       const kept = [0, 1, 2, 3].filter((k) => ((run + 5) >> k) & 1);
       const { out, path: written, flags } = target();
       await document("edit", path, out, ...flags, "--episodes", kept.join(","), "--where", "length > 0");
