@@ -8,6 +8,8 @@ import { root } from "./steps.mjs";
 
 /** One per process: CI runs several at a time. */
 const REPORT = join(root, `dist/vitest-${process.pid}.json`);
+/** Files that `npm test` leaves to whole runs, each with the file that tries the same kind of behaviour there. */
+const STAND_INS = JSON.parse(readFileSync(join(root, "test/stand-ins.json"), "utf8"));
 const SLOWEST = 8;
 /** Seconds that a test file should take in `npm test`. A file above it is reported and does not fail. */
 const BUDGET = 5;
@@ -35,10 +37,14 @@ export async function test(args, size) {
     return spawnSync(process.execPath, vitest, { stdio: "inherit", cwd: root, env }).status ?? 1;
   }
   const rest = args.includes("--rest");
+  const left = Object.keys(STAND_INS);
+  // A word may mean one of them: then it runs, in part as the others do.
+  const leaves = size === "quick" && wordsOf(args).length === 0;
   const kernels = args.length === 0 ? await kernelTests() : { passed: 0, failed: 0 };
   const vitest = [
     "node_modules/vitest/vitest.mjs",
-    ...(rest ? ["related", join(root, "test/support/size.ts"), "--run"] : ["run"]),
+    ...(rest ? ["related", ...["support/size.ts", ...left].map((file) => join(root, "test", file)), "--run"] : ["run"]),
+    ...(leaves ? left.flatMap((file) => ["--exclude", file]) : []),
     "--config",
     "test/vitest.config.ts",
     // A log names what fails; only a terminal shows how far it is.
@@ -57,6 +63,7 @@ export async function test(args, size) {
   console.log(`\n${((performance.now() - start) / 1000).toFixed(0)} s. SLOWEST: ${listed(times.slice(0, SLOWEST))}`);
   const over = times.filter(([seconds]) => seconds > BUDGET);
   if (size === "quick" && over.length > 0) console.log(`OVER THE BUDGET of ${BUDGET} s: ${over.length} of ${times.length} files: ${listed(over)}`);
+  if (leaves) console.log(`LEFT TO WHOLE RUNS: ${left.length} files, for each of which another one stands (test/stand-ins.json).`);
   if (size === "quick") console.log('QUICK: of what takes long this was a part. "npm run test:all" runs everything.');
   if (report.numPendingTests > 0) console.log(leftOut(report.numPendingTests, size));
   console.log(`${passed} passed, ${failed} failed`);

@@ -26,7 +26,7 @@ const filesOf = (from: string) =>
 const cases = read("reverb-table.json");
 
 describe("recorded cases of tables", () => {
-  it.each(each(4, cases, 0).map((raw) => [raw.name, raw] as const))("%s", async (_, raw) => {
+  it.each(each(12, cases, 0).map((raw) => [raw.name, raw] as const))("%s", async (_, raw) => {
     const { state, why } = await runCase(raw);
     expect({ state, why }).toEqual({ state: "passed", why: undefined });
   });
@@ -42,7 +42,7 @@ describe.each([
 ])("recorded cases of $file", ({ file, departures }) => {
   const own = read(file);
 
-  it.each(each(4, own, 1).map((raw) => [raw.name, raw] as const))("%s", async (name, raw) => {
+  it.each(each(12, own, 1).map((raw) => [raw.name, raw] as const))("%s", async (name, raw) => {
     const { state, why, departs } = await runCase(raw);
     expect({ state, why, departs }).toEqual({ state: "passed", why: undefined, departs: Object.hasOwn(departures, name) });
   });
@@ -55,7 +55,7 @@ describe.each([
 describe("recorded cases of replay-buffer.json", () => {
   const own = read("replay-buffer.json");
 
-  it.each(each(4, own, 1).map((raw) => [raw.name, raw] as const))("%s", async (name, raw) => {
+  it.each(each(12, own, 1).map((raw) => [raw.name, raw] as const))("%s", async (name, raw) => {
     const { state, why, departs } = await runCase(raw);
     // Theirs has no departures.
     expect({ state, why, departs: departs ?? false }).toEqual({ state: "passed", why: undefined, departs: Object.hasOwn(BUFFERS, name) });
@@ -67,7 +67,7 @@ describe("recorded cases of replay-buffer.json", () => {
 });
 
 describe.each(["client-calls.json", "datasets.json"])("recorded cases of %s", (file) => {
-  it.each(read(file).map((raw) => [raw.name, raw] as const))("%s", async (_, raw) => {
+  it.each(each(6, read(file), 0).map((raw) => [raw.name, raw] as const))("%s", async (_, raw) => {
     const { state, why, departs } = await runCase(raw);
     expect({ state, why, departs }).toEqual({ state: "passed", why: undefined, departs: CLIENT.includes(raw.name) });
   });
@@ -82,13 +82,13 @@ describe.each(["client-calls.json", "datasets.json"])("recorded cases of %s", (f
 describe("recorded cases of RLDS", () => {
   const own = read("rlds.json");
 
-  it.each(each(4, own, 1).map((raw) => [raw.name, raw] as const))("%s", async (name, raw) => {
+  it.each(each(12, own, 1).map((raw) => [raw.name, raw] as const))("%s", async (name, raw) => {
     expect(await runCase(raw)).toMatchObject({ state: "passed", departs: (RLDS as readonly string[]).includes(name) });
   });
 
   // Other dtypes, nests, arguments and orders, recorded in the same way: variants/cases.py.
   const more = read("rlds.json", join(import.meta.dirname, "variants"));
-  it.each(each(4, more, 0).map((raw) => [raw.name, raw] as const))("variant %s", async (_, raw) => {
+  it.each(each(12, more, 0).map((raw) => [raw.name, raw] as const))("variant %s", async (_, raw) => {
     const { state, why } = await runCase(raw);
     expect({ state, why }).toEqual({ state: "passed", why: undefined });
   });
@@ -121,7 +121,7 @@ describe.each([
     ],
   },
 ])("recorded cases of $file", ({ file, departs }) => {
-  it.each(read(file).map((raw) => [raw.name, raw] as const))("%s", async (name, raw) => {
+  it.each(each(6, read(file), 2).map((raw) => [raw.name, raw] as const))("%s", async (name, raw) => {
     const outcome = await runCase(raw);
     expect({ state: outcome.state, why: outcome.why, departs: outcome.departs ?? false }).toEqual({
       state: "passed",
@@ -131,7 +131,7 @@ describe.each([
   });
 
   // Random ones of a fixed seed, recorded in the same way: variants/agents.py.
-  it.each(each(4, read(file, join(import.meta.dirname, "variants")), 1).map((raw) => [raw.name, raw] as const))("%s", async (_, raw) => {
+  it.each(each(12, read(file, join(import.meta.dirname, "variants")), 1).map((raw) => [raw.name, raw] as const))("%s", async (_, raw) => {
     const { state, why } = await runCase(raw);
     expect({ state, why }).toEqual({ state: "passed", why: undefined });
   });
@@ -143,7 +143,7 @@ describe.each([
 ])("recorded cases of $file", ({ file, departures }) => {
   const own = read(file, join(import.meta.dirname, "variants"));
 
-  it.each(each(4, own, 1).map((raw) => [raw.name, raw] as const))("%s", async (name, raw) => {
+  it.each(each(12, own, 1).map((raw) => [raw.name, raw] as const))("%s", async (name, raw) => {
     const { state, why, departs } = await runCase(raw);
     expect({ state, why, departs }).toEqual({ state: "passed", why: undefined, departs: Object.hasOwn(departures, name) });
   });
@@ -168,7 +168,7 @@ describe("recorded cases of PFRL", () => {
   const counted = owed.filter(({ tier }) => tier === "statistical");
   const tried = [
     ...each(
-      2,
+      6,
       owed.filter((raw) => !counted.includes(raw)),
       0,
     ),

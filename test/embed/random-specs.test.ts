@@ -1,13 +1,13 @@
 /** Random specs, tables, rules and views: the public API on one side, embed.wasm alone on the other. */
 import { expect, test } from "vitest";
 import { TestRandom } from "../support/random.ts";
-import { scaled } from "../support/size.ts";
+import { scaled, slow } from "../support/size.ts";
 import type { Build } from "./host.ts";
 import { Twin } from "./twin.ts";
 import { worldOf } from "./world.ts";
 
 /** Specs of a test that both sides make a Replay of, and calls of each. */
-const SPECS = scaled(60, 1);
+const SPECS = scaled(slow ? 60 : 30, 1);
 const CALLS = 50;
 /** Calls that append first, and the one before which both go on with snapshots. */
 const APPENDS = 6;

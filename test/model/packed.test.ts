@@ -9,7 +9,7 @@ import { Pictures } from "../support/pictures.ts";
 import { TestRandom } from "../support/random.ts";
 import { bytesOf } from "../support/refused.ts";
 import type { AnyReplay } from "../support/scenes.ts";
-import { scaled } from "../support/size.ts";
+import { scaled, slow, whole } from "../support/size.ts";
 import { seen } from "../unit/storage/seen.ts";
 import { PackedCalls, type World, worldOf } from "./packed-worlds.ts";
 import { TwinPacked, unpacked } from "./twin-packed.ts";
@@ -38,7 +38,7 @@ function replaysOf({ options, writers }: World, modules: readonly (WebAssembly.M
 }
 
 describe("in lock-step, packed and unpacked leaves show the same", () => {
-  const seeds = Array.from({ length: scaled(60, 1) }, (_, i) => i + 1);
+  const seeds = Array.from({ length: scaled(slow ? 60 : 30, 1) }, (_, i) => i + 1);
   test.each(seeds)("in every call, saved and restored, and by both builds, seed %i", (seed) => {
     const random = new TestRandom(seed);
     const world = worldOf(seed, random);
@@ -70,7 +70,7 @@ describe("in journals, packed and unpacked leaves show the same", () => {
     { segmentBytes: 65_536, retain: "all" },
     { segmentBytes: 16_384, durability: "always" },
   ];
-  const seeds = Array.from({ length: scaled(60, 1) }, (_, i) => i + 1);
+  const seeds = Array.from({ length: scaled(slow ? 60 : 30, 1) }, (_, i) => i + 1);
   test.each(seeds)("reopened, also after a kill, and read back, seed %i", async (seed) => {
     const random = new TestRandom(seed);
     // Of an odd number: no columns of items, whose numbers depend on what a journal has given back.
@@ -116,7 +116,7 @@ describe("in journals, packed and unpacked leaves show the same", () => {
   });
 });
 
-describe("frames that one call unpacks", () => {
+describe.runIf(whole)("frames that one call unpacks", () => {
   /** A stack of 4 is 28 KiB: an item of 20 steps takes more than the window, and one of 3 steps a sixth of it. */
   const spec = { observation: packed("screens", u8(84, 84), 4), reward: u8() };
   test.each([

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { scaled } from "../support/size.ts";
 
-const CALLS = scaled(100_000, 30_000);
+const CALLS = scaled(100_000, 10_000);
 /** Less than an object a call. */
 const MAX_BYTES = 64 * 1024;
 

@@ -11,7 +11,7 @@ import { refuse } from "../../bench/peers/race.mjs";
 import { thresholds } from "../../bench/peers/thresholds.mjs";
 import { workloads } from "../../bench/peers/workloads.mjs";
 import { root } from "../support/core.ts";
-import { some } from "../support/size.ts";
+import { whole } from "../support/size.ts";
 
 const folder = join(root, "bench/peers");
 const page = readFileSync(join(folder, "README.md"), "utf8");
@@ -132,7 +132,7 @@ test("what the page names is there, and so is each library and program", () => {
 // A clone has no recordings.
 const programs = new Map(workloads.filter(({ task }) => !("screens" in task)).map((workload) => [workload.task.program, workload]));
 
-test.each(some([...programs], 1))("our process of %s answers", (_, { task, variants }) => {
+test.runIf(whole).each([...programs])("our process of %s answers", (_, { task, variants }) => {
   const ways = variants.flatMap(({ side, task: own, old }) => (side === "ours" && !old ? [own] : []));
   // Samples go all ways, the others one.
   for (const way of task.program === "uniform" ? ways : ways.slice(0, 1)) {

@@ -95,7 +95,7 @@ test.runIf(whole)("epochs show a clone each step as often, over a restart, and i
   expect(run("epochs", 100, [", state: JSON.parse(kept.state)", ""])).toContain("more or less often");
 });
 
-test("hindsight teaches the way to goals that no episode reached", () => {
+test.runIf(whole)("hindsight teaches the way to goals that no episode reached", () => {
   expect(numberAfter("goals before, ", run("her", 200))).toBeGreaterThan(0.75);
   expect(numberAfter("goals before, ", run("her", 200, ["share: 0.8", "share: 0"]))).toBeLessThan(0.3);
 });

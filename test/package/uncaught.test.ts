@@ -44,7 +44,7 @@ test.each(
       ["buffer.sample(-1);", "RangeError: "],
       ["episodes.sample(-1);", "RangeError: "],
     ],
-    4,
+    2,
   ),
 )("%s points at that line", (statement, begins) => {
   const file = join(folder, "program.mjs");

@@ -1,4 +1,5 @@
 /** Random specs, and steps that fit them: for fast-check. */
+
 import fc from "fast-check";
 import type { Spec } from "../../src/index.ts";
 import { DTYPES, type Dtype } from "../../src/schema/dtype.ts";
@@ -6,6 +7,7 @@ import { isHalf, widenHalf } from "../../src/schema/half.ts";
 import type { RowLeaf } from "../../src/schema/leaf.ts";
 import { leavesOf } from "../../src/schema/spec.ts";
 import { isWellFormed, utf8Bytes } from "../../src/schema/text.ts";
+import { anyCharacter } from "./any-character.ts";
 
 const dtypes = Object.keys(DTYPES) as Dtype[];
 /** Of awkward order: by text, not by number; and words that a leaf has. */
@@ -52,7 +54,7 @@ export function element(dtype: Dtype): fc.Arbitrary<number | bigint> {
 /** Text of up to so many bytes in UTF-8. */
 export function texts(maxBytes: number): fc.Arbitrary<string> {
   const cut = (text: string): string => (isWellFormed(text) && utf8Bytes(text) <= maxBytes ? text : cut(text.slice(0, -1)));
-  return fc.string({ unit: "binary", maxLength: 12 }).map(cut);
+  return fc.string({ unit: anyCharacter, maxLength: 12 }).map(cut);
 }
 
 /** How a value is given. */

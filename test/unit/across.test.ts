@@ -4,6 +4,7 @@ import { memory } from "../../src/files/memory.ts";
 import { f32, fifo, i32, queueLimiter, Replay } from "../../src/index.ts";
 import { remoteWriter } from "../../src/remote/index.ts";
 import { broken } from "../support/health.ts";
+import { some } from "../support/size.ts";
 import { ends } from "./remote/support.ts";
 
 const spec = { observation: f32(), action: i32(), reward: f32() };
@@ -37,13 +38,18 @@ function episodes(count: number, steps: number, final: boolean) {
   return { all, finals };
 }
 
-describe.each([
-  [4, 1, 3],
-  [2, 1, 3],
-  [1, 1, 2],
-  [5, 3, 2],
-  [3, 2, 7],
-])("a rule of length %i and stride %i over episodes of %i steps", (length, stride, steps) => {
+describe.each(
+  some(
+    [
+      [4, 1, 3],
+      [2, 1, 3],
+      [1, 1, 2],
+      [5, 3, 2],
+      [3, 2, 7],
+    ],
+    2,
+  ),
+)("a rule of length %i and stride %i over episodes of %i steps", (length, stride, steps) => {
   for (const final of [false, true]) {
     const { all, finals } = episodes(10, steps, final);
     const wanted = windows(all, finals, length, stride);

@@ -23,7 +23,7 @@ function priorities({ tables: { t } }: Any): Map<number, number> {
 
 const pairs = (replay: Any) => [...priorities(replay)].sort(([a], [b]) => a - b);
 
-test.each([1, 2, 3, 5, 9])("of one block, nStep %i", (nStep) => {
+test.each(some([1, 2, 3, 5, 9], 2))("of one block, nStep %i", (nStep) => {
   const replay = new Replay({ spec, tables });
   const writer = replay.writer({ items: [{ table: "t", nStep }] });
   const given = { priorities: { t: range(10, 15) }, truncated: [0, 0, 0, 0, 1], final: { observation: [6] } };

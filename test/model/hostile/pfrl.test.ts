@@ -16,7 +16,7 @@ import { type Directory, memory } from "../../../src/storage/index.ts";
 import { type Attacked, attack } from "../../support/attack.ts";
 import { brokenBuffer, savedBytes } from "../../support/pfrl.ts";
 import { TestRandom } from "../../support/random.ts";
-import { scaled } from "../../support/size.ts";
+import { scaled, slow } from "../../support/size.ts";
 
 /** Any of the buffers: what one has not is undefined, and is not called. */
 // biome-ignore lint/suspicious/noExplicitAny: calls with any values
@@ -146,7 +146,7 @@ function savedFile(buffer: Any) {
   return { directory, file: "x" };
 }
 
-const seeds = Array.from({ length: scaled(150, 1) }, (_, i) => i + 1);
+const seeds = Array.from({ length: scaled(slow ? 150 : 75, 1) }, (_, i) => i + 1);
 
 test.each(seeds)("hostile values for PFRL's buffers, seed %i", async (seed) => {
   const random = new TestRandom(seed);

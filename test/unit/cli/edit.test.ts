@@ -22,7 +22,7 @@ import {
 import { TestRandom } from "../../support/random.ts";
 import { FLAGS, leaf, made } from "../../support/random-steps.ts";
 import { all } from "../../support/rlds-data.ts";
-import { scaled, some, whole } from "../../support/size.ts";
+import { scaled, slow, some, whole } from "../../support/size.ts";
 import { CARTPOLE, DATA, document, failure, HALF_CHEETAH, PIXELS, reprise, started, temporary } from "./support.ts";
 
 const temp = temporary();
@@ -185,7 +185,7 @@ const withoutIndex = (episodes: readonly unknown[][]) => episodes.map((steps) =>
 const stepsOf = async (path: string) => withoutIndex((await contentOf(path)).episodes.map(({ steps }) => steps));
 const LENGTHS = [5, 2, 7, 3];
 
-describe.each(some(FORMATS, 2))("%s", (format) => {
+describe.each(some(FORMATS, 1))("%s", (format) => {
   const { write, target } = WRITTEN[format] as Written;
 
   test("an edit without options is the identity on values", async () => {
@@ -253,7 +253,7 @@ describe.each(some(FORMATS, 2))("%s", (format) => {
   test("random edits are what the same functions make of the episodes", async () => {
     const path = await write(random(LENGTHS));
     const before = await contentOf(path);
-    for (let run = 0; run < scaled(8, 1); run++) {
+    for (let run = 0; run < scaled(slow ? 8 : 4, 1); run++) {
       const kept = [0, 1, 2, 3].filter((k) => ((run + 5) >> k) & 1);
       const { out, path: written, flags } = target();
       await document("edit", path, out, ...flags, "--episodes", kept.join(","), "--where", "length > 0");
@@ -262,7 +262,7 @@ describe.each(some(FORMATS, 2))("%s", (format) => {
   });
 });
 
-describe.each(some(FILES, 2))("a file that ends with %s", (ending) => {
+describe.each(some(FILES, 1))("a file that ends with %s", (ending) => {
   async function written(): Promise<string> {
     const path = fresh(ending);
     // Lengths of what every format can hold.
@@ -349,7 +349,7 @@ describe("options", () => {
     expect((await contentOf(lerobot)).episodes.map(({ steps }) => (steps[0] as { task: string }).task)).toEqual(["Push", "Push", "Push"]);
   });
 
-  test("another rate is that of LeRobot, and the returns stay", async () => {
+  test.runIf(whole)("another rate is that of LeRobot, and the returns stay", async () => {
     const [out, again] = [fresh(), fresh()];
     await document("edit", PIXELS, out, "--format", "lerobot", "--resample-fps", "10", "--source-fps", "50", "--episodes", "0-2");
     expect(JSON.parse(readFileSync(join(out, "meta/info.json"), "utf8")).fps).toBe(10);
@@ -592,7 +592,7 @@ describe("the target", () => {
     expect((await contentOf(path)).episodes.length).toBe(1);
   });
 
-  test("of Minari's HDF5 and of LeRobot v2.1 is the form that is written", async () => {
+  test.runIf(whole)("of Minari's HDF5 and of LeRobot v2.1 is the form that is written", async () => {
     const minari = copied(join(DATA, "minari/cartpole/scripted-v0"));
     const before = await contentOf(minari);
     await document("edit", minari, minari, "--overwrite", "--drop-episodes", "0");

@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { root } from "../../support/core.ts";
+import { whole } from "../../support/size.ts";
 import { CLI, HALF_CHEETAH, reprise, temporary } from "./support.ts";
 
 const temp = temporary();
@@ -120,7 +121,7 @@ test("on a terminal a bar shows how far it is, and goes away", () => {
   expect(stdout.lastIndexOf("\u001b[?25h")).toBeGreaterThan(stdout.lastIndexOf("\u001b[?25l"));
 });
 
-test("a reader that has seen enough ends it without a word", async () => {
+test.runIf(whole)("a reader that has seen enough ends it without a word", async () => {
   const child = spawn(process.execPath, [CLI, "inspect", HALF_CHEETAH, "--json"], { stdio: ["ignore", "pipe", "pipe"] });
   child.stdout.destroy();
   let said = "";

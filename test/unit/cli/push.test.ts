@@ -122,7 +122,7 @@ describe("half_cheetah, pushed", () => {
     expect((await failure(2, "stats", temp("a"), "--split", "train")).line).toMatch(/--split and --open work only with datasets/);
   });
 
-  test("another process finds in each table what the library would have put there", async () => {
+  test.runIf(whole)("another process finds in each table what the library would have put there", async () => {
     const here = await pushedHere(HALF_CHEETAH, 4, 3);
     for (const table of some(["pairs", "twins"], 1)) {
       const there = itemsOf(temp("a"), table);
@@ -187,7 +187,7 @@ test("pushed again, it is added where that is said; the tables keep their form",
   expect(table).toMatchObject({ sampler: "prioritized", maxSize: 5000, size: 5000, inserts: 6824 });
 });
 
-test("whole episodes as items", async () => {
+test.runIf(whole)("whole episodes as items", async () => {
   const { tables } = await document("push", PIXELS, "--dir", temp("episodes"), "--table", "t", "--episodes", "--max-length", "25");
   expect(tables).toEqual([{ name: "t", inserted: 8, size: 8 }]);
   const { items } = await document("sample", temp("episodes"), "--table", "t", "-n", `${scaled(20)}`);
@@ -227,7 +227,7 @@ test("what no Replay can hold is refused by name, and can be left out", async ()
   expect(Object.keys((await document("stats", temp("robot"))).spec.observation.images)).toEqual(["top"]);
 });
 
-test("text is pushed where its limit is told, and shown", async () => {
+test.runIf(whole)("text is pushed where its limit is told, and shown", async () => {
   const push = ["push", join(DATA, "extra", "lerobot_v2"), "--dir", temp("videos"), "--table", "t", "--without", "observation/matrix", "--max-text-bytes"];
   expect((await failure(1, ...push, "8")).line).toMatch(/^reprise: INVALID_DATA: observation\.images\.wrist\.path must be text of at most 8 bytes in UTF-8/);
   // Nothing is left that would refuse the corrected one.
@@ -281,20 +281,23 @@ test.runIf(whole)("Ctrl-C closes the journal cleanly: what was pushed is there, 
   ).toBe(10_000);
 });
 
-test("a journal is read at one moment, whatever its owner removes meanwhile; one whose owner cannot be asked is taken over when that is said", async () => {
-  await document("push", CARTPOLE, "--dir", temp("live"), "--table", "t");
-  const before = (await document("stats", temp("live"))).tables[0].size;
-  const directory = new ReadOnlyDirectory(temp("live"));
-  for (const name of readdirSync(temp("live"))) if (name.endsWith(".rpr")) renameSync(temp("live", name), temp(`moved-${name}`));
-  const replay = await Replay.open({ dir: directory, logger: null });
-  expect(replay.table("t").size).toBe(before);
-  replay.dispose();
-  for (const name of readdirSync(temp())) if (name.startsWith("moved-")) renameSync(temp(name), temp("live", name.slice(6)));
-  writeFileSync(temp("live", "lock.99"), JSON.stringify({ pid: 1, host: "elsewhere", boot: "another", since: "2020-01-01T00:00:00.000Z" }));
-  const push = ["push", CARTPOLE, "--dir", temp("live"), "--table", "t", "--append"];
-  expect((await failure(1, ...push)).line).toMatch(/LOCKED: .* is open in process 1 of elsewhere since 2020-01-01.*--take-over/);
-  expect((await document(...push, "--take-over")).tables[0].size).toBe(2 * before);
-});
+test.runIf(whole)(
+  "a journal is read at one moment, whatever its owner removes meanwhile; one whose owner cannot be asked is taken over when that is said",
+  async () => {
+    await document("push", CARTPOLE, "--dir", temp("live"), "--table", "t");
+    const before = (await document("stats", temp("live"))).tables[0].size;
+    const directory = new ReadOnlyDirectory(temp("live"));
+    for (const name of readdirSync(temp("live"))) if (name.endsWith(".rpr")) renameSync(temp("live", name), temp(`moved-${name}`));
+    const replay = await Replay.open({ dir: directory, logger: null });
+    expect(replay.table("t").size).toBe(before);
+    replay.dispose();
+    for (const name of readdirSync(temp())) if (name.startsWith("moved-")) renameSync(temp(name), temp("live", name.slice(6)));
+    writeFileSync(temp("live", "lock.99"), JSON.stringify({ pid: 1, host: "elsewhere", boot: "another", since: "2020-01-01T00:00:00.000Z" }));
+    const push = ["push", CARTPOLE, "--dir", temp("live"), "--table", "t", "--append"];
+    expect((await failure(1, ...push)).line).toMatch(/LOCKED: .* is open in process 1 of elsewhere since 2020-01-01.*--take-over/);
+    expect((await document(...push, "--take-over")).tables[0].size).toBe(2 * before);
+  },
+);
 
 test("folders of other things are left alone", async () => {
   mkdirSync(temp("mine"));

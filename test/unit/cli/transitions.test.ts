@@ -60,7 +60,7 @@ describe("cartpole, pushed as transitions of three steps", () => {
     there.dispose();
   });
 
-  test("what does not fit the journal is refused, and changes nothing", async () => {
+  test.runIf(whole)("what does not fit the journal is refused, and changes nothing", async () => {
     const { tables, steps } = await document("stats", temp("a"));
     const to = ["--append", "--dir", temp("a"), "--table", "memory"];
     expect((await failure(1, "push", CARTPOLE, ...to)).line).toMatch(/SPEC_MISMATCH: .* holds no trajectories: push transitions with --n-step, or use another/);
@@ -89,7 +89,7 @@ test("a program's own journal takes them in: its spec may have fewer leaves, its
   });
 });
 
-test("episodes of a single step are left out and counted; without any other there is nothing to push", async () => {
+test.runIf(whole)("episodes of a single step are left out and counted; without any other there is nothing to push", async () => {
   const step = (first: boolean, last: boolean) =>
     `{"observation":[1],"action":0,"reward":1,"discount":1,"is_first":${first},"is_last":${last},"is_terminal":false}\n`;
   const alone = step(true, true);
@@ -101,7 +101,7 @@ test("episodes of a single step are left out and counted; without any other ther
   expect(line).toMatch(/^reprise: EMPTY: no episode of the data has two steps, which a transition needs/);
 });
 
-test("text and leaves left out are as without --n-step; what is not finite is refused or mended", async () => {
+test.runIf(whole)("text and leaves left out are as without --n-step; what is not finite is refused or mended", async () => {
   const push = (path: string, ...more: string[]) => ["push", join(DATA, "extra", path), "--dir", temp(path), "--table", "t", "--n-step", "3", ...more];
   expect((await failure(1, ...push("lerobot_v2"))).line).toMatch(/^reprise: UNSUPPORTED: observation\/images\/wrist\/path is text/);
   expect(existsSync(temp("lerobot_v2"))).toBe(false);
@@ -118,7 +118,7 @@ const KILLED = [
   [["--sequence-length", "2"], 2],
 ] as const;
 
-test.each(some(KILLED, 1))("what a push that was killed has left is closed by the next one, and no other writer: %j", async (how, items) => {
+test.runIf(whole).each(some(KILLED, 1))("what a push that was killed has left is closed by the next one, and no other writer: %j", async (how, items) => {
   const dir = temp(`killed${how[0]}`);
   const push = ["push", CARTPOLE, "--dir", dir, "--table", "t", "--split", "train[:1]", ...how];
   const [{ inserted }] = (await document(...push)).tables;
@@ -157,7 +157,7 @@ test.runIf(whole)("Ctrl-C keeps the transitions of whole episodes, and no open w
   expect(transitions).toBeGreaterThan(20 * 250);
 });
 
-test("lines of JSON go into a journal whose leaves have other dtypes: their numbers are plain", async () => {
+test.runIf(whole)("lines of JSON go into a journal whose leaves have other dtypes: their numbers are plain", async () => {
   const step = { observation: [0.5, 1], action: 1, reward: 0.123456789, done: false };
   const path = temp("plain.jsonl");
   writeFileSync(path, [step, { ...step, action: 2.5, done: true }].map((one) => JSON.stringify(one)).join("\n"));

@@ -2,6 +2,7 @@ import { expect, test, vi } from "vitest";
 import { Draw } from "../../../src/batch/draw.ts";
 import { f32, fifo, i32, prioritized, Replay, ReplayError, u8, uniform } from "../../../src/index.ts";
 import { expectRefused } from "../../support/refused.ts";
+import { whole } from "../../support/size.ts";
 
 const spec = { x: i32(), o: f32(2), r: f32(), d: f32() };
 
@@ -339,7 +340,7 @@ function afterLong(options: object = {}, numbers = 1024) {
   return { replay, writer, table: replay.table("t") };
 }
 
-test("a batch is as wide as its longest item, however long items once were", () => {
+test.runIf(whole)("a batch is as wide as its longest item, however long items once were", () => {
   for (const options of [{}, { maxTimesSampled: 10, sampler: fifo() }]) {
     const { replay, table } = afterLong(options);
     const { count, steps } = table.sample(256);
@@ -378,7 +379,7 @@ test("a batch of transitions that is refilled reads no rows behind the longest i
   runs.mockRestore();
 });
 
-test("a batch that would not fit is refused in words, and nothing was drawn", () => {
+test.runIf(whole)("a batch that would not fit is refused in words, and nothing was drawn", () => {
   const { replay, writer, table } = afterLong({ sampler: fifo() });
   table.clear();
   writer.createItem("t", { length: 5000 });

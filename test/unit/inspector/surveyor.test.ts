@@ -5,7 +5,7 @@ import { InspectorServer } from "../../../src/inspector/inspector-server.ts";
 import type { DrawPreview, Episode, ItemView, Survey } from "../../../src/inspector/protocol.ts";
 import { TestRandom } from "../../support/random.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
-import { scaled } from "../../support/size.ts";
+import { scaled, whole } from "../../support/size.ts";
 
 const survey = (surveyor: InspectorServer, table = "t") => surveyor.answer({ kind: "survey", table }) as Survey;
 const seen = (surveyor: InspectorServer) => (survey(surveyor).table as NonNullable<Survey["table"]>).sample;
@@ -174,7 +174,7 @@ describe("an item", () => {
 });
 
 describe("a draw that is not made", () => {
-  test("has the probabilities of the table, and takes nothing from it", () => {
+  test.runIf(whole)("has the probabilities of the table, and takes nothing from it", () => {
     const { replay, table } = filled(20, { sampler: prioritized(1) });
     const surveyor = new InspectorServer(replay);
     const { keys } = seen(surveyor);

@@ -15,7 +15,7 @@ import {
 } from "../../../src/pfrl/index.ts";
 import { type Directory, type MemoryDirectory, memory } from "../../../src/storage/index.ts";
 import { TestRandom } from "../../support/random.ts";
-import { scaled } from "../../support/size.ts";
+import { scaled, slow } from "../../support/size.ts";
 
 const LIST = { form: "list" } as const;
 const CAPACITIES = [3, 7, 20, 60, null];
@@ -264,7 +264,7 @@ describe.each([
   ["transitions", TRANSITIONS],
   ["episodes", EPISODES],
 ] as const)("%s", (name, family) => {
-  const runs = scaled(24, 1);
+  const runs = scaled(slow ? 24 : 12, 1);
   const calls = scaled(200, 100);
   test(`${runs} runs of ${calls} calls`, { timeout: 300_000 }, () => {
     for (let i = 0; i < runs; i++) {

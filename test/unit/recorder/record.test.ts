@@ -9,13 +9,13 @@ import { f32, text, u8 } from "../../../src/schema/constructors.ts";
 import { memory } from "../../../src/storage/index.ts";
 import { all } from "../../support/columns.ts";
 import { TestRandom } from "../../support/random.ts";
-import { scaled } from "../../support/size.ts";
+import { scaled, some } from "../../support/size.ts";
 import { act, expected, opened, plain, read, SPEC, STORAGES, seen, stepOf, type TwinEpisode } from "./world.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reprise-record-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-describe.each(STORAGES)("%s in %s", (images, imagesIn) => {
+describe.each(some(STORAGES, 2))("%s in %s", (images, imagesIn) => {
   test("what is recorded over several openings is what is read, from memory", async () => {
     const dir = memory();
     const twin: TwinEpisode[] = [];
@@ -41,7 +41,7 @@ async function recorded(dir: string | ReturnType<typeof memory>, steps: number, 
   return twin;
 }
 
-test.each(STORAGES)("a folder of the system, by every way that leads there (%s in %s)", async (images, imagesIn) => {
+test.each(some(STORAGES, 1))("a folder of the system, by every way that leads there (%s in %s)", async (images, imagesIn) => {
   const dir = join(folder, `${images}-${imagesIn}`);
   const twin = await recorded(dir, 120, { images, imagesIn, about: { robot: "arm" } });
   expect(await read(dir)).toEqual(expected(twin));
@@ -131,7 +131,7 @@ test("episodes one by one: from any of them on, in any order, beside each other;
   expect([a.map((one) => seen(one)), b.map(seen)]).toEqual([whole, whole.slice(1)]);
 });
 
-test.each(STORAGES)("leaves whose names differ by slashes or capitals alone are each other's strangers (%s in %s)", async (images, imagesIn) => {
+test.each(some(STORAGES, 1))("leaves whose names differ by slashes or capitals alone are each other's strangers (%s in %s)", async (images, imagesIn) => {
   const dir = memory();
   const spec = { observation: { "a/b": f32(), a: { b: f32() }, Top: u8(1, 1, 1), top: u8(1, 1, 1) }, action: f32() };
   const recorder = await open({ dir, spec, fps: 10, images, imagesIn, logger: null });

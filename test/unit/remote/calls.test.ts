@@ -8,7 +8,7 @@ import type { ChannelHandlers } from "../../../src/remote/channels/channel.ts";
 import { remoteWriter } from "../../../src/remote/index.ts";
 import { errorFrom } from "../../support/later.ts";
 import { expectError } from "../../support/refused.ts";
-import { scaled } from "../../support/size.ts";
+import { scaled, whole } from "../../support/size.ts";
 import { useTurnClock } from "../../support/turn-clock.ts";
 import { frame, RawPeer } from "./raw-peer.ts";
 import { MemoryServer } from "./server.ts";
@@ -42,7 +42,7 @@ function heapBytes(): number {
   return process.memoryUsage().heapUsed;
 }
 
-test("a flush that waits keeps nothing of its frame but its number", async () => {
+test.runIf(whole)("a flush that waits keeps nothing of its frame but its number", async () => {
   const [here, there] = memoryChannels();
   const peer = new RawPeer(there);
   const accepting = made().acceptWriter(here, { items, limits: { stepsPerSecond: 1 } });
@@ -114,7 +114,7 @@ test("a channel may bring the answer while a frame is sent", async () => {
   expect([accepted.steps, await accepted.closed]).toEqual([3000, { how: "left" }]);
 });
 
-test("many small messages of the program close no honest actor", async () => {
+test.runIf(whole)("many small messages of the program close no honest actor", async () => {
   const [here, there] = memoryChannels();
   const [accepted, writer] = await Promise.all([made().acceptWriter(here, { items }), remoteWriter(there, { spec })]);
   // The socket sends nothing for now.

@@ -5,7 +5,7 @@ import { Log, type LogOptions, memory, type Operation } from "../../../src/stora
 import { groupsOf, MANUAL, reopened, shown, writeGroup, writtenLog } from "../../support/log.ts";
 import { TestRandom } from "../../support/random.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
-import { scaled, slow, stride } from "../../support/size.ts";
+import { scaled, slow, some, stride } from "../../support/size.ts";
 import { sqliteWithFaults } from "../../support/sqlite-storage.ts";
 
 const FIRST = "00000001.rpr";
@@ -317,10 +317,15 @@ describe("segments", () => {
   });
 });
 
-describe.each([
-  ["a disk", memory],
-  ["the storage of a Durable Object", sqliteWithFaults],
-] as const)("%s that fails", (_, makeDirectory) => {
+describe.each(
+  some(
+    [
+      ["a disk", memory],
+      ["the storage of a Durable Object", sqliteWithFaults],
+    ] as const,
+    1,
+  ),
+)("%s that fails", (_, makeDirectory) => {
   /** Runs thirty groups with a fault, retries what may be retried, and says what is there in the end. */
   function run(fault: (operation: Operation) => { code?: "ENOSPC" | "EIO"; bytes?: number } | undefined, seed: number) {
     const random = new TestRandom(seed);

@@ -11,7 +11,7 @@ import { root } from "../../support/core.ts";
 import { groupsOf, MANUAL, reopened, shown, writeGroup } from "../../support/log.ts";
 import { TestRandom } from "../../support/random.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
-import { scaled } from "../../support/size.ts";
+import { scaled, whole } from "../../support/size.ts";
 
 let folder = "";
 const children: ChildProcess[] = [];
@@ -181,7 +181,7 @@ describe("the lock of a folder", () => {
   });
 
   const OTHERS = scaled(6, 3);
-  it("is taken by one of many that find it free", async () => {
+  it.runIf(whole)("is taken by one of many that find it free", async () => {
     const first = await other(folder);
     first.child.kill("SIGKILL");
     await once(first.child, "exit");
@@ -278,7 +278,7 @@ describe("the lock of a folder", () => {
     else expectError(errorOf(log), "LOCKED", /takeOver/);
   });
 
-  it("is taken by one of two threads that open at the same time, again and again", { timeout: 60_000 }, async () => {
+  it.runIf(whole)("is taken by one of two threads that open at the same time, again and again", { timeout: 60_000 }, async () => {
     const program = `
       import("${join(root, "dist/storage.js")}").then(({ Log, node }) => {
         const { parentPort, workerData: { folder, shared, rounds } } = require("node:worker_threads");

@@ -6,7 +6,7 @@ import { leavesOf } from "../../../src/schema/spec.ts";
 import { Log } from "../../../src/storage/log/log.ts";
 import { TestRandom } from "../../support/random.ts";
 import type { AnyReplay } from "../../support/scenes.ts";
-import { slow, stride } from "../../support/size.ts";
+import { slow, stride, whole } from "../../support/size.ts";
 import { again, Past } from "./opened.ts";
 
 const SHARED = { o: shared("f", u8(24), 2), a: i32(), r: f32() };
@@ -212,7 +212,7 @@ test("segments of another run with the same options, and one that is missing at 
   for (let left = names.length - 1; left > 0; left--) await corrupt(new Map([...own].filter(([name]) => names.indexOf(name) < left)));
 });
 
-test.each(LEAVES)(
+test.runIf(whole).each(LEAVES)(
   "what was salvaged is written anew, opens again without salvage, and is refused where segments that counted are gone: %s leaves",
   async (_, spec) => {
     const dir = memory();

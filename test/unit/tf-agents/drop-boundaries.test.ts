@@ -5,6 +5,7 @@ import { type Element, StepType, TFUniformReplayBuffer, trajectorySpec, type Uni
 import { Windows } from "../../../src/tf-agents/windows.ts";
 import { TestRandom } from "../../support/random.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
+import { scaled } from "../../support/size.ts";
 
 const spec = trajectorySpec({ observation: { n: f32(2) }, action: i32() });
 type Steps = Element<typeof spec>;
@@ -106,7 +107,7 @@ function randomTypes(random: TestRandom, segments: number, steps: number, width:
 }
 
 describe("dropBoundaries", () => {
-  test.each(Array.from({ length: 40 }, (_, seed) => seed))("of random draws gives what the example makes by hand, seed %i", (seed) => {
+  test.each(Array.from({ length: scaled(40, 4) }, (_, seed) => seed))("of random draws gives what the example makes by hand, seed %i", (seed) => {
     const random = new TestRandom(seed);
     const numSteps = 2 + random.below(3);
     const form = { batchSize: 1 + random.below(3), maxLength: numSteps + 4 + random.below(12), seed };
@@ -120,7 +121,7 @@ describe("dropBoundaries", () => {
     expect(take(fill(form, types).asDataset({ ...options, dropBoundaries: false }), 5)).toEqual(take(fill(form, types).asDataset(options), 5));
   });
 
-  test.each(Array.from({ length: 40 }, (_, seed) => seed))("of a pass gives what the example makes by hand, seed %i", (seed) => {
+  test.each(Array.from({ length: scaled(40, 4) }, (_, seed) => seed))("of a pass gives what the example makes by hand, seed %i", (seed) => {
     const random = new TestRandom(100 + seed);
     const numSteps = 2 + random.below(3);
     const form = {

@@ -27,6 +27,7 @@ import { open as record } from "../../../../src/recorder/index.ts";
 import { root } from "../../../support/core.ts";
 import { type EpisodeFacts, factsOf } from "../../../support/episode-facts.ts";
 import { FLAGS, leaf } from "../../../support/random-steps.ts";
+import { each } from "../../../support/size.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reprise-conversions-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -166,8 +167,9 @@ const SOURCES: { readonly [name: string]: { readonly open: () => Promise<RldsRea
 
 const rounded = (facts: readonly EpisodeFacts[]) => facts.map((one) => ({ ...one, return: Number(one.return.toPrecision(12)) }));
 
-describe.each(Object.entries(SOURCES))("%s", (_, { open, facts }) => {
-  test.each(Object.keys(TARGETS))("as %s keeps actions, rewards, returns and ends", async (target) => {
+// In part: each source as one target, and each target of some source.
+describe.each(Object.entries(SOURCES).map(([name, source], k) => [name, source, k] as const))("%s", (_, { open, facts }, k) => {
+  test.each(each(Object.keys(TARGETS).length, Object.keys(TARGETS), k))("as %s keeps actions, rewards, returns and ends", async (target) => {
     const source = await open();
     const before = await factsOf(source);
     if (facts !== undefined) expect(before).toEqual(facts);

@@ -6,6 +6,7 @@ import { expect, test } from "vitest";
 import { imageHead } from "../../../../src/datasets/formats/images/image-head.ts";
 import { imageDecoder } from "../../../../src/datasets/formats/images/images.ts";
 import { crc32 } from "../../../support/crc32.ts";
+import { whole } from "../../../support/size.ts";
 import { joined } from "../../../support/tfrecord.ts";
 import { dataFolder, fileBytes } from "../rlds/data.ts";
 
@@ -68,7 +69,7 @@ test("a palette of 4 bits, and chunks that say nothing of the pixels", () => {
   expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(2 ** 24);
 });
 
-test("pixels that come to more than the head says are refused before they are kept", () => {
+test.runIf(whole)("pixels that come to more than the head says are refused before they are kept", () => {
   const head = chunk("IHDR", Uint8Array.of(0, 0, 0, 4, 0, 0, 0, 4, 8, 2, 0, 0, 0));
   const bomb = chunk("IDAT", deflateSync(new Uint8Array(2 ** 26)));
   expect(() => decode(joined([SIGNATURE, head, bomb, END]), { type: "u8", channels: 3 }, ROOM)).toThrow(/come to more than/);

@@ -5,6 +5,7 @@ import { bool, f32, i32, Replay, shared, u8 } from "../../../../src/index.ts";
 import { memory } from "../../../../src/storage/index.ts";
 import { errorFrom } from "../../../support/later.ts";
 import { expectError } from "../../../support/refused.ts";
+import { whole } from "../../../support/size.ts";
 import { dataFolder } from "../rlds/data.ts";
 
 const wild = (name: string) => dataFolder(`wild/${name}`);
@@ -65,7 +66,7 @@ describe("every reader", () => {
     );
   });
 
-  it("files of ours: Parquet and JSON lines", async () => {
+  it.runIf(whole)("files of ours: Parquet and JSON lines", async () => {
     const data = await openRlds(dataFolder("tfds/cartpole_pixels"), { split: "train[:2]" });
     const [parquet, lines] = [memorySink(), memorySink()];
     await writeParquet(data, parquet);

@@ -15,7 +15,7 @@ import {
 } from "../../../../src/datasets/rlds/index.ts";
 import { errorFrom } from "../../../support/later.ts";
 import { expectError } from "../../../support/refused.ts";
-import { scaled } from "../../../support/size.ts";
+import { scaled, whole } from "../../../support/size.ts";
 
 let folder: string;
 beforeEach(() => {
@@ -162,7 +162,7 @@ it("refuses metadata that would be a leaf of a step in a record", async () => {
   expectError(error, "UNSUPPORTED", /^steps\/a must not begin with steps\/ as metadata of an episode: rename it$/);
 });
 
-it("makes row groups that are no larger than some bytes of text", async () => {
+it.runIf(whole)("makes row groups that are no larger than some bytes of text", async () => {
   const a = new Uint8Array(2 ** 20).fill(7);
   const files = memorySink();
   await writeParquet(
