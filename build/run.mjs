@@ -147,6 +147,10 @@ const verbs = {
     await verbs["build:page"]();
     run("test/page/picture.mjs", args);
   },
+  async pictures() {
+    const { pictures } = await import("./pictures.mjs");
+    pictures();
+  },
   async "crash:record"() {
     await core();
     await bundle();

@@ -90,8 +90,12 @@ beforeAll(async () => {
   mkdirSync(join(folder, "node_modules"));
   execFileSync("tar", ["-xzf", join(folder, filename), "-C", join(folder, "node_modules")]);
   cpSync(join(folder, "node_modules/package"), join(folder, "node_modules/reprise"), { recursive: true });
-  for (const name of ["@types", "undici-types", "@tensorflow", "@jax-js", "mediabunny"])
+  mkdirSync(join(folder, "node_modules/@tensorflow/tfjs"), { recursive: true });
+  for (const name of ["@types", "undici-types", "@tensorflow/tfjs-core", "@tensorflow/tfjs-backend-cpu", "@jax-js", "mediabunny"])
     symlinkSync(join(root, "node_modules", name), join(folder, "node_modules", name), "junction");
+  // TensorFlow.js as projects install it: what documents use of it is the core's.
+  writeFileSync(join(folder, "node_modules/@tensorflow/tfjs/package.json"), '{ "name": "@tensorflow/tfjs", "types": "index.d.ts", "main": "index.js" }\n');
+  writeFileSync(join(folder, "node_modules/@tensorflow/tfjs/index.d.ts"), 'export * from "@tensorflow/tfjs-core";\n');
   writeFileSync(join(folder, "package.json"), '{ "type": "module", "private": true }\n');
   cpSync(join(import.meta.dirname, "consumer"), folder, { recursive: true });
   entries.forEach((name, i) => {

@@ -85,7 +85,7 @@ function alike(got: readonly Transition[], wanted: readonly Transition[]): void 
 /** README's first program, in whose place for a policy and an environment recorded episodes stand. Each replacement must find what it replaces. */
 function firstProgram(n: number): (parts: object) => Memory {
   const readme = readFileSync(join(root, "README.md"), "utf8");
-  let code = (readme.match(/^## First program\n\n```js\n([\s\S]*?)^```$/m) as RegExpMatchArray)[1] as string;
+  let code = (readme.match(/^## First program\n[\s\S]*?^```js\n([\s\S]*?)^```$/m) as RegExpMatchArray)[1] as string;
   const put = (from: string | RegExp, to: string) => {
     expect(code.split(from).length, String(from)).toBe(2);
     code = code.replace(from, to);

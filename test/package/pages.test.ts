@@ -1,0 +1,39 @@
+/** The form of the pages that teach: short paragraphs, and a way on at the end. The style sheet's rules that a program can see. */
+import { describe, expect, it } from "vitest";
+import { pages } from "./programs.ts";
+
+const FOLDERS = /^docs\/(start|guides|explain|reference|data)\/|^README\.md$/;
+const teaching = pages.filter(({ path }) => FOLDERS.test(path));
+
+/** Paragraphs of prose: no code, table, heading or list. */
+function paragraphs(text: string): string[] {
+  const prose = text.replaceAll(/^```[\s\S]*?^```$/gm, "");
+  return prose.split(/\n\s*\n/).filter((part) => part.trim() !== "" && !/^\s*([#|<!-]|\d+\.|- )/.test(part));
+}
+
+const words = (text: string) => text.split(/\s+/).filter(Boolean).length;
+
+it("there are pages of each kind", () => {
+  expect(teaching.length).toBeGreaterThan(13);
+});
+
+describe.each(teaching)("$path", ({ path, text }) => {
+  it("has paragraphs of at most 80 words", () => {
+    expect(paragraphs(text).filter((part) => words(part) > 80)).toEqual([]);
+  });
+
+  it("has one heading of the first level, and begins with a sentence", () => {
+    const lines = text.replaceAll(/^```[\s\S]*?^```$/gm, "").split("\n");
+    expect(lines.filter((line) => line.startsWith("# "))).toHaveLength(1);
+    expect(text).toMatch(/^# .+\n\n(\*\*)?[A-Z`]/);
+  });
+
+  it.runIf(path !== "README.md")("ends with the pages that follow it", () => {
+    expect(text.split(/^## /m).at(-1)).toMatch(/^Next\n\n- \[/);
+  });
+
+  it("has no table with an empty line in it", () => {
+    const rows = text.split("\n");
+    for (const [i, row] of rows.entries()) if (row.startsWith("|") && rows[i + 1] === "") expect(rows[i + 2]?.startsWith("|") ?? false, row).toBe(false);
+  });
+});
