@@ -64,6 +64,8 @@ export class ServerSink implements StepSink {
   /** What refused those that waited, until `flush` has thrown it, or whoever reads their promises has it. */
   #refusals: Refusal[] = [];
   #closed = false;
+  /** Of a writer that was closed: settles when all its items are confirmed, or cannot be. */
+  #ended: Promise<void> | undefined;
   /** Ends what waits for room. */
   readonly #closing = new AbortController();
 
@@ -152,18 +154,22 @@ export class ServerSink implements StepSink {
       const places = steps.map((step) => this.#steps.locate(leaf, step, chunks));
       return { slices: slicesOf(places), squeeze: isSqueezed };
     });
-    const send = (found: TableEntry) =>
-      this.#stream.insert({ key: randomKey(), table, priority, timesSampled: 0, columns: this.#fit(table, found, messages, shapes) }, [...chunks], {
-        signal: this.#closing.signal,
-      });
+    const send = (found: TableEntry) => {
+      const item = { key: randomKey(), table, priority, timesSampled: 0, columns: this.#fit(table, found, messages, shapes) };
+      const room = this.#stream.insert(item, [...chunks], this.#closed ? {} : { signal: this.#closing.signal });
+      // Nobody waits for the room of a writer that is closed.
+      return this.#closed ? undefined : room;
+    };
     if (known !== undefined && this.#line === undefined) return send(known);
     // Requested now: items that wait for a server that is not there fail together, and not one after the other.
     const requested = known ?? this.#tables.get(table);
     const before = this.#line;
-    const sent = Promise.all([requested, before]).then(async ([found]) => await send(found));
+    const inserted = Promise.all([requested, before]).then(([found]) => ({ room: send(found) }));
+    const sent = inserted.then(({ room }) => room);
     const answer = ItemPromise.of([sent]);
-    const confirmation = sent.catch((reason) => this.#refuse({ reason, answer }));
-    const line = Promise.all([confirmation, before]).then(() => {
+    // What ends a wait for room has not refused the item, which is in the stream.
+    const refusal = inserted.catch((reason) => this.#refuse({ reason, answer }));
+    const line = Promise.all([refusal, sent.catch(() => {}), before]).then(() => {
       if (this.#line === line) this.#line = undefined;
     });
     this.#line = line;
@@ -233,7 +239,7 @@ export class ServerSink implements StepSink {
 
   /** Waits until all items are confirmed, also those of a writer that was closed. @throws as `flush` */
   whenConfirmed(): Promise<void> {
-    return this.#untilFew(0, {});
+    return this.#ended ?? this.#untilFew(0, {});
   }
 
   close(): void {
@@ -243,7 +249,8 @@ export class ServerSink implements StepSink {
       this.#onClose();
       this.#stream.close(closed());
     };
-    this.whenConfirmed().then(end, end);
+    this.#ended = this.#untilFew(0, {});
+    this.#ended.then(end, end);
     this.#closing.abort(closed());
     this.#steps.clear();
   }

@@ -153,6 +153,43 @@ it("items that wait for their table outlive their writer; a client that is close
   }
 });
 
+it("what refuses an item of a writer that is closed is told by the end of its client", async () => {
+  const { client } = await gateway("t");
+  const writer = client.writer({ keep: 1, items: [{ table: "missing", length: 1 }] });
+  void writer.append({ act: 1 });
+  writer.close();
+  await expect(client[Symbol.asyncDispose]()).rejects.toMatchObject({ code: "NOT_FOUND", message: expect.stringContaining("missing") });
+});
+
+it("items that wait for room when their writer is closed are no failure of it", async () => {
+  for (const isKnown of [false, true]) {
+    const twin = new ReverbTwin("t");
+    const held: (() => void)[] = [];
+    const { confirm } = twin;
+    let onItem = () => {};
+    const first = new Promise<void>((resolve) => {
+      onItem = resolve;
+    });
+    twin.confirm = (call, keys) => {
+      held.push(() => confirm(call, keys));
+      onItem();
+    };
+    const server = await GrpcServer.start(twin.handler);
+    const client = new ReverbClient(`127.0.0.1:${server.port}`, { spec, logger: null, maxInFlightItems: 1 });
+    if (isKnown) await client.serverInfo();
+    const writer = client.writer({ keep: 1, items: [{ table: "t", length: 1 }] });
+    for (let act = 0; act < 3; act++) void writer.append({ act });
+    await first;
+    // One is on its way, the others wait for its confirmation, or for the line that does.
+    writer.close();
+    twin.confirm = confirm;
+    for (const answer of held) answer();
+    await client[Symbol.asyncDispose]();
+    expect([twin.tables.get("t")?.size, twin.wrong]).toEqual([3, []]);
+    await server.stop();
+  }
+});
+
 it("a socket that breaks while the server is asked for its tables ends no process", async () => {
   const { twin, client } = await gateway("t");
   const [here] = (await endsOf("ws")) as unknown as [EventEmitter];
