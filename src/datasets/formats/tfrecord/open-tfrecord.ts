@@ -16,7 +16,7 @@ import { type SourceFile, sortPaths } from "../sources/source.ts";
 import { TfRecords } from "../tfds/tfrecord.ts";
 import { EpisodeCollector, stepSpecOf } from "./episodes.ts";
 import { type FeatureLeaf, featureLeaves, isTrajectorySpec } from "./features.ts";
-import { specOfFiles } from "./files.ts";
+import { isSpecPath, NO_RECORDS, specOfFiles } from "./files.ts";
 import { readSpecFile } from "./spec-file.ts";
 import { StepDecoder } from "./step-decoder.ts";
 import { SPEC_ENDING } from "./structured-value.ts";
@@ -178,6 +178,7 @@ async function specBeside(from: Source, file: SourceFile, options: { readonly ma
       `records alone do not say what they hold: put ${file.name}${SPEC_ENDING} of TF-Agents next to the file, or pass the option spec; of tensorflow_datasets give the folder`,
       cause,
     );
+  if (isSpecPath(file.name)) throw unsupportedFile({ file: file.name }, NO_RECORDS);
   if (sibling === undefined) throw missing();
   const { file: specFile } = await sourceOf(sibling, options).catch((cause) => {
     throw cause instanceof RldsError && cause.code === "NOT_FOUND" ? missing(cause) : cause;
