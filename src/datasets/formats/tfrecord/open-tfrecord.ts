@@ -6,6 +6,7 @@ import type { Spec } from "../../../schema/spec.ts";
 import type { RldsStep, StepSpec } from "../../model/dataset.ts";
 import { finalStepSpec } from "../../model/final-step.ts";
 import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
+import { decompressedSource } from "../compression/decompressed-source.ts";
 import { damageOf, withDamage } from "../damage.ts";
 import { READ_OPTIONS, type ReadEpisode, type ReadOptions, type RldsReader } from "../reader.ts";
 import { nameSalvage } from "../reader-steps.ts";
@@ -136,6 +137,9 @@ function wideStepTypes(leaves: readonly FeatureLeaf[]): string[] {
   return ["stepType", "nextStepType"].filter((field) => leaves.find(({ keys }) => keys.join(".") === field)?.size !== 1);
 }
 
+/** The spec of a file that was compressed as a whole is not. */
+const COMPRESSED_ENDING = /(\.gz|\.zst)?$/i;
+
 interface Files {
   readonly name: string;
   readonly files: readonly OpenableFile[];
@@ -149,7 +153,7 @@ async function filesOf(
   options: { readonly signal?: AbortSignal | undefined; readonly fetch?: Fetch | undefined; readonly maxBytes: number },
 ): Promise<Files> {
   const { maxBytes } = options;
-  const { file, folder } = await sourceOf(from, options as never);
+  const { file, folder } = await decompressedSource(from, options as never);
   if (folder !== undefined) {
     const paths = (await folder.list()) ?? [];
     const found = sortPaths(paths.filter((path) => paths.includes(`${path}${SPEC_ENDING}`)));
@@ -171,7 +175,7 @@ async function filesOf(
 }
 
 async function specBeside(from: Source, file: SourceFile, options: { readonly maxBytes: number }): Promise<Spec> {
-  const sibling = siblingOf(from, /$/, SPEC_ENDING);
+  const sibling = siblingOf(from, COMPRESSED_ENDING, SPEC_ENDING);
   const missing = (cause?: unknown) =>
     unsupportedFile(
       { file: file.name },
