@@ -77,7 +77,7 @@ export type { Sampler, SamplerOptions } from "./sampling/sampler-options.ts";
 export { type NamedTable, Table, type TableArguments } from "./sampling/table.ts";
 export type { RateLimiterInfo, TableInfo, TableSelector } from "./sampling/table-info.ts";
 export type { LeafSignature, Signature } from "./signature.ts";
-export { loadTfrecordDataset, type TfrecordDataset, type TfrecordDatasetOptions } from "./tfrecord/tfrecord-dataset.ts";
+export { loadTfrecordDataset, type TfrecordDataset, type TfrecordDatasetOptions, type TrajectoriesSpec } from "./tfrecord/tfrecord-dataset.ts";
 export { TFRecordObserver, type TFRecordObserverOptions } from "./tfrecord/tfrecord-observer.ts";
 export { type Batched, restart, type StepOptions, StepType, type TimeStep, termination, transition, truncation } from "./time-step.ts";
 export {

@@ -89,16 +89,22 @@ const MAGIC_BYTES: readonly (readonly [bytes: string, format: Format])[] = [
 export async function openRlds<S = RldsStep>(from: Source, options: RldsOptions = {}): Promise<RldsReader<S>> {
   const { signal, fetch, maxBytes = MAX_SOURCE_BYTES, salvage } = options;
   const { file, folder, wasCompressed } = await decompressedSource(from, { signal, fetch, maxBytes, salvage });
-  if (file !== undefined && wasCompressed) return openDecompressed(file, options);
+  if (file !== undefined && wasCompressed) return openDecompressed(file, from, options);
   const format = file === undefined ? await ofFolder(folder) : await ofFile(file, maxBytes);
   const open = (await OPENERS[format]()) as Opener;
   return (await open(from, options)) as RldsReader<S>;
 }
 
 /** A file that is decompressed once: its reader gets it as it is, and closes it. */
-async function openDecompressed<S>(file: SourceFile, options: RldsOptions): Promise<RldsReader<S>> {
+async function openDecompressed<S>(file: SourceFile, from: Source, options: RldsOptions): Promise<RldsReader<S>> {
   try {
-    const open = (await OPENERS[await formatOf(file, options.maxBytes ?? MAX_SOURCE_BYTES)]()) as Opener;
+    const format = await formatOf(file, options.maxBytes ?? MAX_SOURCE_BYTES);
+    const open = (await OPENERS[format]()) as Opener;
+    if (format === "tfrecord") {
+      // Its spec is found next to the file as it was stored.
+      await file.close();
+      return (await open(from, options)) as RldsReader<S>;
+    }
     const reader = await open(file, options);
     const close = reader.close.bind(reader);
     return Object.assign(reader, {

@@ -1,5 +1,6 @@
 /** Writes trajectories to a file: TF-Agents' `TFRecordObserver`. */
-import { flag, mustBe, onlyKeys } from "../../base/error.ts";
+import { flag, mustBe, onlyKeys, ReplayError } from "../../base/error.ts";
+import { checkInside } from "../../datasets/formats/sources/source.ts";
 import { checkImages, type EncodeJpeg, elementsOf, exampleOf } from "../../datasets/formats/tfrecord/example-writer.ts";
 import { featureLeaves } from "../../datasets/formats/tfrecord/features.ts";
 import { closedError, type FileSink, RecordFile } from "../../datasets/formats/tfrecord/record-file.ts";
@@ -35,17 +36,24 @@ export class TFRecordObserver<S extends Spec = Spec> extends Callable<(data: Ste
       throw mustBe(TypeError, "compressImage", "a function that makes a JPEG of pixels", compressImage);
     const leaves = featureLeaves(tensorDataSpec, "tensorDataSpec");
     if (compressImage !== undefined) checkImages(leaves, "tensorDataSpec");
+    if (to !== undefined) checkPathInside(outputPath);
     let data: NumberArray[] = [];
-    const visit: Visit = visitor(tensorDataSpec, (i, keys) => {
-      const { dtype, shape, size } = leaves[i] as (typeof leaves)[number];
-      const target: LeafTarget = { dtype, shape: pyMode ? shape : [1, ...shape], size };
-      return (value) => mustPut(target, data[i] as NumberArray, 0, value, keys, { columns: true });
-    });
+    const visitorOf = (isBatch: boolean): Visit =>
+      visitor(tensorDataSpec, (i, keys) => {
+        const { dtype, shape, size } = leaves[i] as (typeof leaves)[number];
+        const target: LeafTarget = { dtype, shape: isBatch ? [1, ...shape] : shape, size };
+        return (value) => mustPut(target, data[i] as NumberArray, 0, value, keys, { columns: true });
+      });
+    const visit = visitorOf(!pyMode);
     const file = new RecordFile(outputPath, to, tensorDataSpec);
     super((trajectory) => {
       if (file.isClosed) throw closedError(outputPath);
       data = leaves.map(elementsOf);
-      visit(trajectory);
+      try {
+        visit(trajectory);
+      } catch (error) {
+        throw fits(visitorOf(pyMode), trajectory) ? modeError(error, pyMode) : error;
+      }
       return file.add(exampleOf(leaves, data, compressImage));
     });
     this.outputPath = outputPath;
@@ -66,4 +74,31 @@ export class TFRecordObserver<S extends Spec = Spec> extends Callable<(data: Ste
   close(): Promise<void> {
     return this.#file.close();
   }
+}
+
+/** @throws RangeError for a path that leaves its folder */
+function checkPathInside(path: string): void {
+  try {
+    checkInside(path, "to");
+  } catch {
+    throw mustBe(RangeError, "outputPath", "the path of a file inside to, with slashes", path);
+  }
+}
+
+function fits(visit: Visit, value: unknown): boolean {
+  try {
+    visit(value);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The error for data that the other mode would take. */
+function modeError(error: unknown, pyMode: boolean): unknown {
+  if (!(error instanceof ReplayError)) return error;
+  const remedy = pyMode
+    ? "Leave pyMode out if each leaf has a leading dimension of 1"
+    : "Set pyMode: true if a call passes one trajectory without a dimension of a batch";
+  return new ReplayError(error.code, `${error.message}. ${remedy}`);
 }

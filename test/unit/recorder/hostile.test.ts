@@ -216,7 +216,7 @@ describe("an index that lies", () => {
     log.close();
     await expect(openRecording(dir).then(all)).rejects.toMatchObject({
       code: "UNSUPPORTED",
-      message: expect.stringMatching(/^the episode's 2\d+ steps take 1\d+ bytes in memory, more than the 1073741824 that maxBytes allows/),
+      message: expect.stringMatching(/^the episode's 2\d+ steps take 1\d+ bytes in memory, more than the 1073741824 that maxBytes allows: give a larger one/),
     });
     await expect(openRecording(dir, { maxBytes: 2 ** 50 }).then(all)).rejects.toMatchObject({
       name: "RldsError",

@@ -39,7 +39,8 @@ export async function rangeSteps(
   const columns = columnsOf(tree as { readonly [name: string]: ColumnTree });
   const length = to - from;
   const bytes = columns.reduce((sum, { rowBytes }) => sum + rowBytes * (length + 1), 0);
-  if (bytes > maxBytes) throw corruptFile({ file, episode }, `an episode takes ${bytes} bytes, more than the ${maxBytes} that maxBytes allows`);
+  if (bytes > maxBytes)
+    throw corruptFile({ file, episode }, `an episode takes ${bytes} bytes, more than the ${maxBytes} that maxBytes allows: give a larger one`);
   const data: ColumnData[] = [];
   for (const [i, { keys }] of leavesOf(transition as unknown as StepSpec).entries()) {
     const column = columns[i] as Column;

@@ -112,7 +112,8 @@ export async function* flatEpisodes(
     if (at < to - from) chunks.push(sliceColumns(columns, data, at, to - from));
     length += to - from - at;
     if (next.length > 0) lastNext = sliceColumns(next, nextData, to - from - 1, to - from);
-    if (length * rowBytes > maxBytes) throw corruptFile({ file }, `an episode goes on for more than the ${maxBytes} bytes that maxBytes allows`);
+    if (length * rowBytes > maxBytes)
+      throw corruptFile({ file }, `an episode goes on for more than the ${maxBytes} bytes that maxBytes allows: give a larger one`);
   }
   const ending = tailEnding(timeouts !== undefined || areEnds === true, options);
   if (length > 0) yield finishEpisode(ending, ending === "open" ? undefined : lastNext);

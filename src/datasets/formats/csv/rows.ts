@@ -91,7 +91,8 @@ export async function* tableRows(file: SourceFile, { delimiter, newline }: Table
       throw encodingError();
     }
     if (text.length >= awaited) yield* rows(false);
-    if (text.length > maxBytes) throw corruptFile(inLine(file.name, { number, at: begin }), `goes on for more than the ${maxBytes} bytes that maxBytes allows`);
+    if (text.length > maxBytes)
+      throw corruptFile(inLine(file.name, { number, at: begin }), `goes on for more than the ${maxBytes} bytes that maxBytes allows: give a larger one`);
   }
   try {
     text += decoder.decode();

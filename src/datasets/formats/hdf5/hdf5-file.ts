@@ -239,7 +239,7 @@ export class Hdf5File {
 
   #checkBytes(path: string, bytes: number): void {
     if (bytes > this.maxBytes)
-      throw corruptFile({ file: this.name }, `${path} needs ${bytes} bytes at once, more than the ${this.maxBytes} that maxBytes allows`);
+      throw corruptFile({ file: this.name }, `${path} needs ${bytes} bytes at once, more than the ${this.maxBytes} that maxBytes allows: give a larger one`);
   }
 
   async #rows(path: string, shape: readonly number[], element: Element, from: number, to: number): Promise<ColumnData> {

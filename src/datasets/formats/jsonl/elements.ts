@@ -79,7 +79,7 @@ class Scanner {
     if (this.#depth === 0) return;
     this.#parts.push(chunk.subarray(from));
     const bytes = at + chunk.length - this.#begin;
-    if (bytes > this.#maxBytes) throw this.#error(`goes on for more than the ${this.#maxBytes} bytes that maxBytes allows`, this.#begin);
+    if (bytes > this.#maxBytes) throw this.#error(`goes on for more than the ${this.#maxBytes} bytes that maxBytes allows: give a larger one`, this.#begin);
   }
 
   /** @throws RldsError CORRUPT where the file ends in the middle */

@@ -114,7 +114,8 @@ export class GenericJsonl {
       const group = this.#records.of(selectLine(line.value, selection), { ...inLine(this.#file.name, line), episode });
       if (areEpisodes) metadata = this.#metadata(group.metadata, { ...fresh, episode });
       bytes += line.bytes;
-      if (bytes > maxBytes) throw corruptFile(inLine(this.#file.name, line), `is in an episode of more than the ${maxBytes} bytes that maxBytes allows`);
+      if (bytes > maxBytes)
+        throw corruptFile(inLine(this.#file.name, line), `is in an episode of more than the ${maxBytes} bytes that maxBytes allows: give a larger one`);
       for (const [i, step] of group.steps.entries()) {
         if (layout !== "steps" && rows.begins(step, fresh)) {
           yield await finishEpisode(true);

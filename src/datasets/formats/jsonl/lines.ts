@@ -62,7 +62,8 @@ export async function* linesOf(file: SourceFile, { maxBytes, signal, losses }: L
     }
     if (from < chunk.length) parts.push(chunk.subarray(from));
     bytes += chunk.length - from;
-    if (bytes > maxBytes) throw corruptFile(inLine(file.name, { number, at: begin }), `goes on for more than the ${maxBytes} bytes that maxBytes allows`);
+    if (bytes > maxBytes)
+      throw corruptFile(inLine(file.name, { number, at: begin }), `goes on for more than the ${maxBytes} bytes that maxBytes allows: give a larger one`);
   }
   yield* parse(parts, { number, at: begin, bytes: file.size - begin });
 }

@@ -91,7 +91,8 @@ export function fillTemplate(template: string, values: { readonly [name: string]
 export async function readText(folder: SourceFolder, path: string, maxBytes: number): Promise<string> {
   const file = await folder.open(path);
   try {
-    if (file.size > maxBytes) throw corruptFile({ file: path }, `the file has ${file.size} bytes, more than the ${maxBytes} that maxBytes allows`);
+    if (file.size > maxBytes)
+      throw corruptFile({ file: path }, `the file has ${file.size} bytes, more than the ${maxBytes} that maxBytes allows: give a larger one`);
     return new TextDecoder("utf-8", { fatal: true }).decode(await file.read(0, file.size));
   } catch (cause) {
     if (cause instanceof TypeError) throw corruptFile({ file: path }, "the file is no UTF-8", cause);

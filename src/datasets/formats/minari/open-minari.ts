@@ -301,7 +301,8 @@ async function findColumns(store: EpisodeStore, group: string, episode: number, 
   if (terminations.rows !== length || terminations.leaf.dtype !== "bool" || sizeOf(terminations.leaf.shape) !== 1)
     throw corruptFile({ file, episode }, `${group}/terminations must have a boolean a reward`);
   const bytes = columns.reduce((sum, { rows, rowBytes }) => sum + (rows as number) * rowBytes, 0);
-  if (bytes > store.maxBytes) throw corruptFile({ file, episode }, `${group} takes ${bytes} bytes, more than the ${store.maxBytes} that maxBytes allows`);
+  if (bytes > store.maxBytes)
+    throw corruptFile({ file, episode }, `${group} takes ${bytes} bytes, more than the ${store.maxBytes} that maxBytes allows: give a larger one`);
   return { transition, columns, terminations, length };
 }
 

@@ -48,7 +48,10 @@ export async function storedColumn(file: SourceFile, entry: ZipEntry, array: Npy
     async read(from: number, to: number): Promise<ColumnData> {
       const neededBytes = (to - from) * size * type.memoryBytes;
       if (neededBytes > maxBytes)
-        throw corruptFile({ file: file.name }, `${array.name} has rows of ${neededBytes} bytes at once, more than the ${maxBytes} that maxBytes allows`);
+        throw corruptFile(
+          { file: file.name },
+          `${array.name} has rows of ${neededBytes} bytes at once, more than the ${maxBytes} that maxBytes allows: give a larger one`,
+        );
       const bytes = await file.read(at + begin + from * rowBytes, (to - from) * rowBytes);
       if (from === 0) [next, sum] = [0, crc32(head.subarray(0, begin))];
       if (from === next) {

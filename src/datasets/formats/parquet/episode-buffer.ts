@@ -32,7 +32,8 @@ export class EpisodeBuffer<S> {
     chunk.forEach((column, k) => void this.#chunks[k]?.push(column));
     this.length += to - from;
     this.#bytes += bytesOf(chunk);
-    if (this.#bytes > this.#maxBytes) throw corruptFile({ file }, `an episode has more than the ${this.#maxBytes} bytes that maxBytes allows`);
+    if (this.#bytes > this.#maxBytes)
+      throw corruptFile({ file }, `an episode has more than the ${this.#maxBytes} bytes that maxBytes allows: give a larger one`);
   }
 
   /** The steps; it begins anew. */

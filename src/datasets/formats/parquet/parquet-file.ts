@@ -82,7 +82,8 @@ export async function parquetFile(file: SourceFile, maxBytes: number): Promise<P
         const results: ChunkValues[] = [];
         for (const column of selected) {
           const { start, length, entries, codec } = chunks[placeOf(column)] as Chunk;
-          if (length > maxBytes) throw corruptFile(at(start), `column ${column.path} has ${length} bytes, more than the ${maxBytes} that maxBytes allows`);
+          if (length > maxBytes)
+            throw corruptFile(at(start), `column ${column.path} has ${length} bytes, more than the ${maxBytes} that maxBytes allows: give a larger one`);
           const decompress = await decompressOf(codec, packages, file.name);
           const bytes = await file.read(start, length);
           try {

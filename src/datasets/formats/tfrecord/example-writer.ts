@@ -34,6 +34,10 @@ export function checkImages(leaves: readonly FeatureLeaf[], subject: string): vo
       );
 }
 
+export function isJpeg(bytes: Uint8Array): boolean {
+  return bytes[0] === 0xff && bytes[1] === 0xd8;
+}
+
 /** The array that holds the elements of one leaf of one step. */
 export function elementsOf({ dtype, size }: FeatureLeaf): NumberArray {
   return zeros(dtype, size) as unknown as NumberArray;
@@ -79,7 +83,7 @@ function jpegOf(made: unknown): Uint8Array {
     throw new TypeError(`${subject} must be ${rule}, and no promise: prepare the encoder before, and encode at once`);
   if (!["Uint8Array", "Uint8ClampedArray"].includes(kindOf(made) as string)) throw mustBe(TypeError, subject, rule, made);
   const bytes = made as Uint8Array;
-  if (bytes[0] !== 0xff || bytes[1] !== 0xd8) throw mustBe(TypeError, subject, `${rule}, which begins with the bytes 255, 216`, made);
+  if (!isJpeg(bytes)) throw mustBe(TypeError, subject, `${rule}, which begins with the bytes 255, 216`, made);
   return new Uint8Array(bytes);
 }
 

@@ -9,6 +9,13 @@ import type { SourceFile } from "../sources/source.ts";
 import { readSpecFile } from "./spec-file.ts";
 import { SPEC_ENDING } from "./structured-value.ts";
 
+/** What is wrong with a file of a spec in the place of the records. */
+export const NO_RECORDS = `this is the spec of other files' records: name the file of that name without ${SPEC_ENDING}`;
+
+export function isSpecPath(path: string): boolean {
+  return path.endsWith(SPEC_ENDING);
+}
+
 /** A folder of files. */
 export type FileSource = Source;
 
@@ -46,6 +53,7 @@ async function openSpec(path: string, open: OpenFile): Promise<SourceFile> {
     return await open(specPath);
   } catch (cause) {
     if (!(cause instanceof RldsError) || cause.code !== "NOT_FOUND") throw cause;
+    if (isSpecPath(path)) throw new RldsError("UNSUPPORTED", NO_RECORDS, { file: path }, { cause });
     throw new RldsError("NOT_FOUND", "there is no spec file next to the records: put it there, or pass the option spec", { file: specPath }, { cause });
   }
 }

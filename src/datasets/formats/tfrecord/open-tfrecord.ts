@@ -6,6 +6,7 @@ import type { Spec } from "../../../schema/spec.ts";
 import type { RldsStep, StepSpec } from "../../model/dataset.ts";
 import { finalStepSpec } from "../../model/final-step.ts";
 import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
+import { decompressedSource } from "../compression/decompressed-source.ts";
 import { damageOf, withDamage } from "../damage.ts";
 import { READ_OPTIONS, type ReadEpisode, type ReadOptions, type RldsReader } from "../reader.ts";
 import { nameSalvage } from "../reader-steps.ts";
@@ -16,7 +17,7 @@ import { type SourceFile, sortPaths } from "../sources/source.ts";
 import { TfRecords } from "../tfds/tfrecord.ts";
 import { EpisodeCollector, stepSpecOf } from "./episodes.ts";
 import { type FeatureLeaf, featureLeaves, isTrajectorySpec } from "./features.ts";
-import { specOfFiles } from "./files.ts";
+import { isSpecPath, NO_RECORDS, specOfFiles } from "./files.ts";
 import { readSpecFile } from "./spec-file.ts";
 import { StepDecoder } from "./step-decoder.ts";
 import { SPEC_ENDING } from "./structured-value.ts";
@@ -136,6 +137,9 @@ function wideStepTypes(leaves: readonly FeatureLeaf[]): string[] {
   return ["stepType", "nextStepType"].filter((field) => leaves.find(({ keys }) => keys.join(".") === field)?.size !== 1);
 }
 
+/** The spec of a file that was compressed as a whole is not. */
+const COMPRESSED_ENDING = /(\.gz|\.zst)?$/i;
+
 interface Files {
   readonly name: string;
   readonly files: readonly OpenableFile[];
@@ -149,7 +153,7 @@ async function filesOf(
   options: { readonly signal?: AbortSignal | undefined; readonly fetch?: Fetch | undefined; readonly maxBytes: number },
 ): Promise<Files> {
   const { maxBytes } = options;
-  const { file, folder } = await sourceOf(from, options as never);
+  const { file, folder } = await decompressedSource(from, options as never);
   if (folder !== undefined) {
     const paths = (await folder.list()) ?? [];
     const found = sortPaths(paths.filter((path) => paths.includes(`${path}${SPEC_ENDING}`)));
@@ -171,13 +175,14 @@ async function filesOf(
 }
 
 async function specBeside(from: Source, file: SourceFile, options: { readonly maxBytes: number }): Promise<Spec> {
-  const sibling = siblingOf(from, /$/, SPEC_ENDING);
+  const sibling = siblingOf(from, COMPRESSED_ENDING, SPEC_ENDING);
   const missing = (cause?: unknown) =>
     unsupportedFile(
       { file: file.name },
       `records alone do not say what they hold: put ${file.name}${SPEC_ENDING} of TF-Agents next to the file, or pass the option spec; of tensorflow_datasets give the folder`,
       cause,
     );
+  if (isSpecPath(file.name)) throw unsupportedFile({ file: file.name }, NO_RECORDS);
   if (sibling === undefined) throw missing();
   const { file: specFile } = await sourceOf(sibling, options).catch((cause) => {
     throw cause instanceof RldsError && cause.code === "NOT_FOUND" ? missing(cause) : cause;

@@ -6,7 +6,7 @@ import { imageHead } from "../images/image-head.ts";
 import { type ImageDecoder, imageDecoder } from "../images/images.ts";
 import { Example, type Keys, keysOf } from "../tfds/example.ts";
 import { bytesOf, floatsOf, integersOf } from "../tfds/lists.ts";
-import { isImage } from "./example-writer.ts";
+import { isImage, isJpeg } from "./example-writer.ts";
 import type { FeatureLeaf } from "./features.ts";
 
 export class StepDecoder {
@@ -49,6 +49,7 @@ export class StepDecoder {
     if (decodeImage !== undefined && isImage(leaf)) {
       const schema = { type: "u8", channels: shape[2] as number } as const;
       const pixels = example.guard(name, at, undefined, () => {
+        if (part.length === size && !isJpeg(part)) throw new Error("it holds pixels, and no JPEG: leave compressImage out");
         const { width, height } = imageHead(part);
         if (height !== shape[0] || width !== shape[1]) throw new Error(`it must be an image of ${shape.join(" × ")} values, got one of ${height} × ${width}`);
         return decodeImage(part, schema, example.remainingBytes);
@@ -56,7 +57,10 @@ export class StepDecoder {
       example.reserve(size);
       return pixels as AnyArray;
     }
-    if (part.length !== size * width) throw example.corruptError(`feature ${name} must have ${size * width} bytes, as the spec says, got ${part.length}`, at);
+    if (part.length !== size * width) {
+      const remedy = isImage(leaf) && isJpeg(part) ? ": these are a JPEG, which compressImage: true decodes" : "";
+      throw example.corruptError(`feature ${name} must have ${size * width} bytes, as the spec says, got ${part.length}${remedy}`, at);
+    }
     example.reserve(2 * part.length);
     // No slice: that of Node's Buffer shares its memory.
     const { buffer } = new Uint8Array(part);

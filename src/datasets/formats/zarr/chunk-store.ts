@@ -37,7 +37,8 @@ export class ChunkStore {
     const file = await openIfExists(folder, path);
     if (file === undefined) return undefined;
     try {
-      if (file.size > maxBytes) throw corruptFile({ file: path }, `a chunk has ${file.size} bytes, more than the ${maxBytes} that maxBytes allows`);
+      if (file.size > maxBytes)
+        throw corruptFile({ file: path }, `a chunk has ${file.size} bytes, more than the ${maxBytes} that maxBytes allows: give a larger one`);
       // An array of its own, whose buffer begins with it.
       const bytes = (await file.read(0, file.size)).slice();
       await checkChunk(bytes, metadata.chunkBytes, { path, maxBytes, ...(signal && { signal }) });

@@ -1,10 +1,13 @@
 /** Arguments of the entries for TF-Agents' files: messages name the argument as its caller does. */
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openTfrecord } from "../../../../../src/datasets/formats/index.ts";
+import { openRlds } from "../../../../../src/datasets/rlds/index.ts";
 import { f32, i64, type Spec, u8, u32 } from "../../../../../src/index.ts";
 import { loadTfrecordDataset, TFRecordObserver, trajectorySpec } from "../../../../../src/tf-agents/index.ts";
 import { all } from "../../../../support/columns.ts";
 import { errorFrom } from "../../../../support/later.ts";
+import { dataFolder } from "../../rlds/data.ts";
 
 const TRAJECTORY = trajectorySpec({ observation: f32(2), action: i64() });
 
@@ -40,6 +43,32 @@ describe.each([
       expect(failure.message).toMatch(rule);
       expect(failure.message.startsWith(`${where} must be `)).toBe(true);
     }
+  });
+});
+
+describe("a file of a spec in the place of the records", () => {
+  it.each([
+    ["loadTfrecordDataset", async () => loadTfrecordDataset(["x.spec"], { from: await files() })],
+    ["openRlds", () => openRlds(join(dataFolder("tfrecord"), "nest.tfrecord.spec"))],
+  ] as const)("is refused by %s, with the remedy", async (_, call) => {
+    expect(await errorFrom(call())).toMatchObject({ code: "UNSUPPORTED", message: expect.stringContaining("name the file of that name without .spec") });
+  });
+});
+
+describe("TFRecordObserver", () => {
+  it("names the mode that would take the data, and no mode for other data", () => {
+    const create = (pyMode: boolean) => new TFRecordObserver("y", { a: f32(2) }, { pyMode, to: new Map() });
+    const column = (...shape: number[]) => ({ a: { data: new Float32Array(2), shape } });
+    expect(() => create(false)(column(2) as never)).toThrow(/a must be .*\. Set pyMode: true if a call passes one trajectory/);
+    expect(() => create(true)(column(1, 2) as never)).toThrow(/a must be .*\. Leave pyMode out if each leaf has a leading dimension of 1/);
+    for (const pyMode of [false, true]) expect(() => create(pyMode)({ a: [1, 2, 3] })).toThrow(/^(?!.*pyMode)/);
+  });
+
+  it.each(["../y", "/y", "a//y", "a\\y"])("refuses the path %s in a folder", (path) => {
+    const create = () => new TFRecordObserver(path, f32(), { to: new Map() });
+    expect(create).toThrow(
+      expect.objectContaining({ name: "RangeError", message: `outputPath must be the path of a file inside to, with slashes, got ${JSON.stringify(path)}` }),
+    );
   });
 });
 

@@ -86,6 +86,17 @@ describe("compressImage", () => {
 });
 
 describe("reading", () => {
+  it("with the wrong compressImage names the right one", async () => {
+    const jpegs = await observed(u8(8, 16, 3), () => JPEG, [IMAGE]);
+    const pixels = new Map<string, Uint8Array>();
+    const observer = new TFRecordObserver("x", u8(8, 16, 3), { pyMode: true, to: pixels });
+    observer(IMAGE);
+    await observer.close();
+    const refusal = async (from: Map<string, Uint8Array>, compressImage: boolean) => errorFrom(all(await loadTfrecordDataset(["x"], { from, compressImage })));
+    expect(await refusal(jpegs, false)).toMatchObject({ code: "CORRUPT", message: expect.stringContaining("a JPEG, which compressImage: true decodes") });
+    expect(await refusal(pixels, true)).toMatchObject({ code: "CORRUPT", message: expect.stringContaining("pixels, and no JPEG: leave compressImage out") });
+  });
+
   it("an image on its side is none of the spec", async () => {
     const files = await observed(u8(8, 16, 3), () => JPEG, [IMAGE]);
     const dataset = await loadTfrecordDataset(["x"], { from: files, compressImage: true, spec: u8(16, 8, 3) });

@@ -1,9 +1,11 @@
 /** Files that the real TFRecordObserver wrote (test/data/write_tfrecord.py), files that ours writes, and damaged ones. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { afterAll, describe, expect, it } from "vitest";
 import { crc32c } from "../../../../../src/base/crc32c.ts";
+import { openTfrecord } from "../../../../../src/datasets/formats/index.ts";
 import { featureLeaves } from "../../../../../src/datasets/formats/tfrecord/features.ts";
 import { checkRlds, openRlds, RldsError } from "../../../../../src/datasets/rlds/index.ts";
 import { f32, f64, i32, i64, ReplayError, type Spec, text, u8, u32 } from "../../../../../src/index.ts";
@@ -103,6 +105,23 @@ describe("what Python wrote", () => {
       expect(rewards).toEqual(EXPECTED.trajectories.map((step: { reward: { data: number[] } }) => step.reward.data[0]));
       const positions = episodes.flatMap(({ steps }) => [...steps].map(({ observation }) => [...observation.position]));
       expect(positions).toEqual(EXPECTED.trajectories.map((step: { [name: string]: { data: number[] } }) => step["observation/position"]?.data));
+      await reader.close();
+    }
+  });
+
+  it("may be compressed as a whole, with the spec as it is", async () => {
+    const folder = mkdtempSync(join(temp, "compressed-"));
+    const stored = readFileSync(path("trajectories.tfrecord"));
+    writeFileSync(join(folder, "steps.tfrecord.gz"), gzipSync(stored));
+    await expect(openRlds(join(folder, "steps.tfrecord.gz"))).rejects.toMatchObject({
+      code: "UNSUPPORTED",
+      message: expect.stringContaining("put steps.tfrecord.spec of TF-Agents next to the file"),
+    });
+    writeFileSync(join(folder, "steps.tfrecord.spec"), readFileSync(path("trajectories.tfrecord.spec")));
+    for (const open of [openRlds, openTfrecord]) {
+      const reader = await open(join(folder, "steps.tfrecord.gz"));
+      expect([reader.format, reader.name]).toEqual(["tfrecord", "steps"]);
+      expect((await all(reader)).map(({ steps }) => steps.length)).toEqual([5, 4, 2, 2]);
       await reader.close();
     }
   });
