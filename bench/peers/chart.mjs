@@ -24,6 +24,20 @@ function shown({ variants }) {
 
 const kindOf = ({ side, apart }) => (side === "peer" ? (apart === undefined ? "peer" : "apart") : side === "C" ? "limit" : "ours");
 
+/** What each class is painted with, and its colour in light and in dark mode. In rules of their own, since librsvg knows no variables. */
+const PAINTS = [
+  [".paper", "fill", "#ffffff", "#0d1117"],
+  [".ours", "fill", "#0969da", "#4493f8"],
+  [".peer", "fill", "#bf8700", "#d29922"],
+  [".apart", "fill", "#d1d9e0", "#3d444d"],
+  [".limit", "stroke", "#818b98", "#6e7681"],
+  ["text", "fill", "#1f2328", "#e6edf3"],
+  [".dim", "fill", "#59636e", "#9198a1"],
+];
+
+/** @param mode 0: light, 1: dark */
+const rules = (mode) => PAINTS.map(([selector, property, ...colours]) => `    ${selector} { ${property}: ${colours[mode]}; }`).join("\n");
+
 export function chart(run) {
   const rates = run.workloads.filter(({ unit }) => unit !== "µs");
   let y = TOP;
@@ -47,17 +61,12 @@ export function chart(run) {
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" role="img" aria-labelledby="title" font-family="system-ui, sans-serif" font-size="13">
   <title id="title">What Reprise, the same work in C, and the best other library do in a second, by workload.</title>
   <style>
-    svg { color-scheme: light dark; --ink: #1f2328; --dim: #59636e; --line: #818b98; --ours: #0969da; --peer: #bf8700; --apart: #d1d9e0; --paper: #ffffff; }
+${rules(0)}
     @media (prefers-color-scheme: dark) {
-      svg { --ink: #e6edf3; --dim: #9198a1; --line: #6e7681; --ours: #4493f8; --peer: #d29922; --apart: #3d444d; --paper: #0d1117; }
+${rules(1)}
     }
-    .paper { fill: var(--paper); }
-    .ours { fill: var(--ours); }
-    .peer { fill: var(--peer); }
-    .apart { fill: var(--apart); }
-    .limit { fill: none; stroke: var(--line); stroke-dasharray: 4 3; }
-    text { fill: var(--ink); }
-    .dim { fill: var(--dim); font-size: 12px; }
+    .limit { fill: none; stroke-dasharray: 4 3; }
+    .dim { font-size: 12px; }
     .end { text-anchor: end; }
     .name { font-weight: 600; }
   </style>

@@ -1,5 +1,8 @@
 /** The form of the pages that teach: short paragraphs, and a way on at the end. The style sheet's rules that a program can see. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { root } from "../support/core.ts";
 import { pages } from "./programs.ts";
 
 const FOLDERS = /^docs\/(start|guides|explain|reference|data)\/|^README\.md$/;
@@ -31,9 +34,13 @@ describe.each(teaching)("$path", ({ path, text }) => {
   it.runIf(path !== "README.md")("ends with the pages that follow it", () => {
     expect(text.split(/^## /m).at(-1)).toMatch(/^Next\n\n- \[/);
   });
+});
 
-  it("has no table with an empty line in it", () => {
-    const rows = text.split("\n");
-    for (const [i, row] of rows.entries()) if (row.startsWith("|") && rows[i + 1] === "") expect(rows[i + 2]?.startsWith("|") ?? false, row).toBe(false);
-  });
+const bench = ["bench/README.md", "bench/peers/README.md", "test/README.md"].map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }));
+
+it.each([...pages, ...bench])("$path has no table with an empty line in it", ({ text }) => {
+  const lines = text.split("\n");
+  const isRow = (line: string | undefined) => line?.startsWith("|") ?? false;
+  const torn = lines.filter((line, i) => line === "" && isRow(lines[i - 1]) && isRow(lines[i + 1]) && !lines[i + 2]?.startsWith("|-"));
+  expect(torn).toEqual([]);
 });

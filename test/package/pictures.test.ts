@@ -64,3 +64,9 @@ test("the sequences of the picture are those of the rule", () => {
     expect(learned).toEqual(Array.from({ length: bootstrap - first - burnIn }, (_, j) => first + burnIn + j));
   }
 });
+
+test("the chart of other libraries has its colours without variables, which librsvg does not know", () => {
+  const [styles] = read("bench/peers/chart.svg").match(/<style>[\s\S]*<\/style>/) as RegExpMatchArray;
+  expect(styles).not.toContain("var(");
+  expect(styles.indexOf(".paper { fill: #ffffff; }")).toBeLessThan(styles.indexOf("@media"));
+});

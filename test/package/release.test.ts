@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
 import { PAGE, PAGE_PACKAGE, PAGE_README } from "../../build/page.mjs";
 import { absolute, addressOf, manifestOf, rangeOf } from "../../build/release.mjs";
-import { loadedWith } from "../../build/sizes.mjs";
+import { loadedWith, sizes } from "../../build/sizes.mjs";
 import { root } from "../support/core.ts";
 
 const read = (file: string) => readFileSync(join(root, file), "utf8");
@@ -125,4 +125,15 @@ test.each([
 
 test("require says what to do where it cannot give an ES module", () => {
   expect(read("dist/require.cjs")).toContain('load it by await import("reprise") or an import statement, or take Node 22.12');
+});
+
+test("README says how large the main entry is, to within a tenth", async () => {
+  const [, gzipped, minified] = read("README.md").match(/The main entry is (\d+) KB gzipped, and (\d+) KB if your bundler/) as unknown as [
+    string,
+    string,
+    string,
+  ];
+  const now = await sizes(join(root, "dist"));
+  expect(Math.abs(Number(gzipped) * 1024 - now.readable)).toBeLessThan(0.1 * now.readable);
+  expect(Math.abs(Number(minified) * 1024 - now.minified)).toBeLessThan(0.1 * now.minified);
 });
