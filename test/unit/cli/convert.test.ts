@@ -61,7 +61,7 @@ test("a name for TFDS comes from the data, where none is given; pixels are store
   expect(await contentOf(temp("png", "cartpole_pixels"))).toEqual(await contentOf(PIXELS, split));
 });
 
-test("of HDF5, by its path alone", async () => {
+test.runIf(whole)("of HDF5, by its path alone", async () => {
   const { episodes, steps } = await document("convert", join(DATA, "d4rl", "half_cheetah.hdf5"), temp("d4rl.parquet"));
   expect(await document("inspect", temp("d4rl.parquet"))).toMatchObject({ episodes, steps });
 });

@@ -23,9 +23,9 @@ const TIMES = Number(process.env.REPRISE_MUTANTS ?? scaled(10) / 10);
 describe("mutants", () => {
   const kinds: readonly (readonly [string, number, number, readonly string[]])[] = [
     ["HDF5", 80, 4, ["d4rl/next.hdf5", "d4rl/whole.hdf5", "d4rl/odd.hdf5", "minari/walk/nested-v0/data/main_data.hdf5"]],
-    ["NPZ", 600, 5, ["npz/recorded.npz", "npz/flat.npz", "npz/nested.npz"]],
-    ["JSON lines", 500, 6, ["steps.jsonl", "own.jsonl"]],
     ["HDF5 of robots", 60, 7, ["../wild/hdf5_robots/maniskill_nested.h5", "../wild/hdf5_robots/isaaclab.hdf5", "../wild/hdf5_robots/aloha/episode_0.hdf5"]],
+    ["JSON lines", 500, 6, ["steps.jsonl", "own.jsonl"]],
+    ["NPZ", 600, 5, ["npz/recorded.npz", "npz/flat.npz", "npz/nested.npz"]],
     ["NPZ of others", 600, 8, ["../wild/starts.npz", "../wild/imitation.npz", "../wild/scalar_meta.npz"]],
     ["JSON arrays", 500, 9, ["../wild/array.json"]],
   ];

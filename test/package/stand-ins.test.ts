@@ -1,0 +1,20 @@
+/** What `npm test` leaves to whole runs has a file that stands for it there, and that file is not left out itself. */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { root } from "../support/core.ts";
+
+const standIns = JSON.parse(readFileSync(join(root, "test/stand-ins.json"), "utf8")) as { readonly [left: string]: string };
+
+test("each file that is left out, and each that stands for one, is there", () => {
+  const files = [...Object.keys(standIns), ...Object.values(standIns)];
+  expect(files.filter((file) => !/\.test\.ts$/.test(file) || !existsSync(join(root, "test", file)))).toEqual([]);
+});
+
+test("what stands for a file is not left out", () => {
+  expect(Object.values(standIns).filter((file) => file in standIns)).toEqual([]);
+});
+
+test("they are in order", () => {
+  expect(Object.keys(standIns)).toEqual(Object.keys(standIns).sort());
+});
