@@ -1,9 +1,13 @@
 /** The rows of a draw: which rows each entry shows, as a matrix of row names, 0 where there is none. */
 import { random_below } from "../memory/random";
+import { Pool } from "../rows/pool";
+import { PLACE } from "../rows/row";
 import { NUMBERED, Run, SINGLE } from "../rows/run";
 import { Stream } from "../rows/stream";
+import { Items } from "../selectors/items";
+import { Item } from "../tables/slots";
 import { Table } from "../tables/table";
-import { Draw, KEY, LENGTH, PROBABILITY, START } from "./draw";
+import { Draw, KEY, LENGTH, PROBABILITY, SLOT, START } from "./draw";
 import { StreamSet } from "./windows/streams";
 
 /** What an entry is a run of: an item, a stream of a set; or it is a single row that the host has named. */
@@ -53,39 +57,75 @@ export function draw_picked_rows(draw: usize, table: usize, n: u32, width: u32, 
   d.picks = picks;
   const t = changetype<Table>(table);
   const pool = t.rows();
-  const cross = (from & CROSS) != 0;
   const begin = <usize>d.selected;
   const end = begin + ((<usize>picks) << 2);
+  const isFromStart = (from & ~CROSS) == 0;
+  const slots = d.column(SLOT);
+  const lengths = d.column(LENGTH);
+  const items = changetype<usize>(t.slots().item(0));
+  // Read once: for all that the compiler knows, each store below changes them.
+  const rows = pool.rows;
+  const reciprocal = pool.reciprocal;
+  const directory = <usize>pool.directory;
   let to = <usize>d.rows;
   for (let i: u32 = 0; i < n; i++) {
-    const item = t.slots().item(d.slot(i));
-    const start = startOf(d, t, i, item.length(), width, from & ~CROSS);
-    let length = start < item.length() ? min(width, item.length() - start) : 0;
+    const item = changetype<Item>(Items.at(items, load<u32>(slots + ((<usize>i) << 2))));
     const kind = item.kind();
-    const first = start == 0 || length == 0 ? item.first : Run.skip(pool, item.first, start, kind);
-    if (!cross && length != 0 && (kind & SINGLE) == 0) length = Run.reach(pool, first, length);
-    let row = first;
-    let at: u32 = 0;
-    for (let pick = begin; pick < end; pick += 4, to += 4) {
-      let step = load<i32>(pick);
-      if (step < 0) step += <i32>length;
-      if (<u32>step >= length) {
-        store<u32>(to, 0);
-        continue;
+    let length = min(width, item.length());
+    if (isFromStart && (kind & NUMBERED) != 0 && (kind & SINGLE) != 0) {
+      const place = item.first & PLACE;
+      const number = pool.blockNumber(item.first);
+      for (let pick = begin; pick < end; pick += 4, to += 4) {
+        const step = Step.of(load<i32>(pick), length);
+        store<u32>(to, step < length ? Pool.numbered(directory, rows, reciprocal, number, place + step) : 0);
       }
-      if ((kind & NUMBERED) != 0) {
-        store<u32>(to, pool.rowBehind(first, <u32>step));
-        continue;
-      }
-      // From the step before, unless it is a later one.
-      const back = <u32>step < at;
-      row = Run.skip(pool, back ? first : row, back ? <u32>step : <u32>step - at, kind);
-      at = <u32>step;
-      store<u32>(to, row);
+    } else {
+      length = pickSteps(d, t, i, width, from, to);
+      to += end - begin;
     }
-    store<u32>(d.u32At(LENGTH, i), length);
+    store<u32>(lengths + ((<usize>i) << 2), length);
   }
   return n;
+}
+
+/** The picked steps of an item's window, from any start and over any links, to `to`. The length of the window */
+function pickSteps(d: Draw, t: Table, i: u32, width: u32, from: u32, to: usize): u32 {
+  const pool = t.rows();
+  const item = t.slots().item(d.slot(i));
+  const start = startOf(d, t, i, item.length(), width, from & ~CROSS);
+  let length = start < item.length() ? min(width, item.length() - start) : 0;
+  const kind = item.kind();
+  const first = start == 0 || length == 0 ? item.first : Run.skip(pool, item.first, start, kind);
+  if ((from & CROSS) == 0 && length != 0 && (kind & SINGLE) == 0) length = Run.reach(pool, first, length);
+  let row = first;
+  let at: u32 = 0;
+  const end = <usize>d.selected + ((<usize>d.picks) << 2);
+  for (let pick = <usize>d.selected; pick < end; pick += 4, to += 4) {
+    const step = Step.of(load<i32>(pick), length);
+    if (step >= length) {
+      store<u32>(to, 0);
+      continue;
+    }
+    if ((kind & NUMBERED) != 0) {
+      store<u32>(to, pool.rowBehind(first, step));
+      continue;
+    }
+    // From the step before, unless it is a later one.
+    const back = step < at;
+    row = Run.skip(pool, back ? first : row, back ? step : step - at, kind);
+    at = step;
+    store<u32>(to, row);
+  }
+  return length;
+}
+
+@unmanaged
+class Step {
+  /** The place of a step in a window of `length`: a negative one counts from the end. Not below `length` where there is no such step. */
+  @inline
+  static of(pick: i32, length: u32): u32 {
+    return <u32>pick + (pick < 0 ? length : 0);
+  }
 }
 
 /** Where in a longer item its `width` steps begin, all starts alike; 0 in one that is no longer. */

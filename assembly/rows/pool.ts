@@ -155,9 +155,15 @@ export class Pool {
   rowBehind(row: u32, n: u32): u32 {
     const place = (row & PLACE) + n;
     if (place < this.rows) return row + n;
-    const blocks = <u32>((<u64>place * this.reciprocal) >> RECIPROCAL_BITS);
-    const block = load<u32>(<usize>this.directory + ((<usize>(this.blockNumber(row) + blocks)) << 2));
-    return ((block >> GRANULE_BITS) << PLACE_BITS) | (place - blocks * this.rows);
+    return Pool.numbered(<usize>this.directory, this.rows, this.reciprocal, this.blockNumber(row), place);
+  }
+
+  /** The row in a place that is counted from the first row of the block with a number: blocks of `rows` rows. A loop reads a Pool's fields once. */
+  @inline
+  static numbered(directory: usize, rows: u32, reciprocal: u64, number: u32, place: u32): u32 {
+    const blocks = <u32>((<u64>place * reciprocal) >> RECIPROCAL_BITS);
+    const block = load<u32>(directory + ((<usize>(number + blocks)) << 2));
+    return ((block >> GRANULE_BITS) << PLACE_BITS) | (place - blocks * rows);
   }
 
   /** Whether a row in the last place of its block is followed by the one with the next number. */
