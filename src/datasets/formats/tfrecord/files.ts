@@ -4,7 +4,7 @@ import type { Leaf } from "../../../schema/leaf.ts";
 import { isSameNest } from "../../../schema/nest.ts";
 import type { Spec } from "../../../schema/spec.ts";
 import { RldsError } from "../../model/rlds-error.ts";
-import { type Source, type SourceOptions, sourceOf } from "../sources/open-source.ts";
+import { type Source, type SourceOptions, siblingOf, sourceOf } from "../sources/open-source.ts";
 import type { SourceFile, SourceFolder } from "../sources/source.ts";
 import { readSpecFile } from "./spec-file.ts";
 import { SPEC_ENDING } from "./structured-value.ts";
@@ -62,7 +62,7 @@ export async function specOfFiles(paths: readonly string[], open: OpenFile, maxB
 }
 
 async function openSpec(path: string, open: OpenFile): Promise<SourceFile> {
-  const specPath = `${path}${SPEC_ENDING}`;
+  const specPath = isHttp(path) ? String(siblingOf(path, /$/, SPEC_ENDING)) : `${path}${SPEC_ENDING}`;
   try {
     return await open(specPath);
   } catch (cause) {
