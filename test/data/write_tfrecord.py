@@ -155,6 +155,9 @@ def errors():
         case("specs differ", lambda: dataset.load_tfrecord_dataset([path("nest.tfrecord"), path("count-0.tfrecord")])),
         case("no dataset", lambda: dataset.load_tfrecord_dataset([])),
     ]
+    for channels in [1, 2, 3, 4, 84]:
+        spec, image = tf.TensorSpec([8, 16, channels], tf.uint8), np.zeros([8, 16, channels], np.uint8)
+        found.append(case(f"a JPEG of {channels} channels", lambda: observe(spec, image, py_mode=True, compress_image=True)))
     for name in ["refused.tfrecord", "refused.tfrecord.spec"]:
         if os.path.exists(path(name)):
             os.remove(path(name))

@@ -86,7 +86,7 @@ export async function loadTfrecordDataset<S extends Spec = Spec>(
   const { recordsOf } = await import("../../datasets/formats/tfrecord/records-of.ts");
   const paths = [...datasetFiles];
   // What is read over a network is no open file.
-  const openFiles = [from ?? paths].flat().every((path) => /^https?:/i.test(String(path))) ? Number.POSITIVE_INFINITY : undefined;
+  const openFiles = [from ?? paths].flat().every(files.isHttp) ? Number.POSITIVE_INFINITY : undefined;
   return {
     spec: elementSpec,
     async *[Symbol.asyncIterator]() {

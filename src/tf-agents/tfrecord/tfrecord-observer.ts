@@ -1,9 +1,8 @@
 /** Writes trajectories to a file: TF-Agents' `TFRecordObserver`. */
 import { flag, mustBe, onlyKeys, ReplayError } from "../../base/error.ts";
-import { checkInside } from "../../datasets/formats/sources/source.ts";
 import { checkImages, type EncodeJpeg, elementsOf, exampleOf } from "../../datasets/formats/tfrecord/example-writer.ts";
 import { featureLeaves } from "../../datasets/formats/tfrecord/features.ts";
-import { closedError, type FileSink, RecordFile } from "../../datasets/formats/tfrecord/record-file.ts";
+import { checkPathInside, closedError, type FileSink, RecordFile } from "../../datasets/formats/tfrecord/record-file.ts";
 import { type LeafTarget, mustPut } from "../../schema/copy-values.ts";
 import type { NumberArray } from "../../schema/dtype.ts";
 import { type Visit, visitor } from "../../schema/nest.ts";
@@ -73,15 +72,6 @@ export class TFRecordObserver<S extends Spec = Spec> extends Callable<(data: Ste
   /** Writes what is left and closes the file. @throws RldsError IO */
   close(): Promise<void> {
     return this.#file.close();
-  }
-}
-
-/** @throws RangeError for a path that leaves its folder */
-function checkPathInside(path: string): void {
-  try {
-    checkInside(path, "to");
-  } catch {
-    throw mustBe(RangeError, "outputPath", "the path of a file inside to, with slashes", path);
   }
 }
 

@@ -4,8 +4,8 @@ import type { Leaf } from "../../../schema/leaf.ts";
 import { isSameNest } from "../../../schema/nest.ts";
 import type { Spec } from "../../../schema/spec.ts";
 import { RldsError } from "../../model/rlds-error.ts";
-import { type Source, type SourceOptions, sourceOf } from "../sources/open-source.ts";
-import type { SourceFile } from "../sources/source.ts";
+import { type Source, type SourceOptions, siblingOf, sourceOf } from "../sources/open-source.ts";
+import type { SourceFile, SourceFolder } from "../sources/source.ts";
 import { readSpecFile } from "./spec-file.ts";
 import { SPEC_ENDING } from "./structured-value.ts";
 
@@ -27,6 +27,7 @@ export async function fileOpener(from: Source | undefined, options: SourceOption
   if (from === undefined)
     return async (path) => {
       const { file } = await sourceOf(path, options);
+      if (file === undefined && isHttp(path) && !new URL(path).pathname.endsWith("/")) return openUrl(new URL(path), options);
       if (file === undefined) throw new RldsError("UNSUPPORTED", "this is a folder: name the file of records in it", { file: path });
       return file;
     };
@@ -34,6 +35,19 @@ export async function fileOpener(from: Source | undefined, options: SourceOption
   if (folder !== undefined) return (path) => folder.open(path);
   await file.close();
   throw new RldsError("UNSUPPORTED", "from must be a folder, in which the files are", { file: file.name });
+}
+
+export function isHttp(path: unknown): boolean {
+  return /^https?:/i.test(String(path));
+}
+
+/** A URL without an ending is a folder elsewhere, but TF-Agents' own examples name their files so. */
+async function openUrl(url: URL, options: SourceOptions): Promise<SourceFile> {
+  const base = new URL("./", url);
+  // A signature may be in it.
+  base.search = url.search;
+  const { folder } = await sourceOf(base, options);
+  return (folder as SourceFolder).open(decodeURIComponent(url.pathname.replace(/^.*\//, "")));
 }
 
 /** The spec that all files have. @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED · SPEC_MISMATCH where they differ */
@@ -48,7 +62,7 @@ export async function specOfFiles(paths: readonly string[], open: OpenFile, maxB
 }
 
 async function openSpec(path: string, open: OpenFile): Promise<SourceFile> {
-  const specPath = `${path}${SPEC_ENDING}`;
+  const specPath = isHttp(path) ? String(siblingOf(path, /$/, SPEC_ENDING)) : `${path}${SPEC_ENDING}`;
   try {
     return await open(specPath);
   } catch (cause) {

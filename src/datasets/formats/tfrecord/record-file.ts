@@ -1,5 +1,6 @@
 /** A file of records that grows, with its spec next to it. */
 import { concatArrays } from "../../../base/bytes.ts";
+import { mustBe } from "../../../base/error.ts";
 import type { Spec } from "../../../schema/spec.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import { locksOf } from "../sinks/locks.ts";
@@ -117,6 +118,15 @@ async function create(folder: SinkFolder, path: string): Promise<SinkFile> {
     await folder.remove(path);
     return folder.create(path);
   });
+}
+
+/** @throws RangeError for a path that leaves its folder */
+export function checkPathInside(path: string): void {
+  try {
+    checkInside(path, "to");
+  } catch {
+    throw mustBe(RangeError, "outputPath", "the path of a file inside to, with slashes", path);
+  }
 }
 
 /** The error for a call after `close`. */

@@ -84,6 +84,29 @@ describe("more than 4,096 files", () => {
   });
 });
 
+describe("files over a network", () => {
+  it("are asked for once, since they are no open files of the system", async () => {
+    const one = await written(i64(), { a: [0n, 1n] });
+    const names = Array.from({ length: 150 }, (_, i) => `f${i}`);
+    const requests = new Map<string, number>();
+    const fetch = async (url: string | URL | Request) => {
+      const { pathname, search } = new URL(String(url));
+      const name = pathname.slice(1);
+      if (search !== "?signature=1") return new Response(null, { status: 403 });
+      requests.set(name, (requests.get(name) ?? 0) + 1);
+      return new Response(one.get(name.endsWith(".spec") ? "a.spec" : "a") as Uint8Array<ArrayBuffer>);
+    };
+    const options = { fetch: fetch as never };
+    const urls = names.map((name) => `http://files.test/${name}?signature=1`);
+    expect(await all(await loadTfrecordDataset(urls, options))).toHaveLength(300);
+    expect(new Set(requests.values()).size).toBe(1);
+    const [each] = requests.values();
+    requests.clear();
+    expect(await all(await loadTfrecordDataset(names, { ...options, from: "http://files.test/?signature=1" }))).toHaveLength(300);
+    expect(new Set(requests.values())).toEqual(new Set([each]));
+  });
+});
+
 describe("a close that fails", () => {
   const closing = (folder: CountedFolder, failing: readonly string[]) => async (path: string) => {
     const file = await folder.open(path);

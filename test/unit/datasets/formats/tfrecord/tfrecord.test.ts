@@ -293,6 +293,12 @@ describe("errors", () => {
       await observer.close();
     }
   };
+  const compressed = (channels: number) => async () => {
+    const compressImage = () => new Uint8Array([255, 216]);
+    const observer = new TFRecordObserver("x", u8(8, 16, channels), { pyMode: true, to: new Map(), compressImage });
+    observer(new Uint8Array(8 * 16 * channels));
+    await observer.close();
+  };
   const CASES: { readonly [name: string]: () => Promise<unknown> } = {
     bool: observed({ dtype: "bool", shape: [2] }, [0, 0], true),
     string: observed(text({ maxBytes: 4 }), "a", true),
@@ -312,6 +318,7 @@ describe("errors", () => {
     "no spec file": () => loadTfrecordDataset([path("missing.tfrecord")]),
     "specs differ": () => loadTfrecordDataset([path("nest.tfrecord"), path("count-0.tfrecord")]),
     "no dataset": () => loadTfrecordDataset([]),
+    ...Object.fromEntries([1, 2, 3, 4, 84].map((channels) => [`a JPEG of ${channels} channels`, compressed(channels)])),
   };
 
   it.each(EXPECTED.errors as { name: string; error: string | null }[])("$name: $error in Python", async ({ name, error }) => {
@@ -321,7 +328,12 @@ describe("errors", () => {
     );
     if (error === null) return expect(found).toBeNull();
     expect(found).toBeInstanceOf(error === "IndexError" ? TypeError : ReplayError);
-    const code = { OSError: name === "no spec file" ? "NOT_FOUND" : "SPEC_MISMATCH", ValueError: "SPEC_MISMATCH", IndexError: undefined }[error];
+    const code = {
+      OSError: name === "no spec file" ? "NOT_FOUND" : "SPEC_MISMATCH",
+      ValueError: "SPEC_MISMATCH",
+      IndexError: undefined,
+      TypeError: "SPEC_MISMATCH",
+    }[error];
     expect(found.code).toBe(code);
   });
 
