@@ -58,7 +58,6 @@ export interface ResolvedReplayOptions extends SavedOptions {
   readonly transition?: TransitionRoles | undefined;
 }
 
-
 export const OPTIONS = "spec, tables, maxBytes, storedBytes, seed, transition, module, logger";
 
 export function resolveOptions(options: ReplayOptions, keys = OPTIONS): ResolvedReplayOptions {
