@@ -246,7 +246,7 @@ function about(replayState: ReplayState, retain: Retain): About {
 }
 
 /** @throws ReplayError SPEC_MISMATCH where something else is there · UNSUPPORTED where another version's state is */
-function aboutIn(directory: Directory, log: Log): About {
+export function aboutIn(directory: Directory, log: Log): About {
   const { content } = log.about as About;
   if (content !== "replay") throw mustBe("SPEC_MISMATCH", "dir", "the directory of a Replay", directory.name);
   checkHead(directory.name, log.about);

@@ -17,8 +17,8 @@ export interface JournalMigration {
   readonly directory: Directory;
   /** What the directory says of itself. */
   readonly existing: Omit<StateHead, "options"> & { readonly options: Omit<StateHead["options"], "maxBytes">; readonly retain: Retain };
-  /** What it is to say. */
-  readonly about: object;
+  /** What it is to say. Default: the same with what `options` change. */
+  readonly about?: object;
   readonly options: StateMigration;
   readonly takeOver: boolean;
   readonly module: WebAssembly.Module | undefined;
@@ -43,7 +43,8 @@ export async function* migrateJournal(migration: JournalMigration): AsyncGenerat
   const log = Log.open(directory, { about: {}, durability: "manual", takeOver, logger: warningLogger, ...(module && { module }) });
   let successor: Successor | undefined;
   try {
-    successor = new Successor(directory, endOf(log), about, module);
+    const { maxBytes: _, ...changed } = migrator.head.options;
+    successor = new Successor(directory, endOf(log), about ?? { ...migrator.head, options: changed }, module);
     const next = successor;
     for (const progress of log.replay((kind, id, payload) => {
       for (const section of migrator.section(kind, id, payload)) next.write(section);

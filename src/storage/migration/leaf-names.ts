@@ -41,8 +41,8 @@ export class LeafNames {
   step(step: unknown): unknown {
     if (this.areSame) return step;
     const values = this.#renames.map(([from]) => valueAt(step, from.split(".")));
-    for (const [from] of this.#renames) remove(step as object, from.split("."));
-    for (const [i, [, to]] of this.#renames.entries()) if (values[i] !== undefined) put(step as object, to.split("."), values[i]);
+    for (const [from] of this.#renames) removePath(step as object, from.split("."));
+    for (const [i, [, to]] of this.#renames.entries()) if (values[i] !== undefined) setPath(step as object, to.split("."), values[i]);
     return step;
   }
 
@@ -74,14 +74,16 @@ export function leafPaths(value: unknown): readonly string[] {
   return Object.entries(value).flatMap(([key, part]) => (key === "leaf" && typeof part === "string" ? [part] : leafPaths(part)));
 }
 
-function remove(step: object, keys: readonly string[]): void {
+/** Removes the part at a path, and nodes that are empty then. */
+export function removePath(step: object, keys: readonly string[]): void {
   const [key, ...rest] = keys as [string, ...string[]];
   const part = (step as { [key: string]: unknown })[key];
-  if (rest.length > 0 && typeof part === "object" && part !== null) remove(part, rest);
+  if (rest.length > 0 && typeof part === "object" && part !== null) removePath(part, rest);
   if (rest.length === 0 || (typeof part === "object" && part !== null && Object.keys(part).length === 0)) delete (step as { [key: string]: unknown })[key];
 }
 
-function put(step: object, keys: readonly string[], value: unknown): void {
+/** Sets the part at a path, in nodes that are made if need be. */
+export function setPath(step: object, keys: readonly string[], value: unknown): void {
   const [key, ...rest] = keys as [string, ...string[]];
   if (rest.length === 0) {
     setPart(step, key, value);
@@ -90,5 +92,5 @@ function put(step: object, keys: readonly string[], value: unknown): void {
   const part = (step as { [key: string]: unknown })[key];
   const isNode = typeof part === "object" && part !== null && !ArrayBuffer.isView(part);
   if (!isNode) setPart(step, key, {});
-  put((step as { [key: string]: object })[key] as object, rest, value);
+  setPath((step as { [key: string]: object })[key] as object, rest, value);
 }

@@ -95,7 +95,8 @@ describe("tables", () => {
     expect(next.table("memory").size).toBe(10);
     expect(next.journal.kept).toEqual({ weights: [1, 2] });
     expect(next.writers.map((one) => one.options.name)).toEqual(["game"]);
-    const { x } = next.table("memory").sample(10, { replacement: false } as never).steps as unknown as { x: { data: Int32Array } };
+    const draw = { replacement: false } as object;
+    const { x } = (next.table("memory").sample(10, draw as never) as unknown as { steps: { x: { data: Int32Array } } }).steps;
     expect([...x.data].sort((a, b) => a - b)).toEqual([30, 31, 32, 33, 34, 35, 36, 37, 38, 39]);
     next.dispose();
     const again2 = await again(dir, options(10, { rateLimiter: minSize(2) }) as never);
