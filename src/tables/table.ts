@@ -24,7 +24,6 @@ import type { CoreTable } from "../memory/table.ts";
 import { type ColumnLike, dataOf } from "../schema/column.ts";
 import type { ColumnSet } from "../schema/columns.ts";
 import { checkedKeys, checkKeys, type Numbers } from "../schema/copy-numbers.ts";
-import type { RateLimiter } from "../schema/rate-limiter.ts";
 import { SELECTOR_KINDS, type Selector } from "../schema/selector.ts";
 import type { IsAny, PathOf } from "../schema/spec.ts";
 import type { ResolvedTableOptions, TableOptions } from "../schema/table-options.ts";

@@ -1,13 +1,12 @@
 /** What the options of `reprise edit` change in a snapshot or a journal. */
+import { prioritized, recency, SELECTORS, type Selector } from "../../index.ts";
 import { isDtype } from "../../schema/dtype.ts";
-import { isLeaf } from "../../schema/leaf.ts";
-import { valueAt } from "../../schema/nest.ts";
-import { prioritized, recency, SELECTORS, type Selector, type SelectorName, selectorOf } from "../../schema/selector.ts";
-import { leavesOf, type Spec } from "../../schema/spec.ts";
+import type { SelectorName } from "../../schema/selector.ts";
+import type { Spec } from "../../schema/spec.ts";
 import type { TableOptions } from "../../schema/table-options.ts";
-import { removePath, setPath } from "../../storage/migration/leaf-names.ts";
 import type { AnyStep, StateMigration } from "../../storage/migration/options.ts";
 import { UsageError } from "../exit.ts";
+import { isLeaf, leavesOf, removePath, selectorOf, setPath, valueAt } from "../program-parts.ts";
 import { dtypesOf, type EditOptions } from "./options.ts";
 
 type Node = { [name: string]: unknown };
@@ -44,9 +43,9 @@ export function changesOf(
   }
   const added = add.map(additionOf);
   for (const { path, dtype } of added) setNew(spec, path, { dtype, shape: [] }, "--add");
-  const gone = removed.filter((path) => !isIn(path, Object.keys(renames)));
+  const absent = removed.filter((path) => !isIn(path, Object.keys(renames)));
   const migrate = (step: AnyStep): never => {
-    for (const path of gone) removePath(step, path.split("."));
+    for (const path of absent) removePath(step, path.split("."));
     for (const { path, value } of added) setPath(step, path.split("."), value);
     return step as never;
   };

@@ -1,7 +1,7 @@
 /** The options of `reprise edit`, checked. */
 import { type Command, Option } from "commander";
+import { SELECTORS } from "../../index.ts";
 import { DTYPES, type Dtype, isDtype } from "../../schema/dtype.ts";
-import { SELECTORS } from "../../schema/selector.ts";
 import { positive, repeatable, seed } from "../arguments.ts";
 import { addFormatOptions, type ConvertOptions } from "../convert.ts";
 import { addFinalStep, addMode, addOpen } from "../dataset.ts";

@@ -1,6 +1,6 @@
 /** Which items leave a table that becomes smaller: those that its remover picks. */
 import type { ResolvedTableOptions } from "../../schema/table-options.ts";
-import type { SavedItem } from "./saved-table.ts";
+import type { SavedItem } from "./saved-item.ts";
 
 /**
  * Returns the items that leave, in that order: those that were drawn too often, then as the remover picks them until the limits hold.

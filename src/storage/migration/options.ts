@@ -73,8 +73,8 @@ export function changedTables(
   return Object.fromEntries(
     Object.entries(tables).map(([name, saved]) => {
       if (!Object.hasOwn(changes, name)) return [name, saved as ResolvedTableOptions];
-      const given = Object.entries(onlyKeys(`tables.${name}`, changes[name] as object, TABLE_OPTIONS)).filter(([, value]) => value !== undefined);
-      return [name, resolveTable(name, { ...(saved as ResolvedTableOptions), ...Object.fromEntries(given) })];
+      const change = Object.entries(onlyKeys(`tables.${name}`, changes[name] as object, TABLE_OPTIONS)).filter(([, value]) => value !== undefined);
+      return [name, resolveTable(name, { ...(saved as ResolvedTableOptions), ...Object.fromEntries(change) })];
     }),
   );
 }

@@ -7,12 +7,10 @@ import { COUNT_BYTES, LINK_BYTES, SECTION_MAX, type Section } from "../../memory
 import type { ResolvedTableOptions } from "../../schema/table-options.ts";
 import { evictionsOf } from "./evictions.ts";
 import { KeyLayout } from "./key-layout.ts";
+import type { SavedItem } from "./saved-item.ts";
 import { type PlacedOrder, SlotForm, TABLE_BYTES } from "./slot-form.ts";
+import { AT, eachRecord, freeRecord, isLive, isPending, isUsed, NUMBERS_BYTES } from "./slot-record.ts";
 
-/** Of a SLOT. */
-const AT = { first: 4, length: 8, generation: 12, timesSampled: 16, layout: 20, priority: 24 } as const;
-const NUMBERS_BYTES = 32;
-const PENDING = 0x80000000;
 /** Of a TABLE. */
 const NEWEST = 0;
 const STEPS = 4;
@@ -29,16 +27,6 @@ const RETIRED = 88;
 /** Of a DRAWN: its random state, and the samples behind it. */
 const RANDOM_AT = 8;
 const SAMPLES = 40;
-
-export interface SavedItem {
-  readonly slot: number;
-  readonly generation: number;
-  readonly length: number;
-  readonly timesSampled: number;
-  readonly priority: number;
-  /** When it was inserted or updated last; without stamps, its place among the others. */
-  readonly stamp: number;
-}
 
 /** A slot in the new table. */
 interface Place {
@@ -65,7 +53,7 @@ export class SavedTable {
   /** The newest record of each slot. */
   readonly #slots = new Map<number, Uint8Array>();
   #table: Uint8Array | undefined;
-  #drawn: Uint8Array | undefined;
+  #draws: Uint8Array | undefined;
 
   /** @param number its place among the `tables` of the Replay */
   constructor(name: string, options: ResolvedTableOptions, number: number, tables: number, memory: SectionMemory) {
@@ -102,12 +90,12 @@ export class SavedTable {
   }
 
   takeDrawn(payload: Uint8Array): void {
-    this.#drawn = payload.slice();
+    this.#draws = payload.slice();
   }
 
   /** The table with other options. @throws ReplayError CORRUPT, KEYS_EXHAUSTED; RangeError for fewer places than items wait */
   change(next: ResolvedTableOptions): TableChange {
-    if (this.#table?.length !== TABLE_BYTES || this.#drawn === undefined) throw this.#corrupt();
+    if (this.#table?.length !== TABLE_BYTES || this.#draws === undefined) throw this.#corrupt();
     const table = this.#table.slice();
     const view = dataView(table);
     const live = this.#live(view);
@@ -115,7 +103,7 @@ export class SavedTable {
     const admitted = isSame(next.rateLimiter, this.#options.rateLimiter) ? 0 : this.#admit(view, live, pending, next);
     if (pending.length > next.maxPending)
       throw mustBe(RangeError, `tables.${this.#name}.maxPending`, `at least ${pending.length}, since so many items wait`, next.maxPending);
-    const evicted = new Set(evictionsOf(live, next, seedOf(this.#drawn)));
+    const evicted = new Set(evictionsOf(live, next, seedOf(this.#draws)));
     const kept = live.filter((item) => !evicted.has(item));
     const hasOtherForm = this.#hasOtherForm(next);
     // Nothing moves: the orders stay as they are, and with them the draws.
@@ -188,7 +176,7 @@ export class SavedTable {
   /** Items that the new rate limiter lets in: they come as the youngest. How many. */
   #admit(table: DataView, live: SavedItem[], pending: SavedItem[], { rateLimiter }: ResolvedTableOptions): number {
     const { samplesPerInsert, minSize, maxDiff } = rateLimiter;
-    const samples = Number(dataView(this.#drawn as Uint8Array).getBigUint64(SAMPLES, true));
+    const samples = Number(dataView(this.#draws as Uint8Array).getBigUint64(SAMPLES, true));
     let inserts = Number(table.getBigUint64(INSERTS, true));
     let stamp = table.getFloat64(STAMP, true);
     let admitted = 0;
@@ -333,7 +321,7 @@ export class SavedTable {
   #numbers(table: Uint8Array): readonly Section[] {
     return [
       [TABLE, this.#number, table],
-      [DRAWN, this.#number, this.#drawn as Uint8Array],
+      [DRAWN, this.#number, this.#draws as Uint8Array],
     ];
   }
 
@@ -390,39 +378,10 @@ function placesOf(places: Omit<Places, "queued">): Places {
   return { ...places, queued: places.free.map(({ slot }) => slot) };
 }
 
-/** Calls `take` with the offset of each record; false if the payload is not that of a section of records. */
-function eachRecord(payload: Uint8Array, bytes: number, take: (from: number) => void): boolean {
-  const count = payload.length < COUNT_BYTES ? 0 : dataView(payload).getUint32(0, true);
-  if (payload.length !== COUNT_BYTES + count * bytes) return false;
-  for (let i = 0; i < count; i++) take(COUNT_BYTES + i * bytes);
-  return true;
-}
-
-function isUsed(slot: DataView): boolean {
-  return slot.getFloat64(AT.priority, true) < Number.POSITIVE_INFINITY;
-}
-
-function isPending(slot: DataView): boolean {
-  return (slot.getUint32(AT.priority + 4, true) & PENDING) !== 0;
-}
-
-function isLive(slot: DataView): boolean {
-  return isUsed(slot) && !isPending(slot);
-}
-
-function freeRecord(slot: number, generation: number, next: number, bytes: number): DataView {
-  const view = new DataView(new ArrayBuffer(bytes));
-  view.setUint32(0, slot, true);
-  view.setUint32(AT.first, next, true);
-  view.setUint32(AT.generation, generation, true);
-  view.setFloat64(AT.priority, Number.POSITIVE_INFINITY, true);
-  return view;
-}
-
 /** A number made of a table's random state. */
-function seedOf(drawn: Uint8Array): number {
+function seedOf(draws: Uint8Array): number {
   let hash = 0x811c9dc5;
-  for (const byte of drawn.subarray(RANDOM_AT, SAMPLES)) hash = Math.imul(hash ^ byte, 0x01000193);
+  for (const byte of draws.subarray(RANDOM_AT, SAMPLES)) hash = Math.imul(hash ^ byte, 0x01000193);
   return hash >>> 0;
 }
 
