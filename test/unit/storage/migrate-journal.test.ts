@@ -10,7 +10,7 @@ import { Log, node } from "../../../src/storage/index.ts";
 import { TestRandom } from "../../support/random.ts";
 import { expectError } from "../../support/refused.ts";
 import { type AnyReplay, SCENES, type Scene, sceneNames } from "../../support/scenes.ts";
-import { scaled, slow } from "../../support/size.ts";
+import { slow } from "../../support/size.ts";
 import { sqliteWithFaults } from "../../support/sqlite-storage.ts";
 import { again, type Opened, opened } from "./opened.ts";
 import { optionsOf, seen } from "./seen.ts";
@@ -191,8 +191,8 @@ describe.each([
     let total = 0;
     const probe = makeDirectory({
       files,
-      fault: () => {
-        total++;
+      fault: ({ kind }) => {
+        if (kind !== "read") total++;
         return undefined;
       },
     });
@@ -201,11 +201,12 @@ describe.each([
     whole.dispose();
     expect(total).toBeGreaterThan(15);
     const found = { old: 0, migrated: 0 };
-    const step = slow ? 1 : Math.max(1, Math.floor(total / scaled(30)));
+    const step = slow ? 1 : Math.max(1, Math.floor(total / 24));
     for (let at = 0; at < total; at += step) {
       for (const bytes of [0, 13]) {
         let count = 0;
-        const isHit = (operation: Operation) => count++ >= at && operation.kind !== "read";
+        // A read that fails changes nothing.
+        const isHit = ({ kind }: Operation) => kind !== "read" && count++ >= at;
         const dir = makeDirectory({ files, fault: (operation) => (isHit(operation) ? { code: "EIO", bytes } : undefined) }) as MemoryDirectory;
         let replay: Opened | undefined;
         try {
@@ -236,7 +237,7 @@ describe.each([
       }
     }
     expect(found.old).toBeGreaterThan(5);
-    expect(found.migrated).toBeGreaterThan(5);
+    expect(found.migrated).toBeGreaterThan(2);
   });
 
   function aboutOf(dir: MemoryDirectory): { options: { spec: object } } {
