@@ -223,7 +223,8 @@ export class SavedTable {
     const areNew = found.length !== items.length || new Set(found.map(({ slot }) => slot)).size !== items.length;
     const of = new Map(items.map((item, i) => [item, areNew ? { slot: i + 1, generation: fresh } : (places[i] as Place)]));
     const used = new Set([...of.values()].map(({ slot }) => slot));
-    const highest = Math.max(0, ...[...used].map((slot) => slot));
+    let highest = 0;
+    for (const slot of used) highest = Math.max(highest, slot);
     const free: Place[] = [];
     for (let slot = 1; slot <= highest; slot++) if (!used.has(slot)) free.push({ slot, generation: Math.max(1, fresh - 1) });
     return placesOf({ of, free, retired: [], since: fresh, areNew, high: highest });

@@ -203,7 +203,8 @@ describe.each([
     const found = { old: 0, migrated: 0 };
     const step = slow ? 1 : Math.max(1, Math.floor(total / 24));
     for (let at = 0; at < total; at += step) {
-      for (const bytes of [0, 13]) {
+      // The head of the new log with a part of its group, too.
+      for (const bytes of [0, 13, 5000]) {
         let count = 0;
         // A read that fails changes nothing.
         const isHit = ({ kind }: Operation) => kind !== "read" && count++ >= at;
@@ -214,7 +215,7 @@ describe.each([
         } catch (error) {
           expectError(error as Error, "IO");
         }
-        for (const left of [dir.crash(), dir.crash(13), dir.crash(Number.POSITIVE_INFINITY)]) {
+        for (const left of [dir.crash(), dir.crash(13), dir.crash(5000), dir.crash(Number.POSITIVE_INFINITY)]) {
           const about = aboutOf(left);
           const isOld = !("mood" in about.options.spec);
           const state = await again(left, { ...QUIET } as never);
