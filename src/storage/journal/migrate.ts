@@ -27,7 +27,7 @@ export interface JournalMigration {
 }
 
 /**
- * Writes the journal anew, and yields after each piece that was read. Until the new one is whole on the disk, the old one is what the directory holds. Memory: a section, and about 300 bytes
+ * Writes the journal anew, and yields after each piece that was read. Until the new one is whole on the disk, the old one is what the directory holds. Memory: a section, and about 1.2 KB
  * per item of a table that changes. Disk: both at the same time.
  * @throws ReplayError UNSUPPORTED for a directory with `retain: "all"`; as `migrateSnapshot`
  */

@@ -29,7 +29,7 @@ const CHUNK_BYTES = 1 << 20;
 /**
  * Returns the snapshot with the steps of another spec, or with other limits of its tables, as chunks of about 64 KiB, which can be read once. Everything else stays, to the byte:
  * items, keys, priorities, counts of draws, random states, episodes, writers, frames that are shared or packed. A smaller table removes items with its remover.
- * Reads the source once. Memory: a chunk, a section, and about 300 bytes per item of a table that changes.
+ * Reads the source once. Memory: a chunk, a section, and about 1.2 KB per item of a table that changes.
  * @throws TypeError, RangeError for an option. While it is read: ReplayError CORRUPT, UNSUPPORTED for another version's snapshot and for a leaf that becomes, or was, shared or
  * packed; NOT_FOUND for a table, and for a leaf that a writer, an item or `transition` still names; SPEC_MISMATCH and INVALID_DATA for a value that the new spec does not take
  */
