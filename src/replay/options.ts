@@ -1,14 +1,12 @@
 /** The options of a Replay, checked and with their defaults. */
 
 import { checkSeed, finite, integer, mustBe, oneOfRule, onlyKeys } from "../base/error.ts";
-import { MAX_ITEMS, MAX_REPLAY_BYTES } from "../base/limits.ts";
+import { MAX_REPLAY_BYTES } from "../base/limits.ts";
 import type { Logger } from "../base/warnings.ts";
-import { checkRateLimiter, minSize } from "../schema/rate-limiter.ts";
-import { fifo, MAX_RECENCY, SELECTOR_KINDS, SELECTORS, type Selector, uniform } from "../schema/selector.ts";
 import { copySpec, type Spec } from "../schema/spec.ts";
+import { type ResolvedTableOptions, resolveTable, type TableOptions } from "../schema/table-options.ts";
 import type { TransitionRoles } from "../schema/transition-roles.ts";
 import type { SavedOptions } from "../storage/replay-state.ts";
-import type { ResolvedTableOptions, TableOptions } from "../tables/table.ts";
 
 /** A spec of which nothing is known: every Replay goes where `Replay` is asked for. */
 // biome-ignore lint/suspicious/noExplicitAny: nothing else goes both ways
@@ -60,9 +58,6 @@ export interface ResolvedReplayOptions extends SavedOptions {
   readonly transition?: TransitionRoles | undefined;
 }
 
-const DEFAULT_PENDING = 1023;
-const NO_LIMIT = Number.MAX_SAFE_INTEGER;
-
 export const OPTIONS = "spec, tables, maxBytes, storedBytes, seed, transition, module, logger";
 
 export function resolveOptions(options: ReplayOptions, keys = OPTIONS): ResolvedReplayOptions {
@@ -88,28 +83,4 @@ export function checkStoredBytes({ max, evictFrom }: StoredBytesOptions, tables:
   if (max < least) throw mustBe(RangeError, "storedBytes.max", `at least ${least}, the bytes of a step whose frames do not pack`, max);
   if (evictFrom !== undefined && !Object.hasOwn(tables, evictFrom))
     throw mustBe("NOT_FOUND", "storedBytes.evictFrom", oneOfRule(Object.keys(tables)), evictFrom);
-}
-
-function resolveTable(name: string, options: TableOptions): ResolvedTableOptions {
-  if (name === "" || name === "__proto__") throw mustBe(RangeError, "the name of a table", "a non-empty string, and not __proto__", name);
-  const subject = `tables.${name}`;
-  onlyKeys(subject, options, "maxSize, sampler, remover, rateLimiter, maxTimesSampled, maxSteps, maxPending");
-  const { maxSize, sampler = uniform(), remover = fifo(), rateLimiter = minSize(1) } = options;
-  const { maxTimesSampled = NO_LIMIT, maxSteps = NO_LIMIT, maxPending = DEFAULT_PENDING } = options;
-  integer(`${subject}.maxSize`, maxSize, 1, MAX_ITEMS);
-  integer(`${subject}.maxTimesSampled`, maxTimesSampled, 1);
-  integer(`${subject}.maxSteps`, maxSteps, 1);
-  integer(`${subject}.maxPending`, maxPending, 0, MAX_ITEMS);
-  for (const [role, value] of Object.entries({ sampler, remover })) checkSelector(`${subject}.${role}`, value, role === "remover");
-  checkRateLimiter(`${subject}.rateLimiter`, rateLimiter);
-  return { maxSize, sampler: { ...sampler }, remover: { ...remover }, rateLimiter: { ...rateLimiter }, maxTimesSampled, maxSteps, maxPending };
-}
-
-/** @param value a selector, from one of the functions or from a snapshot */
-function checkSelector(subject: string, value: Selector, removes: boolean): void {
-  const { kind, exponent = 1 } = (value ?? {}) as Selector;
-  if (!SELECTORS.includes(kind) || !Number.isFinite(exponent)) throw mustBe(TypeError, subject, "a selector, such as uniform()", value);
-  if (kind === "recency") finite(`${subject}.exponent`, exponent, 0, MAX_RECENCY);
-  if (removes && SELECTOR_KINDS[kind].samplesOnly)
-    throw mustBe(RangeError, subject, `a selector that removes, such as fifo(): ${kind} is a sampler only`, value);
 }

@@ -18,7 +18,7 @@ export interface TransitionRoles {
 
 export type TransitionRole = keyof TransitionRoles;
 
-const ROLES: readonly TransitionRole[] = ["observation", "action", "reward", "discount", "terminated"];
+export const ROLES: readonly TransitionRole[] = ["observation", "action", "reward", "discount", "terminated"];
 const KINDS: { readonly [R in TransitionRole]?: string } = {
   reward: "a leaf of numbers, not bool, text or shared",
   discount: "a leaf of factors, one per step, not bool (name a flag that ends as terminated), text or shared",

@@ -13,5 +13,6 @@ export { encodeTagged } from "./encode.ts";
 export type { Journal, JournalStats } from "./journal/journal.ts";
 export type { Durability, Retain } from "./log/durability.ts";
 export { Log, type LogOptions, type Segment, type Visit } from "./log/log.ts";
-export { migrateSnapshot, type SnapshotMigration } from "./snapshot/migrate.ts";
+export type { MigrationReport, StateMigration } from "./migration/options.ts";
+export { type MigratedSnapshot, migrateSnapshot, type SnapshotMigration } from "./snapshot/migrate.ts";
 export type { SnapshotSource } from "./snapshot/read.ts";

@@ -1,5 +1,5 @@
 /** `Replay.open`: a Replay in a directory, new, or brought back as it was. */
-import { flag, integer, mustBe, onlyKeys, ReplayError } from "../base/error.ts";
+import { codeOf, flag, integer, mustBe, onlyKeys, ReplayError } from "../base/error.ts";
 import { KEPT } from "../base/kinds.ts";
 import { MAX_REPLAY_BYTES, SEGMENT_BYTES } from "../base/limits.ts";
 import { type Logger, loggerOf, toConsole } from "../base/warnings.ts";
@@ -12,10 +12,13 @@ import { checkHead, headOf, type StateHead } from "./format/head.ts";
 import { SessionRecords } from "./format/sessions.ts";
 import { WritersReader } from "./format/writers.ts";
 import { Journal } from "./journal/journal.ts";
+import { checkOnMismatch, migrateJournal, type OnMismatch } from "./journal/migrate.ts";
 import { checkDurability, checkRetain, type Durability, EVERY_SECOND, type Retain } from "./log/durability.ts";
 import { Log } from "./log/log.ts";
 import { type PeekOptions, peekLog } from "./log/peek.ts";
 import { fileOf } from "./log/segment-head.ts";
+import type { Renames } from "./migration/leaf-names.ts";
+import type { AnyStep } from "./migration/options.ts";
 import { checkWriters, type MakeReplay, type OpenWriters, type ReplayState } from "./replay-state.ts";
 import { checkSpec, MIGRATION_PAGE } from "./spec-mismatch.ts";
 
@@ -37,6 +40,15 @@ export interface JournalOptions {
   readonly writers?: OpenWriters;
   /** Whether to take the directory from an owner that certainly has ended, where nobody else can tell: on another machine, in another container, in a worker. */
   readonly takeOver?: boolean;
+  /**
+   * "migrate" writes the journal anew if its spec or its tables are others than the options say; the old files stay until the new ones are whole. Default: "error", which throws
+   * SPEC_MISMATCH.
+   */
+  readonly onMismatch?: OnMismatch;
+  /** With `onMismatch: "migrate"`: new paths of leaves, by their old ones, as `rename` of `migrateSnapshot`. */
+  readonly rename?: Renames;
+  /** With `onMismatch: "migrate"`: returns the new step of an old one, as `migrate` of `migrateSnapshot`. */
+  readonly migrate?: (step: AnyStep) => unknown;
   /** Told of warnings, those of the journal included: what a crash cut off, what was given up. Default: console.warn; null for nobody. */
   readonly logger?: Logger | null;
   readonly signal?: AbortSignal;
@@ -55,7 +67,7 @@ interface ReplayOptions {
 }
 
 const OPTIONS =
-  "dir, spec, tables, maxBytes, seed, transition, module, durability, retain, segmentBytes, salvage, writers, takeOver, logger, signal, onProgress";
+  "dir, spec, tables, maxBytes, seed, transition, module, durability, retain, segmentBytes, salvage, writers, takeOver, onMismatch, rename, migrate, logger, signal, onProgress";
 /** Bytes that are read between two looks at the signal. */
 const YIELD_BYTES = 32 << 20;
 
@@ -68,6 +80,7 @@ interface About extends Omit<StateHead, "options"> {
 
 export async function open<R>(options: JournalOptions & ReplayOptions, make: MakeReplay<R>): Promise<{ readonly replay: R; readonly journal: Journal }> {
   onlyKeys("Replay.open", options, OPTIONS);
+  const isMigrating = checkOnMismatch(options);
   const { dir, durability = EVERY_SECOND, retain, segmentBytes = SEGMENT_BYTES, salvage = false, writers = "keep", takeOver = false } = options;
   const { logger = toConsole, signal, onProgress, module } = options;
   const journalOptions = { durability: checkDurability(durability), segmentBytes: integer("segmentBytes", segmentBytes, 4096) };
@@ -87,6 +100,8 @@ export async function open<R>(options: JournalOptions & ReplayOptions, make: Mak
       : { spec, tables, seed, maxBytes, transition, module, logger };
   const places = placesFor(maxBytes ?? MAX_REPLAY_BYTES, segmentBytes);
   let replayState = make(replayOptions, places);
+  const report = reportsOf(signal, onProgress);
+  if (isMigrating) await migrateDirectory(directory, replayState, options, report);
   const log = Log.open(directory, {
     about: about(replayState, retain ?? "capacity"),
     durability: "manual",
@@ -111,14 +126,7 @@ export async function open<R>(options: JournalOptions & ReplayOptions, make: Mak
     }
     const changes = new Changes(replayState.engine, replayState, places);
     const recovery = new Recovery(replayState, changes, directory.name);
-    let next = YIELD_BYTES;
-    for (const progress of log.replay((kind, id, payload, segment) => recovery.visit(kind, id, payload, segment))) {
-      onProgress?.(progress);
-      if (progress.bytes < next) continue;
-      next = progress.bytes + YIELD_BYTES;
-      await new Promise((resolve) => setTimeout(resolve));
-      signal?.throwIfAborted();
-    }
+    for (const progress of log.replay((kind, id, payload, segment) => recovery.visit(kind, id, payload, segment))) await report(progress);
     recovery.finish();
     if (log.salvaged) for (const [what, invariant] of changes.brokenInvariants()) throw brokenError(directory, `${what}, invariant ${invariant}`);
     const journal = new Journal(
@@ -135,6 +143,64 @@ export async function open<R>(options: JournalOptions & ReplayOptions, make: Mak
   } catch (error) {
     // What was there is as it was.
     log.leave();
+    throw error;
+  }
+}
+
+type Report = (progress: { readonly bytes: number; readonly of: number }) => Promise<void> | undefined;
+
+/** Tells how far reading has come, and lets others run now and then. @throws the signal's reason */
+function reportsOf(signal: AbortSignal | undefined, onProgress: JournalOptions["onProgress"]): Report {
+  let last = 0;
+  return (progress) => {
+    onProgress?.(progress);
+    if (progress.bytes < last) last = 0;
+    if (progress.bytes < last + YIELD_BYTES) return undefined;
+    last = progress.bytes;
+    return new Promise((resolve) => setTimeout(resolve)).then(() => signal?.throwIfAborted());
+  };
+}
+
+/** Writes the journal anew, if there is one that differs from the Replay that is opened. @throws ReplayError SPEC_MISMATCH where more differs than a migration changes */
+async function migrateDirectory(
+  directory: Directory,
+  replayState: ReplayState,
+  { rename, migrate, takeOver = false, module, logger = toConsole }: JournalOptions & ReplayOptions,
+  report: Report,
+): Promise<void> {
+  const log = peekLog(directory, { salvage: false, takeOver, module });
+  if (log === undefined) return;
+  const existing = aboutIn(directory, log);
+  const requested = about(replayState, existing.retain);
+  if (!differs(requested, existing)) return;
+  const { spec, tables, transition = {}, ...others } = requested.options;
+  const names = Object.keys(existing.options.tables);
+  checkNames(Object.keys(tables), names, directory.name);
+  const { spec: _, tables: __, transition: ___, ...existingOthers } = existing.options;
+  checkSame(others, existingOthers, directory.name);
+  // Records have the numbers of tables, which are those of their order.
+  const ordered = Object.fromEntries(names.map((name) => [name, tables[name] as object]));
+  const migration = migrateJournal({
+    directory,
+    existing,
+    about: { ...requested, options: { ...requested.options, tables: ordered } },
+    options: { spec, tables: ordered, transition, ...(rename && { rename }), ...(migrate && { migrate: migrate as never }) },
+    takeOver,
+    module,
+    logger: loggerOf(logger),
+    warningLogger: logger,
+  });
+  for await (const progress of migration) await report(progress);
+}
+
+/** Whether spec, tables or roles of two Replays differ. */
+function differs(requested: About, existing: About): boolean {
+  try {
+    checkSpec("spec", requested.options.spec, existing.options.spec, "");
+    checkSame(requested, existing, "");
+    return false;
+  } catch (error) {
+    if (codeOf(error) === "SPEC_MISMATCH") return true;
     throw error;
   }
 }
@@ -180,7 +246,7 @@ function about(replayState: ReplayState, retain: Retain): About {
 }
 
 /** @throws ReplayError SPEC_MISMATCH where something else is there · UNSUPPORTED where another version's state is */
-function aboutIn(directory: Directory, log: Log): About {
+export function aboutIn(directory: Directory, log: Log): About {
   const { content } = log.about as About;
   if (content !== "replay") throw mustBe("SPEC_MISMATCH", "dir", "the directory of a Replay", directory.name);
   checkHead(directory.name, log.about);
@@ -236,7 +302,7 @@ function brokenError({ name }: Directory, what: string): ReplayError {
 }
 
 /** The way out of what is not as it is there. */
-const OR = `or leave spec and tables out, or use another directory; see ${MIGRATION_PAGE}`;
+const OR = `or leave spec and tables out, or use another directory, or pass onMismatch: "migrate"; see ${MIGRATION_PAGE}`;
 
 function mismatchError(name: string, key: string, requested: unknown, existing: unknown): Error {
   const rule = existing === undefined ? "left out" : JSON.stringify(existing);

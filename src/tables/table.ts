@@ -24,28 +24,11 @@ import type { CoreTable } from "../memory/table.ts";
 import { type ColumnLike, dataBeside, dataOf } from "../schema/column.ts";
 import type { ColumnSet } from "../schema/columns.ts";
 import { checkedKeys, checkKeys, type Numbers } from "../schema/copy-numbers.ts";
-import type { RateLimiter } from "../schema/rate-limiter.ts";
 import { SELECTOR_KINDS, type Selector } from "../schema/selector.ts";
 import type { IsAny, PathOf } from "../schema/spec.ts";
+import type { ResolvedTableOptions, TableOptions } from "../schema/table-options.ts";
 
-export interface TableOptions {
-  /** Maximum number of items. When it is exceeded, the remover chooses the item to evict. */
-  readonly maxSize: number;
-  /** Chooses the items to draw. Default: uniform(). */
-  readonly sampler?: Selector;
-  /** Chooses the items to evict. Default: fifo(). */
-  readonly remover?: Selector;
-  /** Decides when inserts and draws must wait. Default: minSize(1). */
-  readonly rateLimiter?: RateLimiter;
-  /** An item leaves after this many draws. Default: no limit. */
-  readonly maxTimesSampled?: number;
-  /** Maximum number of steps, summed over the items. Default: no limit. */
-  readonly maxSteps?: number;
-  /** Maximum number of items that wait for the rate limiter. Default: 1,023. */
-  readonly maxPending?: number;
-}
-
-export type ResolvedTableOptions = Required<TableOptions>;
+export type { ResolvedTableOptions, TableOptions };
 
 type Options<S> = SampleOptions<PathOf<S>, ColumnSet<S>>;
 /** The options of `get`: those of `sample` that say what a batch shows. */

@@ -21,6 +21,7 @@ import { datasetFolders, FORMATS, type Format, lossText, nonEmpty, unreadLosses,
 import { bytes, countText, escapeText } from "../text.ts";
 import { ffmpegEncoder, hasFfmpeg } from "./ffmpeg.ts";
 import { flagsOf } from "./flags.ts";
+import { checkNoMemoryOptions, editMemory, memoryKind } from "./memory.ts";
 import { type EditOptions, sharesOf } from "./options.ts";
 import { type EditedDataset, editedDataset } from "./pipeline.ts";
 import { Replacement, recover } from "./replacement.ts";
@@ -38,6 +39,9 @@ interface Target {
 }
 
 export async function edit(from: string, to: string, options: EditOptions, host: Host): Promise<Result> {
+  const kind = memoryKind(from);
+  if (kind !== undefined && options.format === undefined && !isFileName(to)) return editMemory(kind, from, to, options, host);
+  checkNoMemoryOptions(options);
   const shares = options.splitInto === undefined ? undefined : sharesOf(options.splitInto);
   if (options.seed !== undefined && shares === undefined) throw new UsageError("--seed works only with --split-into: leave it out, or say what is to be dealt");
   if (options.sourceFps !== undefined && options.resampleFps === undefined)

@@ -1,5 +1,6 @@
 /** The options of `reprise edit`, checked. */
 import { type Command, Option } from "commander";
+import { SELECTORS } from "../../index.ts";
 import { DTYPES, type Dtype, isDtype } from "../../schema/dtype.ts";
 import { positive, repeatable, seed } from "../arguments.ts";
 import { addFormatOptions, type ConvertOptions } from "../convert.ts";
@@ -20,6 +21,10 @@ export interface EditOptions extends Omit<ConvertOptions, "task"> {
   readonly concat?: readonly string[];
   readonly splitInto?: string;
   readonly seed?: bigint;
+  readonly add?: readonly string[];
+  readonly maxSize?: readonly string[];
+  readonly sampler?: readonly string[];
+  readonly remover?: readonly string[];
 }
 
 const FIRST_EXAMPLE = `  $ npx reprise edit runs/pick runs/pick-good --drop-episodes 3,17-19 --where "return > 0" --task "Pick up the cube"
@@ -33,12 +38,17 @@ With --overwrite OUT may be IN. IN stays whole until the new one is. Episodes co
 What is done, in this order: columns are chosen (--without, --only, --rename), episodes are (--episodes, --drop-episodes, --flags), faults are handled (--mode), --cast, --resample-fps,
 --swap-channels, --task; OTHER datasets, changed in the same way, come after IN (--concat); --where chooses episodes of all; --split-into deals them.
 
+A snapshot or a journal stays one, with its tables, items, keys, priorities and writers, unless OUT ends as a dataset does or --format is there. It takes --rename, --without, --only, --cast,
+--add, --max-size, --sampler and --remover. A smaller table removes items with its remover.
+
 Examples:
   $ npx reprise edit demos.jsonl good.parquet --where success --where "length >= 10"
   $ npx reprise edit lerobot/a lerobot/ab --concat lerobot/b lerobot/c
   $ npx reprise edit lerobot/a lerobot/a --overwrite --rename observation.images.cam=observation.images.top --task "0-9=Pick" --task "10-=Place"
   $ npx reprise edit robot.hdf5 robot.parquet --cast action=f32 --swap-channels observation/image --resample-fps 10 --source-fps 20
   $ npx reprise edit cartpole.parquet tensorflow_datasets --split-into train=0.9,val=0.1 --seed 1
+  $ npx reprise edit replay.snapshot next.snapshot --add mood=0 --rename act=action --max-size memory=50000
+  $ npx reprise edit runs/journal runs/journal --overwrite --sampler memory=prioritized:0.6 --cast reward=f64
 `;
 
 export function addEdit(command: Command): Command {
@@ -63,6 +73,18 @@ export function addEdit(command: Command): Command {
     .option("--concat <other...>", "datasets of the same spec, whose episodes come after those of IN", repeatable)
     .option("--split-into <shares>", "deal the episodes at random into parts, such as train=0.9,val=0.1: splits of TFDS, else a dataset OUT/PART each")
     .option("--seed <n>", "for --split-into: decides which episode goes where (default: 0)", seed)
+    .option(
+      "--add <leaf=value>",
+      "of a snapshot or journal: a new leaf, such as mood=0, mood=0:i32 or seen=false:bool (default: f32); may be repeated",
+      repeatable,
+    )
+    .option("--max-size <table=n>", "of a snapshot or journal: the items that a table holds, such as memory=50000; may be repeated", repeatable)
+    .option(
+      "--sampler <table=kind>",
+      `of a snapshot or journal: ${SELECTORS.join(", ")}, with an exponent such as memory=prioritized:0.6; may be repeated`,
+      repeatable,
+    )
+    .option("--remover <table=kind>", "of a snapshot or journal: what leaves a full table, such as memory=fifo; may be repeated", repeatable)
     .addOption(new Option("--format <format>", "the format to write (default: as OUT ends, or that of IN if OUT is IN)").choices(FORMATS))
     .option("--from-split <split>", "the split of IN to read");
   return addFormatOptions(addOpen(addFinalStep(addMode(command)))).addHelpText("after", EXAMPLES);

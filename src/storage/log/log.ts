@@ -20,6 +20,7 @@ import { ReadOnlyDirectory, withReadOnlyDirectory } from "./read-only-directory.
 import { readSections, type UnsealedSegment, type Visit } from "./sections.ts";
 import { FORMAT, headBytes } from "./segment-head.ts";
 import { FULL_BYTES, type Mark, SegmentWriter } from "./segment-writer.ts";
+import type { LogEnd } from "./successor.ts";
 
 export type { LogOptions, Segment, Visit };
 
@@ -32,7 +33,14 @@ export interface GroupMark {
   readonly at: Mark;
 }
 
+/** For the package's own modules: where a log goes on that was opened and not written to. */
+export let endOf: (log: Log) => LogEnd;
+
 export class Log {
+  static {
+    endOf = (log) => ({ run: log.#run, group: log.#group, segment: (log.#scanResult ?? log.#pendingRepair)?.next ?? log.segment + 1 });
+  }
+
   /** What the directory says: the option's where it is new. */
   readonly about: object;
   readonly isNew: boolean;

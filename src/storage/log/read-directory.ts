@@ -97,6 +97,11 @@ class DirectoryScan {
       const segment = this.#segments.at(-1);
       if (segment === undefined) return undefined;
       const reader = this.#readSegment(segment);
+      if (this.#isUnfinished(reader)) {
+        this.#segments.pop();
+        this.#discard(segment, "the log that it begins is not whole, and the one before it is");
+        continue;
+      }
       const fault = reader.fault ?? openGroup(reader);
       if (reader.isSealed) this.#onDamage(segment + 1, 0, following?.fault ?? "it is missing");
       else if (fault !== undefined) this.#checkTail(reader, fault);
@@ -137,6 +142,13 @@ class DirectoryScan {
     if (head === undefined || head.group !== group || head.kept.at(-1)?.[1] !== segment) return false;
     const previous = this.#readSegment(segment);
     return previous.head?.run === head.run && !previous.isSealed && previous.sum !== sumsOf(head).get(segment);
+  }
+
+  /** Whether a segment begins a log in the place of the ones before it (successor.ts), and its first group was never whole. */
+  #isUnfinished({ segment, head, group, wholeBytes }: SegmentReader): boolean {
+    if (head === undefined || head.kept.length > 0 || head.group !== group || this.#segments.length < 2) return false;
+    // A group that was whole once is damaged.
+    return !laterGroup(this.#directory, segment, this.#memory, wholeBytes, group - 1);
   }
 
   /** The segments that should be there, oldest first. */

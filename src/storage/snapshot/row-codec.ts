@@ -2,8 +2,9 @@
 import { countFitting, mustPut, mustPutText, overflowError, targetOf } from "../../schema/copy-values.ts";
 import { type ArrayClass, DTYPES, type Dtype, type NumberArray, zeros } from "../../schema/dtype.ts";
 import { type HalfDtype, isHalf, narrowHalves, widenHalves } from "../../schema/half.ts";
-import { type Layout, type PlacedLeaf, WIDE } from "../../schema/layout.ts";
-import { flattener, pack } from "../../schema/nest.ts";
+import { type Layout, type PlacedLeaf, SHARED, WIDE } from "../../schema/layout.ts";
+import { type AnyLeaf, isLeaf, type RowLeaf } from "../../schema/leaf.ts";
+import { flattener, type Nest, pack } from "../../schema/nest.ts";
 import type { Spec } from "../../schema/spec.ts";
 import { readTexts } from "../../schema/text.ts";
 
@@ -19,20 +20,23 @@ interface LeafPlace {
 export class RowCodec {
   /** Bytes of a record. */
   readonly bytes: number;
-  readonly #spec: Spec;
+  /** Without shared leaves: a row has only the numbers of their frames. */
+  readonly #spec: Nest<AnyLeaf>;
   readonly #places: readonly LeafPlace[];
   readonly #flatten: (step: unknown) => unknown[];
 
   constructor(spec: Spec, layout: Layout) {
-    this.#spec = spec;
-    this.#flatten = flattener(spec);
+    this.#spec = ownPart(spec as Nest<AnyLeaf>) ?? {};
+    this.#flatten = flattener(this.#spec);
     let end = ROW_HEAD_BYTES + layout.rowBytes;
-    this.#places = layout.leaves.map((found) => {
-      if (found.kind !== WIDE) return { found, at: ROW_HEAD_BYTES + found.offset };
-      const at = end;
-      end += found.bytes;
-      return { found, at };
-    });
+    this.#places = layout.leaves
+      .filter(({ kind }) => kind !== SHARED)
+      .map((found) => {
+        if (found.kind !== WIDE) return { found, at: ROW_HEAD_BYTES + found.offset };
+        const at = end;
+        end += found.bytes;
+        return { found, at };
+      });
     this.bytes = end;
   }
 
@@ -49,6 +53,17 @@ export class RowCodec {
     const values = this.#flatten(step);
     for (const [i, { found, at }] of this.#places.entries()) writeValue(found, record, at, values[i]);
   }
+}
+
+/** A spec without its shared leaves, and without what is empty then. */
+function ownPart(spec: Nest<AnyLeaf>): Nest<AnyLeaf> | undefined {
+  if (isLeaf(spec)) return (spec as RowLeaf).shared === undefined ? spec : undefined;
+  const parts = Object.entries(spec).flatMap(([name, part]) => {
+    const own = ownPart(part as Nest<AnyLeaf>);
+    return own === undefined ? [] : [[name, own] as const];
+  });
+  if (parts.length === 0) return undefined;
+  return Array.isArray(spec) ? parts.map(([, part]) => part) : Object.fromEntries(parts);
 }
 
 function readValue({ leaf, size, bytes, shape }: PlacedLeaf, record: Uint8Array, at: number): unknown {

@@ -4,6 +4,7 @@ import { bf16, bool, f16, f32, f64, i32, i64, prioritized, Replay, type Spec, sh
 import { migrateSnapshot, type SnapshotMigration } from "../../../src/storage/index.ts";
 import { TestRandom } from "../../support/random.ts";
 import { bytesOf, errorOf, expectError } from "../../support/refused.ts";
+import { SCENES, type Scene } from "../../support/scenes.ts";
 import { some } from "../../support/size.ts";
 
 const SPEC = {
@@ -128,10 +129,23 @@ describe("what cannot be carried over is refused by name", () => {
     );
     expectError(refused(bytes, { spec: { ...SPEC, said: text({ maxBytes: 1 }, 2, 2) } }), "INVALID_DATA", /said must be text of at most 1 bytes/);
   });
-  test("shared and packed frames, and storedBytes", () => {
-    expectError(refused(bytes, { spec: { x: shared("f", u8(4)) } }), "UNSUPPORTED", /spec has x, which is shared/);
-    expectError(refused(bytesOf(small({ x: shared("f", u8(4)) })), { spec: { x: u8(4) } }), "UNSUPPORTED", /the spec of the snapshot has x, which is shared/);
-    expectError(refused(bytesOf(small({ x: i32() }, { storedBytes: { max: 1 << 20, evictFrom: "t" } })), { spec: { x: i32() } }), "UNSUPPORTED", /storedBytes/);
+  test("frames that become, or were, shared or packed, and storedBytes", () => {
+    const frames = bytesOf(small({ x: shared("f", u8(4)), y: i32() }));
+    expectError(refused(frames, { spec: { x: u8(4), y: i32() } }), "UNSUPPORTED", /x is shared, and its frames cannot become the leaf x/);
+    expectError(
+      refused(bytesOf(small({ x: u8(4) })), { spec: { x: shared("f", u8(4)) } }),
+      "UNSUPPORTED",
+      /spec has x, which is shared: such a leaf must be as it was/,
+    );
+    expectError(refused(frames, { spec: { x: shared("f", u8(2), 2), y: i32() } }), "UNSUPPORTED", /x, which is shared: such a leaf must be as it was/);
+    expectError(refused(frames, { spec: { x: shared("f", u8(4)), z: shared("f", u8(4)) } }), "UNSUPPORTED", /z, which is shared/);
+    const stored = bytesOf(small({ x: i32() }, { storedBytes: { max: 200, evictFrom: "t" } }));
+    expect(Replay.restore(migrated(stored, { spec: { x: f64() } })).options.storedBytes).toEqual({ max: 200, evictFrom: "t" });
+    expectError(
+      refused(stored, { spec: { x: f32(100) }, migrate: () => ({ x: new Float32Array(100) }) }),
+      RangeError,
+      /storedBytes.max of the snapshot must be at least 4\d\d, the bytes of a new step/,
+    );
   });
   test("leaves that transition, a writer or an item names", () => {
     const spec = { a: f32(), r: f32() };
@@ -144,14 +158,14 @@ describe("what cannot be carried over is refused by name", () => {
     writer.createItem("t", { length: 1, columns: { x: { leaf: "r", at: 0 } } } as never);
     writer.close();
     for (const [replay, user] of [
-      [roles, "transition"],
-      [rule, "a writer"],
-      [item, "an item"],
+      [roles, "transition names.*pass transition with the new names"],
+      [rule, "a writer names.*close that writer"],
+      [item, "the columns of an item names.*delete the items with these columns"],
     ] as const)
       expectError(
         refused(bytesOf(replay), { spec: { a: f32() }, migrate: ({ a }: { a: number }) => ({ a }) }),
         "NOT_FOUND",
-        new RegExp(`spec must have r, which ${user} of the snapshot names`),
+        new RegExp(`spec must have r, which ${user}`),
       );
   });
   test("options, and what is no snapshot", () => {
@@ -170,4 +184,113 @@ describe("what cannot be carried over is refused by name", () => {
 test("maxBytes can change", () => {
   const bytes = bytesOf(world(5));
   expect(Replay.restore(migrated(bytes, { spec: SPEC, maxBytes: 1 << 27 })).options.maxBytes).toBe(1 << 27);
+});
+
+describe("rename", () => {
+  const PATHS = { action: "act", "observation.state": "obs.position", reward: "gain" };
+  const renamedSpec = {
+    observation: { pixels: u8(20, 20), half: f16(2), brain: bf16() },
+    obs: { position: f32(3) },
+    act: i32(),
+    big: i64(),
+    done: bool(),
+    said: text({ maxBytes: 8 }, 2, 2),
+    gain: f64(),
+  };
+  const back = Object.fromEntries(Object.entries(PATHS).map(([from, to]) => [to, from]));
+
+  test("there and back is the identity, and rules keep their leaves", () => {
+    const bytes = bytesOf(world(6));
+    const there = migrated(bytes, { spec: renamedSpec, rename: PATHS });
+    const replay = Replay.restore(there) as Any;
+    expect(replay.options.transition).toEqual({ action: "act", reward: "gain" });
+    const before = (Replay.restore(bytes) as Any).table("uniform").sample(20);
+    const after = replay.table("uniform").sample(20);
+    expect([...after.info.keys]).toEqual([...before.info.keys]);
+    replay.writers[0]?.append({
+      ...{ observation: { pixels: new Uint8Array(400), half: [0, 0], brain: 0 }, obs: { position: [1, 2, 3] }, act: 1, big: 0n, done: false, gain: 0 },
+      said: [
+        ["", ""],
+        ["", ""],
+      ],
+    });
+    const again = Replay.restore(migrated(there, { spec: SPEC, rename: back, transition: {} })) as Any;
+    expect(bytesOf(again).equals(bytesOf(Replay.restore(migrated(bytes, { transition: {} })) as Any))).toBe(true);
+  });
+
+  test("follows priorities and columns, and two names can change places", () => {
+    const spec = { a: f32(), b: f32() };
+    const replay = new Replay<Spec, string>({ spec, tables: { t: { maxSize: 4 } } });
+    replay
+      .writer({ name: "w", items: [{ table: "t", length: 1, priority: { leaf: "a" }, columns: { x: { leaf: "a", at: 0 } } }] } as never)
+      .append({ a: 1, b: 2 });
+    const next = Replay.restore(migrated(bytesOf(replay), { spec, rename: { a: "b", b: "a" } })) as Any;
+    expect(next.writers[0]?.options.items[0]).toMatchObject({ priority: { leaf: "b" } });
+    expect(next.table("t").sample(1).steps).toMatchObject({ x: { data: Float32Array.of(1) } });
+    expect(migrated(migrated(bytesOf(replay), { spec, rename: { a: "b", b: "a" } }), { spec, rename: { a: "b", b: "a" } }).equals(bytesOf(replay))).toBe(true);
+    expectError(
+      errorOf(() => migrated(bytesOf(replay), { rename: { c: "a" } })),
+      "NOT_FOUND",
+      /rename must be a path of the saved spec, one of "a", "b", got "c"/,
+    );
+    expectError(
+      errorOf(() => migrated(bytesOf(replay), { rename: { a: "c" } })),
+      "NOT_FOUND",
+      /rename\.a must be a path of the new spec/,
+    );
+  });
+});
+
+describe.each(["shared and wide leaves", "packed leaves"])("%s", (name) => {
+  const scene = SCENES[name] as Scene;
+  const replay = scene.make() as unknown as Any;
+  const random = new TestRandom(7);
+  for (let act = 0; act < 300; act++) scene.act(replay as never, random);
+  const bytes = bytesOf(replay);
+  const old = replay.options.spec as { readonly [leaf: string]: Spec };
+  const { wide, ...others } = old;
+  const columns = { columns: { s: { leaf: "s", at: 0 }, n: { leaf: "n", at: -1 } } } as never;
+  const frames = (from: Any) => Object.keys(from.tables).map((table) => (from.table(table).sample(200, columns) as unknown as Sampled).steps);
+
+  test("frames stay, and with them the draws", () => {
+    const spec = { ...old, mood: i32() };
+    const next = Replay.restore(migrated(bytes, { spec, migrate: (step) => ({ ...step, mood: 1 }) })) as Any;
+    expect(frames(next)).toEqual(frames(Replay.restore(bytes) as Any));
+    expect(
+      migrated(bytesOf(Replay.restore(migrated(bytes, { spec, migrate: (step) => ({ ...step, mood: 1 }) })) as Any), {
+        spec: old,
+        migrate: ({ mood, ...step }) => step,
+      }).equals(bytes),
+    ).toBe(true);
+    for (let act = 0; act < 20; act++) next.writers[0]?.append({ ...stepOf(name), mood: 2 } as never);
+    Replay.restore(bytesOf(next));
+  });
+
+  test("a leaf that shares them can go, or have another name", () => {
+    const gone = Replay.restore(migrated(bytes, { spec: others, migrate: ({ wide: _, ...step }) => step })) as Any;
+    expect(frames(gone)).toEqual(frames(Replay.restore(bytes) as Any));
+    const { n, ...rest } = old;
+    const renamed = migrated(bytes, { spec: { ...rest, another: n as Spec }, rename: { n: "another" } });
+    expect(migrated(renamed, { spec: old, rename: { another: "n" } }).equals(bytes)).toBe(true);
+    const without = Replay.restore(migrated(bytes, { spec: rest })) as Any;
+    expect(without.stats().steps).toBe(replay.stats().steps);
+  });
+
+  function stepOf(scene: string): object {
+    return scene.startsWith("packed")
+      ? { s: new Uint8Array(544), n: new Uint8Array(272), wide: new Float32Array(300), r: 1 }
+      : { s: new Uint8Array(80), n: new Uint8Array(40), wide: new Uint8Array(1500), r: 1 };
+  }
+});
+
+test("chunks can be read once, and the report is complete then", () => {
+  const bytes = bytesOf(world(8));
+  const chunks = migrateSnapshot(bytes, { tables: { uniform: { maxSize: 10 } } });
+  expect(chunks.report).toEqual({ steps: 0, removed: {}, newKeys: [] });
+  const whole = Buffer.concat([...chunks]);
+  expect([...chunks]).toEqual([]);
+  const before = (Replay.restore(bytes) as Any).table("uniform").size;
+  expect(chunks.report.removed).toEqual({ uniform: before - 10 });
+  expect(chunks.report.steps).toBeGreaterThan(100);
+  expect((Replay.restore(whole) as Any).table("uniform").size).toBe(10);
 });

@@ -62,7 +62,7 @@ test("a table too few is refused by the names of all", async () => {
   const [train, evaluation] = [{ maxSize: 100 }, { maxSize: 10 }];
   (await open({ dir, spec: SPEC, tables: { train, evaluation } })).dispose();
   const message =
-    /^options\.tables must be "train", "evaluation" as in runs\/a \(or leave spec and tables out, or use another directory; see docs\/migrate-memory\.md\), got "train"$/;
+    /^options\.tables must be "train", "evaluation" as in runs\/a \(or leave spec and tables out, or use another directory, or pass onMismatch: "migrate"; see docs\/migrate-memory\.md\), got "train"$/;
   await expect(open({ dir, spec: SPEC, tables: { train } })).rejects.toThrow(
     expect.objectContaining({ code: "SPEC_MISMATCH", message: expect.stringMatching(message) }),
   );

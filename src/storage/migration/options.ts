@@ -1,0 +1,82 @@
+/** The options of a migration: what is another one in the next version of a program. */
+import { integer, mustBe, oneOfRule, onlyKeys } from "../../base/error.ts";
+import type { Spec, StepOf } from "../../schema/spec.ts";
+import { copySpec } from "../../schema/spec.ts";
+import { type ResolvedTableOptions, resolveTable, type TableOptions } from "../../schema/table-options.ts";
+import type { TransitionRoles } from "../../schema/transition-roles.ts";
+import type { Renames } from "./leaf-names.ts";
+
+// biome-ignore lint/suspicious/noExplicitAny: saved state says what its steps are only when it is read
+export type AnyStep = any;
+
+export interface StateMigration<S extends Spec = Spec> {
+  /** The spec of the new steps. Default: that of the snapshot. */
+  readonly spec?: S;
+  /** New paths of leaves, by their old ones: in steps, before `migrate` receives them, and where a writer's rule, an item's columns or `transition` name them. */
+  readonly rename?: Renames;
+  /**
+   * Returns the new step of an old one. Default: the old step itself, whose numbers are cast to the new dtypes. It neither receives nor returns leaves that are `shared` or
+   * `packed`, which stay as they are.
+   */
+  readonly migrate?: (step: AnyStep) => StepOf<S>;
+  /** Options of tables that change, by the names of the tables. Default: those of the snapshot. */
+  readonly tables?: { readonly [name: string]: Partial<TableOptions> };
+  /** Which leaf plays which part in a transition. Default: those of the snapshot. */
+  readonly transition?: TransitionRoles;
+  /** The memory limit of the Replay. Default: that of the snapshot. */
+  readonly maxBytes?: number;
+}
+
+/** What a migration did, as far as it was read. */
+export interface MigrationReport {
+  /** Steps that were written, final observations among them. */
+  readonly steps: number;
+  /** Items that left each table: its new limits have no room for them, or they were drawn too often. */
+  readonly removed: { readonly [table: string]: number };
+  /** Tables whose items have new keys, since the new `maxSize` has no room for the old ones. */
+  readonly newKeys: readonly string[];
+}
+
+export interface ResolvedMigration extends Omit<StateMigration, "migrate" | "spec" | "rename" | "tables"> {
+  readonly spec: Spec | undefined;
+  readonly rename: Renames;
+  readonly migrate: (step: AnyStep) => unknown;
+  readonly tables: { readonly [name: string]: Partial<TableOptions> };
+}
+
+export const MIGRATION_OPTIONS = "spec, rename, migrate, tables, transition, maxBytes";
+
+/** @throws TypeError, RangeError */
+export function resolveMigration({ spec, rename = {}, migrate, tables = {}, transition, maxBytes }: StateMigration): ResolvedMigration {
+  const keep = (step: AnyStep) => step;
+  if (migrate !== undefined && typeof migrate !== "function") throw mustBe(TypeError, "migrate", "a function from an old step to a new one", migrate);
+  for (const [name, value] of Object.entries({ rename, tables, transition: transition ?? {} }))
+    if (typeof value !== "object" || value === null || Array.isArray(value)) throw mustBe(TypeError, name, "an object", value);
+  if (maxBytes !== undefined) integer("maxBytes", maxBytes, 1);
+  return {
+    spec: spec === undefined ? undefined : copySpec(spec),
+    rename: { ...rename },
+    migrate: migrate ?? keep,
+    tables,
+    ...(transition !== undefined && { transition: { ...transition } }),
+    ...(maxBytes !== undefined && { maxBytes }),
+  };
+}
+
+/** The options of all tables, of which some change. @throws ReplayError NOT_FOUND for a table that is not there; TypeError, RangeError for an option */
+export function changedTables(
+  tables: { readonly [name: string]: object },
+  changes: { readonly [name: string]: Partial<TableOptions> },
+): { readonly [name: string]: ResolvedTableOptions } {
+  const unknown = Object.keys(changes).find((name) => !Object.hasOwn(tables, name));
+  if (unknown !== undefined) throw mustBe("NOT_FOUND", "tables", oneOfRule(Object.keys(tables)), unknown);
+  return Object.fromEntries(
+    Object.entries(tables).map(([name, saved]) => {
+      if (!Object.hasOwn(changes, name)) return [name, saved as ResolvedTableOptions];
+      const change = Object.entries(onlyKeys(`tables.${name}`, changes[name] as object, TABLE_OPTIONS)).filter(([, value]) => value !== undefined);
+      return [name, resolveTable(name, { ...(saved as ResolvedTableOptions), ...Object.fromEntries(change) })];
+    }),
+  );
+}
+
+const TABLE_OPTIONS = "maxSize, sampler, remover, rateLimiter, maxTimesSampled, maxSteps, maxPending";

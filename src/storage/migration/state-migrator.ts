@@ -1,0 +1,177 @@
+/** The sections of a Replay's state with another spec and other tables, one by one: of a snapshot or of a journal. */
+import { dataView } from "../../base/bytes.ts";
+import { mustBe, ReplayError } from "../../base/error.ts";
+import { COUNTS, DRAWN, ENTRIES, FREE, LAYOUTS, LINKS, POOLS, ROWS, SLOTS, TABLE, WRITERS } from "../../base/kinds.ts";
+import { layoutOf } from "../../memory/layout.ts";
+import type { SectionMemory } from "../../memory/section-memory.ts";
+import { COUNT_BYTES, SECTION_MAX, type Section } from "../../memory/state.ts";
+import { maxStepBytes } from "../../memory/stored-bytes.ts";
+import type { Layout } from "../../schema/layout.ts";
+import { copySpec, leavesOf } from "../../schema/spec.ts";
+import type { ResolvedTableOptions } from "../../schema/table-options.ts";
+import type { TransitionRoles } from "../../schema/transition-roles.ts";
+import { decodeTagged } from "../decode.ts";
+import { encodeTagged } from "../encode.ts";
+import { headLayout, type StateHead } from "../format/head.ts";
+import { ROW_HEAD_BYTES, RowCodec } from "../snapshot/row-codec.ts";
+import { FramePools } from "./frame-pools.ts";
+import { hasPath, LeafNames, leafPaths } from "./leaf-names.ts";
+import { changedTables, type MigrationReport, type ResolvedMigration } from "./options.ts";
+import { SavedTable } from "./saved-table.ts";
+
+/** Where a leaf is named, and what helps if the new spec lacks it. */
+const USERS = {
+  transition: ["transition", "pass transition with the new names"],
+  writer: ["a writer", "restore the snapshot with its own spec, close that writer, and take a snapshot again"],
+  item: ["the columns of an item", "restore the snapshot with its own spec, delete the items with these columns, and take a snapshot again"],
+} as const;
+
+export class StateMigrator {
+  /** What the new state's head says. */
+  readonly head: StateHead;
+  readonly #migrate: (step: unknown) => unknown;
+  readonly #oldRows: RowCodec;
+  readonly #newRows: RowCodec;
+  readonly #layout: Layout;
+  readonly #names: LeafNames;
+  readonly #pools: FramePools;
+  /** Where an old and a new row have the numbers of shared frames. */
+  readonly #frames: readonly (readonly [from: number, to: number, bytes: number])[];
+  /** Tables that change, by their numbers. */
+  readonly #tables = new Map<number, readonly [table: SavedTable, options: ResolvedTableOptions, name: string]>();
+  /** A section of new steps, full as those of a snapshot are, and how many it has by now. */
+  readonly #pending: Uint8Array<ArrayBuffer>;
+  #pendingCount = 0;
+  #steps = 0;
+  readonly #removed: { [table: string]: number } = {};
+  readonly #newKeys: string[] = [];
+
+  /** @param what is migrated, as messages begin @throws ReplayError UNSUPPORTED, NOT_FOUND; TypeError, RangeError for an option */
+  constructor(what: string, head: StateHead, options: ResolvedMigration, memory: SectionMemory, module: WebAssembly.Module | undefined) {
+    const { options: saved } = head;
+    const oldSpec = copySpec(saved.spec);
+    const spec = options.spec ?? oldSpec;
+    const before = layoutOf(leavesOf(oldSpec), module);
+    const after = layoutOf(leavesOf(spec), module);
+    if (JSON.stringify(headLayout(before)) !== JSON.stringify(head.layout))
+      throw new ReplayError("UNSUPPORTED", `${what} was written by a version with another layout of steps`);
+    this.#layout = after;
+    this.#names = new LeafNames(options.rename, before.leaves, after.leaves);
+    this.#pools = new FramePools(before, after, this.#names);
+    this.#frames = [...this.#pools.leaves].map(([leaf, old]) => [ROW_HEAD_BYTES + old.offset, ROW_HEAD_BYTES + leaf.offset, 4 * (leaf.leaf.stack ?? 1)]);
+    this.#oldRows = new RowCodec(oldSpec, before);
+    this.#newRows = new RowCodec(spec, after);
+    this.#migrate = options.migrate;
+    this.#pending = new Uint8Array(COUNT_BYTES + this.#newRows.bytes * Math.max(1, Math.floor((SECTION_MAX - COUNT_BYTES) / this.#newRows.bytes)));
+    const { storedBytes } = saved;
+    if (storedBytes !== undefined && storedBytes.max < maxStepBytes(after))
+      throw mustBe(
+        RangeError,
+        `storedBytes.max of ${what}`,
+        `at least ${maxStepBytes(after)}, the bytes of a new step whose frames do not pack`,
+        storedBytes.max,
+      );
+    const transition = options.transition ?? this.#names.roles(saved.transition as TransitionRoles | undefined, before.leaves);
+    for (const path of Object.values(transition ?? {})) this.#checkName(path as string, "transition");
+    const tables = changedTables(saved.tables, options.tables);
+    for (const [number, [name, table]] of Object.entries(tables).entries()) {
+      const old = saved.tables[name] as ResolvedTableOptions;
+      if (JSON.stringify(table) === JSON.stringify(old)) continue;
+      this.#tables.set(number, [new SavedTable(name, old, number, Object.keys(tables).length, memory), table, name]);
+    }
+    // In the order of a head, and without what was left out: so a migration that changes nothing has the same bytes.
+    const changed = { ...saved, spec, tables, maxBytes: options.maxBytes ?? saved.maxBytes, transition };
+    this.head = JSON.parse(JSON.stringify({ ...head, options: changed, layout: headLayout(after) }));
+  }
+
+  get report(): MigrationReport {
+    return { steps: this.#steps, removed: { ...this.#removed }, newKeys: [...this.#newKeys] };
+  }
+
+  /** The new sections in the place of an old one; they may come later. The old payload is not kept. @throws ReplayError CORRUPT for a section that contradicts itself; what `migrate` throws */
+  *section(kind: number, id: number, payload: Uint8Array): Generator<Section, void> {
+    if (kind === ROWS && id === this.#pools.steps) {
+      yield* this.#rows(payload);
+      return;
+    }
+    yield* this.#flush();
+    if (kind === ROWS || kind === FREE || kind === LINKS || kind === ENTRIES) {
+      if (!this.#pools.isPool(id)) throw contradiction();
+      const newId = this.#pools.newId(id);
+      if (newId !== undefined) yield [kind, newId, payload];
+    } else if (kind === POOLS) {
+      const numbers = this.#pools.numbers(payload);
+      if (numbers === undefined) throw contradiction();
+      yield [kind, id, numbers];
+    } else if (!this.#take(kind, id, payload)) yield [kind, id, kind === WRITERS || kind === LAYOUTS ? this.#renamed(kind, payload) : payload];
+  }
+
+  /** What is left: steps that wait, and tables that change. */
+  *finish(): Generator<Section, void> {
+    yield* this.#flush();
+    for (const [table, options, name] of this.#tables.values()) {
+      const { sections, removed, hasNewKeys } = table.change(options);
+      yield* sections;
+      this.#removed[name] = removed;
+      if (hasNewKeys) this.#newKeys.push(name);
+    }
+  }
+
+  /** Whether a section is of a table that changes: it is kept until the end. */
+  #take(kind: number, id: number, payload: Uint8Array): boolean {
+    const [table] = this.#tables.get(id) ?? [];
+    if (table === undefined) return false;
+    if ((kind === SLOTS && !table.takeSlots(payload)) || (kind === COUNTS && !table.takeCounts(payload))) throw contradiction();
+    if (kind === TABLE) table.takeTable(payload);
+    if (kind === DRAWN) table.takeDrawn(payload);
+    return kind === SLOTS || kind === COUNTS || kind === TABLE || kind === DRAWN;
+  }
+
+  *#rows(payload: Uint8Array): Generator<Section, void> {
+    const [old, rows] = [this.#oldRows, this.#newRows];
+    const count = payload.length < COUNT_BYTES ? 0 : dataView(payload).getUint32(0, true);
+    if (payload.length !== COUNT_BYTES + count * old.bytes) throw contradiction();
+    const records = payload.slice(COUNT_BYTES);
+    for (let i = 0; i < count; i++) {
+      const record = records.subarray(i * old.bytes, (i + 1) * old.bytes);
+      const at = COUNT_BYTES + this.#pendingCount * rows.bytes;
+      const target = this.#pending.subarray(at, at + rows.bytes).fill(0);
+      target.set(record.subarray(0, ROW_HEAD_BYTES));
+      for (const [from, to, bytes] of this.#frames) target.set(record.subarray(from, from + bytes), to);
+      rows.write(target, this.#migrate(this.#names.step(old.read(record))));
+      this.#pendingCount++;
+      this.#steps++;
+      if (at + 2 * rows.bytes > this.#pending.length) yield* this.#flush();
+    }
+  }
+
+  /** The steps that wait for a full section. */
+  *#flush(): Generator<Section, void> {
+    const count = this.#pendingCount;
+    if (count === 0) return;
+    dataView(this.#pending).setUint32(0, count, true);
+    this.#pendingCount = 0;
+    const id = this.#pools.newId(this.#pools.steps) as number;
+    yield [ROWS, id, this.#pending.subarray(0, COUNT_BYTES + count * this.#newRows.bytes)];
+  }
+
+  /** Writers or layouts with the new names of leaves, which the new spec must have. */
+  #renamed(kind: number, payload: Uint8Array): Uint8Array {
+    const renamed = this.#names.options(decodeTagged(payload));
+    for (const path of leafPaths(renamed)) this.#checkName(path, kind === WRITERS ? "writer" : "item");
+    return this.#names.areSame ? payload : encodeTagged(renamed, "writers");
+  }
+
+  #checkName(path: string, user: keyof typeof USERS): void {
+    if (hasPath(this.#layout.leaves, path)) return;
+    const [name, remedy] = USERS[user];
+    throw new ReplayError(
+      "NOT_FOUND",
+      `spec must have ${path}, which ${name} names. If it has a new name, pass rename: { ${JSON.stringify(path)}: … }. Else keep the leaf, or ${remedy}`,
+    );
+  }
+}
+
+function contradiction(): ReplayError {
+  return new ReplayError("CORRUPT", "a section contradicts itself");
+}

@@ -1,0 +1,292 @@
+/** A journal that its program's next version opens: written anew, or as it was, wherever it is killed. */
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { type MemoryDirectory, memory, type Operation } from "../../../src/files/memory.ts";
+import { i32, minSize, type OpenOptions, prioritized, Replay, type Spec } from "../../../src/index.ts";
+import { Log, node } from "../../../src/storage/index.ts";
+import { TestRandom } from "../../support/random.ts";
+import { expectError } from "../../support/refused.ts";
+import { type AnyReplay, SCENES, type Scene, sceneNames } from "../../support/scenes.ts";
+import { slow } from "../../support/size.ts";
+import { sqliteWithFaults } from "../../support/sqlite-storage.ts";
+import { again, type Opened, opened } from "./opened.ts";
+import { optionsOf, seen } from "./seen.ts";
+
+const QUIET = { durability: "manual", logger: null } as const;
+
+/** A journal of a scene in several segments, and its state. */
+async function written(scene: Scene, dir: MemoryDirectory, acts: number, options: Partial<OpenOptions> = {}): Promise<Buffer> {
+  const replay = await opened(scene, dir, { ...QUIET, segmentBytes: 4096, ...options });
+  const random = new TestRandom(acts);
+  for (let act = 0; act < acts; act++) {
+    scene.act(replay, random);
+    if (act % 20 === 0) await replay.flush();
+  }
+  await replay.flush();
+  const state = seen(replay);
+  replay.dispose();
+  return state;
+}
+
+/** The spec of a scene with a leaf more, and back. */
+const wider = (spec: Spec) => ({ spec: { ...(spec as object), mood: i32() }, migrate: (step: object) => ({ ...step, mood: 7 }) });
+const back = (spec: Spec) => ({ spec, migrate: ({ mood, ...step }: { mood: number }) => step });
+
+const refusal = async (call: Promise<unknown>): Promise<Error> =>
+  call.then(
+    () => new Error("nothing was refused"),
+    (error: Error) => error,
+  );
+
+describe.each(sceneNames(2))("%s", (name) => {
+  test("a leaf that comes and goes leaves the same state and draws, and the journal goes on", async () => {
+    const scene = SCENES[name] as Scene;
+    const dir = memory();
+    const state = await written(scene, dir, 60);
+    const model = scene.make();
+    const options = { ...optionsOf(model), ...QUIET };
+    const { spec } = model.options;
+    const next = await again(dir, { ...options, onMismatch: "migrate", ...wider(spec) } as never);
+    expect(next.options.spec).toEqual({ ...(spec as object), mood: i32() });
+    next.dispose();
+    // Without a difference nothing is migrated.
+    const fail = () => {
+      throw new Error("migrate was called");
+    };
+    (await again(dir, { ...options, spec: wider(spec).spec, onMismatch: "migrate", migrate: fail } as never)).dispose();
+    const old = await again(dir, { ...options, onMismatch: "migrate", ...back(spec) } as never);
+    expect(seen(old).equals(state)).toBe(true);
+    const random = new TestRandom(5);
+    for (let act = 0; act < 60; act++) scene.act(old, random);
+    await old.flush();
+    const later = seen(old);
+    old.dispose();
+    const last = await again(dir, options);
+    expect(seen(last).equals(later)).toBe(true);
+    last.dispose();
+  });
+});
+
+describe("tables", () => {
+  const SPEC = { x: i32() };
+  const options = (memorySize: number, more: object = {}) => ({
+    spec: SPEC,
+    tables: { memory: { maxSize: memorySize, ...more }, other: { maxSize: 5 } },
+    ...QUIET,
+  });
+
+  test("can change, and names, priorities and kept values stay", async () => {
+    const dir = memory();
+    const first = await again(dir, options(100, { sampler: prioritized(0.6) }) as never);
+    const writer = first.writer({ name: "game" });
+    for (let x = 0; x < 40; x++) {
+      writer.append({ x });
+      writer.createItem("memory", { length: 1, priority: x });
+    }
+    first.journal.keep({ weights: [1, 2] });
+    first.dispose();
+    const told: string[] = [];
+    const logger = { warn: () => {}, info: (message: string) => told.push(message) };
+    const next = await again(dir, { ...options(10, { rateLimiter: minSize(2) }), logger, onMismatch: "migrate" } as never);
+    expect(told.join("\n")).toMatch(/has 40 steps of the new spec, 30 items of "memory" left/);
+    expect(next.table("memory").size).toBe(10);
+    expect(next.journal.kept).toEqual({ weights: [1, 2] });
+    expect(next.writers.map((one) => one.options.name)).toEqual(["game"]);
+    const draw = { replacement: false } as object;
+    const { x } = (next.table("memory").sample(10, draw as never) as unknown as { steps: { x: { data: Int32Array } } }).steps;
+    expect([...x.data].sort((a, b) => a - b)).toEqual([30, 31, 32, 33, 34, 35, 36, 37, 38, 39]);
+    next.dispose();
+    const again2 = await again(dir, options(10, { rateLimiter: minSize(2) }) as never);
+    expect(again2.table("memory").size).toBe(10);
+    again2.dispose();
+  });
+
+  test("in another order are the same ones, and other names are refused", async () => {
+    const dir = memory();
+    (await again(dir, options(10) as never)).dispose();
+    const swapped = { spec: { x: i32(), y: i32() }, tables: { other: { maxSize: 5 }, memory: { maxSize: 20 } }, ...QUIET, onMismatch: "migrate" };
+    (await again(dir, { ...swapped, migrate: (step: object) => ({ ...step, y: 0 }) } as never)).dispose();
+    expectError(
+      await refusal(again(dir, { ...swapped, tables: { memory: { maxSize: 20 } } } as never)),
+      "SPEC_MISMATCH",
+      /options\.tables must be "memory", "other"/,
+    );
+    expectError(await refusal(again(dir, { ...swapped, seed: 4 } as never)), "SPEC_MISMATCH", /seed must be "0"/);
+  });
+});
+
+test("a leaf has another name, also in rules", async () => {
+  const dir = memory();
+  const tables = { t: { maxSize: 10 } };
+  const first = await again(dir, { spec: { a: i32(), b: i32() }, tables, ...QUIET } as never);
+  first.writer({ name: "w", items: [{ table: "t", length: 1, priority: { leaf: "b" } }] } as never).append({ a: 1, b: 2 } as never);
+  first.dispose();
+  const spec = { a: i32(), c: i32() };
+  expectError(
+    await refusal(again(dir, { spec, tables, ...QUIET, onMismatch: "migrate", migrate: ({ a, b }: { a: number; b: number }) => ({ a, c: b }) } as never)),
+    "NOT_FOUND",
+    /spec must have b, which a writer names\. If it has a new name, pass rename/,
+  );
+  const next = await again(dir, { spec, tables, ...QUIET, onMismatch: "migrate", rename: { b: "c" } } as never);
+  expect(next.writers[0]?.options.items[0]).toMatchObject({ priority: { leaf: "c" } });
+  expect(next.table("t").sample(1).steps).toMatchObject({ c: { data: Int32Array.of(2) } });
+  next.dispose();
+});
+
+test('retain: "all" is refused by name, and stays as it was', async () => {
+  const dir = memory();
+  await written(SCENES.transitions as Scene, dir, 60, { retain: "all" });
+  const files = dir.files();
+  const { options } = (SCENES.transitions as Scene).make();
+  const call = again(dir, { tables: options.tables, seed: 11, ...QUIET, onMismatch: "migrate", ...wider(options.spec) } as never);
+  expectError(await refusal(call), "UNSUPPORTED", /retain: "all".*would lose the episodes that no item holds/);
+  expect(dir.files()).toEqual(files);
+});
+
+test("options that make no sense together are refused by name", async () => {
+  const dir = memory();
+  const base = { spec: { x: i32() }, tables: { t: { maxSize: 4 } } };
+  const refused = (options: object) => refusal(again(dir, options as never));
+  expectError(await refused({ ...base, migrate: (step: object) => step }), RangeError, /onMismatch must be "migrate" if migrate is passed/);
+  expectError(await refused({ ...base, rename: { a: "b" } }), RangeError, /onMismatch must be "migrate" if rename is passed/);
+  expectError(await refused({ ...base, onMismatch: "ignore" }), RangeError, /onMismatch must be one of "error", "migrate"/);
+  expectError(await refused({ onMismatch: "migrate" }), TypeError, /spec must be given with onMismatch/);
+  expectError(await refused({ ...base, onMismatch: "migrate", salvage: true }), RangeError, /salvage must be left out/);
+  (await again(dir, { ...base, ...QUIET } as never)).dispose();
+  expectError(await refused({ ...base, spec: { y: i32() }, onMismatch: "migrate", migrate: 1 }), TypeError, /migrate must be a function/);
+  expectError(await refused({ ...base, spec: { x: i32(), y: i32() } }), "SPEC_MISMATCH", /onMismatch/);
+});
+
+test("a migration that throws leaves the files as they were", async () => {
+  const dir = memory();
+  await written(SCENES.transitions as Scene, dir, 80);
+  const files = dir.files();
+  const { options } = (SCENES.transitions as Scene).make();
+  let calls = 0;
+  const migrate = (step: object) => {
+    if (++calls === 20) throw new Error("no");
+    return { ...step, mood: 1 };
+  };
+  const call = again(dir, { tables: options.tables, seed: 11, ...QUIET, onMismatch: "migrate", spec: wider(options.spec).spec, migrate } as never);
+  expect((await refusal(call)).message).toBe("no");
+  expect(dir.files()).toEqual(files);
+});
+
+describe.each([
+  ["a disk", memory],
+  ["the storage of a Durable Object", sqliteWithFaults],
+] as const)("%s that fails or is killed", (_, makeDirectory) => {
+  const scene = SCENES["shared and wide leaves"] as Scene;
+  const { options } = scene.make();
+  const open = (dir: MemoryDirectory) =>
+    again(dir, { tables: options.tables, seed: 11, ...QUIET, segmentBytes: 4096, onMismatch: "migrate", ...wider(options.spec) } as never);
+
+  test("at any operation: the next open finds the old journal or the new one, whole", async () => {
+    const source = memory();
+    const old = await written(scene, source, 60);
+    const files = source.files();
+    let total = 0;
+    const probe = makeDirectory({
+      files,
+      fault: ({ kind }) => {
+        if (kind !== "read") total++;
+        return undefined;
+      },
+    });
+    const whole = await open(probe as MemoryDirectory);
+    const migrated = seen(whole);
+    whole.dispose();
+    expect(total).toBeGreaterThan(15);
+    const found = { old: 0, migrated: 0 };
+    const step = slow ? 1 : Math.max(1, Math.floor(total / 24));
+    for (let at = 0; at < total; at += step) {
+      // The head of the new log with a part of its group, too.
+      for (const bytes of [0, 13, 5000]) {
+        let count = 0;
+        // A read that fails changes nothing.
+        const isHit = ({ kind }: Operation) => kind !== "read" && count++ >= at;
+        const dir = makeDirectory({ files, fault: (operation) => (isHit(operation) ? { code: "EIO", bytes } : undefined) }) as MemoryDirectory;
+        let replay: Opened | undefined;
+        try {
+          replay = await open(dir);
+        } catch (error) {
+          expectError(error as Error, "IO");
+        }
+        for (const left of [dir.crash(), dir.crash(13), dir.crash(5000), dir.crash(Number.POSITIVE_INFINITY)]) {
+          const about = aboutOf(left);
+          const isOld = !("mood" in about.options.spec);
+          const state = await again(left, { ...QUIET } as never);
+          expect(seen(state).equals(isOld ? old : migrated), `at ${at}`).toBe(true);
+          found[isOld ? "old" : "migrated"]++;
+          // What was left of the new log is in nobody's way.
+          if (isOld) scene.act(state as AnyReplay, new TestRandom(3));
+          else state.journal.keep(1);
+          await state.flush();
+          state.dispose();
+          const next = await open(left);
+          expect(next.options.spec).toHaveProperty("mood");
+          next.dispose();
+        }
+        try {
+          replay?.dispose();
+        } catch (error) {
+          expectError(error as Error, "IO");
+        }
+      }
+    }
+    expect(found.old).toBeGreaterThan(5);
+    expect(found.migrated).toBeGreaterThan(2);
+  });
+
+  function aboutOf(dir: MemoryDirectory): { options: { spec: object } } {
+    const log = Log.open(dir, { about: {}, readOnly: true });
+    log.close();
+    return log.about as { options: { spec: object } };
+  }
+});
+
+test("damage in a new journal is told, even if the old files are there", async () => {
+  const source = memory();
+  await written(SCENES.transitions as Scene, source, 60);
+  const { options } = (SCENES.transitions as Scene).make();
+  const before = source.files();
+  const next = await again(source, { tables: options.tables, seed: 11, ...QUIET, onMismatch: "migrate", ...wider(options.spec) } as never);
+  next.dispose();
+  const after = source.files();
+  const [name] = [...after.keys()].filter((file) => !before.has(file)) as [string];
+  const bytes = (after.get(name) as Uint8Array).slice();
+  bytes[bytes.length >> 1] = 255 - (bytes[bytes.length >> 1] as number);
+  const damaged = memory({ files: [...before, [name, bytes]] });
+  expectError(await refusal(again(damaged, { ...QUIET } as never)), "CORRUPT", new RegExp(name));
+});
+
+test("a folder of the system", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "migrate-"));
+  try {
+    const spec = { x: i32() };
+    const tables = { t: { maxSize: 50 } };
+    const first = await Replay.open({ dir: folder, spec, tables });
+    const writer = first.writer({ items: [{ table: "t", length: 1 }] });
+    for (let x = 0; x < 30; x++) writer.append({ x });
+    first.dispose();
+    const next = await Replay.open({
+      dir: folder,
+      spec: { x: i32(), mood: i32() },
+      tables,
+      onMismatch: "migrate",
+      migrate: (step) => ({ ...step, mood: step.x }),
+    });
+    expect(next.table("t").size).toBe(30);
+    next.dispose();
+    expect(
+      node(folder)
+        .list()
+        .filter((name) => name.endsWith(".rpr")).length,
+    ).toBe(1);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
