@@ -22,8 +22,7 @@ const kept = Object.fromEntries(
 );
 
 describe("the digest", () => {
-  // Ten thousand operations: what stands below hashes the same calls, family by family.
-  it.runIf(whole).each<Target>(["release", "scalar", "debug"])("of the %s build is the kept one, and so is that of its snapshots", async (target) => {
+  it.each<Target>(some(["release", "scalar", "debug"], 1))("of the %s build is the kept one, and so is that of its snapshots", async (target) => {
     expect(await digest(moduleOf(target))).toEqual({ outputs: kept.simd, snapshots: kept["snapshots simd"] });
   });
 
