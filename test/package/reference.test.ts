@@ -65,7 +65,7 @@ test("the page of limits has the numbers of the source", () => {
   expect(limit(/burn-in/)).toBe("32,766");
   expect(() => replay.writer({ items: [{ table: "t", sequence: { length: burnIn + 2, burnIn } }] })).toThrow("32766");
   expect(limit(/wait for a rate limiter/)).toBe("`maxPending`, 1,023 by default");
-  expect(texts.get("replay/options.ts")).toContain("const DEFAULT_PENDING = 1023;");
+  expect(texts.get("schema/table-options.ts")).toContain("const DEFAULT_PENDING = 1023;");
 });
 
 test("the page of selectors has each of them, with its arguments", () => {

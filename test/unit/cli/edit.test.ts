@@ -640,12 +640,6 @@ describe("wrong usage", () => {
     expect(stdout.trimStart()).toMatch(/^\$ npx reprise edit /);
     for (const flag of ["--episodes", "--where", "--concat", "--split-into", "--swap-channels", "--flags"]) expect(stdout).toContain(flag);
   });
-
-  test("a journal in place is refused", async () => {
-    const dir = fresh();
-    await document("push", HALF_CHEETAH, "--dir", dir, "--table", "all", "--split", "train[:1]");
-    expect((await failure(2, "edit", dir, dir, "--overwrite")).line).toContain("journal");
-  });
 });
 
 test.runIf(whole)("Ctrl-C leaves IN, and nothing next to it", async () => {
