@@ -39,7 +39,7 @@ interface Section {
 
 const page = readFileSync(join(root, "docs", "options.md"), "utf8");
 const sections = new Map<string, Section>();
-for (const part of page.split(/^## /m).slice(1)) {
+for (const part of page.split(/^## (?!Next$)/m).slice(1)) {
   const type = part.match(/(\w+)\n/)?.[1] as string;
   const own = [...part.matchAll(/^\| (`[^|]*`) \|/gm)].flatMap(([, names]) => (names as string).split(", ").map((name) => name.replaceAll("`", "")));
   const [before] = part.split("| option");

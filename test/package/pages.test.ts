@@ -5,8 +5,12 @@ import { describe, expect, it } from "vitest";
 import { root } from "../support/core.ts";
 import { pages } from "./programs.ts";
 
-const FOLDERS = /^docs\/(start|guides|explain|reference|data)\/|^README\.md$/;
-const teaching = pages.filter(({ path }) => FOLDERS.test(path));
+const FOLDERS = /^docs\/((start|guides|explain|reference|data)\/|[^/]+\.md$)|^README\.md$/;
+/** Pages for maintainers, and the index. */
+const OTHERS = ["docs/README.md", "docs/actors-protocol.md", "docs/decisions.md"];
+/** Pages that are still to be written in plain English. */
+const OPEN = ["docs/datasets.md", "docs/from-tf-agents.md", "docs/migrate-memory.md"];
+const teaching = pages.filter(({ path }) => FOLDERS.test(path) && ![...OTHERS, ...OPEN].includes(path));
 
 /** Paragraphs of prose: no code, table, heading or list. */
 function paragraphs(text: string): string[] {
@@ -17,7 +21,7 @@ function paragraphs(text: string): string[] {
 const words = (text: string) => text.split(/\s+/).filter(Boolean).length;
 
 it("there are pages of each kind", () => {
-  expect(teaching.length).toBeGreaterThan(13);
+  expect(teaching.length).toBeGreaterThan(30);
 });
 
 describe.each(teaching)("$path", ({ path, text }) => {
