@@ -136,16 +136,6 @@ test("a leaf has another name, also in rules", async () => {
   next.dispose();
 });
 
-test('retain: "all" is refused by name, and stays as it was', async () => {
-  const dir = memory();
-  await written(SCENES.transitions as Scene, dir, 60, { retain: "all" });
-  const files = dir.files();
-  const { options } = (SCENES.transitions as Scene).make();
-  const call = again(dir, { tables: options.tables, seed: 11, ...QUIET, onMismatch: "migrate", ...wider(options.spec) } as never);
-  expectError(await refusal(call), "UNSUPPORTED", /retain: "all".*would lose the episodes that no item holds/);
-  expect(dir.files()).toEqual(files);
-});
-
 test("options that make no sense together are refused by name", async () => {
   const dir = memory();
   const base = { spec: { x: i32() }, tables: { t: { maxSize: 4 } } };
