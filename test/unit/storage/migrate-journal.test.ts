@@ -136,6 +136,53 @@ test("a leaf has another name, also in rules", async () => {
   next.dispose();
 });
 
+test("a leaf goes that only closed writers, and columns of items that left, had named", async () => {
+  const dir = memory();
+  const tables = { t: { maxSize: 10 }, u: { maxSize: 10 } };
+  const spec = { a: i32(), b: i32() };
+  const of = (leaf: string) => ({ x: { leaf, at: 0 } });
+  const first = await again(dir, { spec, tables, ...QUIET } as never);
+  const writer = first.writer({ name: "w", items: [{ table: "t", length: 1, priority: { leaf: "b" }, columns: of("b") }] } as never);
+  const other = first.writer({ name: "v" });
+  for (let b = 0; b < 5; b++) writer.append({ a: 1, b } as never);
+  for (let a = 0; a < 8; a++) {
+    other.append({ a, b: 2 } as never);
+    other.createItem("t", { length: 1, columns: of("a") } as never);
+    other.createItem("u", { length: 1, columns: of(a < 2 ? "b" : "a") } as never);
+  }
+  // Every record stays in the one segment.
+  await first.flush();
+  const next = (more: object = {}) =>
+    again(dir, { spec: { a: i32() }, tables: { ...tables, ...more }, ...QUIET, onMismatch: "migrate", migrate: ({ a }: { a: number }) => ({ a }) } as never);
+  first.dispose();
+  expectError(await refusal(next()), "NOT_FOUND", /spec must have b, which a writer names.*close that writer with the old spec first/);
+  const second = await again(dir, QUIET as never);
+  (second.writers.find(({ options }) => options.name === "w") as { close(): void }).close();
+  await second.flush();
+  second.dispose();
+  expectError(await refusal(next()), "NOT_FOUND", /spec must have b, which the columns of an item names.*delete the items with these columns/);
+  const third = await again(dir, QUIET as never);
+  expect(third.table("t").size).toBe(10);
+  // Two more, so that all of the first writer's are gone.
+  for (let n = 0; n < 2; n++) third.writers[0]?.createItem("t", { length: 1, columns: of("a") } as never);
+  await third.flush();
+  third.dispose();
+  // The items of the other table leave with its new size.
+  const last = await next({ u: { maxSize: 6 } });
+  expect([last.table("t").size, last.table("u").size]).toEqual([10, 6]);
+  const values = (table: string) => [...new Set((last.table(table).sample(64) as unknown as { steps: { x: { data: Int32Array } } }).steps.x.data)].sort();
+  expect(values("u")).toEqual([2, 3, 4, 5, 6, 7]);
+  expect(values("t").every((a) => a < 8)).toBe(true);
+  last.writers[0]?.append({ a: 9 } as never);
+  last.writers[0]?.createItem("u", { length: 1, columns: of("a") } as never);
+  await last.flush();
+  const state = seen(last);
+  last.dispose();
+  const reopened = await again(dir, QUIET as never);
+  expect(seen(reopened).equals(state)).toBe(true);
+  reopened.dispose();
+});
+
 test("options that make no sense together are refused by name", async () => {
   const dir = memory();
   const base = { spec: { x: i32() }, tables: { t: { maxSize: 4 } } };
