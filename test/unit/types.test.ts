@@ -233,8 +233,7 @@ test("the step that a migration returns is checked against the new spec, without
   } as const;
   type Old = { readonly obs: { readonly place: Float32Array } };
   const open = () => Replay.open({ ...options, migrate: (step: Old) => ({ obs: step.obs, mood: 0 }) });
-  type Opened = Awaited<ReturnType<typeof open>>;
-  expectTypeOf<ReturnType<Opened["tables"]["t"]["sample"]>["steps"]["mood"]>().toEqualTypeOf<Column<"i32", [number, number]>>();
+  async () => expectTypeOf((await open()).table("t").sample(1).steps.mood).toEqualTypeOf<Column<"i32", [number, number]>>();
   // Whatever is spread from a step of which nothing is known is believed.
   () => Replay.open({ ...options, migrate: (step) => ({ ...step, mood: 0 }) });
   () => migrateSnapshot(new Uint8Array(), { spec: options.spec, migrate: (step: Old) => ({ obs: step.obs, mood: 0 }) });

@@ -4,7 +4,7 @@ import { mustBe, ReplayError } from "../../base/error.ts";
 import { COUNTS, DRAWN, ENTRIES, FREE, LAYOUTS, LINKS, POOLS, ROWS, SLOTS, TABLE, WRITERS } from "../../base/kinds.ts";
 import { layoutOf } from "../../memory/layout.ts";
 import type { SectionMemory } from "../../memory/section-memory.ts";
-import { COUNT_BYTES, SECTION_MAX, type Section } from "../../memory/state.ts";
+import { COUNT_BYTES, LINK_BYTES, SECTION_MAX, type Section } from "../../memory/state.ts";
 import { maxStepBytes } from "../../memory/stored-bytes.ts";
 import { copySpec, leavesOf } from "../../schema/spec.ts";
 import type { ResolvedTableOptions } from "../../schema/table-options.ts";
@@ -15,8 +15,10 @@ import { FramePools } from "./frame-pools.ts";
 import { LeafNames } from "./leaf-names.ts";
 import { LeafUsers } from "./leaf-users.ts";
 import { changedTables, type MigrationReport, type ResolvedMigration } from "./options.ts";
+import { RowEpisodes } from "./row-episodes.ts";
 import { SavedTable } from "./saved-table.ts";
 import { SlotForm } from "./slot-form.ts";
+import { eachRecord } from "./slot-record.ts";
 
 export class StateMigrator {
   /** What the new state's head says. */
@@ -31,6 +33,8 @@ export class StateMigrator {
   readonly #frames: readonly (readonly [from: number, to: number, bytes: number])[];
   /** Tables that change, by their numbers. */
   readonly #tables = new Map<number, readonly [table: SavedTable, options: ResolvedTableOptions, name: string]>();
+  /** For what leaves tables that change. */
+  readonly #episodes = new RowEpisodes();
   /** Of the new slots of all tables. */
   readonly #forms: SlotForm[] = [];
   /** A section of new steps, full as those of a snapshot are, and how many it has by now. */
@@ -92,6 +96,7 @@ export class StateMigrator {
     yield* this.#flush();
     if (kind === ROWS || kind === FREE || kind === LINKS || kind === ENTRIES) {
       if (!this.#pools.isPool(id)) throw contradiction();
+      if (kind === LINKS && id === this.#pools.steps) this.#takeLinks(payload);
       const newId = this.#pools.newId(id);
       if (newId !== undefined) yield [kind, newId, payload];
     } else if (kind === POOLS) {
@@ -116,7 +121,7 @@ export class StateMigrator {
   *finish(): Generator<Section, void> {
     yield* this.#flush();
     for (const [table, options, name] of this.#tables.values()) {
-      const { sections, removed, hasNewKeys } = table.change(options);
+      const { sections, removed, hasNewKeys } = table.change(options, this.#episodes);
       for (const section of sections) yield this.#noted(section);
       this.#removed[name] = removed;
       if (hasNewKeys) this.#newKeys.push(name);
@@ -141,6 +146,7 @@ export class StateMigrator {
     const records = payload.slice(COUNT_BYTES);
     for (let i = 0; i < count; i++) {
       const record = records.subarray(i * old.bytes, (i + 1) * old.bytes);
+      this.#takeRow(record);
       const at = COUNT_BYTES + this.#pendingCount * rows.bytes;
       const target = this.#pending.subarray(at, at + rows.bytes).fill(0);
       target.set(record.subarray(0, ROW_HEAD_BYTES));
@@ -150,6 +156,18 @@ export class StateMigrator {
       this.#steps++;
       if (at + 2 * rows.bytes > this.#pending.length) yield* this.#flush();
     }
+  }
+
+  #takeRow(record: Uint8Array): void {
+    if (this.#tables.size === 0) return;
+    const view = dataView(record);
+    this.#episodes.set(view.getUint32(0, true), view.getUint32(4, true), view.getUint32(8, true));
+  }
+
+  #takeLinks(payload: Uint8Array): void {
+    const view = dataView(payload);
+    const isWhole = eachRecord(payload, LINK_BYTES, (from) => this.#episodes.link(view.getUint32(from, true), view.getUint32(from + 4, true)));
+    if (!isWhole) throw contradiction();
   }
 
   /** The steps that wait for a full section. */

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type MemoryDirectory, memory, type Operation } from "../../../src/files/memory.ts";
-import { i32, minSize, type OpenOptions, prioritized, Replay, type Spec } from "../../../src/index.ts";
+import { i32, lifo, minSize, type OpenOptions, prioritized, Replay, type Spec } from "../../../src/index.ts";
 import { Log, node } from "../../../src/storage/index.ts";
 import { TestRandom } from "../../support/random.ts";
 import { expectError } from "../../support/refused.ts";
@@ -102,6 +102,33 @@ describe("tables", () => {
     const again2 = await again(dir, options(10, { rateLimiter: minSize(2) }) as never);
     expect(again2.table("memory").size).toBe(10);
     again2.dispose();
+  });
+
+  test("count the episodes that leave", async () => {
+    const dir = memory();
+    const first = await again(dir, options(100, { remover: lifo() }) as never);
+    const writer = first.writer({ name: "game", across: true });
+    for (let x = 0; x < 41; x++) {
+      writer.append({ x });
+      if (x > 0) writer.createItem("memory", { length: 2 });
+      // What a step is followed by has a record of its own.
+      await first.flush();
+      if (x % 10 === 9) writer.endEpisode();
+    }
+    await first.flush();
+    expect(first.table("memory").stats()).toMatchObject({ size: 40, episodes: 5, deletedEpisodes: 0 });
+    first.dispose();
+    for (const [size, counts] of [
+      // The newest leave. The last item of 40, and that of 30, ends with the first step of an episode.
+      [39, { episodes: 4, deletedEpisodes: 1 }],
+      [30, { episodes: 4, deletedEpisodes: 1 }],
+      [29, { episodes: 3, deletedEpisodes: 2 }],
+      [9, { episodes: 1, deletedEpisodes: 4 }],
+    ] as const) {
+      const next = await again(dir, { ...options(size, { remover: lifo() }), onMismatch: "migrate" } as never);
+      expect(next.table("memory").stats()).toMatchObject({ size, ...counts });
+      next.dispose();
+    }
   });
 
   test("in another order are the same ones, and other names are refused", async () => {

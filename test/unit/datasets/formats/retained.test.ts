@@ -160,7 +160,7 @@ it("a migration that would make a file too large is refused, and changes nothing
   const migration = migrateJournal({
     directory: dir,
     existing,
-    options: { spec: { ...spec, mood: i32() }, migrate: (step) => ({ ...step, mood: 0 }) } as never,
+    options: { spec: { ...spec, mood: i32() }, migrate: (step: object) => ({ ...step, mood: 0 }) } as never,
     takeOver: false,
     module: undefined,
     logger,
