@@ -6,7 +6,7 @@ import type { ResolvedTableOptions } from "../../schema/table-options.ts";
 import type { AnyStep, StateMigration } from "../../storage/migration/options.ts";
 import { UsageError } from "../exit.ts";
 import { Core, changedTables, isLeaf, layoutOf, leavesOf, planOf, removePath, setPath, valueAt } from "../program-parts.ts";
-import { tableChangesOf } from "./memory-tables.ts";
+import { checkLimiters, tableChangesOf } from "./memory-tables.ts";
 import { dtypesOf, type EditOptions, pairOf } from "./options.ts";
 
 interface SavedOptions<T = object> {
@@ -26,7 +26,7 @@ export function changesOf(
   // A spec is plain data.
   const spec = JSON.parse(JSON.stringify(saved)) as Node;
   const paths = leavesOf(saved).map(({ path }) => path);
-  const renames = Object.fromEntries(rename.map((text) => pairOf("--rename", text, "OLD=NEW").map(pathOf) as [string, string]));
+  const renames = Object.fromEntries(rename.map((text) => pairOf("--rename", text, "OLD=NEW, such as act=action").map(pathOf) as [string, string]));
   const names = without.map(pathOf);
   const kept = only?.map(pathOf);
   for (const name of [...names, ...(kept ?? []), ...Object.keys(renames)]) checkPath(name, paths);
@@ -57,7 +57,9 @@ export function changesOf(
     return step as never;
   };
   const tables = tableChangesOf(Object.keys(savedTables), options);
-  checkMemory({ spec: spec as Spec, tables: changedTables(savedTables, tables), maxBytes, storedBytes });
+  const newTables = changedTables(savedTables, tables);
+  checkLimiters(tables, newTables);
+  checkMemory({ spec: spec as Spec, tables: newTables, maxBytes, storedBytes });
   return { spec: spec as Spec, rename: renames, migrate, tables };
 }
 
@@ -70,7 +72,7 @@ function checkMemory({ spec, tables, maxBytes = MAX_REPLAY_BYTES, storedBytes }:
 }
 
 function additionOf(text: string): { readonly path: string; readonly dtype: string; readonly value: number | boolean | bigint } {
-  const [name, given] = pairOf("--add", text, "LEAF=VALUE");
+  const [name, given] = pairOf("--add", text, "LEAF=VALUE, such as mood=0, or LEAF=VALUE:DTYPE, such as mood=0:i32 or seen=false:bool");
   const [word = "", dtype = "f32", ...more] = given.split(":");
   const value = word === "true" ? true : word === "false" ? false : Number(word);
   const isWrong =

@@ -12,7 +12,7 @@ import type { Host, Result } from "../result.ts";
 import { countText } from "../text.ts";
 import { changesOf } from "./memory-changes.ts";
 import type { EditOptions } from "./options.ts";
-import { Replacement, recover } from "./replacement.ts";
+import { Replacement } from "./replacement.ts";
 
 export type MemoryKind = "snapshot" | "journal";
 
@@ -46,7 +46,6 @@ export async function editMemory(kind: MemoryKind, from: string, to: string, opt
     if (ALLOWED.includes(key) || value === undefined || value === false || (key === "mode" && value === "strict")) continue;
     throw new UsageError(`${flagOf(key)} works only for datasets, and ${from} is a ${kind}: leave it out, or give --format with the format of a dataset`);
   }
-  await recover(from);
   const isInPlace = existsSync(to) && realpathSync(from) === realpathSync(to);
   if (existsSync(to) && memoryKind(to) !== kind) throw new UsageError(`${to} exists, and is not a ${kind}: give another OUT`);
   if (existsSync(to) && !options.overwrite)
