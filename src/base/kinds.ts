@@ -43,6 +43,8 @@ export const DRAWN = 45;
 export const COUNTS = 46;
 /** id: places >>> 4 │ sessions of remote writers (storage/format/sessions.ts). In journals. */
 export const SESSIONS = 47;
+/** Ends what was a group before a migration wrote the journal anew, as one group. In journals with `retain: "all"`, whose steps are read by groups. */
+export const GROUP_END = 48;
 
 /** Calls that fill a buffer of reprise/pfrl (pfrl/store/history.ts): 64 to 95. */
 export const FORM = 64;

@@ -21,7 +21,7 @@ import type { Socket } from "../remote/channels/channel.ts";
 import type { PortLike } from "../remote/channels/port.ts";
 import type { Host } from "../remote/host.ts";
 import type { ColumnSet } from "../schema/columns.ts";
-import { describeSpec, leavesOf, type PathOf, type Spec } from "../schema/spec.ts";
+import { describeSpec, leavesOf, type OwnStepOf, type PathOf, type Spec } from "../schema/spec.ts";
 import type { TransitionRoles } from "../schema/transition-roles.ts";
 import type { Journal } from "../storage/journal/journal.ts";
 import type { JournalOptions } from "../storage/open.ts";
@@ -57,7 +57,10 @@ export function engineOf<S extends Spec, N extends string>(replay: Replay<S, N>)
   return stateOf(replay).engine;
 }
 
-export interface OpenOptions<S extends Spec = Any, N extends string = string> extends Partial<ReplayOptions<S, N>>, JournalOptions {}
+export interface OpenOptions<S extends Spec = Any, N extends string = string> extends Partial<ReplayOptions<S, N>>, JournalOptions {
+  /** With `onMismatch: "migrate"`: returns the new step of an old one, as `migrate` of `migrateSnapshot`. */
+  readonly migrate?: (step: Any) => OwnStepOf<NoInfer<S>>;
+}
 
 /** A Replay with a journal. */
 export type OpenReplay<S extends Spec = Any, N extends string = string> = Replay<S, N> & { readonly journal: Journal };

@@ -48,18 +48,22 @@ export function text<const S extends readonly number[]>(options: { readonly maxB
  * A step shares values with the previous step of its stream, by comparing bytes. A value of zeros takes no space, and neither does empty text.
  * @param stack the number of frames in a value, which then has a leading dimension of that length; each frame is shared separately
  */
-export function shared<D extends Dtype, const S extends readonly number[]>(name: string, leaf: Leaf<D, S>, stack?: undefined): Leaf<D, S>;
+export function shared<D extends Dtype, const S extends readonly number[]>(
+  name: string,
+  leaf: Leaf<D, S>,
+  stack?: undefined,
+): Leaf<D, S> & { readonly shared: string };
 export function shared<D extends Dtype, const S extends readonly number[], const N extends number>(
   name: string,
   leaf: Leaf<D, S>,
   stack: N,
-): Leaf<D, S> & { readonly stack: N };
-export function shared<const S extends readonly number[]>(name: string, leaf: BoundedText<S>, stack?: undefined): BoundedText<S>;
+): Leaf<D, S> & { readonly shared: string; readonly stack: N };
+export function shared<const S extends readonly number[]>(name: string, leaf: BoundedText<S>, stack?: undefined): BoundedText<S> & { readonly shared: string };
 export function shared<const S extends readonly number[], const N extends number>(
   name: string,
   leaf: BoundedText<S>,
   stack: N,
-): BoundedText<S> & { readonly stack: N };
+): BoundedText<S> & { readonly shared: string; readonly stack: N };
 export function shared(name: string, leaf: RowLeaf, stack?: number): RowLeaf {
   return { ...leaf, shared: name, stack };
 }
@@ -81,20 +85,28 @@ export interface PackedOptions {
  * @param options.ratio the expected size of frames divided by their packed size. Default: 4
  * @throws RangeError if `ratio` is below 1; `new Replay` throws one if a frame has fewer than 256 bytes, for which `shared` is smaller, or 16 MiB and more
  */
-export function packed<D extends Dtype, const S extends readonly number[]>(name: string, leaf: Leaf<D, S>, options?: PackedOptions): Leaf<D, S>;
+export function packed<D extends Dtype, const S extends readonly number[]>(
+  name: string,
+  leaf: Leaf<D, S>,
+  options?: PackedOptions,
+): Leaf<D, S> & { readonly shared: string };
 export function packed<D extends Dtype, const S extends readonly number[], const N extends number>(
   name: string,
   leaf: Leaf<D, S>,
   stack: N,
   options?: PackedOptions,
-): Leaf<D, S> & { readonly stack: N };
-export function packed<const S extends readonly number[]>(name: string, leaf: BoundedText<S>, options?: PackedOptions): BoundedText<S>;
+): Leaf<D, S> & { readonly shared: string; readonly stack: N };
+export function packed<const S extends readonly number[]>(
+  name: string,
+  leaf: BoundedText<S>,
+  options?: PackedOptions,
+): BoundedText<S> & { readonly shared: string };
 export function packed<const S extends readonly number[], const N extends number>(
   name: string,
   leaf: BoundedText<S>,
   stack: N,
   options?: PackedOptions,
-): BoundedText<S> & { readonly stack: N };
+): BoundedText<S> & { readonly shared: string; readonly stack: N };
 export function packed(name: string, leaf: RowLeaf, stackOrOptions?: number | PackedOptions, options?: PackedOptions): RowLeaf {
   hideFrames(packed);
   const stack = typeof stackOrOptions === "object" ? undefined : stackOrOptions;

@@ -33,6 +33,21 @@ export type StepOf<S> =
         ? TextInput<ShapeOf<S>>
         : { readonly [K in keyof S]: StepOf<S[K]> };
 
+/** Steps without leaves that are shared or packed, and without nodes of such leaves only: a migration carries their frames over. */
+export type OwnStepOf<S> =
+  IsAny<S> extends true
+    ? unknown
+    : S extends RowLeaf | readonly unknown[]
+      ? StepOf<S>
+      : { readonly [K in keyof S as HasOwn<S[K]> extends true ? K : never]: OwnStepOf<S[K]> };
+type HasOwn<S> = S extends { readonly dtype: string }
+  ? S extends { readonly shared: string }
+    ? false
+    : true
+  : true extends { [K in keyof S]: HasOwn<S[K]> }[keyof S]
+    ? true
+    : false;
+
 /** Any leaves of a step: the others are zeros. */
 export type PartialStepOf<S> = IsAny<S> extends true ? unknown : S extends RowLeaf ? StepOf<S> : { readonly [K in keyof S]?: PartialStepOf<S[K]> };
 

@@ -1,6 +1,6 @@
 /** `Replay.open`: a Replay in a directory, new, or brought back as it was. */
 import { codeOf, flag, integer, mustBe, onlyKeys, ReplayError } from "../base/error.ts";
-import { KEPT } from "../base/kinds.ts";
+import { GROUP_END, KEPT } from "../base/kinds.ts";
 import { MAX_REPLAY_BYTES, SEGMENT_BYTES } from "../base/limits.ts";
 import { type Logger, loggerOf, toConsole } from "../base/warnings.ts";
 import { ready } from "../files/builtins.ts";
@@ -223,6 +223,7 @@ export class Recovery {
 
   /** A section of a whole group. */
   visit(kind: number, id: number, payload: Uint8Array, segment: number): void {
+    if (kind === GROUP_END) return;
     if (kind === KEPT) this.keptValue = payload.slice();
     else if (!this.#writers.take(kind, id, payload) && !this.sessions.take(kind, id, payload) && !this.#changes.load(kind, id, payload, segment))
       throw this.#corrupt(` in segment ${segment}`);

@@ -1,6 +1,7 @@
 /** A worker that does as it is told: "write" stays and holds the journal, "try" says why it cannot be opened, "read" reads it. */
 import { opfs } from "../../dist/storage.js";
 import { read, write } from "./journal-story.mjs";
+import { migrate, reopen } from "./migrate-story.mjs";
 import { open } from "./open-story.mjs";
 
 self.onmessage = async ({ data }) => {
@@ -10,8 +11,9 @@ self.onmessage = async ({ data }) => {
     if (data === "write") {
       write(directory);
       // Of the same worker: it is taken over.
-      postMessage(`${read(await opfs("/runs/a/"))}\n${await open(await opfs("runs/replay", { spare: 60 }))}`);
-    } else if (data === "read") postMessage(read(directory));
+      const replays = await opfs("runs/replay", { spare: 60 });
+      postMessage([read(await opfs("/runs/a/")), await open(replays), await migrate(replays)].join("\n"));
+    } else if (data === "read") postMessage([read(directory), await reopen(await opfs("runs/replay", { spare: 60 }))].join("\n"));
     else postMessage("it was opened");
   } catch (error) {
     postMessage(data === "try" ? `${error.code} while another worker has it` : `${error.code}: ${error.stack}`);

@@ -2,6 +2,7 @@
 import process from "node:process";
 import { node, ready } from "../../dist/storage.js";
 import { read, write } from "./journal-story.mjs";
+import { migrate, reopen } from "./migrate-story.mjs";
 import { open } from "./open-story.mjs";
 
 await ready;
@@ -9,4 +10,6 @@ const [, , folder, again] = process.argv;
 // Not closed: opening it again in the same process takes it over.
 if (again === undefined) write(node(folder));
 console.log(read(node(folder)));
-if (again === undefined) console.log(await open(node(`${folder}-replay`)));
+const replays = node(`${folder}-replay`);
+if (again === undefined) console.log(await open(replays));
+console.log(await (again === undefined ? migrate : reopen)(replays));

@@ -19,6 +19,8 @@ const required = process.env.REPRISE_RUNTIMES === "all";
 const digest = readFileSync(join(import.meta.dirname, "digest.txt"), "utf8").trim();
 const JOURNAL = "journal: 300 groups, sum 2383523371, same values: true";
 const OPENED = "a Replay: sum 304258597";
+const MIGRATED = "migrated: 200 items, sum 561666550, same values: true";
+const OPENED_AGAIN = "opened again: 200 items, sum 2129041442, same values: true";
 const ACTORS = ["actors: left,left, 2000 transitions, in order: true", "killed: true, in order: true, writers: 0", "in one thread: left, 500 steps"];
 const SOCKETS = "sockets: left, 1000 steps, in order: true, connections: 2, messages: 12,true";
 const REPORT = "2000 transitions, values 0.071 from the truth";
@@ -90,8 +92,8 @@ describe("programs", () => {
 
       it("and a journal that it wrote is there when it is opened again", () => {
         const path = file(`${name}-journal`);
-        expect(run(name, ...journalArgs, "test/runtime/journal.mjs", path)).toBe(`${JOURNAL}\n${OPENED}`);
-        expect(run("node", "test/runtime/journal.mjs", path, "again")).toBe(JOURNAL);
+        expect(run(name, ...journalArgs, "test/runtime/journal.mjs", path)).toBe(`${JOURNAL}\n${OPENED}\n${MIGRATED}`);
+        expect(run("node", "test/runtime/journal.mjs", path, "again")).toBe(`${JOURNAL}\n${OPENED_AGAIN}`);
       });
 
       it("and actors in its workers write to a Replay, without WebAssembly of their own", () => {
@@ -129,7 +131,7 @@ of("chromium")("chromium", () => {
 
   it("has a journal in its own files, that one worker at a time may open, and that outlives it", async () => {
     const { lines } = await browser.open("/test/runtime/journal.html", "document.title === 'done'");
-    expect(lines).toEqual([`${JOURNAL}\n${OPENED}`, "LOCKED while another worker has it", JOURNAL]);
+    expect(lines).toEqual([`${JOURNAL}\n${OPENED}\n${MIGRATED}`, "LOCKED while another worker has it", `${JOURNAL}\n${OPENED_AGAIN}`]);
   });
 
   it("has actors in its workers", async () => {

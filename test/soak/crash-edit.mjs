@@ -1,9 +1,9 @@
-// Edits whose processes are killed: `npm run crash:edit [-- --runs N] [--seed N]`, over all formats, in place and elsewhere. Prints what it counted.
+// Edits whose processes are killed: `npm run crash:edit [-- --runs N] [--seed N] [--format NAME]`, over all formats, snapshots and journals, in place and elsewhere. Prints what it counted.
 import { parseArgs } from "node:util";
 import { kills } from "./edit/kills.mjs";
 
-const { values } = parseArgs({ options: { runs: { type: "string", default: "100" }, seed: { type: "string", default: "1" } } });
-const counts = await kills(Number(values.runs), Number(values.seed));
+const { values } = parseArgs({ options: { runs: { type: "string", default: "100" }, seed: { type: "string", default: "1" }, format: { type: "string" } } });
+const counts = await kills(Number(values.runs), Number(values.seed), values.format);
 console.log(
   `${counts.kills} kills, ${counts.ended} edits ended before; the target was as before ${counts.old} times, new ${counts.new}, not there ${counts.absent}, aside ${counts.aside}`,
 );

@@ -11,14 +11,17 @@ import {
   i32,
   i64,
   mixture,
+  packed,
   type RelabelledSteps,
   Replay,
+  type Spec,
   shared,
   type Table,
   u8,
   u64,
   type Writer,
 } from "../../src/index.ts";
+import { migrateSnapshot } from "../../src/storage/index.ts";
 
 const spec = { obs: { image: u8(2, 2), pos: [f32(3), i64()] }, reward: f64(), done: bool() } as const;
 const replay = new Replay({ spec, tables: { a: { maxSize: 4 }, b: { maxSize: 4 } } });
@@ -219,6 +222,29 @@ test("a batch of a mixture is that of its sources, with the number of the source
   () => mix.dataset({ batchSize: 3, mask: true });
   // @ts-expect-error neither a table nor a view
   () => mixture([{ from: roles, share: 1 }]);
+});
+
+test("the step that a migration returns is checked against the new spec, without shared and packed leaves", () => {
+  const options = {
+    dir: "nowhere",
+    spec: { frame: shared("frames", u8(4), 2), seen: { screen: packed("screens", u8(256)) }, obs: { place: f32(2), map: shared("maps", u8(4)) }, mood: i32() },
+    tables: { t: { maxSize: 4 } },
+    onMismatch: "migrate",
+  } as const;
+  type Old = { readonly obs: { readonly place: Float32Array } };
+  const open = () => Replay.open({ ...options, migrate: (step: Old) => ({ obs: step.obs, mood: 0 }) });
+  async () => expectTypeOf((await open()).table("t").sample(1).steps.mood).toEqualTypeOf<Column<"i32", [number, number]>>();
+  // Whatever is spread from a step of which nothing is known is believed.
+  () => Replay.open({ ...options, migrate: (step) => ({ ...step, mood: 0 }) });
+  () => migrateSnapshot(new Uint8Array(), { spec: options.spec, migrate: (step: Old) => ({ obs: step.obs, mood: 0 }) });
+  // A spec that is not known takes any step.
+  () => Replay.open({ dir: "nowhere", spec: options.spec as Spec, tables: {}, onMismatch: "migrate", migrate: () => 3 });
+  // @ts-expect-error: no mood
+  () => Replay.open({ ...options, migrate: (step: Old) => ({ obs: step.obs }) });
+  // @ts-expect-error: a text is no number
+  () => Replay.open({ ...options, migrate: (step: Old) => ({ obs: step.obs, mood: "good" }) });
+  // @ts-expect-error: no mood
+  () => migrateSnapshot(new Uint8Array(), { spec: options.spec, migrate: (step: Old) => ({ obs: step.obs }) });
 });
 
 test("a view that relabels says which transitions have another goal, and takes paths of the spec", () => {

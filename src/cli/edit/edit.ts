@@ -39,16 +39,19 @@ interface Target {
 }
 
 export async function edit(from: string, to: string, options: EditOptions, host: Host): Promise<Result> {
+  // It may have been the target of an edit that was killed.
+  if (!isUrl(from)) await recover(from);
   const kind = memoryKind(from);
   if (kind !== undefined && options.format === undefined && !isFileName(to)) return editMemory(kind, from, to, options, host);
-  checkNoMemoryOptions(options);
+  // What is not there is said first.
+  if (isUrl(from) || existsSync(from)) checkNoMemoryOptions(options);
   const shares = options.splitInto === undefined ? undefined : sharesOf(options.splitInto);
   if (options.seed !== undefined && shares === undefined) throw new UsageError("--seed works only with --split-into: leave it out, or say what is to be dealt");
   if (options.sourceFps !== undefined && options.resampleFps === undefined)
     throw new UsageError("--source-fps works only with --resample-fps: leave it out, or give the new rate");
   const flagged = options.flags === undefined ? [] : (await flagsOf(options.flags)).flagged;
   const paths = [from, ...(options.concat ?? [])];
-  for (const path of paths) if (!isUrl(path)) await recover(path);
+  for (const path of options.concat ?? []) if (!isUrl(path)) await recover(path);
   const own = openOptionsOf(options);
   const { split: _, ...others } = own;
   let replacement: Replacement | undefined;

@@ -1,25 +1,32 @@
 /** What the options of `reprise edit` change in a snapshot or a journal. */
-import { prioritized, recency, SELECTORS, type Selector } from "../../index.ts";
+import { MAX_REPLAY_BYTES } from "../../base/limits.ts";
 import { isDtype } from "../../schema/dtype.ts";
-import type { SelectorName } from "../../schema/selector.ts";
 import type { Spec } from "../../schema/spec.ts";
-import type { TableOptions } from "../../schema/table-options.ts";
+import type { ResolvedTableOptions } from "../../schema/table-options.ts";
 import type { AnyStep, StateMigration } from "../../storage/migration/options.ts";
 import { UsageError } from "../exit.ts";
-import { isLeaf, leavesOf, removePath, selectorOf, setPath, valueAt } from "../program-parts.ts";
-import { dtypesOf, type EditOptions } from "./options.ts";
+import { Core, changedTables, isLeaf, layoutOf, leavesOf, planOf, removePath, setPath, valueAt } from "../program-parts.ts";
+import { checkLimiters, tableChangesOf } from "./memory-tables.ts";
+import { dtypesOf, type EditOptions, pairOf } from "./options.ts";
+
+interface SavedOptions<T = object> {
+  readonly spec: Spec;
+  readonly tables: { readonly [name: string]: T };
+  readonly maxBytes?: number | undefined;
+  readonly storedBytes?: { readonly max: number } | undefined;
+}
 
 type Node = { [name: string]: unknown };
 
-/** @param saved the spec of the snapshot or journal @throws UsageError */
+/** @param saved the options of the snapshot or journal @throws UsageError */
 export function changesOf(
-  saved: Spec,
-  { rename = [], without = [], only, cast = [], add = [], maxSize = [], sampler = [], remover = [] }: EditOptions,
+  { spec: saved, tables: savedTables, maxBytes, storedBytes }: SavedOptions,
+  { rename = [], without = [], only, cast = [], add = [], ...options }: EditOptions,
 ): StateMigration {
   // A spec is plain data.
   const spec = JSON.parse(JSON.stringify(saved)) as Node;
   const paths = leavesOf(saved).map(({ path }) => path);
-  const renames = Object.fromEntries(rename.map((text) => pairOf("--rename", text, "OLD=NEW").map(pathOf) as [string, string]));
+  const renames = Object.fromEntries(rename.map((text) => pairOf("--rename", text, "OLD=NEW, such as act=action").map(pathOf) as [string, string]));
   const names = without.map(pathOf);
   const kept = only?.map(pathOf);
   for (const name of [...names, ...(kept ?? []), ...Object.keys(renames)]) checkPath(name, paths);
@@ -49,41 +56,23 @@ export function changesOf(
     for (const { path, value } of added) setPath(step, path.split("."), value);
     return step as never;
   };
-  return { spec: spec as Spec, rename: renames, migrate, tables: tablesOf({ maxSize, sampler, remover }) };
+  const tables = tableChangesOf(Object.keys(savedTables), options);
+  const newTables = changedTables(savedTables, tables);
+  checkLimiters(tables, newTables);
+  checkMemory({ spec: spec as Spec, tables: newTables, maxBytes, storedBytes });
+  return { spec: spec as Spec, rename: renames, migrate, tables };
 }
 
-function tablesOf(options: { readonly [K in "maxSize" | "sampler" | "remover"]: readonly string[] }): { readonly [name: string]: Partial<TableOptions> } {
-  const tables: { [name: string]: { [option: string]: unknown } } = {};
-  const put = (flag: string, texts: readonly string[], option: string, what: string, parse: (text: string) => unknown) => {
-    for (const text of texts) {
-      const [name, value] = pairOf(flag, text, what);
-      tables[name] = { ...tables[name], [option]: parse(value) };
-    }
-  };
-  put("--max-size", options.maxSize, "maxSize", "TABLE=ITEMS", (text) => {
-    if (!/^[1-9]\d*$/.test(text)) throw new UsageError(`--max-size takes TABLE=ITEMS, a whole number from 1, got ${JSON.stringify(text)}`);
-    return Number(text);
-  });
-  put("--sampler", options.sampler, "sampler", "TABLE=KIND", (text) => selector("--sampler", text));
-  put("--remover", options.remover, "remover", "TABLE=KIND", (text) => selector("--remover", text));
-  return tables;
-}
-
-function selector(flag: string, text: string): Selector {
-  const [kind, exponent, ...more] = text.split(":") as [string, string?];
-  const isNumber = exponent === undefined || (exponent.trim() !== "" && Number.isFinite(Number(exponent)));
-  if (!SELECTORS.includes(kind as SelectorName) || !isNumber || more.length > 0)
-    throw new UsageError(
-      `${flag} takes TABLE=KIND, one of ${SELECTORS.join(", ")}, or prioritized:0.6 or recency:1 with an exponent, got ${JSON.stringify(text)}`,
-    );
-  if (exponent === undefined) return selectorOf(kind as SelectorName);
-  if (kind === "prioritized") return prioritized(Number(exponent));
-  if (kind === "recency") return recency({ exponent: Number(exponent) });
-  throw new UsageError(`${flag} ${kind} has no exponent: leave :${exponent} out`);
+/** What could not be opened is not written. @throws UsageError; RangeError for an option of a table */
+function checkMemory({ spec, tables, maxBytes = MAX_REPLAY_BYTES, storedBytes }: SavedOptions<ResolvedTableOptions>): void {
+  const { bytes } = planOf(layoutOf(leavesOf(spec)), tables, new Core(maxBytes), 0, undefined, storedBytes?.max);
+  if (bytes <= maxBytes) return;
+  const remedy = maxBytes < MAX_REPLAY_BYTES ? ", or raise the limit with migrateSnapshot of reprise/storage" : "";
+  throw new UsageError(`the tables and their steps would need ${bytes} bytes, and the limit of its Replay is ${maxBytes}: give a smaller --max-size${remedy}`);
 }
 
 function additionOf(text: string): { readonly path: string; readonly dtype: string; readonly value: number | boolean | bigint } {
-  const [name, given] = pairOf("--add", text, "LEAF=VALUE");
+  const [name, given] = pairOf("--add", text, "LEAF=VALUE, such as mood=0, or LEAF=VALUE:DTYPE, such as mood=0:i32 or seen=false:bool");
   const [word = "", dtype = "f32", ...more] = given.split(":");
   const value = word === "true" ? true : word === "false" ? false : Number(word);
   const isWrong =
@@ -102,12 +91,6 @@ function setNew(spec: Node, path: string, part: unknown, flag: string): void {
       throw new UsageError(`${flag} ${path}: the spec has ${keys.slice(0, n).join(".")} already. Choose another name`);
   }
   setPath(spec, keys, part);
-}
-
-function pairOf(flag: string, text: string, what: string): [string, string] {
-  const at = text.indexOf("=");
-  if (at < 1 || at === text.length - 1) throw new UsageError(`${flag} takes ${what}, got ${JSON.stringify(text)}`);
-  return [text.slice(0, at), text.slice(at + 1)];
 }
 
 /** Paths of datasets have slashes. */

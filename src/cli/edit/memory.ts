@@ -2,7 +2,7 @@
 import { closeSync, copyFileSync, existsSync, linkSync, mkdirSync, openSync, readdirSync, readSync, realpathSync, rmSync, statSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { basename, join } from "node:path";
-import type { Spec } from "../../schema/spec.ts";
+import type { StateHead } from "../../storage/format/head.ts";
 import { segmentOf } from "../../storage/log/segment-head.ts";
 import type { MigrationReport } from "../../storage/migration/options.ts";
 import { Interrupted, UsageError } from "../exit.ts";
@@ -12,11 +12,11 @@ import type { Host, Result } from "../result.ts";
 import { countText } from "../text.ts";
 import { changesOf } from "./memory-changes.ts";
 import type { EditOptions } from "./options.ts";
-import { Replacement, recover } from "./replacement.ts";
+import { Replacement } from "./replacement.ts";
 
 export type MemoryKind = "snapshot" | "journal";
 
-const OWN = ["add", "maxSize", "sampler", "remover"] as const;
+const OWN = ["add", "maxSize", "maxTimesSampled", "sampler", "remover", "rateLimiter"] as const;
 const ALLOWED: readonly string[] = [...OWN, "rename", "without", "only", "cast", "overwrite", "json"];
 const CHUNK_BYTES = 1 << 20;
 
@@ -46,7 +46,6 @@ export async function editMemory(kind: MemoryKind, from: string, to: string, opt
     if (ALLOWED.includes(key) || value === undefined || value === false || (key === "mode" && value === "strict")) continue;
     throw new UsageError(`${flagOf(key)} works only for datasets, and ${from} is a ${kind}: leave it out, or give --format with the format of a dataset`);
   }
-  await recover(from);
   const isInPlace = existsSync(to) && realpathSync(from) === realpathSync(to);
   if (existsSync(to) && memoryKind(to) !== kind) throw new UsageError(`${to} exists, and is not a ${kind}: give another OUT`);
   if (existsSync(to) && !options.overwrite)
@@ -70,7 +69,7 @@ export async function editMemory(kind: MemoryKind, from: string, to: string, opt
 }
 
 async function editSnapshot(from: string, to: string, options: EditOptions, host: Host): Promise<MigrationReport> {
-  const changes = changesOf(specIn(from), options);
+  const changes = changesOf(optionsIn(from), options);
   const replacement = await Replacement.begin(to, [basename(to)]);
   try {
     const path = join(replacement.to, basename(to));
@@ -132,7 +131,7 @@ async function migrateFolder(folder: string, options: EditOptions, host: Host, o
   if (log === undefined) throw new UsageError(`${folder} has no journal that is whole`);
   const existing = aboutIn(directory, log);
   const logger = { warn: () => {}, info: () => {} };
-  const changes = changesOf(existing.options.spec, options);
+  const changes = changesOf(existing.options, options);
   const migration = migrateJournal({ directory, existing, options: changes, takeOver: false, module: undefined, logger, warningLogger: null });
   for (;;) {
     const step = await migration.next();
@@ -164,17 +163,17 @@ function* chunksOf(path: string): Generator<Uint8Array, void> {
   }
 }
 
-/** The spec in the head of a snapshot. @throws ReplayError CORRUPT, UNSUPPORTED */
-function specIn(path: string): Spec {
+/** The options in the head of a snapshot. @throws ReplayError CORRUPT, UNSUPPORTED */
+function optionsIn(path: string): StateHead["options"] {
   const parser = new SectionParser(new SectionMemory());
   for (const chunk of chunksOf(path)) {
     parser.reserve(chunk.length).set(chunk);
     parser.advance(chunk.length);
     if (parser.end === 0 && parser.readMagic() === undefined) continue;
-    if (parser.next()) return checkHead("snapshot", decodeTagged(parser.payload)).options.spec;
+    if (parser.next()) return checkHead("snapshot", decodeTagged(parser.payload)).options;
     if (parser.fault !== undefined) break;
   }
-  return checkHead(path, undefined).options.spec;
+  return checkHead(path, undefined).options;
 }
 
 function resultOf(to: string, kind: MemoryKind, report: MigrationReport): Result {

@@ -23,8 +23,10 @@ export interface EditOptions extends Omit<ConvertOptions, "task"> {
   readonly seed?: bigint;
   readonly add?: readonly string[];
   readonly maxSize?: readonly string[];
+  readonly maxTimesSampled?: readonly string[];
   readonly sampler?: readonly string[];
   readonly remover?: readonly string[];
+  readonly rateLimiter?: readonly string[];
 }
 
 const FIRST_EXAMPLE = `  $ npx reprise edit runs/pick runs/pick-good --drop-episodes 3,17-19 --where "return > 0" --task "Pick up the cube"
@@ -39,7 +41,7 @@ What is done, in this order: columns are chosen (--without, --only, --rename), e
 --swap-channels, --task; OTHER datasets, changed in the same way, come after IN (--concat); --where chooses episodes of all; --split-into deals them.
 
 A snapshot or a journal stays one, with its tables, items, keys, priorities and writers, unless OUT ends as a dataset does or --format is there. It takes --rename, --without, --only, --cast,
---add, --max-size, --sampler and --remover. A smaller table removes items with its remover.
+--add, --max-size, --max-times-sampled, --sampler, --remover and --rate-limiter. A smaller table removes items with its remover.
 
 Examples:
   $ npx reprise edit demos.jsonl good.parquet --where success --where "length >= 10"
@@ -49,7 +51,11 @@ Examples:
   $ npx reprise edit cartpole.parquet tensorflow_datasets --split-into train=0.9,val=0.1 --seed 1
   $ npx reprise edit replay.snapshot next.snapshot --add mood=0 --rename act=action --max-size memory=50000
   $ npx reprise edit runs/journal runs/journal --overwrite --sampler memory=prioritized:0.6 --cast reward=f64
+  $ npx reprise edit runs/journal runs/queue --rate-limiter memory=queue:100 --max-times-sampled memory=1
 `;
+
+/** How rate limiters are written. */
+export const LIMITER_FORMS = "minSize:ITEMS, sampleToInsertRatio:RATIO,ITEMS,BUFFER, queue:ITEMS";
 
 export function addEdit(command: Command): Command {
   command
@@ -85,9 +91,26 @@ export function addEdit(command: Command): Command {
       repeatable,
     )
     .option("--remover <table=kind>", "of a snapshot or journal: what leaves a full table, such as memory=fifo; may be repeated", repeatable)
+    .option(
+      "--rate-limiter <table=kind>",
+      `of a snapshot or journal: when inserts and draws wait: ${LIMITER_FORMS}, such as memory=minSize:1000; may be repeated`,
+      repeatable,
+    )
+    .option(
+      "--max-times-sampled <table=n>",
+      "of a snapshot or journal: an item leaves after so many draws, such as memory=1 for a queue; may be repeated",
+      repeatable,
+    )
     .addOption(new Option("--format <format>", "the format to write (default: as OUT ends, or that of IN if OUT is IN)").choices(FORMATS))
     .option("--from-split <split>", "the split of IN to read");
   return addFormatOptions(addOpen(addFinalStep(addMode(command)))).addHelpText("after", EXAMPLES);
+}
+
+/** The sides of a text such as NAME=VALUE. @throws UsageError */
+export function pairOf(flag: string, text: string, what: string): [string, string] {
+  const at = text.indexOf("=");
+  if (at < 1 || at === text.length - 1) throw new UsageError(`${flag} takes ${what}, got ${JSON.stringify(text)}`);
+  return [text.slice(0, at), text.slice(at + 1)];
 }
 
 /** @throws UsageError */

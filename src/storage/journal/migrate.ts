@@ -1,5 +1,6 @@
 /** A journal for the next version of its program: read with its own spec, and written anew in the same directory. */
 import { mustBe, ReplayError } from "../../base/error.ts";
+import { GROUP_END } from "../../base/kinds.ts";
 import type { FullLogger, Logger } from "../../base/warnings.ts";
 import type { Directory } from "../../files/directory.ts";
 import { SectionMemory } from "../../memory/section-memory.ts";
@@ -24,20 +25,22 @@ export interface JournalMigration {
   readonly module: WebAssembly.Module | undefined;
   readonly logger: FullLogger;
   readonly warningLogger: Logger | null;
+  /** Bytes that the new journal may have with `retain: "all"`. Default: those that a reader of its steps can address in one file. */
+  readonly maxBytes?: number;
 }
+
+const MAX_RETAINED_BYTES = 2 ** 32 - 1;
+const NO_BYTES = new Uint8Array(0);
 
 /**
  * Writes the journal anew, and yields after each piece that was read. Until the new one is whole on the disk, the old one is what the directory holds. Memory: a section, and about 1.2 KB
  * per item of a table that changes. Disk: both at the same time.
- * @throws ReplayError UNSUPPORTED for a directory with `retain: "all"`; as `migrateSnapshot`
+ * With `retain: "all"`, every record is written anew, also of steps that no item holds.
+ * @throws ReplayError UNSUPPORTED for a directory with `retain: "all"` that is too large; as `migrateSnapshot`
  */
 export async function* migrateJournal(migration: JournalMigration): AsyncGenerator<{ bytes: number; of: number }, MigrationReport> {
-  const { directory, existing, about, options, takeOver, module, logger, warningLogger } = migration;
-  if (existing.retain === "all")
-    throw new ReplayError(
-      "UNSUPPORTED",
-      `${directory.name} has retain: "all", and onMismatch: "migrate" would lose the episodes that no item holds. Move the episodes to a new directory (openReplay, pushEpisodes)`,
-    );
+  const { directory, existing, about, options, takeOver, module, logger, warningLogger, maxBytes = MAX_RETAINED_BYTES } = migration;
+  const isRetained = existing.retain === "all";
   const head = { ...existing, options: { ...existing.options, maxBytes: Number.MAX_SAFE_INTEGER } };
   const migrator = new StateMigrator(directory.name, head, resolveMigration(options), new SectionMemory(module), module);
   const log = Log.open(directory, { about: {}, durability: "manual", takeOver, logger: warningLogger, ...(module && { module }) });
@@ -46,8 +49,12 @@ export async function* migrateJournal(migration: JournalMigration): AsyncGenerat
     const { maxBytes: _, ...changed } = migrator.head.options;
     successor = new Successor(directory, endOf(log), about ?? { ...migrator.head, options: changed }, module);
     const next = successor;
-    for (const progress of log.replay((kind, id, payload) => {
+    let group: number | undefined;
+    for (const progress of log.replay((kind, id, payload, _, at) => {
+      if (isRetained && group !== undefined && at.group !== group) for (const section of migrator.section(GROUP_END, 0, NO_BYTES)) next.write(section);
+      group = at.group;
       for (const section of migrator.section(kind, id, payload)) next.write(section);
+      if (isRetained && next.bytes > maxBytes) throw largeError(directory, maxBytes);
     }))
       yield progress;
     for (const section of migrator.finish()) next.write(section);
@@ -64,6 +71,13 @@ export async function* migrateJournal(migration: JournalMigration): AsyncGenerat
   const keys = newKeys.length === 0 ? "" : `, and the items of ${newKeys.map((name) => JSON.stringify(name)).join(", ")} have new keys`;
   logger.info(`${directory.name} has ${steps} steps of the new spec${left}${keys}`);
   return migrator.report;
+}
+
+function largeError({ name }: Directory, maxBytes: number): ReplayError {
+  return new ReplayError(
+    "UNSUPPORTED",
+    `${name} has retain: "all", and would have more than ${maxBytes} bytes in one file after a migration. Move its episodes to a new directory (openReplay, pushEpisodes)`,
+  );
 }
 
 /** @throws RangeError for options that make no sense together */

@@ -34,6 +34,11 @@ export class Successor {
     this.#writer.add(SEGMENT, 0, headBytes({ format: FORMAT, run, segment, group, kept: [], sums: new Uint32Array(0), about }));
   }
 
+  /** Of the segment, by now. */
+  get bytes(): number {
+    return this.#writer.bytes;
+  }
+
   /** @throws ReplayError IO */
   write([kind, id, payload]: Section): void {
     this.#writer.add(kind, id, payload);

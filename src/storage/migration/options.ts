@@ -1,6 +1,6 @@
 /** The options of a migration: what is another one in the next version of a program. */
 import { integer, mustBe, oneOfRule, onlyKeys } from "../../base/error.ts";
-import type { Spec, StepOf } from "../../schema/spec.ts";
+import type { OwnStepOf, Spec } from "../../schema/spec.ts";
 import { copySpec } from "../../schema/spec.ts";
 import { type ResolvedTableOptions, resolveTable, type TableOptions } from "../../schema/table-options.ts";
 import type { TransitionRoles } from "../../schema/transition-roles.ts";
@@ -18,7 +18,7 @@ export interface StateMigration<S extends Spec = Spec> {
    * Returns the new step of an old one. Default: the old step itself, whose numbers are cast to the new dtypes. It neither receives nor returns leaves that are `shared` or
    * `packed`, which stay as they are.
    */
-  readonly migrate?: (step: AnyStep) => StepOf<S>;
+  readonly migrate?: (step: AnyStep) => OwnStepOf<S>;
   /** Options of tables that change, by the names of the tables. Default: those of the snapshot. */
   readonly tables?: { readonly [name: string]: Partial<TableOptions> };
   /** Which leaf plays which part in a transition. Default: those of the snapshot. */

@@ -2,6 +2,8 @@
 
 export interface SavedItem {
   readonly slot: number;
+  /** Number of its first row. */
+  readonly first: number;
   readonly generation: number;
   readonly length: number;
   readonly timesSampled: number;

@@ -7,6 +7,7 @@ import { COUNT_BYTES, LINK_BYTES, SECTION_MAX, type Section } from "../../memory
 import type { ResolvedTableOptions } from "../../schema/table-options.ts";
 import { evictionsOf } from "./evictions.ts";
 import { KeyLayout } from "./key-layout.ts";
+import type { RowEpisodes } from "./row-episodes.ts";
 import type { SavedItem } from "./saved-item.ts";
 import { type PlacedOrder, SlotForm, TABLE_BYTES } from "./slot-form.ts";
 import { AT, eachRecord, freeRecord, isLive, isPending, isUsed, NUMBERS_BYTES } from "./slot-record.ts";
@@ -15,6 +16,7 @@ import { AT, eachRecord, freeRecord, isLive, isPending, isUsed, NUMBERS_BYTES } 
 const NEWEST = 0;
 const STEPS = 4;
 const STAMP = 12;
+const DELETED_EPISODES = 20;
 const COUNT = 36;
 const PENDING_COUNT = 40;
 const PENDING_FIRST = 44;
@@ -93,8 +95,8 @@ export class SavedTable {
     this.#draws = payload.slice();
   }
 
-  /** The table with other options. @throws ReplayError CORRUPT, KEYS_EXHAUSTED; RangeError for fewer places than items wait */
-  change(next: ResolvedTableOptions): TableChange {
+  /** The table with other options. @param rows the episodes of all rows @throws ReplayError CORRUPT, KEYS_EXHAUSTED; RangeError for fewer places than items wait */
+  change(next: ResolvedTableOptions, rows: RowEpisodes): TableChange {
     if (this.#table?.length !== TABLE_BYTES || this.#draws === undefined) throw this.#corrupt();
     const table = this.#table.slice();
     const view = dataView(table);
@@ -105,6 +107,7 @@ export class SavedTable {
       throw mustBe(RangeError, `tables.${this.#name}.maxPending`, `at least ${pending.length}, since so many items wait`, next.maxPending);
     const evicted = new Set(evictionsOf(live, next, seedOf(this.#draws)));
     const kept = live.filter((item) => !evicted.has(item));
+    view.setFloat64(DELETED_EPISODES, view.getFloat64(DELETED_EPISODES, true) + countGone(evicted, kept, rows), true);
     const hasOtherForm = this.#hasOtherForm(next);
     // Nothing moves: the orders stay as they are, and with them the draws.
     if (!hasOtherForm && evicted.size === 0 && admitted === 0)
@@ -330,6 +333,7 @@ export class SavedTable {
     const view = this.#view(slot);
     return {
       slot,
+      first: view.getUint32(AT.first, true),
       generation: view.getUint32(AT.generation, true),
       length: view.getUint32(AT.length, true),
       timesSampled: view.getUint32(AT.timesSampled, true),
@@ -377,6 +381,16 @@ interface Places {
 
 function placesOf(places: Omit<Places, "queued">): Places {
   return { ...places, queued: places.free.map(({ slot }) => slot) };
+}
+
+/** Episodes of which no item is kept. */
+function countGone(evicted: ReadonlySet<SavedItem>, kept: readonly SavedItem[], rows: RowEpisodes): number {
+  if (evicted.size === 0) return 0;
+  const [gone, remaining] = [new Set<number>(), new Set<number>()];
+  for (const item of evicted) rows.addTo(gone, item);
+  for (const item of kept) rows.addTo(remaining, item);
+  for (const episode of remaining) gone.delete(episode);
+  return gone.size;
 }
 
 /** A number made of a table's random state. */

@@ -4,27 +4,21 @@ import { mustBe, ReplayError } from "../../base/error.ts";
 import { COUNTS, DRAWN, ENTRIES, FREE, LAYOUTS, LINKS, POOLS, ROWS, SLOTS, TABLE, WRITERS } from "../../base/kinds.ts";
 import { layoutOf } from "../../memory/layout.ts";
 import type { SectionMemory } from "../../memory/section-memory.ts";
-import { COUNT_BYTES, SECTION_MAX, type Section } from "../../memory/state.ts";
+import { COUNT_BYTES, LINK_BYTES, SECTION_MAX, type Section } from "../../memory/state.ts";
 import { maxStepBytes } from "../../memory/stored-bytes.ts";
-import type { Layout } from "../../schema/layout.ts";
 import { copySpec, leavesOf } from "../../schema/spec.ts";
 import type { ResolvedTableOptions } from "../../schema/table-options.ts";
 import type { TransitionRoles } from "../../schema/transition-roles.ts";
-import { decodeTagged } from "../decode.ts";
-import { encodeTagged } from "../encode.ts";
 import { headLayout, type StateHead } from "../format/head.ts";
 import { ROW_HEAD_BYTES, RowCodec } from "../snapshot/row-codec.ts";
 import { FramePools } from "./frame-pools.ts";
-import { hasPath, LeafNames, leafPaths } from "./leaf-names.ts";
+import { LeafNames } from "./leaf-names.ts";
+import { LeafUsers } from "./leaf-users.ts";
 import { changedTables, type MigrationReport, type ResolvedMigration } from "./options.ts";
+import { RowEpisodes } from "./row-episodes.ts";
 import { SavedTable } from "./saved-table.ts";
-
-/** Where a leaf is named, and what helps if the new spec lacks it. */
-const USERS = {
-  transition: ["transition", "pass transition with the new names"],
-  writer: ["a writer", "restore the snapshot with its own spec, close that writer, and take a snapshot again"],
-  item: ["the columns of an item", "restore the snapshot with its own spec, delete the items with these columns, and take a snapshot again"],
-} as const;
+import { SlotForm } from "./slot-form.ts";
+import { eachRecord } from "./slot-record.ts";
 
 export class StateMigrator {
   /** What the new state's head says. */
@@ -32,13 +26,17 @@ export class StateMigrator {
   readonly #migrate: (step: unknown) => unknown;
   readonly #oldRows: RowCodec;
   readonly #newRows: RowCodec;
-  readonly #layout: Layout;
   readonly #names: LeafNames;
+  readonly #users: LeafUsers;
   readonly #pools: FramePools;
   /** Where an old and a new row have the numbers of shared frames. */
   readonly #frames: readonly (readonly [from: number, to: number, bytes: number])[];
   /** Tables that change, by their numbers. */
   readonly #tables = new Map<number, readonly [table: SavedTable, options: ResolvedTableOptions, name: string]>();
+  /** For what leaves tables that change. */
+  readonly #episodes = new RowEpisodes();
+  /** Of the new slots of all tables. */
+  readonly #forms: SlotForm[] = [];
   /** A section of new steps, full as those of a snapshot are, and how many it has by now. */
   readonly #pending: Uint8Array<ArrayBuffer>;
   #pendingCount = 0;
@@ -55,8 +53,8 @@ export class StateMigrator {
     const after = layoutOf(leavesOf(spec), module);
     if (JSON.stringify(headLayout(before)) !== JSON.stringify(head.layout))
       throw new ReplayError("UNSUPPORTED", `${what} was written by a version with another layout of steps`);
-    this.#layout = after;
     this.#names = new LeafNames(options.rename, before.leaves, after.leaves);
+    this.#users = new LeafUsers(this.#names, before.leaves, after.leaves);
     this.#pools = new FramePools(before, after, this.#names);
     this.#frames = [...this.#pools.leaves].map(([leaf, old]) => [ROW_HEAD_BYTES + old.offset, ROW_HEAD_BYTES + leaf.offset, 4 * (leaf.leaf.stack ?? 1)]);
     this.#oldRows = new RowCodec(oldSpec, before);
@@ -72,10 +70,11 @@ export class StateMigrator {
         storedBytes.max,
       );
     const transition = options.transition ?? this.#names.roles(saved.transition as TransitionRoles | undefined, before.leaves);
-    for (const path of Object.values(transition ?? {})) this.#checkName(path as string, "transition");
+    for (const path of Object.values(transition ?? {})) this.#users.check(path as string, "transition");
     const tables = changedTables(saved.tables, options.tables);
     for (const [number, [name, table]] of Object.entries(tables).entries()) {
       const old = saved.tables[name] as ResolvedTableOptions;
+      this.#forms.push(new SlotForm(table, memory));
       if (JSON.stringify(table) === JSON.stringify(old)) continue;
       this.#tables.set(number, [new SavedTable(name, old, number, Object.keys(tables).length, memory), table, name]);
     }
@@ -97,24 +96,37 @@ export class StateMigrator {
     yield* this.#flush();
     if (kind === ROWS || kind === FREE || kind === LINKS || kind === ENTRIES) {
       if (!this.#pools.isPool(id)) throw contradiction();
+      if (kind === LINKS && id === this.#pools.steps) this.#takeLinks(payload);
       const newId = this.#pools.newId(id);
       if (newId !== undefined) yield [kind, newId, payload];
     } else if (kind === POOLS) {
       const numbers = this.#pools.numbers(payload);
       if (numbers === undefined) throw contradiction();
       yield [kind, id, numbers];
-    } else if (!this.#take(kind, id, payload)) yield [kind, id, kind === WRITERS || kind === LAYOUTS ? this.#renamed(kind, payload) : payload];
+    } else if (kind === WRITERS || kind === LAYOUTS) {
+      const renamed = this.#users.renamed(kind, id, payload);
+      if (renamed !== undefined) yield [kind, id, renamed];
+    } else if (!this.#take(kind, id, payload)) yield this.#noted([kind, id, payload]);
   }
 
-  /** What is left: steps that wait, and tables that change. */
+  /** A section, of whose slots is known which layouts they have. */
+  #noted(section: Section): Section {
+    const [kind, id, payload] = section;
+    const form = this.#forms[id];
+    if (kind === SLOTS && (form === undefined || !this.#users.takeSlots(id, form, payload))) throw contradiction();
+    return section;
+  }
+
+  /** What is left: steps that wait, tables that change, and what names leaves. */
   *finish(): Generator<Section, void> {
     yield* this.#flush();
     for (const [table, options, name] of this.#tables.values()) {
-      const { sections, removed, hasNewKeys } = table.change(options);
-      yield* sections;
+      const { sections, removed, hasNewKeys } = table.change(options, this.#episodes);
+      for (const section of sections) yield this.#noted(section);
       this.#removed[name] = removed;
       if (hasNewKeys) this.#newKeys.push(name);
     }
+    yield* this.#users.sections();
   }
 
   /** Whether a section is of a table that changes: it is kept until the end. */
@@ -134,6 +146,7 @@ export class StateMigrator {
     const records = payload.slice(COUNT_BYTES);
     for (let i = 0; i < count; i++) {
       const record = records.subarray(i * old.bytes, (i + 1) * old.bytes);
+      this.#takeRow(record);
       const at = COUNT_BYTES + this.#pendingCount * rows.bytes;
       const target = this.#pending.subarray(at, at + rows.bytes).fill(0);
       target.set(record.subarray(0, ROW_HEAD_BYTES));
@@ -145,6 +158,18 @@ export class StateMigrator {
     }
   }
 
+  #takeRow(record: Uint8Array): void {
+    if (this.#tables.size === 0) return;
+    const view = dataView(record);
+    this.#episodes.set(view.getUint32(0, true), view.getUint32(4, true), view.getUint32(8, true));
+  }
+
+  #takeLinks(payload: Uint8Array): void {
+    const view = dataView(payload);
+    const isWhole = eachRecord(payload, LINK_BYTES, (from) => this.#episodes.link(view.getUint32(from, true), view.getUint32(from + 4, true)));
+    if (!isWhole) throw contradiction();
+  }
+
   /** The steps that wait for a full section. */
   *#flush(): Generator<Section, void> {
     const count = this.#pendingCount;
@@ -153,22 +178,6 @@ export class StateMigrator {
     this.#pendingCount = 0;
     const id = this.#pools.newId(this.#pools.steps) as number;
     yield [ROWS, id, this.#pending.subarray(0, COUNT_BYTES + count * this.#newRows.bytes)];
-  }
-
-  /** Writers or layouts with the new names of leaves, which the new spec must have. */
-  #renamed(kind: number, payload: Uint8Array): Uint8Array {
-    const renamed = this.#names.options(decodeTagged(payload));
-    for (const path of leafPaths(renamed)) this.#checkName(path, kind === WRITERS ? "writer" : "item");
-    return this.#names.areSame ? payload : encodeTagged(renamed, "writers");
-  }
-
-  #checkName(path: string, user: keyof typeof USERS): void {
-    if (hasPath(this.#layout.leaves, path)) return;
-    const [name, remedy] = USERS[user];
-    throw new ReplayError(
-      "NOT_FOUND",
-      `spec must have ${path}, which ${name} names. If it has a new name, pass rename: { ${JSON.stringify(path)}: … }. Else keep the leaf, or ${remedy}`,
-    );
   }
 }
 

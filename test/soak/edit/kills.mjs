@@ -1,24 +1,30 @@
 // Edits that are killed at random moments: the source, or the target if it is the source, must be whole, and the next edit must finish the work.
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { f32, i32, prioritized, Replay } from "reprise";
 import { writeJsonl, writeLeRobot, writeMinari, writeParquet, writeTfds } from "reprise/rlds";
 
 const CLI = fileURLToPath(new URL("../../../dist/cli.js", import.meta.url));
 const EPISODES = 60;
 const EDIT = ["--overwrite", "--drop-episodes", "1-3", "--cast", "action=f64"];
+/** Of a memory: its steps, and a table that loses items. */
+const MEMORY_EDIT = ["--overwrite", "--cast", "action=f64", "--add", "mood=0:i32", "--max-size", "memory=3000"];
+const STEPS = 8000;
 const ASIDE = ".incomplete-";
 
-/** Each with the dataset below the folder that is written to, and how `edit` writes it elsewhere. */
+/** Each with the dataset or memory below the folder that is written to, and how `edit` writes it elsewhere. */
 const FORMATS = [
   { name: "parquet", path: "all.parquet", write: (data, folder) => writeParquet(data, join(folder, "all.parquet")), out: "all.parquet", flags: [] },
   { name: "jsonl", path: "all.jsonl", write: (data, folder) => writeJsonl(data, join(folder, "all.jsonl")), out: "all.jsonl", flags: [] },
   { name: "lerobot", path: "all", write: (data, folder) => writeLeRobot(data, join(folder, "all"), { fps: 10 }), out: "all", flags: ["--format", "lerobot"] },
   { name: "tfds", path: "all/1.0.0", write: (data, folder) => writeTfds(data, folder, { name: "all", shards: 3 }), out: ".", flags: ["--format", "tfds"] },
   { name: "minari", path: "all-v0", write: (data, folder) => writeMinari(data, folder, { id: "all-v0" }), out: ".", flags: ["--format", "minari"] },
+  { name: "snapshot", path: "all.snapshot", write: writeSnapshot, out: "all.snapshot", flags: [], edit: MEMORY_EDIT },
+  { name: "journal", path: "all", write: writeJournal, out: "all", flags: [], edit: MEMORY_EDIT, digest: journalDigest },
 ];
 /** Where the edit goes: to its source, to a dataset that is there already, to a new place. */
 const PLACES = ["in place", "over another", "to a new place"];
@@ -50,14 +56,58 @@ function dataset() {
   return Object.assign(episodes, { metadataSpec: {} });
 }
 
-/** @returns counts, and the failures */
-export async function kills(runs, seed) {
+const MEMORY = {
+  spec: { observation: f32(64), action: i32(), reward: f32() },
+  tables: { memory: { maxSize: 5000, sampler: prioritized(0.6) }, rest: { maxSize: STEPS } },
+};
+
+function fill(replay) {
+  const noise = noiseOf(9);
+  const writer = replay.writer({ name: "game" });
+  for (let t = 0; t < STEPS; t++) {
+    writer.append({ observation: Float32Array.from({ length: 64 }, noise), action: t, reward: noise() });
+    for (const name of ["memory", "rest"]) writer.createItem(name, { length: 1, priority: 1 + noise() });
+    if (t % 100 === 99) writer.endEpisode({ terminated: true });
+  }
+}
+
+async function writeSnapshot(_, folder) {
+  const replay = new Replay(MEMORY);
+  fill(replay);
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "all.snapshot"), Buffer.concat([...replay.snapshot()]));
+}
+
+async function writeJournal(_, folder) {
+  const replay = await Replay.open({ dir: join(folder, "all"), ...MEMORY, segmentBytes: 1 << 18 });
+  fill(replay);
+  replay.dispose();
+}
+
+/** Of what a journal holds, whatever files it has: of a copy, since opening writes. */
+async function journalDigest(path) {
+  if (!existsSync(path)) return undefined;
+  const copy = mkdtempSync(join(tmpdir(), "reprise-journal-"));
+  try {
+    cpSync(path, copy, { recursive: true });
+    const replay = await Replay.open({ dir: copy, takeOver: true, logger: null });
+    const hash = createHash("sha256");
+    for (const chunk of replay.snapshot()) hash.update(chunk);
+    replay.dispose();
+    return hash.digest("hex");
+  } finally {
+    rmSync(copy, { recursive: true, force: true });
+  }
+}
+
+/** @param only the name of a format; default: all @returns counts, and the failures */
+export async function kills(runs, seed, only) {
   const folder = mkdtempSync(join(tmpdir(), "reprise-crash-edit-"));
   const counts = { kills: 0, ended: 0, old: 0, new: 0, absent: 0, aside: 0, failures: [] };
   try {
     const data = dataset();
     const cases = [];
-    for (const format of FORMATS) {
+    for (const format of FORMATS.filter(({ name }) => only === undefined || name === only)) {
       const source = join(folder, "sources", format.name);
       await format.write(data, source);
       for (const place of PLACES) cases.push({ ...format, place, source });
@@ -84,28 +134,31 @@ export async function kills(runs, seed) {
 
 /** The folders of a run: where IN is, where OUT is, and the arguments. */
 function stage(one, dir) {
+  const { edit = EDIT } = one;
   cpSync(one.source, join(dir, "in"), { recursive: true });
   const source = join(dir, "in", one.path);
-  if (one.place === "in place") return { source, target: source, args: ["edit", source, source, ...EDIT] };
+  if (one.place === "in place") return { source, target: source, args: ["edit", source, source, ...edit] };
   const out = join(dir, "out");
   if (one.place === "over another") cpSync(one.source, out, { recursive: true });
-  return { source, target: join(out, one.path), args: ["edit", source, join(out, one.out), ...one.flags, ...EDIT] };
+  return { source, target: join(out, one.path), args: ["edit", source, join(out, one.out), ...one.flags, ...edit] };
 }
 
 async function rehearse(one, dir) {
   const { source, target, args } = stage(one, dir);
-  one.before = digestOf(source);
+  const { digest = digestOf } = one;
+  one.before = await digest(source);
   const begun = performance.now();
   const { code, said } = await started(args).ended;
   if (code !== 0) throw new Error(`${one.name} ${one.place}: ${said}`);
   one.ms = performance.now() - begun;
-  one.after = digestOf(target);
+  one.after = await digest(target);
   if (one.after === one.before) throw new Error(`${one.name} ${one.place}: the edit changes nothing`);
   rmSync(dir, { recursive: true, force: true });
 }
 
 async function killed(one, dir, noise, counts) {
   const { source, target, args } = stage(one, dir);
+  const { digest = digestOf } = one;
   const { child, ended } = started(args);
   // Half of the kills come near the end, when the new dataset takes its place.
   const at = noise() < 0.5 ? noise() : 0.8 + 0.3 * noise();
@@ -116,18 +169,18 @@ async function killed(one, dir, noise, counts) {
   else if (code === 0) counts.ended++;
   else throw new Error(`the edit failed by itself: ${said}`);
   const isSame = one.place === "in place";
-  if (!isSame && digestOf(source) !== one.before) throw new Error("the source is damaged");
-  const found = digestOf(target);
+  if (!isSame && (await digest(source)) !== one.before) throw new Error("the source is damaged");
+  const found = await digest(target);
   const aside = join(dirname(target), `${ASIDE}${target.slice(target.lastIndexOf("/") + 1)}-edit`, "old");
   if (found === one.after) counts.new++;
   else if (found === one.before && one.place !== "to a new place") counts.old++;
   else if (found === undefined && one.place === "to a new place") counts.absent++;
-  else if (found === undefined && digestOf(aside) === one.before) counts.aside++;
-  else throw new Error("the target is neither the old nor the new dataset");
+  else if (found === undefined && (await digest(aside)) === one.before) counts.aside++;
+  else throw new Error("the target is neither the old nor the new one");
   if (isSame && found === one.after) return;
   const again = await started(args).ended;
   if (again.code !== 0) throw new Error(`the next edit fails: ${again.said}`);
-  if (digestOf(target) !== one.after) throw new Error("the next edit has another result");
+  if ((await digest(target)) !== one.after) throw new Error("the next edit has another result");
   const left = readdirSync(dir, { recursive: true }).find((path) => path.includes(ASIDE));
   if (left !== undefined) throw new Error(`the next edit leaves ${left}`);
 }

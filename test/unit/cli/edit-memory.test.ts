@@ -1,7 +1,7 @@
 /** `reprise edit` of a snapshot or a journal: it stays one, with other steps and tables. */
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { f32, i32, prioritized, Replay, type Spec } from "../../../src/index.ts";
+import { f32, i32, minSize, prioritized, queueLimiter, Replay, type Spec, sampleToInsertRatio } from "../../../src/index.ts";
 import { bytesOf } from "../../support/refused.ts";
 import { document, reprise, temporary } from "./support.ts";
 
@@ -87,17 +87,55 @@ describe("a snapshot", () => {
     expect(restored(from).options.tables.other).toMatchObject({ sampler: { kind: "recency", exponent: 2 } });
   });
 
+  test("gets the rate limiter that is named", async () => {
+    const [from, to] = [snapshotFile("l.snapshot"), temp("m.snapshot")];
+    for (const [text, limiter] of [
+      ["minSize:12", minSize(12)],
+      ["sampleToInsertRatio:4,10,20", sampleToInsertRatio(4, 10, 20)],
+      ["sampleToInsertRatio:1,10,-5,30.5", sampleToInsertRatio(1, 10, [-5, 30.5])],
+      ["queue:20", queueLimiter(20)],
+    ] as const) {
+      await document("edit", from, to, "--overwrite", "--rate-limiter", `memory=${text}`, "--max-times-sampled", "memory=1");
+      const { memory, other } = restored(to).options.tables;
+      expect([memory?.rateLimiter, memory?.maxTimesSampled]).toEqual([limiter, 1]);
+      expect(other?.rateLimiter).toEqual(minSize(1));
+    }
+    // A full queue: each item is drawn once.
+    const queue = restored(to).table("memory");
+    expect(queue.sample(20).info.timesSampled).toEqual(new Uint32Array(20).fill(1));
+    expect(queue.size).toBe(0);
+  });
+
   test("that cannot be changed so stays as it was", async () => {
     const path = snapshotFile("e.snapshot");
     const refused = (...args: string[]) => refusal("edit", path, path, "--overwrite", ...args);
     expect(await refused("--cast", "obs/state=u8")).toMatch(/obs\.state/);
     for (const [args, says] of [
-      [["--max-size", "nothing=4"], /tables must be one of "memory", "other"/],
+      [["--max-size", "nothing=4"], /there is no table "nothing", the tables are memory, other/],
+      [["--max-size", "memory=4", "--max-size", "memory=5"], /--max-size has memory twice/],
+      [["--max-size", "memory=1e12"], /a whole number from 1, got "memory=1e12"/],
+      [["--max-size", "memory=1000000000000"], /tables\.memory\.maxSize must be/],
+      [["--max-size", "memory=60000000"], /would need \d+ bytes, and the limit of its Replay is \d+: give a smaller --max-size$/m],
+      [["--max-size", "memory=-1"], /a whole number from 1, got "memory=-1"/],
+      [["--max-times-sampled", "memory=0"], /--max-times-sampled takes TABLE=DRAWS, a whole number from 1/],
+      [["--rate-limiter", "nothing=minSize:4"], /there is no table "nothing"/],
+      [["--rate-limiter", "memory=best:4"], /one of minSize:ITEMS, sampleToInsertRatio:RATIO,ITEMS,BUFFER, queue:ITEMS/],
+      [["--rate-limiter", "memory=toString:4"], /--rate-limiter takes TABLE=KIND/],
+      [["--rate-limiter", "memory=minSize"], /--rate-limiter takes TABLE=KIND/],
+      [["--rate-limiter", "memory=minSize:"], /--rate-limiter takes TABLE=KIND/],
+      [["--rate-limiter", "memory=queue:1,2"], /--rate-limiter takes TABLE=KIND/],
+      [["--rate-limiter", "memory=minSize:0"], /minSize:0: minSize must be/],
+      [["--rate-limiter", "memory=queue:1.5"], /queue:1\.5: size must be/],
+      [["--rate-limiter", "memory=sampleToInsertRatio:4,100,1"], /errorBuffer must be a range/],
       [["--max-size", "memory"], /--max-size takes TABLE=ITEMS/],
       [["--max-size", "memory=0"], /a whole number from 1/],
       [["--sampler", "memory=best"], /--sampler takes TABLE=KIND/],
       [["--sampler", "memory=fifo:2"], /fifo has no exponent/],
-      [["--remover", "memory=recency"], /remover/],
+      [["--sampler", "memory"], /--sampler takes TABLE=KIND, one of fifo, .*recency, or prioritized:0\.6 or recency:1 with an exponent, got "memory"/],
+      [["--sampler", "memory=recency:-1"], /tables\.memory\.sampler\.exponent must be a finite number in 0/],
+      [["--remover", "memory=recency"], /--remover takes TABLE=KIND, one of fifo, lifo, uniform, prioritized, minHeap, maxHeap, or prioritized:0\.6 with/],
+      [["--rate-limiter", "memory=minSize:31"], /draws of table memory would wait for 31 items, and it holds 30/],
+      [["--rate-limiter", "memory"], /one of minSize:ITEMS, .* got "memory"/],
       [["--add", "act=1"], /the spec has act already/],
       [["--add", "mood"], /--add takes LEAF=VALUE/],
       [["--add", "mood=x"], /--add takes LEAF=VALUE/],
@@ -142,9 +180,15 @@ describe("a journal", () => {
     check(same);
     same.dispose();
     expect(await refusal("edit", from, to)).toMatch(/exists: give --overwrite/);
+    expect(await refusal("edit", temp("nothing"), to, "--max-size", "memory=3")).toMatch(/there is no such file or folder/);
     await document("edit", from, to, "--overwrite", "--max-size", "memory=3");
     const third = (await Replay.open({ dir: to })) as unknown as Any;
     expect(third.table("memory").size).toBe(3);
     third.dispose();
+    // An edit that was killed as it replaced this journal left it aside.
+    mkdirSync(temp(".incomplete-two-edit"));
+    renameSync(to, temp(".incomplete-two-edit/old"));
+    expect(await document("edit", to, temp("three"))).toMatchObject({ kind: "journal" });
+    expect(existsSync(to)).toBe(true);
   });
 });

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type MemoryDirectory, memory, type Operation } from "../../../src/files/memory.ts";
-import { i32, minSize, type OpenOptions, prioritized, Replay, type Spec } from "../../../src/index.ts";
+import { i32, lifo, minSize, type OpenOptions, prioritized, Replay, type Spec } from "../../../src/index.ts";
 import { Log, node } from "../../../src/storage/index.ts";
 import { TestRandom } from "../../support/random.ts";
 import { expectError } from "../../support/refused.ts";
@@ -104,6 +104,33 @@ describe("tables", () => {
     again2.dispose();
   });
 
+  test("count the episodes that leave", async () => {
+    const dir = memory();
+    const first = await again(dir, options(100, { remover: lifo() }) as never);
+    const writer = first.writer({ name: "game", across: true });
+    for (let x = 0; x < 41; x++) {
+      writer.append({ x });
+      if (x > 0) writer.createItem("memory", { length: 2 });
+      // What a step is followed by has a record of its own.
+      await first.flush();
+      if (x % 10 === 9) writer.endEpisode();
+    }
+    await first.flush();
+    expect(first.table("memory").stats()).toMatchObject({ size: 40, episodes: 5, deletedEpisodes: 0 });
+    first.dispose();
+    for (const [size, counts] of [
+      // The newest leave. The last item of 40, and that of 30, ends with the first step of an episode.
+      [39, { episodes: 4, deletedEpisodes: 1 }],
+      [30, { episodes: 4, deletedEpisodes: 1 }],
+      [29, { episodes: 3, deletedEpisodes: 2 }],
+      [9, { episodes: 1, deletedEpisodes: 4 }],
+    ] as const) {
+      const next = await again(dir, { ...options(size, { remover: lifo() }), onMismatch: "migrate" } as never);
+      expect(next.table("memory").stats()).toMatchObject({ size, ...counts });
+      next.dispose();
+    }
+  });
+
   test("in another order are the same ones, and other names are refused", async () => {
     const dir = memory();
     (await again(dir, options(10) as never)).dispose();
@@ -136,14 +163,51 @@ test("a leaf has another name, also in rules", async () => {
   next.dispose();
 });
 
-test('retain: "all" is refused by name, and stays as it was', async () => {
+test("a leaf goes that only closed writers, and columns of items that left, had named", async () => {
   const dir = memory();
-  await written(SCENES.transitions as Scene, dir, 60, { retain: "all" });
-  const files = dir.files();
-  const { options } = (SCENES.transitions as Scene).make();
-  const call = again(dir, { tables: options.tables, seed: 11, ...QUIET, onMismatch: "migrate", ...wider(options.spec) } as never);
-  expectError(await refusal(call), "UNSUPPORTED", /retain: "all".*would lose the episodes that no item holds/);
-  expect(dir.files()).toEqual(files);
+  const tables = { t: { maxSize: 10 }, u: { maxSize: 10 } };
+  const spec = { a: i32(), b: i32() };
+  const of = (leaf: string) => ({ x: { leaf, at: 0 } });
+  const first = await again(dir, { spec, tables, ...QUIET } as never);
+  const writer = first.writer({ name: "w", items: [{ table: "t", length: 1, priority: { leaf: "b" }, columns: of("b") }] } as never);
+  const other = first.writer({ name: "v" });
+  for (let b = 0; b < 5; b++) writer.append({ a: 1, b } as never);
+  for (let a = 0; a < 8; a++) {
+    other.append({ a, b: 2 } as never);
+    other.createItem("t", { length: 1, columns: of("a") } as never);
+    other.createItem("u", { length: 1, columns: of(a < 2 ? "b" : "a") } as never);
+  }
+  // Every record stays in the one segment.
+  await first.flush();
+  const next = (more: object = {}) =>
+    again(dir, { spec: { a: i32() }, tables: { ...tables, ...more }, ...QUIET, onMismatch: "migrate", migrate: ({ a }: { a: number }) => ({ a }) } as never);
+  first.dispose();
+  expectError(await refusal(next()), "NOT_FOUND", /spec must have b, which a writer names.*close that writer with the old spec first/);
+  const second = await again(dir, QUIET as never);
+  (second.writers.find(({ options }) => options.name === "w") as { close(): void }).close();
+  await second.flush();
+  second.dispose();
+  expectError(await refusal(next()), "NOT_FOUND", /spec must have b, which the columns of an item names.*delete the items with these columns/);
+  const third = await again(dir, QUIET as never);
+  expect(third.table("t").size).toBe(10);
+  // Two more, so that all of the first writer's are gone.
+  for (let n = 0; n < 2; n++) third.writers[0]?.createItem("t", { length: 1, columns: of("a") } as never);
+  await third.flush();
+  third.dispose();
+  // The items of the other table leave with its new size.
+  const last = await next({ u: { maxSize: 6 } });
+  expect([last.table("t").size, last.table("u").size]).toEqual([10, 6]);
+  const values = (table: string) => [...new Set((last.table(table).sample(64) as unknown as { steps: { x: { data: Int32Array } } }).steps.x.data)].sort();
+  expect(values("u")).toEqual([2, 3, 4, 5, 6, 7]);
+  expect(values("t").every((a) => a < 8)).toBe(true);
+  last.writers[0]?.append({ a: 9 } as never);
+  last.writers[0]?.createItem("u", { length: 1, columns: of("a") } as never);
+  await last.flush();
+  const state = seen(last);
+  last.dispose();
+  const reopened = await again(dir, QUIET as never);
+  expect(seen(reopened).equals(state)).toBe(true);
+  reopened.dispose();
 });
 
 test("options that make no sense together are refused by name", async () => {

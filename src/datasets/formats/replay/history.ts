@@ -4,7 +4,7 @@
  */
 import { dataView } from "../../../base/bytes.ts";
 import { corrupt } from "../../../base/error.ts";
-import { ENTRIES, LINKS, ROWS, STREAMS } from "../../../base/kinds.ts";
+import { ENTRIES, GROUP_END, LINKS, ROWS, STREAMS } from "../../../base/kinds.ts";
 import { loggerOf } from "../../../base/warnings.ts";
 import { type OpenEpisodes, openEpisodes, type Piece } from "../../../batch/stored-episodes.ts";
 import type { Directory, StorageFile } from "../../../files/directory.ts";
@@ -235,6 +235,10 @@ export class JournalHistory {
     };
     for (const _ of readSections(this.#directory, recovered, memory, loggerOf(null), (kind, id, payload, segment, at) => {
       if (group?.of !== at.group) findEnds();
+      if (kind === GROUP_END) {
+        findEnds();
+        return;
+      }
       group ??= { of: at.group, rows: [], isNew: false };
       if (kind === STREAMS) {
         const bytes = String.fromCharCode(...payload);

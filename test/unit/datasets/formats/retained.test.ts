@@ -2,7 +2,11 @@
 import { describe, expect, it } from "vitest";
 import { openReplay } from "../../../../src/datasets/rlds/index.ts";
 import { type MemoryDirectory, memory } from "../../../../src/files/memory.ts";
-import { f32, i32, type OpenReplay, packed, prioritized, Replay, shared, text, u8, uniform } from "../../../../src/index.ts";
+import { f32, f64, i32, type OpenReplay, packed, prioritized, Replay, shared, text, u8, uniform } from "../../../../src/index.ts";
+import { migrateJournal } from "../../../../src/storage/journal/migrate.ts";
+import type { Log } from "../../../../src/storage/log/log.ts";
+import { peekLog } from "../../../../src/storage/log/peek.ts";
+import { aboutIn } from "../../../../src/storage/open.ts";
 import { TestRandom } from "../../../support/random.ts";
 import { some } from "../../../support/size.ts";
 
@@ -114,6 +118,60 @@ describe.each([
       );
     }
   });
+
+  it("all of them are there after a migration and back, and after further steps between", async () => {
+    const dir = memory();
+    await world(dir, 4, tables, items);
+    const plainOf = async () => (await reading(dir)).read.map(({ steps, ...rest }) => ({ ...rest, steps: steps.map((step) => JSON.stringify(step)) }));
+    const before = await plainOf();
+    const { note, reward, ...others } = spec;
+    const wider = { ...others, reward: f64(), remark: note, mood: i32() };
+    const smaller = Object.fromEntries(Object.entries(tables).map(([name, table]) => [name, { ...table, maxSize: 2 }]));
+    const common = { dir, retain: "all", durability: "manual", logger: null, onMismatch: "migrate" };
+    const migrate = (step: object) => ({ ...step, mood: 3 });
+    const next = (await Replay.open({ ...common, spec: wider, tables: smaller, rename: { note: "remark" }, migrate } as never)) as unknown as OpenReplay;
+    const moods = (await reading(dir)).read.map(({ steps }) => steps.map((step) => (step as never as { mood: number }).mood));
+    expect(moods).toEqual(before.map(({ steps }) => steps.map(() => 3)));
+    // What is written next stands behind it, and takes rows that are free.
+    const writer = next.writer({ items, keep: 4 } as never) as unknown as { append(step: object): void; endEpisode(options: object): void };
+    for (let t = 0; t < 40; t++) {
+      const { note: remark, ...step } = stepOf(90, t);
+      writer.append({ ...step, remark, mood: t });
+    }
+    writer.endEpisode({ terminated: false });
+    next.dispose();
+    const back = ({ mood, ...step }: { mood: number }) => step;
+    (await Replay.open({ ...common, spec, tables: smaller, rename: { remark: "note" }, migrate: back } as never)).dispose();
+    const after = await plainOf();
+    expect(after.slice(0, before.length)).toEqual(before);
+    expect(after.length).toBe(before.length + 1);
+    expect(after.at(-1)).toMatchObject({ end: "ended", beginning: "there" });
+    const last = (await reading(dir)).read.at(-1)?.steps.map(({ note, reward }) => [note, reward]);
+    expect(last).toEqual(Array.from({ length: 40 }, (_, t) => [stepOf(90, t).note, t / 8]));
+  });
+});
+
+it("a migration that would make a file too large is refused, and changes nothing", async () => {
+  const dir = memory();
+  await world(dir, 3, { a: { maxSize: 5 } }, [{ table: "a", length: 2 }]);
+  const files = dir.files();
+  const existing = aboutIn(dir, peekLog(dir, { salvage: false, takeOver: false }) as Log);
+  const logger = { warn: () => {}, info: () => {} };
+  const migration = migrateJournal({
+    directory: dir,
+    existing,
+    options: { spec: { ...spec, mood: i32() }, migrate: (step: object) => ({ ...step, mood: 0 }) } as never,
+    takeOver: false,
+    module: undefined,
+    logger,
+    warningLogger: null,
+    maxBytes: 100_000,
+  });
+  const all = async () => {
+    for await (const _ of migration);
+  };
+  await expect(all()).rejects.toThrow(/retain: "all", and would have more than 100000 bytes in one file/);
+  expect(dir.files()).toEqual(files);
 });
 
 it("steps of a directory that was salvaged are not told twice", async () => {
@@ -131,6 +189,10 @@ it("steps of a directory that was salvaged are not told twice", async () => {
   expect(after.length).toBeGreaterThan(before.length / 2);
   expect(new Set(after).size).toBe(after.length);
   expect(before).toEqual(expect.arrayContaining(after));
+  const migrate = (step: object) => ({ ...step, mood: 1 });
+  const options = { spec: { ...spec, mood: i32() }, tables: { a: { maxSize: 5 } }, logger: null, onMismatch: "migrate", migrate };
+  (await Replay.open({ dir: damaged, ...options } as never)).dispose();
+  expect((await reading(damaged)).read.flatMap(({ steps }) => steps.map(({ note }) => note))).toEqual(after);
 });
 
 it("blocks are read in their order, also of several lanes", async () => {

@@ -1,0 +1,42 @@
+/** What every runtime does with a Replay whose program has a next version: the journal is written anew as it is opened, and goes on. */
+import { f64, i32, prioritized, Replay, shared, u8 } from "../../dist/index.js";
+
+/** Against the options of open-story.mjs: a leaf has another name and dtype, one is new, a table is smaller. */
+const OPTIONS = {
+  spec: { frame: shared("frames", u8(64), 2), action: i32(), gain: f64(), mood: i32() },
+  tables: { items: { maxSize: 200, sampler: prioritized(0.6) } },
+  seed: 5,
+  segmentBytes: 16_384,
+  durability: "manual",
+  onMismatch: "migrate",
+  rename: { reward: "gain" },
+  migrate: (step) => ({ ...step, mood: step.action % 5 }),
+};
+
+/** Opens what open-story.mjs left, goes on with its writer, and leaves it open; what it came to. */
+export async function migrate(directory) {
+  const replay = await Replay.open({ dir: directory, ...OPTIONS });
+  const before = held(replay);
+  const [writer] = replay.writers;
+  const from = replay.journal.kept;
+  for (let n = from; n < from + 50; n++) writer.append({ frame: new Uint8Array(128).fill(n % 7), action: n, gain: n / 2, mood: n % 5 });
+  await replay.flush();
+  return `migrated: ${before}`;
+}
+
+/** What the directory holds of that. */
+export async function reopen(directory) {
+  const replay = await Replay.open({ dir: directory, ...OPTIONS, migrate: undefined, onMismatch: undefined, rename: undefined });
+  const after = held(replay);
+  replay.dispose();
+  return `opened again: ${after}`;
+}
+
+function held(replay) {
+  const { size } = replay.table("items");
+  const { action, gain, mood } = replay.table("items").sample(64).steps;
+  let sum = 0;
+  for (const value of action.data) sum = (Math.imul(sum, 31) + value) >>> 0;
+  const isSame = action.data.every((n, i) => gain.data[i] === n / 2 && mood.data[i] === n % 5);
+  return `${size} items, sum ${sum}, same values: ${isSame}`;
+}
