@@ -1,4 +1,5 @@
 /** The episodes of rows, and the rows that follow them: 8 bytes for each row. */
+import type { SavedItem } from "./saved-item.ts";
 
 const LINK_ROW = 0x3fffffff;
 const FIRST_ROWS = 1024;
@@ -23,13 +24,24 @@ export class RowEpisodes {
     if (row < this.#links.length) this.#links[row] = link;
   }
 
-  /** Adds the episodes of an item's rows. O(rows) */
-  addTo(episodes: Set<number>, { first, length }: { readonly first: number; readonly length: number }): void {
-    let row = first;
-    for (let left = length; left > 0 && row !== 0; left--) {
-      episodes.add(this.#episodes[row] ?? 0);
-      row = (this.#links[row] ?? 0) & LINK_ROW;
+  /** Episodes of items that leave, of which no item is kept. O(rows of all items) if any leaves */
+  countGone(evicted: ReadonlySet<SavedItem>, kept: readonly SavedItem[]): number {
+    if (evicted.size === 0) return 0;
+    const [gone, remaining] = [this.#episodesOf(evicted), this.#episodesOf(kept)];
+    for (const episode of remaining) gone.delete(episode);
+    return gone.size;
+  }
+
+  #episodesOf(items: Iterable<SavedItem>): Set<number> {
+    const episodes = new Set<number>();
+    for (const { first, length } of items) {
+      let row = first;
+      for (let left = length; left > 0 && row !== 0; left--) {
+        episodes.add(this.#episodes[row] ?? 0);
+        row = (this.#links[row] ?? 0) & LINK_ROW;
+      }
     }
+    return episodes;
   }
 }
 

@@ -107,7 +107,7 @@ export class SavedTable {
       throw mustBe(RangeError, `tables.${this.#name}.maxPending`, `at least ${pending.length}, since so many items wait`, next.maxPending);
     const evicted = new Set(evictionsOf(live, next, seedOf(this.#draws)));
     const kept = live.filter((item) => !evicted.has(item));
-    view.setFloat64(DELETED_EPISODES, view.getFloat64(DELETED_EPISODES, true) + countGone(evicted, kept, rows), true);
+    view.setFloat64(DELETED_EPISODES, view.getFloat64(DELETED_EPISODES, true) + rows.countGone(evicted, kept), true);
     const hasOtherForm = this.#hasOtherForm(next);
     // Nothing moves: the orders stay as they are, and with them the draws.
     if (!hasOtherForm && evicted.size === 0 && admitted === 0)
@@ -381,16 +381,6 @@ interface Places {
 
 function placesOf(places: Omit<Places, "queued">): Places {
   return { ...places, queued: places.free.map(({ slot }) => slot) };
-}
-
-/** Episodes of which no item is kept. */
-function countGone(evicted: ReadonlySet<SavedItem>, kept: readonly SavedItem[], rows: RowEpisodes): number {
-  if (evicted.size === 0) return 0;
-  const [gone, remaining] = [new Set<number>(), new Set<number>()];
-  for (const item of evicted) rows.addTo(gone, item);
-  for (const item of kept) rows.addTo(remaining, item);
-  for (const episode of remaining) gone.delete(episode);
-  return gone.size;
 }
 
 /** A number made of a table's random state. */
