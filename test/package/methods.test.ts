@@ -54,7 +54,9 @@ const page = readFileSync(join(root, "docs/reference/methods.md"), "utf8");
 
 /** The members that a section's table has: several of them may stand in one cell. */
 function written(part: string): string[] {
-  const cells = [...part.matchAll(/^\| (`[^|]*`) \|/gm)].flatMap(([, names]) => [...(names as string).matchAll(/`([^`]+)`/g)].map(([, name]) => name as string));
+  const cells = [...part.matchAll(/^\| (`[^|]*`) \|/gm)].flatMap(([, names]) =>
+    [...(names as string).matchAll(/`([^`]+)`/g)].map(([, name]) => name as string),
+  );
   return cells.filter((name) => !name.startsWith("new ")).map((name) => name.replace(/\(.*\)$/, "()"));
 }
 
@@ -62,7 +64,12 @@ const sections = new Map(page.split(/^## /m).map((part) => [part.slice(0, part.i
 
 test.runIf(whole)("docs/reference/methods.md has every class of the main entry with its members, and no other", () => {
   const classes = members();
-  expect([...sections.keys()].slice(1).filter((heading) => heading !== "Next").sort()).toEqual([...classes.keys()].sort());
+  expect(
+    [...sections.keys()]
+      .slice(1)
+      .filter((heading) => heading !== "Next")
+      .sort(),
+  ).toEqual([...classes.keys()].sort());
   for (const [name, own] of classes) expect(written(sections.get(name) as string).sort(), name).toEqual([...own].sort());
 });
 

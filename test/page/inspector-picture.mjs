@@ -46,7 +46,12 @@ try {
     const page = await (await browsers.get("chromium")).newPage({ viewport: { width: 1000, height: 900 }, colorScheme });
     await page.goto(`${address}/test/page/inspector.html?where=page`);
     await page.waitForTimeout(8000);
-    const boxOf = (heading) => page.locator("replay-inspector .panel").filter({ hasText: new RegExp(`^\\s*${heading}`) }).first().boundingBox({ timeout: 5000 });
+    const boxOf = (heading) =>
+      page
+        .locator("replay-inspector .panel")
+        .filter({ hasText: new RegExp(`^\\s*${heading}`) })
+        .first()
+        .boundingBox({ timeout: 5000 });
     const callouts = [];
     for (const { card, text, isInside } of CALLOUTS) {
       const box = await boxOf(card);
