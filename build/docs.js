@@ -1,9 +1,15 @@
 // On narrow pages the menu covers the text: whoever opens it with a key comes to its first link, and Escape closes it.
 const button = document.getElementById("tsd-toolbar-menu-trigger");
 const isOpen = () => document.documentElement.classList.contains("has-menu");
-button.addEventListener("click", () => setTimeout(() => isOpen() && document.getElementById("navigation").focus()));
+let isClosing = false;
+button.addEventListener("click", () => setTimeout(() => !isClosing && isOpen() && document.getElementById("navigation").focus()));
 addEventListener("keydown", ({ key }) => {
   if (key !== "Escape" || !isOpen()) return;
+  isClosing = true;
   button.click();
-  button.focus();
+  // The menu lets go of the focus when it has moved away.
+  setTimeout(() => {
+    isClosing = false;
+    button.focus();
+  }, 600);
 });
