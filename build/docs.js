@@ -1,15 +1,17 @@
-// On narrow pages the menu covers the text: whoever opens it with a key comes to its first link, and Escape closes it.
+// On narrow pages the menu opens for a mouse or a finger only, and covers the text. Here a key opens it and comes to its first link, and Escape closes it.
 const button = document.getElementById("tsd-toolbar-menu-trigger");
-const isOpen = () => document.documentElement.classList.contains("has-menu");
-let isClosing = false;
-button.addEventListener("click", () => setTimeout(() => !isClosing && isOpen() && document.getElementById("navigation").focus()));
+/** Acts as the mouse, or on a touch screen as the finger, for which typedoc listens. */
+const act = (element, ...types) => {
+  for (const type of types) element.dispatchEvent(new Event(type, { bubbles: true, cancelable: true }));
+};
+button.addEventListener("click", ({ detail }) => {
+  // Of a key there is no count of clicks.
+  if (detail !== 0) return;
+  act(button, "mouseup", "touchend");
+  document.getElementById("navigation").focus();
+});
 addEventListener("keydown", ({ key }) => {
-  if (key !== "Escape" || !isOpen()) return;
-  isClosing = true;
-  button.click();
-  // The menu lets go of the focus when it has moved away.
-  setTimeout(() => {
-    isClosing = false;
-    button.focus();
-  }, 600);
+  if (key !== "Escape" || !document.documentElement.classList.contains("has-menu")) return;
+  act(document.body, "mousedown", "touchstart");
+  button.focus();
 });
