@@ -146,6 +146,7 @@ const verbs = {
   async "page:picture"() {
     await verbs["build:page"]();
     run("test/page/picture.mjs", args);
+    run("test/page/loop.mjs", args);
   },
   async pictures() {
     const { pictures } = await import("./pictures.mjs");

@@ -5,7 +5,7 @@ import { Browsers } from "../../test/everywhere/browsers.mjs";
 import { median } from "../measure.mjs";
 
 const LAUNCHES = 5;
-/** Of its own work in a frame, in ms: issue 20. */
+/** The limit of its own work in a frame, in ms. */
 const MOST = 4;
 
 const browsers = new Browsers();

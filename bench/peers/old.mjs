@@ -1,4 +1,4 @@
-/** Version 0.1, built from this repository's history: the last commit before the rounds that made the package one core, safe to use and fast. */
+/** The first build, from this repository's history: the last commit before the rounds that made the package one core, safe to use and fast. */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,8 +6,8 @@ import { join } from "node:path";
 const COMMIT = "bf41361";
 
 /** Its `dist`, or why there is none. */
-export function version01(scratch, root) {
-  const folder = join(scratch, "version-0.1");
+export function firstBuild(scratch, root) {
+  const folder = join(scratch, "first-build");
   const [dist, stamp] = [join(folder, "dist"), join(folder, ".built")];
   if (existsSync(stamp)) return { dist };
   rmSync(folder, { recursive: true, force: true });
@@ -21,7 +21,7 @@ export function version01(scratch, root) {
     },
   );
   if (status !== 0) return { missing: `commit ${COMMIT} is not in this clone's history` };
-  console.error(`version 0.1 is built in ${folder} …`);
+  console.error(`the first build is made in ${folder} …`);
   const build = 'const { BUNDLED, bundle, core, dependencies } = await import("./build/steps.mjs"); await dependencies(); await core(BUNDLED); await bundle();';
   for (const [command, args, input] of [
     ["tar", ["-x"], stdout],

@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { judged } from "./judge.mjs";
 import { limits } from "./limits.mjs";
-import { version01 } from "./old.mjs";
+import { firstBuild } from "./old.mjs";
 import { KEPT, write } from "./page.mjs";
 import { python } from "./python.mjs";
 import { race } from "./race.mjs";
@@ -54,7 +54,7 @@ if (values.check) process.exitCode = verdicts.length > 0 && verdicts.every(({ ho
 /** Measures what the words choose. */
 async function measured() {
   const workloads = chosen(positionals).map((one) => (values.trial ? small(one) : one));
-  const programs = { python: python(scratch), c: limits(scratch), old: workloads.some(isOld) ? version01(scratch, root) : {} };
+  const programs = { python: python(scratch), c: limits(scratch), old: workloads.some(isOld) ? firstBuild(scratch, root) : {} };
   for (const { missing } of Object.values(programs)) if (missing !== undefined) print(`SKIPPED: ${missing}`);
   const found = [];
   for (const workload of workloads) {

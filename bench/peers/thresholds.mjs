@@ -27,8 +27,8 @@ export const thresholds = [
   { workload: "windows of 80", ours: "into", ...touching(0.75) },
   { workload: "add", ours: "staged", to: "peers", least: 40 },
   { workload: "prioritized add", ours: "object", to: "peers", least: 120 },
-  { workload: "frame of a game", ours: "into", to: "version 0.1", of: "p999", least: 1 },
-  { workload: "frame of a game", ours: "recycled", to: "version 0.1", of: "p999", least: 1 },
+  { workload: "frame of a game", ours: "into", to: "first build", of: "p999", least: 1 },
+  { workload: "frame of a game", ours: "recycled", to: "first build", of: "p999", least: 1 },
   // Garbage collections caused, at most.
   { workload: "frame of a game", ours: "into", of: "collections", most: 0 },
 ];

@@ -1,4 +1,4 @@
-/** What is measured, with what is asked of it: each number is how many times the other's items ours must move in the same time, as issue 22 sets it. */
+/** What is measured, with what is asked of it: each number is how many times the other's items ours must move in the same time. */
 
 const ours = (name, task) => ({ name, task, program: "ours" });
 const theirs = (name, task) => ({ name, task, program: "python" });

@@ -1,7 +1,8 @@
 /** The form of the pages that teach: short paragraphs, and a way on at the end. The style sheet's rules that a program can see. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, test } from "vitest";
+import { groupsOf, INDEX, REST, titleOf } from "../../build/docs-index.mjs";
 import { root } from "../support/core.ts";
 import { pages } from "./programs.ts";
 
@@ -47,4 +48,18 @@ it.each([...pages, ...bench])("$path has no table with an empty line in it", ({ 
   const isRow = (line: string | undefined) => line?.startsWith("|") ?? false;
   const torn = lines.filter((line, i) => line === "" && isRow(lines[i - 1]) && isRow(lines[i + 1]) && !lines[i + 2]?.startsWith("|-"));
   expect(torn).toEqual([]);
+});
+
+test("the index has every page of docs/ once, and its groups are the navigation of the site", () => {
+  const groups = groupsOf(readFileSync(join(root, `${INDEX}.md`), "utf8"));
+  expect(groups.map(({ title }) => title)).toContain(REST);
+  const named = groups.flatMap(({ paths }) => paths).filter((path) => path.startsWith("docs/"));
+  const there = pages.map(({ path }) => path.replace(/\.md$/, "")).filter((path) => path.startsWith("docs/") && path !== INDEX);
+  expect([...named].sort()).toEqual(there.sort());
+  const titles = pages.map(({ text }) => titleOf(text));
+  expect(new Set(titles).size).toBe(pages.length);
+  expect(groupsOf("# T\n\n## A\n\n- [x](x.md#part), [y](../y.md)\n\n## B\n\n- [x](x.md)\n")).toEqual([
+    { title: "A", paths: ["docs/x", "y"] },
+    { title: "B", paths: [] },
+  ]);
 });

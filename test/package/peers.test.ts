@@ -53,7 +53,7 @@ describe("a threshold", () => {
       unit: "µs",
       variants: [
         { name: "into", side: "ours", ns: 9, p999: 70, collections },
-        { name: "version 0.1", side: "ours", ns: 12, p999: 70, collections: 0 },
+        { name: "first build", side: "ours", ns: 12, p999: 70, collections: 0 },
       ],
     });
     const held = thresholds.filter(({ workload, ours }) => workload === "frame of a game" && ours === "into");

@@ -1,6 +1,7 @@
 /** The pictures of the documents: each is the work of its script, shows its colours without a style sheet, and shows what the package does. */
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { decodeApng } from "fast-png";
 import { describe, expect, it, test } from "vitest";
 import { PICTURES } from "../../docs/pictures/index.mjs";
 import { ROWS, ratiosOf } from "../../docs/pictures/ratios.mjs";
@@ -69,4 +70,28 @@ test("the chart of other libraries has its colours without variables, which libr
   const [styles] = read("bench/peers/chart.svg").match(/<style>[\s\S]*<\/style>/) as RegExpMatchArray;
   expect(styles).not.toContain("var(");
   expect(styles.indexOf(".paper { fill: #ffffff; }")).toBeLessThan(styles.indexOf("@media"));
+});
+
+test.each(["docs/page-loop.png", "docs/page-loop-dark.png"])("%s moves, and is small enough for a page", (file) => {
+  const bytes = readFileSync(join(root, file));
+  expect(bytes.length).toBeLessThan(800_000);
+  const { frames, width, height, channels } = decodeApng(bytes);
+  expect(frames.length).toBeGreaterThan(20);
+  const [first, last] = [frames[0], frames.at(-1)].map((frame) => frame?.data as Uint8Array);
+  expect(first?.length).toBe(width * height * channels);
+  const differ = (first as Uint8Array).filter((byte, i) => byte !== last?.[i]).length;
+  expect(differ).toBeGreaterThan(2000);
+});
+
+test("pictures for dark mode are there, and named beside a light one", () => {
+  const pictures = ["README.md", "docs/inspector.md"].flatMap((page) => {
+    const found = [...read(page).matchAll(/<picture>[\s\S]*?<\/picture>/g)].map(([picture]) => picture);
+    return found.map((picture) => ({ folder: page.startsWith("docs/") ? "docs" : "", picture }));
+  });
+  expect(pictures.length).toBe(2);
+  for (const { folder, picture } of pictures) {
+    expect(picture).toMatch(/prefers-color-scheme: dark/);
+    expect(picture).toMatch(/<img src="[^"]+" alt="[^"]{40,}">/);
+    for (const [, file] of picture.matchAll(/src(?:set)?="([^"]+)"/g)) expect(existsSync(join(root, folder, file as string)), file).toBe(true);
+  }
 });
