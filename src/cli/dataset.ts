@@ -91,9 +91,13 @@ export function addOpen(command: Command): Command {
 export function addSelect(command: Command): Command {
   return command
     .option("--without <column>", "a column to leave out, such as observation/instruction, before anything of it is read; may be repeated", repeatable)
-    .option("--only <column>", "a column to keep; other metadata, and other columns of the same field, are left out; may be repeated", repeatable)
+    .option("--only <column>", "a column to keep; other metadata of steps, and other columns of the same field, are left out; may be repeated", repeatable)
     .option("--rename <column=name>", "another name for a column, such as state=observation.state; may be repeated", repeatable)
-    .option("--null <column=value>", "the value that stands for nulls of a column, such as x=0 (Parquet, LeRobot, JSON lines); may be repeated", repeatable);
+    .option(
+      "--null <column=value>",
+      "the value that stands for nulls of a column, such as x=0 (Parquet, LeRobot, JSON lines; CSV: empty cells); may be repeated",
+      repeatable,
+    );
 }
 
 /** The options of a reader. @throws UsageError */

@@ -654,3 +654,19 @@ test.runIf(whole)("Ctrl-C leaves IN, and nothing next to it", async () => {
   expect(filesOf(path)).toEqual(before);
   rmSync(path, { recursive: true });
 });
+
+test("a table with cells that are missing is edited and converted", async () => {
+  const table = join(DATA, "csv/pandas.csv");
+  const whole = await contentOf(table);
+  for (const ending of [".csv", ".parquet", ".jsonl", ".npz", ".hdf5"]) {
+    const out = fresh(ending);
+    await document("edit", table, out, "--strict");
+    const { episodes } = await contentOf(out);
+    const distances = ({ steps }: (typeof episodes)[number]) => Array.from(steps, (step) => (step as unknown as { distance: number }).distance);
+    expect(episodes.map((episode) => distances(episode).filter(Number.isNaN).length)).toEqual(whole.episodes.map((episode) => distances(episode).filter(Number.isNaN).length)); // biome-ignore format: a line
+    expect(distances(episodes[0] as never)[0]).toBeNaN();
+  }
+  const filled = fresh(".csv");
+  await document("edit", table, filled, "--null", "distance=-1");
+  expect((await contentOf(filled)).episodes[0]?.steps.at(0)).toMatchObject({ distance: -1 });
+});

@@ -13,7 +13,7 @@ import { damageOf, withDamage } from "../damage.ts";
 import { GenericJsonl } from "../jsonl/generic-jsonl.ts";
 import { inLine, type Line } from "../jsonl/lines.ts";
 import { READ_OPTIONS, type ReadOptions, type RldsReader } from "../reader.ts";
-import { Selection } from "../selection/selection.ts";
+import { type NullValue, Selection } from "../selection/selection.ts";
 import type { Source } from "../sources/open-source.ts";
 import type { SourceFile, SourceFolder } from "../sources/source.ts";
 import { type CellKind, CellKinds, cellValue } from "./cells.ts";
@@ -92,6 +92,8 @@ interface KindLeaf extends TableLeaf {
   readonly kind: CellKind;
   /** Whether a cell without text is left out: then it is missing, as a name that a line of JSON does not have. */
   readonly isOptional: boolean;
+  /** What stands for a cell without text among the elements of a leaf. */
+  readonly blank: NullValue;
 }
 
 /** Rows as the objects that lines of JSON would hold. */
@@ -127,6 +129,7 @@ class CsvTable {
     const all = leaves.map((leaf, i) => ({
       ...leaf,
       kind: (kinds[i] as CellKinds).kind,
+      blank: selection.nullOf(leaf.keys) ?? ((kinds[i] as CellKinds).kind === "flag" ? false : Number.NaN),
       isOptional: fields.get(places[i]?.[0] as string) === undefined && selection.nullOf(leaf.keys) === undefined,
     }));
     return new CsvTable(file, form, options, width, all);
@@ -166,7 +169,7 @@ class CsvTable {
 
   #step({ cells }: TableRow): object {
     const step = {};
-    for (const { keys, shape, columns, kind, isOptional } of this.#leaves) {
+    for (const { keys, shape, columns, kind, isOptional, blank } of this.#leaves) {
       const values = columns.map((column) => cellValue(cells[column] as string, kind));
       if (shape.length === 0) {
         if (values[0] !== null || !isOptional) place(step, keys, values[0]);
@@ -175,7 +178,7 @@ class CsvTable {
           step,
           keys,
           nested(
-            values.map((value) => (value === null ? (kind === "flag" ? false : Number.NaN) : value)),
+            values.map((value) => value ?? blank),
             shape,
           ),
         );

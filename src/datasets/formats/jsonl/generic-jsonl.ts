@@ -10,8 +10,9 @@ import type { ReadEpisode } from "../reader.ts";
 import type { Selection } from "../selection/selection.ts";
 import { valuesOfJson } from "./json-values.ts";
 import { inLine, type Line, type LinesOptions } from "./lines.ts";
-import { Records, type StepGroup } from "./records.ts";
+import type { StepGroup } from "./records.ts";
 import { inferRowSchema, type RowSchema, Rows, RowTypes } from "./rows.ts";
+import { SelectedRecords } from "./selected-records.ts";
 import { ValueTypes, withMissing } from "./value-types.ts";
 
 export interface GenericOptions extends LinesOptions {
@@ -28,19 +29,13 @@ export class GenericJsonl {
   readonly stepSpec: StepSpec;
   readonly metadataSpec: { readonly [name: string]: StepSpec };
   readonly #file: { readonly name: string };
-  readonly #records: Records;
+  readonly #records: SelectedRecords;
   readonly #schema: RowSchema;
   readonly #options: GenericOptions;
 
-  static async open(
-    file: { readonly name: string },
-    firstLine: Line,
-    spec: { readonly [name: string]: StepSpec },
-    options: GenericOptions,
-  ): Promise<GenericJsonl> {
-    const first = { ...firstLine, value: selectLine(firstLine.value, options.selection) };
+  static async open(file: { readonly name: string }, first: Line, spec: { readonly [name: string]: StepSpec }, options: GenericOptions): Promise<GenericJsonl> {
     const place = { file: file.name, offset: first.at };
-    const records = new Records(first.value, place, options.areSteps);
+    const records = new SelectedRecords(first.value, place, options.selection, options.areSteps);
     const types = { rows: new RowTypes(), metadata: new ValueTypes(true) };
     if (records.of(first.value, place).steps.length === 0) throw new RldsError("EMPTY", "the first episode has no steps from which to infer the spec", place);
     const add = (group: StepGroup) => {
@@ -51,7 +46,7 @@ export class GenericJsonl {
       try {
         for await (const line of options.lines()) {
           try {
-            visit(selectLine(line.value, options.selection));
+            visit(line.value);
           } catch (error) {
             // It is a loss when its episode is read.
             if (options.losses === undefined || !(error instanceof RldsError)) throw error;
@@ -71,7 +66,7 @@ export class GenericJsonl {
   private constructor(
     file: { readonly name: string },
     first: Line,
-    records: Records,
+    records: SelectedRecords,
     types: { readonly rows: RowTypes; readonly metadata: ValueTypes },
     spec: { readonly [name: string]: StepSpec },
     options: GenericOptions,
@@ -91,7 +86,7 @@ export class GenericJsonl {
   }
 
   async *episodes(): AsyncGenerator<ReadEpisode, void, undefined> {
-    const { maxBytes, selection, losses } = this.#options;
+    const { maxBytes, losses } = this.#options;
     const { areEpisodes, layout } = this.#records;
     const rows = new Rows(this.#schema, maxBytes);
     // Also where flags say when an environment ended, but none says that an episode was cut: then the end of the data cut it.
@@ -111,7 +106,7 @@ export class GenericJsonl {
     /** The rows of a line, as far as they are episodes. */
     const readLine = async function* (this: GenericJsonl, line: Line): AsyncGenerator<ReadEpisode, void, undefined> {
       const fresh = { file: this.#file.name, offset: line.at };
-      const group = this.#records.of(selectLine(line.value, selection), { ...inLine(this.#file.name, line), episode });
+      const group = this.#records.of(line.value, { ...inLine(this.#file.name, line), episode });
       if (areEpisodes) metadata = this.#metadata(group.metadata, { ...fresh, episode });
       bytes += line.bytes;
       if (bytes > maxBytes)
@@ -155,14 +150,4 @@ export class GenericJsonl {
     collector.add(valuesOfJson(spec, withMissing(spec, metadata)), place, "the episode's metadata");
     return new StepColumns<object>(spec, collector.take().data, 1).at(0);
   }
-}
-
-/** A line as it is selected: a step, columns, an array of steps, or an episode with its steps. */
-function selectLine(value: unknown, selection: Selection): unknown {
-  if (selection.isEmpty || typeof value !== "object" || value === null) return value;
-  const selectStep = (step: unknown) => (typeof step === "object" && step !== null && !Array.isArray(step) ? selection.value(step) : step);
-  if (Array.isArray(value)) return value.map(selectStep);
-  const { steps, ...rest } = value as { readonly steps?: unknown };
-  if (!Array.isArray(steps)) return selection.value(value);
-  return { ...selection.value(rest), steps: steps.map(selectStep) };
 }

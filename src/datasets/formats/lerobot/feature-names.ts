@@ -29,7 +29,8 @@ export function nameFeatures(info: LeRobotInfo, selection: Selection): NamedFeat
     if (selected !== undefined) features.set(name, isRenamed ? { ...feature, keys: selected, isRenamed } : { ...feature, keys });
     else (isStructural ? features : excluded).set(name, { ...feature, keys, isHidden: true });
   }
-  const keepsTask = selection.keysOf(["task"]) !== undefined;
+  // A task is of an episode, though frames have its number.
+  const keepsTask = selection.metadataKeysOf(["task"]) !== undefined;
   const [time, task] = [excluded.get(TIME), excluded.get(TASK)];
   if (time !== undefined && [...features.values()].some(({ dtype }) => dtype === "video")) features.set(TIME, time);
   if (task !== undefined && keepsTask && !selection.isEmpty) features.set(TASK, task);

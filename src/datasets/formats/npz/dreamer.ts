@@ -16,10 +16,15 @@ const IS_VERSION_3 = ["stepid", "consec"];
 /** The fields that a file of Dreamer's has, and by which it is known: it calls nothing the observation. */
 const FIELDS = ["action", "reward", "is_first", "is_terminal"] as const;
 
-/** Whether names are those of the arrays of a file of Dreamer's. */
-export function isDreamer(names: readonly string[]): boolean {
+/** 2 stands for the first one as well: it writes the same. */
+export type DreamerVersion = 2 | 3;
+
+/** Which version wrote a file, by the names of all its arrays, whichever are read; undefined if none did. */
+export function dreamerVersion(names: readonly string[]): DreamerVersion | undefined {
   const fields = [...fieldsOf(names).values()];
-  return FIELDS.every((field) => fields.includes(field)) && !fields.includes("observation") && names.some((name) => isObserved(name));
+  const isDreamer = FIELDS.every((field) => fields.includes(field)) && !fields.includes("observation") && names.some((name) => isObserved(name));
+  if (!isDreamer) return undefined;
+  return IS_VERSION_3.some((name) => names.includes(name)) ? 3 : 2;
 }
 
 /** Whether an array of such a file is part of the observation, as its name says. */
@@ -28,7 +33,7 @@ export function isObserved(name: string): boolean {
 }
 
 /** An archive of Dreamer's as RLDS has its steps. */
-export async function withDreamerSteps(archive: Archive): Promise<Archive> {
+export async function withDreamerSteps(archive: Archive, version: DreamerVersion): Promise<Archive> {
   const { fields, metadata } = archive;
   const { action, reward, discount, is_last: isLast } = fields;
   if (!(reward instanceof Column) || action === undefined) return archive;
@@ -40,9 +45,8 @@ export async function withDreamerSteps(archive: Archive): Promise<Archive> {
   for (const [name, tree] of Object.entries(metadata))
     (isObserved(name) && columnsOf(tree).every((column) => column.rows === rows) ? observed : others).push([name, tree]);
   if ((observed.length === 0 && fields.observation === undefined) || rows === undefined || rows === 0) return archive;
-  const isVersion3 = IS_VERSION_3.some((name) => Object.hasOwn(metadata, name));
   const rewardsArrive = await startsWithZeros(reward);
-  const actionsArrive = !isVersion3 && rewardsArrive && (await startsWithZeros(action));
+  const actionsArrive = version !== 3 && rewardsArrive && (await startsWithZeros(action));
   return {
     fields: {
       ...fields,

@@ -7,6 +7,8 @@ import { Column, type ColumnTree } from "../columns/column.ts";
 
 /** `about` has no larger values. */
 const MAX_ABOUT_BYTES = 65_536;
+/** What says in files of imitation where episodes begin. */
+export const INDICES = "indices";
 
 interface Trees {
   readonly [name: string]: ColumnTree;
@@ -17,7 +19,7 @@ export function metadataParts(metadata: Trees, rows: number | undefined): { read
   const others: Column[] = [];
   const visit = (tree: ColumnTree): ColumnTree | undefined => {
     if (tree instanceof Column) {
-      if (tree.rows === rows || tree.path === "indices") return tree;
+      if (tree.rows === rows || tree.path === INDICES) return tree;
       others.push(tree);
       return undefined;
     }

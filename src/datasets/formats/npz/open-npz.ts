@@ -19,8 +19,8 @@ import { READ_OPTIONS, type ReadEpisode, type ReadOptions, type RldsReader } fro
 import { Selection } from "../selection/selection.ts";
 import type { Source } from "../sources/open-source.ts";
 import type { SourceFile } from "../sources/source.ts";
-import { isDreamer, isObserved, withDreamerSteps } from "./dreamer.ts";
-import { episodeMetadata, metadataParts } from "./metadata.ts";
+import { type DreamerVersion, dreamerVersion, isObserved, withDreamerSteps } from "./dreamer.ts";
+import { episodeMetadata, INDICES, metadataParts } from "./metadata.ts";
 import { type NpyFile, npyArray } from "./npy.ts";
 import { ElementTypeError } from "./npy-types.ts";
 import { openNpzFolder } from "./npz-folder.ts";
@@ -66,7 +66,7 @@ export async function openNpz<S = RldsStep>(from: Source, options: NpzOptions = 
     const own = await ownArchive(arrays.columns, file.name);
     const namesOf = own === undefined ? fieldsOf : ownFieldsOf;
     const groups = groupArrays(arrays.columns, file.name, namesOf);
-    const { fields, metadata } = arrays.areDreamer ? await withDreamerSteps(groups) : groups;
+    const { fields, metadata } = arrays.dreamer === undefined ? groups : await withDreamerSteps(groups, arrays.dreamer);
     const tops = (paths: Iterable<string>) => [...paths].map((path) => path.split("/")[0] as string);
     const known = namesOf([...tops(arrays.columns.keys()), ...tops(arrays.unread.keys())]);
     for (const [name, error] of arrays.unread) if (known.has(name.split("/")[0] as string)) throw error;
@@ -128,7 +128,12 @@ async function arraysOf(
   file: SourceFile,
   budget: MemoryBudget,
   { maxBytes, selection, losses, signal }: ArrayOptions,
-): Promise<{ readonly columns: Map<string, Column>; readonly areNamed: boolean; readonly areDreamer: boolean; readonly unread: Map<string, unknown> }> {
+): Promise<{
+  readonly columns: Map<string, Column>;
+  readonly areNamed: boolean;
+  readonly dreamer: DreamerVersion | undefined;
+  readonly unread: Map<string, unknown>;
+}> {
   const all = await zipEntries(file, maxBytes);
   const arrays = all.filter(({ name }) => name.endsWith(".npy"));
   if (arrays.length === 0 && all.length > 0)
@@ -136,12 +141,15 @@ async function arraysOf(
       { file: file.name },
       `the file is a zip archive without arrays of NumPy (its first entry is ${all[0]?.name}): unpack it, and open the folder that comes of it`,
     );
-  const areDreamer = isDreamer([...new Set(arrays.map(({ name }) => name.slice(0, -".npy".length).split("/")[0] as string))]);
+  const tops = [...new Set(arrays.map(({ name }) => name.slice(0, -".npy".length).split("/")[0] as string))];
+  const dreamer = dreamerVersion(tops);
   const entries = arrays.flatMap((entry) => {
     const names = entry.name.slice(0, -".npy".length).split("/");
-    const isObservation = areDreamer && isObserved(names[0] as string);
-    const placed = names[0] === "episode" ? names.slice(1) : isObservation ? ["observation", ...names] : undefined;
-    const keys = isOwnName(names) ? names : selection.keysOf(names, placed);
+    const isObservation = dreamer !== undefined && isObserved(names[0] as string);
+    const isMetadata = names[0] === "episode" && names.length > 1;
+    const placed = isMetadata ? names.slice(1) : isObservation ? ["observation", ...names] : undefined;
+    const isKept = isMetadata || names.join("/") === INDICES;
+    const keys = isOwnName(names) ? names : isKept ? selection.metadataKeysOf(names, placed) : selection.keysOf(names, placed);
     return keys === undefined ? [] : [{ ...entry, names, path: keys.join("/") }];
   });
   checkLeafCount(entries.length, "the archive", { file: file.name });
@@ -172,7 +180,7 @@ async function arraysOf(
       addDamage(losses, named);
     }
   }
-  return { columns, areNamed, areDreamer, unread };
+  return { columns, areNamed, dreamer, unread };
 }
 
 async function loadedColumn(

@@ -1,5 +1,6 @@
 /** Which columns of a file are read, under which names, and what stands for their nulls: the same in every reader. */
 import { mustBe } from "../../../base/error.ts";
+import { FINAL_STEP, statedFinalStep } from "../../model/final-step.ts";
 import { type Field, fieldOf } from "../columns/names.ts";
 
 /** What may stand for a null. */
@@ -9,11 +10,11 @@ export type NullValue = number | bigint | boolean | string;
 export interface SelectionOptions {
   /** Columns that are left out. Nothing of them is decoded. */
   readonly without?: readonly string[];
-  /** The only columns that are read. A field of RLDS of which nothing is named stays whole, and so do the columns that say where episodes end. */
+  /** The only columns of steps that are read. A field of RLDS of which nothing is named stays whole. So do the columns that say where and how episodes end, and metadata of episodes. */
   readonly only?: readonly string[];
   /** New names of columns, such as `{ state: "observation/state" }`. */
   readonly rename?: { readonly [column: string]: string };
-  /** What stands for the nulls of a column, in Parquet and JSON. */
+  /** What stands for the nulls of a column, in Parquet and JSON, and for the cells without text in CSV. */
   readonly null?: { readonly [column: string]: NullValue };
 }
 
@@ -59,6 +60,7 @@ export class Selection {
   readonly #renamed: readonly RenameRule[];
   readonly #nulls: readonly NullRule[];
   readonly #choices = new Map<string, Choice>();
+  readonly #metadataChoices = new Map<string, Choice>();
 
   /** @throws TypeError for an option that is not what it should be */
   constructor(options: SelectionOptions) {
@@ -77,6 +79,16 @@ export class Selection {
   /** The names under which a column is read; undefined for one that is left out. @param keys as the file has them @param field the path in a step, if the format knows another than its names say */
   keysOf(keys: readonly string[], field?: readonly string[]): readonly string[] | undefined {
     return this.isEmpty ? keys : this.#choiceOf(keys, field).keys;
+  }
+
+  /** The same of an episode's metadata, of which `only` says nothing. */
+  metadataKeysOf(keys: readonly string[], field?: readonly string[]): readonly string[] | undefined {
+    return this.isEmpty ? keys : this.#choiceOf(keys, field, true).keys;
+  }
+
+  /** Whether `only` is among the options. */
+  get hasOnly(): boolean {
+    return this.#only !== undefined;
   }
 
   /** What stands for a null of this column; undefined if nothing does. */
@@ -99,44 +111,52 @@ export class Selection {
   check(): void {
     const unused = this.#rules.find(({ isUsed }) => !isUsed);
     if (unused === undefined) return;
-    const names = [...this.#choices.keys()].map((path) => path.replaceAll("\0", "/"));
+    const paths = new Set([...this.#choices.keys(), ...this.#metadataChoices.keys()]);
+    const names = [...paths].map((path) => path.replaceAll("\0", "/"));
     const text = names.slice(0, MAX_NAMES).join(", ") + (names.length > MAX_NAMES ? ", …" : "");
     throw mustBe(RangeError, unused.option, `names of columns, of ${text || "which there are none"}`, unused.name);
   }
 
-  /** A value with names, as JSON has it, as it is selected: nulls are replaced, too. */
+  /** A step with names, as JSON has it, as it is selected: nulls are replaced, too. @throws RangeError for options that take the kind of its last step from an episode */
   value(value: object): object {
-    return this.isEmpty ? value : (this.#select(value, [], Object.create(null)) as object);
+    return this.isEmpty ? value : (this.#select(value, [], Object.create(null), false) as object);
+  }
+
+  /** The same of an episode's metadata, of which `only` says nothing. */
+  metadataValue(value: object): object {
+    return this.isEmpty ? value : (this.#select(value, [], Object.create(null), true) as object);
   }
 
   get #rules(): readonly Rule[] {
     return [...this.#without, ...(this.#only ?? []), ...this.#renamed, ...this.#nulls];
   }
 
-  #select(value: object, keys: readonly string[], target: { [name: string]: unknown }): { [name: string]: unknown } {
+  #select(value: object, keys: readonly string[], target: { [name: string]: unknown }, isMetadata: boolean): { [name: string]: unknown } {
     for (const [name, part] of Object.entries(value)) {
       const path = [...keys, name];
-      const choice = this.#choiceOf(path);
+      const choice = this.#choiceOf(path, undefined, isMetadata);
       if (typeof part === "object" && part !== null && !Array.isArray(part)) {
         // What is below may have another place, or stay where the group goes.
-        this.#select(part, path, target);
+        this.#select(part, path, target, isMetadata);
         continue;
       }
+      if (keys.length === 0 && name === FINAL_STEP) checkFinalStep(part, choice.keys);
       if (choice.keys !== undefined) place(target, choice.keys, part === null && choice.nullValue !== undefined ? choice.nullValue : part);
     }
     return target;
   }
 
-  #choiceOf(keys: readonly string[], field?: readonly string[]): Choice {
+  #choiceOf(keys: readonly string[], field?: readonly string[], isMetadata = false): Choice {
     const id = keys.join("\0");
-    const known = this.#choices.get(id);
+    const choices = isMetadata ? this.#metadataChoices : this.#choices;
+    const known = choices.get(id);
     if (known !== undefined) return known;
-    const choice = this.#choose(keys, field);
-    this.#choices.set(id, choice);
+    const choice = this.#choose(keys, field, isMetadata);
+    choices.set(id, choice);
     return choice;
   }
 
-  #choose(keys: readonly string[], field: readonly string[] | undefined): Choice {
+  #choose(keys: readonly string[], field: readonly string[] | undefined, isMetadata: boolean): Choice {
     const path = pathOf(keys);
     const rename = this.#renameOf(keys);
     if (rename !== undefined) rename.isUsed = true;
@@ -149,7 +169,8 @@ export class Selection {
       return found;
     };
     const nulls = matches(this.#nulls) as NullRule[];
-    const isKept = matches(this.#without).length === 0 && (this.#only === undefined || matches(this.#only).length > 0 || this.#isWhole(step.field));
+    const isWhole = isMetadata || path === FINAL_STEP || this.#isWhole(step.field);
+    const isKept = matches(this.#without).length === 0 && (this.#only === undefined || matches(this.#only).length > 0 || isWhole);
     return { keys: isKept ? renamed : undefined, nullValue: nulls[0]?.value };
   }
 
@@ -163,6 +184,13 @@ export class Selection {
     const value = field === "next_observation" ? "observation" : field;
     return !VALUES.includes(value) || !(this.#only ?? []).some(({ path }) => pathsInStep(splitPath(path)).field === value);
   }
+}
+
+/** @throws RangeError where a value that states the kind of an episode's last step would be lost, and with it the last transition */
+function checkFinalStep(value: unknown, keys: readonly string[] | undefined): void {
+  if (statedFinalStep({ [FINAL_STEP]: value }) === undefined || keys?.join("/") === FINAL_STEP) return;
+  const rule = `names of columns other than ${FINAL_STEP}, which says what last steps are (finalStep and --final-step override it)`;
+  throw mustBe(RangeError, keys === undefined ? "without" : "rename", rule, FINAL_STEP);
 }
 
 /** Whether a rule names a column: by its own name, or one of them has the name of RLDS and the other another one of that field. */

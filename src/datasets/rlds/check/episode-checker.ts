@@ -11,7 +11,7 @@ import { type LeafEntry, leavesOf } from "../../model/leaves.ts";
 import { StepColumns } from "../../model/step-columns.ts";
 import { stepSpecOf } from "../../model/step-spec.ts";
 import type { StepReceiver } from "../import/import-reader.ts";
-import { LAST, type StepFacts } from "../import/step-checks.ts";
+import { LAST, mustBeFinite, type StepFacts } from "../import/step-checks.ts";
 import type { RunningCheck } from "./check-report.ts";
 import { ConstantLeaf, constantText } from "./constant-leaf.ts";
 import { FilmLengths } from "./film-lengths.ts";
@@ -101,6 +101,10 @@ export class EpisodeChecker implements StepReceiver<unknown> {
     if (this.#timestamp !== undefined) {
       const { fps, maxJitter } = this.#rules;
       const { path, leaf } = this.#timestamp;
+      // Of other metadata NaN stands for what is missing: a time has to be there.
+      if (!mustBeFinite(this.#timestamp))
+        for (const [step, value] of this.#times.entries())
+          if (!Number.isFinite(value)) this.#report.fault("nonFinite", { episode: this.#episode, step, path, value, text: `${path} is ${value}` });
       const interval = fps !== undefined && isFloat(leaf.dtype) ? 1 / fps : undefined;
       checkTimestamps(this.#times, this.#episode, { path, interval, maxJitter }, this.#report);
     }

@@ -18,7 +18,7 @@ export const FAULTS = [
   "lastsInMidEpisode",
   /** Steps that are is_terminal, and not is_last. */
   "terminalsWithoutLast",
-  /** Numbers that are NaN or infinite. */
+  /** Numbers of observations, actions, rewards and discounts that are NaN or infinite. Metadata of steps may be: there NaN stands for what is missing. */
   "nonFinite",
   /** Steps of another form than the dataset's spec, or than its first step where it has none. */
   "wrongForms",

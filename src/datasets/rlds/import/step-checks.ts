@@ -12,6 +12,8 @@ import { type ColumnData, StepColumns, slicedColumn } from "../../model/step-col
 import { STEP_FIELDS } from "../../model/step-fields.ts";
 import { type Mismatch, stepChecker, stepSpecOf } from "../../model/step-spec.ts";
 
+/** Fields whose numbers must be finite. In metadata of a step NaN stands for what is missing, and nothing learns from it. */
+const FINITE_FIELDS: readonly string[] = ["observation", "action", "reward", "discount"];
 /** Steps of a column in pieces that are looked at together. */
 const PIECE_STEPS = 4096;
 
@@ -97,8 +99,13 @@ export class Inspector {
   }
 }
 
+/** Whether values of a leaf that are not finite are a fault. */
+export function mustBeFinite({ keys, leaf }: Pick<LeafEntry, "keys" | "leaf">): boolean {
+  return FINITE_FIELDS.includes(keys[0] as string) && isFloat(leaf.dtype);
+}
+
 function floatsOf(spec: StepSpec): LeafEntry[] {
-  return leavesOf(spec).filter(({ leaf }) => isFloat(leaf.dtype));
+  return leavesOf(spec).filter(mustBeFinite);
 }
 
 /** Goes through columns, not steps; undefined where a flag is no single number. */
@@ -124,8 +131,9 @@ function columnsReader(steps: StepColumns<unknown>): ((visit: (facts: StepFacts,
 
 function nonFiniteSteps(leaves: readonly LeafEntry[], steps: StepColumns<unknown>): Map<number, NonFiniteLeaf[]> {
   const leavesByStep = new Map<number, NonFiniteLeaf[]>();
-  leaves.forEach(({ leaf, keys, path, size }, k) => {
-    if (!isFloat(leaf.dtype)) return;
+  leaves.forEach((entry, k) => {
+    if (!mustBeFinite(entry)) return;
+    const { keys, path, size } = entry;
     // Of a column in pieces no more than one is in memory.
     const column = steps.parts[k] as ColumnData;
     const height = isLazy(column) ? PIECE_STEPS : Math.max(steps.length, 1);

@@ -139,6 +139,16 @@ test("timestamps that repeat or go back are faults, uneven ones warnings", async
   expect(found(await check([{ steps: timed([0, 0.1, 0.25, 0.3, 0.4]) }], { maxJitter: 0.6 }))).toEqual({});
 });
 
+test("a time that is no number is a fault, other metadata without a value are not", async () => {
+  const steps = timed(even, (i) => ({ distance: i === 1 ? Number.NaN : i, ...(i === 3 && { timestamp: Number.NaN }) }));
+  for (const changed of [steps, steps.map((step) => ({ ...step, observation: Float32Array.of(step.action, -step.action) }))]) {
+    const report = await check([{ steps: changed }]);
+    const places = report.faults.nonFinite.places.filter(({ path }) => path === "timestamp");
+    expect(places).toEqual([{ episode: 0, step: 3, path: "timestamp", value: Number.NaN, text: "timestamp is NaN" }]);
+    expect(report.faults.nonFinite.places.map(({ path }) => path)).not.toContain("distance");
+  }
+});
+
 test("nanoseconds since 1970 keep their differences", async () => {
   const start = 1_700_000_000_000_000_000n;
   const at = (times: readonly bigint[]) => [{ steps: timed(even, (i) => ({ timestamp: times[i] })) }];

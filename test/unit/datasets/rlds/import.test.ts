@@ -564,3 +564,12 @@ test("an observation without elements is not one of zeros", async () => {
   const steps = goodEpisode(2, 0).map((step) => ({ ...step, observation: {} })) as unknown as TestStep[];
   expect(await inspectRlds([{ steps }])).toMatchObject({ faultyEpisodes: 0, zeroFinalObservations: { count: 0 } });
 });
+
+test("metadata of steps need not be finite, in any mode", async () => {
+  const steps = goodEpisode(4, 1).map((step, i) => ({ ...step, distance: i === 0 ? NAN : i, odds: [1, i === 2 ? Infinity : 0] }));
+  for (const mode of ["strict", "repair", "drop"] as const) {
+    const imported = importRlds(datasetOf([steps], "array", false), { mode });
+    expect(await episodesOf(imported)).toMatchObject([{ steps }]);
+    expect(imported.report).toMatchObject({ faultyEpisodes: 0, faults: { nonFinite: { count: 0 } } });
+  }
+});

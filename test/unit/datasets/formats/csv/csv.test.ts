@@ -237,3 +237,11 @@ describe("bounds", () => {
     expect(Math.min(counts.read, counts.refused)).toBeGreaterThan(0);
   });
 });
+
+it("null states what stands for a cell without text, in leaves of several numbers as well", async () => {
+  const table = csv(`${HEAD},distance`, "1,2,3,1,false,", ",5,6,1,true,2.5");
+  const blank = await read(table);
+  expect([blank.steps[1]?.observation[0], blank.steps[0]?.distance]).toEqual([NaN, NaN]);
+  const { steps } = await read(table, { null: { observation: 9, distance: -1 } });
+  expect([[...(steps[1]?.observation ?? [])], steps[0]?.distance, steps[1]?.distance]).toEqual([[9, 5], -1, 2.5]);
+});

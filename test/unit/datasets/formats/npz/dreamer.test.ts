@@ -5,7 +5,7 @@ import { openRlds } from "../../../../../src/datasets/formats/open.ts";
 import type { RldsReader } from "../../../../../src/datasets/formats/reader.ts";
 import { all } from "../../../../support/columns.ts";
 import { dataFolder, fileBytes } from "../../rlds/data.ts";
-import { archive, npyHeader } from "./npz-archive.ts";
+import { archive, npyHeader, storedArchive } from "./npz-archive.ts";
 
 const FOLDER = dataFolder("dreamer");
 const NAMES = [
@@ -88,6 +88,26 @@ describe("a file", () => {
       const told = await spec(options);
       expect(Object.keys(told.spec.observation as object).sort()).toEqual(observation);
       expect(told.actions).toEqual(moved);
+    }
+  });
+
+  it("of version 3 has each action where it was taken, whichever columns are read", async () => {
+    const flag = (step: number) => [Uint8Array.of(0, 1, 2).map((i) => Number(i === step)), [3]] as const;
+    const bytes = storedArchive({
+      image: [Float32Array.of(5, 6, 7), [3]],
+      action: [Float32Array.of(0, 1, 2), [3]],
+      reward: [Float32Array.of(0, 10, 20), [3]],
+      stepid: [Int32Array.of(4, 5, 6), [3]],
+      ...{ is_first: flag(0), is_last: flag(2), is_terminal: flag(2) },
+    });
+    for (const options of [{}, { only: ["image"] }, { without: ["stepid"] }, { rename: { stepid: "number" } }]) {
+      const reader = (await openNpz(new Blob([bytes]), options)) as RldsReader;
+      const [episode] = await all(reader);
+      await reader.close();
+      expect(Array.from(episode?.steps ?? [], ({ action, reward }) => [action, reward]).slice(0, 2)).toEqual([
+        [0, 10],
+        [1, 20],
+      ]);
     }
   });
 

@@ -1,0 +1,52 @@
+/** What a line of a file holds, as it is selected: of the metadata of an episode `only` says nothing. */
+import type { Place } from "../../model/rlds-error.ts";
+import type { Selection } from "../selection/selection.ts";
+import { Records, type StepGroup } from "./records.ts";
+
+export class SelectedRecords {
+  readonly layout: Records["layout"];
+  readonly #selection: Selection;
+  readonly #records: Records;
+  /** The same without `only`; undefined where that leaves out nothing of an episode, or metadata are apart from steps. */
+  readonly #whole: Records | undefined;
+
+  /** @param areSteps whether every line is a step @throws what Records throw */
+  constructor(first: unknown, place: Place, selection: Selection, areSteps = false) {
+    this.#selection = selection;
+    this.#records = new Records(this.#select(first), place, areSteps);
+    this.layout = this.#records.layout;
+    this.#whole = this.layout === "columns" && this.areEpisodes && selection.hasOnly ? new Records(this.#selectWhole(first), place) : undefined;
+  }
+
+  /** Whether a line ends an episode. */
+  get areEpisodes(): boolean {
+    return this.#records.areEpisodes;
+  }
+
+  /** Notes which columns have a value a step in this line, too. */
+  note(value: unknown): void {
+    this.#records.note(this.#select(value));
+    this.#whole?.note(this.#selectWhole(value));
+  }
+
+  /** @throws what Records throw */
+  of(value: unknown, place: Place): StepGroup {
+    const group = this.#records.of(this.#select(value), place);
+    return this.#whole === undefined ? group : { ...group, metadata: this.#whole.of(this.#selectWhole(value), place).metadata };
+  }
+
+  /** A line as it is selected: a step, columns, an array of steps, or an episode with its steps. */
+  #select(value: unknown): unknown {
+    const selection = this.#selection;
+    if (selection.isEmpty || typeof value !== "object" || value === null) return value;
+    const selectStep = (step: unknown) => (typeof step === "object" && step !== null && !Array.isArray(step) ? selection.value(step) : step);
+    if (Array.isArray(value)) return value.map(selectStep);
+    const { steps, ...rest } = value as { readonly steps?: unknown };
+    if (!Array.isArray(steps)) return selection.value(value);
+    return { ...selection.metadataValue(rest), steps: steps.map(selectStep) };
+  }
+
+  #selectWhole(value: unknown): unknown {
+    return typeof value === "object" && value !== null ? this.#selection.metadataValue(value) : value;
+  }
+}
