@@ -137,6 +137,7 @@ export class DatasetWriter {
   async add({ steps, episode_index: sourceIndex, ...metadata }: RldsEpisode<unknown>): Promise<void> {
     const { stepSpec, metadataSpec, schema, fps, finalStep, signal, onProgress, fileBytes = DATA_BYTES } = this.#settings;
     const episode = this.#episodes;
+    this.#settings.losses.addSplits(metadata);
     // A piece waits for the next one: the last step of an episode may be left out.
     let previousChunk: Chunk | undefined;
     for await (const chunk of readChunks(steps, stepSpec, { episode, max: CHUNK_STEPS, signal })) {
