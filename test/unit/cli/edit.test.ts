@@ -567,7 +567,9 @@ describe("the target", () => {
     const splitsOf = async (file: string) => {
       const reader = await openRlds(file);
       await reader.close();
-      return Promise.all((reader.splits ?? []).map(async (split) => [split, (await contentOf(file, { split })).episodes.map((episode) => episode.num_samples)]));
+      return Promise.all(
+        (reader.splits ?? []).map(async (split) => [split, (await contentOf(file, { split })).episodes.map((episode) => episode.num_samples)]),
+      );
     };
     const before = await splitsOf(source);
     expect(before.map(([split]) => split)).toEqual(["train", "valid"]);
@@ -617,7 +619,9 @@ describe("the target", () => {
     const path = join(folder, "a-v0");
     const before = [filesOf(path), await contentOf(path, { infos: true })] as const;
     const { line } = await failure(2, "edit", path, path, "--overwrite", "--drop-episodes", "0");
-    expect(line).toContain(`infos of ${path} would be deleted, since they are not read: --open infos=true reads them, --open infos=false deletes them; else give another OUT`);
+    expect(line).toContain(
+      `infos of ${path} would be deleted, since they are not read: --open infos=true reads them, --open infos=false deletes them; else give another OUT`,
+    );
     expect(filesOf(path)).toEqual(before[0]);
     await document("edit", path, path, "--overwrite", "--drop-episodes", "0", "--open", "infos=true");
     expect((await contentOf(path, { infos: true })).episodes.map(({ steps }) => steps)).toEqual(before[1].episodes.slice(1).map(({ steps }) => steps));

@@ -234,7 +234,12 @@ class RobotReader implements RldsReader {
     const beside = this.#episodes?.valuesAt(Number(place.group.slice(place.group.lastIndexOf("_") + 1)));
     const whole = { ...beside, ...values(this.#attributes.conform(attributes)), ...ended };
     const name = nameOf(place.group);
-    return this.#filters === undefined ? whole : withSplits(whole, [...this.#filters].filter(([, names]) => names.has(name)).map(([split]) => split));
+    return this.#filters === undefined
+      ? whole
+      : withSplits(
+          whole,
+          [...this.#filters].filter(([, names]) => names.has(name)).map(([split]) => split),
+        );
   }
 
   async #episode({ file, group }: EpisodePlace, episode: number) {

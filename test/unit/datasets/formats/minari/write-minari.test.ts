@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { leavesOf } from "../../../../../src/datasets/model/leaves.ts";
 import {
   memorySink,
   openMinari,
@@ -15,7 +16,6 @@ import {
   sourceOf,
   writeMinari,
 } from "../../../../../src/datasets/rlds/index.ts";
-import { leavesOf } from "../../../../../src/datasets/model/leaves.ts";
 import { errorFrom } from "../../../../support/later.ts";
 import { FLAGS, leaf, type MadeDataset, made } from "../../../../support/random-steps.ts";
 import { expectError } from "../../../../support/refused.ts";
@@ -61,9 +61,13 @@ it("keeps infos of a Minari where they were, and apart from fields of their name
     await writeMinari(made(spec, [3, 2]) as unknown as RldsDataset<unknown>, files, { id: "a-v0" });
     const reader = await openRlds(files, { infos: true });
     const [first] = await all(reader);
-    expect(leavesOf(reader.stepSpec.infos as StepSpec).map(({ path }) => path).sort()).toEqual(wanted);
-    const [step] = first?.steps as readonly { readonly infos: object }[];
-    const [source] = made(spec, [3, 2])[0]?.steps as readonly { readonly note: string; readonly infos: { readonly aside: bigint } }[];
+    expect(
+      leavesOf(reader.stepSpec.infos as StepSpec)
+        .map(({ path }) => path)
+        .sort(),
+    ).toEqual(wanted);
+    const [step] = (first as MadeDataset[number]).steps as readonly { readonly infos: object }[];
+    const [source] = stepsAt(made(spec, [3, 2]), 0) as unknown as readonly { readonly note: string; readonly infos: { readonly aside: bigint } }[];
     expect(step?.infos).toMatchObject(wanted.length === 3 ? { ...source?.infos, note: source?.note } : { infos: source?.infos, note: source?.note });
   }
 });
