@@ -17,7 +17,7 @@ import { finalStepsText, lossesText, type OpenOptions, reportText, withDataset }
 import { Interrupted, UsageError } from "../exit.ts";
 import { filmReferences, isUrl } from "../program-parts.ts";
 import type { Host, Result } from "../result.ts";
-import { datasetFolders, FORMATS, type Format, lossText, nonEmpty, unreadLosses, write } from "../targets.ts";
+import { datasetFolders, FORMATS, type Format, lossText, nonEmpty, remedyText, unreadLosses, write } from "../targets.ts";
 import { bytes, countText, escapeText } from "../text.ts";
 import { ffmpegEncoder, hasFfmpeg } from "./ffmpeg.ts";
 import { flagsOf } from "./flags.ts";
@@ -61,7 +61,9 @@ export async function edit(from: string, to: string, options: EditOptions, host:
       checkFormatOptions(to, target.format, writeOptionsOf(target.options));
       const sources = readers.map((reader, k) => ({ name: paths[k] as string, reader }));
       replacement = await Replacement.begin(target.path, target.below);
-      return writeParts(sources, target, { shares, flagged, to, folder: replacement.to }, host);
+      return await writeParts(sources, target, { shares, flagged, to, folder: replacement.to }, host).catch((error) => {
+        throw withUnread(error, readers);
+      });
     });
     // The readers have let go of their files.
     await replacement?.commit();
@@ -117,6 +119,11 @@ function ownPlace(to: string, options: EditOptions, reader: RldsReader, shares: 
     throw new UsageError(`${to} is ${reader.format}, and stays so if it is edited in place: give another OUT, or leave --format out`);
   if (!options.overwrite) throw new UsageError(`${to} is IN itself: give --overwrite, which replaces it once the new dataset is complete, or another OUT`);
   if (shares !== undefined) throw new UsageError(`--split-into writes several datasets: give another OUT than IN`);
+  if (format !== "tfds" && reader.split !== undefined)
+    throw new UsageError(
+      `--from-split ${reader.split} reads a part of ${to}, and the other episodes would be deleted: leave it out, and choose with --episodes, or give another OUT`,
+    );
+  checkUnread(to, options, reader);
   if (isFileName(to)) return { format, path: to, below: [basename(to)], file: basename(to), options };
   if (format === "tfds") return ownVersion(to, options, reader);
   if (format === "jsonl") throw new UsageError(`${to} is a folder with a file of JSON lines: give that file as IN and OUT`);
@@ -124,6 +131,27 @@ function ownPlace(to: string, options: EditOptions, reader: RldsReader, shares: 
   if (options.id !== undefined) throw new UsageError("--id names another dataset: leave it out, or give another OUT than IN");
   const isOlder = format === "lerobot" && String(reader.about.codebase_version).startsWith("v2");
   return { format, path: to, below, options: isOlder ? { ...OLDER, ...options } : options };
+}
+
+/** What is not read would be deleted with the dataset. @throws UsageError */
+function checkUnread(to: string, { open = [] }: EditOptions, { unread = [], about }: RldsReader): void {
+  // Who sets the option knows what it leaves out.
+  const lost = unread.filter(({ what }) => !open.some((option) => option.startsWith(`${what}=`)));
+  const paths = Array.isArray(about.unread) ? about.unread.map(String) : [];
+  const names = [...lost.map(({ what }) => what), ...paths];
+  if (names.length === 0) return;
+  const remedies = lost.map(({ what, remedy }) => `${remedyText(remedy)}${remedy.includes(`${what}=true`) ? `, --open ${what}=false deletes them` : ""}; `);
+  throw new UsageError(
+    `${names.join(", ")} of ${to} would be deleted, since they are not read: ${[...new Set(remedies)].join("")}else give another OUT than IN`,
+  );
+}
+
+/** The error of a path that no leaf has, with what has not been read. */
+function withUnread(error: unknown, readers: readonly RldsReader[]): unknown {
+  const unread = new Map(readers.flatMap((reader) => (reader.unread ?? []).map(({ what, remedy }) => [what, remedy] as const)));
+  if (!(error instanceof RangeError) || unread.size === 0 || !/ must be (on one of|paths of leaves) /.test(error.message)) return error;
+  const text = [...unread].map(([what, remedy]) => `${what} of the source are not read, ${remedyText(remedy)}`).join("; ");
+  return Object.assign(error, { message: `${error.message} (${text})` });
 }
 
 /** The version of TFDS that is read. @throws UsageError */

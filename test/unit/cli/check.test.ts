@@ -68,6 +68,26 @@ test("a check of what convert --mode repair wrote is clean", async () => {
   expect(await document("check", to)).toMatchObject({ clean: true, faults: {} });
 });
 
+test("a check finds no fault in final observations that convert repeated, with their times", async () => {
+  const cut = good.map((_, i) => step(i, { is_last: false }));
+  const path = lines("cut.jsonl", [cut, cut]);
+  const repaired = temp("repaired-tfds");
+  expect(await document("convert", path, repaired, "--format", "tfds", "--mode", "repair")).toMatchObject({ finalSteps: { repeated: 2 } });
+  expect(await document("check", join(repaired, "cut"))).toMatchObject({ clean: true, faults: {} });
+  const frames = temp("frames-tfds");
+  const { finalSteps } = await document("convert", join(DATA, "extra/lerobot_v2"), frames, "--format", "tfds", "--name", "frames");
+  expect(finalSteps.repeated).toBeGreaterThan(0);
+  expect((await document("check", join(frames, "frames"))).faults).not.toHaveProperty("timestampRepeats");
+});
+
+test("a check finds no fault in times since 1970 that became LeRobot's", async () => {
+  const path = lines("since-1970.jsonl", [good.map((_, i) => step(i, { timestamp: 1.7e9 + i / 10 }))]);
+  const to = temp("since-1970");
+  const { losses } = await document("convert", path, to, "--format", "lerobot", "--fps", "10");
+  expect(losses).toContainEqual(expect.objectContaining({ what: "timestamp of the first step", episodes: 1 }));
+  expect((await document("check", to)).faults).not.toHaveProperty("timestampRepeats");
+});
+
 test("a check of what edit mended is clean: another rate mends timestamps, another column the rest", async () => {
   const times = [0, 0.1, 0.1, 0.2, 0.15, 0.4];
   const path = lines("uneven-times.jsonl", [good, good.map((_, i) => step(i, { timestamp: times[i] }))]);

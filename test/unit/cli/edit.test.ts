@@ -562,6 +562,89 @@ describe("the target", () => {
     expect(line).toContain("train[:2] is a part of the dataset");
   });
 
+  test("splits of robomimic have the episodes that they had, in place as well, and none is deleted unasked", async () => {
+    const source = join(DATA, "wild/hdf5_robots/robomimic.hdf5");
+    const splitsOf = async (file: string) => {
+      const reader = await openRlds(file);
+      await reader.close();
+      return Promise.all(
+        (reader.splits ?? []).map(async (split) => [split, (await contentOf(file, { split })).episodes.map((episode) => episode.num_samples)]),
+      );
+    };
+    const before = await splitsOf(source);
+    expect(before.map(([split]) => split)).toEqual(["train", "valid"]);
+    const path = copied(source);
+    for (const [verb, out] of [
+      ["edit", path],
+      ["edit", fresh(".hdf5")],
+      ["convert", fresh(".hdf5")],
+    ] as const) {
+      await document(verb, path, out, "--strict", ...(out === path ? ["--overwrite"] : []));
+      expect(await splitsOf(out)).toEqual(before);
+    }
+    const other = fresh(".hdf5");
+    await document("edit", path, other, "--drop-episodes", "0", "--cast", "reward=f64", "--concat", path);
+    expect((await splitsOf(other)).map(([split, episodes]) => [split, episodes?.length])).toEqual([
+      ["train", 1],
+      ["valid", 2],
+    ]);
+    const bytes = filesOf(path);
+    const { line } = await failure(2, "edit", path, path, "--overwrite", "--from-split", "valid");
+    expect(line).toContain(`--from-split valid reads a part of ${path}, and the other episodes would be deleted`);
+    expect(filesOf(path)).toEqual(bytes);
+    // A split that is read alone is a dataset of its own.
+    const alone = fresh(".hdf5");
+    await document("edit", path, alone, "--from-split", "valid");
+    expect(await splitsOf(alone)).toEqual([["train", before[1]?.[1]]]);
+  });
+
+  test.each(["parquet", "jsonl", "npz", "csv", "tfds", "lerobot", "minari"])("splits of robomimic are stated as lost in %s, or refused", async (format) => {
+    const source = join(DATA, "wild/hdf5_robots/robomimic.hdf5");
+    for (const verb of ["convert", "edit"]) {
+      const options = ["--format", format, ...(format === "lerobot" ? ["--fps", "10"] : [])];
+      const { losses } = await document(verb, source, fresh(), ...options);
+      expect(losses).toContainEqual({ what: "splits", reason: expect.stringContaining("robomimic"), episodes: 2 });
+      const out = fresh();
+      const { error } = await failure(1, verb, source, out, ...options, "--strict");
+      expect(error).toMatchObject({ code: "UNSUPPORTED" });
+      expect(existsSync(out)).toBe(false);
+    }
+    const alone = await document("convert", source, fresh(), "--format", format, "--from-split", "valid", ...(format === "lerobot" ? ["--fps", "10"] : []));
+    expect(alone.losses.filter(({ what }: { readonly what: string }) => what === "splits")).toEqual([]);
+  });
+
+  test("what is not read of a dataset is not deleted in its place unasked", async () => {
+    const [folder, spec] = [fresh(), { ...SPEC, mark: leaf("f32") } as unknown as StepSpec];
+    await writeMinari(made(spec, [3, 4]) as unknown as RldsDataset<unknown>, folder, { id: "a-v0" });
+    const path = join(folder, "a-v0");
+    const before = [filesOf(path), await contentOf(path, { infos: true })] as const;
+    const { line } = await failure(2, "edit", path, path, "--overwrite", "--drop-episodes", "0");
+    expect(line).toContain(
+      `infos of ${path} would be deleted, since they are not read: --open infos=true reads them, --open infos=false deletes them; else give another OUT`,
+    );
+    expect(filesOf(path)).toEqual(before[0]);
+    await document("edit", path, path, "--overwrite", "--drop-episodes", "0", "--open", "infos=true");
+    expect((await contentOf(path, { infos: true })).episodes.map(({ steps }) => steps)).toEqual(before[1].episodes.slice(1).map(({ steps }) => steps));
+    await document("edit", path, path, "--overwrite", "--open", "infos=false");
+    expect(Object.keys((await contentOf(path, { infos: true })).stepSpec)).not.toContain("infos");
+  });
+
+  test("a path of what is not read names the option that reads it", async () => {
+    const [folder, spec] = [fresh(), { ...SPEC, mark: leaf("f32") } as unknown as StepSpec];
+    await writeMinari(made(spec, [3, 4]) as unknown as RldsDataset<unknown>, folder, { id: "a-v0" });
+    const path = join(folder, "a-v0");
+    for (const change of [
+      ["--where", "mark"],
+      ["--cast", "infos/mark=f64"],
+    ]) {
+      const { line } = await failure(2, "edit", path, fresh(), "--format", "jsonl", ...change);
+      expect(line).toContain("(infos of the source are not read, --open infos=true reads them)");
+    }
+    await document("edit", path, fresh(".jsonl"), "--where", "infos/mark > -1e9", "--open", "infos=true");
+    const { line } = await failure(2, "edit", path, fresh(".jsonl"), "--where", "mark", "--open", "infos=true");
+    expect(line).not.toContain("not read");
+  });
+
   test("what a killed process moved aside is put back by the next edit", async () => {
     const path = await (WRITTEN.lerobot as Written).write(random(LENGTHS));
     const before = await contentOf(path);

@@ -39,6 +39,7 @@ export function writeCsv(rlds: RldsDataset<unknown>, to: Sink, options: WriteOpt
     await write([table.header]);
     let [episodes, steps] = [0, 0];
     for await (const { steps: episodeSteps, ...metadata } of data.episodes) {
+      losses.addSplits(metadata);
       // The kind of the last step stands in every row, before the last one is known of steps that come one by one.
       const kind = finalStepOf(metadata, lastFlagOf(episodeSteps) ?? true);
       const cells = table.metadataCells({ ...metadata, [FINAL_STEP]: kind }, episodes);

@@ -3,6 +3,7 @@ import { integer, mustBe, onlyKeys } from "../../../base/error.ts";
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import { setPart } from "../../../schema/nest.ts";
 import type { RldsStep, StepSpec } from "../../model/dataset.ts";
+import { withSplits } from "../../model/episode-splits.ts";
 import { finalStepSpec } from "../../model/final-step.ts";
 import { corruptFile, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { type About, nestedAbout } from "../about.ts";
@@ -15,7 +16,7 @@ import { addDamage, type Damage, damageOf, type SourceLoss, withDamage } from ".
 import { parseJson } from "../json.ts";
 import { AttributeTypes } from "../minari/attribute-types.ts";
 import type { Attribute } from "../minari/episode-store.ts";
-import { READ_OPTIONS, type ReadEpisode, type RldsReader } from "../reader.ts";
+import { READ_OPTIONS, type ReadEpisode, type RldsReader, type Unread } from "../reader.ts";
 import { nameSalvage } from "../reader-steps.ts";
 import { selectReader } from "../selection/select-reader.ts";
 import { Selection } from "../selection/selection.ts";
@@ -37,7 +38,7 @@ export interface RobotOptions extends Hdf5Options {
 const HAS_ATTRIBUTES: { readonly [format in RobotFormat]: boolean } = { robomimic: true, maniskill: true, aloha: false, d3rlpy: false };
 
 /**
- * Demonstrations of robots in HDF5: files of robomimic, LIBERO, MimicGen and Isaac Lab (`data/demo_0`; the filters of `mask` are splits) and of robosuite (`states` are the observations there), of ManiSkill (`traj_0`), and of
+ * Demonstrations of robots in HDF5: files of robomimic, LIBERO, MimicGen and Isaac Lab (`data/demo_0`; the filters of `mask` are splits, and writeHdf5 keeps which ones an episode is in) and of robosuite (`states` are the observations there), of ManiSkill (`traj_0`), and of
  * ALOHA (a file an episode; a folder of `episode_0.hdf5` … is a dataset). `next_obs`, or one observation more than actions, gives the final observation; else the last step is a transition. An episode is terminated if `dones` or `terminated`
  * is set in its last row, else truncated. Of ManiSkill the file of JSON with the same name is read, too: seeds, control modes and successes are metadata of the episodes. Rewards that are not there are 0. Other values a step are metadata of the steps, attributes those of the episodes; `about` has the attributes of all, and in `unread` the paths that are neither.
  * Files of d3rlpy 2 (`observations_0`, `actions_0` …) are read in the same way; those of version 1 are flat, as D4RL's.
@@ -111,26 +112,30 @@ class RobotReader implements RldsReader {
   readonly about: { readonly [key: string]: unknown };
   readonly splits?: readonly string[];
   readonly split?: string;
+  readonly unread?: readonly Unread[];
   readonly #files: EpisodeFiles;
   readonly #places: readonly EpisodePlace[];
   readonly #attributes: AttributeTypes;
   readonly #episodes: ManiskillEpisodes | undefined;
   readonly #options: RobotReadOptions;
+  /** Of which an episode is to say which ones have it. */
+  readonly #filters: Filters["splits"] | undefined;
 
   static async of(files: EpisodeFiles, format: RobotFormat, options: RobotReadOptions): Promise<RobotReader> {
     const { split, signal, losses, selection } = options;
     const first = await firstFile(files, losses);
-    const splits = format === "robomimic" ? await filters(first) : new Map<string, () => Promise<ReadonlySet<string>>>();
+    const masks = format === "robomimic" ? await filters(first, split, losses) : NO_FILTERS;
+    const { splits } = masks;
     if (split !== undefined && !splits.has(split)) {
       const names = splits.size === 0 ? "no filters in mask" : `the filters ${[...splits.keys()].join(", ")}`;
       throw unsupportedFile({ file: first.name }, `there is no split ${JSON.stringify(split)}: the file has ${names}`);
     }
-    const chosen = split === undefined ? undefined : await splits.get(split)?.();
+    const chosen = split === undefined ? undefined : splits.get(split);
     const places: EpisodePlace[] = [];
     const attributes = new AttributeTypes();
     for (let file = 0; file < files.count; file++) {
       const groups = format === "aloha" ? [""] : await episodeGroups(first, format);
-      for (const group of groups.filter((path) => chosen === undefined || chosen.has(path.slice(path.lastIndexOf("/") + 1)))) {
+      for (const group of groups.filter((path) => chosen === undefined || chosen.has(nameOf(path)))) {
         signal?.throwIfAborted();
         try {
           if (HAS_ATTRIBUTES[format]) attributes.add(await leafAttributes(first, group));
@@ -150,7 +155,7 @@ class RobotReader implements RldsReader {
     };
     const allUnread = [...unread, ...besides.unread];
     const { episodes } = besides;
-    return new RobotReader({ files, format, places, attributes, episodes, options, splits: [...splits.keys()] }, stepSpecOf(transitionSpecOf(tree)), {
+    return new RobotReader({ files, format, places, attributes, episodes, options, masks }, stepSpecOf(transitionSpecOf(tree)), {
       ...episodes?.about,
       ...about,
       ...(allUnread.length > 0 && { unread: allUnread }),
@@ -165,12 +170,13 @@ class RobotReader implements RldsReader {
       readonly attributes: AttributeTypes;
       readonly episodes: ManiskillEpisodes | undefined;
       readonly options: RobotReadOptions;
-      readonly splits: readonly string[];
+      readonly masks: Filters;
     },
     stepSpec: StepSpec,
     about: { readonly [key: string]: unknown },
   ) {
-    const { files, format, places, attributes, episodes, options, splits } = parts;
+    const { files, format, places, attributes, episodes, options, masks } = parts;
+    const { splits, unread } = masks;
     this.format = format;
     this.name = files.name;
     this.stepSpec = stepSpec;
@@ -182,13 +188,17 @@ class RobotReader implements RldsReader {
       this.lengths = () => this.#lengths();
     } else Object.assign(this, withDamage(options.losses));
     this.about = about;
-    if (splits.length > 0) this.splits = splits;
+    if (unread.length > 0) this.unread = unread;
+    if (splits.size > 0) this.splits = [...splits.keys()];
     if (options.split !== undefined) this.split = options.split;
     this.#files = files;
     this.#places = places;
     this.#attributes = attributes;
     this.#episodes = episodes;
     this.#options = options;
+    // One that is read alone is a dataset of its own, and so is one that has all.
+    const hasAll = splits.size === 1 && places.every(({ group }) => splits.get("train")?.has(nameOf(group)));
+    if (options.split === undefined && splits.size > 0 && !hasAll) this.#filters = splits;
   }
 
   [Symbol.asyncIterator](): AsyncGenerator<ReadEpisode, void, undefined> {
@@ -222,7 +232,14 @@ class RobotReader implements RldsReader {
     const ended = await rangeSteps(tree, range, { file: hdf5.name, episode, maxBytes });
     const attributes = !HAS_ATTRIBUTES[this.format] ? new Map<string, Attribute>() : await leafAttributes(hdf5, place.group);
     const beside = this.#episodes?.valuesAt(Number(place.group.slice(place.group.lastIndexOf("_") + 1)));
-    return { ...beside, ...values(this.#attributes.conform(attributes)), ...ended };
+    const whole = { ...beside, ...values(this.#attributes.conform(attributes)), ...ended };
+    const name = nameOf(place.group);
+    return this.#filters === undefined
+      ? whole
+      : withSplits(
+          whole,
+          [...this.#filters].filter(([, names]) => names.has(name)).map(([split]) => split),
+        );
   }
 
   async #episode({ file, group }: EpisodePlace, episode: number) {
@@ -342,16 +359,35 @@ function plain(value: unknown): unknown {
   return typeof value === "bigint" && Number.isSafeInteger(Number(value)) ? Number(value) : value;
 }
 
+/** `data/demo_0` → `demo_0` */
+function nameOf(group: string): string {
+  return group.slice(group.lastIndexOf("/") + 1);
+}
+
 /** The filters of `mask`: each a list of names of episodes. */
-async function filters(hdf5: Hdf5File): Promise<Map<string, () => Promise<ReadonlySet<string>>>> {
-  const splits = new Map<string, () => Promise<ReadonlySet<string>>>();
-  if ((await hdf5.entry("/mask")) !== "group") return splits;
+interface Filters {
+  readonly splits: ReadonlyMap<string, ReadonlySet<string>>;
+  /** What is no such list. */
+  readonly unread: readonly Unread[];
+}
+
+const NO_FILTERS: Filters = { splits: new Map(), unread: [] };
+
+/** @param split the one that is asked for @throws RldsError CORRUPT · UNSUPPORTED if that is no list of names */
+async function filters(hdf5: Hdf5File, split: string | undefined, losses: Damage | undefined): Promise<Filters> {
+  if ((await hdf5.entry("/mask")) !== "group") return NO_FILTERS;
+  const splits = new Map<string, ReadonlySet<string>>();
+  const unread: Unread[] = [];
   for (const name of await hdf5.names("/mask")) {
-    splits.set(name, async () => {
+    try {
       const { rows = 0, read, leaf } = await hdf5.column(`/mask/${name}`);
       if (leaf.dtype !== "string") throw unsupportedFile({ file: hdf5.name }, `mask/${name} is no list of names`);
-      return new Set((await read(0, rows)) as readonly string[]);
-    });
+      splits.set(name, new Set((await read(0, rows)) as readonly string[]));
+    } catch (error) {
+      if (!(error instanceof RldsError) || name === split) throw error;
+      unread.push({ what: `mask/${name}`, remedy: error.code === "UNSUPPORTED" ? "it is no list of names of episodes" : "it is damaged" });
+      if (error.code === "CORRUPT") losses?.add(error);
+    }
   }
-  return splits;
+  return { splits, unread };
 }

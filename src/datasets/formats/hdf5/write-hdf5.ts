@@ -3,6 +3,7 @@ import { integer, mustBe } from "../../../base/error.ts";
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import { columnsOf } from "../../model/chunks.ts";
 import type { RldsDataset, RldsEpisode, StepLeaf, StepSpec } from "../../model/dataset.ts";
+import { splitsOf } from "../../model/episode-splits.ts";
 import { FINAL_STEP, FINAL_STEP_LEAF, type FinalStep, finalStepOf, withoutFinalStep } from "../../model/final-step.ts";
 import { leavesOf } from "../../model/leaves.ts";
 import { RldsError } from "../../model/rlds-error.ts";
@@ -34,7 +35,7 @@ const TEXT = { dtype: "string", shape: [] } as const;
 const GYM = 2;
 
 /**
- * Writes `data/demo_0` …, each with `actions`, `rewards`, `dones`, `obs/…`, `next_obs/…` and the attribute `num_samples`; `data` has `total` and `env_args`, `mask/train` the names of all. A row is a
+ * Writes `data/demo_0` …, each with `actions`, `rewards`, `dones`, `obs/…`, `next_obs/…` and the attribute `num_samples`; `data` has `total` and `env_args`, `mask/train` the names of all episodes, or `mask` the splits of a source that has splits of episodes. A row is a
  * transition; the last row of `next_obs` is the final observation. Where an episode ends with a transition the last observation is repeated there, and the attribute `final_step` states it: openRobots gives
  * back the episode as it was. `dones` is 1 in the last row of an episode that terminated. An observation that is one value is `obs/state`, or `obs/image`. Metadata of steps are datasets, those of episodes attributes. A leaf with a name of the layout (`dones`) gets another one (`dones_`), which `losses` state.
  * A path that does not end with .hdf5 is a folder, in which demo.hdf5 is written. Needs h5wasm. Memory: the whole file, up to maxBytes, and an episode.
@@ -68,7 +69,7 @@ export function writeHdf5(rlds: RldsDataset<unknown>, to: Sink, options: Hdf5Wri
       hdf5.attribute("/data", "total", I64, BigInt64Array.of(BigInt(demos.transitions)));
       hdf5.attribute("/data", "env_args", TEXT, [envArgsOf(envArgs, about)]);
       hdf5.group("/mask");
-      hdf5.dataset("/mask/train", TEXT, demos.names, demos.names.length);
+      for (const [split, names] of demos.splits) hdf5.dataset(`/mask/${split}`, TEXT, names, names.length);
       const others = Object.fromEntries(Object.entries(about).filter(([name]) => !["total", "env_args", "unread"].includes(name)));
       if (Object.keys(others).length > 0) hdf5.dataset(ABOUT, TEXT, [JSON.stringify(others)], 1);
       await hdf5.copyTo(file);
@@ -93,6 +94,8 @@ interface AttributeLeaf {
 /** The groups `demo_0` … */
 class DemoWriter {
   readonly names: string[] = [];
+  /** Names of demos, by the splits that have them. */
+  readonly splits = new Map<string, string[]>();
   transitions = 0;
   steps = 0;
   readonly #hdf5: Hdf5Writer;
@@ -140,6 +143,11 @@ class DemoWriter {
     const group = `/data/${name}`;
     for (const path of ["", "/obs", "/next_obs"]) this.#hdf5.group(group + path);
     this.names.push(name);
+    for (const split of splitsOf(metadata) ?? ["train"]) {
+      const names = this.splits.get(split) ?? [];
+      this.splits.set(split, names);
+      names.push(name);
+    }
     this.transitions += rows;
     this.steps += length;
     const groups = new Set<string>(["obs", "next_obs"]);

@@ -55,6 +55,7 @@ async function writeDataset(
     await write({ rlds: 1, stepSpec, metadataSpec, ...(about !== undefined && { about }) });
     let [count, steps] = [0, 0];
     for await (const { steps: episodeSteps, ...metadata } of episodes) {
+      losses.addSplits(metadata);
       const collector = new Collector(metadataSpec as StepSpec, 1);
       collector.add(metadata, { episode: count }, "the episode's metadata");
       await write({ episode: jsonRow(metadataSpec as StepSpec, collector.take().data, 0) });
@@ -65,6 +66,7 @@ async function writeDataset(
       count++;
       onProgress?.({ episodes: count, steps, bytes: file.bytes });
     }
+    losses.check(strict);
     signal?.throwIfAborted();
     const files = await staging.commit([name], existing);
     return { episodes: count, steps, bytes: file.bytes, files, repeated: 0, losses: losses.all };

@@ -60,6 +60,8 @@ const CHUNK_STEPS = 256;
 /** Rows of a row group: an episode is one, unless it is longer. */
 const GROUP_ROWS = 2 ** 16;
 const DATA_BYTES = 100 * 2 ** 20;
+/** Seconds. LeRobot allows intervals of frames to be off by 1e-4, and there are two times in each. */
+const MAX_ROUNDING = 5e-5;
 const VIDEO_BYTES = 200 * 2 ** 20;
 
 export class DatasetWriter {
@@ -137,6 +139,7 @@ export class DatasetWriter {
   async add({ steps, episode_index: sourceIndex, ...metadata }: RldsEpisode<unknown>): Promise<void> {
     const { stepSpec, metadataSpec, schema, fps, finalStep, signal, onProgress, fileBytes = DATA_BYTES } = this.#settings;
     const episode = this.#episodes;
+    this.#settings.losses.addSplits(metadata);
     // A piece waits for the next one: the last step of an episode may be left out.
     let previousChunk: Chunk | undefined;
     for await (const chunk of readChunks(steps, stepSpec, { episode, max: CHUNK_STEPS, signal })) {
@@ -279,12 +282,21 @@ export class DatasetWriter {
     for (const task of tasks) if (!this.#tasks.has(task)) this.#tasks.set(task, this.#tasks.size);
     return new Map<string, ColumnData>([
       ...(schema.hasDone ? [] : [["next.done", Uint8Array.from({ length }, (_, i) => Number(done?.[i] === 1 || (isTruncated && i === length - 1)))] as const]),
-      ["timestamp", Float32Array.from({ length }, (_, i) => Number(times?.[i] ?? i / fps))],
+      ["timestamp", times === undefined ? Float32Array.from({ length }, (_, i) => i / fps) : this.#frameTimes(times as Float64Array)],
       ["frame_index", toBigInts((i) => i)],
       ["episode_index", toBigInts(() => this.#episodes)],
       ["index", toBigInts((i) => this.#steps + i)],
       ["task_index", toBigInts((i) => this.#tasks.get(tasks[i] as string) as number)],
     ]);
+  }
+
+  /** LeRobot's times are seconds from the episode's beginning, of f32: those since 1970 would all be the same. */
+  #frameTimes(times: Float64Array): Float32Array {
+    const seconds = Float32Array.from(times, Number);
+    const [start = 0] = times;
+    if (start === 0 || !times.some((time, i) => Math.abs(time - (seconds[i] as number)) > MAX_ROUNDING)) return seconds;
+    this.#settings.losses.addEpisode("timestamp of the first step", "LeRobot counts seconds from the beginning of the episode, which was taken off");
+    return Float32Array.from(times, (time) => time - start);
   }
 
   #stats(): object {

@@ -2,6 +2,7 @@
 import { flag, integer, mustBe, onlyKeys } from "../../../base/error.ts";
 import type { RldsDataset } from "../../model/dataset.ts";
 import { type FinalStep, mustBeFinalStep, withoutFinalStep } from "../../model/final-step.ts";
+import { leavesOf } from "../../model/leaves.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import { mustBeAbout } from "../about.ts";
 import { type Camera, type Films, filmReferences } from "../film-references.ts";
@@ -54,7 +55,7 @@ const OPTIONS =
 /**
  * Writes a dataset of version 3.0 or 2.1, that `LeRobotDataset(repo_id, root=…)` opens: meta/info.json, stats.json, tasks.parquet and episodes, data with one row group an episode (longer ones have a group for each 65,536 frames), and films. A step is a frame, but for final observations, which LeRobot does not have.
  * Names have dots: `observation.images.top`; reward is `next.reward`, is_last is `next.done`, an observation that is one value is `observation.state` or `observation.image`; a leaf `timestamp` gives the
- * frame's time, where there are no films, else it is its number / fps. An episode's metadata are columns `episode/…` of meta/episodes. Files have their names once all are written. The same data gives the same
+ * frame's time, where there are no films, else it is its number / fps; times that f32 cannot hold, such as those since 1970, are counted from the episode's first step. An episode's metadata are columns `episode/…` of meta/episodes. Files have their names once all are written. The same data gives the same
  * bytes, but for films. Statistics are LeRobot's, of all pixels. Memory: an episode as it is stored, images as PNG, films as their encoder has it.
  * @throws TypeError, RangeError for an option · RldsError SPEC_MISMATCH for a step of another form, with episode, step and leaf · UNSUPPORTED for leaves that LeRobot cannot have (bytes, lists of texts, no
  * elements, more than five dimensions), without hyparquet-writer · INVALID_DATA for an episode without frames, a u64 of 2^63 or more · EMPTY for no episodes · IO where it cannot be written, or is there already
@@ -86,6 +87,8 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, folder
     const schema = createFrameSchema(stepSpec, about, { images, videos, cameras, taskLeaf });
     const losses = new Losses();
     for (const path of references) if (!cameras.has(path)) losses.add(path, "films are not copied, and steps refer to them by their paths in the source");
+    if (schema.timestamp === undefined && videos.length === 0 && leavesOf(stepSpec).some(({ path }) => path === "timestamp"))
+      losses.add("timestamp", "LeRobot has seconds of a float, and counts frames where there are none: castLeaves makes them");
     losses.check(all.strict);
     const encodePng: EncodePng = schema.features.some(({ kind }) => kind === "image")
       ? (await import("../images/encode-png.ts")).encodePng

@@ -36,6 +36,16 @@ interface Side {
   readonly summaries: readonly ValueSummary[];
 }
 
+/** Fields that are infos, those of a Minari itself among the others. They stay below `infos` if another field has the name of one. */
+function infosOf(fields: { readonly [name: string]: StepSpec }): { readonly spec: StepSpec; readonly pathOf: (path: string) => string } {
+  const others = Object.fromEntries(Object.entries(fields).filter(([name, node]) => !STEP_FIELDS.has(name) && leavesOf(node).length > 0));
+  const { infos, ...rest } = others;
+  if (infos === undefined || isLeaf(infos) || Array.isArray(infos)) return { spec: others as StepSpec, pathOf: (path) => path };
+  const isOwn = (name: string) => !Object.hasOwn(rest, name) && name !== "infos";
+  if (!Object.keys(infos).every(isOwn)) return { spec: others as StepSpec, pathOf: (path) => path };
+  return { spec: { ...rest, ...infos } as StepSpec, pathOf: (path) => (Object.hasOwn(infos, path.split("/")[0] as string) ? `infos/${path}` : path) };
+}
+
 export class MinariSchema {
   /** Whether images are stored as files of images. */
   readonly encodes: boolean;
@@ -63,16 +73,17 @@ export class MinariSchema {
     this.encodes = images.every(({ leaf }) => isEncodable(leaf));
     const all = leavesOf(stepSpec);
     const encoder = this.encodes ? encodePng : undefined;
-    const side = (name: string, title: string, spec: StepSpec, has: (field: string) => boolean, encode?: EncodePng): Side => {
+    const side = (name: string, title: string, spec: StepSpec, columns: readonly number[], encode?: EncodePng): Side => {
       checkLeaves(spec, title);
-      const columns = all.flatMap(({ keys }, k) => (has(keys[0] as string) ? [k] : []));
       const group = new ColumnGroup(name, spec, encode);
       return { group, spec, columns, summaries: leavesOf(spec).map(({ leaf }) => new ValueSummary(leaf, name === "actions")) };
     };
-    this.#observation = side("observations", "observation", observation, (field) => field === "observation", encoder);
-    this.#action = side("actions", "action", action, (field) => field === "action", encoder);
-    const infoFields = Object.fromEntries(Object.entries(fields).filter(([name, node]) => !STEP_FIELDS.has(name) && leavesOf(node).length > 0));
-    this.#infos = Object.keys(infoFields).length === 0 ? undefined : side("infos", "a step", infoFields, (field) => !STEP_FIELDS.has(field));
+    const columnsOf = (field: string) => all.flatMap(({ keys }, k) => (keys[0] === field ? [k] : []));
+    this.#observation = side("observations", "observation", observation, columnsOf("observation"), encoder);
+    this.#action = side("actions", "action", action, columnsOf("action"), encoder);
+    const { spec: infos, pathOf } = infosOf(fields);
+    const infoColumns = leavesOf(infos).map(({ path }) => all.findIndex((leaf) => leaf.path === pathOf(path)));
+    this.#infos = infoColumns.length === 0 ? undefined : side("infos", "a step", infos, infoColumns);
     const at = (path: string) => {
       const index = all.findIndex((leaf) => leaf.path === path);
       return index < 0 ? undefined : index;

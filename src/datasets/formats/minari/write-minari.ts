@@ -85,6 +85,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: P
     const names: string[] = [];
     let [count, steps, rows, repeated, bytes] = [0, 0, 0, 0, 0];
     for await (const episode of episodes) {
+      losses.addSplits(episode);
       const episodeData = await episodeOf(episode, count, episodeSchema);
       const { actions, metadata } = episodeData;
       const table = new TableWriter(await staging.create(String(count)), schema.schema, "SNAPPY", all.packages);

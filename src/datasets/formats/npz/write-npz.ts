@@ -43,6 +43,7 @@ export async function writeNpz(rlds: RldsDataset<unknown>, to: Sink, options: Np
     const archive = new Archive(task, maxBytes);
     const { data, file, signal, about, losses } = task;
     for await (const { steps, ...metadata } of data.episodes) {
+      losses.addSplits(metadata);
       const episode = archive.episodes;
       let length = 0;
       let isLast = false;

@@ -108,6 +108,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, parsed
     };
     let part = await begin();
     for await (const { steps: episodeSteps, ...metadata } of episodes) {
+      losses.addSplits(metadata);
       if (single === undefined && part.file.bytes >= fileBytes) {
         await finish(false);
         part = await begin();
@@ -126,6 +127,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, parsed
       onProgress?.({ episodes: count, steps, bytes: finished + part.file.bytes });
     }
     await finish(true);
+    losses.check(strict);
     signal?.throwIfAborted();
     const names = single === undefined ? parts.map((_, i) => `part-${String(i).padStart(5, "0")}.parquet`) : [single];
     const replaced = existing.filter((path) => path === single || PART_NAME.test(path));

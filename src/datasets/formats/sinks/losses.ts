@@ -1,4 +1,5 @@
 /** What a format cannot hold of the data that is written. */
+import { splitsOf } from "../../model/episode-splits.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 
 /** A part of the data that is not in the files. */
@@ -23,6 +24,11 @@ export class Losses {
   /** Of one more episode. */
   addEpisode(what: string, reason: string): void {
     this.#losses.set(what, { what, reason, episodes: (this.#losses.get(what)?.episodes ?? 0) + 1 });
+  }
+
+  /** Of one more episode, for formats that have no splits of episodes. */
+  addSplits(episode: object): void {
+    if (splitsOf(episode) !== undefined) this.addEpisode("splits", "which split an episode is in is kept in robomimic's layout only");
   }
 
   get all(): Loss[] {

@@ -100,6 +100,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: R
     const shards: { readonly file: StagedFile; episodes: number }[] = [];
     let [count, steps, bytes, repeated, last] = [0, 0, 0, 0, -1];
     for await (const { steps: episodeSteps, ...metadata } of episodes) {
+      losses.addSplits(metadata);
       const chunk = await columnsOf(episodeSteps, stepSpec, { episode: count, signal });
       const isLast = (chunk.data[isLastColumn] as ArrayLike<unknown> | undefined)?.[chunk.length - 1] === 1;
       // A step that is not is_last ends an episode that was cut: RLDS reads its action.
@@ -133,6 +134,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: R
       onProgress?.({ episodes: count, steps, bytes });
     }
     if (count === 0) throw new RldsError("EMPTY", "the dataset has no episodes, and tensorflow_datasets cannot open such a dataset");
+    losses.check(strict);
     const counts = shards.map((shard) => shard.episodes);
     const entry = splitOf(split, bytes - count * OVERHEAD, counts);
     const isAddition = otherSplits.length > 0 && dataset !== undefined;

@@ -4,6 +4,7 @@ import { isFloat } from "../../../schema/dtype.ts";
 import { isText } from "../../../schema/leaf.ts";
 import { valueAt } from "../../../schema/nest.ts";
 import type { Films } from "../../formats/index.ts";
+import { createStepCopier } from "../../model/copy-steps.ts";
 import type { RldsEpisode, StepSpec } from "../../model/dataset.ts";
 import { everyElement } from "../../model/elements.ts";
 import { statedFinalStep } from "../../model/final-step.ts";
@@ -60,6 +61,9 @@ export class EpisodeChecker implements StepReceiver<unknown> {
   #step = 0;
   #times: number[] = [];
   #firstTime: bigint | undefined;
+  /** The step before, of steps that come one by one, and how it is kept. */
+  #previous: unknown;
+  #keep: <T>(step: T) => T = (step) => step;
 
   /** @throws RangeError for a path that is not of a number */
   constructor(spec: StepSpec | undefined, rules: CheckRules, report: RunningCheck) {
@@ -77,6 +81,8 @@ export class EpisodeChecker implements StepReceiver<unknown> {
     this.#step = 0;
     this.#times = [];
     this.#firstTime = undefined;
+    this.#previous = undefined;
+    this.#keep = createStepCopier(steps);
     if (this.#leaves === undefined && this.#columns !== undefined) this.#setSpec(this.#columns.spec);
   }
 
@@ -91,7 +97,12 @@ export class EpisodeChecker implements StepReceiver<unknown> {
       if (row.length === leaf.size) leaf.constant.add(row as ArrayLike<number | bigint>, 0);
     }
     if (this.#reward !== undefined && !isFinal) this.#reward.add([reward], 0);
-    if (this.#timestamp !== undefined) this.#times.push(this.#timeOf(this.#rowOf(this.#timestamp, step, i)[0]));
+    if (this.#timestamp !== undefined) {
+      const time = this.#timeOf(this.#rowOf(this.#timestamp, step, i)[0]);
+      // A final observation that is the last one once more has its time, too: writers repeat it where no data has the one that followed.
+      if (!(isFinal && time === this.#times.at(-1) && this.#repeatsObservation(step, i))) this.#times.push(time);
+      if (step !== undefined && this.#hasFinal) this.#previous = this.#keep(step);
+    }
     for (const { camera, path, time } of this.#filmed)
       this.#films?.add(camera, String(this.#rowOf(path, step, i)[0]), Number(this.#rowOf(time, step, i)[0]), this.#episode);
   }
@@ -161,10 +172,34 @@ export class EpisodeChecker implements StepReceiver<unknown> {
     return row;
   }
 
+  /** Whether a step has the observation of the one before it. */
+  #repeatsObservation(step: unknown, i: number): boolean {
+    const observed = this.#leaves?.filter(({ keys }) => keys[0] === "observation") ?? [];
+    return observed.every((leaf) => {
+      const [before, row] = [this.#elementsOf(leaf, this.#previous, i - 1), this.#elementsOf(leaf, step, i)];
+      return before.length === row.length && before.every((element, k) => sameElement(element, row[k]));
+    });
+  }
+
+  #elementsOf({ keys, index, size }: PlacedLeaf, step: unknown, i: number): readonly unknown[] {
+    const elements: unknown[] = [];
+    if (step === undefined && this.#columns !== undefined) {
+      const column = this.#columns.parts[index] as unknown as Float32Array;
+      return Array.from(Array.isArray(column) ? column.slice(i * size, (i + 1) * size) : column.subarray(i * size, (i + 1) * size));
+    }
+    everyElement(valueAt(step, keys), (element) => elements.push(element) > 0);
+    return elements;
+  }
+
   /** Nanoseconds since 1970 are beyond what a number holds exactly: differences to the first are not. */
   #timeOf(value: unknown): number {
     if (typeof value !== "bigint") return Number(value);
     this.#firstTime ??= value;
     return Number(value - this.#firstTime);
   }
+}
+
+function sameElement(a: unknown, b: unknown): boolean {
+  if (!(a instanceof Uint8Array && b instanceof Uint8Array)) return Object.is(a, b);
+  return a.length === b.length && a.every((byte, k) => byte === b[k]);
 }

@@ -12,15 +12,18 @@ import {
   memorySink,
   openRlds,
   type RldsDataset,
+  type RldsEpisode,
   RldsError,
   rldsDataset,
   type Source,
   type StepSpec,
+  withFinalObservations,
   writeJsonl,
 } from "../../../../src/datasets/rlds/index.ts";
 import { root } from "../../../support/core.ts";
 import { FORMS, goodEpisode, goodEpisodes, TEST_SPEC, type TestStep } from "../../../support/faulty-rlds.ts";
 import { TestRandom } from "../../../support/random.ts";
+import { FLAGS, leaf, made } from "../../../support/random-steps.ts";
 import { scaled } from "../../../support/size.ts";
 
 type Form = keyof typeof FORMS;
@@ -146,6 +149,42 @@ test("a time that is no number is a fault, other metadata without a value are no
     const places = report.faults.nonFinite.places.filter(({ path }) => path === "timestamp");
     expect(places).toEqual([{ episode: 0, step: 3, path: "timestamp", value: Number.NaN, text: "timestamp is NaN" }]);
     expect(report.faults.nonFinite.places.map(({ path }) => path)).not.toContain("distance");
+  }
+});
+
+test("a final observation that is the last one once more may have its time", async () => {
+  const spec = {
+    observation: { state: leaf("f32", [2]), said: leaf("string", [2]) },
+    action: leaf("f32"),
+    reward: leaf("f32"),
+    discount: leaf("f32"),
+    timestamp: leaf("f64"),
+    ...FLAGS,
+  };
+  const data = made(spec as unknown as StepSpec, [4, 3], { metadataSpec: { final_step: leaf("string") }, metadata: () => ({ final_step: "transition" }) });
+  for (const { steps } of data) for (const [i, step] of (steps as { timestamp: number }[]).entries()) step.timestamp = i / 10;
+  const [files, columns] = [memorySink(), [] as object[]];
+  await writeJsonl(data as unknown as RldsDataset<unknown>, files);
+  for await (const episode of await openRlds(files as Source)) columns.push(episode);
+  const checked = (episodes: readonly object[]) => check(Object.assign([...episodes], { stepSpec: spec }));
+  for (const source of [data, columns]) {
+    const repeated = [...(withFinalObservations(source as never) as Iterable<RldsEpisode<{ [name: string]: unknown }>>)];
+    const oneByOne = repeated.map((episode) => ({
+      ...episode,
+      steps: (function* () {
+        yield* episode.steps as Iterable<{ [name: string]: unknown }>;
+      })(),
+    }));
+    expect(found(await checked(repeated))).toEqual({});
+    expect(found(await checked(oneByOne))).toEqual({});
+    // Another observation at the same time is a fault, and so is one that no final observation repeats.
+    const other = repeated.map(({ steps, ...episode }) => {
+      const rows = [...(steps as Iterable<{ [name: string]: unknown }>)];
+      rows[rows.length - 1] = { ...rows.at(-1), observation: { state: Float32Array.of(9, 9), said: ["a", "b"] } };
+      return { ...episode, steps: rows };
+    });
+    expect(found(await checked(other))).toEqual({ timestampRepeats: 2 });
+    expect(found(await checked(repeated.map((episode) => ({ ...episode, final_step: "transition" }))))).toEqual({ timestampRepeats: 2 });
   }
 });
 

@@ -76,6 +76,40 @@ it("gives back frames, images, tasks, ends and metadata as they were", async () 
   }
 });
 
+it("has times since 1970 as seconds of the episode, and states what it does not keep of times", async () => {
+  const spec = (dtype: string) =>
+    ({ observation: leaf("f32", [2]), action: leaf("f32", [2]), timestamp: leaf(dtype as "f64"), ...FLAGS }) as unknown as StepSpec;
+  const timed = (dtype: string, timeOf: (i: number, k: number) => number | bigint) => {
+    const data = made(spec(dtype), [4, 3], { metadataSpec: { final_step: leaf("string") }, metadata: () => ({ final_step: "transition" }) });
+    for (const [k, { steps }] of data.entries()) for (const [i, step] of (steps as { timestamp: unknown }[]).entries()) step.timestamp = timeOf(i, k);
+    return data as unknown as RldsDataset<unknown>;
+  };
+  const timesOf = async (files: ReturnType<typeof memorySink>) =>
+    (await all(await openRlds(files))).map(({ steps }) => (steps as { timestamp: number }[]).map(({ timestamp }) => timestamp));
+  const since = (start: number) => (i: number, k: number) => start + 100 * k + i / 8;
+  const seconds = [4, 3].map((length) => Array.from({ length }, (_, i) => i / 8));
+  const files = memorySink();
+  const { losses } = await writeLeRobot(timed("f64", since(1.7e9)), files, { fps: 8 });
+  expect(losses).toEqual([{ what: "timestamp of the first step", reason: expect.stringContaining("from the beginning of the episode"), episodes: 2 }]);
+  expect(await timesOf(files)).toEqual(seconds);
+  await expect(writeLeRobot(timed("f64", since(1.7e9)), memorySink(), { fps: 8, strict: true })).rejects.toMatchObject({ code: "UNSUPPORTED" });
+  // What f32 holds stays as it is.
+  const exact = memorySink();
+  expect((await writeLeRobot(timed("f64", since(50)), exact, { fps: 8, strict: true })).losses).toEqual([]);
+  expect(await timesOf(exact)).toEqual(seconds.map((times, k) => times.map((time) => 50 + 100 * k + time)));
+  const counted = memorySink();
+  expect(
+    (
+      await writeLeRobot(
+        timed("i64", (i) => BigInt(i) * 10n ** 9n),
+        counted,
+        { fps: 8 },
+      )
+    ).losses,
+  ).toMatchObject([{ what: "timestamp" }]);
+  expect(await timesOf(counted)).toEqual(seconds);
+});
+
 it("has one row group an episode, and a file for as many bytes as are wanted", async () => {
   const { parquetMetadata } = await import("hyparquet");
   const [one, many] = [await written(demonstrations()), await written(demonstrations(), { fileBytes: 1 })];

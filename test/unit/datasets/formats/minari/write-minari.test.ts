@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { leavesOf } from "../../../../../src/datasets/model/leaves.ts";
 import {
   memorySink,
   openMinari,
@@ -48,6 +49,28 @@ async function written(data: MadeDataset, options: object = {}) {
   await writeMinari(data as unknown as RldsDataset<unknown>, files, { id: "made/all-v0", ...options });
   return files;
 }
+
+it("keeps infos of a Minari where they were, and apart from fields of their names", async () => {
+  const more = { mark: leaf("f32"), aside: leaf("i64") };
+  for (const [fields, wanted] of [
+    [{ infos: more, note: leaf("string") }, ["aside", "mark", "note"]],
+    [{ infos: { ...more, note: leaf("i32") }, note: leaf("string") }, ["infos/aside", "infos/mark", "infos/note", "note"]],
+  ] as const) {
+    const spec = { observation: leaf("f32", [2]), action: leaf("f32", [2]), reward: leaf("f32"), ...fields, ...FLAGS } as unknown as StepSpec;
+    const files = memorySink();
+    await writeMinari(made(spec, [3, 2]) as unknown as RldsDataset<unknown>, files, { id: "a-v0" });
+    const reader = await openRlds(files, { infos: true });
+    const [first] = await all(reader);
+    expect(
+      leavesOf(reader.stepSpec.infos as StepSpec)
+        .map(({ path }) => path)
+        .sort(),
+    ).toEqual(wanted);
+    const [step] = (first as MadeDataset[number]).steps as readonly { readonly infos: object }[];
+    const [source] = stepsAt(made(spec, [3, 2]), 0) as unknown as readonly { readonly note: string; readonly infos: { readonly aside: bigint } }[];
+    expect(step?.infos).toMatchObject(wanted.length === 3 ? { ...source?.infos, note: source?.note } : { infos: source?.infos, note: source?.note });
+  }
+});
 
 it("gives back observations, actions, rewards, ends, infos and metadata as they were", async () => {
   const data = demonstrations();
