@@ -41,7 +41,7 @@ interface Target {
 export async function edit(from: string, to: string, options: EditOptions, host: Host): Promise<Result> {
   const kind = memoryKind(from);
   if (kind !== undefined && options.format === undefined && !isFileName(to)) return editMemory(kind, from, to, options, host);
-  checkNoMemoryOptions(options);
+  checkNoMemoryOptions(from, options);
   const shares = options.splitInto === undefined ? undefined : sharesOf(options.splitInto);
   if (options.seed !== undefined && shares === undefined) throw new UsageError("--seed works only with --split-into: leave it out, or say what is to be dealt");
   if (options.sourceFps !== undefined && options.resampleFps === undefined)

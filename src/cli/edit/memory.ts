@@ -5,9 +5,10 @@ import { basename, join } from "node:path";
 import type { Spec } from "../../schema/spec.ts";
 import { segmentOf } from "../../storage/log/segment-head.ts";
 import type { MigrationReport } from "../../storage/migration/options.ts";
+import { RldsError } from "../../datasets/rlds/index.ts";
 import { Interrupted, UsageError } from "../exit.ts";
 import { isJournal } from "../journal.ts";
-import { aboutIn, checkHead, decodeTagged, MAGIC, migrateJournal, migrateSnapshot, node, peekLog, SectionMemory, SectionParser } from "../program-parts.ts";
+import { aboutIn, checkHead, decodeTagged, isUrl, MAGIC, migrateJournal, migrateSnapshot, node, peekLog, SectionMemory, SectionParser } from "../program-parts.ts";
 import type { Host, Result } from "../result.ts";
 import { countText } from "../text.ts";
 import { changesOf } from "./memory-changes.ts";
@@ -35,9 +36,10 @@ export function memoryKind(path: string): MemoryKind | undefined {
   return new TextDecoder("latin1").decode(head) === MAGIC ? "snapshot" : undefined;
 }
 
-/** @throws UsageError */
-export function checkNoMemoryOptions(options: EditOptions): void {
+/** @throws UsageError · RldsError NOT_FOUND where nothing is there, which may be a snapshot under another name */
+export function checkNoMemoryOptions(from: string, options: EditOptions): void {
   const name = OWN.find((key) => options[key] !== undefined);
+  if (name !== undefined && !isUrl(from) && !existsSync(from)) throw new RldsError("NOT_FOUND", "there is no such file or folder", { file: from });
   if (name !== undefined) throw new UsageError(`${flagOf(name)} works only if IN is a snapshot or a journal, and OUT stays one: leave it out`);
 }
 
