@@ -2,13 +2,25 @@
 import { closeSync, copyFileSync, existsSync, linkSync, mkdirSync, openSync, readdirSync, readSync, realpathSync, rmSync, statSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { RldsError } from "../../datasets/rlds/index.ts";
 import type { Spec } from "../../schema/spec.ts";
 import { segmentOf } from "../../storage/log/segment-head.ts";
 import type { MigrationReport } from "../../storage/migration/options.ts";
-import { RldsError } from "../../datasets/rlds/index.ts";
 import { Interrupted, UsageError } from "../exit.ts";
 import { isJournal } from "../journal.ts";
-import { aboutIn, checkHead, decodeTagged, isUrl, MAGIC, migrateJournal, migrateSnapshot, node, peekLog, SectionMemory, SectionParser } from "../program-parts.ts";
+import {
+  aboutIn,
+  checkHead,
+  decodeTagged,
+  isUrl,
+  MAGIC,
+  migrateJournal,
+  migrateSnapshot,
+  node,
+  peekLog,
+  SectionMemory,
+  SectionParser,
+} from "../program-parts.ts";
 import type { Host, Result } from "../result.ts";
 import { countText } from "../text.ts";
 import { changesOf } from "./memory-changes.ts";

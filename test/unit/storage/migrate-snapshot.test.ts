@@ -317,7 +317,11 @@ describe("a function that gives no step of the new spec", () => {
   });
 
   test("is refused as one that gives promises, also one that is rejected", () => {
-    expectError(refused({ migrate: async (step: object) => ({ ...step, mood: 0 }) }), TypeError, /migrate must be a function that returns the new step itself, not a promise/);
+    expectError(
+      refused({ migrate: async (step: object) => ({ ...step, mood: 0 }) }),
+      TypeError,
+      /migrate must be a function that returns the new step itself, not a promise/,
+    );
     expectError(refused({ migrate: async () => Promise.reject(new Error("later")) }), TypeError, /not a promise/);
   });
 });
