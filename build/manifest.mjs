@@ -23,4 +23,4 @@ export function subpaths({ name, exports } = manifestIn()) {
 }
 
 /** The optional packages that the sources import. The other peers are given to an adapter by the user. */
-export const PEERS = ["h5wasm", "hyparquet", "hyparquet-compressors", "hyparquet-writer", "zarrita"];
+export const PEERS = ["h5wasm", "h5wasm-plugins", "hyparquet", "hyparquet-compressors", "hyparquet-writer", "zarrita"];

@@ -175,9 +175,9 @@ async function migrateDirectory(
   if (!differs(requested, existing)) return;
   const { spec, tables, transition = {}, ...others } = requested.options;
   const names = Object.keys(existing.options.tables);
-  checkNames(Object.keys(tables), names, directory.name);
+  checkNames(Object.keys(tables), names, directory.name, BEYOND);
   const { spec: _, tables: __, transition: ___, ...existingOthers } = existing.options;
-  checkSame(others, existingOthers, directory.name);
+  checkSame(others, existingOthers, directory.name, BEYOND);
   // Records have the numbers of tables, which are those of their order.
   const ordered = Object.fromEntries(names.map((name) => [name, tables[name] as object]));
   const migration = migrateJournal({
@@ -275,18 +275,18 @@ function existingOptions(
 }
 
 /** In whatever order. @throws ReplayError SPEC_MISMATCH with the names of all tables */
-function checkNames(requested: readonly string[], existing: readonly string[], name: string): void {
+function checkNames(requested: readonly string[], existing: readonly string[], name: string, remedy = OR): void {
   const namesText = (names: readonly string[]) => names.map((tableName) => JSON.stringify(tableName)).join(", ");
   if (requested.length === existing.length && requested.every((one) => existing.includes(one))) return;
-  throw new ReplayError("SPEC_MISMATCH", `options.tables must be ${namesText(existing)} as in ${name} (${OR}), got ${namesText(requested)}`);
+  throw new ReplayError("SPEC_MISMATCH", `options.tables must be ${namesText(existing)} as in ${name} (${remedy}), got ${namesText(requested)}`);
 }
 
 /** @throws ReplayError SPEC_MISMATCH naming the first thing that differs */
-function checkSame(requested: object, existing: object, name: string, path = ""): void {
+function checkSame(requested: object, existing: object, name: string, remedy = OR, path = ""): void {
   for (const key of new Set([...Object.keys(requested), ...Object.keys(existing)])) {
     const [a, b] = [requested, existing].map((value) => (value as { [key: string]: unknown })[key]);
-    if (typeof a === "object" && typeof b === "object" && a !== null && b !== null) checkSame(a, b, name, `${path}${key}.`);
-    else if (a !== b) throw mismatchError(name, `${path}${key}`, a, b);
+    if (typeof a === "object" && typeof b === "object" && a !== null && b !== null) checkSame(a, b, name, remedy, `${path}${key}.`);
+    else if (a !== b) throw mismatchError(name, `${path}${key}`, a, b, remedy);
   }
 }
 
@@ -305,7 +305,10 @@ function brokenError({ name }: Directory, what: string): ReplayError {
 /** The way out of what is not as it is there. */
 const OR = `or leave spec and tables out, or use another directory, or pass onMismatch: "migrate"; see ${MIGRATION_PAGE}`;
 
-function mismatchError(name: string, key: string, requested: unknown, existing: unknown): Error {
+/** The same where a migration has been asked for. */
+const BEYOND = `which onMismatch: "migrate" does not change, or use another directory; see ${MIGRATION_PAGE}`;
+
+function mismatchError(name: string, key: string, requested: unknown, existing: unknown, remedy: string): Error {
   const rule = existing === undefined ? "left out" : JSON.stringify(existing);
-  return mustBe("SPEC_MISMATCH", key, `${rule} as in ${name} (${OR})`, requested);
+  return mustBe("SPEC_MISMATCH", key, `${rule} as in ${name} (${remedy})`, requested);
 }

@@ -29,6 +29,8 @@ const TOOLS = {
 
 /** The optional packages, as the tests have them. */
 const OPTIONAL = Object.fromEntries(PEERS.map((name) => [name, devDependencies[name]]));
+/** The plugins ask for an older h5wasm. */
+const OVERRIDES = { "h5wasm-plugins": { h5wasm: OPTIONAL.h5wasm } };
 
 /** What projects of hosts with files find in their folder `files`. */
 const DATA = { cartpole: "tfds/cartpole/1.0.0", "plain.parquet": "extra/plain.parquet", "tail.hdf5": "extra/d4rl/tail.hdf5" };
@@ -83,12 +85,12 @@ export class Workshop {
   async #install() {
     const folder = mkdtempSync(`${this.folder}-`);
     mkdirSync(join(folder, "bare"));
-    for (const [path, dependencies] of [
-      [folder, TOOLS],
-      [join(folder, "peers"), OPTIONAL],
+    for (const [path, manifest] of [
+      [folder, { dependencies: TOOLS }],
+      [join(folder, "peers"), { dependencies: OPTIONAL, overrides: OVERRIDES }],
     ]) {
       mkdirSync(path, { recursive: true });
-      writeFileSync(join(path, "package.json"), JSON.stringify({ private: true, dependencies }));
+      writeFileSync(join(path, "package.json"), JSON.stringify({ private: true, ...manifest }));
       await run(path, "npm", ["install", "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error"]);
     }
     if (existsSync(this.folder)) rmSync(folder, { recursive: true });

@@ -43,8 +43,7 @@ export async function edit(from: string, to: string, options: EditOptions, host:
   if (!isUrl(from)) await recover(from);
   const kind = memoryKind(from);
   if (kind !== undefined && options.format === undefined && !isFileName(to)) return editMemory(kind, from, to, options, host);
-  // What is not there is said first.
-  if (isUrl(from) || existsSync(from)) checkNoMemoryOptions(options);
+  checkNoMemoryOptions(from, options);
   const shares = options.splitInto === undefined ? undefined : sharesOf(options.splitInto);
   if (options.seed !== undefined && shares === undefined) throw new UsageError("--seed works only with --split-into: leave it out, or say what is to be dealt");
   if (options.sourceFps !== undefined && options.resampleFps === undefined)

@@ -2,12 +2,25 @@
 import { closeSync, copyFileSync, existsSync, linkSync, mkdirSync, openSync, readdirSync, readSync, realpathSync, rmSync, statSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { RldsError } from "../../datasets/rlds/index.ts";
 import type { StateHead } from "../../storage/format/head.ts";
 import { segmentOf } from "../../storage/log/segment-head.ts";
 import type { MigrationReport } from "../../storage/migration/options.ts";
 import { Interrupted, UsageError } from "../exit.ts";
 import { isJournal } from "../journal.ts";
-import { aboutIn, checkHead, decodeTagged, MAGIC, migrateJournal, migrateSnapshot, node, peekLog, SectionMemory, SectionParser } from "../program-parts.ts";
+import {
+  aboutIn,
+  checkHead,
+  decodeTagged,
+  isUrl,
+  MAGIC,
+  migrateJournal,
+  migrateSnapshot,
+  node,
+  peekLog,
+  SectionMemory,
+  SectionParser,
+} from "../program-parts.ts";
 import type { Host, Result } from "../result.ts";
 import { countText } from "../text.ts";
 import { changesOf } from "./memory-changes.ts";
@@ -35,9 +48,10 @@ export function memoryKind(path: string): MemoryKind | undefined {
   return new TextDecoder("latin1").decode(head) === MAGIC ? "snapshot" : undefined;
 }
 
-/** @throws UsageError */
-export function checkNoMemoryOptions(options: EditOptions): void {
+/** @throws UsageError · RldsError NOT_FOUND where nothing is there, which may be a snapshot under another name */
+export function checkNoMemoryOptions(from: string, options: EditOptions): void {
   const name = OWN.find((key) => options[key] !== undefined);
+  if (name !== undefined && !isUrl(from) && !existsSync(from)) throw new RldsError("NOT_FOUND", "there is no such file or folder", { file: from });
   if (name !== undefined) throw new UsageError(`${flagOf(name)} works only if IN is a snapshot or a journal, and OUT stays one: leave it out`);
 }
 

@@ -68,7 +68,7 @@ export function addEdit(command: Command): Command {
     .option("--flags <file>", "the episodes to leave out: the flags that the page's room Look saved")
     .option(
       "--where <condition>",
-      'keep episodes in which it holds in any step: PATH (not zero), or "PATH OP VALUE" with = != < <= > >=, in quotes for the shell; return and length are of the episode; may be repeated, all must hold',
+      'keep episodes in which it holds in any step: PATH (not zero), or "PATH OP VALUE" with = != < <= > >=, in quotes for the shell; of an array any element counts, or one: observation/state/1; return and length are of the episode; may be repeated, all must hold',
       repeatable,
     )
     .option("--cast <leaf=dtype>", `another dtype, such as action=f32 (${Object.keys(DTYPES).join(", ")}); may be repeated`, repeatable)

@@ -10,7 +10,6 @@ import {
   type RldsDataset,
   type RldsReader,
   resampleSteps,
-  selectEpisodes,
   swapChannels,
   withFilmNumbers,
   withFilmPixels,
@@ -19,7 +18,7 @@ import {
 } from "../../datasets/rlds/index.ts";
 import { importFrom } from "../dataset.ts";
 import { UsageError } from "../exit.ts";
-import { EpisodeSet } from "../program-parts.ts";
+import { type EpisodeNumbers, EpisodeSet, selectSets } from "../program-parts.ts";
 import type { Host } from "../result.ts";
 import { decodeFrames } from "./ffmpeg.ts";
 import { dtypesOf, type EditOptions, tasksOf } from "./options.ts";
@@ -92,8 +91,9 @@ function countedEpisodes(reader: RldsReader, onEpisode: () => void): Episodes {
 /** @throws TypeError, RangeError */
 function chosenEpisodes(data: Episodes, { episodes, dropEpisodes }: EditOptions, flagged: readonly number[]): Episodes {
   if (episodes === undefined && dropEpisodes === undefined && flagged.length === 0) return data;
-  const dropped = [...(dropEpisodes === undefined ? [] : new EpisodeSet("dropEpisodes", dropEpisodes).ranges), ...flagged];
-  return selectEpisodes(data, { ...(episodes !== undefined && { episodes }), dropEpisodes: dropped }) as Episodes;
+  const setsOf = (subject: string, numbers: EpisodeNumbers | undefined) => (numbers === undefined ? [] : [new EpisodeSet(subject, numbers)]);
+  const [kept] = setsOf("episodes", episodes);
+  return selectSets(data, kept, [...setsOf("dropEpisodes", dropEpisodes), ...setsOf("--flags", flagged)]) as Episodes;
 }
 
 interface Changes {

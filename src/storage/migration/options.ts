@@ -40,7 +40,7 @@ export interface MigrationReport {
 export interface ResolvedMigration extends Omit<StateMigration, "migrate" | "spec" | "rename" | "tables"> {
   readonly spec: Spec | undefined;
   readonly rename: Renames;
-  readonly migrate: (step: AnyStep) => unknown;
+  readonly migrate: ((step: AnyStep) => unknown) | undefined;
   readonly tables: { readonly [name: string]: Partial<TableOptions> };
 }
 
@@ -48,7 +48,6 @@ export const MIGRATION_OPTIONS = "spec, rename, migrate, tables, transition, max
 
 /** @throws TypeError, RangeError */
 export function resolveMigration({ spec, rename = {}, migrate, tables = {}, transition, maxBytes }: StateMigration): ResolvedMigration {
-  const keep = (step: AnyStep) => step;
   if (migrate !== undefined && typeof migrate !== "function") throw mustBe(TypeError, "migrate", "a function from an old step to a new one", migrate);
   for (const [name, value] of Object.entries({ rename, tables, transition: transition ?? {} }))
     if (typeof value !== "object" || value === null || Array.isArray(value)) throw mustBe(TypeError, name, "an object", value);
@@ -56,7 +55,7 @@ export function resolveMigration({ spec, rename = {}, migrate, tables = {}, tran
   return {
     spec: spec === undefined ? undefined : copySpec(spec),
     rename: { ...rename },
-    migrate: migrate ?? keep,
+    migrate,
     tables,
     ...(transition !== undefined && { transition: { ...transition } }),
     ...(maxBytes !== undefined && { maxBytes }),

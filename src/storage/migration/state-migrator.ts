@@ -1,6 +1,6 @@
 /** The sections of a Replay's state with another spec and other tables, one by one: of a snapshot or of a journal. */
 import { dataView } from "../../base/bytes.ts";
-import { mustBe, ReplayError } from "../../base/error.ts";
+import { codeOf, mustBe, ReplayError } from "../../base/error.ts";
 import { COUNTS, DRAWN, ENTRIES, FREE, LAYOUTS, LINKS, POOLS, ROWS, SLOTS, TABLE, WRITERS } from "../../base/kinds.ts";
 import { layoutOf } from "../../memory/layout.ts";
 import type { SectionMemory } from "../../memory/section-memory.ts";
@@ -11,6 +11,7 @@ import type { ResolvedTableOptions } from "../../schema/table-options.ts";
 import type { TransitionRoles } from "../../schema/transition-roles.ts";
 import { headLayout, type StateHead } from "../format/head.ts";
 import { ROW_HEAD_BYTES, RowCodec } from "../snapshot/row-codec.ts";
+import { MIGRATION_PAGE } from "../spec-mismatch.ts";
 import { FramePools } from "./frame-pools.ts";
 import { LeafNames } from "./leaf-names.ts";
 import { LeafUsers } from "./leaf-users.ts";
@@ -23,7 +24,7 @@ import { eachRecord } from "./slot-record.ts";
 export class StateMigrator {
   /** What the new state's head says. */
   readonly head: StateHead;
-  readonly #migrate: (step: unknown) => unknown;
+  readonly #migrate: ((step: unknown) => unknown) | undefined;
   readonly #oldRows: RowCodec;
   readonly #newRows: RowCodec;
   readonly #names: LeafNames;
@@ -151,7 +152,7 @@ export class StateMigrator {
       const target = this.#pending.subarray(at, at + rows.bytes).fill(0);
       target.set(record.subarray(0, ROW_HEAD_BYTES));
       for (const [from, to, bytes] of this.#frames) target.set(record.subarray(from, from + bytes), to);
-      rows.write(target, this.#migrate(this.#names.step(old.read(record))));
+      this.#write(target, this.#names.step(old.read(record)));
       this.#pendingCount++;
       this.#steps++;
       if (at + 2 * rows.bytes > this.#pending.length) yield* this.#flush();
@@ -168,6 +169,23 @@ export class StateMigrator {
     const view = dataView(payload);
     const isWhole = eachRecord(payload, LINK_BYTES, (from) => this.#episodes.link(view.getUint32(from, true), view.getUint32(from + 4, true)));
     if (!isWhole) throw contradiction();
+  }
+
+  /** @throws ReplayError SPEC_MISMATCH, INVALID_DATA for a step that the new spec does not have · TypeError for a promise */
+  #write(target: Uint8Array, step: unknown): void {
+    const next = this.#migrate === undefined ? step : this.#migrate(step);
+    if (typeof (next as PromiseLike<unknown> | undefined)?.then === "function") {
+      // It may be rejected later, when nobody waits for it.
+      Promise.resolve(next).catch(() => {});
+      throw mustBe(TypeError, "migrate", "a function that returns the new step itself, not a promise: without async", next);
+    }
+    try {
+      this.#newRows.write(target, next);
+    } catch (error) {
+      if (this.#migrate !== undefined || codeOf(error) !== "SPEC_MISMATCH") throw error;
+      const remedy = `pass migrate, which returns the new step of an old one, and rename for a leaf that has a new name; see ${MIGRATION_PAGE}`;
+      throw new ReplayError("SPEC_MISMATCH", `${(error as Error).message}: ${remedy}`);
+    }
   }
 
   /** The steps that wait for a full section. */

@@ -708,6 +708,15 @@ describe("wrong usage", () => {
     expect(line).toContain(message);
   });
 
+  test("an episode of --flags that is not there is told as that, and one of --drop-episodes as that", async () => {
+    const flags = fresh(".json");
+    writeFileSync(flags, '{"flagged": [3, 40]}');
+    const { line } = await failure(2, "edit", CARTPOLE, fresh(".parquet"), "--flags", flags, "--drop-episodes", "1");
+    expect(line).toContain("--flags must be numbers of episodes in 0 … 39, got 40");
+    const { line: dropped } = await failure(2, "edit", CARTPOLE, fresh(".parquet"), "--flags", flags, "--drop-episodes", "50");
+    expect(dropped).toContain("--drop-episodes must be numbers of episodes in 0 … 39, got 50");
+  });
+
   test("--split-into into a folder: shares and names are checked", async () => {
     for (const [shares, message] of [
       ["train=0.5", "--split-into must be numbers that add up to 1"],

@@ -210,6 +210,24 @@ test("a leaf goes that only closed writers, and columns of items that left, had 
   reopened.dispose();
 });
 
+test("what a migration does not change is refused without the advice to migrate", async () => {
+  const dir = memory();
+  const base = { spec: { x: i32() }, tables: { t: { maxSize: 4 } }, seed: 1, ...QUIET };
+  (await again(dir, base as never)).dispose();
+  const files = dir.files();
+  const next = { ...base, spec: { x: i32(), y: i32() }, onMismatch: "migrate", migrate: (step: object) => ({ ...step, y: 0 }) };
+  for (const [changes, subject] of [
+    [{ seed: 2 }, "seed"],
+    [{ tables: { t: { maxSize: 4 }, u: { maxSize: 4 } } }, "tables"],
+    [{ tables: { u: { maxSize: 4 } } }, "tables"],
+  ] as const) {
+    const error = await refusal(again(dir, { ...next, ...changes } as never));
+    expectError(error, "SPEC_MISMATCH", new RegExp(`${subject} must be .*which onMismatch: "migrate" does not change, or use another directory`));
+    expect((error as Error).message).not.toContain("pass onMismatch");
+    expect(dir.files()).toEqual(files);
+  }
+});
+
 test("options that make no sense together are refused by name", async () => {
   const dir = memory();
   const base = { spec: { x: i32() }, tables: { t: { maxSize: 4 } } };

@@ -294,3 +294,34 @@ test("chunks can be read once, and the report is complete then", () => {
   expect(chunks.report.steps).toBeGreaterThan(100);
   expect((Replay.restore(whole) as Any).table("uniform").size).toBe(10);
 });
+
+describe("a function that gives no step of the new spec", () => {
+  const saved = () => {
+    const replay = new Replay({ spec: { x: f32() }, tables: { t: { maxSize: 4 } } });
+    const writer = replay.writer();
+    writer.append({ x: 1 });
+    writer.createItem("t", { length: 1 });
+    return bytesOf(replay as unknown as Any);
+  };
+  const spec = { x: f32(), mood: f32() };
+  const refused = (options: object) => errorOf(() => [...migrateSnapshot(saved(), { spec, ...options } as never)]);
+
+  test("is asked for where it was left out", () => {
+    expectError(refused({}), "SPEC_MISMATCH", /step\.mood is missing.*pass migrate, which returns the new step of an old one.*docs\/migrate-memory\.md/);
+  });
+
+  test("is not asked for where it is there", () => {
+    const error = refused({ migrate: (step: object) => step });
+    expectError(error, "SPEC_MISMATCH", /step\.mood is missing/);
+    expect((error as Error).message).not.toContain("pass migrate");
+  });
+
+  test("is refused as one that gives promises, also one that is rejected", () => {
+    expectError(
+      refused({ migrate: async (step: object) => ({ ...step, mood: 0 }) }),
+      TypeError,
+      /migrate must be a function that returns the new step itself, not a promise/,
+    );
+    expectError(refused({ migrate: async () => Promise.reject(new Error("later")) }), TypeError, /not a promise/);
+  });
+});

@@ -12,6 +12,9 @@ export interface Files {
   getStream(fd: number): unknown;
   unlink(path: string): void;
   analyzePath(path: string): { readonly exists: boolean };
+  mkdirTree(path: string): void;
+  readFile(path: string): Uint8Array;
+  writeFile(path: string, bytes: Uint8Array): void;
 }
 
 /** A path with a number that nobody has: another copy of this package may use the same library. */
@@ -53,7 +56,7 @@ export function h5wasm(customPackage?: H5wasm): Promise<Instance> {
 async function instance(reason: unknown, customPackage: H5wasm | undefined): Promise<Instance> {
   const library = instanceCount++ === 0 ? await importLibrary(customPackage) : await createInstance(reason);
   const lines: string[] = [""];
-  // HDF5 writes its complaints to the console otherwise.
+  // HDF5 and its plugins write their complaints to the console otherwise.
   const { FS } = library;
   const stderrDevice = freePath(FS, "/dev/complaints-");
   FS.createDevice("/dev", stderrDevice.slice("/dev/".length), undefined, (byte) => {
@@ -61,8 +64,10 @@ async function instance(reason: unknown, customPackage: H5wasm | undefined): Pro
     else lines[lines.length - 1] += String.fromCharCode(byte);
     if (lines.length > 200) lines.splice(0, 100);
   });
-  FS.close(FS.getStream(2));
-  FS.open(stderrDevice, "w");
+  for (const stream of [1, 2]) {
+    FS.close(FS.getStream(stream));
+    FS.open(stderrDevice, "w");
+  }
   return {
     library,
     errorCount: 0,

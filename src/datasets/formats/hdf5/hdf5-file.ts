@@ -10,12 +10,13 @@ import type { Attribute } from "../minari/episode-store.ts";
 import type { ReadOptions } from "../reader.ts";
 import type { SourceFile } from "../sources/source.ts";
 import { type Element, elementOf } from "./element.ts";
+import { installPlugin, pluginOf } from "./filter-plugins.ts";
 import { h5wasm, type Instance, type Library } from "./h5wasm.ts";
 import { type Mount, mount, readNow } from "./mount.ts";
 import type { H5wasm } from "./package.ts";
 
-/** Filters that HDF5 brings itself: deflate, shuffle, checksums, n-bit, scale-offset. */
-const FILTERS = [1, 2, 3, 5, 6];
+/** Filters that HDF5 brings itself: deflate, shuffle, checksums, szip, n-bit, scale-offset. */
+const FILTERS = [1, 2, 3, 4, 5, 6];
 
 /** Of its own errors; its stack has room for many more. */
 const MAX_THROWN = 100;
@@ -44,6 +45,9 @@ export class Hdf5File {
   #handle?: Hdf5Handle;
 
   readonly #h5wasm?: H5wasm;
+
+  /** Plugins that its columns need, and what for: each instance of the library gets them. */
+  readonly #plugins = new Map<string, string>();
 
   private constructor(file: SourceFile, read: (at: number, length: number) => Uint8Array, { maxBytes, h5wasm }: { maxBytes: number; h5wasm?: H5wasm }) {
     this.name = file.name;
@@ -144,8 +148,12 @@ export class Hdf5File {
       filters: library.get_dataset_filters(id, path),
     }));
     const unsupported = (subject: string) => unsupportedFile({ file: this.name }, `${path} ${subject}`);
-    const filter = filters.find(({ id }) => !FILTERS.includes(id));
-    if (filter !== undefined) throw unsupported(`is compressed by ${filter.name || "a filter"} (${filter.id}), which h5wasm has not: write it with gzip`);
+    for (const { id, name } of filters) {
+      if (FILTERS.includes(id)) continue;
+      const plugin = pluginOf(id);
+      if (plugin === undefined) throw unsupported(`is compressed by ${name || "a filter"} (${id}), which is not read: write it with gzip`);
+      await this.#install(plugin, `${path} is compressed by ${plugin}`);
+    }
     if (type.virtual_sources !== undefined) throw unsupported("is a virtual dataset, whose rows are in other files");
     if (type.shape === null) throw unsupported("is empty: it has no rows at all");
     const element = elementOf(type, this.name, path);
@@ -190,6 +198,7 @@ export class Hdf5File {
     this.#release();
     const instance = await h5wasm(this.#h5wasm);
     const { library } = instance;
+    for (const [plugin, subject] of this.#plugins) await installPlugin(library, plugin, subject);
     const mounted = mount(library, this.#file, this.#read);
     const id = this.#guard("it", instance, () => library.open(mounted.path, library.H5F_ACC_RDONLY, false, -1, -1));
     if (id < 0n) {
@@ -198,6 +207,16 @@ export class Hdf5File {
     }
     this.#handle = { instance, mount: mounted, id };
     return this.#handle;
+  }
+
+  async #install(plugin: string, subject: string): Promise<void> {
+    const { instance } = await this.#ready();
+    try {
+      await installPlugin(instance.library, plugin, subject);
+    } catch (error) {
+      throw error instanceof RldsError ? unsupportedFile({ file: this.name }, error.message, error.cause) : error;
+    }
+    this.#plugins.set(plugin, subject);
   }
 
   #release(): void {

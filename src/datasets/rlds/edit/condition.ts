@@ -5,7 +5,7 @@ export type Comparison = "=" | "!=" | "<" | "<=" | ">" | ">=";
 
 /** A condition on a leaf of the steps, on metadata, or on `return` and `length` of an episode. */
 export interface EpisodeCondition {
-  /** `observation/state`, `success`, `return` or `length`, with dots or slashes. A group stands for all leaves below it. */
+  /** `observation/state`, `success`, `return` or `length`, with dots or slashes. A group stands for all leaves below it, and `observation/state/1` for one element. */
   readonly path: string;
   /** Default: the value is not zero, not false and not empty */
   readonly comparison?: Comparison;

@@ -18,7 +18,7 @@ type ElementTest = (element: unknown) => boolean;
 
 /**
  * The episodes for which every condition holds in at least one step: `filterWhere(data, "return >= 10", "success")`. A condition names a leaf of the steps, metadata of the episode, or
- * `return` (the sum of the rewards) and `length` (steps). Without a comparison it holds for a value that is not zero, not false and not empty. Actions, rewards and discounts of final
+ * `return` (the sum of the rewards) and `length` (steps). Of an array any element counts, or the one whose index ends the path: `observation/state/1 > 2`. Without a comparison it holds for a value that is not zero, not false and not empty. Actions, rewards and discounts of final
  * observations do not count. Lazy; O(elements) of the leaf; memory: an episode.
  * @throws TypeError, RangeError for a condition; passes throw a RangeError for a path that the data do not have, and for a comparison that a text does not have
  */
@@ -47,8 +47,32 @@ function testOf(condition: EpisodeCondition, stepSpec: StepSpec, metadataSpec: {
     const tests = inMetadata.map((leaf) => ({ keys: leaf.keys, test: elementTest(condition, leaf.leaf) }));
     return (episode) => tests.some(({ keys, test }) => !everyElement(metadataAt(episode, keys), (element) => !test(element)));
   }
-  const paths = ["return", "length", ...[stepSpec, metadataSpec as StepSpec].flatMap((spec) => leavesOf(spec).map((leaf) => leaf.path))];
-  throw mustBe(RangeError, "where", `on one of ${paths.join(", ")}`, condition.path);
+  const [element] = elementsAt(path, stepSpec);
+  if (element !== undefined) return stepsTest([{ ...element, test: elementTest(condition, element.leaf) }]);
+  const specs = [stepSpec, metadataSpec as StepSpec];
+  // A column may be in the steps and in the metadata.
+  const paths = new Set(["return", "length", ...specs.flatMap((spec) => leavesOf(spec).map((leaf) => leaf.path))]);
+  throw mustBe(RangeError, "where", `on one of ${[...paths].join(", ")}`, condition.path);
+}
+
+interface ElementEntry extends LeafEntry {
+  /** Of the leaf, in the spec. */
+  readonly index: number;
+  /** The one element that counts. */
+  readonly element?: number;
+}
+
+/** The element that a path names by the indices at its end. @throws RangeError for an index that the leaf does not have */
+function elementsAt(path: string, stepSpec: StepSpec): readonly ElementEntry[] {
+  return leavesOf(stepSpec).flatMap((leaf, index) => {
+    if (!path.startsWith(`${leaf.path}/`)) return [];
+    const { shape } = leaf.leaf;
+    const indices = path.slice(leaf.path.length + 1).split("/");
+    if (shape.length === 0 || !indices.every((one) => /^\d{1,15}$/.test(one))) return [];
+    const isIn = indices.length === shape.length && indices.every((one, i) => Number(one) < (shape[i] as number));
+    if (!isIn) throw mustBe(RangeError, "where", `on ${leaf.path} or an element of it, whose shape is ${shape.join(" × ")}`, path);
+    return [{ ...leaf, index, element: indices.reduce((at, one, i) => at * (shape[i] as number) + Number(one), 0) }];
+  });
 }
 
 function metadataAt(episode: object, keys: readonly string[]): unknown {
@@ -76,13 +100,13 @@ function returnTest(test: ElementTest, stepSpec: StepSpec): Test {
   };
 }
 
-function stepsTest(leaves: readonly (LeafEntry & { readonly index: number; readonly test: ElementTest })[]): Test {
+function stepsTest(leaves: readonly (ElementEntry & { readonly test: ElementTest })[]): Test {
   return (episode) => {
     const { steps } = episode;
-    return leaves.some(({ keys, index, size, test }) => {
+    return leaves.some(({ keys, index, size, element, test }) => {
       const column = steps.data[index] as ArrayLike<unknown>;
       const count = OUTCOMES.includes(keys[0]) && hasFinal(episode) ? size * (steps.length - 1) : size * steps.length;
-      for (let i = 0; i < count; i++) if (test(column[i])) return true;
+      for (let i = element ?? 0; i < count; i += element === undefined ? 1 : size) if (test(column[i])) return true;
       return false;
     });
   };

@@ -23,7 +23,16 @@ type Seekable<S> = RldsDataset<S> & { startingAt?(episode: number): AsyncIterabl
 export function selectEpisodes<S = RldsStep>(rlds: RldsDataset<S>, options: EpisodeSelection): RldsDataset<S> & AsyncIterable<RldsEpisode<S>> {
   const { episodes, dropEpisodes } = onlyKeys("options", options, "episodes, dropEpisodes");
   const kept = episodes === undefined ? undefined : new EpisodeSet("episodes", episodes);
-  const dropped = dropEpisodes === undefined ? undefined : new EpisodeSet("dropEpisodes", dropEpisodes);
+  return selectSets(rlds, kept, dropEpisodes === undefined ? [] : [new EpisodeSet("dropEpisodes", dropEpisodes)]);
+}
+
+/** The same of sets, each of which errors call by its own name. @param kept undefined for all @param drops sets that are left out */
+export function selectSets<S>(
+  rlds: RldsDataset<S>,
+  kept: EpisodeSet | undefined,
+  drops: readonly EpisodeSet[],
+): RldsDataset<S> & AsyncIterable<RldsEpisode<S>> {
+  const lastDropped = Math.max(-1, ...drops.map(({ last }) => last));
   const all = episodesOf(rlds) as AsyncIterable<RldsEpisode<S>>;
   const { startingAt } = rlds as Seekable<S>;
   if (startingAt !== undefined && typeof startingAt !== "function") throw mustBe(TypeError, "rlds.startingAt", "a method", startingAt);
@@ -33,13 +42,13 @@ export function selectEpisodes<S = RldsStep>(rlds: RldsDataset<S>, options: Epis
       // A number past the last episode is named with the count, which takes a pass from the beginning.
       let index = first;
       for await (const episode of first === 0 ? all : (startingAt as NonNullable<typeof startingAt>).call(rlds, first)) {
-        if (kept?.has(index) !== false && dropped?.has(index) !== true) yield numberEpisode({ ...episode }, index);
+        if (kept?.has(index) !== false && !drops.some((dropped) => dropped.has(index))) yield numberEpisode({ ...episode }, index);
         index++;
-        if (kept !== undefined && index > kept.last && (dropped === undefined || index > dropped.last)) return;
+        if (kept !== undefined && index > kept.last && index > lastDropped) return;
       }
       const count = index === first && first > 0 ? await countOf(all) : index;
       kept?.check(count);
-      dropped?.check(count);
+      for (const dropped of drops) dropped.check(count);
     },
   };
   return attachSchema<S>(selected, deriveSchema(rlds)) as typeof selected & RldsDataset<S>;

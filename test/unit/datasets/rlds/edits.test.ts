@@ -147,6 +147,10 @@ describe("filterWhere", () => {
     ["note", [0, 1, 2]],
     ["note != odd", [0, 1, 2]],
     ["action > 1", [0]],
+    // One element of an array, not any.
+    ["observation.x/0 <= -2", []],
+    ["observation/x/1 <= -2", [0, 2]],
+    ["observation.x.1 >= 1", []],
   ])("%s", async (where, wanted) => {
     const found: number[] = [];
     for await (const episode of filterWhere(data as never, where))
@@ -162,6 +166,14 @@ describe("filterWhere", () => {
     expectFailure(await failure(filterWhere(data as never, "nothing")), RangeError, "where must be on one of return, length, action, discount");
     expectFailure(await failure(filterWhere(data as never, "task < pick")), RangeError, "where: task must be compared by = or !=");
     expectFailure(await failure(filterWhere(data as never, "reward = high")), RangeError, "where: reward must be compared with a number, as it is f32");
+    for (const path of ["observation/x/2", "observation/x/0/0"])
+      expectFailure(
+        await failure(filterWhere(data as never, `${path} > 1`)),
+        RangeError,
+        "where must be on observation/x or an element of it, whose shape is 2",
+      );
+    const twice = await failure(filterWhere(Object.assign([...episodes], { metadataSpec: { note: leaf("string") } }) as never, "nothing"));
+    expect((twice as Error).message.match(/\bnote\b/g)).toHaveLength(1);
     for (const where of ["", "= 3", "a !b"]) expect(() => filterWhere(data as never, where)).toThrow(RangeError);
   });
 });
