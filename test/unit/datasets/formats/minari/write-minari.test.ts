@@ -62,7 +62,7 @@ it("keeps infos of a Minari where they were, and apart from fields of their name
     const reader = await openRlds(files, { infos: true });
     const [first] = await all(reader);
     expect(
-      leavesOf(reader.stepSpec.infos as StepSpec)
+      leavesOf((reader.stepSpec as { readonly infos: StepSpec }).infos)
         .map(({ path }) => path)
         .sort(),
     ).toEqual(wanted);
