@@ -84,7 +84,7 @@ export async function openTfrecord<S = RldsStep>(from: Source, options: Tfrecord
               if (closed) throw new RldsError("CLOSED", "the reader is closed", { episode });
               try {
                 const bytes = await records.next();
-                ended = collector.add(decoder.decode(bytes, { file: source.name, offset: records.offset, episode }), episode);
+                ended = collector.add(decoder.decode(bytes, { file: source.name, offset: records.offset, episode }), episode, records.offset);
               } catch (error) {
                 if (losses === undefined) throw error;
                 losses.add(error);
