@@ -68,6 +68,7 @@ describe("named tuples of Python", () => {
       const elements = await all(await loadTfrecordDataset([path(name)], { addBatchDim: false }));
       for (const element of elements) await observer(element);
       await observer.close();
+      expect(files.get("copy.spec")).toEqual(new Uint8Array(readFileSync(`${path(name)}.spec`)));
       const copy = await loadTfrecordDataset(["copy"], { from: files, addBatchDim: false });
       expect(copy.spec).toEqual(spec);
       expect(await all(copy)).toEqual(elements);
