@@ -13,7 +13,7 @@ os.environ["CUDA_VISIBLE_DEVICES"] = ""
 import numpy as np
 import tensorflow as tf
 from tf_agents.specs import tensor_spec
-from tf_agents.trajectories import trajectory
+from tf_agents.trajectories import policy_step, time_step, trajectory
 from tf_agents.utils import example_encoding_dataset as dataset
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "tfrecord")
@@ -115,6 +115,24 @@ def images():
     return {"pixels": rows.astype(np.uint8).flatten().tolist(), "decoded": image.numpy().flatten().tolist()}
 
 
+def transitions():
+    """As the CQL example writes them with use_trajectories=False, and each of their parts alone."""
+    step = time_step.TimeStep(
+        step_type=tf.TensorSpec([], tf.int32),
+        reward=tf.TensorSpec([], tf.float32),
+        discount=tf.TensorSpec([], tf.float32),
+        observation={"position": tf.TensorSpec([3], tf.float32)},
+    )
+    action = policy_step.PolicyStep(action=tf.TensorSpec([2], tf.float32), state=(), info=())
+    specs = {"transition": trajectory.Transition(step, action, step), "time-step": step, "policy-step": action}
+    found = {}
+    for name, spec in specs.items():
+        steps = [random(spec) for _ in range(4)]
+        write(f"{name}.tfrecord", spec, steps)
+        found[name] = [flat(each) for each in steps]
+    return found
+
+
 def errors():
     """What the original refuses: the class of the error."""
 
@@ -167,6 +185,7 @@ def errors():
 if __name__ == "__main__":
     shutil.rmtree(HERE, ignore_errors=True)
     expected = {"trajectories": trajectories(), "nests": nests(), "interleaved": interleaved(), "image": images(), "errors": errors()}
+    expected |= transitions()
     with open(path("expected.json"), "w") as file:
         json.dump(expected, file, separators=(",", ":"))
         file.write("\n")

@@ -2,6 +2,7 @@
 
 tfrecord.py write FOLDER COUNT SEED: writes COUNT files, and prints a line of JSON per file.
 tfrecord.py read FOLDER COUNT: reads COUNT files, and prints the same of them.
+tfrecord.py tuples FOLDER COUNT: prints a line of JSON per file, the class of its spec and those of the parts of a transition.
 A line is a list of records, each a dict of columns by path: [dtype, shape, bytes as base64].
 """
 
@@ -17,7 +18,7 @@ os.environ["CUDA_VISIBLE_DEVICES"] = ""
 import numpy as np
 import tensorflow as tf
 from tf_agents.specs import tensor_spec
-from tf_agents.trajectories import trajectory
+from tf_agents.trajectories import policy_step, time_step, trajectory
 from tf_agents.utils import example_encoding_dataset as dataset
 from tf_agents.utils import nest_utils
 
@@ -49,6 +50,9 @@ def random_spec(random, depth=0):
     if kind == 6 and depth == 0:
         scalar = tf.TensorSpec([], tf.int32)
         number = tf.TensorSpec([], tf.float32)
+        if random.integers(2) == 0:
+            first, second = (time_step.TimeStep(scalar, number, number, observation) for observation in (tuple(parts), random_leaf(random)))
+            return trajectory.Transition(first, policy_step.PolicyStep(random_leaf(random), (), tuple(parts)), second)
         return trajectory.Trajectory(scalar, tuple(parts), random_leaf(random), (), scalar, number, number)
     return dict(zip(random.permutation(NAMES).tolist(), parts))
 
@@ -75,7 +79,11 @@ def main(mode, folder, count, seed="0"):
     for i in range(int(count)):
         path = os.path.join(folder, f"{i}.tfrecord")
         records = []
-        if mode == "read":
+        if mode == "tuples":
+            spec = dataset.parse_encoded_spec_from_file(path + ".spec")
+            parts = spec if type(spec).__name__ == "Transition" else ()
+            records = [type(each).__name__ for each in (spec, *parts)]
+        elif mode == "read":
             records = [columns(record) for record in dataset.load_tfrecord_dataset([path], add_batch_dim=False)]
         else:
             spec = ()

@@ -10,6 +10,7 @@ import type { Dtype, Spec } from "../../src/index.ts";
 import { Column } from "../../src/schema/column.ts";
 import { DTYPES, zeros } from "../../src/schema/dtype.ts";
 import { isHalf, narrowHalves, widenHalves } from "../../src/schema/half.ts";
+import { isLeaf } from "../../src/schema/leaf.ts";
 import { flatten, leaves, map } from "../../src/schema/nest.ts";
 import { loadTfrecordDataset, TFRecordObserver } from "../../src/tf-agents/index.ts";
 import { TestRandom } from "../support/random.ts";
@@ -27,13 +28,13 @@ const folder = mkdtempSync(join(tmpdir(), "tfrecord-interop-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** What the program prints, line by line. */
-async function told(...args: readonly string[]): Promise<Columns[][]> {
+async function told<T = Columns>(...args: readonly string[]): Promise<T[][]> {
   const child = spawn(python as string, [join(import.meta.dirname, "tfrecord.py"), ...args]);
   let said = "";
   child.stderr.on("data", (bytes) => {
     said += bytes;
   });
-  const lines: Columns[][] = [];
+  const lines: T[][] = [];
   for await (const line of createInterface({ input: child.stdout })) lines.push(JSON.parse(line));
   if (lines.length !== COUNT) throw new Error(said);
   return lines;
@@ -62,6 +63,10 @@ function randomSpec(random: TestRandom, depth = 0): Spec {
       { dtype: "i32", shape: [] },
       { dtype: "f32", shape: [] },
     ] as const;
+    if (random.below(2) === 0) {
+      const step = { stepType, reward: number, discount: number, observation: parts };
+      return { timeStep: step, actionStep: { action: randomSpec(random, depth + 1), state: [], info: parts }, nextTimeStep: step };
+    }
     return { stepType, observation: parts, action: randomSpec(random, depth + 1), policyInfo: [], nextStepType: stepType, reward: number, discount: number };
   }
   return Object.fromEntries(parts.map((part, i) => [["b", "a", "stepType", "x y", "ä"][i] as string, part]));
@@ -74,6 +79,14 @@ function randomColumn(random: TestRandom, dtype: Dtype, shape: readonly number[]
   const data = zeros(dtype, size);
   new Uint8Array(data.buffer).set(bytes);
   return new Column(data as Column["data"], [...shape]);
+}
+
+/** The classes that Python makes of a spec. */
+function tuplesIn(spec: Spec): string[] {
+  if (isLeaf(spec)) return ["TensorSpec"];
+  if (Array.isArray(spec)) return ["tuple"];
+  if ("timeStep" in spec) return ["Transition", "TimeStep", "PolicyStep", "TimeStep"];
+  return ["nextStepType" in spec ? "Trajectory" : "dict"];
 }
 
 describe.runIf(python !== undefined)("files of TF-Agents", () => {
@@ -91,9 +104,11 @@ describe.runIf(python !== undefined)("files of TF-Agents", () => {
   it(`${COUNT} that this package wrote are read by Python as they are`, { timeout: 600_000 }, async () => {
     const random = new TestRandom(72);
     const written: Columns[][] = [];
+    const tuples: string[][] = [];
     for (let i = 0; i < COUNT; i++) {
       let spec: Spec = [];
       while (leaves(spec).length === 0) spec = randomSpec(random);
+      tuples.push(tuplesIn(spec));
       const pyMode = random.below(2) === 0;
       const observer = new TFRecordObserver(join(folder, `${i}.tfrecord`), spec, { pyMode });
       const records: Columns[] = [];
@@ -111,6 +126,7 @@ describe.runIf(python !== undefined)("files of TF-Agents", () => {
     }
     const read = await told("read", folder, String(COUNT));
     for (const [i, records] of read.entries()) expect({ i, records }).toEqual({ i, records: written[i] });
+    expect(await told<string>("tuples", folder, String(COUNT))).toEqual(tuples);
     expect(written.flat().length).toBeGreaterThan(COUNT);
   });
 });

@@ -21,9 +21,12 @@ MODULES = [
     *(f"tf_agents/drivers/{name}" for name in ("driver", "py_driver", "tf_driver", "dynamic_step_driver", "dynamic_episode_driver")),
     "tf_agents/agents/data_converter",
     "tf_agents/utils/batched_observer_unbatching",
+    "tf_agents/utils/example_encoding",
     "tf_agents/utils/example_encoding_dataset",
     "tf_agents/experimental/distributed/reverb_variable_container",
-    *(f"tf_agents/train/{name}" for name in ("actor", "learner", "triggers", "utils/replay_buffer_utils")),
+    *(f"tf_agents/train/{name}" for name in (
+        "actor", "learner", "ppo_learner", "triggers", "utils/replay_buffer_utils", "utils/spec_utils", "utils/train_utils",
+    )),
 ]
 TESTS = [
     *(f"reverb/{name}_test" for name in (
@@ -49,10 +52,18 @@ def targets(node):
     return [target.id for target in named if isinstance(target, ast.Name)]
 
 
+def attributes(method):
+    """What a method gives its instance, such as `self.output_path`."""
+    return [
+        node.attr for node in ast.walk(method)
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name) and node.value.id == "self"
+    ]
+
+
 def members(node):
     found = [field for base in node.bases for field in fields(base)]
     for item in node.body:
-        found += [item.name] if isinstance(item, ast.FunctionDef) else targets(item)
+        found += [item.name, *attributes(item)] if isinstance(item, ast.FunctionDef) else targets(item)
     return sorted({name for name in found if not name.startswith("_")})
 
 

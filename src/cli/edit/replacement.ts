@@ -38,6 +38,8 @@ export class Replacement {
     const path = await realpath(target).catch(() => resolve(target));
     const folder = folderOf(path);
     return attempt(path, async () => {
+      const stat = await lstat(path).catch(() => undefined);
+      if (stat && !stat.isFile() && !stat.isDirectory()) throw new Error("a pipe or a device is in its place, which would be lost: write elsewhere");
       const release = await locked(path);
       try {
         await restore(path);

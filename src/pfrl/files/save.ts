@@ -16,7 +16,7 @@ const busy = new Map<string | Directory, Set<string>>();
 /** The build of the core that the buffer was given. */
 type Module = WebAssembly.Module | undefined;
 
-/** Writes a history to a file: beside the one that is there, which it takes the place of once it is on the disk. */
+/** Writes a history to a file: beside the one that is there, which it takes the place of once it is on the disk. So a link is replaced, and what it leads to stays. */
 export function* saveFile(target: SaveTarget, content: Content, module: Module): Generator<Progress, void> {
   const { directory, file } = targetOf(target);
   const location = directory.path ?? directory;
@@ -34,7 +34,7 @@ export function* saveFile(target: SaveTarget, content: Content, module: Module):
 
 function* writeFile(directory: Directory, file: string, content: Content, module: Module): Generator<Progress, void> {
   withIoErrors("listing", directory, "", () => checkFolder(directory, file));
-  refuseFolder(directory, file);
+  refuseOthers(directory, file);
   const part = new SingleFile(directory, `${file}.part`);
   const targetFile = new SingleFile(directory, file);
   clear(part);
@@ -76,14 +76,14 @@ function checkFolder(directory: Directory, file: string): void {
   }
 }
 
-/** @throws ReplayError IO where there is a folder of that name */
-function refuseFolder(directory: Directory, file: string): void {
+/** @throws ReplayError IO where there is a folder of that name, a pipe or a device, which would be lost */
+function refuseOthers(directory: Directory, file: string): void {
   withIoErrors("opening", directory, file, () => {
     try {
       directory.open(file, false).close();
     } catch (error) {
       // Whatever else it is, what comes next says it, or does without the file.
-      if (codeOf(error) === "EISDIR") throw error;
+      if (["EISDIR", "ESPIPE"].includes(codeOf(error) as string)) throw error;
     }
   });
 }
@@ -91,7 +91,7 @@ function refuseFolder(directory: Directory, file: string): void {
 /** Reads a history from a file. */
 export function* loading(target: SaveTarget, content: Content, module: Module): Generator<Progress, void> {
   const { directory, file } = targetOf(target);
-  refuseFolder(directory, file);
+  refuseOthers(directory, file);
   // One that is whole, and has not got its name yet, is what was saved last.
   const part = new SingleFile(directory, `${file}.part`);
   const from = isWhole(part, module) ? part : new SingleFile(directory, file);

@@ -2,8 +2,9 @@
 import { flag, integer, mustBe, onlyKeys, ReplayError } from "../../base/error.ts";
 import { MAX_SOURCE_BYTES } from "../../base/file-limits.ts";
 import type { Fetch } from "../../base/host.ts";
-import { type FeatureLeaf, featureLeaves, TRAJECTORY_FIELDS } from "../../datasets/formats/tfrecord/features.ts";
+import { type FeatureLeaf, featureLeaves } from "../../datasets/formats/tfrecord/features.ts";
 import type { FileSource } from "../../datasets/formats/tfrecord/files.ts";
+import { TRAJECTORY_FIELDS } from "../../datasets/formats/tfrecord/named-tuples.ts";
 import { Column, isColumn } from "../../schema/column.ts";
 import { isLeaf } from "../../schema/leaf.ts";
 import { leaves, pack } from "../../schema/nest.ts";
@@ -149,7 +150,7 @@ function checkColumns(element: unknown): void {
 
 /** The fields of a trajectory, which a tuple has in TF-Agents' order. @param subject has no such fields @throws ReplayError SPEC_MISMATCH */
 function toTrajectory(element: unknown, subject: string): unknown {
-  const names = [...TRAJECTORY_FIELDS.keys()];
+  const names = TRAJECTORY_FIELDS;
   const found = typeof element === "object" && element !== null && !isLeaf(element) ? Object.keys(element) : [];
   if (found.length === names.length) {
     if (Array.isArray(element)) return Object.fromEntries(names.map((name, i) => [name, element[i]]));

@@ -19,7 +19,8 @@ export interface TFRecordObserverOptions {
 }
 
 /**
- * Appends a record per call to the file at `outputPath`, and writes the spec to the file of that name with `.spec` at its end. Files that are there are replaced.
+ * Appends a record per call to the file at `outputPath`, and writes the spec to the file of that name with `.spec` at its end. Files that are there are emptied and
+ * written, also through links; a pipe, a device or a folder in their place is an `IO` error of the next call.
  * A call copies its values, and returns nothing, or a promise if much waits to be written. The file is whole after `close`.
  */
 export class TFRecordObserver<S extends Spec = Spec> extends Callable<(data: StepOf<S>) => Promise<void> | undefined> {

@@ -675,6 +675,16 @@ describe("the target", () => {
     expect((await contentOf(path)).episodes.length).toBe(1);
   });
 
+  test("a pipe in its place is refused, and stays", async () => {
+    const { execFileSync } = await import("node:child_process");
+    const [path, pipe] = [await (WRITTEN.lerobot as Written).write(random(LENGTHS)), `${fresh()}.jsonl`];
+    mkdirSync(dirname(pipe), { recursive: true });
+    execFileSync("mkfifo", [pipe]);
+    const { error } = await failure(1, "edit", path, pipe, "--overwrite");
+    expect(error).toMatchObject({ code: "IO", message: expect.stringContaining("a pipe or a device is in its place, which would be lost: write elsewhere") });
+    expect(statSync(pipe).isFIFO()).toBe(true);
+  });
+
   test.runIf(whole)("of Minari's HDF5 and of LeRobot v2.1 is the form that is written", async () => {
     const minari = copied(join(DATA, "minari/cartpole/scripted-v0"));
     const before = await contentOf(minari);

@@ -1,6 +1,11 @@
 /** Files of TF-Agents' TFRecordObserver on the command line. */
+
+import { copyFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { f32, i32, u8 } from "../../../src/index.ts";
+import { TFRecordObserver, trajectorySpec } from "../../../src/tf-agents/index.ts";
+import { recordsIn } from "../../support/tfrecord.ts";
 import { DATA, document, reprise, temporary } from "./support.ts";
 
 const STEPS = join(DATA, "tfrecord", "trajectories.tfrecord");
@@ -21,4 +26,34 @@ test("convert and push take their episodes", async () => {
   expect((await document("inspect", to)).steps).toBe(11);
   const pushed = await reprise("push", STEPS, "--dir", temp("journal"), "--table", "all", "--mode", "drop");
   expect({ status: pushed.status, stderr: pushed.stderr }).toEqual({ status: 0, stderr: "" });
+});
+
+test("images of the other kind name the option as the command line has it, and not salvage", async () => {
+  const record = recordsIn(readFileSync(join(DATA, "tfrecord", "image.tfrecord")))[0] as Uint8Array;
+  const jpeg = record.subarray(Buffer.from(record).indexOf(Buffer.from([255, 216])));
+  const spec = trajectorySpec({ observation: u8(8, 16, 3), action: i32() });
+  const rest = { stepType: 0, nextStepType: 1, action: 0, policyInfo: [], reward: 1, discount: 1 };
+  for (const [name, options] of [
+    ["jpegs", { compressImage: () => jpeg }],
+    ["pixels", {}],
+  ] as const) {
+    const observer = new TFRecordObserver(temp(`${name}.tfrecord`), spec, { pyMode: true, ...options });
+    await observer({ ...rest, observation: new Uint8Array(8 * 16 * 3) });
+    await observer.close();
+  }
+  const wrong = await reprise("inspect", temp("jpegs.tfrecord"));
+  expect(wrong.status).toBe(1);
+  expect(wrong.stderr).toContain("these are a JPEG, which --open compressImage=true decodes");
+  expect(wrong.stderr).not.toContain("salvage");
+  expect(await document("inspect", temp("jpegs.tfrecord"), "--open", "compressImage=true")).toMatchObject({ format: "tfrecord", steps: 1 });
+  const pixels = await reprise("inspect", temp("pixels.tfrecord"), "--open", "compressImage=true");
+  expect(pixels.stderr).toContain("holds pixels, and no JPEG: leave --open compressImage=true out");
+  expect(pixels.stderr).not.toContain("salvage");
+});
+
+test("a file without its spec names the option as the command line has it, which it takes", async () => {
+  copyFileSync(STEPS, temp("alone.tfrecord"));
+  expect((await reprise("inspect", temp("alone.tfrecord"))).stderr).toContain("or pass --open spec={…};");
+  const spec = trajectorySpec({ observation: { position: f32(3), half: { dtype: "f16", shape: [2] } }, action: { dtype: "i64", shape: [] } });
+  expect((await document("inspect", temp("alone.tfrecord"), "--open", `spec=${JSON.stringify(spec)}`)).steps).toBe(13);
 });

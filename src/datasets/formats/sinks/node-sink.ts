@@ -9,6 +9,12 @@ interface Entry {
   isDirectory(): boolean;
 }
 
+interface Stat {
+  isFile(): boolean;
+  isDirectory(): boolean;
+  isSymbolicLink(): boolean;
+}
+
 interface Handle {
   write(bytes: Uint8Array, offset: number): Promise<{ readonly bytesWritten: number }>;
   sync(): Promise<void>;
@@ -22,7 +28,9 @@ interface Modules {
     mkdir(path: string, options: { readonly recursive: true }): Promise<string | undefined>;
     rmdir(path: string): Promise<void>;
     readFile(path: string): Promise<Uint8Array>;
-    open(path: string, flags: "wx"): Promise<Handle>;
+    open(path: string, flags: "w" | "wx"): Promise<Handle>;
+    stat(path: string): Promise<Stat>;
+    lstat(path: string): Promise<Stat>;
     rename(from: string, to: string): Promise<void>;
     rm(path: string, options: { readonly force: true }): Promise<void>;
   };
@@ -44,8 +52,43 @@ export async function nodeSink(to: string, endings: readonly string[]): Promise<
 const returnTrue = () => true;
 const returnFalse = () => false;
 
+/** @throws whatever else there is than a file that is not there */
+function missing(error: { readonly code?: string }): undefined {
+  if (error.code !== "ENOENT" && error.code !== "ENOTDIR") throw error;
+}
+
+function notFileError(file: string, found: string): RldsError {
+  return new RldsError("IO", `${found} is in the place of the file: write elsewhere`, { file });
+}
+
+function sinkFile(handle: Handle): SinkFile {
+  return {
+    async write(bytes) {
+      for (let done = 0; done < bytes.length; ) done += (await handle.write(bytes, done)).bytesWritten;
+    },
+    async close() {
+      // Its name comes after its bytes: a file that was renamed is whole after a power cut as well.
+      await handle.sync().finally(() => handle.close());
+    },
+  };
+}
+
 function folderOf(root: string, { fs, paths }: Modules): SinkFolder {
   const full = (path: string) => paths.join(root, ...path.split("/"));
+  const opened = async (path: string, flags: "w" | "wx") => {
+    await fs.mkdir(paths.dirname(full(path)), { recursive: true });
+    return sinkFile(await fs.open(full(path), flags));
+  };
+  /** Opening a pipe waits for somebody who reads, perhaps for ever, and a device is no place for data. */
+  const checkFile = async (path: string) => {
+    const stat = await fs.stat(full(path)).catch(missing);
+    if (stat?.isFile() === false) throw notFileError(full(path), "a pipe, a device or a folder");
+  };
+  /** What is no file and no link is lost if its name is taken away. */
+  const checkReplaceable = async (path: string) => {
+    const stat = await fs.lstat(full(path)).catch(missing);
+    if (stat && !stat.isFile() && !stat.isSymbolicLink() && !stat.isDirectory()) throw notFileError(full(path), "a pipe or a device");
+  };
   return {
     name: root,
     async list(folder) {
@@ -70,23 +113,23 @@ function folderOf(root: string, { fs, paths }: Modules): SinkFolder {
           if (!(await fs.rmdir(at).then(returnTrue, returnFalse))) break;
       };
     },
-    read: (path) => fs.readFile(full(path)),
-    async create(path) {
-      await fs.mkdir(paths.dirname(full(path)), { recursive: true });
-      // No link that somebody has planted there is followed.
-      const handle = await fs.open(full(path), "wx");
-      return {
-        async write(bytes) {
-          for (let done = 0; done < bytes.length; ) done += (await handle.write(bytes, done)).bytesWritten;
-        },
-        async close() {
-          // Its name comes after its bytes: a file that was renamed is whole after a power cut as well.
-          await handle.sync().finally(() => handle.close());
-        },
-      } satisfies SinkFile;
+    async read(path) {
+      await checkFile(path);
+      return fs.readFile(full(path));
     },
-    rename: (from, to) => fs.rename(full(from), full(to)),
+    // No link that somebody has planted there is followed.
+    create: (path) => opened(path, "wx"),
+    async truncate(path) {
+      await checkFile(path);
+      return opened(path, "w");
+    },
+    checkFile,
+    async rename(from, to) {
+      await checkReplaceable(to);
+      await fs.rename(full(from), full(to));
+    },
     async remove(path) {
+      await checkReplaceable(path);
       await fs.rm(full(path), { force: true });
       // Folders that have nothing more.
       for (let at = paths.dirname(path); at !== "." && at !== ""; at = paths.dirname(at)) if (!(await fs.rmdir(full(at)).then(returnTrue, returnFalse))) break;

@@ -20,7 +20,11 @@ export interface SinkFolder {
   readonly lock?: (path: string) => Promise<() => Promise<void>>;
   /** Makes the folders on the way. No file of the name is there. */
   create(path: string): Promise<SinkFile>;
-  /** Within one folder; a file that is there is replaced. */
+  /** Like `create`, but a file that is there is emptied and written, also through a link. Where it is left out, the file is removed and another one created. */
+  readonly truncate?: (path: string) => Promise<SinkFile>;
+  /** Fails where `truncate` would: something that is no file has the name, which stays. */
+  readonly checkFile?: (path: string) => Promise<void>;
+  /** Within one folder; a file or link that is there is replaced in one step, and whatever else is there stays: then it fails. */
   rename(from: string, to: string): Promise<void>;
   /** Does nothing where there is no such file. */
   remove(path: string): Promise<void>;

@@ -3,13 +3,14 @@ import type { AnyArray } from "../../../schema/dtype.ts";
 import type { RldsStep, StepSpec } from "../../model/dataset.ts";
 import { FINAL_STEP } from "../../model/final-step.ts";
 import { leavesOf } from "../../model/leaves.ts";
-import { unsupportedFile } from "../../model/rlds-error.ts";
+import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
 import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
 import { joined } from "../columns/column.ts";
 import type { ReadEpisode } from "../reader.ts";
 import type { FeatureLeaf } from "./features.ts";
 
 const FIRST = 0;
+const MID = 1;
 const LAST = 2;
 const FLAG = { dtype: "bool", shape: [] } as const;
 const FLAGS = ["is_first", "is_last", "is_terminal"];
@@ -45,8 +46,20 @@ export class EpisodeCollector {
     this.#places = leavesOf(stepSpec).map(({ keys }) => place(keys));
   }
 
-  /** @returns the episodes that end before this trajectory, or with it @param episode its number, for the error @throws RldsError UNSUPPORTED for one that is larger than maxBytes */
-  add(row: readonly AnyArray[], episode: number): readonly ReadEpisode<RldsStep>[] {
+  /**
+   * @returns the episodes that end before this trajectory, or with it
+   * @param episode its number, and where its record is, for the error
+   * @throws RldsError CORRUPT for a step type that there is not · UNSUPPORTED for an episode that is larger than maxBytes
+   */
+  add(row: readonly AnyArray[], episode: number, offset: number): readonly ReadEpisode<RldsStep>[] {
+    for (const [field, place] of [
+      ["step_type", this.#stepType],
+      ["next_step_type", this.#nextStepType],
+    ] as const) {
+      const value = this.#typeOf(row, place);
+      if (![FIRST, MID, LAST].includes(value))
+        throw corruptFile({ file: this.#file, episode, offset }, `${field} must be 0 (FIRST), 1 (MID) or 2 (LAST), got ${value}`);
+    }
     const type = this.#typeOf(row, this.#stepType);
     const previous = this.#rows.at(-1);
     // Without a boundary between them the last one of an episode leads to its end.

@@ -4,17 +4,7 @@ import type { Dtype } from "../../../schema/dtype.ts";
 import { isLeaf, type Leaf, sizeOf } from "../../../schema/leaf.ts";
 import { leaves } from "../../../schema/nest.ts";
 import type { Spec } from "../../../schema/spec.ts";
-
-/** Fields of a trajectory in TF-Agents' order, by their names here, and as its named tuple calls them. */
-export const TRAJECTORY_FIELDS: ReadonlyMap<string, string> = new Map([
-  ["stepType", "step_type"],
-  ["observation", "observation"],
-  ["action", "action"],
-  ["policyInfo", "policy_info"],
-  ["nextStepType", "next_step_type"],
-  ["reward", "reward"],
-  ["discount", "discount"],
-]);
+import { pythonPaths } from "./named-tuples.ts";
 
 /** TensorFlow's numbers of the data types that TF-Agents can write. */
 export const DATA_TYPES: ReadonlyMap<Dtype, number> = new Map<Dtype, number>([
@@ -48,19 +38,12 @@ export function leafSubject(subject: string, keys: readonly string[]): string {
   return keys.length === 0 ? subject : `${subject} of ${keys.join(".")}`;
 }
 
-/** Whether a spec is of trajectories, which are a named tuple in the file. */
-export function isTrajectorySpec(spec: Spec): boolean {
-  if (typeof spec !== "object" || spec === null || isLeaf(spec) || Array.isArray(spec)) return false;
-  const names = Object.keys(spec);
-  return names.length === TRAJECTORY_FIELDS.size && names.every((name) => TRAJECTORY_FIELDS.has(name));
-}
-
 /**
  * @param subject as messages call the spec: the caller's argument
  * @throws TypeError for what is no spec · ReplayError SPEC_MISMATCH for a dtype or shape that TF-Agents cannot write, and for two leaves of one name
  */
 export function featureLeaves(spec: Spec, subject = "spec"): readonly FeatureLeaf[] {
-  const isTrajectory = isTrajectorySpec(spec);
+  const pathOf = pythonPaths(spec);
   const found = leaves<Leaf>(spec as Leaf, (node) => isLeaf(node) || typeof node !== "object" || node === null).map(({ keys, leaf }): FeatureLeaf => {
     const where = leafSubject(subject, keys);
     if (!isLeaf(leaf))
@@ -76,9 +59,7 @@ export function featureLeaves(spec: Spec, subject = "spec"): readonly FeatureLea
     if (!Array.isArray(whole)) throw mustBe("SPEC_MISMATCH", where, "of a shape of positive integers", whole);
     if (!whole.every((n) => Number.isSafeInteger(n) && n > 0) || sizeOf(whole) > MAX_ELEMENTS)
       throw new ReplayError("SPEC_MISMATCH", `${where} must be of a shape of positive integers, got [${whole.map(show).join(", ")}]`);
-    const [top = "", ...rest] = keys;
-    const names = isTrajectory ? [TRAJECTORY_FIELDS.get(top) as string, ...rest] : keys;
-    return { keys, name: names.join("/"), dtype, shape: [...whole], size: sizeOf(whole) };
+    return { keys, name: pathOf(keys).join("/"), dtype, shape: [...whole], size: sizeOf(whole) };
   });
   if (found.length === 0) throw mustBe("SPEC_MISMATCH", subject, "a spec with at least one leaf", spec);
   const names = found.map(({ name }) => name);

@@ -16,8 +16,9 @@ import { type Source, siblingOf, sourceOf } from "../sources/open-source.ts";
 import { type SourceFile, sortPaths } from "../sources/source.ts";
 import { TfRecords } from "../tfds/tfrecord.ts";
 import { EpisodeCollector, stepSpecOf } from "./episodes.ts";
-import { type FeatureLeaf, featureLeaves, isTrajectorySpec } from "./features.ts";
+import { type FeatureLeaf, featureLeaves } from "./features.ts";
 import { isSpecPath, NO_RECORDS, specOfFiles } from "./files.ts";
+import { isTrajectorySpec } from "./named-tuples.ts";
 import { readSpecFile } from "./spec-file.ts";
 import { StepDecoder } from "./step-decoder.ts";
 import { SPEC_ENDING } from "./structured-value.ts";
@@ -83,7 +84,7 @@ export async function openTfrecord<S = RldsStep>(from: Source, options: Tfrecord
               if (closed) throw new RldsError("CLOSED", "the reader is closed", { episode });
               try {
                 const bytes = await records.next();
-                ended = collector.add(decoder.decode(bytes, { file: source.name, offset: records.offset, episode }), episode);
+                ended = collector.add(decoder.decode(bytes, { file: source.name, offset: records.offset, episode }), episode, records.offset);
               } catch (error) {
                 if (losses === undefined) throw error;
                 losses.add(error);

@@ -19,7 +19,7 @@ const BUFFER_BYTES = 1 << 18;
 const EMPTY = new Uint8Array(0);
 
 /**
- * Writes in the order of its calls. Files that are there are replaced, as TensorFlow does it, and no other writer has them until this one is closed.
+ * Writes in the order of its calls. Files that are there are emptied and written, also through links, as TensorFlow does it, and no other writer has them until this one is closed.
  * After a failure every call throws it again.
  */
 export class RecordFile {
@@ -79,6 +79,8 @@ export class RecordFile {
     this.#release = await attempt(lock, () => (folder.lock ?? locksOf(folder, folder.name))(lock));
     const specPath = `${path}${SPEC_ENDING}`;
     try {
+      // Before one of the two is changed.
+      for (const each of [path, specPath]) await attempt(each, async () => folder.checkFile?.(each));
       this.#file = await create(folder, path);
       const specFile = await create(folder, specPath);
       const bytes = concatArrays(specRecord(spec));
@@ -115,6 +117,7 @@ async function allOf(tasks: readonly (() => Promise<void>)[]): Promise<void> {
 
 async function create(folder: SinkFolder, path: string): Promise<SinkFile> {
   return attempt(path, async () => {
+    if (folder.truncate !== undefined) return folder.truncate(path);
     await folder.remove(path);
     return folder.create(path);
   });

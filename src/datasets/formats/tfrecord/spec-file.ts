@@ -6,13 +6,13 @@ import type { Spec } from "../../../schema/spec.ts";
 import { corruptFile, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import type { SourceFile } from "../sources/source.ts";
 import { TfRecords } from "../tfds/tfrecord.ts";
-import { DATA_TYPES, featureLeaves, TRAJECTORY_FIELDS } from "./features.ts";
-import { BOUNDED_TENSOR_SPEC, DICT, LIST, NAMED_TUPLE, NONE, TENSOR_SPEC, TRAJECTORY, TUPLE } from "./structured-value.ts";
+import { DATA_TYPES, featureLeaves } from "./features.ts";
+import { type Candidates, candidatesIn, namedTupleCalled, WHOLE } from "./named-tuples.ts";
+import { BOUNDED_TENSOR_SPEC, DICT, LIST, NAMED_TUPLE, NONE, TENSOR_SPEC, TUPLE } from "./structured-value.ts";
 
 const DTYPE_BY_NUMBER = new Map([...DATA_TYPES].map(([dtype, number]) => [number, dtype]));
-const JS_NAMES = new Map([...TRAJECTORY_FIELDS].map(([name, field]) => [field, name]));
 
-/** The spec in a file, which is closed afterwards. Named tuples are objects; a trajectory has the names of `trajectorySpec`. @throws RldsError CORRUPT, UNSUPPORTED */
+/** The spec in a file, which is closed afterwards. Named tuples are objects; those of TF-Agents have the names that they have here, such as `stepType`. @throws RldsError CORRUPT, UNSUPPORTED */
 export async function readSpecFile(file: SourceFile, maxBytes: number): Promise<Spec> {
   const records = new TfRecords(file, { maxBytes });
   try {
@@ -33,6 +33,8 @@ class StructureReader {
   readonly #bytes: Uint8Array;
   readonly #file: string;
   #nodes = 0;
+  /** What the file calls objects that are named tuples. */
+  readonly #tupleNames = new Map<Spec, string>();
 
   constructor(bytes: Uint8Array, file: string) {
     this.#bytes = bytes;
@@ -41,7 +43,7 @@ class StructureReader {
 
   read(): Spec {
     try {
-      return this.#structure(0, this.#bytes.length, 0);
+      return this.#renamed(this.#structure(0, this.#bytes.length, 0), WHOLE);
     } catch (cause) {
       if (cause instanceof RldsError) throw cause;
       throw this.#corrupt(`the spec is no StructuredValue: ${(cause as Error).message}`, cause);
@@ -85,9 +87,21 @@ class StructureReader {
       if (part === undefined) throw this.#corrupt(`the spec has no value under the name ${JSON.stringify(name)}`);
       parts.push([name, part]);
     });
-    const isTrajectory = isNamedTuple && depth === 0 && tuple === TRAJECTORY && parts.length === JS_NAMES.size && parts.every(([name]) => JS_NAMES.has(name));
     const node = {};
-    for (const [name, part] of parts) setPart(node, isTrajectory ? (JS_NAMES.get(name) as string) : name, part);
+    for (const [name, part] of parts) setPart(node, name, part);
+    if (isNamedTuple) this.#tupleNames.set(node as Spec, tuple);
+    return node as Spec;
+  }
+
+  /** A named tuple of TF-Agents with the names that its fields have here. */
+  #renamed(spec: Spec, candidates: Candidates): Spec {
+    const tupleName = candidates.length === 0 ? undefined : this.#tupleNames.get(spec);
+    if (tupleName === undefined) return spec;
+    const tuple = namedTupleCalled(tupleName, Object.keys(spec), candidates);
+    if (tuple === undefined) return spec;
+    const node = {};
+    for (const [name, field] of tuple.fields)
+      setPart(node, name, this.#renamed((spec as { readonly [name: string]: Spec })[field] as Spec, candidatesIn(tuple, name)));
     return node as Spec;
   }
 

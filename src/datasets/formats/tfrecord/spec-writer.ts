@@ -3,35 +3,36 @@ import { isLeaf, type Leaf, shapeOf } from "../../../schema/leaf.ts";
 import type { Spec } from "../../../schema/spec.ts";
 import { MessageParts } from "../tfds/message-parts.ts";
 import { recordOf } from "../tfds/tfrecord.ts";
-import { DATA_TYPES, isTrajectorySpec, TRAJECTORY_FIELDS } from "./features.ts";
-import { DICT, NAMED_TUPLE, TENSOR_SPEC, TRAJECTORY, TUPLE } from "./structured-value.ts";
+import { DATA_TYPES } from "./features.ts";
+import { type Candidates, candidatesIn, namedTupleOf, WHOLE } from "./named-tuples.ts";
+import { DICT, NAMED_TUPLE, TENSOR_SPEC, TUPLE } from "./structured-value.ts";
 
 const encoder = new TextEncoder();
 
-/** The bytes of the file: lists are tuples, objects are dicts, and a trajectory is TF-Agents' named tuple. */
+/** The bytes of the file: lists are tuples, objects are dicts, and trajectories, transitions and their steps are TF-Agents' named tuples. */
 export function specRecord(spec: Spec): readonly Uint8Array[] {
-  return recordOf(structureOf(spec, true).parts);
+  return recordOf(structureOf(spec, WHOLE).parts);
 }
 
-function structureOf(spec: Spec, isTop = false): MessageParts {
+function structureOf(spec: Spec, candidates: Candidates): MessageParts {
   const value = new MessageParts();
   if (isLeaf(spec)) value.message(TENSOR_SPEC, tensorSpecOf(spec as Leaf));
   else if (Array.isArray(spec)) {
     const tuple = new MessageParts();
-    for (const part of spec) tuple.message(1, structureOf(part));
+    for (const part of spec) tuple.message(1, structureOf(part, []));
     value.message(TUPLE, tuple);
   } else {
     const parts = spec as { readonly [name: string]: Spec };
-    const isTrajectory = isTop && isTrajectorySpec(spec);
+    const namedTuple = namedTupleOf(spec, candidates);
     const node = new MessageParts();
-    if (isTrajectory) node.field(1, encoder.encode(TRAJECTORY));
-    for (const name of isTrajectory ? TRAJECTORY_FIELDS.keys() : Object.keys(parts).sort()) {
+    if (namedTuple !== undefined) node.field(1, encoder.encode(namedTuple.name));
+    for (const name of namedTuple?.fields.keys() ?? Object.keys(parts).sort()) {
       const pair = new MessageParts();
-      pair.field(1, encoder.encode(isTrajectory ? TRAJECTORY_FIELDS.get(name) : name));
-      pair.message(2, structureOf(parts[name] as Spec));
-      node.message(isTrajectory ? 2 : 1, pair);
+      pair.field(1, encoder.encode(namedTuple?.fields.get(name) ?? name));
+      pair.message(2, structureOf(parts[name] as Spec, candidatesIn(namedTuple, name)));
+      node.message(namedTuple === undefined ? 1 : 2, pair);
     }
-    value.message(isTrajectory ? NAMED_TUPLE : DICT, node);
+    value.message(namedTuple === undefined ? DICT : NAMED_TUPLE, node);
   }
   return value;
 }

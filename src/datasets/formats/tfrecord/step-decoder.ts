@@ -27,7 +27,7 @@ export class StepDecoder {
     this.#maxBytes = maxBytes;
   }
 
-  /** An array per leaf, in memory of its own. Half floats become f32. @param place of the record @throws RldsError CORRUPT */
+  /** An array per leaf, in memory of its own. Half floats become f32. @param place of the record @throws RldsError CORRUPT · UNSUPPORTED for images of the other kind than compressImage says */
   decode(bytes: Uint8Array, place: Place): readonly AnyArray[] {
     const example = new Example(bytes, this.#keys, place, this.#maxBytes);
     return this.#leaves.map((leaf) => this.#values(example, leaf));
@@ -49,7 +49,7 @@ export class StepDecoder {
     if (decodeImage !== undefined && isImage(leaf)) {
       const schema = { type: "u8", channels: shape[2] as number } as const;
       const pixels = example.guard(name, at, undefined, () => {
-        if (part.length === size && !isJpeg(part)) throw new Error("it holds pixels, and no JPEG: leave compressImage out");
+        if (part.length === size && !isJpeg(part)) throw example.unsupported(`feature ${name} holds pixels, and no JPEG: leave compressImage out`);
         const { width, height } = imageHead(part);
         if (height !== shape[0] || width !== shape[1]) throw new Error(`it must be an image of ${shape.join(" × ")} values, got one of ${height} × ${width}`);
         return decodeImage(part, schema, example.remainingBytes);
@@ -58,8 +58,10 @@ export class StepDecoder {
       return pixels as AnyArray;
     }
     if (part.length !== size * width) {
-      const remedy = isImage(leaf) && isJpeg(part) ? ": these are a JPEG, which compressImage: true decodes" : "";
-      throw example.corruptError(`feature ${name} must have ${size * width} bytes, as the spec says, got ${part.length}${remedy}`, at);
+      const rule = `feature ${name} must have ${size * width} bytes, as the spec says, got ${part.length}`;
+      // Nothing is damaged, and nothing could be salvaged.
+      if (isImage(leaf) && isJpeg(part)) throw example.unsupported(`${rule}: these are a JPEG, which compressImage: true decodes`);
+      throw example.corruptError(rule, at);
     }
     example.reserve(2 * part.length);
     // No slice: that of Node's Buffer shares its memory.

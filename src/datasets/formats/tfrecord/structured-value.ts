@@ -11,6 +11,3 @@ export const LIST = 51;
 export const TUPLE = 52;
 export const DICT = 53;
 export const NAMED_TUPLE = 54;
-
-/** TF-Agents' named tuple. */
-export const TRAJECTORY = "Trajectory";

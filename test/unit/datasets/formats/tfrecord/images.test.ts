@@ -93,8 +93,11 @@ describe("reading", () => {
     observer(IMAGE);
     await observer.close();
     const refusal = async (from: Map<string, Uint8Array>, compressImage: boolean) => errorFrom(all(await loadTfrecordDataset(["x"], { from, compressImage })));
-    expect(await refusal(jpegs, false)).toMatchObject({ code: "CORRUPT", message: expect.stringContaining("a JPEG, which compressImage: true decodes") });
-    expect(await refusal(pixels, true)).toMatchObject({ code: "CORRUPT", message: expect.stringContaining("pixels, and no JPEG: leave compressImage out") });
+    expect(await refusal(jpegs, false)).toMatchObject({ code: "UNSUPPORTED", message: expect.stringContaining("a JPEG, which compressImage: true decodes") });
+    expect(await refusal(pixels, true)).toMatchObject({
+      code: "UNSUPPORTED",
+      message: expect.stringContaining("pixels, and no JPEG: leave compressImage out"),
+    });
   });
 
   it("an image on its side is none of the spec", async () => {

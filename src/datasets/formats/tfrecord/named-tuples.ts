@@ -1,0 +1,103 @@
+/** TF-Agents' named tuples, which are objects here: their names, and those of their fields in both languages. */
+import { isLeaf } from "../../../schema/leaf.ts";
+import type { Spec } from "../../../schema/spec.ts";
+
+export interface NamedTuple {
+  readonly name: string;
+  /** In TF-Agents' order: the name here, and the one that Python has. */
+  readonly fields: ReadonlyMap<string, string>;
+  /** Fields that are such a tuple themselves, if they have its fields. */
+  readonly parts?: { readonly [field: string]: NamedTuple };
+}
+
+/** What an object at some place may be. */
+export type Candidates = readonly NamedTuple[];
+
+const TRAJECTORY: NamedTuple = {
+  name: "Trajectory",
+  fields: new Map([
+    ["stepType", "step_type"],
+    ["observation", "observation"],
+    ["action", "action"],
+    ["policyInfo", "policy_info"],
+    ["nextStepType", "next_step_type"],
+    ["reward", "reward"],
+    ["discount", "discount"],
+  ]),
+};
+const TIME_STEP: NamedTuple = {
+  name: "TimeStep",
+  fields: new Map([
+    ["stepType", "step_type"],
+    ["reward", "reward"],
+    ["discount", "discount"],
+    ["observation", "observation"],
+  ]),
+};
+const POLICY_STEP: NamedTuple = {
+  name: "PolicyStep",
+  fields: new Map([
+    ["action", "action"],
+    ["state", "state"],
+    ["info", "info"],
+  ]),
+};
+const TRANSITION: NamedTuple = {
+  name: "Transition",
+  fields: new Map([
+    ["timeStep", "time_step"],
+    ["actionStep", "action_step"],
+    ["nextTimeStep", "next_time_step"],
+  ]),
+  parts: { timeStep: TIME_STEP, actionStep: POLICY_STEP, nextTimeStep: TIME_STEP },
+};
+
+/** What a whole spec may be. Below it only the parts of such a tuple are named ones: elsewhere an object of these names is somebody's own. */
+export const WHOLE: Candidates = [TRAJECTORY, TRANSITION, TIME_STEP, POLICY_STEP];
+const NOTHING: Candidates = [];
+
+/** Fields of a trajectory in TF-Agents' order, by their names here. */
+export const TRAJECTORY_FIELDS: readonly string[] = [...TRAJECTORY.fields.keys()];
+
+/** The named tuple that an object has the fields of. */
+export function namedTupleOf(spec: Spec, candidates: Candidates = WHOLE): NamedTuple | undefined {
+  if (candidates.length === 0 || typeof spec !== "object" || spec === null || isLeaf(spec) || Array.isArray(spec)) return undefined;
+  const names = Object.keys(spec);
+  return candidates.find(({ fields }) => names.length === fields.size && names.every((name) => fields.has(name)));
+}
+
+/** The named tuple of this name and these fields, as Python has them. */
+export function namedTupleCalled(name: string, fields: readonly string[], candidates: Candidates): NamedTuple | undefined {
+  const tuple = candidates.find((each) => each.name === name && each.fields.size === fields.length);
+  return tuple !== undefined && [...tuple.fields.values()].every((field) => fields.includes(field)) ? tuple : undefined;
+}
+
+/** What a field may be. */
+export function candidatesIn(tuple: NamedTuple | undefined, field: string): Candidates {
+  const part = tuple?.parts?.[field];
+  return part === undefined ? NOTHING : [part];
+}
+
+/** Whether a spec is of trajectories. */
+export function isTrajectorySpec(spec: Spec): boolean {
+  return namedTupleOf(spec) === TRAJECTORY;
+}
+
+/** Turns the path of a leaf into the one that Python has. It may be called for every leaf of a spec: each object is looked at once. */
+export function pythonPaths(spec: Spec): (keys: readonly string[]) => readonly string[] {
+  const tuples = new Map<string, NamedTuple | undefined>();
+  return (keys) => {
+    let node = spec;
+    let candidates = WHOLE;
+    let place = "";
+    return keys.map((key) => {
+      if (candidates.length === 0) return key;
+      if (!tuples.has(place)) tuples.set(place, namedTupleOf(node, candidates));
+      const tuple = tuples.get(place);
+      candidates = candidatesIn(tuple, key);
+      node = (node as { readonly [name: string]: Spec })[key] as Spec;
+      place += `${key}\0`;
+      return tuple?.fields.get(key) ?? key;
+    });
+  };
+}
