@@ -194,8 +194,8 @@ class ObserverCalls {
   /** A promise that nobody has to read. */
   #answer(done: Promise<void>): Promise<void> {
     const answer = ItemPromise.of([done]);
-    const settled = done.catch((reason) => this.#errors.add(reason, answer)).then(() => void this.#pending.delete(settled));
-    this.#pending.add(settled);
+    const ending = done.catch((reason) => this.#errors.add(reason, answer)).then(() => void this.#pending.delete(ending));
+    this.#pending.add(ending);
     return answer;
   }
 }

@@ -153,11 +153,11 @@ export class Cache<S extends Spec> {
     const result: Awaitable<void> = this.#queue === undefined ? toAwaitable(task()) : this.#queue.then(runTask);
     if (!isPromise(result)) return undefined;
     const answer = ItemPromise.of([result]);
-    const settled = result.catch((reason) => {
+    const ending = result.catch((reason) => {
       // What `close` gives up is no news.
       if (!signal.aborted || !isEndOfWait(reason, { signal })) this.#errors.add(reason, answer);
     });
-    const queueTail: Promise<unknown> = settled.then(() => {
+    const queueTail: Promise<unknown> = ending.then(() => {
       if (this.#queue === queueTail) this.#queue = undefined;
     });
     this.#queue = queueTail;

@@ -126,16 +126,30 @@ test("a wait of flush that ends before leaves the error for the next flush", asy
   observer.close();
 });
 
-test("a driver tells of it, and flush does not tell again", async () => {
-  const observer = OBSERVERS.trajectory(client, "nosuch");
+describe("a driver", () => {
   let t = 0;
-  const environment = {
-    reset: () => restart(0),
-    step: () => (++t % 4 === 0 ? termination(t, 0) : transition(t, 0)),
-  };
-  const run = (signal?: AbortSignal) =>
-    new PyDriver(environment, () => 0, [observer as never], { maxSteps: 8, ...(signal && { signal }) } as never).run() as Promise<unknown>;
-  await expect(run()).rejects.toMatchObject({ code: "NOT_FOUND" });
-  await observer.flush();
-  observer.close();
+  const environment = { reset: () => restart(0), step: () => (++t % 4 === 0 ? termination(t, 0) : transition(t, 0)) };
+  const driverOf = (observe: (step: never) => unknown) => new PyDriver(environment as never, (() => 0) as never, [observe as never], { maxSteps: 8 });
+
+  test("tells of it, and flush does not tell again", async () => {
+    const observer = OBSERVERS.trajectory(client, "nosuch");
+    await expect(driverOf(observer as never).run()).rejects.toMatchObject({ code: "NOT_FOUND" });
+    await observer.flush();
+    observer.close();
+  });
+
+  test("that is stopped meanwhile leaves it to flush", async () => {
+    const observer = OBSERVERS.trajectory(client, "nosuch");
+    const controller = new AbortController();
+    const reason = new Error("enough");
+    const observe = (step: never) => {
+      const answer = observer(step);
+      if (answer !== undefined) controller.abort(reason);
+      return answer;
+    };
+    await expect(driverOf(observe).run(undefined, undefined, { signal: controller.signal })).rejects.toBe(reason);
+    await expect(observer.flush()).rejects.toMatchObject({ code: "NOT_FOUND" });
+    await observer.flush();
+    observer.close();
+  });
 });
