@@ -6,6 +6,7 @@ import { isList } from "../schema/copy-numbers.ts";
 import type { PlacedLeaf } from "../schema/layout.ts";
 import { ItemPromise } from "../tables/item-promise.ts";
 import type { FlushOptions, ItemColumn, ItemPattern, StepSink } from "../tables/step-sink.ts";
+import { isEndOfWait, UntoldErrors } from "../tables/untold-errors.ts";
 import type { ColumnShape } from "../tf-agents/signature.ts";
 import { alreadySet, type Values } from "../tf-agents/writers/fields.ts";
 import { shapeOf } from "../tf-agents/writers/item-columns.ts";
@@ -33,15 +34,6 @@ export interface ServerSinkOptions extends ChunkOptions {
 /** A step of an item, with the steps of the leaf: all that the server needs to know of a column. */
 type SinkColumn = Pick<ItemColumn, "leaf" | "steps" | "isSqueezed">;
 
-/** Why items were refused after the call, and the promise of theirs. */
-interface Refusal {
-  readonly reason: unknown;
-  readonly answer: ItemPromise | undefined;
-}
-
-/** More refusals at a time are not kept: `flush` throws one of them. */
-const MAX_REFUSALS = 16;
-
 export class ServerSink implements StepSink {
   readonly leaves: readonly PlacedLeaf[];
   readonly isExclusiveAtEnd = false;
@@ -52,6 +44,7 @@ export class ServerSink implements StepSink {
   readonly #steps: BufferedSteps;
   readonly #stream: InsertStream;
   readonly #onClose: () => void;
+  readonly #onLoss: (reason: unknown) => void;
   #isOpen = false;
   #patterns: readonly ItemPattern[] = [];
   /** By pattern: whether its items were compared with the signature of their table. */
@@ -62,25 +55,29 @@ export class ServerSink implements StepSink {
   #unsent: (() => Promise<void> | undefined)[] = [];
   #chunkSteps = 0;
   /** What refused those that waited, until `flush` has thrown it, or whoever reads their promises has it. */
-  #refusals: Refusal[] = [];
+  readonly #refusals = new UntoldErrors();
   #closed = false;
   /** Of a writer that was closed: settles when all its items are confirmed, or cannot be. */
   #ended: Promise<void> | undefined;
+  /** Whether somebody waits for the end, and is told why it failed. */
+  #isAwaited = false;
   /** Ends what waits for room. */
   readonly #closing = new AbortController();
 
-  /** @param open makes the stream, which asks which chunks later items may refer to @param onClose is called when the stream has ended */
+  /** @param open makes the stream, which asks which chunks later items may refer to @param onClose is called when the stream has ended @param onLoss is told why items of a closed writer are not in their tables, if nobody else is */
   constructor(
     leaves: readonly PlacedLeaf[],
     options: ServerSinkOptions,
     tables: TableCache,
     open: (kept: () => Iterable<bigint>) => InsertStream,
     onClose: () => void,
+    onLoss: (reason: unknown) => void,
   ) {
     this.leaves = leaves;
     this.#options = options;
     this.#tables = tables;
     this.#onClose = onClose;
+    this.#onLoss = onLoss;
     this.#steps = new BufferedSteps(leaves, options.keep, options);
     this.#stream = open(() => this.#steps.chunkKeys());
   }
@@ -168,7 +165,7 @@ export class ServerSink implements StepSink {
     const sent = inserted.then(({ room }) => room);
     const answer = ItemPromise.of([sent]);
     // What ends a wait for room has not refused the item, which is in the stream.
-    const refusal = inserted.catch((reason) => this.#refuse({ reason, answer }));
+    const refusal = inserted.catch((reason) => this.#refusals.add(reason, answer));
     const line = Promise.all([refusal, sent.catch(() => {}), before]).then(() => {
       if (this.#line === line) this.#line = undefined;
     });
@@ -230,7 +227,11 @@ export class ServerSink implements StepSink {
     this.check();
     await this.#untilKnown(wait);
     await this.#stream.waitForFirst(this.#stream.count, wait);
-    this.#throwRefused();
+    this.#refusals.throwFirst();
+  }
+
+  keepError(reason: unknown, answer: ItemPromise): void {
+    this.#refusals.add(reason, answer);
   }
 
   confirmed(): Promise<void> | undefined {
@@ -239,6 +240,7 @@ export class ServerSink implements StepSink {
 
   /** Waits until all items are confirmed, also those of a writer that was closed. @throws as `flush` */
   whenConfirmed(): Promise<void> {
+    this.#isAwaited = true;
     return this.#ended ?? this.#untilFew(0, {});
   }
 
@@ -249,7 +251,7 @@ export class ServerSink implements StepSink {
       this.#onClose();
       this.#stream.close(closed());
     };
-    this.#ended = this.#untilFew(0, {});
+    this.#ended = this.#untilEnd();
     this.#ended.then(end, end);
     this.#closing.abort(closed());
     this.#steps.clear();
@@ -274,35 +276,37 @@ export class ServerSink implements StepSink {
       try {
         room = insert() ?? room;
       } catch (reason) {
-        this.#refuse({ reason, answer: undefined });
+        this.#refusals.add(reason);
       }
     }
     return room;
   }
 
+  /** The end of a writer that was closed. */
+  async #untilEnd(): Promise<void> {
+    let failure: { readonly reason: unknown } | undefined;
+    try {
+      await this.#untilKnown({});
+      await this.#stream.flush(0, {});
+    } catch (reason) {
+      failure = { reason };
+    }
+    const [refusal] = this.#refusals.take();
+    if (refusal !== undefined && !isEndOfWait(refusal, {}) && !this.#isAwaited) this.#onLoss(refusal);
+    failure ??= refusal === undefined ? undefined : { reason: refusal };
+    if (failure !== undefined) throw failure.reason;
+  }
+
   async #untilFew(max: number, wait: WaitOptions): Promise<void> {
     await this.#untilKnown(wait);
     await this.#stream.flush(max, wait);
-    this.#throwRefused();
+    this.#refusals.throwFirst();
   }
 
   /** Waits until the tables of the items so far are known, and the items in the stream. */
   async #untilKnown(wait: WaitOptions): Promise<void> {
     if (this.#unsent.length > 0) this.#sendAll();
     if (this.#line !== undefined) await abortable(this.#line, "asking the server for its tables", wait);
-  }
-
-  #refuse(refusal: Refusal): void {
-    refusal.answer?.noteRefusal(refusal.reason);
-    this.#refusals = this.#refusals.filter(isUntold);
-    if (this.#refusals.length < MAX_REFUSALS) this.#refusals.push(refusal);
-  }
-
-  /** @throws the first refusal of which nobody knows; all others are forgotten */
-  #throwRefused(): void {
-    const refusal = this.#refusals.find(isUntold);
-    this.#refusals = [];
-    if (refusal !== undefined) throw refusal.reason;
   }
 
   /** Compares a pattern with its table once that is known. */
@@ -323,10 +327,6 @@ export class ServerSink implements StepSink {
     const { validates = true } = this.#options;
     return orderColumns(table, validates ? known : { ...known, info: { ...known.info, signature: undefined } }, columns, shapes);
   }
-}
-
-function isUntold({ reason, answer }: Refusal): boolean {
-  return answer?.hasTold(reason) !== true;
 }
 
 /** A step of a column. */

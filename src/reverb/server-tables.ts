@@ -75,7 +75,14 @@ export class ServerTables<S extends Spec> implements ClientTables<S> {
     const maxChunk = legacy && Math.min(legacy.chunkLength, MAX_LENGTH + 1 - keep);
     const chunks = maxChunk && { maxChunk, sendsAfter: maxChunk, deltaEncoded: legacy.deltaEncoded };
     const options = { keep: keep + (maxChunk ?? 1) - 1, validates, ...chunks };
-    const sink: ServerSink = new ServerSink(this.fields.leaves, options, this.known, open, () => this.#sinks.delete(sink));
+    const sink: ServerSink = new ServerSink(
+      this.fields.leaves,
+      options,
+      this.known,
+      open,
+      () => this.#sinks.delete(sink),
+      (reason) => this.#servers.warnLoss(reason),
+    );
     this.#sinks.set(sink, stream as unknown as InsertStream);
     return sink;
   }

@@ -140,6 +140,14 @@ export class Servers {
     if (isNewlyLost) void this.#report(channel, error);
   }
 
+  /** Tells the logger why items of a closed writer are lost, of which no call has told. */
+  warnLoss(reason: unknown): void {
+    const message = reason instanceof Error ? reason.message : String(reason);
+    this.#logger.warn(
+      `reprise: a writer was closed, and not all of its items are in their tables: ${message}. Await flush() before close() to have it as an error`,
+    );
+  }
+
   /** Tells the logger that a server is gone, and how many others go on. The last one may have gone after another came back, which nobody has asked since: that is asked first. */
   async #report(channel: Channel, error: unknown): Promise<void> {
     const otherChannels = this.channels.filter((otherChannel) => otherChannel !== channel);

@@ -4,6 +4,7 @@ import { finite, integer, mustBe, onlyKeys, ReplayError } from "../base/error.ts
 import { MAX_LENGTH } from "../base/limits.ts";
 import type { WaitOptions } from "../base/wait.ts";
 import type { Spec, StepOf } from "../schema/spec.ts";
+import { ItemPromise } from "../tables/item-promise.ts";
 import type { ItemOptions } from "../tables/rules.ts";
 import { allOf, type StepWriter } from "../tables/step-sink.ts";
 import type { Fields, Values } from "../tf-agents/writers/fields.ts";
@@ -57,7 +58,7 @@ export class StreamSteps<S extends Spec = Spec> implements StepWriter<S> {
   readonly #sink: ServerSink;
   readonly #keep: number;
   readonly #rules: readonly Rule[];
-  /** What `createItem` gave since the last append: the next one waits for it, since who asked for the item need not. */
+  /** What `createItem` gave since the last append: the next one waits for it, if who asked for the item does not. */
   #pendingItems: Promise<void>[] = [];
 
   /** Items that were made so far, by table. */
@@ -101,7 +102,8 @@ export class StreamSteps<S extends Spec = Spec> implements StepWriter<S> {
       this.#insert(table, length, priorities?.[table] ?? priority);
     }
     if (this.#pendingItems.length === 0) return undefined;
-    const pendingItems = this.#pendingItems;
+    // Who reads an item's promise waits for it, and is told of a refusal.
+    const pendingItems = this.#pendingItems.filter((item) => !(item instanceof ItemPromise && item.wasRead));
     this.#pendingItems = [];
     return allOf(pendingItems);
   }

@@ -1,4 +1,4 @@
-/** The promise of items that a server may refuse after the call. */
+/** The promise of items that may be refused after the call. */
 
 /**
  * Nobody has to read it: a refusal comes with the next `flush` then. Where somebody reads it (`await`, `then`, `Promise.all`), it has told of the refusal, and `flush`
@@ -32,9 +32,32 @@ export class ItemPromise extends Promise<void> {
     super.then(undefined, () => {});
   }
 
+  /** Whether somebody reads it. */
+  get wasRead(): boolean {
+    return this.#wasRead;
+  }
+
   /** Whether somebody who reads it, or one of several items with it, has this reason. */
   hasTold(reason: unknown): boolean {
     return this.#wasRead || this.#wholes.some((whole) => whole.#refusal?.reason === reason && whole.hasTold(reason));
+  }
+
+  /**
+   * Waits for it with a wait that may end before: a refusal that comes after that is not told by this.
+   * @param wait is given a promise of the same, and returns one that settles with it, or earlier
+   */
+  readWithin<T>(wait: (source: Promise<void>) => Promise<T>): Promise<T> {
+    let hasEnded = false;
+    const source = this.#source().catch((reason) => {
+      if (!hasEnded) this.#wasRead = true;
+      throw reason;
+    });
+    const end = () => {
+      hasEnded = true;
+    };
+    const result = wait(source);
+    result.then(end, end);
+    return result;
   }
 
   /** Its item is refused: one of several items has the first reason. */

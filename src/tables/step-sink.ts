@@ -97,6 +97,8 @@ export interface StepSink {
   /** Ends the episode. @param clears whether no later item reaches back over the end */
   endEpisode(clears: boolean): void;
   flush(options: FlushOptions): Promise<void> | undefined;
+  /** Keeps an error of a call for `flush`, unless the call's promise tells of it. */
+  keepError?(reason: unknown, answer: ItemPromise): void;
   /** Resolves when no item of an open sink depends on this process any more; undefined if that is so already. */
   confirmed(): Promise<void> | undefined;
   close(): void;

@@ -1,5 +1,6 @@
 /** The one loop between environment and policy; drivers are forms of it. */
 import { abortable } from "../../base/wait.ts";
+import { ItemPromise } from "../../tables/item-promise.ts";
 import { isPromise, type Task } from "../awaitable.ts";
 import type { TimeStep } from "../time-step.ts";
 import { fromTransition, isBoundary, isLast, type PolicyStep, type Trajectory } from "../trajectory.ts";
@@ -89,7 +90,10 @@ export function* loop<O, A>(
 /** A value, waited for where it is a promise, but no longer than the signal lets. */
 function* awaitValue<T>(value: Awaitable<T>, signal: AbortSignal | undefined): Task<T> {
   if (!isPromise(value)) return value;
-  return (yield signal === undefined ? value : abortable(value, "the next step", { signal })) as T;
+  if (signal === undefined) return (yield value) as T;
+  const within = (source: Promise<unknown>) => abortable(source, "the next step", { signal });
+  // What an observer refuses after the driver was stopped is left for the observer's flush.
+  return (yield value instanceof ItemPromise ? value.readWithin(within) : within(value)) as T;
 }
 
 function count(flags: boolean | Uint8Array): number {

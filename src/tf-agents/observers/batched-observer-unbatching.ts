@@ -1,12 +1,14 @@
 /** From batched environments to observers of one environment each: TF-Agents' `BatchedObserverUnbatching`. */
 import { finite, flag, integer, mustBe, onlyKeys } from "../../base/error.ts";
 import { MAX_TIMEOUT_MS } from "../../base/limits.ts";
-import { checkSignal, type WaitOptions } from "../../base/wait.ts";
+import { abortable, checkSignal, type WaitOptions } from "../../base/wait.ts";
 import { copySpec, type Spec } from "../../schema/spec.ts";
+import { ItemPromise } from "../../tables/item-promise.ts";
+import { UntoldErrors } from "../../tables/untold-errors.ts";
 import { isPromise } from "../awaitable.ts";
 import { BatchRows } from "./batch-rows.ts";
 import { Callable } from "./callable.ts";
-import { type ObserverFailure, observersError } from "./failures.ts";
+import { type ObserverFailure, type ObserversError, observersError } from "./failures.ts";
 
 /** An observer of one environment: any function, or one with the methods of this package's observers. */
 export interface DelegatedObserver {
@@ -34,13 +36,14 @@ const MAX_BATCH = 65_536;
 
 /**
  * Passes row i of a batched trajectory to observer i. Every observer gets its row even if another one fails. A call returns nothing, or a promise that resolves when all
- * observers are done.
+ * observers are done. Who does not read it is told by `flush` what has failed.
  */
 export class BatchedObserverUnbatching<F extends DelegatedObserver = DelegatedObserver> extends Callable<
   (batchedTrajectory: BatchedTrajectory) => Promise<void> | undefined
 > {
   /** The observers, by the row of the batch. */
   readonly delegatedObservers: readonly F[];
+  readonly #calls: ObserverCalls;
 
   /**
    * @param createDelegatedObserverFn called `batchSize` times with 0, 1, …: creates the observer of that row, each with its own writer
@@ -53,35 +56,40 @@ export class BatchedObserverUnbatching<F extends DelegatedObserver = DelegatedOb
     const own = spec === undefined ? undefined : copySpec(spec);
     const observers = createObservers(createDelegatedObserverFn, batchSize);
     const rows = new BatchRows(batchSize, own ?? observers.find(({ pyClient }) => pyClient?.spec !== undefined)?.pyClient?.spec);
+    const calls = new ObserverCalls(observers);
     super((batchedTrajectory) => {
       const trajectories = rows.of(batchedTrajectory);
-      return callAll(observers, (observer, i) => observer(trajectories[i] as never));
+      return calls.call((observer, i) => observer(trajectories[i] as never));
     });
     this.delegatedObservers = observers;
+    this.#calls = calls;
   }
 
   /** Resets every observer that can be reset. @throws an `ObserversError`, after all were called */
   reset(writeCachedSteps = true): Promise<void> | undefined {
     flag("writeCachedSteps", writeCachedSteps);
-    return callAll(this.delegatedObservers, (observer) => observer.reset?.(writeCachedSteps));
+    return this.#calls.call((observer) => observer.reset?.(writeCachedSteps));
   }
 
   /** Opens every observer that can be opened. @throws an `ObserversError`, after all were called */
   open(): Promise<void> | undefined {
-    return callAll(this.delegatedObservers, (observer) => observer.open?.());
+    return this.#calls.call((observer) => observer.open?.());
   }
 
   /** Closes every observer that can be closed. @throws an `ObserversError`, after all were called */
   close(): Promise<void> | undefined {
-    return callAll(this.delegatedObservers, (observer) => observer.close?.());
+    return this.#calls.call((observer) => observer.close?.());
   }
 
-  /** Waits until no item of any observer waits. @throws an `ObserversError`, after all were called · the signal's reason */
+  /**
+   * Waits until no call waits any more, and no item of any observer. @throws an `ObserversError`, after all were called: also, once, for what calls before have failed with whose
+   * promises nobody has read · ReplayError TIMEOUT, the signal's reason
+   */
   flush(options: WaitOptions = {}): Promise<void> | undefined {
     const { signal, timeoutMs } = onlyKeys("options", options, "signal, timeoutMs");
     checkSignal(signal);
     if (timeoutMs !== undefined) finite("timeoutMs", timeoutMs, 0, MAX_TIMEOUT_MS);
-    return callAll(this.delegatedObservers, (observer) => observer.flush?.(options), signal);
+    return this.#calls.flush(options);
   }
 }
 
@@ -93,8 +101,8 @@ function createObservers<F extends DelegatedObserver>(create: (index: number) =>
       const observer = create(i);
       const subject = `the result ${i} of createDelegatedObserverFn`;
       if (typeof observer !== "function") throw mustBe(TypeError, subject, "an observer, which is a function", observer);
-      // Steps of several environments in one writer would be one sequence. Any other function may be called for all rows.
-      const same = observer.pyClient === undefined ? undefined : rowOf.get(observer);
+      // Steps of several environments in one writer, or one file, would be one sequence. A function alone may be called for all rows.
+      const same = keepsSteps(observer) ? rowOf.get(observer) : undefined;
       if (same !== undefined) throw new TypeError(`${subject} must be another observer for each row, with its own writer, got the one of row ${same}`);
       rowOf.set(observer, i);
       observers.push(observer);
@@ -102,39 +110,92 @@ function createObservers<F extends DelegatedObserver>(create: (index: number) =>
   } catch (error) {
     // Why the creation failed matters more than what closing throws.
     try {
-      callAll(observers, (observer) => observer.close?.());
+      new ObserverCalls(observers).call((observer) => observer.close?.());
     } catch {}
     throw error;
   }
   return observers;
 }
 
-/** Calls every observer, whichever fails. */
-function callAll<F>(observers: readonly F[], call: (observer: F, index: number) => unknown, signal?: AbortSignal): Promise<void> | undefined {
-  const failures: ObserverFailure[] = [];
-  const pending: Promise<void>[] = [];
-  observers.forEach((observer, index) => {
-    const fail = (reason: unknown) => void failures.push({ index, reason });
-    try {
-      const result = call(observer, index);
-      if (isPromise(result)) pending.push(result.then(() => {}, fail));
-    } catch (reason) {
-      fail(reason);
-    }
-  });
-  const report = () => {
-    if (failures.length === 0) return;
-    // The end of a wait is what the caller asked for, other failures are news.
-    const own = signal?.aborted === true ? failures.filter(({ reason }) => reason !== signal.reason) : failures;
-    if (own.length === 0) throw signal?.reason;
-    throw observersError(own, observers.length);
-  };
-  if (pending.length === 0) {
+/** Whether it has a client, or what only an observer with a state needs. */
+function keepsSteps(observer: DelegatedObserver): boolean {
+  const { pyClient, reset, open, close, flush } = observer;
+  return pyClient !== undefined || [reset, open, close, flush].some((method) => typeof method === "function");
+}
+
+/** Calls of all observers, whichever fails. */
+class ObserverCalls {
+  readonly #observers: readonly DelegatedObserver[];
+  /** Calls that are not done. They settle without an error. */
+  readonly #pending = new Set<Promise<void>>();
+  /** Errors of calls whose promises nobody has to read. */
+  readonly #errors = new UntoldErrors();
+
+  constructor(observers: readonly DelegatedObserver[]) {
+    this.#observers = observers;
+  }
+
+  /** @throws an `ObserversError`, at once if no observer has to wait */
+  call(call: (observer: DelegatedObserver, index: number) => unknown): Promise<void> | undefined {
+    const { failures, pending } = this.#callEach(call);
+    const report = () => {
+      if (failures.length > 0) throw observersError(failures, this.#observers.length);
+    };
+    if (pending.length > 0) return this.#answer(Promise.all(pending).then(report));
     report();
     return undefined;
   }
-  const done = Promise.all(pending).then(report);
-  // The caller need not await it, and an unhandled rejection must not end the program.
-  done.catch(() => {});
-  return done;
+
+  /** @throws as `call`, also for calls before */
+  flush(options: WaitOptions): Promise<void> | undefined {
+    const before = this.#pending.size === 0 ? undefined : abortable(Promise.all(this.#pending), "letting all calls of the observers end", options);
+    const { failures, pending } = this.#callEach((observer) => observer.flush?.(options));
+    const report = () => {
+      // The end of a wait is what the caller asked for, other failures are news.
+      const { signal } = options;
+      const own = signal?.aborted === true ? failures.filter(({ reason }) => reason !== signal.reason) : failures;
+      for (const failure of this.#earlier()) if (!own.some(({ index }) => index === failure.index)) own.push(failure);
+      if (own.length > 0) throw observersError(own, this.#observers.length);
+      if (failures.length > 0) throw signal?.reason;
+    };
+    if (before !== undefined || pending.length > 0)
+      return this.#answer(
+        Promise.all([before, ...pending])
+          .finally(report)
+          .then(() => {}),
+      );
+    report();
+    return undefined;
+  }
+
+  /** What calls before have failed with, and nobody knows of. */
+  #earlier(): ObserverFailure[] {
+    return this.#errors.take().flatMap((error) => (error as Partial<ObserversError>).failures ?? []);
+  }
+
+  #callEach(call: (observer: DelegatedObserver, index: number) => unknown): {
+    readonly failures: ObserverFailure[];
+    readonly pending: readonly Promise<void>[];
+  } {
+    const failures: ObserverFailure[] = [];
+    const pending: Promise<void>[] = [];
+    this.#observers.forEach((observer, index) => {
+      const fail = (reason: unknown) => void failures.push({ index, reason });
+      try {
+        const result = call(observer, index);
+        if (isPromise(result)) pending.push(result.then(() => {}, fail));
+      } catch (reason) {
+        fail(reason);
+      }
+    });
+    return { failures, pending };
+  }
+
+  /** A promise that nobody has to read. */
+  #answer(done: Promise<void>): Promise<void> {
+    const answer = ItemPromise.of([done]);
+    const ending = done.catch((reason) => this.#errors.add(reason, answer)).then(() => void this.#pending.delete(ending));
+    this.#pending.add(ending);
+    return answer;
+  }
 }

@@ -3,7 +3,9 @@ import { mustBe, ReplayError } from "../../base/error.ts";
 import { abortable, type WaitOptions } from "../../base/wait.ts";
 import { stateOf } from "../../replay/replay.ts";
 import type { Spec, StepOf } from "../../schema/spec.ts";
-import type { StepWriter } from "../../tables/step-sink.ts";
+import { ItemPromise } from "../../tables/item-promise.ts";
+import { allOf, type StepWriter } from "../../tables/step-sink.ts";
+import { isEndOfWait, UntoldErrors } from "../../tables/untold-errors.ts";
 import { Writer } from "../../tables/writer.ts";
 import { isPromise, type Task, toAwaitable } from "../awaitable.ts";
 import type { Signature } from "../signature.ts";
@@ -34,6 +36,8 @@ export class Cache<S extends Spec> {
   #closing = new AbortController();
   /** The last of the calls that wait for room; undefined where none does. */
   #queue: Promise<unknown> | undefined;
+  /** Of calls that had to wait. */
+  readonly #errors = new UntoldErrors();
 
   /** @throws TypeError · ReplayError NOT_FOUND, SPEC_MISMATCH */
   constructor(client: StepClient<S>, tableName: unknown, options: (tables: readonly string[]) => StepWriterOptions) {
@@ -110,14 +114,36 @@ export class Cache<S extends Spec> {
     this.#writer?.endEpisode();
   }
 
+  /** @throws as the writer's flush · once what a call has failed with whose promise nobody reads */
   flush(options: WaitOptions = {}): Promise<void> | undefined {
     const { writer } = this;
-    if (this.#queue === undefined) return writer.flush(options);
-    const line = this.#queue.then(() => writer.flush());
-    return abortable(line, "letting all items in", options);
+    const flushed = this.#queue === undefined ? writer.flush(options) : this.#flushQueue(writer, this.#queue, options);
+    if (flushed === undefined && this.#errors.isEmpty) return undefined;
+    const all = this.#flushAll(flushed);
+    const answer = ItemPromise.of([all]);
+    all.catch((reason) => {
+      if (!isEndOfWait(reason, options)) this.#errors.add(reason, answer);
+    });
+    return answer;
   }
 
-  /** Runs what may have to wait for room, after all that waits already. Nothing, or a promise where it does. */
+  async #flushAll(flushed: Promise<void> | undefined): Promise<void> {
+    await flushed;
+    this.#errors.throwFirst();
+  }
+
+  async #flushQueue(writer: StepWriter<S>, queue: Promise<unknown>, options: WaitOptions): Promise<void> {
+    const ended = new AbortController();
+    try {
+      // The writer's errors are for the next flush if this one's wait has ended.
+      const flushed = queue.then(() => writer.flush({ signal: ended.signal }));
+      await abortable(flushed, "letting all items in", options);
+    } finally {
+      ended.abort();
+    }
+  }
+
+  /** Runs what may have to wait for room, after all that waits already. Nothing, or a promise where it does: if nobody reads it, `flush` tells of its error. */
   enqueue(task: () => Work): Promise<void> | undefined {
     const { signal } = this.#closing;
     const runTask = () => {
@@ -126,15 +152,16 @@ export class Cache<S extends Spec> {
     };
     const result: Awaitable<void> = this.#queue === undefined ? toAwaitable(task()) : this.#queue.then(runTask);
     if (!isPromise(result)) return undefined;
-    const queueTail: Promise<unknown> = result
-      .catch(() => {})
-      .then(() => {
-        if (this.#queue === queueTail) this.#queue = undefined;
-      });
+    const answer = ItemPromise.of([result]);
+    const ending = result.catch((reason) => {
+      // What `close` gives up is no news.
+      if (!signal.aborted || !isEndOfWait(reason, { signal })) this.#errors.add(reason, answer);
+    });
+    const queueTail: Promise<unknown> = ending.then(() => {
+      if (this.#queue === queueTail) this.#queue = undefined;
+    });
     this.#queue = queueTail;
-    // The caller need not await it, and an unhandled rejection must not end the program.
-    result.catch(() => {});
-    return result;
+    return answer;
   }
 
   /** Appends a step, and the items that are due with it. */
@@ -142,13 +169,17 @@ export class Cache<S extends Spec> {
     return this.#withRoom((writer) => writer.append(step));
   }
 
-  /** An item of the last steps, in every table. */
-  *createItems(length: number, priority: number): Work {
+  /** An item of the last steps, in every table. @returns where a server may refuse some after the call, a promise of them */
+  *createItems(length: number, priority: number): Task<Promise<void> | undefined> {
+    const answers: ItemPromise[] = [];
     for (const table of this.tables) {
       yield* this.#withRoom((writer) => {
-        writer.createItem(table, { length, priority });
+        const item = writer.createItem(table, { length, priority });
+        // A rate limiter of this process is not waited for.
+        if (item instanceof ItemPromise) answers.push(item);
       });
     }
+    return allOf(answers);
   }
 
   /** Where more items would wait for a rate limiter than the table allows, waits until those are in, and tries again. */
@@ -237,12 +268,16 @@ export abstract class CachedObserver<S extends Spec, C extends ClientLike<S>> ex
     this.#cache.open();
   }
 
-  /** Forgets the cached steps. Items that were made stay. */
+  /** Forgets the cached steps. Items that were made stay. To a server `flush` first: it tells of items that are refused, and close does not. */
   close(): void {
     this.#cache.close();
   }
 
-  /** Waits until no item waits for a rate limiter; nothing where none does. @throws ReplayError CLOSED, TIMEOUT */
+  /**
+   * Waits until no item waits for a rate limiter, or for the confirmation of a server; nothing where none does.
+   * @throws ReplayError CLOSED, TIMEOUT, or the signal's reason · once what a call before has failed with, such as NOT_FOUND or SPEC_MISMATCH for an item, if nobody has read
+   * the promise of that call
+   */
   flush(options?: WaitOptions): Promise<void> | undefined {
     return this.#cache.flush(options);
   }

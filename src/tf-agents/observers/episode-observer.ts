@@ -124,9 +124,11 @@ export class ReverbAddEpisodeObserver<S extends Spec = Spec, C extends ClientLik
 
   *#end(write: boolean): Work {
     const cache = this.#cache;
-    if (write && cache.steps > 0 && !this.#isTooLong) yield* cache.createItems(cache.steps, this.#priority);
+    const answer = write && cache.steps > 0 && !this.#isTooLong ? yield* cache.createItems(cache.steps, this.#priority) : undefined;
     cache.open();
     cache.forget();
     this.#isTooLong = false;
+    // The episode has ended, also if a server refuses its item.
+    if (answer !== undefined) yield answer;
   }
 }

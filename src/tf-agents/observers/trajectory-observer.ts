@@ -129,6 +129,7 @@ export class ReverbAddTrajectoryObserver<S extends Spec = Spec, C extends Client
 
   *#end(write: boolean): Work {
     const cache = this.#cache;
+    let answer: Promise<void> | undefined;
     if (write && cache.steps > 0) {
       if (this.#pads) yield* this.#pad();
       else if (!this.#hasNewItem())
@@ -136,10 +137,12 @@ export class ReverbAddTrajectoryObserver<S extends Spec = Spec, C extends Client
           "TOO_FEW",
           `the ${cache.steps} cached steps end no item of ${this.#length}: reset(false) drops them, padEndOfEpisodes writes them`,
         );
-      else yield* cache.createItems(this.#length, this.#priority);
+      else answer = yield* cache.createItems(this.#length, this.#priority);
     }
     cache.open();
     cache.forget();
+    // The episode has ended, also if a server refuses its item.
+    if (answer !== undefined) yield answer;
   }
 
   *#pad(): Work {

@@ -4,15 +4,19 @@ import { MAX_NEST_DEPTH } from "../../base/limits.ts";
 import { kindOf, typedLength } from "../../base/typed-arrays.ts";
 import { type Column, isColumn } from "../../schema/column.ts";
 import { isList } from "../../schema/copy-numbers.ts";
+import { put } from "../../schema/copy-values.ts";
 import { DTYPES, isArrayOf } from "../../schema/dtype.ts";
+import type { PlacedLeaf } from "../../schema/layout.ts";
 import { type RowLeaf, sizeOf } from "../../schema/leaf.ts";
 import { fold, nodeRule } from "../../schema/nest.ts";
 import type { FoundLeaf } from "../../schema/spec.ts";
+import { utf8Bytes } from "../../schema/text.ts";
+import { isPromise } from "../awaitable.ts";
 import { type LeafSignature, matchesColumn, type Signature, signatureText } from "../signature.ts";
 
 /** What `update` assigns to, besides columns and typed arrays. */
 export interface Variable {
-  /** @param value a column with memory of its own */
+  /** @param value a column with memory of its own @returns anything; a promise is awaited */
   assign(value: Column): unknown;
 }
 
@@ -63,8 +67,25 @@ export function valuesOf(table: string, signature: Signature, nest: unknown): Va
     const data: unknown = isColumn(at) ? at.data : at;
     const isOther = kindOf(data) !== undefined && (dtype === "string" || !isArrayOf(dtype, data));
     if (isOther || (isColumn(at) && at.data.length !== size)) throw refuse(data);
-    return { keys, path: keys.join("."), leaf: row, shape, size, value: elementsOf(at, shape) };
+    const value = elementsOf(at, shape);
+    const misfit = put({ dtype, shape, size }, undefined, 0, value);
+    if (misfit !== undefined && misfit.value === value && shape.length > 0) throw refuse(at);
+    if (misfit !== undefined) throw mustBe(misfit.code, path, `${misfit.rule}, as in the signature of table ${table}`, misfit.value);
+    return { keys, path: keys.join("."), leaf: row, shape, size, value };
   });
+}
+
+/** @param leaf what the value is written as @throws ReplayError SPEC_MISMATCH for a shape that the steps of a Replay do not have · INVALID_DATA for a text that is too long there */
+export function mustFitStep(table: string, { leaf, shape }: PlacedLeaf, found: VariableValue): void {
+  const path = ["values", ...found.keys].join(".");
+  const form = { dtype: leaf.dtype, shape } as LeafSignature;
+  if (shape.join() !== found.shape.join())
+    throw mustBe("SPEC_MISMATCH", path, `${signatureText(form)}, as in the spec of table ${table}`, `a value of shape [${found.shape.join(", ")}]`);
+  if (leaf.dtype !== "string") return;
+  const { maxBytes } = leaf;
+  const texts = [found.value].flat(MAX_NEST_DEPTH) as string[];
+  const long = texts.find((text) => utf8Bytes(text) > maxBytes);
+  if (long !== undefined) throw mustBe("INVALID_DATA", path, `text of at most ${maxBytes} bytes in UTF-8, as in the spec of table ${table}`, long);
 }
 
 /** The shape of a value; a flat array takes it from the signature, if only one length is open there. */
@@ -136,23 +157,37 @@ function canBe({ leaf, assign, data, shape }: VariableTarget): boolean {
 }
 
 /**
- * Assigns values to variables, after all of them are checked.
- * @throws ReplayError SPEC_MISMATCH
+ * Assigns values to variables, after all of them are checked: first to objects, one after the other, then to arrays. If an object refuses its value, the objects before it have
+ * theirs, and all else is as it was.
+ * @throws ReplayError SPEC_MISMATCH · what an `assign` throws · the signal's reason, once it is aborted
  */
-export function assignValues(table: string, targets: readonly VariableTarget[], values: readonly Column[]): void {
-  targets.forEach((target, i) => {
-    const { assign, data, shape, leaf } = target;
+export async function assignValues(table: string, targets: readonly VariableTarget[], values: readonly Column[], signal: AbortSignal): Promise<void> {
+  const mustFitAll = () => {
+    targets.forEach((target, i) => void mustFit(table, target, values[i] as Column));
+    signal.throwIfAborted();
+  };
+  mustFitAll();
+  for (const [i, { assign }] of targets.entries()) {
+    if (assign === undefined) continue;
+    const assigned = assign(values[i] as Column);
+    if (!isPromise(assigned)) continue;
+    await assigned;
+    // Meanwhile the wait may have ended, and an array have lost its memory.
+    mustFitAll();
+  }
+  targets.forEach(({ data }, i) => {
     const value = values[i] as Column;
-    if (assign !== undefined) return;
-    const isFitting = lengthOf(data as ArrayLike<unknown>) === value.data.length && (shape === undefined || shape.join() === value.shape.join());
-    if (!isFitting) throw misfit(table, { ...target, leaf: { ...leaf, shape: value.shape } }, { data, shape });
+    if (Array.isArray(data)) for (let k = 0; k < data.length; k++) data[k] = value.data[k];
+    else (data as Float32Array | undefined)?.set(value.data as Float32Array);
   });
-  targets.forEach(({ assign, data }, i) => {
-    const value = values[i] as Column;
-    if (assign !== undefined) assign(value);
-    else if (Array.isArray(data)) for (let k = 0; k < data.length; k++) data[k] = value.data[k];
-    else (data as Float32Array).set(value.data as Float32Array);
-  });
+}
+
+/** @throws ReplayError SPEC_MISMATCH */
+function mustFit(table: string, target: VariableTarget, value: Column): void {
+  const { assign, data, shape, leaf } = target;
+  if (assign !== undefined) return;
+  const isFitting = lengthOf(data as ArrayLike<unknown>) === value.data.length && (shape === undefined || shape.join() === value.shape.join());
+  if (!isFitting) throw misfit(table, { ...target, leaf: { ...leaf, shape: value.shape } }, { data, shape });
 }
 
 function misfit(table: string, { path, leaf, data, shape }: VariableTarget, at: unknown): Error {

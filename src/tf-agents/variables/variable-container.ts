@@ -13,7 +13,7 @@ import type { LeafSignature, Signature } from "../signature.ts";
 import type { SampleClient } from "../writers/client.ts";
 import { type ClientTables, tablesOfClient } from "../writers/client-calls.ts";
 import { clientOf, LocalClient } from "../writers/local-client.ts";
-import { assignValues, copyValues, targetsOf, valuesOf } from "./values.ts";
+import { assignValues, copyValues, mustFitStep, targetsOf, type VariableValue, valuesOf } from "./values.ts";
 
 /** Where the variables are: a client of one server, or a Replay for the tables of this process. */
 // biome-ignore lint/suspicious/noExplicitAny: of any spec and tables
@@ -93,7 +93,9 @@ export class ReverbVariableContainer {
       const leaves = this.#tables.leavesFor(table, found);
       const stepValues: unknown[] = [];
       leaves.forEach((leaf, i) => {
-        stepValues[leaf.index] = found[i]?.value;
+        const value = found[i] as VariableValue;
+        mustFitStep(table, leaf, value);
+        stepValues[leaf.index] = value.value;
       });
       const stepShapes = found.map(({ leaf: { dtype }, shape }) => ({ dtype, shape }));
       const shapes = stepShapes.map(({ dtype, shape }) => ({ dtype, shape: [1, ...shape] }));
@@ -118,22 +120,28 @@ export class ReverbVariableContainer {
   }
 
   /**
-   * Assigns the newest values to variables in place, all of them or none: whoever holds them sees the new values. Waits as `pull`.
+   * Assigns the newest values to variables in place: whoever holds them sees the new values. Waits as `pull`. Nothing is assigned before all values and variables are checked.
+   * Objects get their values first, one after the other, and what their `assign` returns is awaited; columns and typed arrays follow. If an `assign` fails, or the wait ends
+   * meanwhile, the objects before have their new values, and everything else is as it was.
    * @param variables nested as the table's signature, by the same names; a leaf is a column or typed array of the same dtype and shape, or an object with `assign(value)`
-   * @throws ReplayError SPEC_MISMATCH for another structure, dtype or shape; nothing has changed then · as `pull`
+   * @throws ReplayError SPEC_MISMATCH for another structure, dtype or shape; nothing has changed then · what an `assign` throws · as `pull`
    */
   async update(variables: unknown, options: VariableOptions = {}): Promise<void> {
     const { table, wait } = this.#checkOptions(options);
     await this.#withNewest(table, wait, (signature) => {
       // Before anything is drawn.
       const targets = targetsOf(table, signature, variables);
-      return (columns) => assignValues(table, targets, columns);
+      return (columns, signal) => assignValues(table, targets, columns, signal);
     });
   }
 
   /** Draws the item of a table. @param prepare is called before the draw */
-  #withNewest<T>(table: string, wait: WaitOptions, prepare: (signature: Signature) => (columns: readonly Column[]) => T): Promise<T> {
-    return within(`waiting for variables in table ${table}`, wait, async (signal) => {
+  #withNewest<T>(
+    table: string,
+    wait: WaitOptions,
+    prepare: (signature: Signature) => (columns: readonly Column[], signal: AbortSignal) => T,
+  ): Promise<Awaited<T>> {
+    return within(`waiting for variables in table ${table}`, wait, async (signal): Promise<Awaited<T>> => {
       const { signature } = await this.#find(table, signal);
       const use = prepare(signature);
       const sampler = this.#client.sampler(table, { maxSamples: 1, maxInFlightSamplesPerWorker: 1 });
@@ -143,7 +151,7 @@ export class ReverbVariableContainer {
           throw mustBe("SPEC_MISMATCH", `the item of table ${table}`, "one step, as push makes it", item && `${stepsOf(table, item, true)} steps`);
         // Once the wait was ended, nothing is assigned.
         signal.throwIfAborted();
-        return use(stepColumns(item, 0));
+        return await use(stepColumns(item, 0), signal);
       } finally {
         sampler.close();
       }

@@ -1,7 +1,9 @@
 /** What all writers of items have, wherever their steps go: flush and close, and ends of episodes that may wait. */
 import { flag, onlyKeys, ReplayError } from "../../base/error.ts";
 import type { WaitOptions } from "../../base/wait.ts";
+import { ItemPromise } from "../../tables/item-promise.ts";
 import type { Flushed, FlushOptions, SinkKind, StepSink } from "../../tables/step-sink.ts";
+import { isEndOfWait } from "../../tables/untold-errors.ts";
 
 export interface EndEpisodeOptions extends WaitOptions {
   /** Whether no later item reaches back over the end. Default: true. */
@@ -26,8 +28,8 @@ export class ItemWriter<K extends SinkKind> {
   }
 
   /**
-   * Releases the steps. Items stay, also those that wait. To a server the stream ends when they are confirmed, or with the client: `flush` first, to see errors, or await
-   * `[Symbol.asyncDispose]`.
+   * Releases the steps. Items stay, also those that wait. To a server the stream ends when they are confirmed, or with the client. `close` throws nothing of items that a
+   * server refuses: `flush` first, or await `[Symbol.asyncDispose]`. The client's logger is told of one that no promise has told of.
    */
   close(): void {
     this.#sink.close();
@@ -88,7 +90,10 @@ export class EpisodeEnds {
         this.#sink.check();
         end();
       });
-    ended.catch(() => {});
-    return ended;
+    const answer = ItemPromise.of([ended]);
+    ended.catch((reason) => {
+      if (!isEndOfWait(reason, wait)) this.#sink.keepError?.(reason, answer);
+    });
+    return answer;
   }
 }

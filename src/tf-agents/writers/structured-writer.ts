@@ -70,7 +70,8 @@ export class StructuredWriter<S extends Spec = Spec, K extends SinkKind = "proce
   /**
    * Ends the episode, and a step that is open with it, after the configs for ends have made their items. With a time limit or a signal it ends when all items of this writer
    * are in their tables; if that does not come to be, it has not ended, though the items of its end are made.
-   * @returns `undefined` if no item waits for a rate limiter, else a promise until none does; of a server without a limit as `append`
+   * @returns `undefined` if no item waits for a rate limiter, else a promise until none does; of a server without a limit as `append`. What a server
+   * refuses later, and no promise has told, `flush` tells
    * @throws ReplayError TIMEOUT, CLOSED, what ended the stream to a server, or the signal's reason; RATE_LIMITED if too many items wait already, and then nothing has changed
    */
   endEpisode(options: EndEpisodeOptions = {}): Promise<void> | undefined {

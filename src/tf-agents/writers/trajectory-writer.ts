@@ -99,7 +99,8 @@ export class TrajectoryWriter<S extends Spec = Spec, K extends SinkKind = "proce
    * Ends the episode; a step that is open ends with it. With a time limit or a signal it ends when all items of this writer are in their tables, and till then every other
    * call is OUT_OF_TURN in this process.
    * @param options.clearBuffers whether no later item reaches back over the end. Default: true
-   * @returns `undefined` if it has ended and, in this process, no item waits for a rate limiter; else a promise
+   * @returns `undefined` if it has ended and, in this process, no item waits for a rate limiter; else a promise. Without a limit it tells nothing of items that a server
+   * refuses: `flush` does
    * @throws ReplayError TIMEOUT, CLOSED, what ended the stream to a server, or the signal's reason; then the episode goes on, with all its steps
    */
   endEpisode(options: EndEpisodeOptions = {}): Promise<void> | undefined {

@@ -84,7 +84,7 @@ it("what cannot be written, or does not fit, is refused before it is sent", asyn
   for (const [values, message] of [
     [{ step: 1, w: [[1, 2, 3]] }, /^values\.w must be as the signature of table other, f32 of shape \[2, any\]/],
     [{ step: 1, w: new Float32Array(3) }, /^values\.w must be/],
-    [{ step: 1, w: [[1, 2], [3]] }, /^w must be/], // biome-ignore format: short
+    [{ step: 1, w: [[1, 2], [3]] }, /^values\.w must be as the signature of table other, f32 of shape \[2, any\], got an array of 2$/], // biome-ignore format: short
     [{ step: 1, w: new Column(new Float64Array(2), [2, 1]) }, /^values\.w must be/],
   ] as const)
     await expect(container.push(values, { table: "other" }), String(message)).rejects.toThrow(message);

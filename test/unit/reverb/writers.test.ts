@@ -1,5 +1,5 @@
 /** What writers to a server refuse before anything is sent: no server is needed for that. */
-import { afterAll, expect, it } from "vitest";
+import { afterAll, expect, it, vi } from "vitest";
 import { f32, i32 } from "../../../src/index.ts";
 import { BufferedSteps } from "../../../src/reverb/buffered-steps.ts";
 import { ReverbClient } from "../../../src/reverb/index.ts";
@@ -102,6 +102,38 @@ it("an error of a server that is not there comes once: with the item's promise, 
   trajectories.append(step);
   await expect(trajectories.createItem("t", 1, { a: trajectories.history.a.slice(-1) })).rejects.toMatchObject(gone);
   await trajectories.flush();
+});
+
+it("an end with a limit that nobody reads leaves its error to flush, and close tells the logger of what is left", async () => {
+  const warnings: string[] = [];
+  const own = new ReverbClient("127.0.0.1:1", { spec, reconnectTimeoutMs: 0, logger: (message) => void warnings.push(message) });
+  const writer = own.trajectoryWriter({ numKeepAliveRefs: 1 });
+  const item = () => {
+    writer.append({ a: 1, b: [1, 2] });
+    return writer.createItem("t", 1, { a: writer.history.a.slice(-1) });
+  };
+  const ended = async () => new Promise((resolve) => setTimeout(resolve, 20));
+  void item();
+  void writer.endEpisode({ timeoutMs: 60_000 });
+  await ended();
+  await expect(writer.flush()).rejects.toMatchObject({ code: "IO" });
+  await writer.flush();
+  void item();
+  await expect(writer.endEpisode({ timeoutMs: 60_000 })).rejects.toMatchObject({ code: "IO" });
+  await writer.flush();
+  expect(warnings).toEqual([]);
+  void item();
+  writer.close();
+  await vi.waitFor(() => expect(warnings).toHaveLength(1));
+  expect(warnings[0]).toMatch(/^reprise: a writer was closed, and not all of its items are in their tables: .*127\.0\.0\.1:1.*flush\(\) before close\(\)/);
+  // What was read is not told again.
+  const other = own.writer({ keep: 1, items: [{ table: "t", length: 1 }] });
+  const read = other.append({ a: 1, b: [1, 2] });
+  other.close();
+  await expect(read).rejects.toMatchObject({ code: "IO" });
+  await ended();
+  expect(warnings).toHaveLength(1);
+  own.close();
 });
 
 it("promises of several items that nobody awaits are no unhandled rejections; flush tells of them", async () => {

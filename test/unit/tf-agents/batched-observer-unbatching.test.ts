@@ -12,6 +12,7 @@ import {
   ReverbReplayBuffer,
   restart,
   StepType,
+  TFRecordObserver,
   trajectorySpec,
   transition,
 } from "../../../src/tf-agents/index.ts";
@@ -261,6 +262,21 @@ test("each row has an observer of its own, and spec is one", () => {
     TypeError,
     /^the result 1 of createDelegatedObserverFn must be another observer for each row, .*got the one of row 0/,
   );
+  // Whatever has a state of its own, such as a file's observer.
+  for (const method of ["reset", "open", "close", "flush"]) {
+    const same = Object.assign(() => 0, { [method]: () => 0 });
+    expectError(
+      errorOf(() => new BatchedObserverUnbatching(() => same, { batchSize: 2 })),
+      TypeError,
+      /another observer for each row, .*got the one of row 0/,
+    );
+  }
+  const file = new TFRecordObserver("steps.tfrecord", { x: f32() }, { to: new Map() });
+  expectError(
+    errorOf(() => new BatchedObserverUnbatching(() => file, { batchSize: 2 })),
+    TypeError,
+    /another observer for each row/,
+  );
   // One function may count the steps of all environments.
   let count = 0;
   const counter = () => void count++;
@@ -362,6 +378,64 @@ describe("a failure of one", () => {
       /nowhere/,
     );
     expect(replay.writers).toEqual([]);
+  });
+});
+
+describe("what nobody has read", () => {
+  const late = (message: string) => Promise.resolve().then(() => Promise.reject(new RangeError(message)));
+
+  test("is told by flush, once, with the rows", async () => {
+    const unbatching = new BatchedObserverUnbatching(
+      (i) =>
+        ({ reward }: { reward: number }) =>
+          i === 1 ? 0 : late(`${i}: ${reward}`),
+      { batchSize: 3 },
+    );
+    for (let t = 0; t < 1000; t++) unbatching({ reward: [t, t, t] });
+    const error = (await Promise.resolve(unbatching.flush()).catch((reason) => reason)) as ObserversError;
+    expect([error.message, error.failures.map(({ index, reason }) => [index, (reason as Error).message])]).toEqual([
+      "observer 0 of 3 failed (so did observer 2): 0: 0",
+      [
+        [0, "0: 0"],
+        [2, "2: 0"],
+      ],
+    ]);
+    expect(unbatching.flush()).toBeUndefined();
+    // What is read is not told again.
+    await expect(unbatching({ reward: [1, 1, 1] })).rejects.toThrow("0: 1");
+    expect(unbatching.flush()).toBeUndefined();
+    unbatching({ reward: [2, 2, 2] });
+    await new Promise(setImmediate);
+    expect(() => unbatching.flush()).toThrow("0: 2");
+    expect(unbatching.flush()).toBeUndefined();
+  });
+
+  test("of reset, and of flush itself, as well", async () => {
+    let answer = (): Promise<never> | undefined => undefined;
+    const calls = { reset: () => late("reset"), flush: () => answer() };
+    const unbatching = new BatchedObserverUnbatching((i) => Object.assign(() => 0, i === 0 ? calls : {}), { batchSize: 2 });
+    unbatching.reset();
+    await expect(unbatching.flush()).rejects.toThrow("observer 0 of 2 failed: reset");
+    await unbatching.flush();
+    answer = () => late("flush");
+    unbatching.flush();
+    await new Promise(setImmediate);
+    answer = () => undefined;
+    expect(() => unbatching.flush()).toThrow("observer 0 of 2 failed: flush");
+    expect(unbatching.flush()).toBeUndefined();
+  });
+
+  test("is kept when a wait for it ends before", async () => {
+    let fail: (reason: unknown) => void = () => {};
+    const observer = (i: number) => () => (i === 0 ? new Promise<void>((_, reject) => (fail = reject)) : 0);
+    const unbatching = new BatchedObserverUnbatching(observer, { batchSize: 2 });
+    unbatching({ reward: [1, 1] });
+    await expect(unbatching.flush({ timeoutMs: 0 })).rejects.toMatchObject({ code: "TIMEOUT" });
+    const reason = new Error("enough");
+    await expect(unbatching.flush({ signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+    fail(new RangeError("late"));
+    await expect(unbatching.flush()).rejects.toThrow("observer 0 of 2 failed: late");
+    await unbatching.flush();
   });
 });
 

@@ -60,6 +60,49 @@ test("update assigns in place, and what was pulled before stays as it was", asyn
   expect([...(await container.pull()).policy_variables[0].data]).toEqual([5, 6, 7, 8, 9, 10]);
 });
 
+test("update awaits what assign returns, one after the other, and arrays follow", async () => {
+  const container = new ReverbVariableContainer(new Replay({ spec: { a: f32(1), b: f32(1), c: f32(1), d: f32(1) }, tables: { variables: { maxSize: 1 } } }));
+  await container.push({ a: [1], b: [2], c: [3], d: [4] });
+  const log: unknown[] = [];
+  const later = (name: string) => ({
+    assign: async (value: Column) => {
+      await new Promise(setImmediate);
+      log.push([name, value.data[0], c[0]]);
+    },
+  });
+  const c = new Float32Array(1);
+  const d = new Column(new Float32Array(1), [1]);
+  await container.update({ a: later("a"), b: later("b"), c, d });
+  expect([log, c[0], d.data[0]]).toEqual([
+    [
+      ["a", 1, 0],
+      ["b", 2, 0],
+    ],
+    3,
+    4,
+  ]); // prettier-ignore
+  // An assign that fails, now or later: the ones before it are assigned, nothing else is.
+  for (const fails of [
+    () => Promise.reject(new RangeError("no")),
+    () => {
+      throw new RangeError("no");
+    },
+  ]) {
+    await container.push({ a: [5], b: [6], c: [7], d: [8] });
+    log.length = 0;
+    await expect(container.update({ c, a: later("a"), b: { assign: fails }, d: later("d") })).rejects.toThrow(new RangeError("no"));
+    expect([log, c[0]]).toEqual([[["a", 5, 3]], 3]);
+  }
+  // An end of the wait ends it as well, and what an array has become meanwhile is looked at.
+  const controller = new AbortController();
+  const stop = { assign: async () => controller.abort(new Error("enough")) };
+  await expect(container.update({ a: stop, b: later("b"), c, d }, { signal: controller.signal })).rejects.toThrow("enough");
+  const lost = { assign: async () => void structuredClone(c, { transfer: [c.buffer] }) };
+  log.length = 0;
+  expectError(await refusal(container.update({ a: lost, b: later("b"), c, d })), "SPEC_MISMATCH", /^variables\.c must be/);
+  expect([log, d.data[0]]).toEqual([[], 4]);
+});
+
 test("texts are variables as well", async () => {
   const client = LocalClient.of({
     spec: { name: text({ maxBytes: 10 }), names: { ...text({ maxBytes: 10 }), shape: [2] as const } },
@@ -146,7 +189,28 @@ describe("refuses", () => {
       { ...nest(1), policy_variables: [new Column(new Float32Array(7), [2, 3]), [1, 2, 3]] },
       /^values\.policy_variables\.0 must be as the .*got Float32Array\(7\)$/,
     ],
-    [{ ...nest(1), train_step: 0.5 }, /train_step/],
+    [{ ...nest(1), train_step: 0.5 }, /^values\.train_step must be i64, a bigint or a safe integer, as in the signature of table variables, got 0\.5$/],
+    [
+      { ...nest(1), train_step: 2n ** 63n },
+      /^values\.train_step must be i64, an integer in .*, as in the signature of table variables, got 9223372036854775808n$/,
+    ],
+    [
+      { ...nest(1), policy_variables: [new Float32Array(6), [1, "x", 3]] },
+      /^values\.policy_variables\.1 must be f32, a number, as in the .* variables, got "x"$/,
+    ],
+    [
+      {
+        ...nest(1),
+        policy_variables: [
+          [
+            [1, 2, 3],
+            [4, 5],
+          ],
+          [1, 2, 3],
+        ],
+      }, // prettier-ignore
+      /^values\.policy_variables\.0 must be as the signature of table variables, f32 of shape \[2, 3\], got an array of 2$/,
+    ],
   ])("values of another structure, dtype or shape: %#", async (values, message) => {
     const replay = replayOf();
     const container = new ReverbVariableContainer(replay);
@@ -156,6 +220,19 @@ describe("refuses", () => {
     expect(replay.table("variables").size).toBe(0);
     // The next one is not held up.
     await container.push(nest(1));
+  });
+
+  test("what the signature takes, and the Replay's spec does not", async () => {
+    const tables = [
+      new Table({ name: "w", maxSize: 1, signature: { w: { dtype: "f32", shape: [null, 2] } } }),
+      new Table({ name: "name", maxSize: 1, signature: { name: { dtype: "string", shape: null } } }),
+    ];
+    const client = LocalClient.of({ spec: { w: f32(2, 2), name: text({ maxBytes: 2 }) }, tables });
+    const container = new ReverbVariableContainer(client, { tableNames: ["w", "name"] });
+    const message = /^values\.w must be f32 of shape \[2, 2\], as in the spec of table w, got "a value of shape \[3, 2\]"$/;
+    expectError(await refusal(container.push({ w: new Float32Array(6) }, { table: "w" })), "SPEC_MISMATCH", message);
+    const long = /^values\.name must be text of at most 2 bytes in UTF-8, as in the spec of table name, got "é1"$/;
+    expectError(await refusal(container.push({ name: "é1" }, { table: "name" })), "INVALID_DATA", long);
   });
 
   test.each([
