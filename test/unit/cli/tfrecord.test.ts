@@ -32,7 +32,7 @@ test("images of the other kind name the option as the command line has it, and n
   const record = recordsIn(readFileSync(join(DATA, "tfrecord", "image.tfrecord")))[0] as Uint8Array;
   const jpeg = record.subarray(Buffer.from(record).indexOf(Buffer.from([255, 216])));
   const spec = trajectorySpec({ observation: u8(8, 16, 3), action: i32() });
-  const rest = { stepType: 0, nextStepType: 1, action: 0, policyInfo: [], reward: 1, discount: 1 };
+  const rest = { stepType: 0, nextStepType: 1, action: 0, policyInfo: [] as const, reward: 1, discount: 1 };
   for (const [name, options] of [
     ["jpegs", { compressImage: () => jpeg }],
     ["pixels", {}],
