@@ -203,11 +203,13 @@ describe.each(some(FORMATS, 1))("%s", (format) => {
     const isFolder = statSync(path).isDirectory();
     const note = isFolder ? join(path, "NOTES.md") : undefined;
     if (note !== undefined) writeFileSync(note, "mine");
-    await document("edit", path, path, "--overwrite");
+    // Minari's infos are read only if somebody asks, and would be deleted.
+    const open = format === "minari" ? ["--open", "infos=true"] : [];
+    await document("edit", path, path, "--overwrite", ...open);
     expect(await contentOf(path)).toEqual(before);
     if (note !== undefined) expect(readFileSync(note, "utf8")).toBe("mine");
     expect(readdirSync(dirname(path)).filter((name) => name.startsWith(".incomplete"))).toEqual([]);
-    await document("edit", path, path, "--overwrite", "--drop-episodes", "0,2");
+    await document("edit", path, path, "--overwrite", "--drop-episodes", "0,2", ...open);
     expect(await stepsOf(path)).toEqual(withoutIndex([1, 3].map((k) => before.episodes[k]?.steps ?? [])));
   });
 
