@@ -83,7 +83,7 @@ for (let t = 1; t <= STEPS; t++) {
   writer.append({ observation, action, reward });
   observation = next;
   if (terminated || truncated) {
-    writer.endEpisode({ final: { observation }, terminated }); // a time limit is no end: its future has a value
+    writer.endEpisode({ final: { observation }, terminated }); // after a time limit, the future still has a value
     lengths.push(time);
     [observation, time] = [reset(), 0];
   }

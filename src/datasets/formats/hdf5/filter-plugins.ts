@@ -54,7 +54,7 @@ async function packageFile(path: string, subject: string): Promise<Uint8Array> {
     try {
       const bytes = await file.read(0, file.size);
       // A server may answer with a page for what it does not have.
-      if (!MAGIC.every((byte, i) => bytes[i] === byte)) throw new Error("it is no WebAssembly");
+      if (!MAGIC.every((byte, i) => bytes[i] === byte)) throw new Error("it is not WebAssembly");
       return bytes;
     } finally {
       await file.close();
