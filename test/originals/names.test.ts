@@ -1,4 +1,4 @@
-/** docs/from-reverb.md and docs/from-tf-agents.md have every public name of the two packages, and no other; what of ours they name is there. */
+/** docs/migrate/reverb.md and docs/from-tf-agents.md have every public name of the two packages, and no other; what of ours they name is there. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import ts from "typescript";
@@ -8,7 +8,7 @@ import { whole } from "../support/size.ts";
 import { kept } from "./count.mjs";
 
 const NAMES: { readonly [module: string]: readonly string[] } = kept().names;
-const PAGES = { reverb: "from-reverb.md", tf_agents: "from-tf-agents.md" };
+const PAGES = { reverb: "migrate/reverb.md", tf_agents: "from-tf-agents.md" };
 
 interface Row {
   readonly module: string;

@@ -6,11 +6,11 @@ import { groupsOf, INDEX, REST, titleOf } from "../../build/docs-index.mjs";
 import { root } from "../support/core.ts";
 import { pages } from "./programs.ts";
 
-const FOLDERS = /^docs\/((start|guides|explain|reference|data)\/|[^/]+\.md$)|^README\.md$/;
+const FOLDERS = /^docs\/((start|guides|data|embed|migrate|reference|explain)\/|[^/]+\.md$)|^README\.md$/;
 /** Pages for maintainers, and the index. */
-const OTHERS = ["docs/README.md", "docs/actors-protocol.md", "docs/decisions.md"];
+const OTHERS = ["docs/README.md", "docs/reference/actors-protocol.md", "docs/explain/decisions.md"];
 /** Pages that are still to be written in plain English. */
-const OPEN = ["docs/datasets.md", "docs/from-tf-agents.md", "docs/migrate-memory.md"];
+const OPEN = ["docs/datasets.md", "docs/from-tf-agents.md", "docs/migrate/saved-memory.md"];
 const teaching = pages.filter(({ path }) => FOLDERS.test(path) && ![...OTHERS, ...OPEN].includes(path));
 
 /** Paragraphs of prose: no code, table, heading or list. */
