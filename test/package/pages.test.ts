@@ -10,10 +10,7 @@ const FOLDERS = /^docs\/((start|guides|data|embed|migrate|reference|explain)\/|[
 /** Pages for maintainers, and the index. */
 const OTHERS = ["docs/README.md", "docs/reference/actors-protocol.md", "docs/explain/decisions.md"];
 /** Pages that are still to be written in plain English. */
-const OPEN = [
-  ...["check-and-repair", "open", "push", "transform", "write-and-convert"].map((page) => `docs/data/${page}.md`),
-  ...["docs/migrate/saved-memory.md", "docs/migrate/tf-agents.md", "docs/reference/cli.md", "docs/reference/formats.md", "docs/reference/names-tf-agents.md"],
-];
+const OPEN = ["docs/migrate/saved-memory.md", "docs/migrate/tf-agents.md", "docs/reference/names-tf-agents.md"];
 const teaching = pages.filter(({ path }) => FOLDERS.test(path) && ![...OTHERS, ...OPEN].includes(path));
 
 /** Paragraphs of prose: no code, table, heading or list. */
