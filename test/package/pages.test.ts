@@ -9,9 +9,7 @@ import { pages } from "./programs.ts";
 const FOLDERS = /^docs\/((start|guides|data|embed|migrate|reference|explain)\/|[^/]+\.md$)|^README\.md$/;
 /** Pages for maintainers, and the index. */
 const OTHERS = ["docs/README.md", "docs/reference/actors-protocol.md", "docs/explain/decisions.md"];
-/** Pages that are still to be written in plain English. */
-const OPEN = ["docs/migrate/saved-memory.md", "docs/migrate/tf-agents.md", "docs/reference/names-tf-agents.md"];
-const teaching = pages.filter(({ path }) => FOLDERS.test(path) && ![...OTHERS, ...OPEN].includes(path));
+const teaching = pages.filter(({ path }) => FOLDERS.test(path) && !OTHERS.includes(path));
 
 /** Paragraphs of prose: no code, table, heading or list. */
 function paragraphs(text: string): string[] {
