@@ -6,7 +6,7 @@ import { groupsOf, INDEX, REST, titleOf } from "../../build/docs-index.mjs";
 import { root } from "../support/core.ts";
 import { pages } from "./programs.ts";
 
-const FOLDERS = /^docs\/((start|guides|data|embed|migrate|reference|explain)\/|[^/]+\.md$)|^README\.md$/;
+const FOLDERS = /^docs\/((start|guides|recipes|data|embed|migrate|reference|explain)\/|[^/]+\.md$)|^README\.md$/;
 /** Pages for maintainers, and the index. */
 const OTHERS = ["docs/README.md", "docs/reference/actors-protocol.md", "docs/explain/decisions.md"];
 const teaching = pages.filter(({ path }) => FOLDERS.test(path) && !OTHERS.includes(path));
