@@ -28,6 +28,10 @@ describe.each(teaching)("$path", ({ path, text }) => {
     expect(paragraphs(text).filter((part) => words(part) > 80)).toEqual([]);
   });
 
+  it("has nothing but a language where a program begins", () => {
+    expect(text.match(/^```\w+ .*$/gm)).toBe(null);
+  });
+
   it("has one heading of the first level, and begins with a sentence", () => {
     const lines = text.replaceAll(/^```[\s\S]*?^```$/gm, "").split("\n");
     expect(lines.filter((line) => line.startsWith("# "))).toHaveLength(1);
