@@ -600,7 +600,7 @@ describe("the target", () => {
     expect(await splitsOf(alone)).toEqual([["train", before[1]?.[1]]]);
   });
 
-  test.each(["parquet", "jsonl", "npz", "csv", "tfds", "lerobot", "minari"])("splits of robomimic are stated as lost in %s, or refused", async (format) => {
+  test.each(some(["parquet", "jsonl", "npz", "csv", "tfds", "lerobot", "minari"], 1))("splits of robomimic are stated as lost in %s, or refused", async (format) => {
     const source = join(DATA, "wild/hdf5_robots/robomimic.hdf5");
     for (const verb of ["convert", "edit"]) {
       const options = ["--format", format, ...(format === "lerobot" ? ["--fps", "10"] : [])];
@@ -762,7 +762,7 @@ test.runIf(whole)("Ctrl-C leaves IN, and nothing next to it", async () => {
 test("a table with cells that are missing is edited and converted", async () => {
   const table = join(DATA, "csv/pandas.csv");
   const whole = await contentOf(table);
-  for (const ending of [".csv", ".parquet", ".jsonl", ".npz", ".hdf5"]) {
+  for (const ending of some([".csv", ".parquet", ".jsonl", ".npz", ".hdf5"], 2)) {
     const out = fresh(ending);
     await document("edit", table, out, "--strict");
     const { episodes } = await contentOf(out);
