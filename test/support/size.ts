@@ -1,7 +1,7 @@
 /**
  * How much is tried. `npm test` tries a part of what takes long (REPRISE_TESTS=quick); `npm run test:all` tries all of it, and so does a test runner that is started by
  * itself. REPRISE_SLOW=1 tries what takes many minutes too: every byte and every bit of a file (REPRISE_SLOW=7
- * each seventh), and twice as many seeds of the longest twins. REPRISE_SPARSE=3 tries all cases of a whole run, with a third of its operations, seeds, mutants and places.
+ * each seventh), and twice as many seeds of the longest twins. REPRISE_SPARSE=4 tries all cases of a whole run, with a quarter of its operations, seeds, mutants and places.
  */
 export const whole: boolean = process.env.REPRISE_TESTS !== "quick";
 const slowStep = Number(process.env.REPRISE_SLOW ?? 0);
