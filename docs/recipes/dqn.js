@@ -53,13 +53,13 @@ for (let t = 1; t <= STEPS; t++) {
   const truncated = ++time === TIME_LIMIT;
   writer.append({ observation: place, action, reward });
   if (terminated || truncated) {
-    writer.endEpisode({ final: { observation: next }, terminated }); // the last observation, and whether the world ended
+    writer.endEpisode({ final: { observation: next }, terminated }); // the last observation, and whether the world ends
     [place, time] = [3, 0];
   } else place = next;
   if (t >= LEARN_FROM) learn();
   if (t % SYNC_EVERY === 0) target.set(online);
 }
 
-// At the right end each step is worth 1, without end: 1 / (1 - gamma) = 10. If truncation were an end, it would be less.
+// At the right end each step is worth 1, without end: 1 / (1 - gamma) = 10. As an end, truncation would lower it.
 console.log(`value at the right end: ${best(online, PLACES - 1).toFixed(2)}`);
 console.log(`policy: ${Array.from({ length: PLACES }, (_, at) => "<>"[greedy(at)]).join("")}`);

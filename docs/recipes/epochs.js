@@ -1,6 +1,6 @@
 // Behaviour cloning in epochs, as offline RL does it: recorded steps, each once per epoch, in a new random order; a run
-// that stops in the middle of an epoch continues from a snapshot and a few numbers. The recorded player steers a cart to
-// its place, and its hand trembles; the clone is a line that is fitted to its actions.
+// that stops in the middle of an epoch continues from a snapshot and a few numbers. The recorded player steers a cart
+// to its place, and its hand trembles; the clone is a line that is fitted to its actions.
 // Run: node docs/recipes/epochs.js [episodes]
 import { f32, i32, Replay } from "reprise";
 

@@ -23,7 +23,7 @@ function act(place = 0, action = 0) {
   return { next, reward: next === PLACES ? 1 : 0, terminated: next === PLACES };
 }
 
-/** The actions of a player who knows the lock, except for each tenth action. In place of this: await openRlds("a folder"). */
+/** The actions of a player who knows the lock, except each tenth one. In place of this: await openRlds("a folder"). */
 const recorded = Array.from({ length: RECORDED }, () => {
   const steps = [];
   for (let t = 0, place = 0, is_last = false; !is_last; t++) {

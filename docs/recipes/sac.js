@@ -19,7 +19,7 @@ const gaussian = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Mat
 /** The environment: a place, and a push. Nothing terminates an episode; time truncates it. */
 const act = (place = 0, push = 0) => ({ next: place + push, reward: -(place ** 2) - COST * push ** 2 });
 
-/** The episodes of a clumsy policy, in the form of RLDS. In place of this: await openRlds("a file, a folder or a URL"). */
+/** Episodes of a clumsy policy, in the form of RLDS. In place of this: await openRlds("a file, a folder or a URL"). */
 const recorded = Array.from({ length: RECORDED }, () => {
   let place = 2 * random() - 1;
   const steps = Array.from({ length: TIME_LIMIT + 1 }, (_, t) => {
