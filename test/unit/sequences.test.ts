@@ -272,7 +272,7 @@ describe("a rule", () => {
     expectError(
       errorOf(() => writer.endEpisode({ terminated: false })),
       TypeError,
-      /final must be given/,
+      /final (must be given|is required)/,
     );
     const step = { observation: { x: [0, 0] }, action: 0, reward: Number.NaN, hidden: { h: [0, 0, 0], c: 0 }, note: "" };
     expectError(
