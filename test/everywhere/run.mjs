@@ -1,4 +1,4 @@
-// One package, every runtime: the packed tarball in an empty project of each kind. `npm run everywhere [-- WORD …]`; with --write the table goes into docs/runtimes.md.
+// One package, every runtime: the packed tarball in an empty project of each kind. `npm run everywhere [-- WORD …]`; with --write the table goes into docs/reference/runtimes.md.
 import { deepEqual } from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ const KINDS = ["node", "workerd", "pages", "bundlers", "next", "engines", "socke
 /** Kinds that run at the same time: those that take longest come first. */
 const LANES = 2;
 const ORDER = ["next", "bundlers", "node", "pages", "engines", "workerd", "sockets", "python", "c"];
-const PAGE = join(root, "docs/runtimes.md");
+const PAGE = join(root, "docs/reference/runtimes.md");
 
 const words = process.argv.slice(2).filter((word) => !word.startsWith("--"));
 const isAsked = ({ where, version }) => words.every((word) => `${where} ${version}`.toLowerCase().includes(word.toLowerCase()));
@@ -78,7 +78,7 @@ if (failed === 0 && words.length === 0) {
   if (process.argv.includes("--write")) writeFileSync(PAGE, written(page, rows));
   else if (!compared(page, rows)) {
     failed++;
-    console.error("FAILED docs/runtimes.md has other rows, or other versions of tools: npm run everywhere -- --write");
+    console.error("FAILED docs/reference/runtimes.md has other rows, or other versions of tools: npm run everywhere -- --write");
   }
 }
 if (passed + failed === 0) {

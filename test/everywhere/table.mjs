@@ -1,4 +1,4 @@
-// The table of docs/runtimes.md, made by the run itself.
+// The table of docs/reference/runtimes.md, made by the run itself.
 const BEGIN = "<!-- rows: made by npm run everywhere -- --write -->\n";
 const END = "<!-- end of rows -->\n";
 

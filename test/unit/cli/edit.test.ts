@@ -396,12 +396,12 @@ describe("options", () => {
 describe("films", () => {
   const film = (path: string) => readFileSync(join(path, `videos/${CAMERA}/chunk-000/file-000.mp4`));
 
-  test("are copied as they are where episodes are left out, in place as well", async () => {
+  test("are copied as they are with --whole-films, in place as well", async () => {
     for (const inPlace of [false, true]) {
       const path = copied(FILMED);
       const [before, out] = [await contentOf(path), inPlace ? path : fresh()];
       const bytes = film(path);
-      await document("edit", path, out, "--drop-episodes", "1", "--overwrite", ...(inPlace ? [] : ["--format", "lerobot"]));
+      await document("edit", path, out, "--drop-episodes", "1", "--whole-films", "--overwrite", ...(inPlace ? [] : ["--format", "lerobot"]));
       expect(film(out).equals(bytes)).toBe(true);
       const topOf = (episode: { steps: unknown[] } | undefined) =>
         episode?.steps.map((step) => (step as { observation: { images: { top: { timestamp: number } } } }).observation.images.top.timestamp);
@@ -414,7 +414,7 @@ describe("films", () => {
 
   test("of joined datasets are side by side, each with its statistics", async () => {
     const [a, b, out] = [copied(FILMED), copied(FILMED), fresh()];
-    await document("edit", a, out, "--format", "lerobot", "--concat", b, "--drop-episodes", "0");
+    await document("edit", a, out, "--format", "lerobot", "--concat", b, "--drop-episodes", "0", "--whole-films");
     const { episodes } = await contentOf(out);
     const paths = episodes.map(({ steps }) => (steps[0] as { observation: { images: { top: { path: string } } } }).observation.images.top.path);
     expect(paths.map((path) => basename(path))).toEqual(["file-000.mp4", "file-000.mp4", "file-001.mp4", "file-001.mp4", "file-001.mp4"]);
