@@ -126,8 +126,8 @@ describe("a rule of nStep", () => {
   test("needs terminated where an episode ends", () => {
     const { writer } = lived();
     writer.append(step(1));
-    expect(() => writer.endEpisode()).toThrow(/terminated must be said/);
-    expect(() => writer.endEpisode({ final: { observation: [1, 1] } })).toThrow(/terminated must be said/);
+    expect(() => writer.endEpisode()).toThrow(/terminated (must be said|is required)/);
+    expect(() => writer.endEpisode({ final: { observation: [1, 1] } })).toThrow(/terminated (must be said|is required)/);
     expect(() => writer.endEpisode({ terminated: false })).toThrow(/final (must be given|is required) where an episode is truncated/);
     expect(() => writer.endEpisode({ final: { seen: 1 } as never, terminated: true })).toThrow(/seen is not one of them/);
     expect(() => writer.endEpisode({ terminated: 1 as never })).toThrow(/terminated must be a boolean/);
@@ -296,7 +296,7 @@ describe("lanes", () => {
 
   test("with transitions say how their environments begin anew", () => {
     const replay = new Replay({ spec, tables });
-    expect(() => replay.writer({ lanes: 2, items: [{ table: "memory", nStep: 1 }] })).toThrow(/autoreset must be one of/);
+    expect(() => replay.writer({ lanes: 2, items: [{ table: "memory", nStep: 1 }] })).toThrow(/autoreset is required: one of/);
     expect(() => replay.writer({ autoreset: "never" as never })).toThrow(RangeError);
   });
 
@@ -307,7 +307,7 @@ describe("lanes", () => {
       writer.append(two, { terminated: [false, false], truncated: [false, true], final: { observation: observation as never } });
       expect(items(replay)).toEqual([[2, 9]]);
       expect(() => writer.append(two, { terminated: [0, 0], truncated: [1, 0] })).toThrow(/final (must be given|is required)/);
-      expect(() => writer.append(two, { truncated: [1, 0] })).toThrow(/terminated must be said/);
+      expect(() => writer.append(two, { truncated: [1, 0] })).toThrow(/terminated (must be said|is required)/);
       expect(() => writer.append(two, { terminated: [0] })).toThrow(/terminated must be an array of 2/);
       expect(() => writer.append(two, { terminated: [1, 0], final: { observation: [[1, 1]] } as never })).toThrow(/final\.observation/);
       expect(() => writer.endEpisode({ terminated: true })).toThrow(/lane (must be given|is required)/);

@@ -24,7 +24,11 @@ test.each<[what: string, word: string, call: () => unknown]>([
   ["a table of an option", "train", () => made({ storedBytes: { max: 1e6, evictFrom: "Train" } })],
   ["a leaf of a column", "reward", () => table.sample(2, { columns: { r: { leaf: "rewrad" as never, at: 0 } } })],
   ["a leaf in a role", "reward", () => made({ transition: { reward: "rewards" } })],
-  ["a leaf that a rule needs", "rewar", () => made({ spec: { observation: f32(), action: i32(), rewar: f32() } }).tables.train.transitions({ gamma: 0.9 })],
+  [
+    "a leaf that a rule needs",
+    "rewar",
+    () => new Replay({ spec: { observation: f32(), action: i32(), rewar: f32() }, tables: { t: { maxSize: 9 } } }).tables.t.transitions({ gamma: 0.9 }),
+  ],
   ["a part of a transition", "action", () => table.transitions({ gamma: 0.9, next: ["acton" as never] })],
   ["a dtype", "f32", () => made({ spec: { a: { dtype: "f322", shape: [] } } })],
   ["a word", "disabled", () => replay.writer({ lanes: 2, autoreset: "disable" as never })],

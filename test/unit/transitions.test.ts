@@ -100,7 +100,7 @@ test("a view that means nothing is refused", () => {
     [7, { replacement: false }, "TOO_FEW", /has 6 items that can be drawn, fewer draws than 7/],
     [5, { replacement: false, among: 4 }, "TOO_FEW", /has 4 items that can be drawn, fewer draws than 5 \(of the 4 oldest of 6 items, as among says\)/],
     [2, { normalize: "table" }, "UNSUPPORTED", /withMin/],
-    [2, { into: {} }, "SPEC_MISMATCH", /^into\.observation\.x\.data must be a Float32Array of at least 4 elements/],
+    [2, { into: {} }, "SPEC_MISMATCH", /^into\.observation\.x\.data (must be|is required:) a Float32Array of at least 4 elements/],
     [3, { into: view.batch(2) }, "SPEC_MISMATCH", /at least 6 elements/],
     [2, { into: view.batch(2), beta: 0.4 }, "SPEC_MISMATCH", /^into\.weights\.data must be a Float32Array/],
     [2, { into: view.batch(2, { beta: 0.4 }) }, TypeError, /^beta (must be given|is required), since into has weights/],

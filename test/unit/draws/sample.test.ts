@@ -90,7 +90,12 @@ test("into of another form is refused before anything is drawn", () => {
   expectRefused(replay, () => table.sample(4, { into: made }), "SPEC_MISMATCH", /^into must be a batch of at least 4 items.* got one of 3$/);
   expectRefused(replay, () => table.sample(3, { into: made, length: 4 }), "SPEC_MISMATCH", /^into\./);
   expectRefused(replay, () => table.sample(3, { into: made, beta: 1 }), "SPEC_MISMATCH", /^into\.info\.weights is required/);
-  expectRefused(replay, () => table.sample(3, { into: made, nStep: { n: 1, gamma: 1, reward: "r" } }), "SPEC_MISMATCH", /^into\.nStep\.returns (must be|is required)/);
+  expectRefused(
+    replay,
+    () => table.sample(3, { into: made, nStep: { n: 1, gamma: 1, reward: "r" } }),
+    "SPEC_MISMATCH",
+    /^into\.nStep\.returns (must be|is required)/,
+  );
 });
 
 test("options that mean nothing are refused before anything is drawn", () => {
