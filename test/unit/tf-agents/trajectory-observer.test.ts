@@ -92,7 +92,7 @@ describe("forms of a step", () => {
     ["a batch of one, as columns", { ...columns(1), stepType: int(1, [1]) }, /^every leaf of the step must be a column .* with the shape of the spec, \[\]/],
     ["a number among columns", { ...columns(1), reward: 1 }, /^every leaf of the step must be a column/],
     ["no step type", { observation: [1, 2] }, /^stepType must be a single number/],
-    ["nothing", undefined, /^stepType must be a single number/],
+    ["nothing", undefined, /^stepType is required: a single number/],
     ["another structure", { ...step(1), extra: 1 }, /an object without extra \(.*\.extra is not in the spec\), got an object with keys/],
     ["another shape", { ...step(1), observation: [1] }, /^observation must be f32 of shape \[2\]/],
     ["another dtype", { ...step(1), observation: Float64Array.of(1, 2) }, /^observation must be f32/],
