@@ -2,7 +2,7 @@
 const BEGIN = "<!-- rows: made by npm run everywhere -- --write -->\n";
 const END = "<!-- end of rows -->\n";
 
-const lineOf = ({ where, version, what = "everything" }) => `| ${where} | ${version} | ${what} |`;
+const lineOf = ({ where, version, short, what = short ? "the short suite" : "everything" }) => `| ${where} | ${version} | ${what} |`;
 
 /** The page with the table of these rows. */
 export function written(page, rows) {

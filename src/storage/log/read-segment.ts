@@ -11,6 +11,15 @@ import { fileOf, headOf, type SegmentHead } from "./segment-head.ts";
 
 const CHUNK_BYTES = 1 << 20;
 
+/** Where reading starts behind damage, instead of at the file's head. */
+export interface SegmentStart {
+  /** Where a section begins. */
+  readonly at: number;
+  /** Number of the group that begins there; undefined if only its end tells. */
+  readonly group: number | undefined;
+  readonly head: SegmentHead | undefined;
+}
+
 /**
  * Goes through a segment's sections, each checked before it is shown; what it says of groups, it says of those that have passed. Needs memory for a piece of the file,
  * or for its longest section.
@@ -24,8 +33,10 @@ export class SegmentReader {
   /** Pieces that were read: who reads many files may stop to breathe after each. */
   chunks = 0;
   head: SegmentHead | undefined;
-  /** Number of the next group. */
+  /** Number of the next group; NaN while only the end of the first one tells. */
   group = 0;
+  /** Number of the first group that was read, likewise. */
+  firstGroup = Number.NaN;
   /** End of the last whole group, or of the head; and the sum of all sections up to there. */
   wholeBytes = 0;
   sum = 0;
@@ -41,6 +52,7 @@ export class SegmentReader {
   readonly #name: string;
   readonly #file: StorageFile;
   readonly #chunkBytes: number;
+  #isBegun: boolean;
   #read = 0;
   /** Of all sections so far. */
   #sum = 0;
@@ -50,7 +62,7 @@ export class SegmentReader {
   #hasOpenGroup = false;
 
   /** @param limit bytes of the file that count @param chunkBytes bytes that are read at once */
-  constructor(directory: Directory, segment: number, memory: SectionMemory, limit = Number.MAX_SAFE_INTEGER, chunkBytes = CHUNK_BYTES) {
+  constructor(directory: Directory, segment: number, memory: SectionMemory, limit = Number.MAX_SAFE_INTEGER, chunkBytes = CHUNK_BYTES, start?: SegmentStart) {
     this.segment = segment;
     this.#chunkBytes = chunkBytes;
     this.#directory = directory;
@@ -59,11 +71,19 @@ export class SegmentReader {
     const { file, size } = openSegment(directory, segment);
     this.#file = file;
     this.size = Math.min(size, limit);
+    this.#isBegun = start !== undefined;
+    if (start === undefined) return;
+    this.head = start.head;
+    this.group = start.group ?? Number.NaN;
+    this.firstGroup = this.group;
+    this.sections.end = start.at;
+    this.#read = start.at;
+    this.wholeBytes = start.at;
   }
 
   /** The next section of the owner: whether there is one. */
   next(): boolean {
-    if (this.head === undefined && !this.#begin()) return false;
+    if (!this.#isBegun && !this.#begin()) return false;
     while (this.fault === undefined) {
       if (!this.#readSection()) return false;
       if (this.isSealed) return this.#setFault("bytes behind the seal");
@@ -109,13 +129,19 @@ export class SegmentReader {
     this.head = kind === SEGMENT ? headOf(payload, this.segment) : undefined;
     this.isForeign = this.head === undefined;
     if (this.head === undefined) return this.#setFault("its head is that of another segment");
+    this.#isBegun = true;
     this.group = this.head.group;
+    this.firstGroup = this.group;
     this.#markWhole(end);
     return true;
   }
 
   #commit(): void {
     const { end, from, view } = this.sections;
+    if (Number.isNaN(this.group) && end - from === SECTION_BYTES + NUMBER_BYTES) {
+      this.group = numberAt(view, 0);
+      this.firstGroup = this.group;
+    }
     if (end - from !== SECTION_BYTES + NUMBER_BYTES || numberAt(view, 0) !== this.group) {
       this.#setFault(`not the end of group ${this.group}`);
       return;
