@@ -18,18 +18,18 @@ const UNIT =
   "batch|byte|call|camera|chunk|column|connection|draw|element|entry|episode|file|folder|format|frame|group|item|key|kind|lane|leaf|line|machine|message|minute|page|pixel|process|Replay|request|room|row|run|sample|second|server|slot|step|table|tick|transition|value|verb|writer";
 /** What is counted; and what is a verb unless a number comes before it. */
 const AMOUNT =
-  "bits|bytes|columns|elements|entries|episodes|floats|items|leaves|milliseconds|rows|seconds|steps|times|transitions|values|words|once|twice|one|two|three|[mµn]s|[KMG]i?B";
-const COUNTED_VERBS = "calls|draws|files|frames|lanes|messages|pages|samples|updates";
+  "bits|bytes|columns|elements|entries|episodes|floats|items|milliseconds|rows|seconds|steps|times|transitions|values|words|once|twice|one|two|three|[mµn]s|[KMG]i?B";
+const COUNTED_VERBS = "calls|draws|files|frames|lanes|leaves|messages|pages|samples|updates";
 const NO_NOUN = "[a-z]+s|after|and|at|before|behind|but|by|for|from|if|in|into|like|of|on|or|per|than|that|to|when|where|which|while|with|without";
 
 /** The habits: a pattern, in which a space is any blank; what to write instead; and the kinds of text that it is looked for in, if not all. */
 export const HABITS = [
-  { habit: "`is no`", pattern: /(?<!\bthere )\b(?:is|are|was|were) no\b(?! (?:longer|more|less|fewer|later|earlier)\b)/, write: "is not a …, or: has no …" },
+  { habit: "`is no`", pattern: /(?<!\b[Tt]here )\b(?:is|are|was|were) no\b(?! (?:longer|more|less|fewer|later|earlier)\b)/, write: "is not a …, or: has no …" },
   { habit: "`must be said`", pattern: /\b(?:must|has to|have to) be said\b/, write: "is required" },
   {
     habit: "`a lane`",
     pattern: new RegExp(
-      `\\b(?:${AMOUNT}|(?:\\d[\\d,.]*|many|more|few|fewer|of|two|three) (?:${COUNTED_VERBS})|(?:an?|one) (?!(?:${NO_NOUN})\\b)[a-zé-]+) an? (?:${UNIT})\\b(?! (?:of|with|that|whose|which|is|has)\\b)`,
+      `\\b(?:${AMOUNT}|(?:\\d[\\d,.]*|many|more|few|fewer|of|two|three) (?:${COUNTED_VERBS})|(?:an?|one) (?!(?:${NO_NOUN})\\b)[a-zé-]+) an? (?:${UNIT})\\b(?! (?:of|with|that|whose|which|is|has|time|out|without)\\b)`,
     ),
     write: "per lane, per step, …",
   },
@@ -148,14 +148,17 @@ function sentence(path, { line, habit, write, text }) {
   return `${path}:${line}: ${habit}: ${write}${text === "" ? "" : `  [${text}]`}`;
 }
 
-/** The allowances lowered to what is left. */
-export function lowered(found, allowed) {
-  return Object.fromEntries(
-    Object.entries(allowed).flatMap(([path, allowance]) => {
-      const count = Math.min(allowance, found.get(path)?.length ?? 0);
-      return count > 0 ? [[path, count]] : [];
-    }),
-  );
+/** The allowances lowered to what is left. Those of files that were moved or split go to new files, as far as they suffice. */
+export function lowered(found, allowed, exists) {
+  const gone = Object.entries(allowed).filter(([path]) => !exists(path));
+  let rest = gone.reduce((sum, [, allowance]) => sum + allowance, 0);
+  const kept = Object.entries(allowed).map(([path, allowance]) => [path, Math.min(allowance, found.get(path)?.length ?? 0)]);
+  const moved = [...found].flatMap(([path, { length }]) => {
+    if (path in allowed || length > rest) return [];
+    rest -= length;
+    return [[path, length]];
+  });
+  return Object.fromEntries([...kept, ...moved].filter(([, count]) => count > 0));
 }
 
 /** One line per file, so that branches that shrink different files merge without conflicts. */
@@ -177,7 +180,11 @@ if (realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
   } else {
     const before = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : undefined;
     const counts = Object.fromEntries([...found].map(([path, { length }]) => [path, length]));
-    const allowed = args.includes("--write") ? (before === undefined ? counts : lowered(found, before)) : (before ?? {});
+    const allowed = args.includes("--write")
+      ? before === undefined
+        ? counts
+        : lowered(found, before, (path) => existsSync(join(root, path)))
+      : (before ?? {});
     if (args.includes("--write")) writeFileSync(file, listed(allowed));
     const faults = faultsOf(found, allowed);
     for (const fault of faults) console.error(fault);

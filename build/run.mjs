@@ -190,6 +190,9 @@ const verbs = {
     run("build/direction.mjs", []);
     run("build/english.mjs", []);
   },
+  messages() {
+    run("build/messages.mjs", ["--write"]);
+  },
   async bench() {
     await core(["release", "kernels"]);
     await bundle();

@@ -1,4 +1,5 @@
 /** Errors: `TypeError` for the wrong kind of argument, `RangeError` for a wrong value, `ReplayError` with a code for everything else. */
+import { nearestWord } from "./nearest-word.ts";
 import { trimStack } from "./stack-trace.ts";
 import { kindOf, typedLength } from "./typed-arrays.ts";
 
@@ -70,10 +71,27 @@ function keysOf(value: object): string {
   return keys === "" ? "an object without keys" : `an object with keys ${keys}`;
 }
 
-/** An error of a class, or a ReplayError of a code: `subject must be rule, got value`. */
-export function mustBe(kind: ErrorKind | ReplayErrorCode, subject: string, rule: string, value: unknown): Error {
-  const message = `${subject} must be ${rule}, got ${show(value)}`;
+/**
+ * An error of a class, or a ReplayError of a code: `subject must be rule, got value`. For a missing value: `subject is required: rule`.
+ * @param words are the known values; the message suggests the nearest one
+ */
+export function mustBe(kind: ErrorKind | ReplayErrorCode, subject: string, rule: string, value: unknown, words: Iterable<string> = []): Error {
+  const hint = didYouMean(value, words);
+  const message = value === undefined ? isRequired(subject, rule) : `${subject} must be ${rule}, got ${show(value)}${hint && `.${hint}`}`;
   return typeof kind === "string" ? new ReplayError(kind, message) : trimStack(new kind(escapeControls(message)));
+}
+
+/** The message for a missing value: `fps is required: a number`. A rule that is not a noun becomes a clause: `fps is required, and must be finite`. */
+export function isRequired(subject: string, rule: string): string {
+  const verb = subject.startsWith("the options of ") ? "are" : "is";
+  const text = /^(given|said)\b/.test(rule) ? rule.slice(rule.startsWith("g") ? 5 : 4) : /^(an?|one|the) /.test(rule) ? `: ${rule}` : `, and must be ${rule}`;
+  return `${subject} ${verb} required${text}`;
+}
+
+/** ` Did you mean "seed"?` if a known word is near; otherwise an empty text. */
+export function didYouMean(value: unknown, words: Iterable<string>): string {
+  const near = typeof value === "string" ? nearestWord(value, words) : undefined;
+  return near === undefined ? "" : ` Did you mean ${show(near)}?`;
 }
 
 type ErrorKind = typeof TypeError | typeof RangeError;
@@ -109,10 +127,15 @@ export function oneOfRule(words: readonly string[]): string {
   return `one of ${words.map(show).join(", ")}`;
 }
 
-/** The meaning of a word, or an error that lists the known words. */
+/** The error for a value that is not one of the known words: it lists them, and suggests the nearest one. */
+export function mustBeOneOf(kind: ErrorKind | ReplayErrorCode, subject: string, words: readonly string[], value: unknown): Error {
+  return mustBe(kind, subject, oneOfRule(words), value, words);
+}
+
+/** Returns the meaning of a word. @throws RangeError, which suggests the nearest known word */
 export function oneOf<T>(subject: string, words: { readonly [word: string]: T }, word: string): T {
   if (typeof word === "string" && Object.hasOwn(words, word)) return words[word] as T;
-  throw mustBe(RangeError, subject, oneOfRule(Object.keys(words)), word);
+  throw mustBeOneOf(RangeError, subject, Object.keys(words), word);
 }
 
 /** Sets of keys, cached by the string that lists them, because hot paths check their options too. */
@@ -125,7 +148,7 @@ const CALLS = new Set(
   ),
 );
 
-/** Checks that an options object has only known keys: an unknown one is usually misspelt. */
+/** Returns an options object if it has only known keys. @throws TypeError for another key, which is usually misspelt */
 export function onlyKeys<T>(subject: string, value: T, keys: string): T {
   if (typeof value !== "object" || value === null)
     throw mustBe(TypeError, CALLS.has(subject) ? `the options of ${subject}` : subject, `an object of ${keys}`, value);
@@ -135,7 +158,7 @@ export function onlyKeys<T>(subject: string, value: T, keys: string): T {
     KEY_SETS.set(keys, allowed);
   }
   for (const key in value)
-    if (!allowed.has(key)) throw trimStack(new TypeError(escapeControls(`${subject} has no option ${show(key)}; its options are ${keys}`)));
+    if (!allowed.has(key)) throw trimStack(new TypeError(escapeControls(`${subject} has no option ${show(key)}.${didYouMean(key, allowed)} Options: ${keys}`)));
   return value;
 }
 

@@ -1,4 +1,4 @@
-/** The word that was probably meant instead of one that does not exist. */
+/** Finds the known word that is nearest to a misspelt one. */
 
 /** Longer words are only compared as a whole. */
 const MAX_LENGTH = 200;

@@ -1,7 +1,7 @@
 /** Writes values back to the steps that a batch shows: what was drawn is found again by key, and the columns go the way back. */
 
 import { CROSS, FROM_ANY, FROM_START, KEY, OUTPUT_BYTES } from "../base/abi.ts";
-import { integer, mustBe, ReplayError, show } from "../base/error.ts";
+import { didYouMean, integer, mustBe, ReplayError, show } from "../base/error.ts";
 import { placeColumn } from "../memory/block.ts";
 import type { Core } from "../memory/core.ts";
 import type { Engine } from "../memory/engine.ts";
@@ -156,7 +156,10 @@ function columnsOf({ layout, keys }: BatchParts, values: object): Column[] {
   const known = layout.fields.map((field) => pathOf(field));
   const unknown = paths.includes("") ? undefined : unknownIn(values, known, []);
   if (unknown !== undefined)
-    throw new ReplayError("NOT_FOUND", `values.${pathText(unknown)} is no column of the batch; its columns of leaves are ${paths.join(", ")}`);
+    throw new ReplayError(
+      "NOT_FOUND",
+      `the batch has no column values.${pathText(unknown)}.${didYouMean(pathText(unknown), paths)} Columns of leaves: ${paths.join(", ")}`,
+    );
   return keys.length === 0 ? [] : columns;
 }
 

@@ -93,12 +93,13 @@ const OPTION_PATTERNS: readonly (readonly [original: RegExp, replacement: string
   [/leave the films out with without$/, "leave the films out with --without"],
 ];
 
-/** Names in a list of options stand as `--open` takes them. */
-const LIST = "; its options are ";
+/** Begins the names of options, which stay as `--open` takes them. */
+const NAMES = /(?<=^.* has no option .*\.)(?: Did you mean "| Options: ).*/s;
 
 /** Rephrases a message of the package for the command line, whose users have no options object. */
 function rephrase(message: string): string {
-  const [text = "", ...options] = message.split(LIST);
+  const options = NAMES.exec(message)?.[0] ?? "";
+  const text = message.slice(0, message.length - options.length);
   const phrased = PHRASES.reduce((phrase, [original, replacement]) => phrase.replaceAll(original, replacement), text);
-  return [OPTION_PATTERNS.reduce((phrase, [original, replacement]) => phrase.replace(original, replacement), phrased), ...options].join(LIST);
+  return OPTION_PATTERNS.reduce((phrase, [original, replacement]) => phrase.replace(original, replacement), phrased) + options;
 }

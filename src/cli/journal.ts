@@ -1,6 +1,8 @@
 /** Journals on disk: finding them, and opening them without changing anything. */
+
 import { existsSync, readdirSync, rmdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { didYouMean } from "../base/error.ts";
 import type { Damage } from "../datasets/formats/damage.ts";
 import { openJournal } from "../datasets/formats/replay/open-journal.ts";
 import { type OpenReplay, type Replay, ReplayError, type Table } from "../index.ts";
@@ -46,5 +48,6 @@ export function tableOf(replay: Replay, name: string): Table {
 }
 
 function throwNotFound(name: string, { tables }: Replay): never {
-  throw new ReplayError("NOT_FOUND", `the journal has no table ${JSON.stringify(name)}; it has ${Object.keys(tables).join(", ") || "none"}`);
+  const names = Object.keys(tables);
+  throw new ReplayError("NOT_FOUND", `the journal has no table ${JSON.stringify(name)}.${didYouMean(name, names)} Tables: ${names.join(", ") || "none"}`);
 }

@@ -1,6 +1,6 @@
 /** The options of a Replay, checked and with their defaults. */
 
-import { checkSeed, finite, integer, mustBe, oneOfRule, onlyKeys } from "../base/error.ts";
+import { checkSeed, finite, integer, mustBe, mustBeOneOf, onlyKeys } from "../base/error.ts";
 import { MAX_REPLAY_BYTES } from "../base/limits.ts";
 import type { Logger } from "../base/warnings.ts";
 import { copySpec, type Spec } from "../schema/spec.ts";
@@ -81,6 +81,5 @@ export function resolveOptions(options: ReplayOptions, keys = OPTIONS): Resolved
 export function checkStoredBytes({ max, evictFrom }: StoredBytesOptions, tables: object, least: number): void {
   finite("storedBytes.max", max, 0);
   if (max < least) throw mustBe(RangeError, "storedBytes.max", `at least ${least}, the bytes of a step whose frames do not pack`, max);
-  if (evictFrom !== undefined && !Object.hasOwn(tables, evictFrom))
-    throw mustBe("NOT_FOUND", "storedBytes.evictFrom", oneOfRule(Object.keys(tables)), evictFrom);
+  if (evictFrom !== undefined && !Object.hasOwn(tables, evictFrom)) throw mustBeOneOf("NOT_FOUND", "storedBytes.evictFrom", Object.keys(tables), evictFrom);
 }

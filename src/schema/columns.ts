@@ -1,6 +1,6 @@
 /** Columns say which steps of an item a batch contains, under which names: transitions, n-step pairs, histories. */
 import { BOOTSTRAP } from "../base/abi.ts";
-import { integer, mustBe, oneOfRule, onlyKeys } from "../base/error.ts";
+import { integer, mustBe, mustBeOneOf, onlyKeys } from "../base/error.ts";
 import { MAX_LENGTH } from "../base/limits.ts";
 import type { PlacedLeaf } from "./layout.ts";
 import type { PathOf } from "./spec.ts";
@@ -55,7 +55,13 @@ export function wholeOf(leaves: readonly PlacedLeaf[]): Selection[] {
 /** The leaf at a path. */
 export function leafAt(subject: string, leaves: readonly PlacedLeaf[], path: unknown): PlacedLeaf {
   const found = leaves.find((leaf) => leaf.path === path);
-  if (found === undefined) throw mustBe("NOT_FOUND", subject, oneOfRule(leaves.map((leaf) => leaf.path)), path);
+  if (found === undefined)
+    throw mustBeOneOf(
+      "NOT_FOUND",
+      subject,
+      leaves.map((leaf) => leaf.path),
+      path,
+    );
   return found;
 }
 

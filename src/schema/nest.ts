@@ -1,6 +1,8 @@
 /** Nests: objects and arrays with leaves at their ends. Leaves have the same order everywhere: objects by sorted key, arrays by index. */
+
 import { mustBe, type ReplayErrorCode } from "../base/error.ts";
 import { MAX_NEST_DEPTH } from "../base/limits.ts";
+import { nearestWord } from "../base/nearest-word.ts";
 import { type AnyLeaf, isLeaf } from "./leaf.ts";
 
 export type Nest<L> = L | readonly Nest<L>[] | { readonly [name: string]: Nest<L> };
@@ -112,6 +114,11 @@ export function visitor<L>(spec: Nest<L>, leaf: (index: number, keys: readonly s
   );
 }
 
+function nearText(unknown: string, names: readonly string[]): string {
+  const near = nearestWord(unknown, names);
+  return near === undefined ? "" : `: did you mean ${near}?`;
+}
+
 /** The rule for an object or array of a nest: it names the key that a value lacks, and the one that it has too many. @param path of the value */
 export function nodeRule(names: readonly string[], value: unknown, path = "step"): string {
   const isList = names.length > 0 && names.every((name, i) => name === String(i));
@@ -124,7 +131,7 @@ export function nodeRule(names: readonly string[], value: unknown, path = "step"
   const parts = [...(missing === undefined ? [] : [`with ${missing}`]), ...(unknown === undefined ? [] : [`without ${unknown}`])];
   const reasons = [
     ...(missing === undefined ? [] : [`${path}.${missing} is missing`]),
-    ...(unknown === undefined ? [] : [`${path}.${unknown} is not in the spec`]),
+    ...(unknown === undefined ? [] : [`${path}.${unknown} is not in the spec${nearText(unknown, names)}`]),
   ];
   return `an object ${parts.join(" and ")} (${reasons.join(", ")})`;
 }
@@ -251,7 +258,8 @@ export function flattenPartial(spec: Nest<AnyLeaf>, value: unknown, label: strin
       const unknown = typeof at === "object" && at !== null && !ArrayBuffer.isView(at) ? Object.keys(at).find((name) => !names.includes(name)) : "";
       const rule = `an object with some of the keys ${names.join(", ")}`;
       if (unknown === "") throw mustBe("SPEC_MISMATCH", [label, ...keys].join("."), rule, at);
-      if (unknown !== undefined) throw mustBe("SPEC_MISMATCH", [label, ...keys].join("."), `${rule} (${unknown} is not one of them)`, at);
+      if (unknown !== undefined)
+        throw mustBe("SPEC_MISMATCH", [label, ...keys].join("."), `${rule} (${unknown} is not one of them${nearText(unknown, names)})`, at);
       for (const [i, name] of names.entries()) (parts[i] as Visit)((at as Node<unknown>)[name]);
     },
   );

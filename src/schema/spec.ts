@@ -1,5 +1,5 @@
 /** A spec: the nested description of one step. Objects, arrays and tuples nest; a leaf is `{dtype, shape}`. */
-import { finite, integer, mustBe, oneOfRule } from "../base/error.ts";
+import { finite, integer, mustBe, mustBeOneOf } from "../base/error.ts";
 import { PlainText } from "../base/inspect.ts";
 import { MAX_LEAF_BYTES, MAX_LEAVES, MAX_PACKED_BYTES, MIN_PACKED_BYTES } from "../base/limits.ts";
 import { DTYPES, type InputArrayOf, isDtype } from "./dtype.ts";
@@ -130,7 +130,7 @@ export function checkLeaf(keys: readonly string[], leaf: RowLeaf): FoundLeaf {
   const path = pathText(keys);
   const { dtype, shape: dimensions, stack, shared } = leaf;
   if (leaf.dtype === "string") integer(`maxBytes of ${path}, which is text,`, leaf.maxBytes, 1, MAX_LEAF_BYTES);
-  else if (!isDtype(dtype)) throw mustBe(RangeError, `dtype of ${path}`, oneOfRule([...Object.keys(DTYPES), "string"]), dtype);
+  else if (!isDtype(dtype)) throw mustBeOneOf(RangeError, `dtype of ${path}`, [...Object.keys(DTYPES), "string"], dtype);
   if (!Array.isArray(dimensions)) throw mustBe(TypeError, `shape of ${path}`, "an array of integers >= 1", dimensions);
   for (const n of dimensions) {
     if (Array.isArray(n)) throw mustBe(TypeError, `shape of ${path}`, "integers, one argument each: f32(2, 3) in the place of f32([2, 3])", n);

@@ -1,5 +1,5 @@
 /** Which leaf plays which part in a transition: said once, in `new Replay`, for rules of n steps and for views of transitions. */
-import { mustBe, oneOfRule, onlyKeys, ReplayError, show } from "../base/error.ts";
+import { didYouMean, mustBe, mustBeOneOf, oneOfRule, onlyKeys, ReplayError, show } from "../base/error.ts";
 import type { PlacedLeaf } from "./layout.ts";
 import { isText, leafText } from "./leaf.ts";
 
@@ -38,7 +38,7 @@ export class Roles {
       const path = paths[role];
       if (path === undefined) continue;
       if (typeof path !== "string" || this.leaves(role).length === 0)
-        throw mustBe("NOT_FOUND", `transition.${role}`, oneOfRule(this.#names(KINDS[role] === undefined)), path);
+        throw mustBeOneOf("NOT_FOUND", `transition.${role}`, this.#names(KINDS[role] === undefined), path);
       this.optional(role);
     }
   }
@@ -58,10 +58,10 @@ export class Roles {
   required(role: TransitionRole, caller: string): readonly PlacedLeaf[] {
     const found = this.leaves(role);
     if (found.length > 0) return found;
-    const names = oneOfRule(this.#names(KINDS[role] === undefined));
+    const names = this.#names(KINDS[role] === undefined);
     throw new ReplayError(
       "NOT_FOUND",
-      `${caller} needs the ${role}, and spec has no leaf ${show(role)}: name ${names} in new Replay({ transition: { ${role} } })`,
+      `${caller} needs the ${role}, and spec has no leaf ${show(role)}.${didYouMean(role, names)} Name ${oneOfRule(names)} in new Replay({ transition: { ${role} } })`,
     );
   }
 

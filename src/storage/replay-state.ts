@@ -1,6 +1,6 @@
 /** The state of a Replay for storage, which is a layer below it and receives a function to make one. */
 
-import { mustBe, oneOfRule } from "../base/error.ts";
+import { mustBeOneOf } from "../base/error.ts";
 import type { Engine } from "../memory/engine.ts";
 import type { Spec } from "../schema/spec.ts";
 
@@ -37,7 +37,7 @@ const OPEN_WRITERS = ["keep", "close"] as const;
 
 /** @throws RangeError */
 export function checkWriters(writers: OpenWriters): OpenWriters {
-  if (!OPEN_WRITERS.includes(writers)) throw mustBe(RangeError, "writers", oneOfRule(OPEN_WRITERS), writers);
+  if (!OPEN_WRITERS.includes(writers)) throw mustBeOneOf(RangeError, "writers", OPEN_WRITERS, writers);
   return writers;
 }
 

@@ -159,7 +159,7 @@ export function resolveWriterOptions(engine: Engine, tables: ReadonlyMap<string,
   const isRequired = lanes > 1 && rules.some(hasReturns);
   if (autoreset === undefined ? isRequired : !AUTORESETS.includes(autoreset)) {
     const reason = isRequired ? ", which says how the environments of the lanes begin anew after an episode" : "";
-    throw mustBe(autoreset === undefined ? TypeError : RangeError, "autoreset", `${oneOfRule(AUTORESETS)}${reason}`, autoreset);
+    throw mustBe(autoreset === undefined ? TypeError : RangeError, "autoreset", `${oneOfRule(AUTORESETS)}${reason}`, autoreset, AUTORESETS);
   }
   return {
     keep: integer("keep", keep ?? Math.max(DEFAULT_KEEP, longest), longest, MAX_LENGTH),
@@ -257,7 +257,7 @@ export function finiteReward(engine: Pick<Engine, "roles">, items: readonly Reso
 
 export function unknownTable(name: unknown, tables: Iterable<string>, subject = "table"): Error {
   const names = [...tables];
-  return mustBe("NOT_FOUND", subject, names.length === 0 ? "the name of a table, but there are none" : oneOfRule(names), name);
+  return mustBe("NOT_FOUND", subject, names.length === 0 ? "the name of a table, but there are none" : oneOfRule(names), name, names);
 }
 
 export interface ItemOptions<Columns = object> {

@@ -10,7 +10,7 @@ import { whole } from "../support/size.ts";
 
 /** Sentences with a habit, and sentences that only look like one, by habit. */
 const SENTENCES: { readonly [habit: string]: { readonly found: readonly string[]; readonly left: readonly string[] } } = {
-  "is no": { found: ["a file is no folder", "These are no leaves."], left: ["there is no table", "It is no longer open.", "is noted"] },
+  "is no": { found: ["a file is no folder", "These are no leaves."], left: ["there is no table", "There is no table.", "It is no longer open.", "is noted"] },
   "must be said": { found: ["terminated must be said"], left: ["it must be set"] },
   "a lane": {
     found: ["bytes a step", "one a lane", "twice a second", "a file an episode", "32 draws a call"],
@@ -23,6 +23,8 @@ const SENTENCES: { readonly [habit: string]: { readonly found: readonly string[]
       "steps per lane",
       "a row of a table",
       "one by a writer",
+      "it leaves a step without",
+      "these items a second time",
     ],
   },
   alone: { found: ["for rows alone."], left: ["let alone a table", "leave alone", "a stand-alone file"] },
@@ -190,6 +192,14 @@ describe("allowances", () => {
     ]);
     expect(lint(tree, "--write")).toMatchObject({ status: 0, lines: [] });
     expect(allowed()).toEqual({ "README.md": 1 });
+    // Moved: the allowance goes with it, and no further.
+    write("docs/a.md", "It is no step.\n");
+    write("docs/b.md", "It is no step.\n");
+    rmSync(join(tree, "README.md"));
+    expect(lint(tree, "--write")).toMatchObject({ status: 1, lines: [expect.stringContaining("docs/b.md:1: `is no`")] });
+    expect(allowed()).toEqual({ "docs/a.md": 1 });
+    rmSync(join(tree, "docs"), { recursive: true });
+    write("README.md", "It is no step.\n");
     expect(lint(tree, "--", "READ")).toMatchObject({ status: 0, stdout: expect.stringMatching(/^README\.md:1: `is no`: .*\n$/) });
     expect(lint(tree, "--", "page/").stdout).toBe("");
   });

@@ -126,9 +126,9 @@ describe("a rule of nStep", () => {
   test("needs terminated where an episode ends", () => {
     const { writer } = lived();
     writer.append(step(1));
-    expect(() => writer.endEpisode()).toThrow(/terminated must be said/);
-    expect(() => writer.endEpisode({ final: { observation: [1, 1] } })).toThrow(/terminated must be said/);
-    expect(() => writer.endEpisode({ terminated: false })).toThrow(/final must be given where an episode is truncated/);
+    expect(() => writer.endEpisode()).toThrow(/terminated (must be said|is required)/);
+    expect(() => writer.endEpisode({ final: { observation: [1, 1] } })).toThrow(/terminated (must be said|is required)/);
+    expect(() => writer.endEpisode({ terminated: false })).toThrow(/final (must be given|is required) where an episode is truncated/);
     expect(() => writer.endEpisode({ final: { seen: 1 } as never, terminated: true })).toThrow(/seen is not one of them/);
     expect(() => writer.endEpisode({ terminated: 1 as never })).toThrow(/terminated must be a boolean/);
     expect(writer.episodeSteps).toBe(1);
@@ -202,7 +202,7 @@ test("endEpisode needs final where it truncates, also of lanes whose final step 
   const replay = new Replay({ spec, tables });
   const writer = replay.writer({ lanes: 2, autoreset: "nextStep", items: [{ table: "memory", nStep: 1 }] });
   writer.append({ observation: new Float32Array(4), action: [1, 2], reward: [1, 2] }, { terminated: [0, 0] });
-  expect(() => writer.endEpisode({ lane: 1, terminated: false })).toThrow(/^final must be given where an episode is truncated/);
+  expect(() => writer.endEpisode({ lane: 1, terminated: false })).toThrow(/^final (must be given|is required) where an episode is truncated/);
   writer.endEpisode({ lane: 1, terminated: false, final: { observation: [3, 3] } });
   expect(replay.tables.memory.size).toBe(1);
 });
@@ -296,7 +296,7 @@ describe("lanes", () => {
 
   test("with transitions say how their environments begin anew", () => {
     const replay = new Replay({ spec, tables });
-    expect(() => replay.writer({ lanes: 2, items: [{ table: "memory", nStep: 1 }] })).toThrow(/autoreset must be one of/);
+    expect(() => replay.writer({ lanes: 2, items: [{ table: "memory", nStep: 1 }] })).toThrow(/autoreset is required: one of/);
     expect(() => replay.writer({ autoreset: "never" as never })).toThrow(RangeError);
   });
 
@@ -306,11 +306,11 @@ describe("lanes", () => {
       const writer = replay.writer({ lanes: 2, autoreset: "sameStep", items: [{ table: "memory", nStep: 1 }] });
       writer.append(two, { terminated: [false, false], truncated: [false, true], final: { observation: observation as never } });
       expect(items(replay)).toEqual([[2, 9]]);
-      expect(() => writer.append(two, { terminated: [0, 0], truncated: [1, 0] })).toThrow(/final must be given/);
-      expect(() => writer.append(two, { truncated: [1, 0] })).toThrow(/terminated must be said/);
+      expect(() => writer.append(two, { terminated: [0, 0], truncated: [1, 0] })).toThrow(/final (must be given|is required)/);
+      expect(() => writer.append(two, { truncated: [1, 0] })).toThrow(/terminated (must be said|is required)/);
       expect(() => writer.append(two, { terminated: [0] })).toThrow(/terminated must be an array of 2/);
       expect(() => writer.append(two, { terminated: [1, 0], final: { observation: [[1, 1]] } as never })).toThrow(/final\.observation/);
-      expect(() => writer.endEpisode({ terminated: true })).toThrow(/lane must be given/);
+      expect(() => writer.endEpisode({ terminated: true })).toThrow(/lane (must be given|is required)/);
       expect(broken(replay)).toEqual([]);
     }
   });

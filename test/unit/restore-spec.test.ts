@@ -93,6 +93,6 @@ test("options that Replay.open has alone are refused", () => {
   expectError(
     errorOf(() => Replay.restore(saved(), options as never)),
     TypeError,
-    /Replay\.restore has no option "seed"; its options are module, logger, spec, writers/,
+    /Replay\.restore has no option "seed"\. Options: module, logger, spec, writers/,
   );
 });

@@ -267,12 +267,12 @@ describe("a rule", () => {
     expectError(
       errorOf(() => writer.endEpisode()),
       TypeError,
-      /terminated must be said with rules of nStep or sequence/,
+      /terminated (must be said|is required) with rules of nStep or sequence/,
     );
     expectError(
       errorOf(() => writer.endEpisode({ terminated: false })),
       TypeError,
-      /final must be given/,
+      /final (must be given|is required)/,
     );
     const step = { observation: { x: [0, 0] }, action: 0, reward: Number.NaN, hidden: { h: [0, 0, 0], c: 0 }, note: "" };
     expectError(
@@ -280,7 +280,7 @@ describe("a rule", () => {
       "INVALID_DATA",
       /reward must be finite, since rules of nStep and sequence sum it/,
     );
-    expectError(errorOf(make({ sequence }, { lanes: 2 })), TypeError, /autoreset must be/);
+    expectError(errorOf(make({ sequence }, { lanes: 2 })), TypeError, /autoreset (must be|is required)/);
     const noReward = new Replay({ spec: { observation: f32(), action: i32() }, tables: { t: { maxSize: 9 } } });
     expectError(
       errorOf(() => noReward.writer({ items: [{ table: "t", sequence }] })),

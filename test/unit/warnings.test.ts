@@ -78,13 +78,13 @@ test("a restored Replay has the logger that it is given, and no other's counters
   warns(restored);
   expect([said.length, again.length]).toEqual([1, 1]);
   expect(restored.options).toEqual(replay.options);
-  expect(errorOf(() => Replay.restore([...replay.snapshot()], { log: null } as never)).message).toMatch(/has no option "log"; its options are module, logger/);
+  expect(errorOf(() => Replay.restore([...replay.snapshot()], { log: null } as never)).message).toMatch(/has no option "log"\..* Options: module, logger/);
 });
 
 test("append(undefined) is refused: it is no step, and does not mean the staged one", () => {
   const { replay } = told();
   const writer = replay.writer();
-  const message = "step must be a step, since nothing is in writer.staged, which append() without a step appends, got undefined";
+  const message = expect.stringMatching(/^step is required: a step, since nothing is in writer\.staged/);
   expect(errorOf(() => writer.append(undefined as never))).toMatchObject({ name: "TypeError", message });
   expect(replay.stats().steps).toBe(0);
   writer.staged.reward = 1;

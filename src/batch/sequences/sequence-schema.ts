@@ -1,5 +1,5 @@
 /** What a view of sequences shows: which leaves, of which steps, under which names. */
-import { mustBe, oneOfRule } from "../../base/error.ts";
+import { mustBeOneOf } from "../../base/error.ts";
 import type { Engine } from "../../memory/engine.ts";
 import type { PlacedLeaf } from "../../schema/layout.ts";
 import { otherParts, type Part, partInRole, reservedName } from "../transitions/transition-schema.ts";
@@ -31,7 +31,7 @@ export function sequenceSchema(engine: Engine, state: readonly string[]): Sequen
     roleParts.flatMap(({ leaves }) => leaves.map(({ leaf }) => leaf)),
   );
   const names = others.map(({ name }) => name);
-  for (const name of state) if (!names.includes(name)) throw mustBe("NOT_FOUND", "each of state", oneOfRule(names), name);
+  for (const name of state) if (!names.includes(name)) throw mustBeOneOf("NOT_FOUND", "each of state", names, name);
   for (const name of names) if (OWN.includes(name)) throw reservedName(name, CALLER);
   return {
     parts: [...roleParts, ...others.filter(({ name }) => !state.includes(name))],

@@ -1,6 +1,6 @@
 /** What a view of transitions shows: which leaves, at which end of a transition, under which names. */
 import { BOOTSTRAP } from "../../base/abi.ts";
-import { mustBe, oneOfRule, ReplayError, show } from "../../base/error.ts";
+import { mustBe, mustBeOneOf, ReplayError, show } from "../../base/error.ts";
 import type { Engine } from "../../memory/engine.ts";
 import type { PlacedLeaf } from "../../schema/layout.ts";
 import { isLeaf, type RowLeaf } from "../../schema/leaf.ts";
@@ -45,7 +45,13 @@ export function schemaOf(engine: Engine, next: readonly string[], goal?: PlacedL
   const visible = [action, ...others];
   const nexts = [...new Set(next)].map((name) => {
     const part = visible.find((known) => known.name === name);
-    if (part === undefined) throw mustBe("NOT_FOUND", "each of next", oneOfRule(visible.map((known) => known.name)), name);
+    if (part === undefined)
+      throw mustBeOneOf(
+        "NOT_FOUND",
+        "each of next",
+        visible.map((known) => known.name),
+        name,
+      );
     return { ...part, name: nextName(name), at: LAST };
   });
   if (goal !== undefined && ![observation, ...visible].some((part) => part.leaves.some(({ leaf }) => leaf === goal)))

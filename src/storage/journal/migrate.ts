@@ -1,5 +1,5 @@
 /** A journal for the next version of its program: read with its own spec, and written anew in the same directory. */
-import { mustBe, ReplayError } from "../../base/error.ts";
+import { mustBe, mustBeOneOf, ReplayError } from "../../base/error.ts";
 import { GROUP_END } from "../../base/kinds.ts";
 import type { FullLogger, Logger } from "../../base/warnings.ts";
 import type { Directory } from "../../files/directory.ts";
@@ -94,7 +94,7 @@ export function checkOnMismatch({
   readonly spec?: unknown;
   readonly salvage?: unknown;
 }): boolean {
-  if (onMismatch !== "error" && onMismatch !== "migrate") throw mustBe(RangeError, "onMismatch", 'one of "error", "migrate"', onMismatch);
+  if (onMismatch !== "error" && onMismatch !== "migrate") throw mustBeOneOf(RangeError, "onMismatch", ["error", "migrate"], onMismatch);
   const isMigrating = onMismatch === "migrate";
   for (const [name, value] of Object.entries({ migrate, rename }))
     if (value !== undefined && !isMigrating) throw mustBe(RangeError, "onMismatch", `"migrate" if ${name} is passed`, onMismatch);

@@ -1,4 +1,4 @@
-/** The ends of groups in a segment, found by their form alone: what tells damage from a tail that was cut, and where reading can start again. */
+/** The ends of groups in a segment, found only by their form. They tell damage from a tail that was cut, and show where reading can start again. */
 import { COMMIT, SEAL } from "../../base/kinds.ts";
 import type { Directory, StorageFile } from "../../files/directory.ts";
 import { withIoErrors } from "../../files/io-errors.ts";
@@ -8,7 +8,7 @@ import { openSegment } from "./segment-file.ts";
 import { fileOf } from "./segment-head.ts";
 
 const CHUNK_BYTES = 1 << 20;
-/** Of a COMMIT, or a SEAL. */
+/** The bytes of a COMMIT or a SEAL. */
 export const END_BYTES = SECTION_BYTES + NUMBER_BYTES;
 
 /** A whole COMMIT or SEAL. */

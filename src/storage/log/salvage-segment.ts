@@ -49,7 +49,7 @@ export interface SalvagedSegment<V> {
   /** In the order of the file. */
   readonly parts: readonly (Stretch<V> | Gap)[];
   readonly isSealed: boolean;
-  /** Of all sections, if there is no gap. */
+  /** The sum over all sections, if there is no gap. */
   readonly sum: number | undefined;
 }
 

@@ -14,6 +14,11 @@ export function hasPath(leaves: readonly PlacedLeaf[], path: string): boolean {
   return leaves.some((leaf) => leaf.path === path || leaf.path.startsWith(`${path}.`));
 }
 
+function unknownPath(subject: string, owner: string, leaves: readonly PlacedLeaf[], value: unknown): Error {
+  const paths = leaves.map(({ path }) => path);
+  return mustBe("NOT_FOUND", subject, `a path of ${owner}, ${oneOfRule(paths)}`, value, paths);
+}
+
 export class LeafNames {
   readonly #renames: readonly (readonly [from: string, to: string])[];
 
@@ -21,9 +26,8 @@ export class LeafNames {
   constructor(renames: Renames, before: readonly PlacedLeaf[], after: readonly PlacedLeaf[]) {
     this.#renames = Object.entries(renames);
     for (const [from, to] of this.#renames) {
-      if (!hasPath(before, from)) throw mustBe("NOT_FOUND", "rename", `a path of the saved spec, ${oneOfRule(before.map(({ path }) => path))}`, from);
-      if (typeof to !== "string" || !hasPath(after, to))
-        throw mustBe("NOT_FOUND", `rename.${from}`, `a path of the new spec, ${oneOfRule(after.map(({ path }) => path))}`, to);
+      if (!hasPath(before, from)) throw unknownPath("rename", "the saved spec", before, from);
+      if (typeof to !== "string" || !hasPath(after, to)) throw unknownPath(`rename.${from}`, "the new spec", after, to);
     }
   }
 

@@ -1,5 +1,5 @@
 /** The options of a migration: what is another one in the next version of a program. */
-import { integer, mustBe, oneOfRule, onlyKeys } from "../../base/error.ts";
+import { integer, mustBe, mustBeOneOf, onlyKeys } from "../../base/error.ts";
 import type { OwnStepOf, Spec } from "../../schema/spec.ts";
 import { copySpec } from "../../schema/spec.ts";
 import { type ResolvedTableOptions, resolveTable, type TableOptions } from "../../schema/table-options.ts";
@@ -68,7 +68,7 @@ export function changedTables(
   changes: { readonly [name: string]: Partial<TableOptions> },
 ): { readonly [name: string]: ResolvedTableOptions } {
   const unknown = Object.keys(changes).find((name) => !Object.hasOwn(tables, name));
-  if (unknown !== undefined) throw mustBe("NOT_FOUND", "tables", oneOfRule(Object.keys(tables)), unknown);
+  if (unknown !== undefined) throw mustBeOneOf("NOT_FOUND", "tables", Object.keys(tables), unknown);
   return Object.fromEntries(
     Object.entries(tables).map(([name, saved]) => {
       if (!Object.hasOwn(changes, name)) return [name, saved as ResolvedTableOptions];

@@ -111,7 +111,7 @@ describe("a snapshot", () => {
     const refused = (...args: string[]) => refusal("edit", path, path, "--overwrite", ...args);
     expect(await refused("--cast", "obs/state=u8")).toMatch(/obs\.state/);
     for (const [args, says] of [
-      [["--max-size", "nothing=4"], /there is no table "nothing", the tables are memory, other/],
+      [["--max-size", "nothing=4"], /there is no table "nothing"\. Tables: memory, other/],
       [["--max-size", "memory=4", "--max-size", "memory=5"], /--max-size has memory twice/],
       [["--max-size", "memory=1e12"], /a whole number from 1, got "memory=1e12"/],
       [["--max-size", "memory=1000000000000"], /tables\.memory\.maxSize must be/],

@@ -25,7 +25,7 @@ interface Reference {
   readonly timestamp: number;
 }
 
-/** Of each episode what its steps refer to. */
+/** Returns the frames that the steps of each episode refer to. */
 async function referencesOf(folder: string): Promise<Reference[][]> {
   const reader = await openRlds(folder);
   const episodes = await all(reader);

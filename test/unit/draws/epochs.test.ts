@@ -327,7 +327,7 @@ describe("a dataset in epochs", () => {
       [{ seed: -1 }, RangeError, /^seed must be/],
       [{ betta: 1 }, TypeError, /betta/],
       [{ state: 3 }, TypeError, /^state must be/],
-      [{ state: {} }, TypeError, /^state\.shuffle must be/],
+      [{ state: {} }, TypeError, /^state\.shuffle is required/],
       [{ state: { shuffle: true, seed: 0, epoch: 0, position: 0, since: 9, slots: 11 } }, RangeError, /^state must be that of a dataset of table "t"/],
       // Above every generation that there is; behind the last place; of no epoch.
       [{ state: { shuffle: true, seed: 0, epoch: 0, position: 0, since: 3, slots: 2 } }, RangeError, /^state must be that of a dataset/],

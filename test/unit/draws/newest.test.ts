@@ -193,7 +193,7 @@ describe("the newest items alone", () => {
   test.each([
     [{}, TypeError, /^among must be a number, \{ newest: k \}.*got/],
     [{ newest: 1, oldest: 1 }, TypeError, /^among must be/],
-    [{ newer: 1 }, TypeError, /^among has no option "newer"; its options are newest, oldest/],
+    [{ newer: 1 }, TypeError, /^among has no option "newer"\. Did you mean "newest"\? Options: newest, oldest/],
     [{ newest: 0 }, RangeError, /^among\.newest must be an integer in 1 … 4294967295 \(leave it out/],
     [{ newest: -1 }, RangeError, /^among\.newest must be/],
     [{ newest: 1.5 }, TypeError, /^among\.newest must be an integer/],
@@ -202,7 +202,7 @@ describe("the newest items alone", () => {
     [{ newest: { share: 1.01 } }, RangeError, /^among\.newest\.share must/],
     [{ oldest: { share: Number.NaN } }, RangeError, /^among\.oldest\.share must/],
     [{ newest: { share: "1" } }, TypeError, /^among\.newest\.share must/],
-    [{ newest: {} }, TypeError, /^among\.newest\.share must/],
+    [{ newest: {} }, TypeError, /^among\.newest\.share is required/],
     [{ newest: { part: 1 } }, TypeError, /^among\.newest has no option "part"/],
     ["newest", TypeError, /^among must be a number, \{ newest: k \}/],
     [null, TypeError, /^among must be a number/],

@@ -270,7 +270,7 @@ test("what cannot be written is refused before anything is", () => {
     );
   refused({ a: [9, 9, 9], flag: [1, 2, 0.5] }, "INVALID_DATA", /^values.flag/);
   refused({ a: [9, 9, 9], flag: [1, 2] }, "SPEC_MISMATCH", /^values.flag must be .*\[3\]/);
-  refused({ a: [9, 9, 9], other: [1] }, "NOT_FOUND", /^values.other is no column of the batch; its columns of leaves are a, flag, frames, films/);
+  refused({ a: [9, 9, 9], other: [1] }, "NOT_FOUND", /^the batch has no column values\.other\. Columns of leaves: a, flag, frames, films/);
   refused({ a: [9, 9, 9], frames: new Uint8Array(24) }, "UNSUPPORTED", /^values.frames cannot be written, since shared values/);
   refused({ a: [9, 9, 9], films: new Uint8Array(900) }, "UNSUPPORTED", /^values.films cannot be written, since packed values/);
   refused(5, TypeError, /^values must be an object of columns/);

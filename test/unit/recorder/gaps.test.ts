@@ -57,7 +57,7 @@ interface Section {
   readonly kind: number;
   readonly from: number;
   readonly bytes: number;
-  /** Of its step, or its end. */
+  /** The episode of its step, or of its end. */
   readonly episode: number | undefined;
 }
 

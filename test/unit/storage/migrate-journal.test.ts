@@ -235,7 +235,7 @@ test("options that make no sense together are refused by name", async () => {
   expectError(await refused({ ...base, migrate: (step: object) => step }), RangeError, /onMismatch must be "migrate" if migrate is passed/);
   expectError(await refused({ ...base, rename: { a: "b" } }), RangeError, /onMismatch must be "migrate" if rename is passed/);
   expectError(await refused({ ...base, onMismatch: "ignore" }), RangeError, /onMismatch must be one of "error", "migrate"/);
-  expectError(await refused({ onMismatch: "migrate" }), TypeError, /spec must be given with onMismatch/);
+  expectError(await refused({ onMismatch: "migrate" }), TypeError, /spec (must be given|is required) with onMismatch/);
   expectError(await refused({ ...base, onMismatch: "migrate", salvage: true }), RangeError, /salvage must be left out/);
   (await again(dir, { ...base, ...QUIET } as never)).dispose();
   expectError(await refused({ ...base, spec: { y: i32() }, onMismatch: "migrate", migrate: 1 }), TypeError, /migrate must be a function/);

@@ -42,7 +42,7 @@ export interface LeRobotSettings extends WriteOptions {
   readonly films: Films | undefined;
   readonly cutFilm: CutFilm | undefined;
   readonly about: About | undefined;
-  /** Of all episodes; where it is left out each says it of itself, or as RLDS has it. */
+  /** The kind of last step of all episodes. Default: the kind that each episode states, or that of RLDS. */
   readonly finalStep: FinalStep | undefined;
   readonly fileBytes: number | undefined;
   readonly version: LeRobotVersion;
@@ -66,7 +66,7 @@ interface GeneratedFrom {
 }
 
 const CHUNK_STEPS = 256;
-/** Rows of a row group: an episode is one, unless it is longer. Each row is an array a column while it is written. */
+/** Rows of a row group: an episode is one, unless it is longer. While a row is written, each of its columns is an array. */
 const GROUP_ROWS = 2 ** 13;
 const DATA_BYTES = 100 * 2 ** 20;
 /** Seconds. LeRobot allows intervals of frames to be off by 1e-4, and there are two times in each. */
@@ -271,7 +271,7 @@ export class DatasetWriter {
     return at(schema.isLast) ? { isTerminal: at(schema.isTerminal) } : undefined;
   }
 
-  /** Of each frame what is done in it. */
+  /** Returns the task of each frame. */
   #tasksOf(episodeColumns: ReadonlyMap<number, ColumnData>, metadata: readonly ColumnData[], length: number): readonly string[] {
     const { task, schema } = this.#settings;
     if (task !== undefined) return new Array<string>(length).fill(task);

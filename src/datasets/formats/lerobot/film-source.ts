@@ -41,7 +41,7 @@ export function filmsOf(folder: SourceFolder, info: LeRobotInfo, entries: readon
   };
 }
 
-/** Of each film the frames of its episodes. */
+/** Returns the spans of episodes in each film, by path, in order of time. */
 function spansOf(entries: readonly EpisodeEntry[]): Map<string, FilmSpan[]> {
   const spans = new Map<string, FilmSpan[]>();
   for (const { videos, length } of entries)
@@ -54,7 +54,7 @@ function spansOf(entries: readonly EpisodeEntry[]): Map<string, FilmSpan[]> {
   return spans;
 }
 
-/** Of all episodes; none if the tables have no columns for them. */
+/** Returns the statistics of a camera for all episodes; an empty list if the tables have no columns for them. */
 async function cameraStatistics(folder: SourceFolder, camera: string, maxBytes: number): Promise<CameraStatistics[]> {
   const all: CameraStatistics[] = [];
   for await (const table of episodeTables(folder, maxBytes)) {

@@ -25,7 +25,7 @@ export function ofNumbers(pieces: readonly ColumnData[], rows: number, width: nu
   return { count: rows, values };
 }
 
-/** The same of one value a row. */
+/** Returns the statistics of a leaf with one value per row. */
 export function ofValues(valueAt: (row: number) => unknown, rows: number): FeatureStatistics {
   return ofNumbers([Float64Array.from({ length: rows }, (_, row) => Number(valueAt(row)))], rows, 1);
 }
@@ -69,7 +69,7 @@ export class PixelCounts {
     this.#frames++;
   }
 
-  /** It begins anew. */
+  /** Returns the statistics of the frames so far, and resets them. */
   take(): FeatureStatistics {
     const values = STATISTICS.map(() => new Float64Array(this.#channels));
     for (let c = 0; c < this.#channels; c++) put(values, c, ofCounts(this.#counts.subarray(256 * c, 256 * (c + 1))));
@@ -96,7 +96,7 @@ function ofCounts(counts: Float64Array): readonly number[] {
   return levels.map((value) => value / 255);
 }
 
-/** Of all episodes: quantiles are the means of theirs, weighted by counts, as LeRobot has them. */
+/** The statistics of all episodes. Quantiles are the means of those of episodes, weighted by counts, as in LeRobot. */
 export class TotalStatistics {
   #count = 0;
   #total: Float64Array[] | undefined;

@@ -138,7 +138,7 @@ function statedContents(slots: readonly Slot[]): (Contents | undefined)[] {
 class PartVisitor implements GroupVisitor {
   readonly pieces: Piece[] = [];
   index: { readonly of: number; readonly contents: Contents } | undefined;
-  /** Of the open group. */
+  /** The changes of the open group, made when it is whole. */
   readonly #open: (() => void)[] = [];
 
   section(kind: number, id: number, payload: Uint8Array): void {

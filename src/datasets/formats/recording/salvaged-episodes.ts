@@ -90,7 +90,7 @@ export class SalvagedEpisodes {
     });
   }
 
-  /** Of each gap and each episode that it has hit. */
+  /** Returns an error per gap, and per episode that a gap has damaged. */
   losses(): RldsError[] {
     const gaps = this.#parts.flatMap((lost, place) =>
       lost.pieces === undefined

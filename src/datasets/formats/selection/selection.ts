@@ -114,7 +114,7 @@ export class Selection {
     const paths = new Set([...this.#choices.keys(), ...this.#metadataChoices.keys()]);
     const names = [...paths].map((path) => path.replaceAll("\0", "/"));
     const text = names.slice(0, MAX_NAMES).join(", ") + (names.length > MAX_NAMES ? ", …" : "");
-    throw mustBe(RangeError, unused.option, `names of columns, of ${text || "which there are none"}`, unused.name);
+    throw mustBe(RangeError, unused.option, `names of columns, of ${text || "which there are none"}`, unused.name, names);
   }
 
   /** A step with names, as JSON has it, as it is selected: nulls are replaced, too. @throws RangeError for options that take the kind of its last step from an episode */
