@@ -51,16 +51,12 @@ test("a nested field is named with its path, also where a sibling is misspelt", 
 
 test.each<[string, unknown, RegExp]>([
   ["without options", undefined, /^the options of Replay must be an object with spec and tables, got undefined$/],
-  ["without a spec", { tables }, /^spec must be given: the form of a step, such as \{ observation: f32\(4\)/],
+  ["without a spec", { tables }, /^spec .*the form of a step, such as \{ observation: f32\(4\)/],
   ["with null as a spec", { spec: null }, /^spec must be a leaf such as f32\(4\), or an object or array of leaves, got null$/],
-  ["with f32 for f32()", { spec: { a: f32 } }, /^spec of a must be .* \(call it: f32\(\) in the place of f32\), got a function$/],
-  ["with f32([2, 3])", { spec: { a: f32([2, 3] as never) } }, /^shape of a must be integers, one argument each: f32\(2, 3\) in the place of f32\(\[2, 3\]\)/],
+  ["with f32 for f32()", { spec: { a: f32 } }, /^spec of a must be .* \(call it: f32\(\) .*, got a function$/],
+  ["with f32([2, 3])", { spec: { a: f32([2, 3] as never) } }, /^shape of a must be integers, one argument each: f32\(2, 3\)/],
   ["with tables in a list", { spec, tables: [{ maxSize: 1 }] }, /^tables must be an object of tables by their names, such as/],
-  [
-    "with bytes as a module",
-    { spec, module: new Uint8Array(8) },
-    /^module must be a WebAssembly\.Module, such as await WebAssembly\.compile\(bytes\) gives, got Uint8Array\(8\)$/,
-  ],
+  ["with bytes as a module", { spec, module: new Uint8Array(8) }, /^module must be a WebAssembly\.Module, .*, got Uint8Array\(8\)$/],
 ])("new Replay %s says what is wrong", (_what, options, says) => {
   expectError(
     errorOf(() => new Replay(options as never)),
@@ -100,7 +96,7 @@ test.each<[string, unknown[]]>([
 test("a rule without length, nStep or sequence is told of all", () => {
   const { replay } = filled();
   expect(errorOf(() => replay.writer({ items: [{ table: "t" } as never] })).message).toMatch(
-    /^items\[0\] must be a rule with length \(windows of so many steps\), nStep \(transitions\) or sequence/,
+    /^items\[0\] must be a rule with length \(windows of that many steps\), nStep \(transitions\) or sequence/,
   );
 });
 
@@ -111,7 +107,7 @@ test.each<[string, object | undefined]>([
   ["no leaf", {}],
 ])("a truncated episode without what was seen last is refused, never zeros: final with %s", (_what, final) => {
   const replay = new Replay({ spec, tables });
-  const says = /^final must be given where an episode is truncated: what was seen last, which its transitions bootstrap from, got/;
+  const says = /^final .*the last observation of a truncated episode/;
   const items = [{ table: "t", nStep: 2 }] as const;
   const writer = replay.writer({ items });
   writer.append(step);
@@ -151,17 +147,15 @@ test("a misspelt table of a rule is named with its rule, what is no column as su
     /^the options of transitions must be an object of gamma, n, next, dtype, relabel, got/,
   );
   const lanes = replay.writer({ lanes: 2 });
-  expect(errorOf(() => lanes.endEpisode({ terminated: true })).message).toMatch(/^lane must be given with final or terminated, since the writer has 2 lanes/);
+  expect(errorOf(() => lanes.endEpisode({ terminated: true })).message).toMatch(/^lane .*with final or terminated, because the writer has 2 lanes/);
 });
 
 test("into of another n names both, and what makes one", () => {
   const { table } = filled();
-  const says = "into must be a batch of at least 8 items, as table.batch(8, …) makes it, got one of 4";
+  const says = "into must have room for at least 8 items, got 4. Pass a batch from table.batch(8, …)";
   expect(errorOf(() => table.sample(8, { into: table.sample(4) }))).toMatchObject({ code: "SPEC_MISMATCH", message: says });
   for (const wrong of [true, {}, table.sample(4).steps])
-    expect(errorOf(() => table.sample(4, { into: wrong as never })).message).toMatch(
-      /^into must be a batch, such as table\.batch\(n, \{ length \}\) makes, got/,
-    );
+    expect(errorOf(() => table.sample(4, { into: wrong as never })).message).toMatch(/^into must be a batch, .*table\.batch\(n, \{ length \}\), got/);
 });
 
 test("dataset() without options says what it needs", () => {
@@ -186,7 +180,7 @@ test("a host that forbids compiling is told of module, and of wasm-unsafe-eval",
   );
   const error = errorOf(() => moduleOf());
   expect(error).toMatchObject({ name: "ReplayError", code: "UNSUPPORTED", cause: { name: "CompileError" } });
-  expect(error.message).toMatch(/disallowed by embedder\): let the page's Content-Security-Policy have 'wasm-unsafe-eval', or give the option module/);
+  expect(error.message).toMatch(/disallowed by embedder\)\. .*'wasm-unsafe-eval'.* option module/);
 });
 
 test.each(["NotCapable", "PermissionDenied"])("Deno without --allow-read (%s) is not told of a missing file", (name) => {
