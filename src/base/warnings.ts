@@ -16,7 +16,7 @@ export interface FullLogger {
  * - `shortReturns`: n-step returns of fewer than n steps, because every item is shorter
  * - `lostRewards`: n-step returns that miss the reward or the terminal flag of an episode's last step, because no final observation follows it
  * - `unseenEnds`: n-step returns of steps with their own next state: endEpisode ended their episodes as terminated, but no leaf marks the end
- * - `nanValues`: NaN in float values: in every number and plain array, and in typed arrays as docs/guide.md describes
+ * - `nanValues`: NaN in float values: in every number and plain array, and in typed arrays as docs/reference/warnings.md describes
  * - `leftWriters`: a new writer, although unnamed writers of an earlier run were never continued
  * - `defaultPriority`: priorities above 10 in a table whose new items get priority 1, because no rule sets another
  * - `ignoredPriorities`: `beta` or new priorities for a table whose sampler and remover ignore priorities; logged once per table

@@ -55,7 +55,7 @@ export function endRulesOf({ lanes, autoreset, items }: ResolvedWriterOptions, r
   return { lanes, autoreset, hasTransitions: items.some(hasReturns), observation };
 }
 
-const NEEDS_TERMINATED = "true if the environment ended the episode, false if it was cut off (this writer has an nStep or sequence rule)";
+const NEEDS_TERMINATED = "a boolean, true if the environment ended the episode and false if it was cut off (this writer has an nStep or sequence rule)";
 
 /** Checks the options of `endEpisode`, and returns them. @throws TypeError, RangeError */
 export function checkEnd<S>(rules: EndRules, options: EndOptions<S>): EndOptions<S> {
@@ -68,7 +68,7 @@ export function checkEnd<S>(rules: EndRules, options: EndOptions<S>): EndOptions
   if (terminated === false) requireFinal({ ...rules, autoreset: "disabled" }, final, 1);
   const isPlain = final === undefined && terminated !== true;
   if (!isPlain && lane === undefined && lanes > 1)
-    throw mustBe(TypeError, "lane", `passed with final or terminated, because the writer has ${lanes} lanes`, lane);
+    throw mustBe(TypeError, "lane", `the lane whose episode ends, because the writer has ${lanes} lanes`, lane);
   return { lane, final, terminated };
 }
 

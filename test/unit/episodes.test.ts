@@ -310,7 +310,7 @@ describe("lanes", () => {
       expect(() => writer.append(two, { truncated: [1, 0] })).toThrow(/^final .*pass terminated/);
       expect(() => writer.append(two, { terminated: [0] })).toThrow(/terminated must be an array of 2/);
       expect(() => writer.append(two, { terminated: [1, 0], final: { observation: [[1, 1]] } as never })).toThrow(/final\.observation/);
-      expect(() => writer.endEpisode({ terminated: true })).toThrow(/lane must be given/);
+      expect(() => writer.endEpisode({ terminated: true })).toThrow(/^lane .*the writer has 2 lanes/);
       expect(broken(replay)).toEqual([]);
     }
   });

@@ -147,7 +147,7 @@ test("a misspelt table of a rule is named with its rule, what is no column as su
     /^the options of transitions must be an object of gamma, n, next, dtype, relabel, got/,
   );
   const lanes = replay.writer({ lanes: 2 });
-  expect(errorOf(() => lanes.endEpisode({ terminated: true })).message).toMatch(/^lane .*with final or terminated, because the writer has 2 lanes/);
+  expect(errorOf(() => lanes.endEpisode({ terminated: true })).message).toMatch(/^lane .*the writer has 2 lanes/);
 });
 
 test("into of another n names both, and what makes one", () => {
