@@ -67,8 +67,7 @@ export function checkEnd<S>(rules: EndRules, options: EndOptions<S>): EndOptions
   // The episode ends with this call, independent of how the environments reset.
   if (terminated === false) requireFinal({ ...rules, autoreset: "disabled" }, final, 1);
   const isPlain = final === undefined && terminated !== true;
-  if (!isPlain && lane === undefined && lanes > 1)
-    throw mustBe(TypeError, "lane", `the lane whose episode ends, because the writer has ${lanes} lanes`, lane);
+  if (!isPlain && lane === undefined && lanes > 1) throw mustBe(TypeError, "lane", `the lane whose episode ends, because the writer has ${lanes} lanes`, lane);
   return { lane, final, terminated };
 }
 

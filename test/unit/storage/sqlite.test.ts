@@ -231,7 +231,7 @@ describe("storage that refuses", () => {
     expectError(
       errorOf(() => writer.append({ n: 7 })),
       "IO",
-      /writing reprise\/00000001\.rpr failed: it is no more what it was when it was opened \(ESTALE\)/,
+      /writing reprise\/00000001\.rpr failed: it has changed since it was opened \(ESTALE\)/,
     );
     await expect(replay.flush()).rejects.toThrow(expect.objectContaining({ code: "IO" }));
     const left = await again(sqlite(storage.crash(storage.unconfirmed)));
