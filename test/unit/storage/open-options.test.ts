@@ -28,7 +28,7 @@ test("Replay.open makes a Replay that writes, flushes and closes", async () => {
 
 test("a folder that is not there is no Replay: what to pass is told, and no folder is made", async () => {
   const folder = join(mkdtempSync(join(tmpdir(), "reprise-nowhere-")), "run");
-  const message = `there is no Replay in ${folder}: pass spec and tables to create one`;
+  const message = `there is no Replay in ${folder}. Pass spec and tables to create one`;
   await expect(open({ dir: folder })).rejects.toThrow(expect.objectContaining({ code: "NOT_FOUND", message }));
   expect(existsSync(folder)).toBe(false);
 });
@@ -62,7 +62,7 @@ test("a table too few is refused by the names of all", async () => {
   const [train, evaluation] = [{ maxSize: 100 }, { maxSize: 10 }];
   (await open({ dir, spec: SPEC, tables: { train, evaluation } })).dispose();
   const message =
-    /^options\.tables must be "train", "evaluation" as in runs\/a \(or leave spec and tables out, or use another directory, or pass onMismatch: "migrate"; see docs\/migrate\/saved-memory\.md\), got "train"$/;
+    /^options\.tables must be "train", "evaluation" as in runs\/a \(or omit spec and tables, or use another directory, or pass onMismatch: "migrate"; see docs\/migrate\/saved-memory\.md\), got "train"$/;
   await expect(open({ dir, spec: SPEC, tables: { train } })).rejects.toThrow(
     expect.objectContaining({ code: "SPEC_MISMATCH", message: expect.stringMatching(message) }),
   );

@@ -96,7 +96,7 @@ describe("in the storage of a Durable Object", () => {
   it.each<[unknown, object | undefined, RegExp]>([
     [undefined, undefined, /^storage must be ctx\.storage of a Durable Object whose class is in new_sqlite_classes, got undefined$/],
     [{ get() {}, put() {} }, undefined, /new_sqlite_classes, got an object with keys get, put$/],
-    [new TestSqlite(), { name: "" }, /^name must be a text that is not empty, got ""$/],
+    [new TestSqlite(), { name: "" }, /^name must be a non-empty string/],
     [new TestSqlite(), { nmae: "a" }, /^sqlite has no option "nmae"; its options are name$/],
   ])("refuses what makes no sense", (storage, options, says) => {
     expectError(
