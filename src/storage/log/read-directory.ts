@@ -1,18 +1,14 @@
 /** Reads a directory: its segments, the valid part of each, and any damage. */
 import { corrupt, ReplayError } from "../../base/error.ts";
-import { COMMIT, SEAL } from "../../base/kinds.ts";
+import { SEAL } from "../../base/kinds.ts";
 import type { FullLogger } from "../../base/warnings.ts";
-import type { Directory, StorageFile } from "../../files/directory.ts";
+import type { Directory } from "../../files/directory.ts";
 import { withIoErrors } from "../../files/io-errors.ts";
 import type { SectionMemory } from "../../memory/section-memory.ts";
-import { NUMBER_BYTES, numberAt, SECTION_BYTES } from "../format/section.ts";
+import { NUMBER_BYTES } from "../format/section.ts";
+import { END_BYTES, laterGroup, withFile } from "./group-ends.ts";
 import { SegmentReader } from "./read-segment.ts";
-import { openSegment } from "./segment-file.ts";
 import { fileOf, inRanges, type SegmentHead, segmentOf } from "./segment-head.ts";
-
-const CHUNK_BYTES = 1 << 20;
-/** Bytes of a COMMIT or a SEAL. */
-const END_BYTES = SECTION_BYTES + NUMBER_BYTES;
 
 export interface RecoverOptions {
   /** Keep the data before damage; the rest is lost. */
@@ -226,15 +222,6 @@ export function sumsOf({ kept, sums }: SegmentHead): Map<number, number> {
   return new Map([...inRanges(kept)].map((segment, i) => [segment, sums[i] as number]));
 }
 
-function withFile<T>(directory: Directory, segment: number, read: (file: StorageFile, size: number) => T): T {
-  const { file, size } = openSegment(directory, segment);
-  try {
-    return read(file, size);
-  } finally {
-    file.close();
-  }
-}
-
 /** Returns whether a segment ends with a SEAL, so that all of it was on the disk. */
 export function isSealed(directory: Directory, segment: number, memory: SectionMemory): boolean {
   return withFile(directory, segment, (file, size) => {
@@ -246,34 +233,4 @@ export function isSealed(directory: Directory, segment: number, memory: SectionM
     const isSeal = count === END_BYTES && view.getUint32(base, true) === SEAL && view.getUint32(base + 8, true) === NUMBER_BYTES;
     return isSeal && view.getUint32(base + 12, true) === memory.sum(base);
   });
-}
-
-/** Returns whether a complete COMMIT or SEAL of a later group follows an offset, which distinguishes damage from a cut tail. */
-function laterGroup(directory: Directory, segment: number, memory: SectionMemory, from: number, group: number): boolean {
-  return withFile(directory, segment, (file, size) => {
-    memory.reserve(Math.min(CHUNK_BYTES, Math.max(size - from, 0)) + END_BYTES);
-    let length = 0;
-    for (let at = from; ; ) {
-      const into = memory.u8.subarray(memory.base + length, Math.min(memory.base + length + CHUNK_BYTES, memory.u8.length));
-      const count = withIoErrors("reading", directory, fileOf(segment), () => file.read(into, at));
-      if (!(count > 0)) return false;
-      at += count;
-      length += count;
-      for (const kind of [COMMIT, SEAL]) if (isIn(memory, length, kind, group)) return true;
-      // One may begin at the end of the piece.
-      const rest = Math.min(length, END_BYTES - 1);
-      memory.u8.copyWithin(memory.base, memory.base + length - rest, memory.base + length);
-      length = rest;
-    }
-  });
-}
-
-function isIn(memory: SectionMemory, length: number, kind: number, group: number): boolean {
-  const { u8, view, base } = memory;
-  const last = base + length - END_BYTES;
-  for (let at = u8.indexOf(kind, base); at >= 0 && at <= last; at = u8.indexOf(kind, at + 1)) {
-    if (view.getUint32(at, true) !== kind || view.getUint32(at + 8, true) !== NUMBER_BYTES) continue;
-    if (memory.sum(at) === view.getUint32(at + 12, true) && numberAt(view, at + SECTION_BYTES) > group) return true;
-  }
-  return false;
 }

@@ -11,6 +11,15 @@ import { fileOf, headOf, type SegmentHead } from "./segment-head.ts";
 
 const CHUNK_BYTES = 1 << 20;
 
+/** The position at which reading starts after damage, instead of at the file's head. */
+export interface SegmentStart {
+  /** The offset of a section. */
+  readonly at: number;
+  /** Number of the group that begins there; undefined if only its end has the number. */
+  readonly group: number | undefined;
+  readonly head: SegmentHead | undefined;
+}
+
 /**
  * Reads a segment's sections, each checked before it is shown. Its properties cover the sections read so far. Needs memory for a piece of the file, or for its
  * longest section.
@@ -24,8 +33,10 @@ export class SegmentReader {
   /** Number of pieces read, so that a caller of many files can yield between them. */
   chunks = 0;
   head: SegmentHead | undefined;
-  /** Number of the next group. */
+  /** Number of the next group; NaN until the end of the first group is read, if only that has the number. */
   group = 0;
+  /** Number of the first group read; NaN in the same case. */
+  firstGroup = Number.NaN;
   /** The end of the last complete group, or of the head; and the sum of all sections up to there. */
   wholeBytes = 0;
   sum = 0;
@@ -41,6 +52,7 @@ export class SegmentReader {
   readonly #name: string;
   readonly #file: StorageFile;
   readonly #chunkBytes: number;
+  #isBegun: boolean;
   #read = 0;
   /** The sum of all sections so far. */
   #sum = 0;
@@ -50,7 +62,7 @@ export class SegmentReader {
   #hasOpenGroup = false;
 
   /** @param limit valid bytes of the file @param chunkBytes bytes per read */
-  constructor(directory: Directory, segment: number, memory: SectionMemory, limit = Number.MAX_SAFE_INTEGER, chunkBytes = CHUNK_BYTES) {
+  constructor(directory: Directory, segment: number, memory: SectionMemory, limit = Number.MAX_SAFE_INTEGER, chunkBytes = CHUNK_BYTES, start?: SegmentStart) {
     this.segment = segment;
     this.#chunkBytes = chunkBytes;
     this.#directory = directory;
@@ -59,11 +71,19 @@ export class SegmentReader {
     const { file, size } = openSegment(directory, segment);
     this.#file = file;
     this.size = Math.min(size, limit);
+    this.#isBegun = start !== undefined;
+    if (start === undefined) return;
+    this.head = start.head;
+    this.group = start.group ?? Number.NaN;
+    this.firstGroup = this.group;
+    this.sections.end = start.at;
+    this.#read = start.at;
+    this.wholeBytes = start.at;
   }
 
   /** Moves to the owner's next section. Returns whether there is one. */
   next(): boolean {
-    if (this.head === undefined && !this.#begin()) return false;
+    if (!this.#isBegun && !this.#begin()) return false;
     while (this.fault === undefined) {
       if (!this.#readSection()) return false;
       if (this.isSealed) return this.#setFault("bytes after the seal");
@@ -109,13 +129,19 @@ export class SegmentReader {
     this.head = kind === SEGMENT ? headOf(payload, this.segment) : undefined;
     this.isForeign = this.head === undefined;
     if (this.head === undefined) return this.#setFault("its head belongs to another segment");
+    this.#isBegun = true;
     this.group = this.head.group;
+    this.firstGroup = this.group;
     this.#markWhole(end);
     return true;
   }
 
   #commit(): void {
     const { end, from, view } = this.sections;
+    if (Number.isNaN(this.group) && end - from === SECTION_BYTES + NUMBER_BYTES) {
+      this.group = numberAt(view, 0);
+      this.firstGroup = this.group;
+    }
     if (end - from !== SECTION_BYTES + NUMBER_BYTES || numberAt(view, 0) !== this.group) {
       this.#setFault(`not the end of group ${this.group}`);
       return;

@@ -56,7 +56,7 @@ const OPTIONS =
   "fps, task, taskLeaf, robotType, names, images, videos, videoEncoder, films, cutFilm, finalStep, fileBytes, version, signal, onProgress, overwrite, about, strict";
 
 /**
- * Writes a dataset of version 3.0 or 2.1, that `LeRobotDataset(repo_id, root=…)` opens: meta/info.json, stats.json, tasks.parquet and episodes, data with one row group an episode (longer ones have a group for each 65,536 frames), and films. A step is a frame, but for final observations, which LeRobot does not have.
+ * Writes a dataset of version 3.0 or 2.1, that `LeRobotDataset(repo_id, root=…)` opens: meta/info.json, stats.json, tasks.parquet and episodes, data with one row group an episode (longer ones have a group for each 8,192 frames), and films. A step is a frame, but for final observations, which LeRobot does not have.
  * Names have dots: `observation.images.top`; reward is `next.reward`, is_last is `next.done`, an observation that is one value is `observation.state` or `observation.image`; a leaf `timestamp` gives the
  * frame's time, where there are no films, else it is its number / fps; times that f32 cannot hold, such as those since 1970, are counted from the episode's first step. An episode's metadata are columns `episode/…` of meta/episodes. Files have their names once all are written. The same data gives the same
  * bytes, but for films. Statistics are LeRobot's, of all pixels. Memory: an episode as it is stored, images as PNG, films as their encoder has it.
