@@ -65,7 +65,7 @@ describe.skipIf(kind.missing)("reprise push --server", () => {
     expect((await failure(2, ...push("--table", "free", "--episodes", "--max-length", "3"))).error.message).toContain("more than --max-length = 3 steps");
     expect((await failure(1, ...push("--table", "free", "--sequence-length", "5000"))).error).toMatchObject({ code: "EMPTY" });
     const nobody = await failure(1, "push", CARTPOLE, "--server", "127.0.0.1:1", "--table", "free");
-    expect(nobody.error).toMatchObject({ code: "TIMEOUT", message: expect.stringMatching(/the Reverb server at 127\.0\.0\.1:1 .*is the server running/) });
+    expect(nobody.error).toMatchObject({ code: "TIMEOUT", message: expect.stringMatching(/the Reverb server at 127\.0\.0\.1:1 .*server runs/) });
   });
 
   it("waits for a full queue, until Ctrl-C", async () => {
