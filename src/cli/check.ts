@@ -1,4 +1,4 @@
-/** `reprise check`: what is wrong with a dataset, one line each. */
+/** `reprise check`: lists the faults of a dataset, one line each. */
 import type { Command } from "commander";
 import { type CheckFinding, type CheckFindings, type CheckReport, checkRlds, type RldsReader } from "../datasets/rlds/index.ts";
 import { notNegative, positive, wholeNumber } from "./arguments.ts";
@@ -22,7 +22,7 @@ timestamps that repeat or go back; films that are missing or shorter than the st
 Warnings: uneven timestamps, elements of observations and actions that never change, a reward that never changes, very short episodes, films with more frames than steps,
 final observations of zeros.
 
-The exit code is 1 if there is a fault, and with --strict also if there is a warning. convert --mode repair mends the faults of episodes and their steps.
+The exit code is 1 if there is a fault, and with --strict also if there is a warning. convert --mode repair fixes the faults of episodes and their steps.
 `;
 
 export function addCheck(command: Command): Command {
@@ -31,13 +31,13 @@ export function addCheck(command: Command): Command {
     .addHelpText("before", FIRST_EXAMPLE)
     .argument("<path|url>", `a file or folder: ${SOURCES}`)
     .option("--split <split>", "the split to read")
-    .option("--strict", "exit with 1 if there is a warning, too")
+    .option("--strict", "exit with 1 also if there is a warning")
     .option("--timestamp <leaf>", "the leaf with the time of each step (default: timestamp or observation/timestamp)")
-    .option("--fps <n>", "steps per second, for timestamps in seconds (default: what the data say, or else the median of each episode)", positive)
+    .option("--fps <n>", "steps per second, for timestamps in seconds (default: as the data state, otherwise the median of each episode)", positive)
     .option("--max-jitter <share>", "the largest share by which an interval between timestamps may differ (default: 0.1)", notNegative)
     .option("--min-steps <n>", "an episode with fewer transitions is very short (default: 2)", wholeNumber(0))
     .option("--min-share <share>", "an episode with fewer transitions than this share of the median is very short (default: 0.1)", notNegative)
-    .option("--places <n>", "how many places of each kind are listed; all are counted (default: 8)", wholeNumber(1))
+    .option("--places <n>", "the number of places to list per kind; all are counted (default: 8)", wholeNumber(1))
     .addHelpText("after", EXAMPLES);
 }
 
@@ -75,20 +75,20 @@ export function check(path: string, options: CheckCommandOptions, host: Host): P
   });
 }
 
-/** The same reader. Ctrl-C can stop the iteration between two episodes. */
+/** Returns the same reader, which Ctrl-C can stop between two episodes. */
 function withPauses(reader: RldsReader, { signal }: Host): RldsReader {
   return new Proxy(reader, {
     get: (target, key) => (key === Symbol.asyncIterator ? () => withYields(target, signal) : Reflect.get(target, key, target)),
   });
 }
 
-/** Kinds of which there is none are left out. */
+/** Leaves out kinds without findings. */
 function withoutEmpty({ episodes, steps, transitions, complete, clean, faults, warnings }: CheckReport): object {
   const some = (kinds: { readonly [kind: string]: CheckFindings }) => Object.fromEntries(Object.entries(kinds).filter(([, { count }]) => count > 0));
   return { episodes, steps, transitions, complete, clean, faults: some(faults), warnings: some(warnings) };
 }
 
-/** A line per place; a kind with more places than are listed has a line with the count of the others. */
+/** Returns one line per place, and one more line with a count for each kind with more places than are listed. */
 function textOf({ episodes, steps, complete, faults, warnings }: CheckReport): string {
   const lines = [...linesOf("fault", faults), ...linesOf("warning", warnings)];
   const total = (kinds: { readonly [kind: string]: CheckFindings }) => Object.values(kinds).reduce((sum, { count }) => sum + count, 0);

@@ -5,7 +5,7 @@ import { run } from "./program.ts";
 
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { version: string };
 
-// The reader of our output may close the pipe early, as `head` does.
+// The reader of the output may close the pipe early, as `head` does.
 process.stdout.on("error", (error: { readonly code?: string }) => {
   if (error.code !== "EPIPE") throw error;
 });

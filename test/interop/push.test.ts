@@ -74,7 +74,7 @@ describe.skipIf(kind.missing)("reprise push --server", () => {
     child.kill("SIGINT");
     const { status, stderr } = await ended;
     expect(stderr).toMatch(
-      /^reprise: INTERRUPTED: [\d,]+ trajector(y|ies) of whole episodes were sent to 127\.0\.0\.1:\d+; of the last ones some items may be missing there\n$/,
+      /^reprise: INTERRUPTED: [\d,]+ trajector(y|ies) of whole episodes were sent to 127\.0\.0\.1:\d+; some items of the last ones may be missing there\n$/,
     );
     expect(status).toBe(130);
   });

@@ -170,9 +170,7 @@ test("dataset() without options says what it needs", () => {
 });
 
 test("Replay.open without dir says what it takes", async () => {
-  await expect(Replay.open({ spec } as never)).rejects.toThrow(
-    /^dir must be the path of a directory, or what opfs\(\), sqlite\(\) or memory\(\) of reprise\/storage gives, got undefined$/,
-  );
+  await expect(Replay.open({ spec } as never)).rejects.toThrow(/^dir .*opfs\(\), sqlite\(\) or memory\(\)/);
 });
 
 test("a host that forbids compiling is told of module, and of wasm-unsafe-eval", async () => {
