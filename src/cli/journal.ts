@@ -1,9 +1,9 @@
-/** Journals on disk: finding them, and opening them without changing anything. */
-import { existsSync, readdirSync, rmdirSync, rmSync, statSync } from "node:fs";
+/** Journals and snapshots on disk: finding them, and opening them without changing anything. */
+import { createReadStream, existsSync, readdirSync, rmdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Damage } from "../datasets/formats/damage.ts";
 import { openJournal } from "../datasets/formats/replay/open-journal.ts";
-import { type OpenReplay, type Replay, ReplayError, type Table } from "../index.ts";
+import { type OpenReplay, Replay, ReplayError, type Table } from "../index.ts";
 import { segmentOf } from "../storage/log/segment-head.ts";
 
 /** Whether the folder contains segments of a journal. */
@@ -30,6 +30,11 @@ function filesIn(path: string): string[] {
 export async function openReadOnly(path: string, signal: AbortSignal, losses?: Damage): Promise<OpenReplay> {
   if (!isJournal(path)) throw new ReplayError("NOT_FOUND", `${path} is not a journal: make one with reprise push or Replay.open`);
   return (await openJournal(path, { signal, losses })).replay;
+}
+
+/** The Replay of a snapshot. @throws ReplayError CORRUPT, UNSUPPORTED */
+export function restoreFile(path: string, signal: AbortSignal): Promise<Replay> {
+  return Replay.restore(createReadStream(path, { signal }), { logger: null });
 }
 
 /** The name of the writer of a push. */
