@@ -62,6 +62,8 @@ const PHRASES: readonly (readonly [original: string, replacement: string])[] = [
   ["mapEpisodes can leave it out", "no option leaves it out"],
   [": convert it with mapSteps(data, change, { stepSpec })", ": another journal can hold it"],
   ['import it with mode "repair" or "drop"', "give --mode repair or --mode drop"],
+  ['importRlds in mode "repair"', "--mode repair"],
+  ['in mode "drop" it leaves', "--mode drop leaves"],
   ["maxBytes", "--open maxBytes=BYTES"],
   ["finalObservation", "--open finalObservation=…"],
   ["compressImage: true", "--open compressImage=true"],
@@ -90,6 +92,7 @@ const OPTION_PATTERNS: readonly (readonly [original: RegExp, replacement: string
     /^resampleSteps needs .*/,
     "--resample-fps needs the times of the steps, which have no leaf timestamp. Rename it: --rename LEAF=timestamp, or pass --source-fps",
   ],
+  [/\bthe option (infos=true) reads/, "--open $1 reads"],
   [/leave the films out with without$/, "leave the films out with --without"],
 ];
 

@@ -6,7 +6,7 @@ import { run } from "./program.ts";
 
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { version: string };
 
-// Rows become arrays that live for a moment, and V8 would collect the old ones only when its heap is four times as large as what is alive (docs/decisions.md).
+// Rows become arrays that live for a moment, and V8 would collect the old ones only when its heap is four times as large as what is alive (docs/explain/decisions.md).
 try {
   v8.setFlagsFromString("--heap-growing-percent=20");
 } catch {

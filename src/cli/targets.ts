@@ -84,12 +84,21 @@ const TFDS_KEYS = ["name", "version", "fileFormat", "file_format", "disableShuff
 /** Returns the metadata of the source for the target. The tables of a Replay are left out. */
 function aboutOf({ format, about }: RldsReader, target: Format): RldsReader["about"] {
   if (format === "journal" || format === "snapshot") return {};
-  return target === "tfds" ? Object.fromEntries(Object.entries(about).filter(([name]) => !TFDS_KEYS.includes(name))) : about;
+  // What was not read is not in the target.
+  const { unread: _, ...kept } = about;
+  return target === "tfds" ? Object.fromEntries(Object.entries(kept).filter(([name]) => !TFDS_KEYS.includes(name))) : kept;
 }
 
 /** Returns the data of the source that these options do not read. */
-export function unreadLosses({ unread = [] }: RldsReader): Loss[] {
-  return unread.map(({ what, remedy }) => ({ what, reason: `not read from the source; ${remedyText(remedy)}` }));
+export function unreadLosses({ unread = [], about }: RldsReader): Loss[] {
+  const named = unread.map(({ what, remedy }) => ({ what, reason: `not read from the source; ${remedyText(remedy)}` }));
+  const others = unreadPaths(about).filter((path) => !unread.some(({ what }) => what === path));
+  return [...named, ...others.map((what) => ({ what, reason: "not read from the source; no option reads it" }))];
+}
+
+/** Returns the paths in the files that no reader reads. */
+export function unreadPaths(about: RldsReader["about"]): string[] {
+  return Array.isArray(about.unread) ? about.unread.map(String) : [];
 }
 
 /** Returns a remedy in the words of the command line. */

@@ -17,7 +17,7 @@ import { finalStepsText, lossesText, type OpenOptions, reportText, withDataset }
 import { Interrupted, UsageError } from "../exit.ts";
 import { filmReferences, isUrl } from "../program-parts.ts";
 import type { Host, Result } from "../result.ts";
-import { datasetFolders, FORMATS, type Format, lossText, nonEmpty, remedyText, unreadLosses, write } from "../targets.ts";
+import { datasetFolders, FORMATS, type Format, lossText, nonEmpty, remedyText, unreadLosses, unreadPaths, write } from "../targets.ts";
 import { bytes, countText, escapeText } from "../text.ts";
 import { ffmpegEncoder, hasFfmpeg } from "./ffmpeg.ts";
 import { filmCutter } from "./film-cutter.ts";
@@ -139,8 +139,7 @@ function ownPlace(to: string, options: EditOptions, reader: RldsReader, shares: 
 function checkUnread(to: string, { open = [] }: EditOptions, { unread = [], about }: RldsReader): void {
   // A user who sets the option knows what it leaves out.
   const lost = unread.filter(({ what }) => !open.some((option) => option.startsWith(`${what}=`)));
-  const paths = Array.isArray(about.unread) ? about.unread.map(String) : [];
-  const names = [...lost.map(({ what }) => what), ...paths];
+  const names = [...lost.map(({ what }) => what), ...unreadPaths(about)];
   if (names.length === 0) return;
   const remedies = lost.map(({ what, remedy }) => `${remedyText(remedy)}${remedy.includes(`${what}=true`) ? `, --open ${what}=false deletes them` : ""}; `);
   throw new UsageError(
