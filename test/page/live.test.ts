@@ -79,7 +79,7 @@ inBrowsers((open, name) => {
     );
     expect(greedy).toBeLessThanOrEqual(500);
     expect(await figure(page, "In the memory")).toBeGreaterThan(0);
-    expect(await steps(page)).toBeGreaterThanOrEqual(name === "chromium" ? 2000 : 500);
+    expect(await steps(page)).toBeGreaterThanOrEqual(name === "chromium" ? 2000 : 200);
   });
 
   it("stops, takes one step and goes on, by buttons and by keys", async () => {

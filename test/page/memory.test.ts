@@ -43,7 +43,7 @@ const USES: readonly Use[] = [
     cycle: 8,
     seconds: 1,
     begin: (page) => page.locator(".segments label", { hasText: "16×" }).click(),
-    round: (page) => wait(page, 1000),
+    round: (page) => page.waitForTimeout(1000),
   },
   {
     name: "of looking",
