@@ -16,7 +16,7 @@ export interface FullLogger {
  * - `shortReturns`: n-step returns of fewer than n steps, because no item is longer
  * - `lostRewards`: n-step returns that miss the reward, or the terminal flag, of an episode's last step, behind which nothing was seen
  * - `unseenEnds`: n-step returns of steps with their own next state, of which endEpisode said that their episodes terminated, and no leaf does
- * - `nanValues`: values of floats that hold NaN, as far as they were looked at: every number and plain array, and of typed arrays what docs/guide.md says
+ * - `nanValues`: values of floats that hold NaN, as far as they were looked at: every number and plain array, and of typed arrays what docs/reference/warnings.md says
  * - `leftWriters`: a new writer beside writers of an earlier run that have no name, and that nobody has gone on with
  * - `defaultPriority`: priorities above 10, in a table whose new items come with priority 1 because no rule says another
  * - `ignoredPriorities`: `beta`, or new priorities, of a table whose sampler and remover do not look at priorities; said once a table

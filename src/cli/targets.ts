@@ -43,10 +43,10 @@ export interface FormatOptions {
 /** Options that all writers take. */
 export type CommonOptions = Pick<WriteOptions, "signal" | "overwrite" | "strict" | "onProgress">;
 
-/** Leaves of pixels that become films of LeRobot. */
-export type EncodedFilms = Required<Pick<LeRobotWriteOptions, "videos" | "videoEncoder">>;
+/** How films of LeRobot are made: of leaves of pixels, and by cuts. */
+export type FilmOptions = Pick<LeRobotWriteOptions, "videos" | "videoEncoder" | "cutFilm">;
 
-/** @param data the reader's episodes, as they are to be written @param encoded films that are encoded again */
+/** @param data the reader's episodes, as they are to be written @param films that are not copied as they are */
 export async function write(
   format: Format,
   data: RldsDataset,
@@ -54,7 +54,7 @@ export async function write(
   to: string,
   options: FormatOptions,
   common: CommonOptions,
-  encoded?: EncodedFilms,
+  films?: FilmOptions,
 ): Promise<WriteReport> {
   const about = aboutOf(reader, format);
   const all: WriteOptions = { ...common, ...(Object.keys(about).length > 0 && { about }) };
@@ -72,7 +72,7 @@ export async function write(
     case "tfds":
       return asTfds(data, reader, to, options, all);
     case "lerobot":
-      return asLeRobot(data, reader, to, options, { ...all, ...encoded });
+      return asLeRobot(data, reader, to, options, { ...all, ...films });
     case "minari":
       return asMinari(data, reader, to, options, all);
   }
@@ -97,13 +97,7 @@ export function remedyText(remedy: string): string {
   return remedy.replace(/^the option (\w+=)/, "--open $1");
 }
 
-async function asLeRobot(
-  data: RldsDataset,
-  reader: RldsReader,
-  to: string,
-  options: FormatOptions,
-  common: WriteOptions & Partial<EncodedFilms>,
-): Promise<WriteReport> {
+async function asLeRobot(data: RldsDataset, reader: RldsReader, to: string, options: FormatOptions, common: WriteOptions & FilmOptions): Promise<WriteReport> {
   const { fps = reader.about.fps, task, taskLeaf, robotType = reader.about.robot_type, image, lerobotVersion } = options;
   if (typeof fps !== "number") throw new UsageError("--fps is needed for LeRobot: the data do not say how many steps there are a second");
   const names = namesOf(reader);

@@ -4,7 +4,7 @@ import { specDifference } from "../schema/difference.ts";
 import type { Spec } from "../schema/spec.ts";
 
 /** The page that messages name if a saved memory and its program differ. */
-export const MIGRATION_PAGE = "docs/migrate-memory.md";
+export const MIGRATION_PAGE = "docs/migrate/saved-memory.md";
 
 /** @param subject what the spec is called · @param place where the existing one is, and the way out @throws ReplayError SPEC_MISMATCH naming the first leaf that differs */
 export function checkSpec(subject: string, requested: Spec, existing: Spec, place: string): void {

@@ -1,4 +1,4 @@
-/** reprise/agents: TF-Agents' observers and replay buffers, as views on the one engine. Exports only. */
+/** reprise/agents: the observers and replay buffers of TF-Agents, as views on the Reprise engine. Exports only. */
 import "../base/host.ts";
 
 export type { EncodeJpeg } from "../datasets/formats/tfrecord/example-writer.ts";

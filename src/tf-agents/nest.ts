@@ -1,10 +1,10 @@
-/** Items as arrays that carry their shape: nests of columns, taken apart and put together along their first dimension. */
+/** Nests of columns that carry their shape, split and joined along their first dimension. */
 import { concatArrays } from "../base/bytes.ts";
 import { mustBe } from "../base/error.ts";
 import { Column, type ColumnLike, isColumn } from "../schema/column.ts";
 import { zip } from "../schema/nest.ts";
 
-/** Applies `combine` to the columns at the same place of several nests. The result is nested as the first. */
+/** Applies `combine` to the columns at the same place of several nests. The result is nested like the first nest. */
 function zipColumns(nests: readonly unknown[], combine: (columns: readonly ColumnLike[], path: string) => unknown): unknown {
   const pathOf = (keys: readonly string[]) => ["items", ...keys].join(".");
   const isEnd = (node: unknown, keys: readonly string[]) => {
@@ -24,12 +24,12 @@ export function mapColumns(nest: unknown, change: (column: ColumnLike, path: str
   return zipColumns([nest], ([column], path) => change(column as ColumnLike, path));
 }
 
-/** Item i of a batch, or step i of a sequence. */
+/** Returns item i of a batch, or step i of a sequence. */
 export function at(nest: unknown, i: number): unknown {
   return mapColumns(slice(nest, i, i + 1), ({ data, shape }) => new Column(data, shape.slice(1)));
 }
 
-/** From the i-th to before the `end`-th along the first dimension. */
+/** Returns the rows from `begin` to before `end`. */
 export function slice(nest: unknown, begin: number, end: number): unknown {
   return mapColumns(nest, ({ data, shape }) => {
     const rowSize = data.length / (shape[0] as number);
@@ -37,22 +37,22 @@ export function slice(nest: unknown, begin: number, end: number): unknown {
   });
 }
 
-/** A batch of one as the item alone. */
+/** Returns the only item of a batch of one. */
 export function unbatch(nest: unknown): unknown {
   return mapColumns(nest, ({ data, shape }) => new Column(data, shape.slice(1)));
 }
 
-/** The same item as a batch of one. */
+/** Returns an item as a batch of one. */
 export function batchOfOne(nest: unknown): unknown {
   return mapColumns(nest, ({ data, shape }) => new Column(data, [1, ...shape]));
 }
 
-/** A batch of some items of one shape. */
+/** Stacks items of one shape to a batch. */
 export function stack(nests: readonly unknown[]): unknown {
   return concat(nests.map(batchOfOne));
 }
 
-/** Some batches, or sequences, one after the other. */
+/** Concatenates batches or sequences. */
 export function concat(nests: readonly unknown[]): unknown {
   return zipColumns(nests, (columns, path) => {
     const [{ data, shape }] = columns as readonly [ColumnLike];
@@ -67,7 +67,7 @@ export function concat(nests: readonly unknown[]): unknown {
   });
 }
 
-/** The first dimension of a nest's columns: rows of a batch, steps of a sequence. */
+/** Returns the first dimension of a nest's columns: rows of a batch, steps of a sequence. */
 export function lengthOf(nest: unknown): number {
   let length: number | undefined;
   mapColumns(nest, ({ shape }, path) => {
@@ -80,8 +80,8 @@ export function lengthOf(nest: unknown): number {
   return length ?? 0;
 }
 
-/** Numbers as a column: of shape [], where there is one and it is no batch. */
+/** Returns numbers as a column. Its shape is [] for a single number outside a batch. */
 export function numbers(values: ArrayLike<number>, shape: number[] = [values.length]): Column<"f64"> {
-  // Not `from`, which goes by an iterator.
+  // `Float64Array.from` is slower: it uses an iterator.
   return new Column<"f64">(values instanceof Float64Array ? (values as Float64Array<ArrayBuffer>) : new Float64Array(values), shape);
 }

@@ -1,33 +1,33 @@
-/** Signatures: what the items of a table look like, column by column. */
+/** Signatures: the columns that the items of a table have. */
 import { mustBe, ReplayError } from "../base/error.ts";
 import { isHalf } from "../schema/half.ts";
 import { leafText, type RowLeaf, shapeOf } from "../schema/leaf.ts";
 import { leaves, map, type Nest } from "../schema/nest.ts";
 import type { Spec } from "../schema/spec.ts";
 
-/** What the items of a table look like, of a spec the steps' leaves, each with a first dimension of any length (null). */
+/** The columns of a table's items. For a spec, the leaves of its steps, each with a first dimension of any length (null). */
 export type Signature = Nest<LeafSignature>;
 export interface LeafSignature {
-  /** What the column is read as. "unknown": a column of a server's table that cannot be read here. */
+  /** The dtype that the column is read as; "unknown" for a column of a server's table that Reprise cannot read. */
   readonly dtype: RowLeaf["dtype"] | "unknown";
-  /** A size of null is any length, a shape of null any shape. */
+  /** A size of null allows any length, a shape of null any shape. */
   readonly shape: readonly (number | null)[] | null;
-  /** The data type on the server if that is another one, such as "complex64". Such a column can be read, and not written. */
+  /** The data type on the server if it differs, such as "complex64". Such a column can be read, but not written. */
   readonly stored?: string;
 }
 
-/** A column of an item to be. */
+/** A column of a future item. */
 export interface ColumnShape {
   readonly dtype: RowLeaf["dtype"];
   readonly shape: readonly number[];
 }
 
-/** The signature of whole items: the steps' leaves, each with a first dimension of any length. */
+/** Returns the signature of whole items: the leaves of the steps, each with a first dimension of any length. */
 export function signatureOf(spec: Spec): Signature {
   return map(spec, (leaf): LeafSignature => ({ dtype: leaf.dtype, shape: [null, ...shapeOf(leaf)] }));
 }
 
-/** Whether a column has a signature's dtype and shape. */
+/** Returns whether a column has a signature's dtype and shape. */
 export function matchesColumn({ dtype, shape }: LeafSignature, column: ColumnShape): boolean {
   if (column.dtype !== dtype) return false;
   return shape === null || (column.shape.length === shape.length && shape.every((n, k) => n === null || n === column.shape[k]));
@@ -39,7 +39,7 @@ export function signatureText({ dtype, shape, stored }: LeafSignature): string {
   return stored === undefined ? read : `${read} (${stored} on the server)`;
 }
 
-/** The leaves of signatures, of which many items are asked. */
+/** Caches the leaves of each signature, since many items are checked against it. */
 const LEAVES = new WeakMap<object, ReturnType<typeof leaves<LeafSignature>>>();
 
 function leavesOf(signature: Signature) {
@@ -52,9 +52,9 @@ function leavesOf(signature: Signature) {
 }
 
 /**
- * @param steps the leaves of the steps that the columns are made of, where a signature may tell of these as well
- * @throws ReplayError SPEC_MISMATCH where there is a signature, and columns are more or fewer than the signature's, or one differs or is of a data type that cannot be
- * written; their names do not count
+ * Checks an item's columns against the signature of its table; the names of columns do not count.
+ * @param steps the leaves of the steps that the columns are made of, if the signature may describe these as well
+ * @throws ReplayError SPEC_MISMATCH if there is a signature and the number of columns differs, a column differs, or its data type cannot be written
  */
 export function mustFit(table: string, signature: Signature | undefined, columns: readonly ColumnShape[], steps?: readonly ColumnShape[]): void {
   if (signature === undefined) return;
@@ -77,7 +77,7 @@ export function mustFit(table: string, signature: Signature | undefined, columns
   }
 }
 
-/** The names of a signature's columns, with what each is. */
+/** Returns the names of a signature's columns, with their dtypes and shapes. */
 function columnNames(signatureLeaves: ReturnType<typeof leavesOf>): string {
   return signatureLeaves.map(({ keys, leaf }) => [keys.join("."), signatureText(leaf)].filter((part) => part !== "").join(" ")).join(", ");
 }
@@ -86,7 +86,7 @@ function columnsText(columns: readonly ColumnShape[]): string {
   return `${columns.length}: ${columns.map(({ dtype, shape }) => leafText(dtype, shape)).join(", ")}`;
 }
 
-/** The error for a column whose data type only other clients can write. */
+/** Returns the error for a column whose data type only other clients can write. */
 function unwritable(table: string, name: string, stored: string, { dtype, shape }: ColumnShape): ReplayError {
   return new ReplayError(
     "SPEC_MISMATCH",
@@ -94,7 +94,7 @@ function unwritable(table: string, name: string, stored: string, { dtype, shape 
   );
 }
 
-/** @param subject what the spec is called in errors @throws ReplayError SPEC_MISMATCH where no item could be as a table's signature and a spec of its items both say */
+/** @param subject the name of the spec in errors @throws ReplayError SPEC_MISMATCH if no item can fit both the table's signature and the spec of its items */
 export function mustAgree(subject: string, signature: Signature, spec: Signature): void {
   const [tableLeaves, specLeaves] = [leaves(signature), leaves(spec)];
   if (tableLeaves.length !== specLeaves.length)
@@ -111,12 +111,12 @@ export function mustAgree(subject: string, signature: Signature, spec: Signature
   });
 }
 
-/** Whether a column of a dtype is read as one of another: half floats are f32, too. */
+/** Returns whether a column of dtype `stored` is read as `dtype`: half floats are read as f32, too. */
 export function isReadAs(stored: string, dtype: string): boolean {
   return stored === dtype || (isHalf(stored) && dtype === "f32");
 }
 
-/** Whether some column could be as both. */
+/** Returns whether some column fits both signatures. */
 function agree(a: LeafSignature, b: LeafSignature): boolean {
   if (!isReadAs(a.dtype, b.dtype)) return false;
   const { shape } = a;

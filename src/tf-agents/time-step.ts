@@ -1,4 +1,4 @@
-/** What an environment emits: a step type, the reward and discount of the action before, an observation. After TF-Agents' `time_step`. */
+/** The output of an environment: a step type, the reward and discount of the preceding action, and an observation. Modelled on `time_step` of TF-Agents. */
 
 import { integer, mustBe, onlyKeys } from "../base/error.ts";
 import { Column, type ColumnLike, isColumn } from "../schema/column.ts";
@@ -6,26 +6,26 @@ import { isList, listLength } from "../schema/copy-numbers.ts";
 import { isOverflow } from "../schema/copy-values.ts";
 import { sizeOf } from "../schema/leaf.ts";
 
-/** Rows of a batch at most. */
+/** The maximum number of rows in a batch. */
 const MAX_ROWS = 2 ** 24;
 
-/** Where in its episode a step is. */
+/** The position of a step in its episode. */
 export const StepType = { FIRST: 0, MID: 1, LAST: 2 } as const;
 export type StepType = (typeof StepType)[keyof typeof StepType];
 
-/** One number, or one a row of a batch. */
+/** One number, or one per row of a batch. */
 export type Batched = number | ArrayLike<number>;
 
 export interface TimeStep<O = unknown> {
   readonly stepType: Batched;
-  /** Of the action that led here; 0 in a first step. */
+  /** The reward of the action that led to this step; 0 in a first step. */
   readonly reward: Batched;
-  /** 0 where the episode ended for good; 1, or less where the future counts less, everywhere else. */
+  /** 0 if the episode terminated with this step; otherwise 1, or less if the future counts less. */
   readonly discount: Batched;
   readonly observation: O;
 }
 
-/** The first step of an episode: reward 0, discount 1. With `batchSize`, of so many in lock-step. */
+/** Returns the first step of an episode: reward 0, discount 1. With `batchSize`, a batch of that many environments in lock-step. */
 export function restart<O>(observation: O, options: { readonly batchSize?: number } = {}): TimeStep<O> {
   const { batchSize } = onlyKeys("options", options, "batchSize");
   if (batchSize !== undefined) integer("batchSize", batchSize, 0, MAX_ROWS);
@@ -34,21 +34,23 @@ export function restart<O>(observation: O, options: { readonly batchSize?: numbe
 }
 
 export interface StepOptions {
-  /** The batch, where its rewards do not tell it: `[]` of a single step whose reward is a vector, `[rows]` of a batch of such. */
+  /** The batch dimensions, if the rewards do not determine them: `[]` for a single step whose reward is a vector, `[rows]` for a batch of such steps. */
   readonly outerDims?: readonly [] | readonly [rows: number];
 }
 
-/** A step between. A batch is told by its rewards, here and below; one discount is every row's. */
+/**
+ * Returns a step in the middle of an episode. Its rewards determine the batch size, here and in the functions below; a single discount applies to every row.
+ */
 export function transition<O>(observation: O, reward: Batched, discount: Batched = 1, options: StepOptions = {}): TimeStep<O> {
   return timeStep(StepType.MID, observation, reward, discount, options);
 }
 
-/** The last step of an episode that ended for good: discount 0. */
+/** Returns the last step of an episode that terminated: discount 0. */
 export function termination<O>(observation: O, reward: Batched, options: StepOptions = {}): TimeStep<O> {
   return timeStep(StepType.LAST, observation, reward, 0, options);
 }
 
-/** The last step of an episode that was cut off, by a limit of time mostly: what would have followed still counts. */
+/** Returns the last step of an episode that was truncated, usually by a time limit: the discount keeps the value of the future. */
 export function truncation<O>(observation: O, reward: Batched, discount: Batched = 1, options: StepOptions = {}): TimeStep<O> {
   return timeStep(StepType.LAST, observation, reward, discount, options);
 }
@@ -60,17 +62,17 @@ function timeStep<O>(stepType: StepType, observation: O, reward: Batched, discou
   return { stepType: types, reward, discount: rows === undefined ? discount : broadcast(discount, rows), observation };
 }
 
-/** The step type, as often as there are rows in a batch like this: of columns, one of the same shape. */
+/** Returns one step type per row of a batch like `like`; for columns, a column of the same shape. */
 export function stepTypes(stepType: StepType, like: Batched | ColumnLike, name = "reward"): Batched {
   if (isColumn(like)) return new Column(new Int32Array(sizeOf(like.shape)).fill(stepType), [...like.shape]) as unknown as Batched;
   const rows = rowsOf(name, like as Batched);
   return rows === undefined ? stepType : new Int32Array(rows).fill(stepType);
 }
 
-/** Rows of a batch; undefined where it is none. @throws TypeError for what is neither a number nor a list of them */
+/** Returns the number of rows of a batch, or undefined for a single value. @throws TypeError for a value that is neither a number nor a list of numbers */
 function rowsOf(name: string, value: Batched): number | undefined {
   if (typeof value === "number") return undefined;
-  if (!isList(value)) throw mustBe(TypeError, name, "a number, or a list of one a row", value);
+  if (!isList(value)) throw mustBe(TypeError, name, "a number, or a list with one number per row", value);
   return listLength(value);
 }
 

@@ -1,4 +1,4 @@
-/** What an agent lived through in one step: what it saw and did, and what came of it. After TF-Agents' `trajectory`. */
+/** The record of one step of an agent: observation, action and result. Modelled on `trajectory` of TF-Agents. */
 
 import { mustBe, onlyKeys } from "../base/error.ts";
 import { type Column, type ColumnLike, isColumn } from "../schema/column.ts";
@@ -8,20 +8,20 @@ import type { Leaf } from "../schema/leaf.ts";
 import type { Spec } from "../schema/spec.ts";
 import { type Batched, StepType, stepTypes, type TimeStep } from "./time-step.ts";
 
-/** `N` are its numbers: one, or one a row; in batches with time, columns. */
+/** `N` is the type of its numbers: one number, or one per row; in batches with a dimension of time, columns. */
 export interface Trajectory<O = unknown, A = unknown, P = unknown, N = Batched, R = N> {
-  /** Of the observation. LAST: a boundary, the step between two episodes. */
+  /** The step type of the observation. LAST marks a boundary, the step between two episodes. */
   readonly stepType: N;
   readonly observation: O;
   readonly action: A;
   readonly policyInfo: P;
-  /** Of what followed the action. */
+  /** The type of the step after the action. */
   readonly nextStepType: N;
   readonly reward: R;
   readonly discount: N;
 }
 
-/** A policy's answer. */
+/** The output of a policy. */
 export interface PolicyStep<A = unknown, P = unknown> {
   readonly action: A;
   readonly state?: unknown;
@@ -30,7 +30,7 @@ export interface PolicyStep<A = unknown, P = unknown> {
 
 const { FIRST, MID, LAST } = StepType;
 
-/** A spec of trajectories has its fields under these names. */
+/** The spec of trajectories, with the same field names. */
 export interface TrajectorySpec<O extends Spec = Spec, A extends Spec = Spec, P extends Spec = readonly []> {
   readonly stepType: Leaf<"i32", readonly []>;
   readonly observation: O;
@@ -39,11 +39,11 @@ export interface TrajectorySpec<O extends Spec = Spec, A extends Spec = Spec, P 
   readonly nextStepType: Leaf<"i32", readonly []>;
   readonly reward: Leaf<"f32", readonly []>;
   readonly discount: Leaf<"f32", readonly []>;
-  // A spec nests under any name.
+  // Allows a spec to be nested under any name.
   readonly [name: string]: Spec;
 }
 
-/** The spec of trajectories with such observations and actions: step types i32, reward and discount f32; no policyInfo unless it is given. */
+/** Returns the spec of trajectories with these observations and actions. Step types are i32, reward and discount f32. The default policyInfo is empty. */
 export function trajectorySpec<const O extends Spec, const A extends Spec, const P extends Spec = readonly []>(parts: {
   readonly observation: O;
   readonly action: A;
@@ -71,18 +71,24 @@ function createFactory(stepType: StepType, nextStepType: StepType): TrajectoryFa
   return make as TrajectoryFactory;
 }
 
-/** A trajectory of an episode's first step. A batch is told by its discounts, here and below, and may have a dimension of time as well: then they are columns. */
+/**
+ * Creates a trajectory of the first step of an episode. Its discounts determine the batch size, here and in the functions below. A batch may also have a
+ * dimension of time; its numbers are then columns.
+ */
 export const first: TrajectoryFactory = createFactory(FIRST, MID);
-/** Of a step between. */
+/** Creates a trajectory in the middle of an episode. */
 export const mid: TrajectoryFactory = createFactory(MID, MID);
-/** Of the action that ends the episode. */
+/** Creates a trajectory of the action that ends the episode. */
 export const last: TrajectoryFactory = createFactory(MID, LAST);
-/** Of an episode of one action. */
+/** Creates a trajectory of an episode with a single action. */
 export const singleStep: TrajectoryFactory = createFactory(FIRST, LAST);
-/** Of the step between two episodes: its action has no meaning, what follows is the next episode's first step. */
+/** Creates a trajectory of the step between two episodes. Its action has no meaning; the next step is the first one of the next episode. */
 export const boundary: TrajectoryFactory = createFactory(LAST, FIRST);
 
-/** What was seen and done in `timeStep`, and what came of it in `nextTimeStep`. `action`: a policy's answer, or the action itself. */
+/**
+ * Creates a trajectory of the observation in `timeStep`, the action, and the result in `nextTimeStep`.
+ * @param action the output of a policy, or only the action
+ */
 export function fromTransition<O, A, P = readonly []>(timeStep: TimeStep<O>, action: A | PolicyStep<A, P>, nextTimeStep: TimeStep<O>): Trajectory<O, A, P> {
   for (const [name, step] of Object.entries({ timeStep, nextTimeStep })) checkStep(name, step);
   const policyStep = isPolicyStep<A, P>(action) ? action : { action, info: undefined };
@@ -91,7 +97,7 @@ export function fromTransition<O, A, P = readonly []>(timeStep: TimeStep<O>, act
   return { stepType, observation, action: policyStep.action, policyInfo: policyStep.info ?? ([] as unknown as P), nextStepType, reward, discount };
 }
 
-/** The same trajectory with other values in some of its fields. @throws RangeError for a field that trajectories do not have */
+/** Returns a copy of a trajectory with other values in some fields. @throws RangeError if trajectories do not have the field */
 export function replace<T extends Trajectory<unknown, unknown, unknown, unknown, unknown>, const F extends { readonly [K in keyof Trajectory]?: unknown }>(
   trajectory: T,
   fields: F,
@@ -103,7 +109,7 @@ export function replace<T extends Trajectory<unknown, unknown, unknown, unknown,
   return { ...trajectory, ...fields };
 }
 
-/** @throws TypeError for what is no step */
+/** @throws TypeError if `step` is not an object */
 function checkStep(name: string, step: unknown): void {
   if (typeof step !== "object" || step === null) throw mustBe(TypeError, name, "an object with stepType", step);
 }
@@ -112,33 +118,33 @@ function isPolicyStep<A, P>(action: unknown): action is PolicyStep<A, P> {
   return typeof action === "object" && action !== null && Object.hasOwn(action, "action");
 }
 
-/** What these ask for: of a batch that was drawn as well, whose arrays carry their shape. */
+/** The argument of these functions. Sampled batches qualify too: their arrays carry their shape. */
 interface Typed {
   readonly stepType: Batched | ColumnLike;
   readonly nextStepType?: Batched | ColumnLike;
 }
 
-/** Whether an episode begins here. Of a batch one 0 or 1 a row, here and below. */
+/** Returns whether an episode begins at this step; for a batch one 0 or 1 per row, as in the functions below. */
 export function isFirst(step: Typed): boolean | Uint8Array<ArrayBuffer> {
   return mapStepTypes(step, "stepType", (type) => type === FIRST);
 }
 
-/** Whether a time step is between, or a trajectory leads from between to between. */
+/** Returns whether a time step is of type MID, or a trajectory leads from MID to MID. */
 export function isMid(step: Typed): boolean | Uint8Array<ArrayBuffer> {
   return mapStepTypes(step, "stepType", (type, i, next) => type === MID && at(next, i) === MID);
 }
 
-/** Whether a time step is the last one, or a trajectory leads to it. */
+/** Returns whether a time step is of type LAST, or a trajectory leads to one. */
 export function isLast(step: Typed): boolean | Uint8Array<ArrayBuffer> {
   return mapStepTypes(step, "nextStepType", (type) => type === LAST);
 }
 
-/** Whether a trajectory lies between two episodes. */
+/** Returns whether a trajectory is the boundary between two episodes. */
 export function isBoundary(trajectory: Typed): boolean | Uint8Array<ArrayBuffer> {
   return mapStepTypes(trajectory, "stepType", (type) => type === LAST);
 }
 
-/** @param of which step type is asked; a time step has one only */
+/** @param of the name of the step type to read; time steps have only one */
 function mapStepTypes(step: Typed, of: keyof Typed, is: (type: number, row: number, next: Batched | ColumnLike) => boolean): boolean | Uint8Array<ArrayBuffer> {
   checkStep("step", step);
   const { stepType, nextStepType = stepType } = step;
@@ -153,7 +159,7 @@ function mapStepTypes(step: Typed, of: keyof Typed, is: (type: number, row: numb
 }
 
 function at(types: Batched | ColumnLike, row: number): number {
-  // An int64 comes as a bigint.
+  // An int64 arrives as a bigint.
   const type = typeof types === "object" ? valuesOf(types)[row] : types;
   if (typeof type !== "number" && typeof type !== "bigint") throw mustBe(TypeError, "a step type", "a number", type);
   return Number(type);

@@ -1,4 +1,4 @@
-/** The windows of a buffer's streams: drawn or named, and read into new arrays. */
+/** Draws windows from a buffer's streams, or reads given ones, into new arrays. */
 
 import { LEVEL } from "../base/abi.ts";
 import { integer } from "../base/error.ts";
@@ -12,10 +12,10 @@ import { type Selection, wholeOf } from "../schema/columns.ts";
 import type { PlacedLeaf } from "../schema/layout.ts";
 import { pack } from "../schema/nest.ts";
 
-/** How windows are shown: one step, without a dimension of time; all steps along one; all steps, each a batch of its own. */
+/** The layout of windows: one step, without a dimension of time; all steps along one dimension; or each step as a separate batch. */
 export type WindowLayout = "single" | "stacked" | "apart";
 
-/** Windows that were drawn: from which streams, from which step of each on, with which probability, and their steps as a batch. */
+/** Windows that were drawn: their streams, first steps and probabilities, and their steps as a batch. */
 export interface WindowDraw {
   readonly streams: Uint32Array;
   readonly starts: Uint32Array;
@@ -28,7 +28,7 @@ export class Windows {
   readonly #engine: Engine;
   readonly #allSteps: readonly Selection[];
   readonly #singleStep: readonly Selection[];
-  /** Those whose batches were given away. */
+  /** Batches that were returned to a caller. */
   readonly #pool = new BatchPool();
 
   constructor(engine: Engine, options: StreamSetOptions) {
@@ -38,9 +38,9 @@ export class Windows {
     this.#singleStep = this.#allSteps.map((selection) => ({ ...selection, squeezed: true, steps: [0] }));
   }
 
-  /** n windows of `width` steps; undefined where no stream is long enough. O(n (log streams + width)), and the bytes */
+  /** Draws n windows of `width` steps; returns undefined if no stream is long enough. O(n (log streams + width) + bytes) */
   draw(n: number, width: number, layout: WindowLayout, weighting: number = LEVEL): WindowDraw | undefined {
-    // Asked first: what no stream can give needs no room.
+    // Checked before the batch is allocated.
     if (this.streams.total(width, weighting) === 0) return undefined;
     const buffer = this.#buffer(n, width, layout);
     const draw = buffer.prepare();
@@ -52,7 +52,7 @@ export class Windows {
     return { streams, starts, probabilities: info.probabilities, items: this.#nestSteps(steps, width, layout) };
   }
 
-  /** The numbers of n windows, drawn as `draw` does, without their steps: stream × `perStream` + first step. There must be one. */
+  /** Draws n windows like `draw`, but returns their numbers without their steps: stream × `perStream` + first step. At least one stream must be long enough. */
   numbers(n: number, width: number, perStream: number): number[] {
     const buffer = itemBuffer(this.#engine, { n, width, selections: [], isWhole: false, holds: 0 });
     const draw = buffer.prepare();
@@ -63,7 +63,7 @@ export class Windows {
     return windowNumbers;
   }
 
-  /** A stream by its weight, without steps; undefined where none has any. */
+  /** Draws a stream by its weight, without steps; returns undefined if no stream has a weight. */
   drawStream(weighting: number): { readonly stream: number; readonly probability: number } | undefined {
     if (this.streams.total(0, weighting) === 0) return undefined;
     const buffer = itemBuffer(this.#engine, { n: 1, width: 0, selections: [], isWhole: false, holds: 0 });
@@ -74,15 +74,15 @@ export class Windows {
     return { stream, probability: buffer.batch.info.probabilities[0] as number };
   }
 
-  /** The windows of `width` steps that begin with these steps of these streams, as a batch; what is not there is zeros. */
+  /** Returns the windows of `width` steps that begin at these steps of these streams, as a batch. Missing steps are zeros. */
   read(streams: readonly number[], starts: readonly number[], width: number, layout: "single" | "stacked"): unknown {
     const n = streams.length;
-    // Taken as unsigned it would be the longest there is.
+    // A negative width would become the largest unsigned one.
     integer("width", width, 0);
     return this.#readInto(this.#buffer(n, width, layout), streams, starts, width);
   }
 
-  /** Single steps of the first stream, by their place in its window, in any order: one leaf of them. O(bytes) */
+  /** Returns one leaf of single steps of the first stream, by their position in its window, in any order. O(bytes) */
   steps(leaf: PlacedLeaf, stepNumbers: readonly number[]): Column["data"] {
     const n = stepNumbers.length;
     const selections = [{ keys: ["0"], leaf, start: 0, step: 1, squeezed: true, steps: [0] }];
@@ -91,7 +91,7 @@ export class Windows {
     return (steps as { readonly 0: Column })[0].data;
   }
 
-  /** The first steps of some streams: one leaf, which is not in a nest. O(bytes) */
+  /** Returns one leaf of the first steps of some streams. The leaf must not be nested. O(bytes) */
   column(name: string, streams: readonly number[], width: number): Column["data"] {
     const selections = this.#allSteps.filter(({ leaf }) => leaf.path === name);
     const buffer = itemBuffer(this.#engine, { n: streams.length, width, selections, isWhole: false, holds: 0 });
@@ -99,12 +99,12 @@ export class Windows {
     return (steps as { readonly [name: string]: Column })[name]?.data as Column["data"];
   }
 
-  /** Gives their memory back. Streams of their own must be empty. */
+  /** Frees the memory. Streams that the caller owns must be empty. */
   close(): void {
     this.streams.close();
   }
 
-  /** @throws ReplayError OUT_OF_MEMORY where the host has no arrays as long as the batch's */
+  /** @throws ReplayError OUT_OF_MEMORY if the host cannot allocate arrays of the batch's size */
   #buffer(n: number, width: number, layout: WindowLayout): ItemBuffer {
     if (layout !== "apart") {
       const selections = layout === "single" ? this.#singleStep : this.#allSteps;
@@ -118,18 +118,18 @@ export class Windows {
     return itemBuffer(this.#engine, { n, width, selections: steps, isWhole: false, holds: 0 });
   }
 
-  /** Its batch. It may make the next one that is alike. */
+  /** Returns the buffer's batch, whose memory the next similar batch may reuse. */
   #toBatch(buffer: ItemBuffer): ItemBuffer["batch"] {
     const { content } = buffer.layout;
     const mayCome = content === this.#allSteps || content === this.#singleStep;
     return (mayCome ? this.#pool.give(buffer) : buffer.give()) as ItemBuffer["batch"];
   }
 
-  /** A batch's columns, nested: where the steps are apart, a list of them. */
+  /** Returns a batch's columns, nested; a list of nests if the steps are apart. */
   #nestSteps(steps: unknown, width: number, layout: WindowLayout): unknown {
     if (layout !== "apart") return steps;
     const leaves = this.#allSteps.length;
-    // Keys that are numbers come in their order.
+    // Numeric keys are iterated in ascending order.
     const columns = Object.values(steps as { readonly [key: string]: Column });
     return Array.from({ length: width }, (_, t) => pack(this.#engine.spec, columns.slice(t * leaves, (t + 1) * leaves)));
   }

@@ -39,7 +39,7 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
     blocked: str | None
 
     def __init__(self, text: str, *, wasm: Wasm = None) -> None:
-        """Makes an empty Replay. `text`: lines as in docs/embedding.md. `wasm`: the path of another embed.wasm.
+        """Makes an empty Replay. `text`: lines as in docs/embed/protocol.md. `wasm`: the path of another embed.wasm.
 
         Raises ReplayError if a line is wrong; the message counts the line.
         """

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type FilmFrames, RldsError, type VideoEncoder, type VideoFormat } from "../../datasets/rlds/index.ts";
 import { checkInside, isUrl } from "../program-parts.ts";
 
-const PROGRAM = "ffmpeg";
+export const PROGRAM = "ffmpeg";
 /** Beyond the pixels that are asked for. */
 const SLACK = 1 << 20;
 /** As LeRobot encodes its films, every second frame is found without those before it. Frames that refer to later ones would move the times of all. */
@@ -16,7 +16,7 @@ export function hasFfmpeg(): boolean {
 
 /** The pixels of frames, height × width × 3 each. Waits for ffmpeg. @param folder of the dataset: a path or a URL @throws RldsError UNSUPPORTED for what ffmpeg cannot decode, CORRUPT for frames that the film does not have */
 export function decodeFrames(folder: string, { path, times, fps, height, width }: FilmFrames): Uint8Array {
-  const film = placeOf(folder, path);
+  const film = filmPlace(folder, path);
   const size = height * width * 3;
   const first = Math.min(...times);
   const numbers = times.map((time) => Math.round((time - first) * fps));
@@ -80,12 +80,12 @@ export async function ffmpegEncoder({ width, height, fps, write }: VideoFormat):
   };
 }
 
-/** @throws RldsError CORRUPT for a path that leads out of the folder */
-function placeOf(folder: string, path: string): string {
+/** Where a film is. @throws RldsError CORRUPT for a path that leads out of the folder */
+export function filmPlace(folder: string, path: string): string {
   const inside = checkInside(path, "the path of a film");
   return isUrl(folder) ? new URL(inside, folder.endsWith("/") ? folder : `${folder}/`).href : join(folder, inside);
 }
 
-function lastLine(text: string): string {
+export function lastLine(text: string): string {
   return text.trim().split("\n").at(-1) ?? "";
 }

@@ -21,6 +21,7 @@ export interface EditOptions extends Omit<ConvertOptions, "task"> {
   readonly concat?: readonly string[];
   readonly splitInto?: string;
   readonly seed?: bigint;
+  readonly wholeFilms?: true;
   readonly add?: readonly string[];
   readonly maxSize?: readonly string[];
   readonly maxTimesSampled?: readonly string[];
@@ -78,6 +79,7 @@ export function addEdit(command: Command): Command {
     .option("--task <text>", 'what is done in all episodes, or EPISODES=TEXT for some of IN, such as "0-9=Pick up the cube"; may be repeated', repeatable)
     .option("--concat <other...>", "datasets of the same spec, whose episodes come after those of IN", repeatable)
     .option("--split-into <shares>", "deal the episodes at random into parts, such as train=0.9,val=0.1: splits of TFDS, else a dataset OUT/PART each")
+    .option("--whole-films", "LeRobot: do not cut films, which then keep the frames of episodes that are left out, and need no ffmpeg")
     .option("--seed <n>", "for --split-into: decides which episode goes where (default: 0)", seed)
     .option(
       "--add <leaf=value>",

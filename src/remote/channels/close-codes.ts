@@ -1,4 +1,4 @@
-/** Why a socket is closed (docs/actors-protocol.md). */
+/** Why a socket is closed (docs/reference/actors-protocol.md). */
 import { codeOf } from "../../base/error.ts";
 
 export const CLOSE = {

@@ -1,5 +1,5 @@
 /**
- * Frames: the messages of a socket (docs/actors-protocol.md has all of them). Numbers are little endian.
+ * Frames: the messages of a socket (docs/reference/actors-protocol.md has all of them). Numbers are little endian.
  *
  *   │ kind u8 │ 0 u8 │ 0 u16 │ bytes of the text u32 │ text: a JSON object │ zeros up to a multiple of 8 │ body │
  */

@@ -1,4 +1,4 @@
-/** Frames that cross once: leaves that share them have references in their columns, and both ends know the frames that crossed last (docs/actors-protocol.md). */
+/** Frames that cross once: leaves that share them have references in their columns, and both ends know the frames that crossed last (docs/reference/actors-protocol.md). */
 import type { PlacedLeaf } from "../../schema/layout.ts";
 import { corruptFrame } from "./frame.ts";
 

@@ -8,22 +8,22 @@ interface Row<Of> {
   create(): unknown;
 }
 
-/** A batch as a nest, and the item that each of its rows is from. */
+/** A batch as a nest, and the item that each of its rows comes from. */
 export interface WindowBatch<Of> {
   readonly nest: unknown;
   readonly of: readonly Of[];
 }
 
-/** In order, or so that the rows of one batch come of different items. */
+/** Distributes windows over batches, in order or so that the rows of one batch come from different items. */
 export class BatchWindows<Of> {
   readonly #rows: number | undefined;
   readonly #queues: Row<Of>[][];
   readonly #numSteps: number | undefined;
 
   /**
-   * @param rows of a batch; undefined for rows alone
-   * @param numSteps of a window; undefined for whole items
-   * @param isSeparate whether each row of a batch has items of its own
+   * @param rows the rows of a batch; undefined for single rows
+   * @param numSteps the steps of a window; undefined for whole items
+   * @param isSeparate whether the rows of a batch come from different items
    */
   constructor(rows: number | undefined, numSteps: number | undefined, isSeparate: boolean) {
     this.#rows = rows;
@@ -31,16 +31,19 @@ export class BatchWindows<Of> {
     this.#queues = Array.from({ length: isSeparate ? (rows ?? 1) : 1 }, () => []);
   }
 
-  /** Items that it lacks for the next batch: as many as it surely needs, 0 where it has all. */
+  /** The number of items that the next batch certainly still needs; 0 if it is complete. */
   get missing(): number {
     const rowsPerQueue = (this.#rows ?? 1) / this.#queues.length;
     let missing = 0;
-    // How many windows an item will have is not known before it is there.
+    // The number of windows of an item is unknown until the item arrives.
     for (const { length } of this.#queues) if (length < rowsPerQueue) missing += this.#numSteps === undefined ? rowsPerQueue - length : 1;
     return missing;
   }
 
-  /** One more item, as a nest of columns by step: its windows go to the shortest queue. Returns their number. A rest shorter than a window is dropped. */
+  /**
+   * Adds an item, as a nest of columns by step. Its windows go to the shortest queue; a remainder shorter than a window is dropped. Returns the number of
+   * windows.
+   */
   add(item: unknown, of: Of): number {
     const queue = this.#queues.reduce((min, candidate) => (candidate.length < min.length ? candidate : min));
     const n = this.#numSteps;
@@ -50,7 +53,7 @@ export class BatchWindows<Of> {
     return windows;
   }
 
-  /** The next batch, [rows, steps, …], or the next row, [steps, …]. */
+  /** Returns the next batch, [rows, steps, …], or the next row, [steps, …]. */
   take(): WindowBatch<Of> {
     const n = this.#rows ?? 1;
     const rows = Array.from({ length: n }, (_, i) => (this.#queues[i % this.#queues.length] as Row<Of>[]).shift() as Row<Of>);

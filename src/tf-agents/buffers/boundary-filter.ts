@@ -1,4 +1,4 @@
-/** Windows of frames without those that cross the end of an episode: what TF-Agents' example of SAC does by `unbatch`, `filter` and `batch`. */
+/** Filters out windows of frames that cross the end of an episode, which the SAC example of TF-Agents does with `unbatch`, `filter` and `batch`. */
 
 import { mustBe, ReplayError } from "../../base/error.ts";
 import { Fifo } from "../../base/fifo.ts";
@@ -11,12 +11,12 @@ import { StepType } from "../time-step.ts";
 import { toElementSource } from "./iterate.ts";
 import type { AsDatasetOptions, Element } from "./replay-buffer.ts";
 
-/** Draws of all windows for one element; what it lacks then is drawn among the windows that cross no boundary. */
+/** The maximum number of draws among all windows for one element. After that, missing windows are drawn only among those that cross no boundary. */
 const MAX_DRAWS = 64;
-/** One window in so many is few: such windows are listed before anything is drawn. */
+/** If fewer than one in this many windows is usable, the usable windows are listed before the first draw. */
 const FEW = 32;
 
-/** @throws ReplayError SPEC_MISMATCH, RangeError where a dataset cannot leave out the windows that cross a boundary */
+/** @throws ReplayError SPEC_MISMATCH, RangeError if a dataset cannot leave out the windows that cross a boundary */
 export function checkBoundaries<S>(spec: Spec, { numSteps, sequencePreprocessFn }: AsDatasetOptions<S>): void {
   const { stepType } = spec as { readonly stepType?: unknown };
   if (!isLeaf(stepType) || stepType.dtype === "string" || shapeOf(stepType as never).length > 0)
@@ -26,7 +26,7 @@ export function checkBoundaries<S>(spec: Spec, { numSteps, sequencePreprocessFn 
     throw mustBe(RangeError, "sequencePreprocessFn", "left out for a dataset with dropBoundaries (change its elements instead)", sequencePreprocessFn);
 }
 
-/** Which of `rows` windows of `steps` step types cross no boundary: all but the last step of such a window are within an episode. */
+/** Returns which of `rows` windows cross no boundary, given `steps` step types per window: all but the last step of such a window are within an episode. */
 function rowsWithin(types: Column["data"], rows: number, steps: number): number[] {
   const within: number[] = [];
   for (let row = 0; row < rows; row++) {
@@ -38,8 +38,8 @@ function rowsWithin(types: Column["data"], rows: number, steps: number): number[
 }
 
 /**
- * The windows of `width` steps that cross no boundary, as numbers: segment × windows of a segment + its first step.
- * @param types of all frames, segment by segment
+ * Returns the numbers of the windows of `width` steps that cross no boundary: segment × windows per segment + first step.
+ * @param types the step types of all frames, segment by segment
  */
 export function windowsWithin(types: Column["data"], segments: number, steps: number, width: number): readonly number[] {
   const windows: number[] = [];
@@ -52,20 +52,20 @@ export function windowsWithin(types: Column["data"], segments: number, steps: nu
   return windows;
 }
 
-/** The windows of elements that cross no boundary, as elements of the same size. What an element has too many is in the next one. */
+/** Collects the windows that cross no boundary into elements of the original size. Surplus windows go to the next element. */
 export class BoundaryFilter<S> {
   readonly #size: number | undefined;
-  /** Windows that are left, each part [rows, steps, …]; the first one begins with its row #offset. */
+  /** The remaining windows, each part [rows, steps, …]. The first part begins with its row #offset. */
   #parts = new Fifo<Element<S>>();
   #offset = 0;
   #rows = 0;
 
-  /** @param size windows of an element; undefined for elements of one window, without a dimension for it */
+  /** @param size windows per element; undefined for elements of one window, without a dimension for it */
   constructor(size: number | undefined) {
     this.#size = size;
   }
 
-  /** Takes the windows of an element. Returns how many are kept. */
+  /** Takes the windows of an element. Returns how many of them are kept. */
   add(element: Element<S>): number {
     const { data, shape } = stepTypes(element);
     const rows = this.#size === undefined ? 1 : (shape[0] as number);
@@ -73,7 +73,7 @@ export class BoundaryFilter<S> {
     const kept = rowsWithin(data, rows, steps);
     this.#rows += kept.length;
     if (kept.length === rows) this.#parts.push(element);
-    // Neighbours stay together.
+    // Adjacent windows stay together.
     else
       for (let i = 0; i < kept.length; ) {
         const begin = kept[i] as number;
@@ -84,7 +84,7 @@ export class BoundaryFilter<S> {
     return kept.length;
   }
 
-  /** The next element, once there are windows enough for it. @param isShort whether fewer do, at the end of a pass */
+  /** Returns the next element, if there are enough windows for it. @param isShort whether fewer windows are enough, at the end of a pass */
   take(isShort = false): Element<S> | undefined {
     const size = this.#size ?? 1;
     if (this.#rows === 0 || (this.#rows < size && !isShort)) return undefined;
@@ -107,12 +107,12 @@ export class BoundaryFilter<S> {
     return parts.length === 1 ? parts[0] : (concat(parts) as unknown as Element<S>);
   }
 
-  /** How many windows the next element lacks. */
+  /** The number of windows that the next element still needs. */
   get missing(): number {
     return Math.max((this.#size ?? 1) - this.#rows, 0);
   }
 
-  /** Forgets the windows that are left. */
+  /** Drops the remaining windows. */
   clear(): void {
     this.#parts.clear();
     this.#offset = 0;
@@ -124,36 +124,37 @@ function stepTypes<S>([items]: Element<S>): Column {
   return (items as unknown as { readonly stepType: Column }).stepType;
 }
 
-/** Some windows of an element. A pass has no probabilities. */
+/** Returns some windows of an element. A pass has no probabilities. */
 function part<S>([items, info]: Element<S>, begin: number, end: number): Element<S> {
   const { ids, probabilities } = info;
   const rows = { ids: slice(ids, begin, end), probabilities: probabilities.data.length === 0 ? probabilities : slice(probabilities, begin, end) };
   return [slice(items, begin, end), rows] as unknown as Element<S>;
 }
 
-/** The windows of a buffer that cross no boundary, by their numbers, and how many windows there are in all. */
+/** The numbers of the windows of a buffer that cross no boundary, and the number of all its windows. */
 export interface FittingWindows {
   readonly windows: readonly number[];
   readonly total: number;
 }
 
-/** A buffer's draws. */
+/** The draws of a buffer. */
 export interface WindowSource<S> {
   /** Draws among all windows. @throws ReplayError EMPTY, TOO_FEW */
   draw(): Element<S>;
-  /** Draws n windows among some of them: as an element of n, or without a dimension for it where elements have none. */
+  /** Draws n windows among the given ones: an element of n windows, or one window if elements have no dimension for it. */
   drawAmong(fitting: FittingWindows, n: number): Element<S>;
-  /** Changes where frames were forgotten: their windows then are, too. */
+  /** A counter that changes whenever frames are cleared, which also invalidates their windows. */
   clears(): number;
-  /** Changes with the frames. */
+  /** A counter that changes whenever the frames change. */
   version(): number;
-  /** O(frames) @throws ReplayError EMPTY, TOO_FEW */
+  /** Lists the windows that cross no boundary. O(frames) @throws ReplayError EMPTY, TOO_FEW */
   fitting(): FittingWindows;
 }
 
 /**
- * Draws the next element: among all windows, without those that cross a boundary. If few windows cross none, it draws among these, so that it always comes to an end.
- * @returns what draws @throws ReplayError EMPTY, TOO_FEW by the function
+ * Draws the next element among all windows and leaves out those that cross a boundary. If few windows cross none, it draws only among these, so that every draw
+ * ends.
+ * @returns the draw function @throws ReplayError EMPTY, TOO_FEW from that function
  */
 export function drawWithin<S>(size: number | undefined, numSteps: number, buffer: WindowSource<S>): () => Element<S> {
   const filter = new BoundaryFilter<S>(size);
@@ -165,7 +166,7 @@ export function drawWithin<S>(size: number | undefined, numSteps: number, buffer
     return known;
   };
   const isFew = ({ windows, total }: FittingWindows) => FEW * windows.length < total;
-  /** Whether there were few the last time that it was asked. */
+  /** Whether few windows were usable at the last check. */
   let wereFew = false;
   return () => {
     if (clears !== buffer.clears()) filter.clear();
@@ -176,14 +177,14 @@ export function drawWithin<S>(size: number | undefined, numSteps: number, buffer
       const fitting = listed();
       wereFew = isFew(fitting);
       if (fitting.windows.length === 0)
-        throw new ReplayError("TOO_FEW", `every window of ${numSteps} steps crosses the end of an episode: use smaller numSteps, or add longer episodes`);
+        throw new ReplayError("TOO_FEW", `every window of ${numSteps} steps crosses the end of an episode. Use smaller numSteps, or add longer episodes`);
       filter.add(buffer.drawAmong(fitting, filter.missing));
     }
     return filter.take() as Element<S>;
   };
 }
 
-/** A pass without the windows that cross a boundary. The last element may be short, unless that is dropped. */
+/** Iterates over a pass without the windows that cross a boundary. The last element may be short, unless `dropsShort` is set. */
 export function passWithin<S>(size: number | undefined, elements: Iterable<Element<S>>, dropsShort: boolean): ElementSource<Element<S>> {
   const filter = new BoundaryFilter<S>(size);
   function* pass(): Generator<Element<S>, void> {

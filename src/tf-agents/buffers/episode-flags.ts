@@ -1,4 +1,4 @@
-/** Where episodes begin and end: what a program's functions say of items, or what trajectories say of themselves. */
+/** Detects where episodes begin and end, with a program's functions or from the step types of trajectories. */
 
 import { mustBe } from "../../base/error.ts";
 import type { StepsOf } from "../../batch/batch.ts";
@@ -8,19 +8,19 @@ import { StepType } from "../time-step.ts";
 import { type Batch, columnsOf } from "./frames.ts";
 import { optionalFunction } from "./replay-buffer.ts";
 
-/** Says of a sequence whether an episode begins, or ends, with it: one boolean; of a batch one, or one a row. */
+/** Returns whether an episode begins or ends within a sequence: one boolean. For a batch, one boolean, or one per row. */
 export type EpisodeFn<S = Spec> = (items: StepsOf<S>) => unknown;
 
 const FIELDS = "action,discount,nextStepType,observation,policyInfo,reward,stepType";
 
 type Steps = { readonly stepType: ArrayLike<unknown>; readonly nextStepType: ArrayLike<unknown> };
 
-/** Which rows of a trajectory's field are of a step type. */
+/** Returns a function that tests which rows of a trajectory's field have a step type. */
 function matchStepType(field: "stepType" | "nextStepType", type: number): (values: unknown) => boolean[] {
   return (values) => Array.from((values as Steps)[field], (stepType) => Number(stepType) === type);
 }
 
-/** One of the two functions, or its default. */
+/** Calls the begin or end function, or its default. */
 export class EpisodeFlag {
   readonly #name: string;
   readonly #spec: Spec;
@@ -35,33 +35,33 @@ export class EpisodeFlag {
     this.#fallback = Object.keys(spec).sort().join() === FIELDS ? fallback : undefined;
   }
 
-  /** Begins with a first step, unless a function says it. */
+  /** Creates the test for begins. Default: an episode begins with a step of type FIRST. */
   static begin(spec: Spec, callback: ((items: never) => unknown) | undefined): EpisodeFlag {
     return new EpisodeFlag("beginEpisodeFn", spec, callback, matchStepType("stepType", StepType.FIRST));
   }
 
-  /** Ends with a step that is followed by a last one. */
+  /** Creates the test for ends. Default: an episode ends with a step whose next step is of type LAST. */
   static end(spec: Spec, callback: ((items: never) => unknown) | undefined): EpisodeFlag {
     return new EpisodeFlag("endEpisodeFn", spec, callback, matchStepType("nextStepType", StepType.LAST));
   }
 
-  /** @throws TypeError where there is neither a function nor a Trajectory */
+  /** @throws TypeError if there is no function and items are not trajectories */
   check(): void {
     if (this.#callback === undefined && this.#fallback === undefined)
       throw mustBe(TypeError, this.#name, "a function, because the data spec is not a trajectory", undefined);
   }
 
-  /** Whether the first step of a sequence has it. */
+  /** Returns whether the first step of a sequence passes the test. */
   ofFirst(batch: Batch): boolean {
     return this.#ofSequence(batch, ([first]) => first === true);
   }
 
-  /** Whether any step of a sequence has it. */
+  /** Returns whether any step of a sequence passes the test. */
   ofAny(batch: Batch): boolean {
     return this.#ofSequence(batch, (flags) => flags.includes(true));
   }
 
-  /** Which rows of a batch have it. */
+  /** Returns which rows of a batch pass the test. */
   ofEach(batch: Batch): boolean[] {
     this.check();
     if (this.#callback === undefined) return this.#fallback?.(batch.values) as boolean[];
@@ -75,7 +75,7 @@ export class EpisodeFlag {
     return flag;
   }
 
-  /** What a function said: one for all, or one a row where there are rows. */
+  /** Converts the result of a function to one boolean per row, or to a single one. */
   #rows(result: unknown, rows: number | undefined): boolean[] {
     const value = isColumn(result) ? (result.shape.length === 0 ? result.data[0] : result.data) : result;
     if (typeof value === "boolean" || typeof value === "number" || typeof value === "bigint") return new Array(rows ?? 1).fill(Boolean(value));

@@ -1,4 +1,4 @@
-/** One traversal of the episodes, in order of their ids: whole, in windows, or in batches of windows. */
+/** Traverses the episodes once, in the order of their ids: whole, in windows, or in batches of windows. */
 import type { Spec } from "../../schema/spec.ts";
 import { lengthOf, numbers, slice, stack, unbatch } from "../nest.ts";
 import type { Windows } from "../windows.ts";
@@ -11,19 +11,19 @@ export interface TraversalOptions extends AsDatasetOptions<Spec> {
   readonly dropRemainder: boolean;
 }
 
-/** Steps of an episode that go together. */
+/** Steps of an episode that are read together. */
 interface EpisodeSlice {
   readonly id: number;
   readonly location: number;
   readonly begin: number;
   readonly end: number;
-  /** What a program's function made of the episode. */
+  /** The episode as the program's preprocessing function returned it. */
   readonly sequence: unknown;
 }
 
 type Element = readonly [items: unknown, info: BufferInfo];
 
-/** The elements of a pass. Episodes that are overwritten or cleared meanwhile are left out; steps that come meanwhile, too. */
+/** Yields the elements of a pass. Episodes that are overwritten or cleared during the pass are left out, and so are steps that are added during it. */
 export function* traverseEpisodes(episodes: EpisodeIds, windows: Windows, options: TraversalOptions): Generator<Element, void> {
   const { sampleBatchSize: k, numSteps, shift, dropRemainder, sequencePreprocessFn } = options;
   const read = (slices: readonly EpisodeSlice[]): unknown => {

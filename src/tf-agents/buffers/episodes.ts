@@ -1,6 +1,6 @@
 /**
- * Episodes that grow: id e lives at location e mod capacity, until a later id takes it over. Each location is a stream of a set; ids and flags are here.
- * Writers check and stage the steps; they are lent the streams that they go on with.
+ * The episodes of a buffer. Episode id e lives at location e mod capacity, until a later id takes it over. Each location is a stream of a set; this file holds
+ * ids and flags. Writers check and stage the steps; they borrow the streams that they continue.
  */
 import { concatArrays } from "../../base/bytes.ts";
 import { ReplayError } from "../../base/error.ts";
@@ -13,61 +13,61 @@ import type { Writer } from "../../tables/writer.ts";
 import type { Windows } from "../windows.ts";
 import type { Batch } from "./frames.ts";
 
-/** Steps of one episode, as an iteration saw them when it began. */
+/** The steps of one episode at the start of an iteration. */
 export interface EpisodeMark {
   readonly id: number;
   readonly location: number;
   readonly steps: number;
-  /** What `clears` said of its location. */
+  /** The value of `clears` for its location. */
   readonly clears: number;
 }
 
 type AnyWriter = Writer<Spec, never, boolean>;
 
-/** Where a lane's step goes: into an episode that is there, or a new one. */
+/** The destination of a lane's step: an existing episode, or a new one. */
 interface Target {
   readonly id: number;
   readonly opens: boolean;
   readonly row: number;
 }
 
-/** A copy of an episode on its way into one, or a new one: which of the ids, and its steps, where it has any. */
+/** A copy of an episode that joins an existing or a new one: the position of its id, and its steps, if it has any. */
 export interface Copy {
   readonly index: number;
   readonly batch: Batch | undefined;
   readonly completed: boolean;
 }
 
-/** The ids to go on with, and what could not be written: rows, or copies. */
+/** The ids to continue with, and the rows or copies that could not be written. */
 export interface Addition {
   readonly ids: number[];
   readonly skipped: readonly number[];
 }
 
-/** Sizes of batches that have a writer of their own. */
+/** The number of batch sizes that get a separate writer. */
 const USUAL_SIZES = 2;
-/** A sequence's writer keeps at least so many steps. */
+/** The minimum number of steps that a sequence's writer keeps. */
 const MIN_KEEP = 256;
 
 export class EpisodeIds {
   readonly capacity: number;
-  /** The last id that was given; -1 before the first. */
+  /** The newest id; -1 before the first. */
   last = -1;
-  /** Of all episodes together. */
+  /** The total of all episodes. */
   frames = 0;
   readonly #engine: Engine;
   readonly #replay: Replay<Spec, never>;
   readonly #streams: StreamSet;
   readonly #completedOnly: boolean;
   readonly #completed: Uint8Array;
-  /** How often each location was emptied. */
+  /** The number of times that each location was emptied. */
   readonly #clears: Float64Array;
-  /** Takes sequences: its stream is as long as the longest so far. */
+  /** The writer of sequences, whose stream is as long as the longest sequence so far. */
   #sequences: AnyWriter | undefined;
-  /** Take batches, by their lanes: of as many as the first batches have rows, and of powers of two. */
+  /** The writers of batches, by their number of lanes: the sizes of the first batches, and powers of two. */
   readonly #batches = new Map<number, AnyWriter>();
 
-  /** @param completedOnly whether only completed ones can be drawn */
+  /** @param completedOnly whether only completed episodes can be drawn */
   constructor(replay: Replay<Spec, never>, { streams }: Windows, capacity: number, completedOnly: boolean) {
     this.capacity = capacity;
     this.#engine = engineOf(replay);
@@ -79,7 +79,7 @@ export class EpisodeIds {
     if (completedOnly) for (let location = 0; location < capacity; location++) streams.show(location, false);
   }
 
-  /** Whether an id's episode is at its location still. */
+  /** Returns whether an id's episode is still at its location. */
   valid(id: number): boolean {
     return this.#validAfter(id, this.last);
   }
@@ -88,7 +88,7 @@ export class EpisodeIds {
     return id % this.capacity;
   }
 
-  /** The id at a location; below 0 where none was given yet. */
+  /** Returns the id at a location; below 0 if the location was never used. */
   idAt(location: number): number {
     const distance = (this.last - location) % this.capacity;
     return distance < 0 ? -1 : this.last - distance;
@@ -106,11 +106,11 @@ export class EpisodeIds {
     this.#completed[location] = Number(completed);
     if (!this.#completedOnly) return;
     this.#streams.show(location, completed);
-    // Who waits for an episode may draw this one now.
+    // A waiting draw may use this episode now.
     if (completed) this.#engine.changed();
   }
 
-  /** Ids whose episodes have steps and can be drawn, in their order. O(capacity) */
+  /** Yields the episodes that have steps and can be drawn, in the order of their ids. O(capacity) */
   *validMarks(): Generator<EpisodeMark, void> {
     for (let id = Math.max(0, this.last - this.capacity + 1); id <= this.last; id++) {
       const location = this.location(id);
@@ -119,12 +119,12 @@ export class EpisodeIds {
     }
   }
 
-  /** Whether the steps that were marked are there still. */
+  /** Returns whether the marked steps still exist. */
   has({ id, location, clears }: EpisodeMark): boolean {
     return this.valid(id) && this.#clears[location] === clears;
   }
 
-  /** Lets the steps at a location go; its id stays valid. O(steps) */
+  /** Drops the steps at a location; its id stays valid. O(steps) */
   clear(location: number): void {
     this.frames -= this.steps(location);
     this.#streams.end(location);
@@ -138,7 +138,7 @@ export class EpisodeIds {
   }
 
   /**
-   * Adds a sequence to an episode, or to a new one. All or nothing.
+   * Adds a sequence to an existing or a new episode. Nothing changes if it throws.
    * @returns the episode's id
    * @throws ReplayError STALE_KEY, OUT_OF_MEMORY
    */
@@ -151,14 +151,14 @@ export class EpisodeIds {
   }
 
   /**
-   * Adds a row each to some episodes; `undefined` opens a new one. First all new ids are given, in order of the rows: one may take over another row's episode, and
-   * that row is left out. All or nothing.
+   * Adds one row to each of several episodes; an id of `undefined` starts a new episode. All new ids are assigned first, in the order of the rows. If a new id
+   * takes over another row's episode, that row is left out. Nothing changes if it throws.
    * @returns the ids, and the rows that were left out
-   * @throws ReplayError STALE_KEY where no row can be written, or an id was never given; OUT_OF_MEMORY
+   * @throws ReplayError STALE_KEY if no row can be written, or an id was never assigned; OUT_OF_MEMORY
    */
   addBatch(inputIds: readonly (number | undefined)[], { rows, values }: Batch): Addition {
     const { ids, last, leftOut: skipped } = this.#assign(inputIds, [...inputIds.keys()]);
-    // An id that comes more than once takes a turn for each.
+    // An id that occurs several times needs one round per occurrence.
     const rounds: Target[][] = [];
     const times = new Map<number, number>();
     for (const [row, id] of ids.entries()) {
@@ -171,18 +171,18 @@ export class EpisodeIds {
     const parts = rounds.flatMap((targets) => this.#parts(targets));
     for (const { writer, targets } of parts) {
       const step = targets.length === rows ? values : pickRows(values, rows, targets);
-      // One lane's step has no dimension of lanes; as a column it has one of time.
+      // A step of a single lane has no dimension of lanes; as columns it has a dimension of time.
       this.#write(writer, targets, () => (targets.length === 1 ? writer.appendColumns(step as never) : writer.append(step as never)));
     }
-    // The last ones may have been left out.
+    // The last ids may have been left out.
     this.last = last;
     return { ids, skipped };
   }
 
   /**
-   * Adds copies one after the other, some of them to the same episode; `undefined` opens a new one. First all new ids are given, in order of the places; a copy
-   * whose episode is then overwritten is left out. All or nothing.
-   * @throws ReplayError STALE_KEY where no copy can be written, or an id was never given; OUT_OF_MEMORY
+   * Adds copies one after the other, some of them to the same episode; an id of `undefined` starts a new episode. All new ids are assigned first, in the order
+   * of `inputIds`. A copy whose episode is overwritten by a new id is left out. Nothing changes if it throws.
+   * @throws ReplayError STALE_KEY if no copy can be written, or an id was never assigned; OUT_OF_MEMORY
    */
   extend(inputIds: readonly (number | undefined)[], copies: readonly Copy[]): Addition {
     const indices = copies.map(({ index }) => index);
@@ -192,11 +192,11 @@ export class EpisodeIds {
     const rows = new Map<number, number>();
     for (const copy of validCopies) rows.set(idOf(copy), (rows.get(idOf(copy)) ?? 0) + (copy.batch?.rows ?? 0));
     this.#reserve([...rows].map(([id, steps]) => ({ id, opens: id > this.last, rows: steps })));
-    // What a sequence's writer takes besides: its stream, and a block of the columns.
+    // The additional memory of a sequence's writer: its stream, and a block of the columns.
     const longest = Math.max(0, ...validCopies.map(({ batch }) => batch?.rows ?? 0));
     if (longest > 0) this.#sequenceWriter(longest);
     if (longest > 0) this.#engine.reserveBlock(longest);
-    // From here on nothing fails.
+    // Nothing fails from here on.
     while (this.last < last) this.#begin(this.last + 1);
     for (const copy of validCopies) {
       if (copy.batch !== undefined) this.#append(idOf(copy), false, copy.batch);
@@ -205,18 +205,18 @@ export class EpisodeIds {
     return { ids, skipped };
   }
 
-  /** The error for an id whose episode was overwritten, or never given. */
+  /** Returns the error for an id whose episode was overwritten, or that was never assigned. */
   staleError(id: number): ReplayError {
     const reason = id > this.last ? "has not begun" : "was overwritten";
-    return new ReplayError("STALE_KEY", `episode ${id} ${reason}: the capacity is ${this.capacity} episodes, and the newest is ${this.last}`);
+    return new ReplayError("STALE_KEY", `episode ${id} ${reason}. The capacity is ${this.capacity} episodes, and the newest is ${this.last}`);
   }
 
   /**
-   * Gives new ids where there are none. `skipped`: the places in the list that cannot be written, since their episodes are overwritten then.
-   * @throws ReplayError STALE_KEY where that is all of them, or an id was never given
+   * Assigns new ids. `skipped` lists the positions that cannot be written, because the new ids overwrite their episodes.
+   * @throws ReplayError STALE_KEY if every position is skipped, or an id was never assigned
    */
   #assign(inputIds: readonly (number | undefined)[], indices: readonly number[]) {
-    // An id that comes before it is given would be valid once the new ones are.
+    // An id that is used before it is assigned would seem valid once the new ids exist.
     const early = indices.map((index) => inputIds[index]).find((id) => id !== undefined && id > this.last);
     if (early !== undefined) throw this.staleError(early);
     let last = this.last;
@@ -226,7 +226,7 @@ export class EpisodeIds {
     return { ids, last, leftOut: skipped };
   }
 
-  /** Whether an id is valid once others are given, up to `last`. */
+  /** Returns whether an id is valid once all ids up to `last` are assigned. */
   #validAfter(id: number, last: number): boolean {
     return id >= 0 && id <= last && id > last - this.capacity;
   }
@@ -236,12 +236,12 @@ export class EpisodeIds {
     this.last = Math.max(this.last, id);
   }
 
-  /** Makes room for what is to come; what can fail for want of memory does so here, or leaves everything as it is. */
+  /** Reserves memory for additions. If memory runs out, it throws here, or leaves everything unchanged. */
   #reserve(additions: readonly { readonly id: number; readonly opens: boolean; readonly rows: number }[]): void {
     let rows = 0;
     for (const addition of additions) {
       const location = this.location(addition.id);
-      // A new episode takes the place of what is there.
+      // A new episode replaces the steps at its location.
       const more = addition.opens ? Math.max(0, addition.rows - this.steps(location)) : addition.rows;
       this.#streams.reserve(location, more);
       rows += addition.rows;
@@ -249,13 +249,13 @@ export class EpisodeIds {
     this.#engine.reserve(rows);
   }
 
-  /** Appends a sequence to an episode, or to a new one. */
+  /** Appends a sequence to an existing or a new episode. */
   #append(id: number, opens: boolean, { rows, values }: Batch): void {
     const writer = this.#sequenceWriter(rows);
     this.#write(writer, [{ id, opens, row: 0 }], () => writer.appendColumns(values as never));
   }
 
-  /** Appends by a writer whose lanes are lent the streams; a new episode begins in its lane, and then takes its location over. */
+  /** Appends with a writer whose lanes borrow the streams. A new episode begins in its lane, and then takes over its location. */
   #write(writer: AnyWriter, targets: readonly Target[], append: () => unknown): void {
     const lanes = writer.streams;
     for (const [lane, { id, opens }] of targets.entries()) if (!opens) this.#streams.lend(this.location(id), lanes[lane] as number);
@@ -268,7 +268,7 @@ export class EpisodeIds {
         if (opens && !appended) continue;
         if (opens) this.#begin(id);
         const previousSteps = this.steps(this.location(id));
-        // Where nothing was appended it takes back what it lent.
+        // If nothing was appended, the streams go back unchanged.
         this.#streams.take(this.location(id), lanes[lane] as number);
         this.frames += this.steps(this.location(id)) - previousSteps;
       }
@@ -287,8 +287,8 @@ export class EpisodeIds {
   }
 
   /**
-   * One writer for all rows, or a few that are made for any number of rows: a writer's memory is never given back whole, so that one for each number would be
-   * a leak. Together they take no more than a few times the largest batch.
+   * Splits the rows over one writer, or over a few writers with power-of-two sizes. A writer's memory is never fully freed, so one writer per number of rows
+   * would be a leak; together these writers take at most a few times the largest batch.
    */
   #parts(targets: readonly Target[]) {
     const parts: { readonly writer: AnyWriter; readonly targets: readonly Target[] }[] = [];
@@ -304,7 +304,7 @@ export class EpisodeIds {
   }
 }
 
-/** Some rows of a batch. */
+/** Returns some rows of a batch. */
 function pickRows(values: unknown, rows: number, targets: readonly Target[]): unknown {
   const isEnd = ArrayBuffer.isView(values) || (Array.isArray(values) && typeof values[0] === "string");
   if (!isEnd) {

@@ -1,4 +1,4 @@
-/** A buffer of whole episodes, the open ones too; windows never cross from one to the other. After TF-Agents' `EpisodicReplayBuffer`. */
+/** A buffer of whole episodes, including open ones. Its windows never cross from one episode to the next. Modelled on `EpisodicReplayBuffer` of TF-Agents. */
 
 import { BY_STEPS, UNIFORM } from "../../base/abi.ts";
 import { flag, integer, mustBe, onlyKeys, ReplayError } from "../../base/error.ts";
@@ -33,31 +33,34 @@ import {
 } from "./replay-buffer.ts";
 
 export interface EpisodicOptions<S = Spec> extends StoreOptions {
-  /** Episodes at most; 1,000 where it is left out. */
+  /** The maximum number of episodes. Default: 1,000. */
   readonly capacity?: number;
-  /** Whether only completed episodes are drawn, passed through and gathered; false where it is left out. */
+  /** Whether draws, passes and `gatherAll` use only completed episodes. Default: false. */
   readonly completedOnly?: boolean;
-  /** An integer >= 1, checked; it changes no result, since every draw sees the newest state. */
+  /** An integer >= 1. It is checked, but changes no result, since every draw uses the newest state. */
   readonly bufferSize?: number;
-  /** Whether an episode begins with items: a sequence's, one boolean; a batch's, one or one a row. Where it is left out a first step begins one, in trajectories. */
+  /**
+   * Returns whether an episode begins with the items: one boolean for a sequence; for a batch one boolean, or one per row. Default, for trajectories: at a step
+   * of type FIRST.
+   */
   readonly beginEpisodeFn?: EpisodeFn<S>;
-  /** Whether an episode ends with items. Where it is left out a step that is followed by a last one ends it, in trajectories. */
+  /** Returns whether an episode ends with the items. Default, for trajectories: at a step whose next step is of type LAST. */
   readonly endEpisodeFn?: EpisodeFn<S>;
-  /** Told of rows that could not be written; console.warn where it is left out. */
+  /** Receives a warning for each row that could not be written. Default: console.warn. */
   readonly onWarning?: (message: string) => void;
 }
 
-/** Copies of episodes, one a location. */
+/** Copies of episodes, one per location. */
 export interface Episodes<S = Spec> {
-  /** Steps of each; 0 where a location is empty. */
+  /** The number of steps per episode; 0 for an empty location. */
   readonly length: ArrayLike<number>;
-  /** 1 for a completed one. */
+  /** 1 for each completed episode, else 0. */
   readonly completed: ArrayLike<number>;
-  /** The steps of each, [T, …]. */
+  /** The steps of each episode, [T, …]. */
   readonly items: readonly StepsLike<S>[];
 }
 
-/** What `extract` gives. */
+/** The result of `extract`. */
 export interface ExtractedEpisodes<S = Spec> extends Omit<Episodes<S>, "items"> {
   readonly length: Uint32Array<ArrayBuffer>;
   readonly completed: Uint8Array<ArrayBuffer>;
@@ -65,12 +68,12 @@ export interface ExtractedEpisodes<S = Spec> extends Omit<Episodes<S>, "items"> 
 }
 
 const OPTIONS = `capacity, completedOnly, bufferSize, beginEpisodeFn, endEpisodeFn, onWarning, ${STORE}`;
-/** The lanes of one writer. */
+/** The maximum number of lanes of a writer. */
 const MAX_ROWS = 65536;
 
 export class EpisodicReplayBuffer<const S extends Spec = Spec> implements ReplayBuffer<S> {
   readonly dataSpec: S;
-  /** Episodes at most: id e lives at location e mod capacity, until a later id takes it over. */
+  /** The maximum number of episodes. Id e lives at location e mod capacity, until a later id takes it over. */
   readonly capacity: number;
   readonly statefulDataset: boolean = true;
   readonly #engine: Engine;
@@ -93,7 +96,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
     integer("bufferSize", bufferSize, 1);
     const isCompletedOnly = flag("completedOnly", completedOnly) !== 0;
     if (typeof onWarning !== "function") throw mustBe(TypeError, "onWarning", "a function", onWarning);
-    // Before anything else looks at it.
+    // Checks the spec before other code reads it.
     leavesOf(dataSpec);
     this.dataSpec = dataSpec;
     this.#begin = EpisodeFlag.begin(dataSpec, beginEpisodeFn);
@@ -109,8 +112,8 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
   }
 
   /**
-   * Ids for episodes that are not open yet: each is -1, until something is added.
-   * @param n how many, for `addBatch`; one, for `addSequence`, where it is left out or 0
+   * Returns ids for episodes that have not begun: -1, until something is added.
+   * @param n the number of ids, for `addBatch`; if omitted or 0, a single id, for `addSequence`
    */
   createEpisodeIds(n?: undefined | 0): number;
   createEpisodeIds(n: number): number[];
@@ -120,11 +123,11 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
   }
 
   /**
-   * Adds a sequence of steps to the episode `id`, or to a new one: where the begin function says so, or `id` is below 0. An end completes the episode; what is added
-   * later still joins it. O(bytes)
-   * @param items nested as the data spec, each leaf [T, …]
-   * @returns the id to go on with
-   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY, STALE_KEY (another id has taken the episode's place); then nothing was added
+   * Adds a sequence of steps to the episode `id`, or to a new episode if the begin function returns true or `id` is negative. An end completes the episode;
+   * later steps can still join it. O(bytes)
+   * @param items nested like the data spec, each leaf [T, …]
+   * @returns the id to continue with
+   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY, STALE_KEY if another id has taken the episode's place; nothing was added then
    */
   addSequence(items: ItemsOf<S>, id: number): number {
     this.#engine.open();
@@ -139,12 +142,12 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
   }
 
   /**
-   * Adds one step each to some episodes, or to new ones. All new ids are given first, row by row: one that takes the place of another row's episode leaves that row
-   * out, with a warning. O(bytes)
-   * @param items nested as the data spec, each leaf [rows, …]
-   * @param ids one a row
-   * @returns the ids to go on with
-   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY, STALE_KEY (no row can be written, or an id was never given); then nothing was added
+   * Adds one step to each of several episodes, existing or new. All new ids are assigned first, row by row. If a new id takes the place of another row's
+   * episode, that row is left out with a warning. O(bytes)
+   * @param items nested like the data spec, each leaf [rows, …]
+   * @param ids one per row
+   * @returns the ids to continue with
+   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY, STALE_KEY if no row can be written or an id was never assigned; nothing was added then
    */
   addBatch(items: ItemsOf<S>, ids: ArrayLike<number>): number[] {
     this.#engine.open();
@@ -161,11 +164,12 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
   }
 
   /**
-   * Adds copies of episodes (`extract`) to those that a list of ids names, by their places in it. New ids are given by place in the list. Whether an episode is
-   * completed is from then on what the copy says.
-   * @param indices a place in `ids` for each of the copies
-   * @returns all ids, to go on with
-   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY, STALE_KEY (none can be written, or an id was never given); then nothing was added · RangeError
+   * Adds copies of episodes (from `extract`) to the episodes of a list of ids. New ids are assigned in the order of the list. Each copy decides whether its
+   * episode is then completed.
+   * @param indices for each copy, a position in `ids`
+   * @returns all ids, to continue with
+   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY, STALE_KEY if no copy can be written or an id was never assigned; nothing was added then ·
+   * RangeError
    */
   extendEpisodes(ids: ArrayLike<number>, indices: ArrayLike<number>, episodes: Episodes<S>): number[] {
     this.#engine.open();
@@ -188,7 +192,10 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
     return added.ids;
   }
 
-  /** Copies of the episodes at some locations (id mod capacity). With `clearData` their steps are let go; ids stay valid. O(bytes) @throws RangeError */
+  /**
+   * Returns copies of the episodes at some locations (id mod capacity). With `clearData`, their steps are dropped; the ids stay valid. O(bytes)
+   * @throws RangeError
+   */
   extract(locations: ArrayLike<number>, clearData = false): ExtractedEpisodes<S> {
     this.#engine.open();
     const clears = flag("clearData", clearData) !== 0;
@@ -202,7 +209,10 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
     return extracted;
   }
 
-  /** The steps of an episode, each leaf [T, …]. @throws ReplayError STALE_KEY where another id has taken its place, NOT_FOUND where the id was never given */
+  /**
+   * Returns the steps of an episode, each leaf [T, …].
+   * @throws ReplayError STALE_KEY if another id has taken its place, NOT_FOUND if the id was never assigned
+   */
   getEpisode(id: number): StepsOf<S> {
     this.#engine.open();
     integer("id", id, Number.MIN_SAFE_INTEGER);
@@ -211,22 +221,22 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
     return this.#read(this.#episodes.location(id)) as StepsOf<S>;
   }
 
-  /** 1 for each id whose episode is there still. */
+  /** Returns 1 for each id whose episode still exists, else 0. */
   getValidIdsMask(ids: ArrayLike<number>): Uint8Array<ArrayBuffer> {
     return Uint8Array.from(idList(ids), (id) => Number(this.#episodes.valid(id)));
   }
 
-  /** Ids of the completed episodes, by location. O(capacity) */
+  /** Returns the ids of the completed episodes, by location. O(capacity) */
   completedEpisodes(): number[] {
     const locations = Array.from({ length: this.capacity }, (_, location) => location);
     return locations.filter((location) => this.#episodes.isCompleted(location)).map((location) => this.#episodes.idAt(location));
   }
 
   /**
-   * A whole episode, all alike, [T, D]; with numSteps a window: an episode that has so many steps, by its length, then one of its starts, all alike. [T, D],
-   * [B, T, D], or without timeStacked a tuple of T. Ids are those of the episodes, one a window.
+   * Draws a whole episode uniformly, [T, D]. With numSteps, draws a window: first an episode with enough steps, weighted by its length, then uniformly one of
+   * its starts. Windows are [T, D], [B, T, D], or without timeStacked a tuple of T. The ids are those of the episodes, one per window.
    * @returns [items, {ids, probabilities}]
-   * @throws ReplayError EMPTY, TOO_FEW (no completed episode, or none so long), UNSUPPORTED (a batch of whole episodes)
+   * @throws ReplayError EMPTY, TOO_FEW if no episode is completed or long enough, UNSUPPORTED for a batch of whole episodes
    */
   getNext(options: GetNextOptions & { readonly timeStacked: false; readonly numSteps: number }): SeparateElement<S>;
   getNext(options?: GetNextOptions & { readonly timeStacked?: true }): Element<S>;
@@ -240,9 +250,9 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
   }
 
   /**
-   * Random draws like those of `getNext`, without end; or one pass over the episodes in order of their ids, as they were when it began: whole, or in windows of
-   * numSteps. With sampleBatchSize = k, id mod k says to which of k shards an episode belongs, and the shards give a window each in turn.
-   * @throws RangeError for a batch of whole episodes · in the iteration EMPTY, TOO_FEW; a pass over nothing just ends
+   * Returns an endless series of draws like those of `getNext`, or one pass over the episodes in the order of their ids, as they were at its start: whole, or
+   * in windows of numSteps. With sampleBatchSize = k, id mod k assigns each episode to one of k shards, and a batch takes one window from each shard.
+   * @throws RangeError for a batch of whole episodes · while iterating EMPTY, TOO_FEW; a pass over nothing just ends
    */
   asDataset(options: AsDatasetOptions<S> = {}): Dataset<Element<S>> {
     this.#engine.open();
@@ -257,7 +267,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
     return elementsOf(() => drawEndlessly(draw, this.#engine.waiters, timeoutMs), options);
   }
 
-  /** The steps of all episodes that can be drawn, in order of their ids, one after the other: [1, ΣT, …]; [0, …] where there are none. */
+  /** Returns the steps of all episodes that can be drawn, in the order of their ids, concatenated: [1, ΣT, …], or [0, …] if there are none. */
   gatherAll(): StepsOf<S> {
     this.#engine.open();
     refuseLists(this.dataSpec);
@@ -265,7 +275,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
     return (parts.length === 0 ? this.#read(0, 0) : batchOfOne(concat(parts))) as StepsOf<S>;
   }
 
-  /** Lets all steps go, and what was completed. Ids stay valid: who adds to an episode goes on with it. With `clearAllVariables` they are numbered from 0 again. */
+  /** Drops all steps and completions. Ids stay valid, so that adding to an episode continues it. With `clearAllVariables`, ids restart at 0. */
   clear(options: ClearOptions = {}): void {
     this.#engine.open();
     const all = flag("clearAllVariables", onlyKeys("options", options, "clearAllVariables").clearAllVariables ?? false);
@@ -273,7 +283,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
     if (all) this.#episodes.last = -1;
   }
 
-  /** Steps of all episodes, the open ones too. O(1) */
+  /** Returns the number of steps of all episodes, including open ones. O(1) */
   numFrames(): number {
     return this.#episodes.frames;
   }
@@ -282,7 +292,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
     this.#episodes.complete(this.#episodes.location(id), true);
   }
 
-  /** An episode's steps: [T, …]. */
+  /** Returns an episode's steps, [T, …]. */
   #read(location: number, steps: number = this.#episodes.steps(location)): unknown {
     return unbatch(this.#windows.read([location], [0], steps, "stacked"));
   }
@@ -309,18 +319,18 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
     return (isUnbatched ? unbatch(element) : element) as unknown as Element<S>;
   }
 
-  /** Why nothing can be drawn. */
+  /** Returns the error for a draw that is not possible. */
   #emptyError(reason: string): ReplayError {
-    return this.#episodes.frames === 0 ? new ReplayError("EMPTY", "the buffer is empty: add steps first") : new ReplayError("TOO_FEW", reason);
+    return this.#episodes.frames === 0 ? new ReplayError("EMPTY", "the buffer is empty. Add steps first") : new ReplayError("TOO_FEW", reason);
   }
 }
 
-/** Ids of episodes, as many as rows. */
+/** Returns the ids of episodes as a list, one per row. */
 function idList(ids: unknown): number[] {
   return integersOf("ids", "a list with one id per row", ids, Number.MIN_SAFE_INTEGER);
 }
 
-/** A list of integers, each read once. @throws ReplayError SPEC_MISMATCH · TypeError, RangeError for one of them */
+/** Returns a list of integers, and reads each element once. @throws ReplayError SPEC_MISMATCH · TypeError, RangeError for an invalid element */
 function integersOf(subject: string, rule: string, value: unknown, min: number, max?: number): number[] {
   if (!isList(value)) throw mustBe("SPEC_MISMATCH", subject, rule, value);
   return elementsIn(value).map((entry, i) => integer(`${subject}[${i}]`, entry, min, max));

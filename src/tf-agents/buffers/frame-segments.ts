@@ -1,4 +1,4 @@
-/** Segments of frames: the last ones of some environments in lock-step, one segment each, drawn uniformly or read in order. */
+/** The last frames of several environments in lock-step, in one segment per environment. Frames are drawn uniformly or read in order. */
 
 import { mustBe, ReplayError } from "../../base/error.ts";
 import type { StepsOf } from "../../batch/batch.ts";
@@ -23,7 +23,7 @@ import {
   type StoreOptions,
 } from "./replay-buffer.ts";
 
-/** Rounds of random numbers for one draw: each one fails half of the time at most, so that more are not needed. */
+/** The maximum number of rounds of random numbers per draw. Each round fails with a probability of at most one half, so that more are never needed. */
 const MAX_ROUNDS = 64;
 
 export interface SegmentOptions extends StoreOptions {
@@ -41,11 +41,11 @@ export class FrameSegments<S extends Spec> {
   readonly #windows: Windows;
   readonly #dropRemainder: boolean;
   readonly #shift: number | undefined;
-  /** Calls of addBatch since it was empty. */
+  /** The number of addBatch calls since the segments were last empty. */
   #added = 0;
-  /** Calls of clear: whoever reads over several calls sees that its frames are gone. */
+  /** The number of clear calls, so that reads over several calls notice that their frames are gone. */
   #clears = 0;
-  /** Changes of the frames. */
+  /** The number of changes of the frames. */
   #version = 0;
 
   constructor(dataSpec: S, { batchSize, maxLength, datasetDropRemainder = false, datasetWindowShift, seed = 0, maxBytes, module }: SegmentOptions) {
@@ -60,7 +60,7 @@ export class FrameSegments<S extends Spec> {
     this.#windows = new Windows(this.#engine, { seed, streams: this.#writer.streams });
   }
 
-  /** Bytes of memory in use. */
+  /** The memory in use, in bytes. */
   get bytes(): number {
     return this.#engine.bytes;
   }
@@ -70,13 +70,13 @@ export class FrameSegments<S extends Spec> {
     this.#append(1, () => this.#writer.append(values as never));
   }
 
-  /** Adds many frames, all or none, to the only segment: a flat typed array per leaf. */
+  /** Adds many frames to the only segment, as a flat typed array per leaf. Adds all or none. */
   appendRows(values: unknown, rows: number): void {
     this.#append(rows, () => this.#writer.appendColumns(values as never));
   }
 
   #append(steps: number, write: () => void): void {
-    // Before: who waits for frames is woken in the middle of it.
+    // Counted first, because code that waits for frames is resumed during the append.
     this.#added += steps;
     this.#version++;
     try {
@@ -94,7 +94,7 @@ export class FrameSegments<S extends Spec> {
     return this.#draw(checkGetNext(options));
   }
 
-  /** A dataset of windows that cross no boundary, as described at `UniformDatasetOptions`; of options that were checked. */
+  /** Returns a dataset of windows that cross no boundary, as described at `UniformDatasetOptions`. The options are already checked. */
   datasetWithin(options: AsDatasetOptions<S>): Dataset<Element<S>> {
     this.#engine.open();
     checkBoundaries(this.#dataSpec, options);
@@ -113,7 +113,7 @@ export class FrameSegments<S extends Spec> {
     return elementsOf(() => drawEndlessly(drawWithin(sampleBatchSize, numSteps, source), this.#engine.waiters, timeoutMs), options);
   }
 
-  /** A dataset that applies `change` to each element when it is drawn. */
+  /** Returns a dataset that applies `change` to each element when it is drawn. */
   dataset<E>(options: AsDatasetOptions<S>, change: (element: Element<S>) => E): Dataset<E> {
     this.#engine.open();
     const { sampleBatchSize, numSteps, singleDeterministicPass, sequencePreprocessFn, timeoutMs } = checkDataset(this.#dataSpec, options);
@@ -126,7 +126,7 @@ export class FrameSegments<S extends Spec> {
     return elementsOf(() => toElementSource(mapElements(this.#traverse(options), change)), options);
   }
 
-  /** @throws RangeError for a pass that could never have an element */
+  /** @throws RangeError for a pass that could never contain an element */
   #checkPass(sampleBatchSize = 0, numSteps = 0): void {
     if (!this.#dropRemainder) return;
     if (sampleBatchSize > this.#batchSize)
@@ -134,14 +134,14 @@ export class FrameSegments<S extends Spec> {
     if (numSteps > this.#maxLength) throw mustBe(RangeError, "numSteps", `at most maxLength (${this.#maxLength}) if datasetDropRemainder is set`, numSteps);
   }
 
-  /** All frames, each leaf [batchSize, T, …], oldest first. */
+  /** Returns all frames, each leaf [batchSize, T, …], oldest first. */
   gatherAll(): StepsOf<S> {
     this.#engine.open();
     const { first, steps } = this.#span();
     return this.#read([...this.#writer.streams.keys()], first, steps, "stacked") as StepsOf<S>;
   }
 
-  /** Forgets all frames; times begin with 0 again. */
+  /** Drops all frames; times restart at 0. */
   clear(): void {
     this.#writer.endEpisode();
     this.#added = 0;
@@ -149,12 +149,12 @@ export class FrameSegments<S extends Spec> {
     this.#version++;
   }
 
-  /** Frames of all segments together. */
+  /** The number of frames in all segments together. */
   get size(): number {
     return this.#batchSize * this.#span().steps;
   }
 
-  /** Which frames of a segment are there, by their time, which counts the calls of `addBatch` and never wraps. */
+  /** Returns the frames that a segment holds, by their time: the number of their `addBatch` call, which never wraps. */
   #span() {
     const steps = Math.min(this.#added, this.#maxLength);
     return { first: this.#added - steps, steps };
@@ -178,7 +178,7 @@ export class FrameSegments<S extends Spec> {
     return (sampleBatchSize === undefined ? unbatch(element) : element) as unknown as Element<S>;
   }
 
-  /** The windows that cross no boundary. @throws ReplayError EMPTY, TOO_FEW */
+  /** Lists the windows that cross no boundary. @throws ReplayError EMPTY, TOO_FEW */
   #fitting(width: number): FittingWindows {
     const { steps } = this.#span();
     if (steps === 0) throw empty();
@@ -188,11 +188,14 @@ export class FrameSegments<S extends Spec> {
     return { windows: windowsWithin(types, segments.length, steps, width), total: segments.length * (steps - width + 1) };
   }
 
-  /** Draws n of some windows, by the same random numbers as all others. Their probabilities are those among all windows, as if the others had been drawn and left out. */
+  /**
+   * Draws n of some windows, with the random numbers of all other draws. Their probabilities are those among all windows, as if the other windows had been
+   * drawn and left out.
+   */
   #drawAmong({ windows, total }: FittingWindows, n: number, width: number, isUnbatched: boolean): Element<S> {
     const { first, steps } = this.#span();
     const perSegment = steps - width + 1;
-    // Numbers of the last, incomplete round through the list would prefer its beginning.
+    // Numbers of the last, incomplete round through the list would favour its beginning.
     const limit = total - (total % windows.length);
     const chosen: number[] = [];
     for (let round = 0; chosen.length < n; round++)
@@ -218,7 +221,7 @@ export class FrameSegments<S extends Spec> {
     const shift = single ? 1 : (this.#shift ?? numSteps);
     for (const group of this.#groups(sampleBatchSize)) {
       if (this.#clears !== clears) return;
-      // Frames that have left by now are left out; a function is given what is left of each segment, and that is then all there is.
+      // Frames that were dropped in the meantime are left out; a preprocessing function receives only the remaining frames of each segment.
       const from = Math.max(this.#span().first - span.first, 0);
       if (from >= span.steps) return;
       const sequences = sequencePreprocessFn && this.#sequences(sequencePreprocessFn, group, span.first + from, span.steps - from);
@@ -239,14 +242,14 @@ export class FrameSegments<S extends Spec> {
     }
   }
 
-  /** What a program's function makes of some segments, from a time on. */
+  /** Returns the results of a program's function for some segments, from a time on. */
   #sequences(fn: (items: StepsOf<S>) => unknown, group: readonly number[], time: number, steps: number): unknown[] {
-    // All of them before: the function may add frames.
+    // Read all segments first, because the function may add frames.
     const read = this.#read(group, time, steps, "stacked");
     return group.map((_, i) => preprocessItems(fn, at(read, i), steps, false));
   }
 
-  /** The segments that go side by side. */
+  /** Yields the groups of segments that form a batch. */
   *#groups(size = 1): Generator<number[], void> {
     for (let first = 0; first < this.#batchSize; first += size) {
       const group = [...this.#writer.streams.keys()].slice(first, first + size);
@@ -254,7 +257,7 @@ export class FrameSegments<S extends Spec> {
     }
   }
 
-  /** Frames of some segments, from a time on: [segments, steps, …]. */
+  /** Reads the frames of some segments from a time on: [segments, steps, …]. */
   #read(segments: readonly number[], time: number, steps: number, layout: "single" | "stacked"): unknown {
     const start = time - this.#span().first;
     const starts = segments.map(() => start);
@@ -263,14 +266,14 @@ export class FrameSegments<S extends Spec> {
 }
 
 function empty(): ReplayError {
-  return new ReplayError("EMPTY", "the buffer is empty: add frames with addBatch first");
+  return new ReplayError("EMPTY", "the buffer is empty. Add frames with addBatch() first");
 }
 
 function tooFew(steps: number, width: number): ReplayError {
   return new ReplayError("TOO_FEW", `numSteps must be at most ${steps}, the number of frames in a segment (add more frames), got ${width}`);
 }
 
-/** The times of so many frames from each start on. By loops: a draw is as much as these and its bytes. */
+/** Returns the times of `steps` frames from each start on. Plain loops, because a draw costs little more than its bytes. */
 function timesOf(starts: Uint32Array | Float64Array, first: number, steps: number, shape: number[]): Column<"f64"> {
   const data = new Float64Array(starts.length * steps);
   for (let i = 0, to = 0; i < starts.length; i++) for (let t = 0; t < steps; t++) data[to++] = first + (starts[i] as number) + t;

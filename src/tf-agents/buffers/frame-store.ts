@@ -1,8 +1,8 @@
-/** Frames by their content: equal ones are stored once, and counted. They are found by a hash, and held for equal by their bytes alone. */
+/** A store of frames by content: equal frames are stored once and reference-counted. A hash finds candidates, and a comparison of bytes decides. */
 import { ReplayError } from "../../base/error.ts";
 import type { AnyArray, ArrayClass } from "../../schema/dtype.ts";
 
-/** Bytes of a slab, or one frame where that is more. */
+/** The bytes of a slab, unless one frame is larger. */
 const SLAB_BYTES = 65536;
 const FIRST_FRAMES = 64;
 
@@ -13,18 +13,18 @@ interface FrameBlock {
 
 export class FrameStore {
   readonly #array: ArrayClass;
-  /** Elements of a frame. */
+  /** The number of elements in a frame. */
   readonly #size: number;
-  /** Words from frame to frame: its bytes, filled up with zeros. */
+  /** The distance between frames in 32-bit words: the bytes of a frame, padded with zeros. */
   readonly #frameWords: number;
-  /** Frames of a slab, as a power of 2. */
+  /** The number of frames per slab, as a power of 2. */
   readonly #bits: number;
   readonly #maxBytes: number;
-  /** What is taken beside it. */
+  /** Returns the memory that the buffer uses in addition to the frames. */
   readonly #otherBytes: () => number;
   readonly #scratch: FrameBlock;
   #blocks: FrameBlock[] = [];
-  /** A frame each: how often it is held, its hash, the next one of its bucket, or of the free ones. Numbers begin with 1; 0 is none. */
+  /** Per frame: its number of references, its hash, and the next frame in its bucket or in the free list. Frame numbers start at 1; 0 means none. */
   #refs = new Uint32Array(0);
   #hashes = new Uint32Array(0);
   #next = new Uint32Array(0);
@@ -43,17 +43,20 @@ export class FrameStore {
     this.#scratch = this.#createBlock(1);
   }
 
-  /** Different frames that are held. */
+  /** The number of different frames in use. */
   get count(): number {
     return this.#count;
   }
 
-  /** Memory that was taken for them. */
+  /** The memory allocated for frames, in bytes. */
   get bytes(): number {
     return this.#blocks.length * this.#slabBytes + 4 * (3 * this.#refs.length + this.#buckets.length);
   }
 
-  /** The number of a frame whose elements are so far apart, held once more; it is stored where there is none like it. O(bytes) @throws ReplayError OUT_OF_MEMORY */
+  /**
+   * Returns the number of a frame whose elements are `stride` apart, and adds a reference to it. Stores the frame if it is new. O(bytes)
+   * @throws ReplayError OUT_OF_MEMORY
+   */
   retain(from: AnyArray, start: number, stride: number): number {
     const { values, words } = this.#scratch;
     for (let i = 0, at = start; i < this.#size; i++, at += stride) values[i] = from[at] as number;
@@ -65,7 +68,7 @@ export class FrameStore {
     return number;
   }
 
-  /** Lets a frame go once; where nobody holds it any more, its place is free. O(1), mostly */
+  /** Removes a reference to a frame; its place becomes free when none is left. Amortized O(1) */
   release(number: number): void {
     const refs = (this.#refs[number] as number) - 1;
     this.#refs[number] = refs;
@@ -83,14 +86,14 @@ export class FrameStore {
     this.#count--;
   }
 
-  /** Writes a frame, its elements so far apart. O(bytes) */
+  /** Writes a frame to an array, with its elements `stride` apart. O(bytes) */
   copy(number: number, to: AnyArray, start: number, stride: number): void {
     const { values } = this.#blocks[(number - 1) >> this.#bits] as FrameBlock;
     const first = this.#indexInBlock(number) * this.#perFrame;
     for (let i = 0, at = start; i < this.#size; i++, at += stride) (to as Float32Array)[at] = values[first + i] as number;
   }
 
-  /** Forgets all frames, and gives their memory back. */
+  /** Drops all frames and frees their memory. */
   clear(): void {
     this.#blocks = [];
     this.#refs = new Uint32Array(0);
@@ -102,7 +105,7 @@ export class FrameStore {
     this.#count = 0;
   }
 
-  /** Elements from frame to frame. */
+  /** The distance between frames, in elements. */
   get #perFrame(): number {
     return (this.#frameWords * 4) / this.#array.BYTES_PER_ELEMENT;
   }
@@ -123,7 +126,7 @@ export class FrameStore {
     return true;
   }
 
-  /** Stores what is in the scratch. */
+  /** Stores the frame in the scratch buffer. */
   #store(hash: number): number {
     let number = this.#free;
     if (number === 0) {
@@ -143,13 +146,13 @@ export class FrameStore {
     this.#buckets[bucket] = number;
   }
 
-  /** Room for one frame more. @throws ReplayError OUT_OF_MEMORY, and then nothing changed */
+  /** Makes room for one more frame. @throws ReplayError OUT_OF_MEMORY; nothing has changed then */
   #grow(): void {
     const frames = this.#high + 2 > this.#refs.length ? Math.max(FIRST_FRAMES, 2 * this.#refs.length) : this.#refs.length;
     const slabs = this.#high >> this.#bits < this.#blocks.length ? 0 : 1;
     const more = slabs * this.#slabBytes + 16 * (frames - this.#refs.length);
     if (this.#otherBytes() + this.bytes + more > this.#maxBytes)
-      throw new ReplayError("OUT_OF_MEMORY", `maxBytes must be more than ${this.#maxBytes} for another frame: allow more, or lower capacity`);
+      throw new ReplayError("OUT_OF_MEMORY", `maxBytes must be more than ${this.#maxBytes} for another frame. Raise maxBytes, or lower capacity`);
     let block: FrameBlock | undefined;
     let largerArrays: Uint32Array<ArrayBuffer>[] = [];
     try {
@@ -167,7 +170,7 @@ export class FrameStore {
     this.#hashes = hashes as Uint32Array<ArrayBuffer>;
     this.#next = next as Uint32Array<ArrayBuffer>;
     this.#buckets = buckets as Uint32Array<ArrayBuffer>;
-    // No place is free: it grows where none is.
+    // No place is free, because it grows only then.
     for (let number = 1; number <= this.#high; number++) this.#link(number);
   }
 
@@ -177,7 +180,7 @@ export class FrameStore {
   }
 }
 
-/** Of 32 bits, from words. */
+/** Returns a 32-bit hash of words. */
 function hashOf(words: Uint32Array, n: number): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < n; i++) {

@@ -1,4 +1,4 @@
-/** Batches of items as they are given: checked against the spec, and as typed arrays, which is what a writer is fastest with. */
+/** Batches of items: checked against the spec, and converted to typed arrays, which writers append fastest. */
 
 import { mustBe } from "../../base/error.ts";
 import { Column } from "../../schema/column.ts";
@@ -11,18 +11,18 @@ import type { IsAny, Spec } from "../../schema/spec.ts";
 
 type Nested = number | bigint | boolean | string | AnyArray | readonly Nested[];
 
-/** Items as they may be given: each leaf with a leading dimension of batch or time, as a flat typed array, a nested array, or a column. */
+/** The accepted forms of items: each leaf has a leading dimension of batch or time, as a flat typed array, a nested array, or a column. */
 export type ItemsOf<S> =
   IsAny<S> extends true ? unknown : S extends RowLeaf ? AnyArray | Column | readonly Nested[] : { readonly [K in keyof S]: ItemsOf<S[K]> };
 
 /** A batch that fits the spec. */
 export interface Batch {
   readonly rows: number;
-  /** Nested as the spec, a flat typed array a leaf: what a writer takes. */
+  /** Nested like the spec, with a flat typed array per leaf: the form that a writer takes. */
   readonly values: unknown;
 }
 
-/** A batch as columns, which carry their shape. */
+/** Returns a batch as columns, which carry their shape. */
 export function columnsOf(spec: Spec, { rows, values }: Batch): unknown {
   return zip([spec, values], isLeaf, ([leaf, data]) => new Column(data as Column["data"], [rows, ...shapeOf(leaf as RowLeaf)]));
 }
@@ -30,8 +30,8 @@ export function columnsOf(spec: Spec, { rows, values }: Batch): unknown {
 const refuse: MakeError = (code, keys, rule, value) => mustBe(code, keys.join(".") || "items", rule, value);
 
 /**
- * What checks batches of a spec. A leaf is a typed array, flat; an array, nested as its shape says; or a column `{data, shape}`; each with a leading dimension. A
- * typed array of another dtype is converted as plain numbers are.
+ * Returns a function that checks batches of a spec. A leaf is a flat typed array, an array nested like its shape, or a column `{data, shape}`, each with a
+ * leading dimension. A typed array of another dtype is converted in the same way as plain numbers.
  */
 export function createBatchReader(spec: Spec): (items: unknown, rows?: number) => Batch {
   const flatten = flattener(spec, refuse);
@@ -50,7 +50,7 @@ export function createBatchReader(spec: Spec): (items: unknown, rows?: number) =
   };
 }
 
-/** Takes one leaf's values: so many rows, or however many there are. */
+/** Reads the values of one leaf, for a given or any number of rows. */
 type ReadLeaf = (value: unknown, expectedRows: number | undefined) => ArrayLike<unknown>;
 
 function createLeafReader(leaf: RowLeaf, keys: readonly string[]): ReadLeaf {
@@ -58,7 +58,7 @@ function createLeafReader(leaf: RowLeaf, keys: readonly string[]): ReadLeaf {
   const array = dtype === "string" ? Array : DTYPES[dtype].array;
   const shape = shapeOf(leaf);
   const size = sizeOf(shape);
-  // Half floats are rounded, into an array of their own.
+  // Half floats are rounded, into a new array.
   const isKept = (data: unknown): data is AnyArray => ArrayBuffer.isView(data) && data instanceof array && !isHalf(dtype);
   return (value, expectedRows) => {
     if (isKept(value) && expectedRows !== undefined && value.length === expectedRows * size && dtype !== "bool") return value;
@@ -69,14 +69,14 @@ function createLeafReader(leaf: RowLeaf, keys: readonly string[]): ReadLeaf {
     }
     const data = isShaped(value) ? value.data : value;
     const output = isKept(data) ? data : blank(leaf, rows * size);
-    // What is refused is refused before anything is written.
+    // Invalid values throw here, before anything is written.
     const mismatch = put(targetOf(dtype, [rows, ...shape]), output === data ? undefined : (output as unknown as NumberArray), 0, data, { anyNumbers: true });
     if (mismatch !== undefined) throw refuse(mismatch.code, keys, mismatch.rule, mismatch.value);
     return output;
   };
 }
 
-/** The leading dimension of a value; undefined where it has none. */
+/** Returns the leading dimension of a value, or undefined if it has none. */
 function rowCount(shape: readonly number[], size: number, value: unknown): number | undefined {
   if (isShaped(value)) return value.shape.slice(1).join() === shape.join() && value.shape.length > shape.length ? value.shape[0] : undefined;
   if (Array.isArray(value)) return value.length;

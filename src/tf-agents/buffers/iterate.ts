@@ -5,7 +5,7 @@ import type { Waiters } from "../../base/wait.ts";
 import type { ElementSource } from "../../batch/iterate.ts";
 import { lengthOf } from "../nest.ts";
 
-/** The elements of a generator. */
+/** Wraps a generator as an element source. */
 export function toElementSource<E>(elements: Iterator<E, void>): ElementSource<E> {
   return { next: () => elements.next().value ?? undefined };
 }
@@ -15,7 +15,7 @@ export function* mapElements<E, F>(elements: Iterable<E>, change: (element: E) =
   for (const element of elements) yield change(element);
 }
 
-/** Draws without end; with a time-out an async iteration waits until one can be had. */
+/** Returns endless draws. With a time-out, an async iteration waits until an element can be drawn. */
 export function drawEndlessly<E>(draw: () => E, waiters: Waiters, timeoutMs: number | undefined): ElementSource<E> {
   if (timeoutMs === undefined) return { next: draw };
   const attempt = (): E | undefined => {
@@ -29,7 +29,7 @@ export function drawEndlessly<E>(draw: () => E, waiters: Waiters, timeoutMs: num
   return { next: draw, later: async ({ signal }) => waiters.until(attempt, () => "a draw from the buffer", { signal, timeoutMs }), ahead: attempt };
 }
 
-/** Windows of n steps over so many, from `shift` to `shift`; the short ones at the end are left out where that is asked. */
+/** Yields windows of n steps at a distance of `shift`. The short windows at the end are left out if `dropShort` is set. */
 export function* iterateWindows(steps: number, n: number, shift: number, dropShort: boolean): Generator<readonly [begin: number, end: number], void> {
   for (let begin = 0; begin < steps; begin += shift) {
     const end = Math.min(begin + n, steps);
@@ -37,7 +37,7 @@ export function* iterateWindows(steps: number, n: number, shift: number, dropSho
   }
 }
 
-/** One of each in turn, as long as there are any; one that has none left is passed over. */
+/** Yields one value of each source in turn, and skips sources that have ended. */
 export function* roundRobin<T>(sources: readonly Iterator<T, void>[]): Generator<T, void> {
   let remaining = [...sources];
   while (remaining.length > 0) {
@@ -52,7 +52,7 @@ export function* roundRobin<T>(sources: readonly Iterator<T, void>[]): Generator
   }
 }
 
-/** What a program's function makes of a sequence: one of as many steps, or fewer unless `exactly` so many are asked. */
+/** Returns the result of a program's preprocessing function. It must have as many steps as the sequence, or fewer unless `exactly` is set. */
 export function preprocessItems(fn: (items: never) => unknown, items: unknown, steps: number, exactly: boolean): unknown {
   const result = fn(items as never);
   const length = lengthOf(result);

@@ -1,21 +1,21 @@
-/** Items drawn before a loop receives an element with them: each counts with the first such element. */
+/** Items that were drawn before a loop receives the element with them. Each item counts when the first such element arrives. */
 import type { Column } from "../../schema/column.ts";
 
 export interface PrefetchedItem {
   readonly key: number;
-  /** How many were drawn before it. */
+  /** Its position in the order of draws. */
   readonly order: number;
   /** How often it has been drawn. */
   times: number;
   isCounted: boolean;
 }
 
-/** Counts items by their keys. @param times becomes how often each has been drawn */
+/** Counts items by their keys. @param times receives how often each item has been drawn */
 type Count = (keys: Float64Array, times: Uint32Array) => void;
 
 export class PrefetchedItems {
   readonly #count: Count | undefined;
-  /** The items of an element, row by row; undefined for one that has counted from the beginning. */
+  /** The items of an element, row by row; undefined for an item that counted immediately. */
   readonly #rows = new WeakMap<object, readonly (PrefetchedItem | undefined)[]>();
   #drawCount = 0;
 
@@ -34,13 +34,13 @@ export class PrefetchedItems {
     return element;
   }
 
-  /** Counts the items of an element, and shows how often each has been drawn. */
+  /** Counts the items of an element, and updates how often each has been drawn. */
   countElement(element: readonly [unknown, { readonly timesSampled: Column<"f64"> }]): void {
     const rows = this.#rows.get(element);
     if (rows === undefined) return;
     this.#rows.delete(element);
     const fresh = [...new Set(rows)].filter((item) => item !== undefined && !item.isCounted) as PrefetchedItem[];
-    // A key that was drawn twice has its counts in the order of its draws.
+    // If a key was drawn twice, its counts follow the order of its draws.
     fresh.sort((a, b) => a.order - b.order);
     const times = Uint32Array.from(fresh, (item) => item.times);
     const keys = Float64Array.from(fresh, (item) => item.key);

@@ -1,4 +1,4 @@
-/** A buffer of trajectories whose observations are stacks of frames: equal frames are stored once. After TF-Agents' `PyHashedReplayBuffer`. */
+/** A buffer of trajectories whose observations are stacks of frames. Equal frames are stored once. Modelled on `PyHashedReplayBuffer` of TF-Agents. */
 
 import { mustBe } from "../../base/error.ts";
 import { hideFrames } from "../../base/stack-trace.ts";
@@ -17,20 +17,20 @@ type Fields = { readonly observation: AnyArray; readonly [field: string]: unknow
 
 export class PyHashedReplayBuffer<const S extends TrajectorySpec<Spec, Spec, Spec> = TrajectorySpec<Leaf, Spec, Spec>> extends PyBuffer<S> {
   readonly #toBatch: (items: unknown) => Batch;
-  /** Its observations are numbers of frames. */
+  /** The items, whose observations are numbers of frames. */
   readonly #items: PyItems<Spec>;
   readonly #frames: FrameStore;
   readonly #array: ArrayClass;
   readonly #shape: readonly number[];
-  /** Frames of an observation, and elements of one. */
+  /** Frames per observation, and elements per frame. */
   readonly #stack: number;
   readonly #size: number;
-  /** The frames of each place's item. */
+  /** The frames of the item at each place. */
   #itemFrames = new Uint32Array(0);
 
   /**
-   * Adds 4 bytes a frame of a stack, and 16 a different frame, to what is stored once.
-   * @param dataSpec of one trajectory. The last dimension of its observation, which is one leaf of numbers, counts frames
+   * Creates an empty buffer. In addition to the stored data, it takes 4 bytes per frame of a stack, and 16 per different frame.
+   * @param dataSpec the spec of one trajectory. The last dimension of its observation, which is one leaf of numbers, counts frames
    * @throws TypeError, RangeError · ReplayError SPEC_MISMATCH for another observation
    */
   constructor(dataSpec: S, options: PyBufferOptions) {
@@ -52,17 +52,20 @@ export class PyHashedReplayBuffer<const S extends TrajectorySpec<Spec, Spec, Spe
     this.#frames = new FrameStore(this.#array, this.#size, options.maxBytes ?? Infinity, () => this.#items.bytes + this.#itemFrames.byteLength);
   }
 
-  /** Different frames that there are. */
+  /** The number of different frames stored. */
   get distinctFrames(): number {
     return this.#frames.count;
   }
 
-  /** Memory that was taken for these, in bytes. */
+  /** The memory allocated for these frames, in bytes. */
   get frameBytes(): number {
     return this.#frames.bytes;
   }
 
-  /** As PyUniformReplayBuffer's. Frames whose bytes are stored already are not stored again; those of items that leave go with them, unless others have them too. */
+  /**
+   * Adds a batch, like `PyUniformReplayBuffer.addBatch`. Frames that are already stored are not stored again. Frames of evicted items are freed, unless other
+   * items share them.
+   */
   addBatch(items: ItemsOf<S>): void {
     const { rows, values } = this.#toBatch(items);
     const { observation, ...rest } = values as Fields;
@@ -77,14 +80,14 @@ export class PyHashedReplayBuffer<const S extends TrajectorySpec<Spec, Spec, Spe
     for (let row = 0; row < rows; row++) this.#keep(this.#items.added - rows + row, numbers, row);
   }
 
-  /** Forgets all items and frames, and gives the frames' memory back. */
+  /** Drops all items and frames, and frees the memory of the frames. */
   clear(): void {
     this.#items.clear();
     this.#frames.clear();
     this.#itemFrames = new Uint32Array(0);
   }
 
-  /** The numbers of the frames of some observations, each held. @throws ReplayError OUT_OF_MEMORY, and then none is held */
+  /** Returns the numbers of the frames of some observations, with a reference to each. @throws ReplayError OUT_OF_MEMORY; no references are held then */
   #encode(observation: AnyArray, rows: number): Uint32Array<ArrayBuffer> {
     const numbers = new Uint32Array(rows * this.#stack);
     let n = 0;
@@ -100,7 +103,7 @@ export class PyHashedReplayBuffer<const S extends TrajectorySpec<Spec, Spec, Spe
     return numbers;
   }
 
-  /** Frames in the place of their numbers. */
+  /** Replaces frame numbers with the frames. */
   #decode(items: { readonly observation: Column<"u32"> }): unknown {
     const { data: numbers, shape } = items.observation;
     const data = new this.#array(numbers.length * this.#size);
@@ -111,7 +114,7 @@ export class PyHashedReplayBuffer<const S extends TrajectorySpec<Spec, Spec, Spe
     return { ...items, observation: new Column(data as Column["data"], [...shape.slice(0, -1), ...this.#shape]) };
   }
 
-  /** Room for the numbers of so many items. */
+  /** Makes room for the frame numbers of `items` items. */
   #reserve(items: number): void {
     const neededFrames = Math.min(items, this.capacity) * this.#stack;
     if (neededFrames <= this.#itemFrames.length) return;
@@ -120,7 +123,7 @@ export class PyHashedReplayBuffer<const S extends TrajectorySpec<Spec, Spec, Spe
     this.#itemFrames = larger;
   }
 
-  /** Notes the frames of the i-th item, and lets those of the item go whose place it took. */
+  /** Stores the frames of the i-th item, and releases those of the item that was at its place. */
   #keep(i: number, numbers: Uint32Array, row: number): void {
     const at = (i % this.capacity) * this.#stack;
     for (let k = 0; k < this.#stack; k++) {

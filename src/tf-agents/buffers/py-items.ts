@@ -1,4 +1,4 @@
-/** What TF-Agents' Python buffers have in common: the last items in a row, drawn without an info beside them. */
+/** The base of the two Python buffers of TF-Agents: the last items in a row, drawn without an info. */
 import { concatArrays } from "../../base/bytes.ts";
 import { integer, onlyKeys } from "../../base/error.ts";
 import { MAX_LENGTH } from "../../base/limits.ts";
@@ -11,22 +11,22 @@ import { FrameSegments } from "./frame-segments.ts";
 import type { AsDatasetOptions, GetNextOptions } from "./replay-buffer.ts";
 
 export interface PyBufferOptions {
-  /** Items at most; where there are more, the oldest go. */
+  /** The maximum number of items. When the buffer is full, the oldest items are evicted. */
   readonly capacity: number;
-  /** Of every random draw: a whole number, or a bigint below 2^64. 0 where it is left out, so that two buffers without a seed draw alike. */
+  /** The seed of all random draws: a whole number, or a bigint below 2^64. Default: 0, so that two buffers without a seed draw the same items. */
   readonly seed?: number | bigint;
-  /** Memory at most. */
+  /** The maximum memory in bytes. */
   readonly maxBytes?: number;
-  /** Another build of the core, such as `reprise/core.wasm` where the host forbids compiling. */
+  /** Another build of the core, such as `reprise/core.wasm` if the host forbids compiling. */
   readonly module?: WebAssembly.Module;
 }
 
-/** One segment of frames. `decode` makes of its items what the buffer gives. */
+/** One segment of frames. `decode` converts its items to the form that the buffer returns. */
 export class PyItems<S extends Spec> {
   readonly capacity: number;
   readonly #segment: FrameSegments<S>;
   readonly #decode: (items: StepsOf<S>) => unknown;
-  /** Items since it was empty: of the i-th, i modulo the capacity is its place. */
+  /** The number of items added since it was last empty. The place of the i-th item is i modulo the capacity. */
   #added = 0;
 
   /** @throws TypeError, RangeError */
@@ -69,7 +69,7 @@ export class PyItems<S extends Spec> {
     return this.#segment.dataset({ ...(options as AsDatasetOptions<S>), sequencePreprocessFn }, ([items]) => items as unknown);
   }
 
-  /** All items, [1, size, …], in the order of their places: where the buffer is full, the newest come before the oldest. O(bytes) */
+  /** Returns all items, [1, size, …], in the order of their places: in a full buffer, the newest items come before the oldest. O(bytes) */
   all(): unknown {
     const items = this.#segment.gatherAll();
     const offset = this.#added > this.capacity ? this.#added % this.capacity : 0;
@@ -83,35 +83,35 @@ export class PyItems<S extends Spec> {
   }
 }
 
-/** A column [1, T, …] that begins with its `from`-th step. */
+/** Rotates a column [1, T, …] so that it begins with its `from`-th step. */
 function rotateColumn({ data, shape }: Column, from: number): Column {
   const at = (from * data.length) / (shape[1] as number);
   return new Column(concatArrays([data.slice(at), data.slice(0, at)]), [...shape]);
 }
 
-/** The calls that read, which both buffers have. */
+/** The reading methods that both buffers share. */
 export class PyBuffer<S extends Spec> {
   readonly dataSpec: S;
   readonly #items: PyItems<Spec>;
 
-  /** @param items whose spec may be another one than `dataSpec` */
+  /** @param items the stored items, whose spec may differ from `dataSpec` */
   constructor(dataSpec: S, items: PyItems<Spec>) {
     this.dataSpec = dataSpec;
     this.#items = items;
   }
 
-  /** Items at most. */
+  /** The maximum number of items. */
   get capacity(): number {
     return this.#items.capacity;
   }
 
-  /** Items that there are. */
+  /** The number of items. */
   get size(): number {
     return this.#items.size;
   }
 
   /**
-   * Draws an item, or a window of `numSteps` neighbours in order of time; all are alike likely. No info comes with it. O(sampleBatchSize × bytes of a window)
+   * Draws an item, or a window of `numSteps` adjacent items in order of time, uniformly and without an info. O(sampleBatchSize × bytes of a window)
    * @returns by (sampleBatchSize, numSteps): [D], [B, D], [T, D], [B, T, D]; without timeStacked an array of T
    * @throws ReplayError EMPTY, TOO_FEW (fewer items than numSteps)
    */
@@ -121,17 +121,20 @@ export class PyBuffer<S extends Spec> {
     return this.#items.next(options) as StepsOf<S>;
   }
 
-  /** Random draws like those of `getNext`, without end; or one pass in order of time. Elements are the items alone. @throws in the iteration EMPTY, TOO_FEW */
+  /**
+   * Returns an endless series of draws like those of `getNext`, or one pass in order of time. Elements are items without an info.
+   * @throws while iterating EMPTY, TOO_FEW
+   */
   asDataset(options: AsDatasetOptions<S> = {}): Dataset<StepsOf<S>> {
     return this.#items.dataset(options as never) as Dataset<StepsOf<S>>;
   }
 
-  /** What is stored, [1, size, …], in the order of the places: in a full buffer the newest items, which took the oldest ones' places, come first. */
+  /** Returns all items, [1, size, …], in the order of their places: in a full buffer, the newest items, which replaced the oldest, come first. */
   gatherAll(): StepsOf<S> {
     return this.#items.all() as StepsOf<S>;
   }
 
-  /** Items that there are. */
+  /** Returns the number of items. */
   numFrames(): number {
     return this.#items.size;
   }

@@ -1,4 +1,4 @@
-/** A buffer of the last items, drawn uniformly, alone or as windows of neighbours. After TF-Agents' `PyUniformReplayBuffer`. */
+/** A buffer of the last items, drawn uniformly, one at a time or as windows of adjacent items. Modelled on `PyUniformReplayBuffer` of TF-Agents. */
 
 import { hideFrames } from "../../base/stack-trace.ts";
 import type { Spec } from "../../schema/spec.ts";
@@ -9,7 +9,7 @@ export class PyUniformReplayBuffer<const S extends Spec = Spec> extends PyBuffer
   readonly #toBatch: (items: unknown) => Batch;
   readonly #items: PyItems<S>;
 
-  /** @param dataSpec of one item @throws TypeError, RangeError */
+  /** @param dataSpec the spec of one item @throws TypeError, RangeError */
   constructor(dataSpec: S, options: PyBufferOptions) {
     hideFrames(new.target);
     const items = new PyItems<S>(dataSpec, options);
@@ -19,16 +19,17 @@ export class PyUniformReplayBuffer<const S extends Spec = Spec> extends PyBuffer
   }
 
   /**
-   * Adds a batch: one item, or several one after the other. Where the buffer is full, the oldest go. O(bytes)
-   * @param items nested as the data spec, each leaf [batch, …]: typed arrays, nested arrays, or columns {data, shape}; numbers are converted to the leaf's dtype
-   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY; then nothing was added
+   * Adds a batch: one item, or several consecutive ones. When the buffer is full, the oldest items are evicted. O(bytes)
+   * @param items nested like the data spec, each leaf [batch, …]: typed arrays, nested arrays, or columns {data, shape}; numbers are converted to the leaf's
+   * dtype
+   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY; nothing was added then
    */
   addBatch(items: ItemsOf<S>): void {
     const { rows, values } = this.#toBatch(items);
     this.#items.add(values, rows);
   }
 
-  /** Forgets all items. */
+  /** Drops all items. */
   clear(): void {
     this.#items.clear();
   }

@@ -1,4 +1,4 @@
-/** What every replay buffer is. After TF-Agents' `replay_buffer.ReplayBuffer`. */
+/** The interface of all replay buffers. Modelled on `replay_buffer.ReplayBuffer` of TF-Agents. */
 
 import { finite, flag, integer, mustBe, onlyKeys } from "../../base/error.ts";
 import { MAX_LENGTH, MAX_TIMEOUT_MS } from "../../base/limits.ts";
@@ -7,56 +7,61 @@ import type { Dataset } from "../../batch/iterate.ts";
 import type { Column } from "../../schema/column.ts";
 import type { Spec } from "../../schema/spec.ts";
 
-/** What is known of an element beside its items, each as an array that carries its shape. */
+/** The data returned with the items of an element, as arrays that carry their shape. */
 export interface BufferInfo {
-  /** Which frames these are, or which episodes. */
+  /** The ids of the frames or episodes. */
   readonly ids: Column<"f64">;
-  /** With which a draw gives this window or episode. */
+  /** The probability of drawing this window or episode. */
   readonly probabilities: Column<"f64">;
 }
 
-/** The same where steps are apart. */
+/** The data returned with an element whose steps are apart. */
 export interface SeparateInfo {
-  /** Which frames these are, a column a step; or which episodes. */
+  /** The ids of the frames, in one column per step; or the ids of the episodes. */
   readonly ids: Column<"f64"> | readonly Column<"f64">[];
   readonly probabilities: Column<"f64">;
 }
 
-/** What a dataset and `getNext` give: items nested as the data spec, and what is known of them. Of a tuple of steps, one nest a step. */
+/**
+ * The elements of datasets and `getNext`: items nested like the data spec, and their info. If steps are apart, the items are a tuple with one nest per step.
+ */
 export type Element<S> = readonly [items: StepsOf<S>, info: BufferInfo];
-/** The same of any buffer: the keys of a server's items are bigints. */
+/** An element of any buffer. The keys of a server's items are bigints. */
 export type DatasetElement<S> = readonly [items: StepsOf<S>, info: Omit<BufferInfo, "ids"> & { readonly ids: Column<"f64"> | Column<"u64"> }];
 export type SeparateElement<S> = readonly [items: readonly StepsOf<S>[], info: SeparateInfo];
 
 export interface AsDatasetOptions<S = Spec> {
-  /** Items an element; one, without a dimension for it, where it is left out. */
+  /** Items per element. If omitted, elements are single items, without a dimension for them. */
   readonly sampleBatchSize?: number;
-  /** Steps of a window. */
+  /** The number of steps of a window. */
   readonly numSteps?: number;
-  /** An integer >= 1, checked; it changes no result. */
+  /** An integer >= 1. It is checked, but changes no result. */
   readonly numParallelCalls?: number;
-  /** What is made of the collected data before it is cut into windows and batched: columns to columns, by steps along the first dimension where there are several. */
+  /** Transforms the collected data before it is cut into windows and batched: columns to columns, with steps along the first dimension if there are several. */
   sequencePreprocessFn?(items: StepsOf<S>): unknown;
-  /** Each step once, in order, and then the end; else random draws without end. */
+  /** Whether to read each step once, in order, and then end. Default: false, for endless random draws. */
   readonly singleDeterministicPass?: boolean;
   /**
-   * Elements that an async iteration draws ahead; 0 where it is left out. They are as old as they were drawn, and count when the loop gets them, unless they come from a
-   * server. Nothing is drawn ahead from a table whose draws remove items (`maxTimesSampled`) or are counted by its rate limiter.
+   * Elements that an async iteration draws ahead. Default: 0. Prefetched elements show the state at their draw, and count when the loop receives them, unless
+   * they come from a server. Nothing is prefetched from a table whose draws remove items (`maxTimesSampled`) or are counted by its rate limiter.
    */
   readonly prefetch?: number;
-  /** Ends the iteration by throwing its reason. */
+  /** Aborts the iteration, which throws the signal's reason. */
   readonly signal?: AbortSignal;
-  /** So long an async iteration of random draws waits for an element that cannot be had yet, and then ends without an error. Without it, it does not wait: EMPTY, TOO_FEW. */
+  /**
+   * How long, in milliseconds, an async iteration of random draws waits for an element that is not available yet, before it ends without an error. If omitted,
+   * it does not wait and throws EMPTY or TOO_FEW.
+   */
   readonly timeoutMs?: number;
 }
 
 /** Options of a dataset whose windows may cross the end of an episode. */
 export interface UniformDatasetOptions<S = Spec> extends AsDatasetOptions<S> {
   /**
-   * Whether windows are left out that have a boundary step (`stepType` LAST) before their last step, so that no pair belongs to two episodes. Default: false, as in
-   * TF-Agents. It is what the example of SAC does by hand: `unbatch`, `filter`, `batch`; elements stay full, and probabilities stay those among all windows. If few
-   * windows are left, it draws among these, so that an element takes a bounded number of draws. It needs a `stepType` in the data spec and `numSteps` of 2 or more, and
-   * excludes `sequencePreprocessFn`.
+   * Whether to leave out windows that have a boundary step (`stepType` LAST) before their last step, so that no pair belongs to two episodes. Default: false,
+   * as in TF-Agents. The SAC example of TF-Agents does the same with `unbatch`, `filter` and `batch`. Elements stay full, and probabilities stay those among
+   * all windows. If few windows remain, draws are made only among these, so that an element takes a bounded number of draws. Requires a `stepType` in the data
+   * spec and `numSteps` of 2 or more, and excludes `sequencePreprocessFn`.
    */
   readonly dropBoundaries?: boolean;
 }
@@ -64,26 +69,28 @@ export interface UniformDatasetOptions<S = Spec> extends AsDatasetOptions<S> {
 export interface GetNextOptions {
   readonly sampleBatchSize?: number;
   readonly numSteps?: number;
-  /** Whether steps are along a dimension of time; else they are a tuple. true where it is left out. */
+  /** Whether steps are along a dimension of time; otherwise they are a tuple. Default: true. */
   readonly timeStacked?: boolean;
 }
 
 export interface ClearOptions {
-  /** Also what numbers episodes and frames begins anew. */
+  /** Whether the numbering of episodes and frames restarts, too. */
   readonly clearAllVariables?: boolean;
 }
 
-/** The contract. A spec's `[D]`, of B items and T steps: `getNext` gives [D], [B, D], [T, D] or [B, T, D], or tuples of T × [D] or [B, D]. */
+/**
+ * The interface of replay buffers. With a spec `[D]`, B items and T steps, `getNext` returns [D], [B, D], [T, D] or [B, T, D], or tuples of T × [D] or [B, D].
+ */
 // biome-ignore lint/suspicious/noExplicitAny: without a spec it is the buffer of any, and takes functions of its items
 export interface ReplayBuffer<S = any> {
-  /** Of one item, without dimensions of batch or time. */
+  /** The spec of one item, without dimensions of batch or time. */
   readonly dataSpec: S;
   readonly capacity: number | Promise<number>;
-  /** Whether a dataset reads what changes beside it. */
+  /** Whether a dataset reads state that changes outside it. */
   readonly statefulDataset: boolean;
   asDataset(options?: AsDatasetOptions<S>): Dataset<DatasetElement<S>>;
   getNext(options?: GetNextOptions): Element<S> | SeparateElement<S>;
-  /** Everything, oldest first: [B, T, D]. */
+  /** Returns all items, oldest first: [B, T, D]. */
   gatherAll(): StepsOf<S>;
   clear(options?: ClearOptions): void | Promise<void>;
   numFrames(): number | Promise<number>;
@@ -91,13 +98,13 @@ export interface ReplayBuffer<S = any> {
 
 const LISTS = new WeakSet<object>();
 
-/** A list of specs. An array is a tuple; datasets are made of tuples only, and refuse a list, as TF-Agents' do. */
+/** Marks a list of specs. Plain arrays are tuples. As in TF-Agents, datasets accept only tuples and throw for lists. */
 export function list<const T extends readonly Spec[]>(...specs: T): T {
   LISTS.add(specs);
   return specs;
 }
 
-/** @throws RangeError where a spec has lists */
+/** @throws RangeError if a spec has lists */
 export function refuseLists(spec: Spec): void {
   if (typeof spec !== "object" || spec === null) return;
   if (LISTS.has(spec)) throw mustBe(RangeError, "dataSpec", "without list(…) for a dataset (use plain arrays)", "a list of specs");
@@ -106,12 +113,12 @@ export function refuseLists(spec: Spec): void {
 
 const DATASET = "sampleBatchSize, numSteps, numParallelCalls, sequencePreprocessFn, singleDeterministicPass, prefetch, signal, timeoutMs";
 
-/** An integer >= 1, or nothing. */
+/** Checks that `value` is undefined or an integer >= 1. */
 export function optionalCount(subject: string, value: unknown): void {
   if (value !== undefined) integer(subject, value, 1, MAX_LENGTH);
 }
 
-/** Checks the options of a dataset, and its spec. @param own names of options that only this buffer has @throws TypeError, RangeError */
+/** Checks the options of a dataset, and its spec. @param own the names of options that only this buffer has @throws TypeError, RangeError */
 export function checkDataset<S>(spec: Spec, options: AsDatasetOptions<S>, own = ""): AsDatasetOptions<S> {
   refuseLists(spec);
   onlyKeys("options", options, own === "" ? DATASET : `${DATASET}, ${own}`);
@@ -138,17 +145,17 @@ export function optionalFunction(subject: string, value: unknown): void {
   if (value !== undefined && typeof value !== "function") throw mustBe(TypeError, subject, "a function", value);
 }
 
-/** Options of buffers that hold their own steps. */
+/** Options of buffers that store their own steps. */
 export interface StoreOptions {
-  /** Whether a pass in order leaves out what is shorter: windows at an end, a last batch. false where it is left out. */
+  /** Whether a pass in order leaves out short windows at an end, and a short last batch. Default: false. */
   readonly datasetDropRemainder?: boolean;
-  /** From window to window in a pass in order; as many as a window has where it is left out. */
+  /** The distance between windows in a pass in order, in steps. Default: the length of a window. */
   readonly datasetWindowShift?: number;
-  /** Of every random draw: a whole number, or a bigint below 2^64. 0 where it is left out, so that two buffers without a seed draw alike. */
+  /** The seed of all random draws: a whole number, or a bigint below 2^64. Default: 0, so that two buffers without a seed draw the same items. */
   readonly seed?: number | bigint;
-  /** Memory at most. */
+  /** The maximum memory in bytes. */
   readonly maxBytes?: number;
-  /** Another build of the core, such as `reprise/core.wasm` where the host forbids compiling. */
+  /** Another build of the core, such as `reprise/core.wasm` if the host forbids compiling. */
   readonly module?: WebAssembly.Module;
 }
 

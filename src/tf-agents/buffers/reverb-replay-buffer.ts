@@ -1,4 +1,4 @@
-/** A replay buffer over a table that observers fill. After TF-Agents' `ReverbReplayBuffer`. */
+/** A replay buffer over a table that observers fill. Modelled on `ReverbReplayBuffer` of TF-Agents. */
 
 import { finite, flag, integer, mustBe, onlyKeys, ReplayError } from "../../base/error.ts";
 import { MAX_TIMEOUT_MS } from "../../base/limits.ts";
@@ -25,20 +25,21 @@ import { type PrefetchedItem, PrefetchedItems } from "./prefetched-items.ts";
 import { type AsDatasetOptions, type BufferInfo, type ClearOptions, checkDataset, optionalCount, type ReplayBuffer } from "./replay-buffer.ts";
 import { type BufferTable, bufferTable, type Items, mapInfo } from "./reverb-table.ts";
 
-/** What a buffer draws from: a client, or a Replay for its own tables. */
+/** The source of a buffer: a client, or a Replay for its own tables. */
 export type BufferClient<S extends Spec = Spec> = SampleClient | Replay<S>;
 
 export interface ReverbBufferOptions<S extends Spec = Spec, C extends BufferClient<S> = BufferClient<S>> {
-  /** The tables' client, or a Replay for its own. */
+  /** The client of the tables, or a Replay for its own tables. */
   readonly client: C;
   readonly tableName: string;
-  /** Steps of every item; left out, or null, where they differ. */
+  /** The number of steps of every item. Default: null, for items of different lengths. */
   readonly sequenceLength?: number | null;
-  /** So long an async dataset waits for the next item, and then ends; for ever where it is -1 (the default). */
+  /** How long, in milliseconds, an async dataset waits for the next item before it ends. Default: -1, for no limit. */
   readonly rateLimiterTimeoutMs?: number;
   /**
-   * TF-Agents' settings of its pipeline, integers >= 1. In this process they are checked, and change nothing. From a server come `numWorkersPerIterator` streams (1), each of
-   * which has at most `datasetBufferSize` items ahead (three batches; 1 in a pass) and is renewed after `maxSamplesPerStream`. `maxCycleLength` changes nothing anywhere.
+   * Settings of the TF-Agents pipeline, integers >= 1. In this process they are checked, and change nothing. Reading from a server uses `numWorkersPerIterator`
+   * streams (default: 1), each with at most `datasetBufferSize` items ahead (default: three batches; 1 in a pass), and renews a stream after
+   * `maxSamplesPerStream` items. `maxCycleLength` never changes anything.
    */
   readonly datasetBufferSize?: number;
   readonly maxCycleLength?: number;
@@ -46,16 +47,16 @@ export interface ReverbBufferOptions<S extends Spec = Spec, C extends BufferClie
   readonly maxSamplesPerStream?: number;
 }
 
-/** What a client says: at once where it has the tables at hand, a promise where a server is asked. `await` does for both. */
+/** The answer of a client: immediate for tables in this process, a promise for a server. `await` handles both. */
 export type Reported<C, T> = [C] extends [never] ? T : C extends { serverInfo(...args: never): infer R } ? (R extends Promise<unknown> ? Promise<T> : T) : T;
 
-/** The dtype of a client's keys, as columns of `ids` have it. */
+/** The dtype of a client's keys, as in columns of `ids`. */
 export type KeyDtype<C> = [C] extends [never] ? "f64" : C extends { readonly keyDtype?: unknown } ? DtypeIn<C["keyDtype"]> : "f64";
 type DtypeIn<D> = Extract<D, "f64" | "u64">;
 
 /**
- * What is known of an element: of its item, once a step. `ids` are the items' keys, for `updatePriorities`: numbers in this process; of a server, whose keys have 64 bits,
- * bigints in a `Column<"u64">`.
+ * The data returned with an element, about its item, once per step. `ids` are the items' keys, for `updatePriorities`: numbers in this process; with a server,
+ * whose keys have 64 bits, bigints in a `Column<"u64">`.
  */
 export interface ReverbInfo<D extends "f64" | "u64" = "f64"> extends Pick<BufferInfo, "probabilities"> {
   readonly ids: D extends unknown ? Column<D> : never;
@@ -65,21 +66,21 @@ export interface ReverbInfo<D extends "f64" | "u64" = "f64"> extends Pick<Buffer
 }
 
 type ReverbElement<S, D extends "f64" | "u64"> = readonly [items: StepsOf<S>, info: ReverbInfo<D>];
-// Of whatever client.
+// An element of any client.
 type AnyElement<S> = readonly [items: StepsOf<S>, info: ReverbInfo<"f64"> | ReverbInfo<"u64">];
 
 const OPTIONS = "client, tableName, sequenceLength, rateLimiterTimeoutMs, datasetBufferSize, maxCycleLength, numWorkersPerIterator, maxSamplesPerStream";
-/** So many turns over the table without one window, and there is none. */
+/** If this many turns over the table bring no window, no item is long enough. */
 const MAX_EMPTY_ITEMS = 64;
-/** So long a pass waits for an item that the rate limiter holds back, if nobody says how long. */
+/** How long a pass waits for an item that the rate limiter holds back, by default. */
 const PASS_MS = 1000;
 
 type CountOf<D> = D extends "u64" ? undefined : number;
 
-/** What its table answers is a promise where the client's `serverInfo` is one: of a server. */
+/** Answers are promises if the client's `serverInfo` returns one, as for a server. */
 export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferClient<S> = Replay<S>> implements ReplayBuffer<S> {
   readonly dataSpec: S;
-  /** The client that it draws with, for observers to write with: of a Replay always the same `LocalClient`. */
+  /** The client that it draws with, so that observers can write with it. For a Replay, always the same `LocalClient`. */
   readonly pyClient: ClientOf<C>;
   readonly statefulDataset = true;
   readonly #tableName: string;
@@ -89,8 +90,8 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
   readonly #streams: Pick<ReverbBufferOptions, "datasetBufferSize" | "numWorkersPerIterator" | "maxSamplesPerStream">;
 
   /**
-   * Nothing is asked of a server: that a table is not there comes with the first answer.
-   * @throws TypeError, RangeError for an option · ReplayError NOT_FOUND for the table, SPEC_MISMATCH where the steps of tables at hand are others
+   * Creates the buffer, without a request to a server: a missing table is reported with the first answer.
+   * @throws TypeError, RangeError for an invalid option · ReplayError NOT_FOUND for the table, SPEC_MISMATCH if a table in this process has other steps
    */
   constructor(dataSpec: S, options: ReverbBufferOptions<S, C>) {
     hideFrames(new.target);
@@ -108,35 +109,35 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
     this.#streams = streams;
   }
 
-  /** Items that the table may have. @throws as `getTableInfo` */
+  /** The maximum number of items in the table. @throws as `getTableInfo` */
   get capacity(): Reported<C, number> {
     const capacity = mapInfo(this.#table.info(), ({ maxSize }) => maxSize);
-    // Whoever only looks at this buffer need not await it.
+    // Reading `capacity` without awaiting it (as debuggers do) must not cause an unhandled rejection.
     if (isPromise(capacity)) capacity.catch(() => {});
     return capacity as Reported<C, number>;
   }
 
-  /** Items in the table: their steps may overlap. @throws as `getTableInfo` */
+  /** Returns the number of items in the table. Their steps may overlap. @throws as `getTableInfo` */
   numFrames(): Reported<C, number> {
     return this.#table.size() as Reported<C, number>;
   }
 
-  /** What is known of its table: `client.serverInfo()` has the same. @throws of a server ReplayError NOT_FOUND, IO */
+  /** Returns information about its table: the entry in `client.serverInfo()`. @throws with a server ReplayError NOT_FOUND, IO */
   getTableInfo(): Reported<C, TableInfo> {
     return this.#table.info() as Reported<C, TableInfo>;
   }
 
-  /** Drops every item, and sets the table's counters to 0. @throws as `getTableInfo` */
+  /** Removes every item, and sets the table's counters to 0. @throws as `getTableInfo` */
   clear(options: ClearOptions = {}): Reported<C, void> {
     flag("clearAllVariables", onlyKeys("options", options, "clearAllVariables").clearAllVariables ?? false);
     return this.#table.clear() as Reported<C, void>;
   }
 
   /**
-   * Sets priorities by key; of a key that comes twice the last one counts. Keys whose items are gone are skipped.
-   * @param keys as `ids` have them, a column or its array
-   * @returns how many items were there, which a server does not tell: then undefined
-   * @throws RangeError for a priority that is none, or fewer of them than keys; then nothing has changed · of a server ReplayError NOT_FOUND, IO
+   * Sets priorities by key. If a key occurs twice, the last priority counts. Keys of evicted items are skipped.
+   * @param keys the keys from `ids`, as a column or its array
+   * @returns the number of items that still existed; undefined with a server, which does not report it
+   * @throws RangeError for an invalid priority, or fewer priorities than keys; nothing has changed then · with a server ReplayError NOT_FOUND, IO
    */
   updatePriorities(
     keys: ArrayLike<KeyDtype<C> extends "u64" ? bigint : ItemKey> | ColumnLike<KeyDtype<C>>,
@@ -146,15 +147,17 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
   }
 
   /**
-   * Items as the table gives them, cut into windows of numSteps: one after the other where its order is certain, else the rows of a batch are of different items.
-   * `for` ends where no whole element can be had at once; `for await` waits, until `rateLimiterTimeoutMs` or the options' `timeoutMs`.
-   * A deterministic pass takes what is there, each item once where it is not used up; those are then drawn at once, and need memory for all of them.
+   * Returns a dataset of the table's items, cut into windows of numSteps. If the table's order is deterministic, windows are consecutive; otherwise the rows of
+   * a batch come from different items. `for` ends when no whole element is available; `for await` waits, up to `rateLimiterTimeoutMs` or the option
+   * `timeoutMs`. A deterministic pass reads the existing items, each once if reading does not remove it. Such items are drawn together, and need memory for all
+   * of them.
    *
-   * A server's items have to be waited for: `for await` alone. They come some batches ahead (`datasetBufferSize`), as old as they were drawn; what came ahead when the loop is
-   * left counts as sampled. Its columns are told by their order: that of the table's signature, or of who wrote where it has none.
-   * @throws RangeError for numSteps that do not divide sequenceLength, more parallel calls than rows, a deterministic pass over a table that draws by chance: of a server's in
-   *   the iteration · in the iteration ReplayError SPEC_MISMATCH, where an item has not sequenceLength steps, or the columns of dataSpec; TOO_FEW where no item is long enough ·
-   *   of a server NOT_FOUND, IO, CORRUPT; UNSUPPORTED for `for`, and for a pass over items that are not used up
+   * Items of a server require `for await`. They are prefetched some batches ahead (`datasetBufferSize`) and show the state at their draw; items that were
+   * prefetched when the loop ends count as sampled. Columns are identified by their order: that of the table's signature, or, without one, that of the writer.
+   * @throws RangeError if numSteps does not divide sequenceLength, for more parallel calls than rows, and for a deterministic pass over a table that draws at
+   * random (with a server, while iterating) · while iterating ReplayError SPEC_MISMATCH if an item does not have sequenceLength steps, or the columns of
+   * dataSpec; TOO_FEW if no item is long enough · with a server NOT_FOUND, IO, CORRUPT; UNSUPPORTED for `for`, and for a pass over items that reading does not
+   * remove
    */
   asDataset(options: AsDatasetOptions<S> = {}): Dataset<ReverbElement<S, KeyDtype<C>>> {
     const { sampleBatchSize, numSteps, numParallelCalls = 1, singleDeterministicPass = false } = checkDataset(this.dataSpec, options);
@@ -168,22 +171,22 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
     return elementsOf<AnyElement<S>>(begin, options) as Dataset<ReverbElement<S, KeyDtype<C>>>;
   }
 
-  /** @throws ReplayError UNSUPPORTED, as TF-Agents' does */
+  /** @throws ReplayError UNSUPPORTED, as in TF-Agents */
   addBatch(): never {
-    throw new ReplayError("UNSUPPORTED", "addBatch does not exist for this buffer: write through an observer, such as ReverbAddTrajectoryObserver");
+    throw new ReplayError("UNSUPPORTED", "addBatch does not exist for this buffer. Write through an observer, such as ReverbAddTrajectoryObserver");
   }
 
-  /** @throws ReplayError UNSUPPORTED, as TF-Agents' does */
+  /** @throws ReplayError UNSUPPORTED, as in TF-Agents */
   getNext(): never {
-    throw new ReplayError("UNSUPPORTED", "getNext does not exist for this buffer: iterate asDataset()");
+    throw new ReplayError("UNSUPPORTED", "getNext does not exist for this buffer. Iterate asDataset()");
   }
 
-  /** @throws ReplayError UNSUPPORTED, as TF-Agents' does */
+  /** @throws ReplayError UNSUPPORTED, as in TF-Agents */
   gatherAll(): never {
-    throw new ReplayError("UNSUPPORTED", "gatherAll does not exist for this buffer: iterate asDataset({ singleDeterministicPass: true })");
+    throw new ReplayError("UNSUPPORTED", "gatherAll does not exist for this buffer. Iterate asDataset({ singleDeterministicPass: true })");
   }
 
-  /** What a client has to be asked first. */
+  /** Returns a source that first requests the table's information from the client. */
   #createDeferredSource(options: AsDatasetOptions<S>): ElementSource<AnyElement<S>> {
     let source: ElementSource<AnyElement<S>> | undefined;
     const nextLater = async (wait: WaitOptions): Promise<AnyElement<S> | undefined> => {
@@ -196,7 +199,7 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
       return source.later?.(wait);
     };
     const next = () => {
-      throw new ReplayError("UNSUPPORTED", `the items of table ${this.#tableName} come from a server, and have to be waited for: use for await`);
+      throw new ReplayError("UNSUPPORTED", `the items of table ${this.#tableName} come from a server and arrive later. Use for await`);
     };
     return { next, later: nextLater, most: (prefetch) => source?.most?.(prefetch) ?? prefetch, close: () => source?.close?.() };
   }
@@ -206,9 +209,9 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
     const isSeparate = !isCertain(info);
     const isUsedUp = info.maxTimesSampled > 0;
     const batchWindows = new BatchWindows<PrefetchedItem | undefined>(sampleBatchSize, numSteps, isSeparate);
-    /** Whether a draw of whole items is a batch as it stands. */
+    /** Whether a draw of whole items is already a batch. */
     const isWholeBatch = isSeparate && sequencePreprocessFn === undefined && this.#length !== undefined && (numSteps ?? this.#length) === this.#length;
-    /** Items without a window, one after the other. */
+    /** Items without a window, in a row. */
     let emptyItems = 0;
     const addItems = ({ count, isAhead, batch, item }: Items): AnyElement<S> | undefined => {
       if (isWholeBatch && count === sampleBatchSize && batch !== undefined) {
@@ -224,9 +227,9 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
         tableSize = of.tableSize;
         emptyItems = batchWindows.add(this.#itemOf(columns, of, sequencePreprocessFn), isAhead ? items.create(of) : undefined) > 0 ? 0 : emptyItems + 1;
       }
-      // So long a row by chance has less than e^-64: there is no item that is long enough.
+      // By chance, such a long run has a probability below e^-64, so no item is long enough.
       if (emptyItems > MAX_EMPTY_ITEMS * (tableSize + 16))
-        throw new ReplayError("TOO_FEW", `no item of table ${this.#tableName} has numSteps = ${numSteps} steps: ask for fewer, or write longer items`);
+        throw new ReplayError("TOO_FEW", `no item of table ${this.#tableName} has numSteps = ${numSteps} steps. Use smaller numSteps, or write longer items`);
       return undefined;
     };
     const takeElement = (): AnyElement<S> => {
@@ -239,14 +242,14 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
       timeoutMs: isSinglePass ? (timeoutMs ?? PASS_MS) : timeoutMs,
       maxSamples: isSinglePass ? info.currentSize * info.maxTimesSampled : -1,
       maxInFlightSamplesPerWorker: datasetBufferSize,
-      // The items of several streams come in no order.
+      // The items of several streams arrive in no particular order.
       numWorkersPerIterator: isSinglePass ? 1 : numWorkersPerIterator,
       maxSamplesPerStream,
     });
     const items = new PrefetchedItems(draws.count);
     const countElement = (element: AnyElement<S>) => items.countElement(element as readonly [unknown, ReverbInfo<"f64">]);
     if (isSinglePass && !isUsedUp) {
-      // It would be drawn for ever: each once, in the sampler's order.
+      // Otherwise it would be drawn again and again: read each item once, in the sampler's order.
       addItems(draws.all());
       return { next: () => (batchWindows.missing === 0 ? takeElement() : undefined), passed: countElement };
     }
@@ -261,7 +264,7 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
     };
     const nextLater = async ({ signal: wait }: WaitOptions): Promise<AnyElement<S> | undefined> => {
       for (let n = batchWindows.missing; n > 0; n = batchWindows.missing) {
-        // There may never be as many at once as a batch has: what is drawn stays with the windows of this iterator.
+        // A whole batch may never be available in one go: items that are drawn stay with the windows of this iterator.
         const tableItems = await draws.drawSome(n, wait);
         if (tableItems === undefined) return undefined;
         const element = addItems(tableItems);
@@ -273,11 +276,11 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
     if (this.#table.definition === undefined) return { next, later: nextLater, most: limitAhead, close: () => draws.close() };
     const ahead = { most: limitAhead, ahead: () => next(true), passed: countElement };
     const localSource = { next: () => next(), ...((options.prefetch ?? 0) > 0 && ahead) };
-    // A pass over what is at hand takes what is there, and waits for nothing.
+    // A pass over tables in this process takes the existing items, and waits for nothing.
     return isSinglePass ? localSource : { ...localSource, later: nextLater };
   }
 
-  /** One item with what is known of it, [steps, …]. */
+  /** Returns one item with its info, [steps, …]. */
   #itemOf(
     columns: readonly unknown[],
     { key, probability, tableSize, priority, timesSampled }: SampleInfo,
@@ -292,13 +295,13 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
     return [items as StepsOf<S>, info as ReverbInfo];
   }
 
-  /** The same of all items of a batch, [count, steps, …]. */
+  /** Returns all items of a batch with their info, [count, steps, …]. */
   #batchOf({ count, steps, lengths, info }: Batch): AnyElement<S> {
     const length = this.#length as number;
     for (let i = 0; i < count; i++) if (lengths[i] !== length) this.#checkLength(lengths[i] as number);
     const { keys, probabilities, tableSizes, priorities, timesSampled } = info;
     const size = count * length;
-    // One piece of memory for all of them, as a batch has: allocating five would cost more than filling them.
+    // One allocation for all of them, as in a batch: five allocations would cost more than filling them.
     const memory = new ArrayBuffer(8 * 5 * size);
     const column = (place: number, values: Float64Array | Uint32Array) => {
       const data = new Float64Array(memory, 8 * place * size, size);
@@ -321,12 +324,12 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
   }
 }
 
-/** Whether a table gives its items in an order that nothing but its items decides. */
+/** Returns whether the items alone determine the order in which a table returns them. */
 function isCertain({ sampler, remover }: TableInfo): boolean {
   return [sampler, remover].every(({ kind }) => kind !== "unknown" && SELECTOR_KINDS[kind].isDeterministic);
 }
 
-/** @throws RangeError for a pass over a table that is not */
+/** @throws RangeError for a pass over a table whose order is random */
 function mustBeCertain(info: TableInfo, isSinglePass: boolean): void {
   if (isSinglePass && !isCertain(info))
     throw mustBe(RangeError, "singleDeterministicPass", "left out, because the sampler or remover of this table chooses at random", true);

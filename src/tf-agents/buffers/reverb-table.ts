@@ -1,4 +1,4 @@
-/** The table of a `ReverbReplayBuffer`: one at hand, which draws whole batches, or one that a client's calls lead to. */
+/** The table of a `ReverbReplayBuffer`: a table in this process, which draws whole batches, or one that is reached through a client's calls. */
 
 import { finite, mustBe, ReplayError } from "../../base/error.ts";
 import type { WaitOptions } from "../../base/wait.ts";
@@ -22,49 +22,49 @@ import type { SampleClient } from "../writers/client.ts";
 import { keyList } from "../writers/key-changes.ts";
 import type { Awaitable } from "../writers/step-client.ts";
 
-/** An item's columns, [steps, …], in the order of the data spec's leaves. */
+/** The columns of an item, [steps, …], in the order of the data spec's leaves. */
 export interface TableItem {
   readonly columns: readonly unknown[];
   readonly info: SampleInfo;
 }
 
-/** What was drawn together. */
+/** Items that were drawn together. */
 export interface Items {
   readonly count: number;
-  /** Whether they do not count yet. */
+  /** Whether the items do not count yet. */
   readonly isAhead?: boolean;
-  /** All of it as one, [count, steps, …], where it is that. */
+  /** All items as one batch, [count, steps, …], if they were drawn as a batch. */
   readonly batch?: Batch<StepsOf<never>> | undefined;
-  /** @throws ReplayError SPEC_MISMATCH where its columns are not those of the data spec */
+  /** @throws ReplayError SPEC_MISMATCH if its columns are not those of the data spec */
   item(i: number): TableItem;
 }
 
 /** The draws of one iteration. */
 export interface ItemDraws {
-  /** How many of so many elements may be drawn ahead; warns where that is none. */
+  /** Returns how many of `prefetch` elements may be drawn ahead, and warns if that is 0. */
   limitAhead(prefetch: number, info: TableInfo): number;
-  /** Some at once; undefined where that cannot be now. @param isAhead whether they count only when they are `counted` */
+  /** Draws n items in one go, or returns undefined if that is not possible now. @param isAhead whether they count only when `count` is called */
   drawNow(n: number, isAhead?: boolean): Items | undefined;
-  /** As many as pass, n at most and at least one; undefined after `maxSamples`. */
+  /** Draws as many items as the rate limiter allows, from 1 to n. Returns undefined after `maxSamples`. */
   drawSome(n: number, signal: AbortSignal | undefined): Awaitable<Items | undefined>;
-  /** Every item of the table once, in the sampler's order. */
+  /** Returns every item of the table once, in the sampler's order. */
   all(): Items;
-  /** Counts items that were drawn ahead. @param times how often each was drawn by then: as it is now, of those that are still there */
+  /** Counts items that were drawn ahead. @param times how often each was drawn by then; updated for items that still exist */
   count?(keys: Float64Array, times: Uint32Array): void;
   close(): void;
 }
 
-/** Tables at hand draw nothing ahead, and have no streams. */
+/** Options of the draws. Tables in this process prefetch nothing and have no streams. */
 export interface DrawsOptions extends Omit<SamplerOptions, "rateLimiterTimeoutMs"> {
-  /** So long an item is waited for; undefined: for ever. */
+  /** How long to wait for an item, in milliseconds; undefined for no limit. */
   readonly timeoutMs: number | undefined;
   readonly signal: AbortSignal | undefined;
 }
 
 export interface BufferTable {
-  /** What it is defined as, where nobody has to be asked. */
+  /** The table's definition, if it is known without a request. */
   readonly definition: TableInfo | undefined;
-  /** @param signal ends the wait for a server */
+  /** @param signal aborts the wait for a server */
   info(signal?: AbortSignal): Awaitable<TableInfo>;
   size(): Awaitable<number>;
   clear(): Awaitable<void>;
@@ -72,12 +72,12 @@ export interface BufferTable {
   draws(options: DrawsOptions): ItemDraws;
 }
 
-/** What comes of a table's info. */
+/** Applies `of` to a table's info. */
 export function mapInfo<T>(info: Awaitable<TableInfo>, of: (info: TableInfo) => T): Awaitable<T> {
   return isPromise(info) ? info.then(of) : of(info);
 }
 
-/** @throws ReplayError NOT_FOUND, SPEC_MISMATCH of a table at hand */
+/** @throws ReplayError NOT_FOUND, SPEC_MISMATCH for a table in this process */
 export function bufferTable(client: SampleClient, name: string, dataSpec: Spec): BufferTable {
   const leaves = leavesOf(dataSpec);
   const table = client.table?.(name);
@@ -156,7 +156,7 @@ class LocalTable implements BufferTable {
     return { columns: isWhole ? columns : this.#sortColumns(names, columns), info: infoAt(batch.info, i) };
   }
 
-  /** By their names, or where these are others one by one. */
+  /** Sorts columns by their names, or keeps their order if the names are not those of the data spec. */
   #sortColumns(names: readonly string[], columns: readonly unknown[]): readonly unknown[] {
     const indices = this.#leaves.map(({ path }) => names.indexOf(path || "value"));
     const ordered = indices.includes(-1) || columns.length !== indices.length ? columns : indices.map((index) => columns[index]);
@@ -188,7 +188,7 @@ class CalledTable implements BufferTable {
   readonly #client: SampleClient;
   readonly #name: string;
   readonly #leaves: readonly FoundLeaf[];
-  /** Whether it was said that nothing comes ahead. */
+  /** Whether it has warned that nothing is prefetched. */
   #isWarned = false;
 
   constructor(client: SampleClient, name: string, leaves: readonly FoundLeaf[]) {
@@ -214,11 +214,11 @@ class CalledTable implements BufferTable {
     return this.#client.reset(this.#name);
   }
 
-  /** How many are there is not told. */
+  /** Returns undefined, since a server does not report how many items still existed. */
   updatePriorities(keys: ArrayLike<ItemKey> | ColumnLike<"f64" | "u64">, priorities: ArrayLike<number> | ColumnLike): Awaitable<undefined> {
     const itemKeys = keyList("keys", keys);
     const values = checkedNumbers("priorities", dataBeside<Numbers>("priorities", priorities, keys), itemKeys.length);
-    // A window has the key of its item once a step.
+    // A window repeats the key of its item for each step.
     const updates = new Map<ItemKey, number>();
     for (const [i, key] of itemKeys.entries()) updates.set(key, finite(`priorities[${i}]`, values[i], 0));
     const done = this.#client.mutatePriorities(this.#name, { updates });
@@ -233,7 +233,7 @@ class CalledTable implements BufferTable {
       sampler?.close(reason);
       sampler = undefined;
     };
-    // Also where nobody waits for an item: a server would go on drawing.
+    // Even if nothing waits for an item: the server would continue to draw.
     const aborted = () => close(signal?.reason);
     return {
       limitAhead: (prefetch, { maxTimesSampled, rateLimiterInfo }) => {
@@ -244,7 +244,7 @@ class CalledTable implements BufferTable {
         return 0;
       },
       drawNow: () => {
-        throw new ReplayError("UNSUPPORTED", `items of table ${this.#name} have to be waited for: use for await`);
+        throw new ReplayError("UNSUPPORTED", `items of table ${this.#name} arrive later. Use for await`);
       },
       drawSome: async (_, wait) => {
         if (of.maxSamples === 0) return undefined;
@@ -256,7 +256,7 @@ class CalledTable implements BufferTable {
           close();
           return undefined;
         } catch (error) {
-          // What it was asked for is not waited for any more; the next call begins anew.
+          // The pending request is no longer needed; the next call starts again.
           close();
           throw error;
         }
@@ -264,14 +264,14 @@ class CalledTable implements BufferTable {
       all: () => {
         throw new ReplayError(
           "UNSUPPORTED",
-          `a pass gives each item of table ${this.#name} once, and its server gives items again and again: use a table with maxTimesSampled = 1, or leave singleDeterministicPass out`,
+          `a pass reads each item of table ${this.#name} once, but its server returns items repeatedly. Use a table with maxTimesSampled = 1, or omit singleDeterministicPass`,
         );
       },
       close,
     };
   }
 
-  /** Its columns have no names: they are as the data spec's leaves one by one. */
+  /** Returns an item without column names: its columns correspond to the leaves of the data spec by position. */
   #toTableItem({ info, columns }: DrawnItem): TableItem {
     const ordered = columns.map(({ column, isSqueezed }) => (isSqueezed ? undefined : column));
     const shapes = columns.map(({ column: { shape } }) => shape);
@@ -282,7 +282,7 @@ class CalledTable implements BufferTable {
   }
 }
 
-/** @param actual the columns as an error shows them @param isOf whether a column has a leaf's dtype @throws ReplayError SPEC_MISMATCH */
+/** @param actual the columns as an error shows them @param isOf returns whether a column has a leaf's dtype @throws ReplayError SPEC_MISMATCH */
 function mustHaveColumns(
   table: string,
   leaves: readonly FoundLeaf[],
@@ -299,7 +299,7 @@ function mustHaveColumns(
   });
 }
 
-/** A spec as text, the same for equal ones: keys in order. */
+/** Returns a spec as text with sorted keys, which is the same for equal specs. */
 function canonical(spec: Spec): string {
   return JSON.stringify(spec, (_, node) => {
     if (typeof node !== "object" || node === null || Array.isArray(node)) return node;

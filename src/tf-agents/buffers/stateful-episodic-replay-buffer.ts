@@ -1,4 +1,4 @@
-/** An episodic buffer that remembers which episodes are being added to. After TF-Agents' `StatefulEpisodicReplayBuffer`. */
+/** An episodic buffer that remembers its open episodes. Modelled on `StatefulEpisodicReplayBuffer` of TF-Agents. */
 
 import { mustBe } from "../../base/error.ts";
 import { hideFrames } from "../../base/stack-trace.ts";
@@ -15,7 +15,7 @@ export class StatefulEpisodicReplayBuffer<const S extends Spec = Spec> implement
   #ids: number | readonly number[];
 
   /**
-   * @param numEpisodes episodes that go side by side, for `addBatch`; one, for `addSequence`, where it is left out or 0
+   * @param numEpisodes the number of parallel episodes, for `addBatch`; if omitted or 0, a single episode, for `addSequence`
    * @throws TypeError, RangeError (more than the buffer's capacity)
    */
   constructor(buffer: EpisodicReplayBuffer<S>, numEpisodes?: number) {
@@ -25,7 +25,7 @@ export class StatefulEpisodicReplayBuffer<const S extends Spec = Spec> implement
     this.#ids = buffer.createEpisodeIds(numEpisodes as number);
   }
 
-  /** The ids of the episodes that are being added to; -1 for one that has not begun. */
+  /** The ids of the episodes in progress; -1 for one that has not begun. */
   get episodeIds(): number | readonly number[] {
     return this.#ids;
   }
@@ -38,28 +38,28 @@ export class StatefulEpisodicReplayBuffer<const S extends Spec = Spec> implement
     return this.#buffer.capacity;
   }
 
-  /** One step each; see `EpisodicReplayBuffer.addBatch`. */
+  /** Adds one step per episode; see `EpisodicReplayBuffer.addBatch`. */
   addBatch(items: ItemsOf<S>): readonly number[] {
     const ids = this.#buffer.addBatch(items, this.#ids as number[]);
     this.#ids = ids;
     return ids;
   }
 
-  /** A sequence of steps; see `EpisodicReplayBuffer.addSequence`. */
+  /** Adds a sequence of steps; see `EpisodicReplayBuffer.addSequence`. */
   addSequence(items: ItemsOf<S>): number {
     const id = this.#buffer.addSequence(items, this.#ids as number);
     this.#ids = id;
     return id;
   }
 
-  /** Copies of episodes; see `EpisodicReplayBuffer.extendEpisodes`. */
+  /** Adds copies of episodes; see `EpisodicReplayBuffer.extendEpisodes`. */
   extendEpisodes(indices: ArrayLike<number>, episodes: Episodes<S>): readonly number[] {
     const ids = this.#buffer.extendEpisodes(this.#ids as number[], indices, episodes);
     this.#ids = ids;
     return ids;
   }
 
-  // Every other method is the buffer's.
+  // All other methods forward to the buffer.
 
   createEpisodeIds(n?: undefined | 0): number;
   createEpisodeIds(n: number): number[];
@@ -98,7 +98,7 @@ export class StatefulEpisodicReplayBuffer<const S extends Spec = Spec> implement
     return this.#buffer.gatherAll();
   }
 
-  /** See `EpisodicReplayBuffer.clear`. Where ids are numbered from 0 again, those that are being added to are given anew, too. */
+  /** Clears the buffer; see `EpisodicReplayBuffer.clear`. If ids restart at 0, the episodes in progress get new ids, too. */
   clear(options?: ClearOptions): void {
     this.#buffer.clear(options);
     if (options?.clearAllVariables) this.#ids = typeof this.#ids === "number" ? -1 : this.#ids.map(() => -1);

@@ -1,4 +1,4 @@
-/** A buffer of frames: the last ones of some environments in lock-step, drawn uniformly. After TF-Agents' `TFUniformReplayBuffer`. */
+/** A buffer of the last frames of several environments in lock-step, drawn uniformly. Modelled on `TFUniformReplayBuffer` of TF-Agents. */
 
 import { flag, integer, onlyKeys } from "../../base/error.ts";
 import { MAX_LENGTH } from "../../base/limits.ts";
@@ -22,11 +22,11 @@ import {
 } from "./replay-buffer.ts";
 
 export interface UniformOptions extends StoreOptions {
-  /** Environments in lock-step: one segment each. */
+  /** The number of environments in lock-step, with one segment each. */
   readonly batchSize: number;
-  /** Frames a segment at most; 1,000 where it is left out. */
+  /** The maximum number of frames per segment. Default: 1,000. */
   readonly maxLength?: number;
-  /** What `statefulDataset` says; false where it is left out. It changes no result. */
+  /** The value of the property `statefulDataset`. Default: false. It changes no result. */
   readonly statefulDataset?: boolean;
 }
 
@@ -39,7 +39,7 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
   readonly #toBatch: (items: unknown, rows?: number) => Batch;
 
   /**
-   * Takes 4 bytes a frame at once, the frames' own bytes and 12 more each as they come.
+   * Creates an empty buffer. It allocates 4 bytes per frame immediately; each added frame takes its bytes and 12 more.
    * @throws TypeError, RangeError
    */
   constructor(dataSpec: S, options: UniformOptions) {
@@ -54,15 +54,16 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
     this.#toBatch = createBatchReader(dataSpec);
   }
 
-  /** Frames at most, of all segments together. */
+  /** The maximum number of frames in all segments together. */
   get capacity(): number {
     return this.batchSize * this.maxLength;
   }
 
   /**
-   * Adds one frame a segment; where they are full, the oldest go.
-   * @param items nested as the data spec, each leaf [batchSize, …]: typed arrays, nested arrays, or columns {data, shape}; numbers are converted to the leaf's dtype
-   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY; then nothing was added
+   * Adds one frame per segment. When the segments are full, the oldest frames are evicted.
+   * @param items nested like the data spec, each leaf [batchSize, …]: typed arrays, nested arrays, or columns {data, shape}; numbers are converted to the
+   * leaf's dtype
+   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY; nothing was added then
    */
   addBatch(items: ItemsOf<S>): void {
     const { values } = this.#toBatch(items, this.batchSize);
@@ -70,12 +71,11 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
   }
 
   /**
-   * Draws from the newest state: any segment and any start of a window in it, all alike. No window crosses a segment.
-   * A window may cross the end of an episode, as in TF-Agents: its boundary step (`stepType` LAST) then comes before its last step, and what follows is another episode.
-   * `asDataset` leaves such windows out with `dropBoundaries`.
-   * Ids are the frames' times, one a frame. O(sampleBatchSize × bytes of a window)
+   * Draws uniformly from the newest state: any segment, and any start of a window in it. No window crosses a segment. As in TF-Agents, a window may cross the
+   * end of an episode: its boundary step (`stepType` LAST) then comes before its last step, and another episode follows. `asDataset` leaves such windows out
+   * with `dropBoundaries`. The ids are the times of the frames, one per frame. O(sampleBatchSize × bytes of a window)
    * @returns [items, {ids, probabilities}]; by (sampleBatchSize, numSteps): [D], [B, D], [T, D], [B, T, D]; without timeStacked a tuple of T
-   * @throws ReplayError EMPTY, TOO_FEW (fewer frames a segment than numSteps)
+   * @throws ReplayError EMPTY, TOO_FEW (fewer frames per segment than numSteps)
    */
   getNext(options: GetNextOptions & { readonly timeStacked: false; readonly numSteps: number }): SeparateElement<S>;
   getNext(options?: GetNextOptions & { readonly timeStacked?: true }): Element<S>;
@@ -85,13 +85,15 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
   }
 
   /**
-   * Random draws like those of `getNext`, without end; or one pass: segment by segment in order of time, or with sampleBatchSize = k, k segments side by side.
-   * Ids of a pass are segment × maxLength + time; it has no probabilities. Windows shorter than numSteps come at a segment's end, but not in batches.
-   * Frames that leave during a pass are left out.
-   * Windows may cross the end of an episode, as in TF-Agents, so that a pair may have a boundary step and the first step of the next episode. With `dropBoundaries`, they
-   * are left out, and what is left is put together to elements of the same size; only the last one of a pass is shorter, or dropped with `datasetDropRemainder`.
-   * @throws RangeError for what can never come; ReplayError SPEC_MISMATCH for `dropBoundaries` without a `stepType` · in the iteration EMPTY, TOO_FEW, also where every
-   * window crosses an episode's end
+   * Returns an endless series of draws like those of `getNext`, or one pass: segment by segment in order of time, or with sampleBatchSize = k, k segments in
+   * parallel. The ids of a pass are segment × maxLength + time; a pass has no probabilities. Windows shorter than numSteps occur at a segment's end, but not in
+   * batches. Frames that are evicted during a pass are left out.
+   *
+   * As in TF-Agents, windows may cross the end of an episode, so that a pair may consist of a boundary step and the first step of the next episode.
+   * `dropBoundaries` leaves such windows out and fills elements of the same size with the others; only the last element of a pass is shorter, or dropped with
+   * `datasetDropRemainder`.
+   * @throws RangeError for options that can never return an element; ReplayError SPEC_MISMATCH for `dropBoundaries` without a `stepType` · while iterating
+   * EMPTY, TOO_FEW, also if every window crosses an episode's end
    */
   asDataset(options: UniformDatasetOptions<S> = {}): Dataset<Element<S>> {
     const { dropBoundaries = false } = checkDataset(this.dataSpec, options, "dropBoundaries") as UniformDatasetOptions<S>;
@@ -99,18 +101,18 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
     return flag("dropBoundaries", dropBoundaries) !== 0 ? this.#segments.datasetWithin(rest) : this.#segments.dataset(rest, (element) => element);
   }
 
-  /** All frames, each leaf [batchSize, T, …], oldest first. T is 0 where there are none. */
+  /** Returns all frames, each leaf [batchSize, T, …], oldest first. T is 0 if there are none. */
   gatherAll(): StepsOf<S> {
     return this.#segments.gatherAll();
   }
 
-  /** Forgets all frames; times begin with 0 again. */
+  /** Drops all frames; times restart at 0. */
   clear(options: ClearOptions = {}): void {
     flag("clearAllVariables", onlyKeys("options", options, "clearAllVariables").clearAllVariables ?? false);
     this.#segments.clear();
   }
 
-  /** Frames of all segments together. */
+  /** Returns the number of frames in all segments together. */
   numFrames(): number {
     return this.#segments.size;
   }

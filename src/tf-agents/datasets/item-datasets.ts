@@ -1,4 +1,4 @@
-/** A table's items one after the other: whole, or step by step. Reverb's `TrajectoryDataset` and `TimestepDataset`. */
+/** Datasets of a table's items, whole or step by step: `TrajectoryDataset` and `TimestepDataset` of Reverb. */
 import { hideFrames } from "../../base/stack-trace.ts";
 import type { Replay } from "../../replay/replay.ts";
 import type { Column } from "../../schema/column.ts";
@@ -17,7 +17,10 @@ import {
 
 type Later<E> = ElementStream<E>["later"];
 
-/** The arguments of `SampleDataset`. @param laterOf creates the reader of one iteration; `sampleOf` checks an item's columns and nests them as the spec */
+/**
+ * Returns the arguments of `SampleDataset`.
+ * @param laterOf creates the reader of one iteration; `sampleOf` checks an item's columns and nests them like the spec
+ */
 function samples<Data>(
   client: DatasetClient,
   table: string,
@@ -38,14 +41,14 @@ function samples<Data>(
 }
 
 /**
- * Items as the table gives them: `info`, and `data` nested as the spec, columns with their dimension of time. An iteration ends after `maxSamples`, or when the rate limiter
- * let none pass for `rateLimiterTimeoutMs`. For batches of one size, `table.dataset` of the engine is faster.
+ * A dataset of whole items: `info`, and `data` nested like the spec, with columns that have a dimension of time. An iteration ends after `maxSamples`, or when
+ * the rate limiter allows no draw for `rateLimiterTimeoutMs`. For batches of one size, `table.dataset` of the engine is faster.
  */
 // biome-ignore lint/suspicious/noExplicitAny: of any spec
 export class TrajectoryDataset<Data = any> extends SampleDataset<ReplaySample<Data>> {
   /**
-   * @throws TypeError, RangeError for an option · in an iteration ReplayError NOT_FOUND for the table, SPEC_MISMATCH where its signature, or an item, is not as `spec`: that
-   * item counts as sampled
+   * @throws TypeError, RangeError for an invalid option · while iterating ReplayError NOT_FOUND for the table, SPEC_MISMATCH if its signature or an item does
+   * not match `spec`; that item counts as sampled
    */
   constructor(client: DatasetClient, table: string, options: TableDatasetOptions) {
     hideFrames(new.target);
@@ -58,8 +61,8 @@ export class TrajectoryDataset<Data = any> extends SampleDataset<ReplaySample<Da
   }
 
   /**
-   * The dataset whose spec is the table's signature; a promise of it where a server tells that.
-   * @throws ReplayError NOT_FOUND for the table · RangeError where it has no signature of its own, and as the constructor
+   * Returns the dataset whose spec is the table's signature; with a server, a promise of it.
+   * @throws ReplayError NOT_FOUND for the table · RangeError if it has no signature, and as the constructor
    */
   // biome-ignore lint/suspicious/noExplicitAny: of any spec
   static fromTableSignature<Data = any>(client: (SyncClient & DatasetClient) | Replay, table: string, options?: SignatureOptions): TrajectoryDataset<Data>;
@@ -70,27 +73,27 @@ export class TrajectoryDataset<Data = any> extends SampleDataset<ReplaySample<Da
   }
 }
 
-/** Out of the class, which does not name itself: see inspect.ts. */
+/** Defined outside the class, which does not name itself: see inspect.ts. */
 function createTrajectoryDataset(client: DatasetClient, table: string, options: TableDatasetOptions): TrajectoryDataset {
   return new TrajectoryDataset(client, table, options);
 }
 
 /**
- * Steps of the items that the table gives: the `info` of their item, and `data` nested as the spec, which is that of one step. Where an item ends nothing tells. An iteration
- * ends as that of a TrajectoryDataset; `maxSamples` counts items.
+ * A dataset of the steps of items: the `info` of their item, and `data` nested like the spec of one step. It does not mark where items end. An iteration ends
+ * like that of a TrajectoryDataset; `maxSamples` counts items.
  */
 // biome-ignore lint/suspicious/noExplicitAny: of any spec
 export class TimestepDataset<Data = any> extends SampleDataset<ReplaySample<Data>> {
   /**
-   * @throws TypeError, RangeError for an option · in an iteration ReplayError NOT_FOUND for the table, SPEC_MISMATCH where its signature, or a step, is not as `spec`, or the
-   * columns of an item have different lengths: that item counts as sampled
+   * @throws TypeError, RangeError for an invalid option · while iterating ReplayError NOT_FOUND for the table, SPEC_MISMATCH if its signature or a step does
+   * not match `spec`, or the columns of an item have different lengths; that item counts as sampled
    */
   constructor(client: DatasetClient, table: string, options: TableDatasetOptions) {
     hideFrames(new.target);
     super(
       ...samples<Data>(client, table, options, (next, sampleOf) => {
         let item: DrawnItem | undefined;
-        /** The next step of the item, and how many it has. */
+        /** The next step of the item. */
         let t = 0;
         let length = 0;
         return async (wait) => {
@@ -108,8 +111,8 @@ export class TimestepDataset<Data = any> extends SampleDataset<ReplaySample<Data
   }
 
   /**
-   * The dataset whose spec is the table's signature, which must be that of one step; a promise of it where a server tells that.
-   * @throws ReplayError NOT_FOUND for the table · RangeError where it has no signature of its own, and as the constructor
+   * Returns the dataset whose spec is the table's signature, which must be that of one step; with a server, a promise of it.
+   * @throws ReplayError NOT_FOUND for the table · RangeError if it has no signature, and as the constructor
    */
   // biome-ignore lint/suspicious/noExplicitAny: of any spec
   static fromTableSignature<Data = any>(client: (SyncClient & DatasetClient) | Replay, table: string, options?: SignatureOptions): TimestepDataset<Data>;
@@ -120,7 +123,7 @@ export class TimestepDataset<Data = any> extends SampleDataset<ReplaySample<Data
   }
 }
 
-/** Out of the class, which does not name itself: see inspect.ts. */
+/** Defined outside the class, which does not name itself: see inspect.ts. */
 function createTimestepDataset(client: DatasetClient, table: string, options: TableDatasetOptions): TimestepDataset {
   return new TimestepDataset(client, table, options);
 }

@@ -1,4 +1,4 @@
-/** The items that patterns make of a stream of steps, as a structured writer would, without a table between. Reverb's `PatternDataset`. */
+/** Applies patterns to a stream of steps and yields the items, like a structured writer without a table: `PatternDataset` of Reverb. */
 
 import { flag, mustBe, onlyKeys } from "../../base/error.ts";
 import { hideFrames } from "../../base/stack-trace.ts";
@@ -15,13 +15,13 @@ import { iterate, readableOf } from "./readable.ts";
 import { RecentSteps } from "./recent-steps.ts";
 
 export interface PatternDatasetOptions<Step = unknown> {
-  /** Whether no item spans two episodes. */
+  /** Whether items cannot span two episodes. */
   readonly respectEpisodeBoundaries: boolean;
-  /** Whether an episode ends with a step. */
+  /** Returns whether an episode ends with a step. */
   readonly isEndOfEpisode: (step: Step) => boolean;
 }
 
-/** Where steps come from, each nested as the spec of the configs, null where it has no value. */
+/** A source of steps, each nested like the spec of the configs, with null for a missing value. */
 export type StepSource<Step = unknown> = Iterable<Step> | AsyncIterable<Step> | ReadableStream<Step>;
 
 /** A pattern with a column in the place of each node. */
@@ -30,8 +30,9 @@ export type TrajectoryOf<P> =
   Pattern extends P ? any : P extends PatternNode ? Column : P extends Pattern ? { readonly [K in keyof P]: TrajectoryOf<P[K]> } : never;
 
 /**
- * `for await (const item of dataset)`, `for (const item of dataset)` where the steps come at once, or `dataset.stream()`. Each begins anew with the steps, if these can. What
- * an item has is its own. As in Reverb, a config waits for as many steps as the longest one up to it takes. O(bytes) an item
+ * A dataset of the items. Use `for await (const item of dataset)`, `for (const item of dataset)` if the steps are synchronous, or `dataset.stream()`. Each
+ * iteration restarts the steps, if the source allows it. Items own their memory. As in Reverb, a config waits for as many steps as the longest config up to it
+ * needs. O(bytes) per item
  */
 export class PatternDataset<P extends Pattern = Pattern, Step = unknown> implements AsyncIterable<TrajectoryOf<P>> {
   readonly #steps: Iterable<Step> | AsyncIterable<Step>;
@@ -39,12 +40,13 @@ export class PatternDataset<P extends Pattern = Pattern, Step = unknown> impleme
   readonly #leaves: readonly FoundLeaf[];
   readonly #configs: readonly CompiledConfig[];
   readonly #options: PatternDatasetOptions<Step>;
-  /** Each item: a nest of columns, like this. */
+  /** The signature of each item, as a nest like the item. */
   readonly elementSpec: Signature;
 
   /**
    * @param steps an iterable, an async iterable or a ReadableStream
-   * @throws TypeError, RangeError for configs whose items differ in form, as `inferSignature` · ReplayError SPEC_MISMATCH where the configs were made of different specs
+   * @throws TypeError, RangeError if the items of the configs differ in form, as `inferSignature` · ReplayError SPEC_MISMATCH if the configs were made from
+   * different specs
    */
   constructor(steps: StepSource<Step>, configs: readonly Config<P>[], options: PatternDatasetOptions<Step>) {
     hideFrames(new.target);
@@ -61,27 +63,27 @@ export class PatternDataset<P extends Pattern = Pattern, Step = unknown> impleme
     this.#options = { respectEpisodeBoundaries, isEndOfEpisode };
   }
 
-  /** @throws TypeError where the steps only come one after the other · what a step is refused with: ReplayError SPEC_MISMATCH, INVALID_DATA */
+  /** @throws TypeError if the steps are asynchronous · for an invalid step ReplayError SPEC_MISMATCH, INVALID_DATA */
   *[Symbol.iterator](): Generator<TrajectoryOf<P>, void, undefined> {
     const steps = this.#steps;
-    if (!(Symbol.iterator in steps)) throw mustBe(TypeError, "steps", "an iterable, because they are asked for at once: use for await", steps);
+    if (!(Symbol.iterator in steps)) throw mustBe(TypeError, "steps", "a synchronous iterable for a for loop (use for await otherwise)", steps);
     const traversal = new StepTraversal(this.#spec, this.#leaves, this.#configs, this.#options);
     for (const step of steps) yield* traversal.items(step) as Iterable<TrajectoryOf<P>>;
   }
 
-  /** @throws what a step is refused with: ReplayError SPEC_MISMATCH, INVALID_DATA */
+  /** @throws for an invalid step ReplayError SPEC_MISMATCH, INVALID_DATA */
   async *[Symbol.asyncIterator](): AsyncGenerator<TrajectoryOf<P>, void, undefined> {
     const traversal = new StepTraversal(this.#spec, this.#leaves, this.#configs, this.#options);
     for await (const step of this.#steps) yield* traversal.items(step) as Iterable<TrajectoryOf<P>>;
   }
 
-  /** The same as a web stream, which makes items as they are read. */
+  /** Returns a web stream of the items, which are made when they are read. */
   stream(): ReadableStream<TrajectoryOf<P>> {
     return readableOf(this);
   }
 }
 
-/** What a sample tells of its item; here always zeros. */
+/** The info of a sample, here always zeros. */
 export interface NoInfo {
   readonly key: 0;
   readonly probability: 0;
@@ -92,7 +94,10 @@ export interface NoInfo {
 
 const NO_INFO: NoInfo = Object.freeze({ key: 0, probability: 0, tableSize: 0, priority: 0, timesSampled: 0 });
 
-/** The elements as samples of a table are: `{ info, data }`, with an info of zeros. Reverb's `pattern_dataset_with_info`. @throws as `new PatternDataset` */
+/**
+ * Returns the elements in the form of a table's samples: `{ info, data }`, with an info of zeros. `pattern_dataset_with_info` of Reverb.
+ * @throws as `new PatternDataset`
+ */
 export function patternDatasetWithInfo<P extends Pattern, Step>(
   steps: StepSource<Step>,
   configs: readonly Config<P>[],
@@ -113,7 +118,7 @@ interface Elements<T> extends Iterable<T>, AsyncIterable<T> {
 export class WithInfo<T> implements AsyncIterable<InfoAndData<T>> {
   readonly #data: Elements<T>;
 
-  /** Made by `patternDatasetWithInfo`. */
+  /** Called by `patternDatasetWithInfo`. */
   constructor(data: Elements<T>) {
     this.#data = data;
   }
@@ -135,7 +140,7 @@ export class WithInfo<T> implements AsyncIterable<InfoAndData<T>> {
   }
 }
 
-/** One time through the steps. */
+/** One traversal of the steps. */
 class StepTraversal {
   readonly #spec: Spec;
   readonly #configs: readonly CompiledConfig[];
@@ -159,7 +164,7 @@ class StepTraversal {
     this.#recent = new RecentSteps(leaves, nodes);
   }
 
-  /** What a step makes. */
+  /** Returns the items that a step completes. */
   items(step: unknown): unknown[] {
     const { respectEpisodeBoundaries, isEndOfEpisode } = this.#options;
     const values = flattenPartial(this.#spec, step, "step").map((value) => value ?? undefined);

@@ -1,7 +1,7 @@
-/** Elements of an async iteration as a web stream, and the other way. */
+/** Converts an async iteration to a web stream, and the other way round. */
 import { mustBe } from "../../base/error.ts";
 
-/** A stream that asks for an element when its reader wants one; cancelling it ends the iteration. */
+/** Returns a stream that pulls an element when its reader requests one. Cancelling the stream ends the iteration. */
 export function readableOf<E>(elements: AsyncIterable<E>): ReadableStream<E> {
   let iterator: AsyncIterator<E> | undefined;
   return new ReadableStream<E>(
@@ -16,12 +16,12 @@ export function readableOf<E>(elements: AsyncIterable<E>): ReadableStream<E> {
         await iterator?.return?.();
       },
     },
-    // Nothing is made before it is asked for.
+    // Nothing is made before it is requested.
     { highWaterMark: 0 },
   );
 }
 
-/** What may be gone through, as an async iteration; not every browser's streams are one. @throws TypeError for another thing */
+/** Returns an iteration over an iterable or a stream, since streams are not async iterables in every browser. @throws TypeError for any other value */
 export function iterate<E>(subject: string, from: Iterable<E> | AsyncIterable<E> | ReadableStream<E>): AsyncIterable<E> | Iterable<E> {
   if (typeof from === "object" && from !== null) {
     if (Symbol.asyncIterator in from || Symbol.iterator in from) return from as AsyncIterable<E>;

@@ -1,4 +1,4 @@
-/** The last steps of a stream, field by field: what the items of patterns are copied from. */
+/** The last steps of a stream, field by field, from which the items of patterns are copied. */
 import { Column } from "../../schema/column.ts";
 import { type LeafTarget, mustPut, targetOf } from "../../schema/copy-values.ts";
 import type { NumberArray } from "../../schema/dtype.ts";
@@ -12,12 +12,12 @@ interface LeafRing {
   readonly target: LeafTarget;
   readonly steps: number;
   readonly ring: Column["data"];
-  /** One value: it is checked before any of the step is kept. */
+  /** One value, checked before any part of the step is stored. */
   readonly draft: Column["data"];
 }
 
 export class RecentSteps {
-  /** By the number of the leaf; undefined where no pattern takes it. */
+  /** The rings by leaf number; undefined for a leaf that no pattern uses. */
   readonly #rings: readonly (LeafRing | undefined)[];
   #step = -1;
 
@@ -30,7 +30,7 @@ export class RecentSteps {
     });
   }
 
-  /** A value a leaf; undefined where there is none. @throws ReplayError SPEC_MISMATCH, INVALID_DATA; then it is as it was */
+  /** Adds a step, with one value per leaf; undefined for a missing value. @throws ReplayError SPEC_MISMATCH, INVALID_DATA; nothing has changed then */
   add(values: readonly unknown[]): void {
     this.#rings.forEach((leafRing, i) => {
       if (leafRing === undefined || values[i] === undefined) return;
@@ -43,7 +43,7 @@ export class RecentSteps {
     });
   }
 
-  /** What a node takes, with the newest step at age 1. */
+  /** Returns the column of a node, with the newest step at age 1. */
   column({ leaf, node: { isSqueezed }, ages }: CompiledNode): Column {
     const { leaf: leafInfo, steps, ring } = this.#rings[leaf] as LeafRing;
     const { size, shape } = leafInfo;
@@ -55,7 +55,7 @@ export class RecentSteps {
   }
 }
 
-/** One value of `size` elements. */
+/** Copies one value of `size` elements. */
 function copy(from: Column["data"], at: number, to: Column["data"], toIndex: number, size: number): void {
   for (let k = 0; k < size; k++) to[toIndex * size + k] = from[at * size + k] as never;
 }

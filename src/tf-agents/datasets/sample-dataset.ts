@@ -1,4 +1,4 @@
-/** Elements one after the other, as an async iterable and as a web stream, alone or in batches. */
+/** Datasets of samples, as async iterables and web streams, one by one or in batches. */
 
 import { codeOf, flag, integer, onlyKeys } from "../../base/error.ts";
 import { MAX_LENGTH } from "../../base/limits.ts";
@@ -11,27 +11,27 @@ import type { ReplaySample, SampleInfo } from "../sampling/sample.ts";
 import type { LeafSignature, Signature } from "../signature.ts";
 import { readableOf } from "./readable.ts";
 
-/** What an element looks like. */
+/** The form of an element. */
 export interface ElementSpec {
-  /** The keys of a server are u64, those of this process f64: numbers. */
+  /** Keys of a server are u64; keys of this process are f64 numbers. */
   readonly info: { readonly [K in keyof SampleInfo]: LeafSignature };
   readonly data: Signature;
 }
 
-/** Samples in a batch: each number of their infos a column [samples], and data [samples, …]. */
+/** A batch of samples. Each number of their infos is a column [samples], and data is [samples, …]. */
 // biome-ignore lint/suspicious/noExplicitAny: of any spec
 export interface SampleBatch<Data = any> {
   readonly info: { readonly [K in keyof SampleInfo]: ColumnLike };
   readonly data: Data;
 }
 
-/** Where the elements of one iteration come from. */
+/** The source of the elements of one iteration. */
 export interface ElementStream<E> extends Required<Pick<ElementSource<E>, "later">> {
-  /** Lets go of what it holds. */
+  /** Releases its resources. */
   close(): void;
 }
 
-/** What datasets and batches of them have alike. */
+/** The base of datasets and of their batches. */
 class Elements<E> implements AsyncIterable<E> {
   readonly elementSpec: ElementSpec;
   protected readonly begin: () => ElementStream<E>;
@@ -43,24 +43,28 @@ class Elements<E> implements AsyncIterable<E> {
     this.signal = signal;
   }
 
-  /** An iteration draws for itself. One that has come to its end begins anew where it is asked again. @throws what its source throws, or the signal's reason */
+  /**
+   * Starts an iteration with separate draws. An iteration that has ended restarts at the next call.
+   * @throws the errors of its source, or the signal's reason
+   */
   [Symbol.asyncIterator](): AsyncIterableIterator<E, undefined> {
     return new Iteration(this.begin, this.signal);
   }
 
-  /** A web stream of the same: nothing is drawn before it is read. Cancelling it ends the iteration. */
+  /** Returns a web stream of the elements, which draws only when it is read. Cancelling the stream ends the iteration. */
   stream(): ReadableStream<E> {
     return readableOf(this);
   }
 }
 
-/** Batches of samples. Made by `batch`. */
+/** Batches of samples. Created by `batch`. */
 export class SampleBatches extends Elements<SampleBatch> {}
 
 export class SampleDataset<E extends ReplaySample = ReplaySample> extends Elements<E> {
   /**
-   * Batches of n elements. The last one is shorter, unless `dropRemainder`; so is one that an error ends, which comes with the next call.
-   * @throws RangeError, TypeError · in the iteration ReplayError SPEC_MISMATCH for elements of different shapes
+   * Returns batches of n elements. The last batch is shorter, unless `dropRemainder` is set. So is a batch that an error cuts short; the next call then throws
+   * the error.
+   * @throws RangeError, TypeError · while iterating ReplayError SPEC_MISMATCH if elements have different shapes
    */
   batch(n: number, options: { readonly dropRemainder?: boolean } = {}): SampleBatches {
     integer("n", n, 1, MAX_LENGTH);
@@ -74,7 +78,7 @@ export class SampleDataset<E extends ReplaySample = ReplaySample> extends Elemen
   }
 }
 
-/** One time through the elements. Whatever ends it, its source is closed; an error alone does not end it. */
+/** One traversal of the elements. When it ends for any reason, its source is closed; an error does not end it. */
 class Iteration<E> implements AsyncIterableIterator<E, undefined> {
   readonly #begin: () => ElementStream<E>;
   readonly #signal: AbortSignal | undefined;
@@ -126,7 +130,7 @@ class Iteration<E> implements AsyncIterableIterator<E, undefined> {
   }
 }
 
-/** What is known of samples, as `elementSpec` tells it. @param keyDtype of the client */
+/** Returns the signature of a sample's info, as in `elementSpec`. @param keyDtype the dtype of the client's keys */
 export function infoSpec(keyDtype: LeafSignature["dtype"] = "f64"): ElementSpec["info"] {
   return {
     key: { dtype: keyDtype, shape: [] },
@@ -137,13 +141,13 @@ export function infoSpec(keyDtype: LeafSignature["dtype"] = "f64"): ElementSpec[
   };
 }
 
-/** Puts elements together. What came before an error comes before it. */
+/** Collects elements into batches. Elements before an error are returned before the error. */
 class Batches implements ElementStream<SampleBatch> {
   readonly #source: ElementStream<ReplaySample>;
   readonly #n: number;
   readonly #drops: boolean;
   #samples: ReplaySample[] = [];
-  /** What ended the last batch too early: undefined for the end. */
+  /** The reason for a short last batch: an error, or undefined at the end. */
   #end: { readonly error: unknown } | undefined;
 
   constructor(source: ElementStream<ReplaySample>, n: number, drops: boolean) {

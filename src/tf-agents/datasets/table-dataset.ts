@@ -1,4 +1,4 @@
-/** What the datasets of a table have alike: their options, and where these come from. */
+/** The options of a table's datasets, and the stream of its items. */
 import { mustBe, onlyKeys } from "../../base/error.ts";
 import { abortable, checkSignal, type WaitOptions } from "../../base/wait.ts";
 import type { Replay } from "../../replay/replay.ts";
@@ -15,28 +15,31 @@ import { type Awaitable, mustBeTableName } from "../writers/step-client.ts";
 import type { ElementStream } from "./sample-dataset.ts";
 
 export interface SignatureOptions extends SamplerOptions {
-  /** Ends every iteration, and the wait for the signature, by throwing its reason. */
+  /** Aborts every iteration, and the wait for the signature; both throw the signal's reason. */
   readonly signal?: AbortSignal;
   /** Seconds to wait for a server, and for its answer with the signature. Default: as `serverInfo`. */
   readonly getSignatureTimeoutSecs?: number;
 }
 
 export interface TableDatasetOptions extends Omit<SignatureOptions, "getSignatureTimeoutSecs"> {
-  /** The dtype and shape of each column, nested as data is to be; null is a dimension of any length. */
+  /** The dtype and shape of each column, nested like the data. null is a dimension of any length. */
   readonly spec: Signature;
 }
 
 /** A client, or a Replay for its own tables. */
 export type DatasetClient = SampleClient | Replay;
 
-/** A client that knows its tables without asking a server. By its form: an overload for a class of `any` spec would come second to one for every client. */
+/**
+ * A client that answers without a request to a server. Declared by its form, because an overload for a class of `any` spec would match only after the one for
+ * every client.
+ */
 export interface SyncClient {
   serverInfo(options?: ServerInfoOptions): { readonly [table: string]: TableInfo };
 }
 
 const SAMPLER = "maxSamples, rateLimiterTimeoutMs, maxInFlightSamplesPerWorker, numWorkersPerIterator, maxSamplesPerStream, signal";
 
-/** The options of a dataset, checked. @throws TypeError, RangeError */
+/** Returns the checked options of a dataset. @throws TypeError, RangeError */
 export function resolveOptions(client: DatasetClient, table: string, options: TableDatasetOptions) {
   const { spec, signal, ...sampler } = onlyKeys("options", options, `spec, ${SAMPLER}`);
   mustBeTableName(table);
@@ -46,7 +49,7 @@ export function resolveOptions(client: DatasetClient, table: string, options: Ta
 }
 
 function checkSpec(spec: Signature): Signature {
-  // What is no nest at all is refused here.
+  // Rejects a value that is not a nest.
   leaves(spec as Nest<never>);
   const size = (n: unknown) => n === null || (Number.isInteger(n) && (n as number) >= 0);
   return map(spec as Nest<never>, (leaf: LeafSignature, keys): LeafSignature => {
@@ -57,7 +60,7 @@ function checkSpec(spec: Signature): Signature {
   });
 }
 
-/** The items of one iteration. @throws as `Sampler.next`; in the first call ReplayError SPEC_MISMATCH where the table's signature is another than `spec` */
+/** Returns the items of one iteration. @throws as `Sampler.next`; in the first call ReplayError SPEC_MISMATCH if the table's signature differs from `spec` */
 export function itemsOf({ client, spec, signal, sampler }: ReturnType<typeof resolveOptions>, table: string): ElementStream<DrawnItem> {
   const items = client.sampler(table, sampler);
   let isKnown = false;
@@ -70,7 +73,7 @@ export function itemsOf({ client, spec, signal, sampler }: ReturnType<typeof res
     }
     return items.next(wait.signal === undefined ? {} : { signal: wait.signal });
   };
-  // Also where nobody waits for an item: a server would go on drawing.
+  // Even if nothing waits for an item: the server would continue to draw.
   const aborted = () => items.close(signal?.reason);
   signal?.addEventListener("abort", aborted);
   const close = () => {
@@ -80,7 +83,7 @@ export function itemsOf({ client, spec, signal, sampler }: ReturnType<typeof res
   return { later: nextLater, close };
 }
 
-/** What a table's signature says, as the options of a dataset. @throws ReplayError NOT_FOUND for the table · RangeError where it has no signature of its own */
+/** Creates a dataset whose spec is the table's signature. @throws ReplayError NOT_FOUND for the table · RangeError if it has no signature */
 export function withSignature<D>(client: DatasetClient, table: string, options: SignatureOptions, make: (options: TableDatasetOptions) => D): Awaitable<D> {
   const { getSignatureTimeoutSecs: timeout, ...rest } = onlyKeys("options", options, `getSignatureTimeoutSecs, ${SAMPLER}`);
   const { signal, ...sampler } = rest;
@@ -89,7 +92,7 @@ export function withSignature<D>(client: DatasetClient, table: string, options: 
   const of = (tables: { readonly [name: string]: TableInfo }) => {
     if (!Object.hasOwn(tables, table)) throw unknownTable(table, Object.keys(tables));
     const { signature } = tables[table] as TableInfo;
-    if (signature === undefined) throw mustBe(RangeError, "table", "one with a signature of its own (or give spec to the constructor)", table);
+    if (signature === undefined) throw mustBe(RangeError, "table", "one with a signature (or pass spec to the constructor)", table);
     return make({ ...rest, spec: signature });
   };
   const info = sampleClientOf(client).serverInfo({

@@ -1,4 +1,4 @@
-/** `drive`: a loop between environment and policy as a function. After TF-Agents' `PyDriver`. */
+/** `drive`, the loop between environment and policy as a function. Modelled on `PyDriver` of TF-Agents. */
 import { flag, integer, mustBe, onlyKeys } from "../../base/error.ts";
 import { toAwaitable } from "../awaitable.ts";
 import type { Awaitable } from "../writers/step-client.ts";
@@ -15,27 +15,29 @@ import {
 import { type DriveState, loop } from "./loop.ts";
 
 export interface DriveLimit<O = unknown, A = unknown> {
-  /** Environment steps at most, those between two episodes not counted. Of a batch all rows count. */
+  /** The maximum number of environment steps, without the steps between two episodes. In a batch, every row counts. */
   readonly steps?: number;
-  /** Episodes at most, each with its boundary step. */
+  /** The maximum number of episodes, each with its boundary step. */
   readonly episodes?: number;
-  /** Ends the loop with its reason, between two steps or while it waits. */
+  /** Aborts the loop with the signal's reason, between two steps or while it waits. */
   readonly signal?: AbortSignal;
-  /** Are called with every transition, before the observers. Its action step has the policy's state from before the action. */
+  /** Called with every transition, before the observers. Its action step has the policy's state from before the action. */
   readonly transitionObservers?: readonly TransitionObserver<O, A>[];
-  /** Are called with what the environment's `getInfo` gives, after the observers. */
+  /** Called with the result of the environment's `getInfo`, after the observers. */
   readonly infoObservers?: readonly InfoObserver[];
-  /** false: an episode counts with its last step, and the boundary step is left to the next drive. true where it is left out. */
+  /**
+   * Whether an episode counts with its boundary step. If false, it counts with its last step, and the boundary step is left to the next drive. Default: true.
+   */
   readonly endEpisodeOnBoundary?: boolean;
 }
 
 const LIMIT = "steps, episodes, signal, transitionObservers, infoObservers, endEpisodeOnBoundary";
 
 /**
- * Lets a policy act in an environment, and gives every trajectory to every observer, in order. An episode's last step is followed by a boundary
- * trajectory, so that observers see its end; a policy object's state begins anew with each. Nothing is a promise unless environment, policy or an observer
- * gives one, as observers do where a table has no room: `await` it, where that can be. With steps 0 it returns at once, at the first step.
- * @param from where an earlier drive stopped; a new episode where it is left out
+ * Lets a policy act in an environment, and passes every trajectory to every observer, in order. After the last step of an episode comes a boundary trajectory,
+ * so that observers see its end; the state of a policy object restarts with each episode. The result is a promise only if the environment, the policy or an
+ * observer returns one, as observers do when a table has no room: `await` it in that case. With `steps: 0`, returns the first step immediately.
+ * @param from the result of an earlier drive, to continue it. Default: a new episode
  * @throws RangeError without a limit
  */
 export function drive<O, A>(
@@ -57,7 +59,7 @@ export function drive<O, A>(
     infoObservers: functionsIn("limit.infoObservers", infoObservers),
   };
   checkParts(environment, policy, allObservers.infoObservers);
-  if (from !== undefined && !isTimeStep(from?.timeStep)) throw mustBe(TypeError, "from", "what an earlier drive gave", from);
+  if (from !== undefined && !isTimeStep(from?.timeStep)) throw mustBe(TypeError, "from", "the result of an earlier drive", from);
   const limits = { steps: steps ?? Infinity, episodes: episodes ?? Infinity, iterations: Infinity, onBoundary: endEpisodeOnBoundary, signal };
   const start = from === undefined ? {} : { timeStep: from.timeStep, policyState: { is: from.policyState } };
   return toAwaitable(loop(environment, policy, allObservers, limits, { transitionsFirst: true, statePhase: "before", stateReset: "over" }, start));

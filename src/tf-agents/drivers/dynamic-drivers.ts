@@ -1,4 +1,4 @@
-/** TF-Agents' `DynamicStepDriver` and `DynamicEpisodeDriver`: they count steps or episodes of batched environments. */
+/** `DynamicStepDriver` and `DynamicEpisodeDriver` of TF-Agents, which count steps or episodes of batched environments. */
 
 import { integer, onlyKeys } from "../../base/error.ts";
 import { hideFrames } from "../../base/stack-trace.ts";
@@ -11,28 +11,28 @@ import { type DriveState, loop, type Start } from "./loop.ts";
 import { type RunOptions, startOf } from "./py-driver.ts";
 
 interface DynamicDriverOptions<O, A> {
-  /** Are called with every transition, after the observers. Its action step has the policy's state from after the action. */
+  /** Called with every transition, after the observers. Its action step has the policy's state from after the action. */
   readonly transitionObservers?: readonly TransitionObserver<O, A>[];
 }
 
 export interface DynamicStepDriverOptions<O = unknown, A = unknown> extends DynamicDriverOptions<O, A> {
-  /** Steps of a run, those between two episodes not counted; of a batch all rows count, so there may be some more. 1 where it is left out. */
+  /** The number of steps per run, without the steps between two episodes. In a batch every row counts, so a run may have a few more. Default: 1. */
   readonly numSteps?: number;
 }
 
 export interface DynamicEpisodeDriverOptions<O = unknown, A = unknown> extends DynamicDriverOptions<O, A> {
-  /** Episodes of a run, each with its boundary step; of a batch all rows count. 1 where it is left out. */
+  /** The number of episodes per run, each with its boundary step. In a batch, every row counts. Default: 1. */
   readonly numEpisodes?: number;
 }
 
 export interface DynamicRunOptions extends RunOptions {
-  /** How often all environments are stepped at most. */
+  /** The maximum number of times that all environments are stepped. */
   readonly maximumIterations?: number;
 }
 
 const MODE = { transitionsFirst: false, statePhase: "after", stateReset: "never" } as const;
 
-/** What both have. The policy's state goes on over episodes: it is for the policy to begin anew. */
+/** The base of both drivers. The policy's state continues over episodes; the policy resets it itself. */
 class DriverCore<O, A> {
   readonly environment: Environment<O, A>;
   readonly policy: Policy<O, A>;
@@ -66,10 +66,10 @@ class DriverCore<O, A> {
 export class DynamicStepDriver<O = unknown, A = unknown> {
   readonly #core: DriverCore<O, A>;
   readonly #numSteps: number;
-  /** Where the last run stopped. */
+  /** The time step at which the last run stopped. */
   #last: TimeStep<O> | undefined;
 
-  /** @param environment a batch of environments; a single one acts as such @throws TypeError, RangeError */
+  /** @param environment a batch of environments; a single environment is treated as a batch of one @throws TypeError, RangeError */
   constructor(environment: Environment<O, A>, policy: Policy<O, A>, observers: readonly Observer<O, A>[] = [], options: DynamicStepDriverOptions<O, A> = {}) {
     hideFrames(new.target);
     const { transitionObservers, numSteps = 1 } = onlyKeys("options", options, "transitionObservers, numSteps");
@@ -78,9 +78,9 @@ export class DynamicStepDriver<O = unknown, A = unknown> {
   }
 
   /**
-   * Lets the policy act for so many steps. A promise only where environment, policy or an observer gives one.
-   * @param timeStep where to go on; where it is left out, where the environment stands
-   * @param policyState the policy's initial one where it is left out
+   * Lets the policy act for `numSteps` steps. Returns a promise only if the environment, the policy or an observer does.
+   * @param timeStep the step to continue from. Default: the environment's current step
+   * @param policyState the policy's state. Default: its initial state
    */
   run(timeStep?: TimeStep<O>, policyState?: unknown, options: DynamicRunOptions = {}): Awaitable<DriveState<O>> {
     onlyKeys("options", options, "maximumIterations, signal");
@@ -101,7 +101,7 @@ export class DynamicEpisodeDriver<O = unknown, A = unknown> {
   readonly #core: DriverCore<O, A>;
   readonly #numEpisodes: number;
 
-  /** @param environment a batch of environments; a single one acts as such @throws TypeError, RangeError */
+  /** @param environment a batch of environments; a single environment is treated as a batch of one @throws TypeError, RangeError */
   constructor(
     environment: Environment<O, A>,
     policy: Policy<O, A>,
@@ -115,9 +115,10 @@ export class DynamicEpisodeDriver<O = unknown, A = unknown> {
   }
 
   /**
-   * Lets the policy act for so many episodes, of all rows together: short ones are seen more often than long ones. A promise only where somebody gives one.
-   * @param timeStep where to go on; the environment's reset where it is left out
-   * @param policyState the policy's initial one where it is left out
+   * Lets the policy act for `numEpisodes` episodes over all rows, so that short episodes occur more often than long ones. Returns a promise only if the
+   * environment, the policy or an observer does.
+   * @param timeStep the step to continue from. Default: a reset of the environment
+   * @param policyState the policy's state. Default: its initial state
    */
   run(timeStep?: TimeStep<O>, policyState?: unknown, options: DynamicRunOptions & { readonly numEpisodes?: number } = {}): Awaitable<DriveState<O>> {
     const { numEpisodes = this.#numEpisodes } = onlyKeys("options", options, "numEpisodes, maximumIterations, signal");

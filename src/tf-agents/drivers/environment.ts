@@ -1,4 +1,4 @@
-/** What drivers let act on each other: an environment, a policy, and those who are told of it. */
+/** The parts of a drive: environment, policy and observers. */
 
 import { mustBe } from "../../base/error.ts";
 import { kindOf } from "../../base/typed-arrays.ts";
@@ -10,7 +10,7 @@ import type { PolicyStep, Trajectory } from "../trajectory.ts";
 import type { Transition } from "../transitions/transition.ts";
 import type { Awaitable } from "../writers/step-client.ts";
 
-/** What a Gymnasium-like environment gives: one environment only. */
+/** The step result of a Gymnasium-like environment. Only for a single environment. */
 export interface Outcome<O = unknown> {
   readonly observation: O;
   readonly reward: number;
@@ -18,39 +18,39 @@ export interface Outcome<O = unknown> {
   readonly truncated: boolean;
 }
 
-/** One environment, or a batch of them in lock-step whose rows begin anew by themselves in the step after their last one. */
+/** One environment, or a batch of them in lock-step. The rows of a batch reset automatically in the step after their last one. */
 export interface Environment<O = unknown, A = unknown> {
-  /** The first time step, or its observation. */
+  /** Returns the first time step, or its observation. */
   reset(): Awaitable<TimeStep<O> | O>;
   step(action: A): Awaitable<TimeStep<O> | Outcome<O>>;
-  /** What info observers are told after each step. */
+  /** Returns the value that info observers receive after each step. */
   getInfo?(): Awaitable<unknown>;
-  /** Where it stands, for a `DynamicStepDriver` to go on from; without it the driver goes on from where its last run stopped. */
+  /** Returns the current time step, from which a `DynamicStepDriver` continues. Without this method, the driver continues from the end of its last run. */
   currentTimeStep?(): Awaitable<TimeStep<O>>;
 }
 
-/** A function of what is seen, or an object with TF-Agents' `action` and, where it has a state, `initialState`. */
+/** A function of the observation, or an object with `action` of TF-Agents and, if it has a state, `initialState`. */
 export type Policy<O = unknown, A = unknown> =
   | ((observation: O, timeStep: TimeStep<O>) => Awaitable<A>)
   | { action(timeStep: TimeStep<O>, state: unknown): Awaitable<PolicyStep<A>>; initialState?(batchSize: number | undefined): unknown };
 
-/** What is called with every trajectory; the next step waits for a promise of it. */
+/** Called with every trajectory. If it returns a promise, the next step waits for it. */
 export type Observer<O = unknown, A = unknown> = (trajectory: Trajectory<O, A, never>) => unknown;
 
-/** The same with every transition: both time steps, and the policy's answer between them. */
+/** Called with every transition: both time steps, and the output of the policy between them. */
 export type TransitionObserver<O = unknown, A = unknown> = (transition: Transition<TimeStep<O>, A, never>) => unknown;
 
-/** The same with what the environment's `getInfo` gives. */
+/** Called with the result of the environment's `getInfo`. */
 export type InfoObserver = (info: never) => unknown;
 
-/** Everybody who is told. */
+/** All observers of a drive. */
 export interface Observers<O, A> {
   readonly observers: readonly Observer<O, A>[];
   readonly transitionObservers: readonly TransitionObserver<O, A>[];
   readonly infoObservers: readonly InfoObserver[];
 }
 
-/** @throws TypeError for what cannot be driven */
+/** @throws TypeError for parts that cannot be driven */
 export function checkParts(environment: Partial<Record<keyof Environment, unknown>>, policy: unknown, infoObservers: readonly unknown[]): void {
   const names = infoObservers.length === 0 ? (["reset", "step"] as const) : (["reset", "step", "getInfo"] as const);
   for (const name of names)
@@ -60,19 +60,19 @@ export function checkParts(environment: Partial<Record<keyof Environment, unknow
     throw mustBe(TypeError, "policy", "a function, or an object with action", policy);
 }
 
-/** A copy of a list of functions. @throws TypeError */
+/** Returns a copy of a list of functions. @throws TypeError */
 export function functionsIn<F>(subject: string, list: readonly F[]): F[] {
   const called = Array.isArray(list) ? elementsIn<F>(list) : [];
   if (!Array.isArray(list) || !called.every((fn) => typeof fn === "function")) throw mustBe(TypeError, subject, "an array of functions", list);
   return called;
 }
 
-/** A time step with arrays of its own: an environment may write its next observation into the array of the one before. */
+/** Returns a copy of a time step and its arrays, since an environment may overwrite them with its next observation. */
 export function copyTimeStep<O>(timeStep: TimeStep<O>): TimeStep<O> {
   return Object.fromEntries(Object.entries(timeStep).map(([name, value]) => [name, copyArrays(value)])) as unknown as TimeStep<O>;
 }
 
-/** A copy of the arrays in a nest; what is neither an array nor a plain object stays as it is. */
+/** Returns a copy of the arrays in a nest. Values that are neither arrays nor plain objects are kept. */
 function copyArrays(value: unknown): unknown {
   if (kindOf(value) !== undefined) return (value as Uint8Array).slice();
   if (Array.isArray(value)) return value.map(copyArrays);
@@ -80,12 +80,12 @@ function copyArrays(value: unknown): unknown {
   return isPlain(value) ? Object.fromEntries(Object.entries(value as object).map(([name, part]) => [name, copyArrays(part)])) : value;
 }
 
-/** A reset's answer as a time step of its own. */
+/** Returns the result of a reset as a new time step. */
 export function first<O>(value: TimeStep<O> | O): TimeStep<O> {
   return copyTimeStep(isTimeStep<O>(value) ? value : restart(value));
 }
 
-/** A step's answer as a time step of its own. @throws TypeError */
+/** Returns the result of a step as a new time step. @throws TypeError */
 export function toTimeStep<O>(value: TimeStep<O> | Outcome<O>): TimeStep<O> {
   return copyTimeStep(convertOutcome(value));
 }
@@ -94,7 +94,7 @@ function convertOutcome<O>(value: TimeStep<O> | Outcome<O>): TimeStep<O> {
   if (isTimeStep<O>(value)) return value;
   const { observation, reward, terminated, truncated } = (value ?? {}) as Outcome<O>;
   if (typeof terminated !== "boolean")
-    throw mustBe(TypeError, "what the environment's step gives", "a TimeStep, or an object with observation, reward, terminated and truncated", value);
+    throw mustBe(TypeError, "the result of the environment's step", "a TimeStep, or an object with observation, reward, terminated and truncated", value);
   return terminated ? termination(observation, reward) : truncated ? truncation(observation, reward) : transition(observation, reward);
 }
 

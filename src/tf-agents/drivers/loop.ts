@@ -1,4 +1,4 @@
-/** The one loop between environment and policy; drivers are forms of it. */
+/** The loop between environment and policy that all drivers share. */
 import { abortable } from "../../base/wait.ts";
 import { ItemPromise } from "../../tables/item-promise.ts";
 import { isPromise, type Task } from "../awaitable.ts";
@@ -8,7 +8,7 @@ import type { Transition } from "../transitions/transition.ts";
 import type { Awaitable } from "../writers/step-client.ts";
 import { copyTimeStep, type Environment, first, type Observers, type Policy, toTimeStep } from "./environment.ts";
 
-/** Where a drive stopped, for the next one to go on from; and what it did. */
+/** The state after a drive, from which the next one continues, and the counts of the drive. */
 export interface DriveState<O = unknown> {
   readonly timeStep: TimeStep<O>;
   readonly policyState: unknown;
@@ -16,27 +16,30 @@ export interface DriveState<O = unknown> {
   readonly episodes: number;
 }
 
-/** How a driver differs from the others. */
+/** The differences between the drivers. */
 export interface DriverMode {
-  /** Whether transition observers are told before the others. */
+  /** Whether transition observers are called before the others. */
   readonly transitionsFirst: boolean;
-  /** Which state of the policy a transition has: that before its action, or the one after it. */
+  /** The policy state of a transition: before its action, or after it. */
   readonly statePhase: "before" | "after";
-  /** When the state begins anew: where an episode is over, or only where the next one of the same run acts; never that of a batch, whose rows are the policy's affair. */
+  /**
+   * When the policy state restarts: at the end of an episode, or only when the next episode of the same run acts. Never for a batch, whose policy resets its
+   * rows itself.
+   */
   readonly stateReset: "over" | "acting" | "never";
 }
 
 export interface Limits {
   readonly steps: number;
   readonly episodes: number;
-  /** Turns of the loop. */
+  /** The maximum number of turns of the loop. */
   readonly iterations: number;
-  /** Whether an episode counts with its boundary step; else with its last one. */
+  /** Whether an episode counts with its boundary step, rather than with its last one. */
   readonly onBoundary: boolean;
   readonly signal: AbortSignal | undefined;
 }
 
-/** Where a run begins: at the environment's reset, or at a time step; with a state, or the policy's initial one. */
+/** The start of a run: a reset of the environment, or a time step; with a state, or the policy's initial one. */
 export interface Start<O> {
   readonly timeStep?: TimeStep<O> | undefined;
   readonly policyState?: { readonly is: unknown } | undefined;
@@ -57,7 +60,7 @@ export function* loop<O, A>(
   let policyState = start.policyState === undefined ? initialState() : start.policyState.is;
   let steps = 0;
   let episodes = 0;
-  /** Whether the state begins anew with the next action. */
+  /** Whether the state restarts with the next action. */
   let resetNext = false;
   for (let iteration = 0; iteration < iterations && steps < maxSteps && episodes < maxEpisodes; iteration++) {
     signal?.throwIfAborted();
@@ -87,12 +90,12 @@ export function* loop<O, A>(
   return { timeStep, policyState, steps, episodes };
 }
 
-/** A value, waited for where it is a promise, but no longer than the signal lets. */
+/** Waits for a value if it is a promise, until the signal aborts. */
 function* awaitValue<T>(value: Awaitable<T>, signal: AbortSignal | undefined): Task<T> {
   if (!isPromise(value)) return value;
   if (signal === undefined) return (yield value) as T;
   const within = (source: Promise<unknown>) => abortable(source, "the next step", { signal });
-  // What an observer refuses after the driver was stopped is left for the observer's flush.
+  // An item that the observer rejects after the driver stopped is reported by the observer's flush.
   return (yield value instanceof ItemPromise ? value.readWithin(within) : within(value)) as T;
 }
 

@@ -1,4 +1,4 @@
-/** TF-Agents' `PyDriver`: a driver that is made once and run often. */
+/** `PyDriver` of TF-Agents, which is created once and run many times. */
 
 import { flag, integer, mustBe, onlyKeys } from "../../base/error.ts";
 import { hideFrames } from "../../base/stack-trace.ts";
@@ -20,20 +20,20 @@ import {
 import { type DriveState, loop, type Start } from "./loop.ts";
 
 export interface PyDriverOptions<O = unknown, A = unknown> {
-  /** Are called with every transition, before the observers. Its action step has the policy's state from before the action. */
+  /** Called with every transition, before the observers. Its action step has the policy's state from before the action. */
   readonly transitionObservers?: readonly TransitionObserver<O, A>[];
-  /** Are called with what the environment's `getInfo` gives, after the observers. */
+  /** Called with the result of the environment's `getInfo`, after the observers. */
   readonly infoObservers?: readonly InfoObserver[];
-  /** Environment steps of a run at most, those between two episodes not counted; of a batch all rows count. 0, or left out: without a limit. */
+  /** The maximum number of environment steps per run, without the steps between two episodes; in a batch, every row counts. Default: 0, for no limit. */
   readonly maxSteps?: number;
-  /** Episodes of a run at most. 0, or left out: without a limit. One of both limits must be there. */
+  /** The maximum number of episodes per run. Default: 0, for no limit. At least one of the two limits is required. */
   readonly maxEpisodes?: number;
-  /** Whether an episode counts with its boundary step; false for transition observers, which see none then in a run of one episode. true where it is left out. */
+  /** Whether an episode counts with its boundary step. If false, transition observers see no boundary in a run of one episode. Default: true. */
   readonly endEpisodeOnBoundary?: boolean;
 }
 
 export interface RunOptions {
-  /** Ends the run with its reason, between two steps or while it waits. */
+  /** Aborts the run with the signal's reason, between two steps or while it waits. */
   readonly signal?: AbortSignal;
 }
 
@@ -52,7 +52,7 @@ export class PyDriver<O = unknown, A = unknown> {
     const { transitionObservers = [], infoObservers = [], maxSteps = 0, maxEpisodes = 0, endEpisodeOnBoundary = true } = options;
     integer("maxSteps", maxSteps, 0);
     integer("maxEpisodes", maxEpisodes, 0);
-    if (maxSteps === 0 && maxEpisodes === 0) throw mustBe(RangeError, "maxSteps or maxEpisodes", "at least 1, or a run would never end", 0);
+    if (maxSteps === 0 && maxEpisodes === 0) throw mustBe(RangeError, "maxSteps or maxEpisodes", "at least 1, because a run would never end otherwise", 0);
     this.#observers = {
       observers: functionsIn("observers", observers),
       transitionObservers: functionsIn("transitionObservers", transitionObservers),
@@ -67,10 +67,10 @@ export class PyDriver<O = unknown, A = unknown> {
   }
 
   /**
-   * Lets the policy act until a limit is reached. A promise only where environment, policy or an observer gives one. The policy's state of a single environment begins anew
-   * with the first action of each episode but the run's first.
-   * @param timeStep where to go on, such as an earlier run's; the environment's reset where it is left out
-   * @param policyState the policy's initial one where it is left out
+   * Lets the policy act until a limit is reached. Returns a promise only if the environment, the policy or an observer does. For a single environment, the
+   * policy's state restarts with the first action of each episode, except the first one of the run.
+   * @param timeStep the step to continue from, such as that of an earlier run. Default: a reset of the environment
+   * @param policyState the policy's state. Default: its initial state
    * @throws TypeError
    */
   run(timeStep?: TimeStep<O>, policyState?: unknown, options: RunOptions = {}): Awaitable<DriveState<O>> {

@@ -1,4 +1,4 @@
-/** Rows of a batch: a trajectory with a batch dimension as one trajectory per environment. */
+/** Splits a trajectory with a batch dimension into one trajectory per environment. */
 import { mustBe } from "../../base/error.ts";
 import { MAX_LEAVES, MAX_NEST_DEPTH } from "../../base/limits.ts";
 import { kindOf } from "../../base/typed-arrays.ts";
@@ -15,7 +15,7 @@ interface TypedArray extends ArrayLike<unknown> {
   slice(from: number, to: number): unknown;
 }
 
-/** Takes batches of one size apart. With the spec of one row it can tell a tuple from a list of rows, and checks the shapes. */
+/** Splits batches of one size. With the spec of one row, it can tell a tuple from a list of rows, and checks the shapes. */
 export class BatchRows {
   readonly #size: number;
   readonly #spec: Spec | undefined;
@@ -26,8 +26,9 @@ export class BatchRows {
   }
 
   /**
-   * One trajectory per row, nested like the batch. A row of a typed array or column has memory of its own. A batch whose step types are a column has rows of columns.
-   * @throws ReplayError SPEC_MISMATCH for a leaf without a batch dimension of this size, or one that the spec does not have
+   * Returns one trajectory per row, nested like the batch. A row of a typed array or column has its own memory. If the step types of the batch are a column,
+   * its rows have columns.
+   * @throws ReplayError SPEC_MISMATCH for a leaf without a batch dimension of this size, or one that is not in the spec
    */
   of(batch: unknown): readonly unknown[] {
     const isFlat = Array.isArray(batch);
@@ -37,7 +38,7 @@ export class BatchRows {
     return Array.from({ length: this.#size }, (_, i) => row(i));
   }
 
-  /** A list of leaves, whose order only observers know. */
+  /** Splits a list of leaves, whose order only observers know. */
   #flat(leaves: readonly unknown[], hasColumns: boolean): Row {
     if (leaves.length === 0) throw mustBe("SPEC_MISMATCH", pathOf([]), TRAJECTORY_RULE, leaves);
     if (leaves.length > MAX_LEAVES) throw mustBe("SPEC_MISMATCH", pathOf([]), `a list of at most ${MAX_LEAVES} leaves`, leaves);
@@ -52,7 +53,7 @@ export class BatchRows {
       throw mustBe("SPEC_MISMATCH", pathOf(keys.slice(0, 4)), `nested at most ${MAX_NEST_DEPTH} deep, and not in itself`, at);
     const names = Object.keys((spec ?? at ?? {}) as object);
     const isNode = typeof at === "object" && at !== null && kindOf(at) === undefined && !(Array.isArray(at) && spec !== undefined && !Array.isArray(spec));
-    // What is in a Map, or not there at all, no observer would get.
+    // Observers cannot receive the content of a Map, or missing data.
     if (spec === undefined && (!isNode || (keys.length === 0 && names.length === 0) || isOpaque(at)))
       throw mustBe("SPEC_MISMATCH", pathOf(keys), keys.length === 0 ? TRAJECTORY_RULE : "a plain object, an array or a leaf", at);
     if (!isNode || Object.keys(at).length !== names.length || names.some((name) => !Object.hasOwn(at, name)))
@@ -75,7 +76,7 @@ export class BatchRows {
     const shape = leaf && shapeOf(leaf);
     const refuse = (value: unknown) => {
       const own = shape === undefined ? "" : ` of shape [${[size, ...shape].join(", ")}]`;
-      return mustBe("SPEC_MISMATCH", pathOf(keys), `a batch of ${size} rows${own}, since there are ${size} observers`, value);
+      return mustBe("SPEC_MISMATCH", pathOf(keys), `a batch of ${size} rows${own}, because there are ${size} observers`, value);
     };
     if (isColumn(at)) {
       const rest = at.shape.slice(1);
@@ -96,7 +97,7 @@ export class BatchRows {
   }
 }
 
-/** Rows of a column. Among numbers a row of one dimension or more loses its shape if the spec has told that it fits. */
+/** Returns a function that extracts a row of a column. Outside columns, a row of one dimension or more loses its shape if the spec confirms that it fits. */
 function columnRow({ data }: ColumnLike, rest: readonly number[], hasColumns: boolean, isChecked: boolean): Row {
   const step = sizeOf(rest);
   const part = (i: number) => data.slice(i * step, (i + 1) * step) as Column["data"];
@@ -105,13 +106,13 @@ function columnRow({ data }: ColumnLike, rest: readonly number[], hasColumns: bo
   return isChecked ? part : (i) => new Column(part(i), [...rest]);
 }
 
-/** Without a spec: an array of objects or columns is a tuple, like one of nothing; any other array is a list of rows. */
+/** Without a spec, an array of objects or columns is a tuple, and so is an empty array; any other array is a list of rows. */
 function isLeafValue(at: unknown): boolean {
   if (Array.isArray(at)) return at.length > MAX_LEAVES || (at.length > 0 && !at.some((part) => isColumn(part) || isObject(part)));
   return isColumn(at) || !isObject(at);
 }
 
-/** Whether an object has its content elsewhere than in keys: a Map, a Date, a promise. */
+/** Returns whether an object does not keep its content in keys, such as a Map, a Date or a promise. */
 function isOpaque(value: object): boolean {
   const prototype = Object.getPrototypeOf(value);
   return !Array.isArray(value) && Object.keys(value).length === 0 && prototype !== null && Object.getPrototypeOf(prototype) !== null;

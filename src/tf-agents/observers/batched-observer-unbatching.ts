@@ -1,4 +1,4 @@
-/** From batched environments to observers of one environment each: TF-Agents' `BatchedObserverUnbatching`. */
+/** Connects batched environments to observers of one environment each: `BatchedObserverUnbatching` of TF-Agents. */
 import { finite, flag, integer, mustBe, onlyKeys } from "../../base/error.ts";
 import { MAX_TIMEOUT_MS } from "../../base/limits.ts";
 import { abortable, checkSignal, type WaitOptions } from "../../base/wait.ts";
@@ -13,7 +13,7 @@ import { type ObserverFailure, type ObserversError, observersError } from "./fai
 /** An observer of one environment: any function, or one with the methods of this package's observers. */
 export interface DelegatedObserver {
   (trajectory: never): unknown;
-  /** The client of an observer that writes to a table: its spec tells how rows look. */
+  /** The client of an observer that writes to a table. Its spec describes the rows. */
   readonly pyClient?: { readonly spec?: Spec };
   reset?(writeCachedSteps?: boolean): unknown;
   open?(): unknown;
@@ -22,21 +22,23 @@ export interface DelegatedObserver {
 }
 
 export interface BatchedObserverOptions {
-  /** Environments in a batch. That many observers are created. */
+  /** The number of environments in a batch, and of observers that are created. */
   readonly batchSize: number;
-  /** What one row is: it tells tuples from lists of rows, and shapes are checked. Default: the spec of the first observer's client, if it has one. */
+  /**
+   * The spec of one row. With it, tuples are told from lists of rows, and shapes are checked. Default: the spec of the first observer's client, if it has one.
+   */
   readonly spec?: Spec;
 }
 
 /** A trajectory whose every leaf has a leading dimension of `batchSize`: nested, or the flat list of leaves. */
 export type BatchedTrajectory = object;
 
-/** More environments than one process has. */
+/** More environments than one process runs. */
 const MAX_BATCH = 65_536;
 
 /**
- * Passes row i of a batched trajectory to observer i. Every observer gets its row even if another one fails. A call returns nothing, or a promise that resolves when all
- * observers are done. Who does not read it is told by `flush` what has failed.
+ * Passes row i of a batched trajectory to observer i. Every observer receives its row even if another one fails. A call returns nothing, or a promise that
+ * resolves when all observers are done. If nobody reads the promise, `flush` reports its failures.
  */
 export class BatchedObserverUnbatching<F extends DelegatedObserver = DelegatedObserver> extends Callable<
   (batchedTrajectory: BatchedTrajectory) => Promise<void> | undefined
@@ -46,8 +48,8 @@ export class BatchedObserverUnbatching<F extends DelegatedObserver = DelegatedOb
   readonly #calls: ObserverCalls;
 
   /**
-   * @param createDelegatedObserverFn called `batchSize` times with 0, 1, …: creates the observer of that row, each with its own writer
-   * @throws TypeError, RangeError for an argument · what the function throws, after the observers before are closed
+   * @param createDelegatedObserverFn called `batchSize` times with 0, 1, …: creates the observer of that row, each with a separate writer
+   * @throws TypeError, RangeError for an invalid argument · the errors of the function, after the observers created so far are closed
    */
   constructor(createDelegatedObserverFn: (index: number) => F, options: BatchedObserverOptions) {
     if (typeof createDelegatedObserverFn !== "function") throw mustBe(TypeError, "createDelegatedObserverFn", "a function", createDelegatedObserverFn);
@@ -65,25 +67,26 @@ export class BatchedObserverUnbatching<F extends DelegatedObserver = DelegatedOb
     this.#calls = calls;
   }
 
-  /** Resets every observer that can be reset. @throws an `ObserversError`, after all were called */
+  /** Resets every observer that has a `reset` method. @throws an `ObserversError`, after all were called */
   reset(writeCachedSteps = true): Promise<void> | undefined {
     flag("writeCachedSteps", writeCachedSteps);
     return this.#calls.call((observer) => observer.reset?.(writeCachedSteps));
   }
 
-  /** Opens every observer that can be opened. @throws an `ObserversError`, after all were called */
+  /** Opens every observer that has an `open` method. @throws an `ObserversError`, after all were called */
   open(): Promise<void> | undefined {
     return this.#calls.call((observer) => observer.open?.());
   }
 
-  /** Closes every observer that can be closed. @throws an `ObserversError`, after all were called */
+  /** Closes every observer that has a `close` method. @throws an `ObserversError`, after all were called */
   close(): Promise<void> | undefined {
     return this.#calls.call((observer) => observer.close?.());
   }
 
   /**
-   * Waits until no call waits any more, and no item of any observer. @throws an `ObserversError`, after all were called: also, once, for what calls before have failed with whose
-   * promises nobody has read · ReplayError TIMEOUT, the signal's reason
+   * Waits until no call and no item of any observer waits.
+   * @throws an `ObserversError`, after all were called: also, once, for failures of earlier calls whose promises nobody has read · ReplayError TIMEOUT, the
+   * signal's reason
    */
   flush(options: WaitOptions = {}): Promise<void> | undefined {
     const { signal, timeoutMs } = onlyKeys("options", options, "signal, timeoutMs");
@@ -101,14 +104,14 @@ function createObservers<F extends DelegatedObserver>(create: (index: number) =>
       const observer = create(i);
       const subject = `the result ${i} of createDelegatedObserverFn`;
       if (typeof observer !== "function") throw mustBe(TypeError, subject, "an observer, which is a function", observer);
-      // Steps of several environments in one writer, or one file, would be one sequence. A function alone may be called for all rows.
+      // Steps of several environments in one writer or one file would become one sequence. A plain function may serve all rows.
       const same = keepsSteps(observer) ? rowOf.get(observer) : undefined;
-      if (same !== undefined) throw new TypeError(`${subject} must be another observer for each row, with its own writer, got the one of row ${same}`);
+      if (same !== undefined) throw new TypeError(`${subject} must be a different observer for each row, with its own writer, got the observer of row ${same}`);
       rowOf.set(observer, i);
       observers.push(observer);
     }
   } catch (error) {
-    // Why the creation failed matters more than what closing throws.
+    // The error of the creation matters more than errors of closing.
     try {
       new ObserverCalls(observers).call((observer) => observer.close?.());
     } catch {}
@@ -117,25 +120,25 @@ function createObservers<F extends DelegatedObserver>(create: (index: number) =>
   return observers;
 }
 
-/** Whether it has a client, or what only an observer with a state needs. */
+/** Returns whether it has a client, or a method that only an observer with a state needs. */
 function keepsSteps(observer: DelegatedObserver): boolean {
   const { pyClient, reset, open, close, flush } = observer;
   return pyClient !== undefined || [reset, open, close, flush].some((method) => typeof method === "function");
 }
 
-/** Calls of all observers, whichever fails. */
+/** Calls all observers, even if one fails. */
 class ObserverCalls {
   readonly #observers: readonly DelegatedObserver[];
-  /** Calls that are not done. They settle without an error. */
+  /** Calls that are not done yet. They settle without an error. */
   readonly #pending = new Set<Promise<void>>();
-  /** Errors of calls whose promises nobody has to read. */
+  /** Errors of calls whose promises need not be read. */
   readonly #errors = new UntoldErrors();
 
   constructor(observers: readonly DelegatedObserver[]) {
     this.#observers = observers;
   }
 
-  /** @throws an `ObserversError`, at once if no observer has to wait */
+  /** @throws an `ObserversError`, synchronously if no observer has to wait */
   call(call: (observer: DelegatedObserver, index: number) => unknown): Promise<void> | undefined {
     const { failures, pending } = this.#callEach(call);
     const report = () => {
@@ -146,12 +149,12 @@ class ObserverCalls {
     return undefined;
   }
 
-  /** @throws as `call`, also for calls before */
+  /** @throws as `call`, also for earlier calls */
   flush(options: WaitOptions): Promise<void> | undefined {
     const before = this.#pending.size === 0 ? undefined : abortable(Promise.all(this.#pending), "letting all calls of the observers end", options);
     const { failures, pending } = this.#callEach((observer) => observer.flush?.(options));
     const report = () => {
-      // The end of a wait is what the caller asked for, other failures are news.
+      // An aborted wait is expected by the caller; other failures must be reported.
       const { signal } = options;
       const own = signal?.aborted === true ? failures.filter(({ reason }) => reason !== signal.reason) : failures;
       for (const failure of this.#earlier()) if (!own.some(({ index }) => index === failure.index)) own.push(failure);
@@ -168,7 +171,7 @@ class ObserverCalls {
     return undefined;
   }
 
-  /** What calls before have failed with, and nobody knows of. */
+  /** Returns the failures of earlier calls that nobody has read. */
   #earlier(): ObserverFailure[] {
     return this.#errors.take().flatMap((error) => (error as Partial<ObserversError>).failures ?? []);
   }
@@ -191,7 +194,7 @@ class ObserverCalls {
     return { failures, pending };
   }
 
-  /** A promise that nobody has to read. */
+  /** Returns a promise that need not be read. */
   #answer(done: Promise<void>): Promise<void> {
     const answer = ItemPromise.of([done]);
     const ending = done.catch((reason) => this.#errors.add(reason, answer)).then(() => void this.#pending.delete(ending));

@@ -1,4 +1,4 @@
-/** What the observers share: a writer that can be opened and closed, the count of its steps, and calls that stand in line where a table has no room. */
+/** The base of the observers: a writer that can be opened and closed, the number of its steps, and a queue of calls that wait until a table has room. */
 import { mustBe, ReplayError } from "../../base/error.ts";
 import { abortable, type WaitOptions } from "../../base/wait.ts";
 import { stateOf } from "../../replay/replay.ts";
@@ -16,27 +16,29 @@ import { type Awaitable, type StepClient, type StepWriterOptions, tableNames } f
 import { Callable } from "./callable.ts";
 import { StepSchema } from "./step-schema.ts";
 
-/** An observer is called with every step of one environment: nested, flattened, or with columns. It gives nothing, or a promise where it waits for room in a table. */
+/**
+ * An observer is called with every step of one environment: nested, flattened, or with columns. Returns nothing, or a promise if it waits for room in a table.
+ */
 export type ObserverCall<S extends Spec> = (step: StepOf<S> | Trajectory | readonly unknown[]) => Promise<void> | undefined;
 
-/** What may have to wait on the way. */
+/** Work that may have to wait. */
 export type Work = Task<void>;
 
 export class Cache<S extends Spec> {
   readonly tables: readonly string[];
   readonly client: StepClient<S>;
   readonly schema: StepSchema<S>;
-  /** Since the last reset, boundary or close. */
+  /** Steps since the last reset, boundary or close. */
   steps = 0;
   readonly #options: (tables: readonly string[]) => StepWriterOptions;
   #writer: StepWriter<S> | undefined;
-  /** Whether writers of an earlier run wait to be gone on with: its own one is made with the first step then, if `resume` does not come before. */
+  /** Whether writers of an earlier run can be resumed. If so, a new writer is created only with the first step, unless `resume` is called first. */
   #mayResume = false;
-  /** Ends what waits when the observer is closed. */
+  /** Aborts waiting calls when the observer is closed. */
   #closing = new AbortController();
-  /** The last of the calls that wait for room; undefined where none does. */
+  /** The last of the calls that wait for room; undefined if none waits. */
   #queue: Promise<unknown> | undefined;
-  /** Of calls that had to wait. */
+  /** Errors of calls that had to wait. */
   readonly #errors = new UntoldErrors();
 
   /** @throws TypeError · ReplayError NOT_FOUND, SPEC_MISMATCH */
@@ -53,17 +55,17 @@ export class Cache<S extends Spec> {
     return this.#queue !== undefined;
   }
 
-  /** @throws ReplayError CLOSED; as `replay.writer` where it is made only now */
+  /** @throws ReplayError CLOSED; as `replay.writer` if the writer is only now created */
   get writer(): StepWriter<S> {
     return this.#writer ?? this.#late();
   }
 
   /**
-   * Goes on with a writer that was brought back, and the episode that is open in it.
-   * @throws ReplayError OUT_OF_TURN while calls wait for room · SPEC_MISMATCH for a writer that was made for something else
+   * Resumes a writer that was restored, and its open episode.
+   * @throws ReplayError OUT_OF_TURN while calls wait for room · SPEC_MISMATCH for a writer that was created for another purpose
    */
   resume(writer: Writer): void {
-    if (this.#queue !== undefined) throw new ReplayError("OUT_OF_TURN", "calls of this observer wait for room: await flush() before resume");
+    if (this.#queue !== undefined) throw new ReplayError("OUT_OF_TURN", "calls of this observer wait for room. Await flush() before resume()");
     if (!(writer instanceof Writer)) throw mustBe(TypeError, "writer", "a writer that Replay.open brought back: one of replay.writers", writer);
     const expected = this.#options(this.tables);
     const { keep, lanes, items } = writer.options;
@@ -87,7 +89,7 @@ export class Cache<S extends Spec> {
     const writer = this.client.writer(this.#options(this.tables));
     this.#mayResume = false;
     this.#writer = writer;
-    // One with a name may be in the midst of an episode.
+    // A writer with a name may have an open episode.
     if (writer instanceof Writer) this.steps = writer.episodeSteps;
   }
 
@@ -102,19 +104,19 @@ export class Cache<S extends Spec> {
     this.#mayResume = false;
     this.#writer?.close();
     this.#writer = undefined;
-    // What stood in line was of the episode that is given up.
+    // The queued calls belong to the abandoned episode.
     this.#closing.abort(closedError());
     this.#closing = new AbortController();
     this.#queue = undefined;
   }
 
-  /** The next step begins an episode; items are made of it and what follows. */
+  /** Starts a new episode with the next step; later items use only steps from there on. */
   forget(): void {
     this.steps = 0;
     this.#writer?.endEpisode();
   }
 
-  /** @throws as the writer's flush · once what a call has failed with whose promise nobody reads */
+  /** @throws as the writer's flush · once the error of a call whose promise nobody reads */
   flush(options: WaitOptions = {}): Promise<void> | undefined {
     const { writer } = this;
     const flushed = this.#queue === undefined ? writer.flush(options) : this.#flushQueue(writer, this.#queue, options);
@@ -135,7 +137,7 @@ export class Cache<S extends Spec> {
   async #flushQueue(writer: StepWriter<S>, queue: Promise<unknown>, options: WaitOptions): Promise<void> {
     const ended = new AbortController();
     try {
-      // The writer's errors are for the next flush if this one's wait has ended.
+      // If this wait has ended, the writer's errors are left for the next flush.
       const flushed = queue.then(() => writer.flush({ signal: ended.signal }));
       await abortable(flushed, "letting all items in", options);
     } finally {
@@ -143,7 +145,10 @@ export class Cache<S extends Spec> {
     }
   }
 
-  /** Runs what may have to wait for room, after all that waits already. Nothing, or a promise where it does: if nobody reads it, `flush` tells of its error. */
+  /**
+   * Runs a task that may have to wait for room, after all waiting tasks. Returns nothing, or a promise if the task waits. If nobody reads the promise, `flush`
+   * reports its error.
+   */
   enqueue(task: () => Work): Promise<void> | undefined {
     const { signal } = this.#closing;
     const runTask = () => {
@@ -154,7 +159,7 @@ export class Cache<S extends Spec> {
     if (!isPromise(result)) return undefined;
     const answer = ItemPromise.of([result]);
     const ending = result.catch((reason) => {
-      // What `close` gives up is no news.
+      // Tasks that `close` aborts are not reported.
       if (!signal.aborted || !isEndOfWait(reason, { signal })) this.#errors.add(reason, answer);
     });
     const queueTail: Promise<unknown> = ending.then(() => {
@@ -164,25 +169,25 @@ export class Cache<S extends Spec> {
     return answer;
   }
 
-  /** Appends a step, and the items that are due with it. */
+  /** Appends a step, and creates the items that are due with it. */
   append(step: StepOf<S>): Work {
     return this.#withRoom((writer) => writer.append(step));
   }
 
-  /** An item of the last steps, in every table. @returns where a server may refuse some after the call, a promise of them */
+  /** Creates an item of the last steps in every table. @returns a promise of those that a server may reject after the call */
   *createItems(length: number, priority: number): Task<Promise<void> | undefined> {
     const answers: ItemPromise[] = [];
     for (const table of this.tables) {
       yield* this.#withRoom((writer) => {
         const item = writer.createItem(table, { length, priority });
-        // A rate limiter of this process is not waited for.
+        // No wait for a rate limiter of this process.
         if (item instanceof ItemPromise) answers.push(item);
       });
     }
     return allOf(answers);
   }
 
-  /** Where more items would wait for a rate limiter than the table allows, waits until those are in, and tries again. */
+  /** If more items would wait for a rate limiter than the table allows, waits until those are inserted, and tries again. */
   *#withRoom(call: (writer: StepWriter<S>) => unknown): Work {
     const { writer } = this;
     const { signal } = this.#closing;
@@ -199,7 +204,7 @@ export class Cache<S extends Spec> {
     }
   }
 
-  /** The signature of the tables. @throws RangeError where they have none in common */
+  /** Returns the signature of the tables. @throws RangeError if they have no signature in common */
   signature(): Awaitable<Signature> {
     return toAwaitable(signatures(this.tables.map((table) => this.client.signature(table)))) as Awaitable<Signature>;
 
@@ -214,7 +219,7 @@ export class Cache<S extends Spec> {
   }
 }
 
-/** A rule as observers make them. */
+/** The rules that observers create. */
 interface WholeRule {
   readonly table: string;
   readonly length: number;
@@ -228,14 +233,14 @@ function isRule(a: object, b: WholeRule): boolean {
 }
 
 function closedError(): ReplayError {
-  return new ReplayError("CLOSED", "this observer was closed: call open() or reset()");
+  return new ReplayError("CLOSED", "this observer was closed. Call open() or reset()");
 }
 
 export function isLimited(error: unknown): boolean {
   return error instanceof ReplayError && error.code === "RATE_LIMITED";
 }
 
-/** What all observers have: a function of a step, and the cache behind it. */
+/** The base class of all observers: a function of a step, and its cache. */
 export abstract class CachedObserver<S extends Spec, C extends ClientLike<S>> extends Callable<ObserverCall<S>> {
   readonly #cache: Cache<S>;
 
@@ -244,45 +249,45 @@ export abstract class CachedObserver<S extends Spec, C extends ClientLike<S>> ex
     this.#cache = cache;
   }
 
-  /** The client that it writes with, for others to write and read with: of a Replay always the same `LocalClient`. */
+  /** The client that it writes with, so that other code can write and read with it. For a Replay, always the same `LocalClient`. */
   get pyClient(): ClientOf<C> {
     return this.#cache.client as ClientOf<C>;
   }
 
-  /** Steps since the last reset, boundary or close; of an episode that is longer than `maxSequenceLength`, so many. */
+  /** The number of steps since the last reset, boundary or close; at most `maxSequenceLength`, if the episode is longer. */
   get cachedSteps(): number {
     return this.#cache.steps;
   }
 
   /**
-   * Goes on with a writer that `Replay.open` or `Replay.restore` brought back (`replay.writers`), in the midst of its episode. It must be one that such an observer made,
-   * with the same options; the writer that this observer has is closed.
+   * Resumes a writer that `Replay.open` or `Replay.restore` brought back (`replay.writers`), with its open episode. An observer with the same options must have
+   * created it. The current writer of this observer is closed.
    * @throws ReplayError SPEC_MISMATCH for another writer · OUT_OF_TURN while calls wait for room · CLOSED
    */
   resume(writer: Writer): void {
     this.#cache.resume(writer);
   }
 
-  /** Opens it again after `close`; does nothing where it is open. */
+  /** Opens the observer again after `close`. No effect if it is open. */
   open(): void {
     this.#cache.open();
   }
 
-  /** Forgets the cached steps. Items that were made stay. To a server `flush` first: it tells of items that are refused, and close does not. */
+  /** Drops the cached steps; existing items stay. For a server, call `flush` first: it reports items that the server rejects, and close does not. */
   close(): void {
     this.#cache.close();
   }
 
   /**
-   * Waits until no item waits for a rate limiter, or for the confirmation of a server; nothing where none does.
-   * @throws ReplayError CLOSED, TIMEOUT, or the signal's reason · once what a call before has failed with, such as NOT_FOUND or SPEC_MISMATCH for an item, if nobody has read
-   * the promise of that call
+   * Waits until no item waits for a rate limiter, or for the confirmation of a server. Returns undefined if none does.
+   * @throws ReplayError CLOSED, TIMEOUT, or the signal's reason · once the error of an earlier call whose promise nobody has read, such as NOT_FOUND or
+   * SPEC_MISMATCH for an item
    */
   flush(options?: WaitOptions): Promise<void> | undefined {
     return this.#cache.flush(options);
   }
 
-  /** The signature that the tables have in common. @throws RangeError where they have none */
+  /** Returns the signature that the tables have in common. @throws RangeError if they have none */
   getTableSignature(): Awaitable<Signature> {
     return this.#cache.signature();
   }

@@ -2,7 +2,7 @@
 
 type Call = (...args: never[]) => unknown;
 
-/** An instance of a class that extends it is the given function, with the fields and methods of the class. No code is made from text. */
+/** A base class whose instances are the given function, with the fields and methods of the class. It does not compile code from text. */
 export const Callable = functions(
   class {
     constructor(call: Call) {
@@ -14,7 +14,7 @@ export const Callable = functions(
   call: F,
 ) => F;
 
-/** Instances have what functions have, `bind` and `call` too. */
+/** Gives instances the methods of functions, including `bind` and `call`. */
 function functions<C extends new (...args: never[]) => object>(target: C): C {
   Object.setPrototypeOf(target.prototype, Function.prototype);
   return target;

@@ -1,4 +1,4 @@
-/** Writes whole episodes: TF-Agents' `ReverbAddEpisodeObserver`. */
+/** Writes whole episodes: `ReverbAddEpisodeObserver` of TF-Agents. */
 import { finite, flag, integer, mustBe, onlyKeys } from "../../base/error.ts";
 import { MAX_LENGTH } from "../../base/limits.ts";
 import type { Spec, StepOf } from "../../schema/spec.ts";
@@ -11,37 +11,41 @@ import { Cache, CachedObserver, type ObserverCall, type Work } from "./cache.ts"
 import { stepTypeOf } from "./step-schema.ts";
 
 export interface EpisodeObserverOptions {
-  /** The table, or several: each gets every item. */
+  /** The table, or several tables, each of which receives every item. */
   readonly tableName: string | readonly string[];
-  /** Steps of an episode at most, the boundary step among them. Four bytes each are taken at once. */
+  /** The maximum number of steps of an episode, including the boundary step. Allocates four bytes per step immediately. */
   readonly maxSequenceLength: number;
-  /** Of new items; 1 where it is left out. */
+  /** The priority of new items. Default: 1. */
   readonly priority?: number;
-  /** Whether a longer episode is passed over, with a warning, instead of being an error. */
+  /** Whether a longer episode is skipped with a warning, rather than throwing an error. */
   readonly bypassPartialEpisodes?: boolean;
-  /** What a warning goes to; console.warn where it is left out. */
+  /** Receives warnings. Default: console.warn. */
   readonly onWarning?: (message: string) => void;
   /**
-   * The name of its writer in a Replay of this process: after `Replay.open` or `Replay.restore` the observer with that name goes on in the midst of its episode. Default: none.
+   * The name of its writer in a Replay of this process. After `Replay.open` or `Replay.restore`, the observer with that name continues its open episode.
+   * Default: no name.
    */
   readonly name?: string;
 }
 
 const OPTIONS = "tableName, maxSequenceLength, priority, bypassPartialEpisodes, onWarning, name";
 
-/** Makes one item of each episode when its boundary step comes (the step of type LAST, which belongs to it). An unfinished one stays cached until `reset(true)`. */
+/**
+ * Creates one item per episode when its boundary step arrives (the step of type LAST, which is part of the item). An unfinished episode stays cached until
+ * `reset(true)`.
+ */
 export class ReverbAddEpisodeObserver<S extends Spec = Spec, C extends ClientLike<S> = ClientLike<S>> extends CachedObserver<S, C> {
   readonly #cache: Cache<S>;
   readonly #max: number;
   readonly #bypasses: boolean;
   readonly #warn: (message: string) => void;
   #priority: number;
-  /** Whether the episode grew too long: the rest of it is dropped. */
+  /** Whether the episode is too long, so that its remaining steps are dropped. */
   #isTooLong = false;
 
   /**
-   * @throws TypeError, RangeError for an option · ReplayError NOT_FOUND for a table, SPEC_MISMATCH for a spec without step types, or where the writer of that name was another
-   * observer's · OUT_OF_TURN for a name that is held · UNSUPPORTED for one where the tables are elsewhere
+   * @throws TypeError, RangeError for an invalid option · ReplayError NOT_FOUND for a table, SPEC_MISMATCH for a spec without step types, or if the writer of
+   * that name belongs to another observer · OUT_OF_TURN if the name is in use · UNSUPPORTED for a name if the tables are not in this process
    */
   constructor(client: ClientLike<S> & C, options: EpisodeObserverOptions) {
     const { tableName, maxSequenceLength, priority = 1, bypassPartialEpisodes = false, onWarning = console.warn, name } = onlyKeys("options", options, OPTIONS);
@@ -63,30 +67,30 @@ export class ReverbAddEpisodeObserver<S extends Spec = Spec, C extends ClientLik
     super.close();
   }
 
-  /** Ends the episode, and opens the observer where it is closed. `writeCachedSteps`: makes an item of what is cached, if anything is. */
+  /** Ends the episode, and opens the observer if it is closed. @param writeCachedSteps whether the cached steps, if any, become an item */
   reset(writeCachedSteps = true): Promise<void> | undefined {
     const write = flag("writeCachedSteps", writeCachedSteps) === 1;
     return this.#cache.enqueue(() => this.#end(write));
   }
 
-  /** The priority of the items to come, that of the open episode included. @throws TypeError, RangeError; then the old one stays */
+  /** Sets the priority of future items, including that of the open episode. @throws TypeError, RangeError; the priority is unchanged then */
   updatePriority(priority: number): void {
     this.#priority = finite("priority", priority, 0);
   }
 
   #call(input: Parameters<ObserverCall<S>>[0]): Promise<void> | undefined {
     const cache = this.#cache;
-    // Closed it takes no step, not even to look at.
+    // A closed observer throws, whatever the step.
     cache.writer;
     const step = cache.schema.nest(input);
     if (!cache.isWaiting) {
-      // Also where it is not kept: the writer checks its form.
+      // Appended even if it is dropped: the writer checks its form.
       const pending = cache.writer.append(step) as Awaitable<unknown>;
       const isEnd = this.#countStep(step);
       if (isPromise(pending)) return cache.enqueue(() => this.#afterAppend(pending, isEnd));
       return isEnd ? cache.enqueue(() => this.#end(true)) : undefined;
     }
-    // The caller may use the step's arrays again meanwhile.
+    // The caller may refill the step's arrays in the meantime.
     const copy = structuredClone(step);
     return cache.enqueue(() => this.#append(copy));
   }
@@ -96,13 +100,13 @@ export class ReverbAddEpisodeObserver<S extends Spec = Spec, C extends ClientLik
     yield* this.#afterAppend(pending, this.#countStep(step));
   }
 
-  /** What follows a step waits until the other end of a port has taken some. */
+  /** Continues after a step, once the other end of a port has accepted some steps. */
   *#afterAppend(pending: Awaitable<unknown>, isEnd: boolean): Work {
     if (isPromise(pending)) yield pending;
     if (isEnd) yield* this.#end(true);
   }
 
-  /** Counts a step that was appended; whether an episode ends with it that is to be written. */
+  /** Counts a step that was appended. Returns whether it ends an episode that must be written. */
   #countStep(step: StepOf<S>): boolean {
     const cache = this.#cache;
     const last = stepTypeOf(step) === StepType.LAST;
@@ -116,7 +120,7 @@ export class ReverbAddEpisodeObserver<S extends Spec = Spec, C extends ClientLik
     this.#isTooLong = !last;
     if (this.#isTooLong) cache.steps = steps;
     if (wasTooLong) return false;
-    const message = `an episode has more than maxSequenceLength = ${this.#max} steps, and is not written: raise maxSequenceLength`;
+    const message = `an episode has more than maxSequenceLength = ${this.#max} steps, and is not written. Raise maxSequenceLength`;
     if (!this.#bypasses) throw new RangeError(`${message}, or set bypassPartialEpisodes`);
     this.#warn(message);
     return false;
@@ -128,7 +132,7 @@ export class ReverbAddEpisodeObserver<S extends Spec = Spec, C extends ClientLik
     cache.open();
     cache.forget();
     this.#isTooLong = false;
-    // The episode has ended, also if a server refuses its item.
+    // The episode has ended, even if a server rejects its item.
     if (answer !== undefined) yield answer;
   }
 }

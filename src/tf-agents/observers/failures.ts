@@ -1,23 +1,23 @@
-/** Failures of some of several observers, as one error. */
+/** Combines the failures of several observers into one error. */
 import { ReplayError } from "../../base/error.ts";
 
-/** What went wrong in one observer. */
+/** The failure of one observer. */
 export interface ObserverFailure {
-  /** Which observer: the row of the batch. */
+  /** The index of the observer: the row of the batch. */
   readonly index: number;
   readonly reason: unknown;
 }
 
-/** The error of a call that some observers failed: it has the class and code of the first failure, and all of them. */
+/** The error of a call that failed in some observers. It has the class and code of the first failure, and lists all of them. */
 export interface ObserversError extends Error {
-  /** In the order of the observers. */
+  /** The failures, in the order of the observers. */
   readonly failures: readonly ObserverFailure[];
 }
 
-/** Observers that a message names besides the first one, at most. */
+/** The maximum number of observers that a message lists in addition to the first one. */
 const MAX_SHOWN = 8;
 
-/** @param count of all observers */
+/** @param count the number of all observers */
 export function observersError(failures: readonly ObserverFailure[], count: number): ObserversError {
   const sorted = [...failures].sort((a, b) => a.index - b.index);
   const [{ index, reason }, ...others] = sorted as [ObserverFailure, ...ObserverFailure[]];

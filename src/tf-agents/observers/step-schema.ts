@@ -1,4 +1,4 @@
-/** The forms in which observers take a step: nested, as a flat list of leaves, or with columns that carry their shape. */
+/** The forms in which observers accept a step: nested, as a flat list of leaves, or with columns that carry their shape. */
 import { mustBe } from "../../base/error.ts";
 import { isShaped } from "../../schema/copy-values.ts";
 import { type Leaf, type RowLeaf, shapeOf, zeroOf } from "../../schema/leaf.ts";
@@ -6,14 +6,14 @@ import { flatten, pack } from "../../schema/nest.ts";
 import type { Spec, StepOf } from "../../schema/spec.ts";
 import { StepType } from "../time-step.ts";
 
-/** A trajectory's fields, in TF-Agents' order. */
+/** The fields of a trajectory, in the order of TF-Agents. */
 const FIELDS = ["stepType", "observation", "action", "policyInfo", "nextStepType", "reward", "discount"];
 
 export class StepSchema<S extends Spec> {
-  /** A boundary step with 0 everywhere: what episodes are padded with. */
+  /** A boundary step of zeros, with which episodes are padded. */
   readonly padding: StepOf<S>;
   readonly #spec: S;
-  /** Which leaf of the spec each entry of a flat list is. */
+  /** For each entry of a flat list, its leaf of the spec. */
   readonly #order: readonly number[];
   readonly #leaves: readonly RowLeaf[];
 
@@ -33,7 +33,7 @@ export class StepSchema<S extends Spec> {
     this.padding = { ...(pack(spec, zeros) as object), stepType: StepType.LAST } as StepOf<S>;
   }
 
-  /** The nested step of any form. A step whose step type is a number is nested already, and comes back as it is. */
+  /** Returns the nested form of a step. A step whose step type is a number is already nested and is returned unchanged. */
   nest(step: unknown): StepOf<S> {
     const nestedStep = Array.isArray(step) ? this.#fromFlat(step) : step;
     const stepType = (nestedStep as { readonly stepType?: unknown } | null)?.stepType;
@@ -57,18 +57,18 @@ export class StepSchema<S extends Spec> {
       const leafShape = shapeOf(this.#leaves[i] as RowLeaf);
       if (!isShaped(column) || column.shape.join() !== leafShape.join())
         throw mustBe("SPEC_MISMATCH", "every leaf of the step", `a column {data, shape} with the shape of the spec, [${leafShape}]`, column);
-      // Not the bare number: the array's class tells the dtype.
+      // Not the plain number, because the class of the array carries the dtype.
       return column.data;
     });
     return pack(this.#spec, values) as StepOf<S>;
   }
 }
 
-/** An int64 comes as a bigint, a column's value as an array. */
+/** Returns the step type of a step. An int64 arrives as a bigint, the value of a column as an array. */
 export function stepTypeOf(step: unknown): number {
   const { stepType } = step as { stepType: number | bigint | ArrayLike<number> };
   return Number(typeof stepType === "object" ? stepType[0] : stepType);
 }
 
-/** More than a spec may have. */
+/** More leaves than a spec may have. */
 const MAX_LEAVES = 4097;

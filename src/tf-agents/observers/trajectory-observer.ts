@@ -1,4 +1,4 @@
-/** Writes windows of fixed length: TF-Agents' `ReverbAddTrajectoryObserver` and `ReverbTrajectorySequenceObserver`. */
+/** Writes windows of fixed length: `ReverbAddTrajectoryObserver` and `ReverbTrajectorySequenceObserver` of TF-Agents. */
 import { finite, flag, integer, onlyKeys, ReplayError } from "../../base/error.ts";
 import { MAX_LENGTH } from "../../base/limits.ts";
 import type { Spec, StepOf } from "../../schema/spec.ts";
@@ -11,20 +11,21 @@ import { Cache, CachedObserver, isLimited, type ObserverCall, type Work } from "
 import { stepTypeOf } from "./step-schema.ts";
 
 export interface TrajectoryObserverOptions {
-  /** The table, or several: each gets every item. */
+  /** The table, or several tables, each of which receives every item. */
   readonly tableName: string | readonly string[];
-  /** Steps of an item. */
+  /** The number of steps per item. */
   readonly sequenceLength: number;
-  /** Steps from one item's beginning to the next one's; 1 where it is left out, sequenceLength for items that do not overlap. */
+  /** The number of steps between the starts of two items. Default: 1. Set it to sequenceLength for items that do not overlap. */
   readonly strideLength?: number;
-  /** Of new items; 1 where it is left out. */
+  /** The priority of new items. Default: 1. */
   readonly priority?: number;
-  /** Whether the end of an episode is filled up with boundary steps of zeros, so that its last steps, or a short episode, become an item too. */
+  /** Whether the end of an episode is padded with boundary steps of zeros, so that its last steps, or a short episode, become an item too. */
   readonly padEndOfEpisodes?: boolean;
-  /** With padding: whether it goes on until the last item begins with the episode's boundary step. */
+  /** Whether padding continues until the last item begins with the episode's boundary step. Requires padEndOfEpisodes. */
   readonly tileEndOfEpisodes?: boolean;
   /**
-   * The name of its writer in a Replay of this process: after `Replay.open` or `Replay.restore` the observer with that name goes on in the midst of its episode. Default: none.
+   * The name of its writer in a Replay of this process. After `Replay.open` or `Replay.restore`, the observer with that name continues its open episode.
+   * Default: no name.
    */
   readonly name?: string;
 }
@@ -32,8 +33,8 @@ export interface TrajectoryObserverOptions {
 const OPTIONS = "tableName, sequenceLength, strideLength, priority, padEndOfEpisodes, tileEndOfEpisodes, name";
 
 /**
- * Makes an item of the last `sequenceLength` steps as soon as there are so many, then every `strideLength` steps. A step whose type is LAST ends the
- * episode; what is cached then is dropped, unless the ends are padded. No item spans two episodes. O(bytes + items) a call, without garbage.
+ * Creates an item of the last `sequenceLength` steps as soon as there are that many, then every `strideLength` steps. A step of type LAST ends the episode;
+ * cached steps are then dropped, unless the ends are padded. No item spans two episodes. O(bytes + items) per call, without garbage.
  */
 export class ReverbAddTrajectoryObserver<S extends Spec = Spec, C extends ClientLike<S> = ClientLike<S>> extends CachedObserver<S, C> {
   /** Whether a step of type LAST ends the episode. */
@@ -47,8 +48,8 @@ export class ReverbAddTrajectoryObserver<S extends Spec = Spec, C extends Client
   readonly #cuts: boolean;
 
   /**
-   * @throws TypeError, RangeError for an option · ReplayError NOT_FOUND for a table, SPEC_MISMATCH for a spec without step types, or where the writer of that name was another
-   * observer's · OUT_OF_TURN for a name that is held · UNSUPPORTED for one where the tables are elsewhere
+   * @throws TypeError, RangeError for an invalid option · ReplayError NOT_FOUND for a table, SPEC_MISMATCH for a spec without step types, or if the writer of
+   * that name belongs to another observer · OUT_OF_TURN if the name is in use · UNSUPPORTED for a name if the tables are not in this process
    */
   constructor(client: ClientLike<S> & C, options: TrajectoryObserverOptions) {
     onlyKeys("options", options, OPTIONS);
@@ -74,9 +75,10 @@ export class ReverbAddTrajectoryObserver<S extends Spec = Spec, C extends Client
   }
 
   /**
-   * Ends the episode, and opens the observer where it is closed. `writeCachedSteps`: pads what is cached, or else makes an item of the last
-   * `sequenceLength` steps, once more where they are one already, as TF-Agents does.
-   * @throws ReplayError TOO_FEW where the cached steps are no item, and are not padded: they stay cached
+   * Ends the episode, and opens the observer if it is closed.
+   * @param writeCachedSteps whether the cached steps are padded, or, without padding, become an item of the last `sequenceLength` steps, even if these already
+   * are an item (as in TF-Agents)
+   * @throws ReplayError TOO_FEW if the cached steps are too few for an item and are not padded: they stay cached
    */
   reset(writeCachedSteps = true): Promise<void> | undefined {
     const write = flag("writeCachedSteps", writeCachedSteps) === 1;
@@ -101,7 +103,7 @@ export class ReverbAddTrajectoryObserver<S extends Spec = Spec, C extends Client
     return isEnd ? cache.enqueue(() => this.#end(this.#pads)) : undefined;
   }
 
-  /** The same behind those calls that wait. The caller may use the step's arrays again meanwhile: it is copied. */
+  /** Appends a step after the calls that wait. The step is copied, because the caller may refill its arrays in the meantime. */
   #appendLater(input: StepOf<S>): Promise<void> | undefined {
     const cache = this.#cache;
     const step = structuredClone(input);
@@ -114,7 +116,7 @@ export class ReverbAddTrajectoryObserver<S extends Spec = Spec, C extends Client
     });
   }
 
-  /** What follows a step waits until the other end of a port has taken some. */
+  /** Continues after a step, once the other end of a port has accepted some steps. */
   #afterAppend(pending: Promise<unknown>, isEnd: boolean): Promise<void> | undefined {
     const end = () => this.#end(this.#pads);
     return this.#cache.enqueue(function* () {
@@ -135,13 +137,13 @@ export class ReverbAddTrajectoryObserver<S extends Spec = Spec, C extends Client
       else if (!this.#hasNewItem())
         throw new ReplayError(
           "TOO_FEW",
-          `the ${cache.steps} cached steps end no item of ${this.#length}: reset(false) drops them, padEndOfEpisodes writes them`,
+          `the ${cache.steps} cached steps are too few for an item of ${this.#length}. Call reset(false) to drop them, or set padEndOfEpisodes to write them`,
         );
       else answer = yield* cache.createItems(this.#length, this.#priority);
     }
     cache.open();
     cache.forget();
-    // The episode has ended, also if a server refuses its item.
+    // The episode has ended, even if a server rejects its item.
     if (answer !== undefined) yield answer;
   }
 
@@ -151,20 +153,20 @@ export class ReverbAddTrajectoryObserver<S extends Spec = Spec, C extends Client
     try {
       for (let i = 0; i < missing; i++) yield* cache.append(cache.schema.padding);
     } catch (error) {
-      // No step of the next episode may come behind padding.
+      // No step of the next episode may follow the padding.
       cache.forget();
       throw error;
     }
   }
 
-  /** Whether the writer's rule has just made an item. */
+  /** Returns whether the writer's rule has just created an item. */
   #hasNewItem(): boolean {
     const excess = this.#cache.steps - this.#length;
     return excess >= 0 && excess % this.#stride === 0;
   }
 }
 
-/** The same, but that a step of type LAST neither ends the episode nor is padded: windows go on over it. Only `reset` ends. */
+/** A trajectory observer for which a step of type LAST neither ends the episode nor is padded: windows continue across it. Only `reset` ends an episode. */
 export class ReverbTrajectorySequenceObserver<S extends Spec = Spec, C extends ClientLike<S> = ClientLike<S>> extends ReverbAddTrajectoryObserver<S, C> {
   static override readonly cutsAtBoundaries = false;
 }

@@ -1,4 +1,4 @@
-/** A config as a writer applies it: which steps of which leaves, and which comparisons, are worked out once. */
+/** Prepares a config for its writer: computes once which steps of which leaves, and which comparisons, it uses. */
 import { mustBe } from "../../base/error.ts";
 import type { ColumnOf } from "../../schema/columns.ts";
 import { leafText } from "../../schema/leaf.ts";
@@ -15,33 +15,33 @@ export interface CompiledNode {
   readonly node: PatternNode;
   /** The number of its leaf. */
   readonly leaf: number;
-  /** How far back its steps are, the oldest first. */
+  /** The ages of its steps, the oldest first. */
   readonly ages: readonly number[];
 }
 
 export interface CompiledConfig {
   readonly config: Config;
   readonly nodes: readonly CompiledNode[];
-  /** Steps that must be at hand. */
+  /** The number of steps that must be available. */
   readonly reach: number;
-  /** The item's steps end so many before the newest one. */
+  /** The distance from the end of the item to the newest step. */
   readonly endOffset: number;
   readonly length: number;
-  /** The same in columns of an item. */
+  /** The columns in the form of an item. */
   readonly columns: { readonly [name: string]: ColumnOf };
-  /** Whether it is for the ends of episodes alone. */
+  /** Whether it applies only to the ends of episodes. */
   readonly atEnd: boolean;
   readonly ofIndex: readonly Test[];
   readonly ofSince: readonly Test[];
   readonly ofData: readonly { readonly leaf: number; readonly test: Test }[];
-  /** Of a priority that is made of errors: the leaf, and the ages of the last column that has it. */
+  /** For a priority that is computed from errors: their leaf, and the ages of the last column with this leaf. */
   readonly errors: { readonly leaf: number; readonly weight: number; readonly ages: readonly number[] } | undefined;
 }
 
 /**
- * @param leaves what the steps will have
- * @param subject the config in messages
- * @throws ReplayError SPEC_MISMATCH where it was made for other leaves
+ * @param leaves the leaves that the steps will have
+ * @param subject the name of the config in messages
+ * @throws ReplayError SPEC_MISMATCH if it was made for other leaves
  */
 export function compileConfig(config: Config, leaves: readonly FoundLeaf[], subject: string): CompiledConfig {
   const { conditions, priority } = config;
@@ -67,7 +67,7 @@ export function compileConfig(config: Config, leaves: readonly FoundLeaf[], subj
   };
 }
 
-/** The leaf of some at the place of another. */
+/** Returns the number of the leaf with the same keys as another leaf. */
 function leafNumber({ path, leaf, shape, keys }: FoundLeaf, leaves: readonly FoundLeaf[], subject: string): number {
   const text = leafText(leaf.dtype, shape);
   const number = leaves.findIndex((candidate) => candidate.path === path);
@@ -79,7 +79,7 @@ function leafNumber({ path, leaf, shape, keys }: FoundLeaf, leaves: readonly Fou
   return number;
 }
 
-/** The column of a node, counted from the end of an item whose newest step is so old. */
+/** Returns the column of a node, counted from the end of an item whose newest step has the age `newest`. */
 function columnOf({ leaf, isSqueezed, step }: PatternNode, ages: readonly number[], newest: number): ColumnOf {
   const offset = (age: number) => newest - 1 - age;
   const [oldest = 1] = ages;

@@ -1,4 +1,4 @@
-/** When a config is applied: comparisons of counts and of scalar fields. Reverb's `Condition`. */
+/** Conditions for applying a config: comparisons of counts and of scalar fields. `Condition` of Reverb. */
 import { finite, integer, mustBe } from "../../base/error.ts";
 import { isDtype, isFloat } from "../../schema/dtype.ts";
 import { isHalf, roundHalf } from "../../schema/half.ts";
@@ -7,24 +7,24 @@ import { pathText } from "../../schema/nest.ts";
 import type { FoundLeaf, IsAny, Spec } from "../../schema/spec.ts";
 import { mapFields } from "./pattern.ts";
 
-/** What is compared. */
+/** The left side of a comparison. */
 export type Subject = "stepIndex" | "stepsSinceApplied" | "isEndEpisode" | "data";
 export type Comparison = "eq" | "ne" | "lt" | "le" | "gt" | "ge";
 
-/** Numbers of 32 bits: what they are compared with. */
+/** The smallest 32-bit number; values to compare with must have 32 bits. */
 const MIN = -(2 ** 31);
 const MAX = 2 ** 31 - 1;
 
-/** A comparison that is complete. */
+/** A complete comparison. */
 export class Condition {
   readonly of: Subject;
-  /** Of `data`: the field. */
+  /** The field, for `data`. */
   readonly leaf: FoundLeaf | undefined;
   readonly mod: number | undefined;
   readonly comparison: Comparison;
   readonly value: number;
 
-  /** Made by the functions below. */
+  /** Called by the static methods below. */
   constructor({ of, leaf, mod }: Operand, comparison: Comparison, value: number) {
     this.of = of;
     this.leaf = leaf;
@@ -34,31 +34,34 @@ export class Condition {
     Object.freeze(this);
   }
 
-  /** The number of the newest step in its episode; the first is 0. */
+  /** Compares the number of the newest step in its episode; the first is 0. */
   static stepIndex(): Comparable {
     return new Comparable({ of: "stepIndex" });
   }
 
-  /** Steps since the config last made an item, the newest one included; at first since the writer was made. Steps without a value in any field that its writer's configs name do not count. */
+  /**
+   * Compares the number of steps since the config last created an item, including the newest step; before the first item, since the writer was created. Steps
+   * without a value in any field that the writer's configs name do not count.
+   */
   static stepsSinceApplied(): Comparable {
     return new Comparable({ of: "stepsSinceApplied" });
   }
 
-  /** Whether the episode ends with the newest step. Such a config is tried in `endEpisode`, and nowhere else. */
+  /** Holds if the episode ends with the newest step. A config with this condition is tested only in `endEpisode`. */
   static isEndEpisode(): Condition {
     return new Condition({ of: "isEndEpisode" }, "eq", 1);
   }
 
   /**
-   * A field of the newest step, which must be one number or flag. In a step that leaves it out, no comparison holds.
-   * @throws TypeError, RangeError for what is no spec; RangeError where a field of several numbers, or of text, is compared
+   * Compares a field of the newest step, which must be one number or flag. If the step leaves the field out, no comparison holds.
+   * @throws TypeError, RangeError for an invalid spec; RangeError for a field of several numbers, or of text
    */
   static data<const S extends Spec>(spec: S): ComparableStep<S> {
     return mapFields(spec, (leaf) => new Comparable({ of: "data", leaf })) as ComparableStep<S>;
   }
 }
 
-/** Of each leaf of a spec what can be compared. */
+/** A spec with a comparable value at each leaf. */
 export type ComparableStep<S> =
   // biome-ignore lint/suspicious/noExplicitAny: of any spec, any field can be named
   IsAny<S> extends true ? any : S extends RowLeaf ? Comparable : { readonly [K in keyof S]: ComparableStep<S[K]> };
@@ -69,7 +72,10 @@ interface Operand {
   readonly mod?: number;
 }
 
-/** A condition without its comparison. Each method throws TypeError, RangeError for a value that is no number of 32 bits; of a float field it may be any finite number. */
+/**
+ * A condition without its comparison. Each method throws TypeError or RangeError for a value that is not a 32-bit number; for a float field, any finite number
+ * is allowed.
+ */
 export class Comparable {
   readonly #operand: Operand;
 
@@ -77,7 +83,7 @@ export class Comparable {
     this.#operand = operand;
   }
 
-  /** The remainder of the division by an integer >= 1; of a negative number it is negative, or 0. @throws TypeError, RangeError */
+  /** Compares the remainder of a division by an integer >= 1. For a negative number, it is negative, or 0. @throws TypeError, RangeError */
   mod(divisor: number): Comparable {
     this.#scalar();
     return new Comparable({ ...this.#operand, mod: integer(`the divisor of mod in ${this.#name}`, divisor, 1, MAX) });
@@ -107,7 +113,7 @@ export class Comparable {
     const value = typeof threshold === "boolean" ? Number(threshold) : threshold;
     const subject = `the value of ${comparison} in ${this.#name}`;
     if (isFloat(leaf?.leaf.dtype)) finite(subject, value);
-    // No remainder is negative where nobody counts below 0.
+    // A remainder is never negative, since no count is below 0.
     else integer(subject, value, mod !== undefined && (comparison === "eq" || comparison === "ne") ? 0 : MIN, MAX);
     return new Condition(this.#operand, comparison, value);
   }
@@ -124,10 +130,10 @@ export class Comparable {
   }
 }
 
-/** What a condition says of a number. */
+/** Returns the test of a number that a condition describes. */
 export function testOf({ comparison, mod, value: threshold, leaf }: Condition): (number: number | bigint) => boolean {
   const compare = COMPARISONS[comparison];
-  // A number that a leaf rounds is compared as it is stored, with one that is rounded alike.
+  // A number that a leaf rounds is compared in its stored form, with a value that is rounded in the same way.
   const round = roundingOf(leaf?.leaf.dtype);
   const value = round === undefined ? threshold : round(threshold);
   if (round !== undefined) return (number) => compare(mod === undefined ? round(Number(number)) : round(Number(number)) % mod, value);
@@ -136,7 +142,7 @@ export function testOf({ comparison, mod, value: threshold, leaf }: Condition): 
   return (number) => compare(typeof number === "bigint" ? Number(number % big) : number % mod, value);
 }
 
-/** How a dtype rounds the numbers that it is given; undefined if it does not. */
+/** Returns how a dtype rounds numbers, or undefined if it does not. */
 function roundingOf(dtype: string | undefined): ((number: number) => number) | undefined {
   if (dtype === "f32") return Math.fround;
   return dtype !== undefined && isHalf(dtype) ? (number) => roundHalf(dtype, number) : undefined;

@@ -1,17 +1,17 @@
-/** What a structured writer makes: items of a pattern, for a table, whenever some conditions hold. Reverb's `StructuredWriterConfig`. */
+/** The configs of a structured writer: items of a pattern, for a table, created whenever some conditions hold. `StructuredWriterConfig` of Reverb. */
 import { mustBe, onlyKeys } from "../../base/error.ts";
 import { Comparable, Condition } from "./condition.ts";
 import { nodesOf, type Pattern } from "./pattern.ts";
 import { constantPriorityFn, PriorityFn } from "./priority.ts";
 
 export interface ConfigOptions {
-  /** All must hold. Left out or empty: an item whenever there are steps enough. */
+  /** Conditions that must all hold. Default: none, for an item whenever there are enough steps. */
   readonly conditions?: readonly Condition[];
-  /** Default: 1. */
+  /** Computes the priority of items. Default: always 1. */
   readonly priority?: PriorityFn;
 }
 
-/** Made by `createConfig`. */
+/** Created by `createConfig`. */
 export class Config<P extends Pattern = Pattern> {
   readonly pattern: P;
   readonly table: string;
@@ -28,8 +28,9 @@ export class Config<P extends Pattern = Pattern> {
 }
 
 /**
- * Reverb's `create_config`. A pattern that no writer could take is refused here.
- * @throws TypeError, RangeError for a pattern without nodes, or with two of one dotted name; a table without a name; a condition without a comparison
+ * Creates a config: `create_config` of Reverb.
+ * @throws TypeError, RangeError for a pattern without nodes, or with two nodes of the same dotted name; a table without a name; a condition without a
+ * comparison
  */
 export function createConfig<P extends Pattern>(pattern: P, table: string, options: ConfigOptions = {}): Config<P> {
   const { conditions = [], priority = constantPriorityFn(1) } = onlyKeys("options", options, "conditions, priority");
@@ -48,18 +49,18 @@ export function createConfig<P extends Pattern>(pattern: P, table: string, optio
   return new Config(pattern, table, Object.freeze([...conditions]), priority);
 }
 
-/** The pattern of a config, nested as it was. Reverb's `unpack_pattern`. @throws TypeError for another thing */
+/** Returns the pattern of a config, with its nesting: `unpack_pattern` of Reverb. @throws TypeError for any other value */
 export function unpackPattern<P extends Pattern>(config: Config<P>): P {
   if (!(config instanceof Config)) throw mustBe(TypeError, "config", "made by createConfig", config);
   return config.pattern;
 }
 
-/** What batches call the column of a node: its path, dotted. */
+/** Returns the name of a node's column in batches: its dotted path. */
 export function nameOf(keys: readonly string[]): string {
   return keys.join(".") || "value";
 }
 
-/** @throws TypeError, RangeError for what is no list of at least one config */
+/** @throws TypeError, RangeError unless it is a list of at least one config */
 export function mustBeConfigs(configs: unknown): asserts configs is readonly Config[] {
   if (!Array.isArray(configs)) throw mustBe(TypeError, "configs", "an array of configs", configs);
   if (configs.length === 0) throw mustBe(RangeError, "configs", "an array of at least one config", configs);

@@ -1,39 +1,39 @@
-/** Which configs apply to the newest step: what has to be counted for that, and nothing of the steps themselves. */
+/** Finds the configs that apply to the newest step. It keeps the counts that this requires, but not the steps. */
 import type { CompiledConfig } from "./compile-config.ts";
 
-/** A value a leaf; undefined where a step left it out. */
+/** One value per leaf; undefined for a leaf that a step left out. */
 type Values = readonly unknown[];
 
-/** Of no step. */
+/** The number of no step. */
 const NEVER = -1;
 
 export class Matcher {
-  /** After `match` and `end`: the numbers of the configs that apply, in their order. */
+  /** After `match` and `end`, the numbers of the configs that apply, in order. */
   readonly matches: Int32Array;
   readonly #configs: readonly CompiledConfig[];
-  /** Steps that each config waits for. */
+  /** The number of steps that each config waits for. */
   readonly #minSteps: readonly number[];
   readonly #reach: number;
-  /** The leaves that some config names. */
+  /** The leaves that at least one config names. */
   readonly #configLeaves: readonly number[];
-  /** The newest step, by its number since the beginning; the first one at hand; the newest one's number in its episode. */
+  /** The newest step, counted since the beginning; the first available step; and the number of the newest step in its episode. */
   #step = NEVER;
   #first = 0;
   #index = 0;
-  /** Steps with a value in a leaf that is named, so far; whether the newest one is one of them. */
+  /** The number of steps so far that have a value in a named leaf, and whether the newest step is one of them. */
   #live = 0;
   #isLive = false;
-  /** By config: the count of these, and the step, with which it made its last item. */
+  /** For each config, that count and the step at its last item. */
   readonly #liveAt: Float64Array;
   readonly #stepAt: Float64Array;
-  /** By config for ends, whether its conditions on data hold for the newest step. */
+  /** For each config with an end condition, whether its conditions on data hold for the newest step. */
   #isDataMatched: Uint8Array;
-  /** Whether there are such, and configs whose priority is made of errors. */
+  /** Whether there are such configs, and configs whose priority is computed from errors. */
   readonly #hasEnds: boolean;
   readonly #hasErrors: boolean;
-  /** Leaves that a step at hand left out, by its number. */
+  /** The leaves that each available step left out, by step number. */
   readonly #gaps = new Map<number, ReadonlySet<number>>();
-  /** Absolute values of the field that a config's priority is made of, a ring. */
+  /** For each config whose priority is computed from errors, a ring of the absolute values of that field. */
   readonly #errors: readonly (Float64Array | undefined)[];
   /** The results of `match`, which `push` takes over. */
   #nextStep = 0;
@@ -43,7 +43,7 @@ export class Matcher {
   #nextIsWhole = false;
   #isNextDataMatched: Uint8Array;
 
-  /** @param minSteps steps that each config waits for. Default: those that its pattern takes */
+  /** @param minSteps the number of steps that each config waits for. Default: the number that its pattern uses */
   constructor(configs: readonly CompiledConfig[], minSteps: readonly number[] = configs.map(({ reach }) => reach)) {
     const n = configs.length;
     this.#configs = configs;
@@ -60,15 +60,15 @@ export class Matcher {
     this.#errors = configs.map(({ errors }) => (errors === undefined || errors.ages.length === 0 ? undefined : new Float64Array(errors.ages[0] as number)));
   }
 
-  /** Steps that the farthest pattern reaches back. */
+  /** The number of steps that the longest pattern reaches back. */
   get reach(): number {
     return this.#reach;
   }
 
   /**
    * Finds the configs that apply once a step is appended: fills `matches` and returns their number. Changes nothing else.
-   * @param values all that it has by then
-   * @param isNew whether it is another step than the newest one, not more of that
+   * @param values the step's values so far
+   * @param isNew whether it is a new step, rather than more of the newest one
    * @param index its number in the episode
    */
   match(values: Values, isNew: boolean, index: number): number {
@@ -113,25 +113,25 @@ export class Matcher {
     }
   }
 
-  /** Finds the configs for ends that apply to the newest step: fills `matches` and returns their number. */
+  /** Finds the configs with end conditions that apply to the newest step: fills `matches` and returns their number. */
   end(): number {
     return this.#isLive ? this.#match(this.#step, this.#index, this.#live, undefined, this.#gaps.size === 0) : 0;
   }
 
-  /** A config has made its item of the newest step. */
+  /** Notes that a config has created its item of the newest step. */
   markApplied(k: number): void {
     this.#liveAt[k] = this.#live;
     this.#stepAt[k] = this.#step;
   }
 
-  /** The steps at hand are let go. */
+  /** Drops the available steps. */
   clear(): void {
     this.#first = this.#step + 1;
     this.#isLive = false;
     this.#gaps.clear();
   }
 
-  /** The priority of a config's item of the newest step. */
+  /** Returns the priority of a config's item of the newest step. */
   priority(k: number): number {
     const { errors, config } = this.#configs[k] as CompiledConfig;
     if (errors === undefined) return config.priority.value;
@@ -147,7 +147,7 @@ export class Matcher {
     return Math.min(errors.weight * largest + (1 - errors.weight) * (sum / errors.ages.length), Number.MAX_VALUE);
   }
 
-  /** @param newest what a step that is to come has; undefined: at the end of an episode */
+  /** @param newest the values of a step to come; undefined at the end of an episode */
   #match(step: number, index: number, live: number, newest: Values | undefined, isWhole: boolean): number {
     let count = 0;
     const steps = step + 1 - this.#first;
@@ -161,7 +161,7 @@ export class Matcher {
     return count;
   }
 
-  /** Whether there is a value in every place that a config takes. */
+  /** Returns whether every position that a config uses has a value. */
   #has({ nodes }: CompiledConfig, step: number, newest: Values | undefined): boolean {
     return nodes.every(({ leaf, ages }) =>
       ages.every((age) => (age === 1 && newest !== undefined ? newest[leaf] !== undefined : this.#gaps.get(step + 1 - age)?.has(leaf) !== true)),
@@ -187,7 +187,7 @@ function matchesData({ ofData }: CompiledConfig, values: Values): boolean {
   return true;
 }
 
-/** A value of one element as a number; NaN for what no leaf takes, which whoever stores it refuses. */
+/** Returns a value of one element as a number; NaN for a value that no leaf accepts, which is rejected when it is stored. */
 export function scalarOf(value: unknown): number | bigint {
   if (typeof value === "number" || typeof value === "bigint") return value;
   if (typeof value === "boolean") return Number(value);

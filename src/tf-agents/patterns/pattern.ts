@@ -1,24 +1,24 @@
-/** What the items of a structured writer are made of: steps of fields, counted from the newest one. Reverb's patterns. */
+/** The patterns of a structured writer's items: steps of fields, counted from the newest one. */
 import { integer, mustBe } from "../../base/error.ts";
 import { MAX_LENGTH } from "../../base/limits.ts";
 import type { RowLeaf } from "../../schema/leaf.ts";
 import { fold, type Nest, nested, pathText } from "../../schema/nest.ts";
 import { checkLeaf, type FoundLeaf, type IsAny, type Spec } from "../../schema/spec.ts";
 
-/** Some steps of one field: an end of a pattern. */
+/** Some steps of one field: a leaf of a pattern. */
 export class PatternNode {
-  /** The spec that it was made of. */
+  /** The spec that it was made from. */
   readonly spec: Spec;
   readonly leaf: FoundLeaf;
-  /** Its place among the leaves of the spec, sorted by their keys. */
+  /** Its index among the leaves of the spec, sorted by their keys. */
   readonly flatSourceIndex: number;
-  /** -1 is the newest step; null: a single step, `stop`, without a dimension of time. */
+  /** The first step; -1 is the newest. null for a single step, `stop`, without a dimension of time. */
   readonly start: number | null;
-  /** The step behind the last one; null or 0: the last one is the newest. */
+  /** The step after the last one. If null or 0, the last step is the newest. */
   readonly stop: number | null;
   readonly step: number | null;
 
-  /** Made by a field of a reference step. */
+  /** Called by a field of a reference step. */
   constructor({ spec, leaf, flatSourceIndex }: Field, start: number | null, stop: number | null, step: number | null) {
     this.spec = spec;
     this.leaf = leaf;
@@ -34,7 +34,7 @@ export class PatternNode {
     return this.start === null;
   }
 
-  /** How far back its steps are, the oldest first: 1 is the newest. */
+  /** The ages of its steps, the oldest first: 1 is the newest. */
   get ages(): readonly number[] {
     const { start, stop, step } = this;
     if (start === null) return [-(stop as number)];
@@ -44,7 +44,7 @@ export class PatternNode {
   }
 }
 
-/** A field of a step, of which a pattern takes some. Indices count from the newest step, which is -1. */
+/** A field of a step, from which a pattern selects steps. Indices count from the newest step, which is -1. */
 export interface Field {
   readonly spec: Spec;
   readonly leaf: FoundLeaf;
@@ -56,7 +56,7 @@ export class ReferenceField implements Field {
   readonly leaf: FoundLeaf;
   readonly flatSourceIndex: number;
 
-  /** Made by `createReferenceStep`. */
+  /** Called by `createReferenceStep`. */
   constructor(spec: Spec, leaf: FoundLeaf, flatSourceIndex: number) {
     this.spec = spec;
     this.leaf = leaf;
@@ -64,14 +64,15 @@ export class ReferenceField implements Field {
     Object.freeze(this);
   }
 
-  /** One step, without a dimension of time: Python's `ref[index]`. @throws TypeError, RangeError for an index of 0 or above */
+  /** Selects one step, without a dimension of time: `ref[index]` in Python. @throws TypeError, RangeError for an index of 0 or above */
   at(index: number): PatternNode {
     return new PatternNode(this, null, integer(`the index of ${this.#name}`, index, -MAX_LENGTH, -1), null);
   }
 
   /**
-   * From `start` to before `stop`, every `step`-th: Python's `ref[start:stop:step]`. Without `stop`, up to the newest one. Without `start`, the single step `stop`, as there.
-   * @throws TypeError, RangeError for what names no step, or steps backwards
+   * Selects every `step`-th step from `start` to before `stop`: `ref[start:stop:step]` in Python. Without `stop`, up to the newest step. Without `start`, the
+   * single step `stop`, as in Reverb.
+   * @throws TypeError, RangeError if no step is selected, or `step` is negative
    */
   slice(start?: number | null, stop?: number | null, step?: number | null): PatternNode {
     const name = this.#name;
@@ -94,15 +95,15 @@ export class ReferenceField implements Field {
   }
 }
 
-/** Nodes, nested as the items are to be. */
+/** Nodes, nested like the items. */
 export type Pattern = PatternNode | readonly Pattern[] | { readonly [name: string]: Pattern };
 
-/** A step of which patterns are made: nested as the spec, with a field at each leaf. */
+/** A step from which patterns are made: nested like the spec, with a field at each leaf. */
 export type ReferenceStep<S> =
   // biome-ignore lint/suspicious/noExplicitAny: of any spec, any field can be named
   IsAny<S> extends true ? any : S extends RowLeaf ? ReferenceField : { readonly [K in keyof S]: ReferenceStep<S[K]> };
 
-/** What `end` makes of each leaf of a spec, nested as that. @throws TypeError, RangeError for what is no spec */
+/** Maps each leaf of a spec with `end`, and returns a nest like the spec. @throws TypeError, RangeError for an invalid spec */
 export function mapFields(spec: Spec, end: (leaf: FoundLeaf, index: number) => unknown): unknown {
   return fold<RowLeaf, unknown>(
     spec,
@@ -111,28 +112,29 @@ export function mapFields(spec: Spec, end: (leaf: FoundLeaf, index: number) => u
   );
 }
 
-/** A step of which patterns are made. Reverb's `create_reference_step`. @throws TypeError, RangeError for what is no spec */
+/** Creates a step from which patterns are made: `create_reference_step` of Reverb. @throws TypeError, RangeError for an invalid spec */
 export function createReferenceStep<const S extends Spec>(spec: S): ReferenceStep<S> {
   return mapFields(spec, (leaf, index) => new ReferenceField(spec, leaf, index)) as ReferenceStep<S>;
 }
 
 /**
- * The pattern that a function makes of a reference step. Reverb's `pattern_from_transform`.
- * @throws TypeError, RangeError for what is no spec, or a node of no steps
+ * Returns the pattern that a function makes from a reference step: `pattern_from_transform` of Reverb.
+ * @throws TypeError, RangeError for an invalid spec, or a node without steps
  */
 export function patternFromTransform<const S extends Spec, P extends Pattern>(spec: S, transform: (step: ReferenceStep<S>) => P): P {
   if (typeof transform !== "function") throw mustBe(TypeError, "transform", "a function of a reference step", transform);
   return transform(createReferenceStep(spec));
 }
 
-/** The ends of a pattern, in order, with their paths. @throws TypeError for another end */
+/** Returns the nodes of a pattern, in order, with their paths. @throws TypeError for a leaf that is not a node */
 export function nodesOf(pattern: Pattern): { readonly keys: readonly string[]; readonly node: PatternNode }[] {
   const nodes: { readonly keys: readonly string[]; readonly node: PatternNode }[] = [];
   const isEnd = (at: unknown) => typeof at !== "object" || at === null || at instanceof PatternNode || at instanceof ReferenceField;
   fold<PatternNode, void>(
     pattern as Nest<PatternNode>,
     (_, keys, node) => {
-      if (!(node instanceof PatternNode)) throw mustBe(TypeError, ["pattern", ...keys].join("."), "made of a reference step, as step.field.at(-1)", node);
+      if (!(node instanceof PatternNode))
+        throw mustBe(TypeError, ["pattern", ...keys].join("."), "made from a reference step, such as step.field.at(-1)", node);
       nodes.push({ keys, node });
     },
     () => {},

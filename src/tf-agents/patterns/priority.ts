@@ -1,4 +1,4 @@
-/** Which priority the items of a config have: always the same, or one of a field's values. */
+/** Priorities of a config's items: a constant, or computed from the values of a field. */
 import { finite, mustBe } from "../../base/error.ts";
 import { isDtype } from "../../schema/dtype.ts";
 import { leafText } from "../../schema/leaf.ts";
@@ -6,11 +6,11 @@ import { pathText } from "../../schema/nest.ts";
 import type { FoundLeaf, Spec } from "../../schema/spec.ts";
 import { createReferenceStep, ReferenceField, type ReferenceStep } from "./pattern.ts";
 
-/** Made by `constantPriorityFn` and `tdError`. */
+/** Created by `constantPriorityFn` and `tdError`. */
 export class PriorityFn {
-  /** The priority, or how much the largest value counts beside the mean. */
+  /** The priority, or the weight of the largest value against the mean. */
   readonly value: number;
-  /** The field of the errors; without one it is always the same. */
+  /** The field of the errors; undefined for a constant priority. */
   readonly leaf: FoundLeaf | undefined;
 
   constructor(value: number, leaf?: FoundLeaf) {
@@ -20,21 +20,21 @@ export class PriorityFn {
   }
 }
 
-/** Always the same priority. @throws TypeError, RangeError unless it is a finite number >= 0 */
+/** Returns a constant priority. @throws TypeError, RangeError unless it is a finite number >= 0 */
 export function constantPriorityFn(value: number): PriorityFn {
   return new PriorityFn(finite("the priority", value, 0));
 }
 
 /**
- * `weight` × the largest absolute value of a field + (1 - weight) × their mean, over the steps that the item has of that field (in its last column, where there are
- * several); 0 where it is in no column. The priority of R2D2: https://openreview.net/pdf?id=r1lyTjAqYX
+ * Returns the priority of R2D2: `weight` × the largest absolute value of a field + (1 - weight) × the mean of its absolute values, over the steps of that field
+ * in the item (in its last column, if there are several); 0 if no column has the field. See https://openreview.net/pdf?id=r1lyTjAqYX
  * @param weight a number >= 0, usually in 0 … 1
- * @param field gives the field of a step
+ * @param field returns the field of a step
  * @throws TypeError, RangeError for a field that is not one number
  */
 export function tdError<const S extends Spec>(weight: number, spec: S, field: (step: ReferenceStep<S>) => ReferenceField): PriorityFn {
   finite("the weight of tdError", weight, 0);
-  if (typeof field !== "function") throw mustBe(TypeError, "field of tdError", "a function of a step that gives one of its fields", field);
+  if (typeof field !== "function") throw mustBe(TypeError, "field of tdError", "a function of a step that returns one of its fields", field);
   const reference: unknown = field(createReferenceStep(spec));
   if (!(reference instanceof ReferenceField)) throw mustBe(TypeError, "the result of field, of tdError,", "a field of its step", reference);
   const { leaf } = reference;

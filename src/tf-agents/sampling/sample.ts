@@ -1,4 +1,4 @@
-/** Samples: items as a client gives them, whole or step by step. Reverb's `ReplaySample`. */
+/** Samples of a client, whole or step by step: `ReplaySample` of Reverb. */
 
 import { mustBe } from "../../base/error.ts";
 import { Column } from "../../schema/column.ts";
@@ -6,63 +6,63 @@ import type { RowLeaf } from "../../schema/leaf.ts";
 import { leaves, type Nest, pack } from "../../schema/nest.ts";
 import { matchesColumn, type Signature, signatureText } from "../signature.ts";
 
-/** What names an item for ever: a number in this process, a bigint on a server. */
+/** The permanent key of an item: a number in this process, a bigint on a server. */
 export type ItemKey = number | bigint;
 
-/** What is known of a sample. */
+/** Information about a sample. */
 export interface SampleInfo {
-  /** Of the item, for `mutatePriorities`. */
+  /** The key of the item, for `mutatePriorities`. */
   readonly key: ItemKey;
-  /** Of the item in this draw. */
+  /** The probability of the item in this draw. */
   readonly probability: number;
-  /** Items in the table at the draw. */
+  /** The number of items in the table at the draw. */
   readonly tableSize: number;
   readonly priority: number;
   /** How often the item has been drawn, including this time. */
   readonly timesSampled: number;
 }
 
-/** An item, or a step of one. `data` is columns {data, shape}: flat, in the order of their names, or nested as a signature. */
+/** An item, or a step of one. `data` consists of columns {data, shape}: flat, sorted by their names, or nested like a signature. */
 // biome-ignore lint/suspicious/noExplicitAny: of any table
 export interface ReplaySample<Data = any> {
   readonly info: SampleInfo;
   readonly data: Data;
 }
 
-/** An item as a sampler gives it. */
+/** An item as a sampler returns it. */
 export interface DrawnItem {
   readonly info: SampleInfo;
-  /** In the order of their names. */
+  /** The columns, sorted by their names. */
   readonly columns: readonly DrawnColumn[];
 }
 
 export interface DrawnColumn {
   readonly dtype: RowLeaf["dtype"];
-  /** Steps, unless it is squeezed; then the shape of the leaf. */
+  /** The values, [steps, …]; only the shape of the leaf if it is squeezed. */
   readonly column: Column;
   /** Whether it is a single step, without a dimension of time. */
   readonly isSqueezed: boolean;
 }
 
-/** The columns as they are. */
+/** Returns the columns unchanged. */
 export function wholeColumns({ columns }: DrawnItem): readonly Column[] {
   return columns.map(({ column }) => column);
 }
 
 /**
- * How many steps the columns have, all the same number. @param allowsSqueezed whether a column without a dimension of time is one step
- * @throws ReplayError SPEC_MISMATCH where they have not
+ * Returns the number of steps of the columns, which must be the same for all. @param allowsSqueezed whether a column without a dimension of time is one step
+ * @throws ReplayError SPEC_MISMATCH if the numbers differ
  */
 export function stepsOf(table: string, { columns }: DrawnItem, allowsSqueezed: boolean): number {
   const lengths = columns.map(({ column, isSqueezed }) => (isSqueezed ? (allowsSqueezed ? 1 : -1) : (column.shape[0] as number)));
   const [length = 0] = lengths;
   if (length >= 0 && lengths.every((candidate) => candidate === length)) return length;
-  const rule = "one whose columns have a dimension of time and the same number of steps, where it is taken apart into steps";
+  const rule = "one whose columns have a dimension of time and the same number of steps, to be split into steps";
   const shapes = columns.map(({ column }) => `[${column.shape.join(", ")}]`).join(" ");
   throw mustBe("SPEC_MISMATCH", `an item of table ${table}`, rule, `columns of shapes ${shapes}`);
 }
 
-/** Step t of every column, on the same memory. */
+/** Returns step t of every column, on the same memory. */
 export function stepColumns({ columns }: DrawnItem, t: number): readonly Column[] {
   return columns.map(({ column: { data, shape }, isSqueezed }) => {
     if (isSqueezed) return new Column(data, shape);
@@ -73,13 +73,13 @@ export function stepColumns({ columns }: DrawnItem, t: number): readonly Column[
   });
 }
 
-/** Columns nested as a signature, one by one in order. @throws ReplayError SPEC_MISMATCH where they are more or fewer */
+/** Nests columns like a signature, in order. @throws ReplayError SPEC_MISMATCH if their number differs */
 export function nestColumns(table: string, signature: Signature, columns: readonly Column[]): unknown {
   mustHave(table, leaves(signature).length, columns.length);
   return pack(signature as Nest<RowLeaf>, columns);
 }
 
-/** @throws ReplayError SPEC_MISMATCH where columns are not those of a spec; their names do not count */
+/** @throws ReplayError SPEC_MISMATCH if the columns do not fit a spec; their names do not count */
 export function mustBeAs(table: string, spec: Signature, item: DrawnItem, columns: readonly Column[]): void {
   const specLeaves = leaves(spec);
   mustHave(table, specLeaves.length, columns.length);
@@ -97,5 +97,5 @@ export function mustBeAs(table: string, spec: Signature, item: DrawnItem, column
 }
 
 function mustHave(table: string, expected: number, columns: number): void {
-  if (columns !== expected) throw mustBe("SPEC_MISMATCH", `an item of table ${table}`, `one of ${expected} columns, as the spec has`, `${columns} columns`);
+  if (columns !== expected) throw mustBe("SPEC_MISMATCH", `an item of table ${table}`, `one of ${expected} columns, like the spec`, `${columns} columns`);
 }

@@ -1,34 +1,37 @@
-/** What samplers are, of whatever tables, and their options. */
+/** The interface of samplers of any table, and their options. */
 import { integer, mustBe } from "../../base/error.ts";
 import { MAX_TIMEOUT_MS } from "../../base/limits.ts";
 import type { WaitOptions } from "../../base/wait.ts";
 import type { DrawnItem } from "./sample.ts";
 
-/** How a table is drawn from. -1 is what it is where an option is left out. */
+/** How a table is drawn from. An option of -1 means its default. */
 export interface SamplerOptions {
-  /** Items at most. Default: no limit. */
+  /** The maximum number of items. Default: no limit. */
   readonly maxSamples?: number;
-  /** So long it waits for the rate limiter, and then is at its end. Default: for ever. */
+  /** How long, in milliseconds, the sampler waits for the rate limiter before it ends. Default: no limit. */
   readonly rateLimiterTimeoutMs?: number;
-  /** Items that a server may have on their way to a stream. In this process nothing is drawn ahead: checked, and without effect, like those below. */
+  /**
+   * The maximum number of items in flight from a server per stream. In this process nothing is prefetched: this option and those below are checked and have no
+   * effect.
+   */
   readonly maxInFlightSamplesPerWorker?: number;
-  /** Streams from a server. */
+  /** The number of streams from a server. */
   readonly numWorkersPerIterator?: number;
-  /** Items of one stream, before another one takes its place. */
+  /** The number of items per stream, after which a new stream replaces it. */
   readonly maxSamplesPerStream?: number;
 }
 
 export interface Sampler {
   /**
-   * The next item, at once or as a promise; undefined after `maxSamples`.
-   * @throws ReplayError TIMEOUT where the rate limiter lets none pass within `rateLimiterTimeoutMs` · NOT_FOUND, CLOSED, or the signal's reason
+   * Returns the next item, directly or as a promise; undefined after `maxSamples`.
+   * @throws ReplayError TIMEOUT if the rate limiter allows no draw within `rateLimiterTimeoutMs` · NOT_FOUND, CLOSED, or the signal's reason
    */
   next(options?: Pick<WaitOptions, "signal">): DrawnItem | undefined | Promise<DrawnItem | undefined>;
-  /** Ends the streams. What was not asked for in this process is still in the table. @param reason what who waits is told; CLOSED where it is left out */
+  /** Ends the streams. In this process, items that were not requested are still in the table. @param reason the error for waiting calls. Default: CLOSED */
   close(reason?: unknown): void;
 }
 
-/** The options of a sampler, checked. @throws TypeError, RangeError */
+/** Returns the checked options of a sampler. @throws TypeError, RangeError */
 export function checkSampler(options: SamplerOptions): SamplerOptions {
   const count = (name: keyof SamplerOptions, open: boolean) => {
     const value = options[name];

@@ -1,4 +1,4 @@
-/** Draws items one after the other, wherever their table is. Reverb's `Sampler`. */
+/** Draws items one after the other, in this process or from a server: `Sampler` of Reverb. */
 import { ReplayError } from "../../base/error.ts";
 import type { WaitOptions } from "../../base/wait.ts";
 import type { SinkKind } from "../../tables/step-sink.ts";
@@ -9,19 +9,19 @@ import type { Sampler } from "./sampler-options.ts";
 type NextOptions = Pick<WaitOptions, "signal">;
 type Next<K> = K extends "server" ? Promise<DrawnItem | undefined> : Awaitable<DrawnItem | undefined>;
 
-/** Where a sampler's items come from: a table of this process, streams of a server, or several servers. */
+/** The source of a sampler's items: a table of this process, streams of a server, or several servers. */
 export interface ItemSource {
-  /** Whether `maxSamples` items were given. */
+  /** Whether `maxSamples` items were returned. */
   readonly isOver: boolean;
-  /** Prepares a source on a server for its first item. @param closing ends the wait as well */
+  /** Prepares a source on a server for its first item. @param closing also aborts the wait */
   prepare?(options: WaitOptions, closing: AbortSignal): Promise<void>;
-  /** The next item; undefined after the last one. */
+  /** Returns the next item; undefined after the last one. */
   next(options: NextOptions): Awaitable<DrawnItem | undefined>;
-  /** @param reason what calls that wait are rejected with */
+  /** @param reason the error with which waiting calls reject */
   close(reason: unknown): void;
 }
 
-/** A sampler of a server always answers later. */
+/** The type of samplers of this process and of servers, which always answer with a promise. */
 export class ItemSampler<K extends SinkKind = "process"> implements Sampler {
   readonly #source: ItemSource;
   readonly #closing = new AbortController();
@@ -32,11 +32,11 @@ export class ItemSampler<K extends SinkKind = "process"> implements Sampler {
   }
 
   /**
-   * The next item, of several servers that of the next one that has some. After an error the next call tries again. What is on its way from a server when the sampler is closed
-   * counts as sampled: `maxInFlightSamplesPerWorker` bounds it. To a stream that waits for the rate limiter then a server of version 0.14 still gives what passes next, unless
-   * that is later than `rateLimiterTimeoutMs`.
-   * @throws ReplayError TIMEOUT where the rate limiter lets none pass in time · of a server NOT_FOUND, IO, CORRUPT, UNSUPPORTED for data that is no numbers or texts,
-   * OUT_OF_MEMORY for an item of more than `maxMessageBytes` · CLOSED, or the signal's reason
+   * Returns the next item; with several servers, from the next server that has one. After an error, the next call tries again. Items in flight from a server
+   * when the sampler is closed count as sampled; `maxInFlightSamplesPerWorker` limits their number. To a stream that then waits for the rate limiter, a server
+   * of version 0.14 still delivers the next item that passes, unless `rateLimiterTimeoutMs` ends first.
+   * @throws ReplayError TIMEOUT if the rate limiter allows no draw in time · with a server NOT_FOUND, IO, CORRUPT, UNSUPPORTED for data that is neither numbers
+   * nor texts, OUT_OF_MEMORY for an item of more than `maxMessageBytes` · CLOSED, or the signal's reason
    */
   next(options: NextOptions = {}): Next<K> {
     return (this.#source.prepare === undefined ? this.#source.next(options) : this.#later(options)) as Next<K>;
@@ -62,6 +62,6 @@ export class ItemSampler<K extends SinkKind = "process"> implements Sampler {
   }
 
   #mustBeOpen(): void {
-    if (this.#closing.signal.aborted) throw new ReplayError("CLOSED", "this sampler was closed: make a new one with client.sampler()");
+    if (this.#closing.signal.aborted) throw new ReplayError("CLOSED", "this sampler was closed. Make a new one with client.sampler()");
   }
 }

@@ -1,10 +1,10 @@
-/** What is known of a table: its definition and its counts. Reverb's `TableInfo`. */
+/** The definition and counts of a table: `TableInfo` of Reverb. */
 import type { RateLimiter } from "../../schema/rate-limiter.ts";
 import type { Selector } from "../../schema/selector.ts";
 import type { ResolvedTableOptions, Table } from "../../tables/table.ts";
 import type { Signature } from "../signature.ts";
 
-/** A selector, or one of a server that this version does not have. */
+/** A selector, or an unknown one of a server that supports more than this version. */
 export type TableSelector = Selector | { readonly kind: "unknown" };
 
 export interface TableInfo {
@@ -12,31 +12,31 @@ export interface TableInfo {
   readonly sampler: TableSelector;
   readonly remover: TableSelector;
   readonly maxSize: number;
-  /** 0: no limit. */
+  /** The maximum number of draws per item; 0 for no limit. */
   readonly maxTimesSampled: number;
   readonly rateLimiterInfo: RateLimiterInfo;
-  /** The table's own, where it has one. */
+  /** The table's signature, if it has one. */
   readonly signature: Signature | undefined;
   readonly currentSize: number;
-  /** Episodes of which the table has items. */
+  /** The number of episodes with items in the table. */
   readonly numEpisodes: number;
-  /** How often the last item of an episode has left. */
+  /** The number of episodes whose last item has left the table. */
   readonly numDeletedEpisodes: number;
-  /** Items that were sampled at least once. */
+  /** The number of items that were sampled at least once. */
   readonly numUniqueSamples: number;
 }
 
-/** The limiter's bounds, and the calls that it has let pass. */
+/** The limiter's bounds, and the number of calls that it has allowed. */
 export interface RateLimiterInfo extends Omit<RateLimiter, "minSize"> {
   readonly minSizeToSample: number;
   readonly insertStats: { readonly completed: number };
   readonly sampleStats: { readonly completed: number };
 }
 
-/** The counts of a table that nothing has happened to. */
+/** The counts of an unused table. */
 const NO_COUNTS = { size: 0, episodes: 0, deletedEpisodes: 0, uniqueSamples: 0, inserts: 0, samples: 0 };
 
-/** @param counts of a table in use */
+/** @param counts the counts of a table in use */
 export function infoOf(
   name: string,
   { sampler, remover, maxSize, maxTimesSampled, rateLimiter }: Omit<ResolvedTableOptions, "maxSteps" | "maxPending">,
@@ -58,12 +58,12 @@ export function infoOf(
   };
 }
 
-/** Of a table in this process. O(1) */
+/** Returns the information about a table in this process. O(1) */
 export function tableInfo(table: Table, signature: Signature | undefined): TableInfo {
   return infoOf(table.name, table.options, signature, table.stats());
 }
 
-/** A limiter, by the names of Reverb. */
+/** Returns a limiter with the names of Reverb. */
 export function limiterInfo({ samplesPerInsert, minSize, minDiff, maxDiff }: RateLimiter, inserts: number, samples: number): RateLimiterInfo {
   return { samplesPerInsert, minSizeToSample: minSize, minDiff, maxDiff, insertStats: { completed: inserts }, sampleStats: { completed: samples } };
 }

@@ -1,4 +1,4 @@
-/** The items of a table in this process, one after the other, as the rate limiter lets them pass. */
+/** Draws the items of a table in this process, one after the other, as the rate limiter allows. */
 
 import type { WaitOptions } from "../../base/wait.ts";
 import { type Batch, itemOf } from "../../batch/batch.ts";
@@ -32,7 +32,10 @@ export class TableSource implements ItemSource {
     return batch instanceof Promise ? batch.then((batch) => this.#itemOf(batch)) : this.#itemOf(batch);
   }
 
-  /** The same without waiting: undefined also where the rate limiter lets none pass now. @throws ReplayError RATE_LIMITED where it never will before others have drawn */
+  /**
+   * Returns the next item without waiting, or undefined if the rate limiter allows none now.
+   * @throws ReplayError RATE_LIMITED if it can allow none before other draws
+   */
   now(): DrawnItem | undefined {
     if (this.#left === 0) return undefined;
     const batch = this.#draws.atOnce(1);
@@ -49,7 +52,7 @@ export class TableSource implements ItemSource {
   }
 }
 
-/** The only item of a batch. */
+/** Returns the only item of a batch. */
 function itemIn(batch: Batch): DrawnItem {
   const { keys, probabilities, priorities, timesSampled, tableSizes } = batch.info;
   const info = {
@@ -67,7 +70,7 @@ function itemIn(batch: Batch): DrawnItem {
   return { info, columns };
 }
 
-/** A lone value with its dtype. */
+/** Returns a single value as a column with its dtype. */
 function scalar(leaf: RowLeaf, value: unknown): Column {
   const data = blank(leaf, 1) as unknown[];
   data[0] = value;

@@ -1,4 +1,4 @@
-/** The definition of a table, as servers of Reverb list them. Reverb's `Table`. */
+/** The definition of a table, in the form that Reverb servers list: `Table` of Reverb. */
 
 import { integer, mustBe, onlyKeys } from "../../base/error.ts";
 import { MAX_ITEMS } from "../../base/limits.ts";
@@ -9,21 +9,21 @@ import type { TableOptions } from "../../tables/table.ts";
 import type { Signature } from "../signature.ts";
 import { infoOf, type TableInfo } from "./table-info.ts";
 
-/** A table's options, with its name and what its items must look like. */
+/** The options of a table, with its name and the signature of its items. */
 export interface NamedTable extends TableOptions {
   readonly name: string;
   readonly signature?: Signature | undefined;
 }
 
-/** What makes a table, all but its name as in `new Replay`; `maxTimesSampled: 0` is no limit. */
+/** The arguments of a table: all but its name as in `new Replay`; `maxTimesSampled: 0` means no limit. */
 export type TableArguments = NamedTable;
 
 const OPTIONS = "name, maxSize, sampler, remover, rateLimiter, maxTimesSampled, maxSteps, maxPending, signature";
 
-/** The infos of tables in use, by their definitions. */
+/** The information about tables in use, by their definitions. */
 const live = new WeakMap<Table, () => TableInfo>();
 
-/** For clients: connects a definition with the table that was made of it. */
+/** Connects a definition with the table that a client made from it. */
 export function setInfo(table: Table, info: () => TableInfo): void {
   live.set(table, info);
 }
@@ -54,35 +54,35 @@ export class Table implements NamedTable {
     this.remover = remover;
     checkRateLimiter("rateLimiter", rateLimiter);
     this.rateLimiter = rateLimiter;
-    // What is left out has no field: clients read these as options.
+    // Omitted values get no field, because clients pass these on as options.
     const limits = { ...rest, ...(integer("maxTimesSampled", maxTimesSampled, 0) > 0 && { maxTimesSampled }) };
     for (const [key, value] of Object.entries(limits)) if (value !== undefined) Object.assign(this, { [key]: value });
     Object.freeze(this);
   }
 
-  /** A queue: oldest first, each item once; whoever inserts waits while it is full. */
+  /** Defines a queue: oldest first, each item once. Writers wait while it is full. */
   static queue(name: string, maxSize: number, options: { readonly signature?: Signature } = {}): Table {
     return createOrderedTable(fifo(), name, maxSize, options);
   }
 
-  /** A stack: newest first, each item once; whoever inserts waits while it is full. */
+  /** Defines a stack: newest first, each item once. Writers wait while it is full. */
   static stack(name: string, maxSize: number, options: { readonly signature?: Signature } = {}): Table {
     return createOrderedTable(lifo(), name, maxSize, options);
   }
 
-  /** The definition of another table: this one with some options changed. The rate limiter keeps its bounds, whatever `maxSize`. @throws as `new Table` */
+  /** Returns a copy of this definition with some options changed. The rate limiter keeps its bounds, even if `maxSize` changes. @throws as `new Table` */
   replace(options: Partial<TableArguments>): Table {
     return createTable({ ...this, ...onlyKeys("table", options, OPTIONS) });
   }
 
-  /** The definition, with the counts of the table that the newest client has made of it; zeros before. */
+  /** The definition, with the counts of the table that the newest client made from it; zeros before that. */
   get info(): TableInfo {
     const { name, maxTimesSampled = Number.MAX_SAFE_INTEGER, signature } = this;
     return live.get(this)?.() ?? infoOf(name, { ...this, maxTimesSampled }, signature);
   }
 }
 
-/** Out of the class, which does not name itself: see inspect.ts. */
+/** Defined outside the class, which does not name itself: see inspect.ts. */
 function createTable(options: TableArguments): Table {
   return new Table(options);
 }

@@ -1,4 +1,4 @@
-/** Reads files of trajectories: TF-Agents' `load_tfrecord_dataset`. */
+/** Reads files of trajectories: `load_tfrecord_dataset` of TF-Agents. */
 import { flag, integer, mustBe, onlyKeys, ReplayError } from "../../base/error.ts";
 import { MAX_SOURCE_BYTES } from "../../base/file-limits.ts";
 import type { Fetch } from "../../base/host.ts";
@@ -14,47 +14,49 @@ import { batchOfOne, stack } from "../nest.ts";
 
 export interface TfrecordDatasetOptions<S extends Spec = Spec> {
   /**
-   * Whether an element is a pair of records that follow each other, as an agent's `train` takes it. The last one is left out if it has no partner. With several files set `numParallelReads: 1`, since
-   * files read by turns give pairs of two files, as in TF-Agents. Pairs may also cross the end of an episode, or of a file. Default: false.
+   * Whether an element is a pair of consecutive records, the form that an agent's `train` takes. A last record without a partner is left out. For several
+   * files, set `numParallelReads: 1`: files that are read in turn return pairs from two files, as in TF-Agents. Pairs may also cross the end of an episode, or
+   * of a file. Default: false.
    */
   readonly asExperience?: boolean;
-  /** Whether elements, and the dataset's `spec`, are trajectories, also if the spec is a tuple of their seven fields. Default: false. */
+  /** Whether elements, and the dataset's `spec`, are trajectories, even if the spec is a tuple of their seven fields. Default: false. */
   readonly asTrajectories?: boolean;
   /** Whether an element has a leading dimension of 1, unless it is a pair. Default: true. */
   readonly addBatchDim?: boolean;
-  /** Makes an element of a record: a nest of columns, or a promise of it; without `addBatchDim` and `asExperience` anything. It replaces the spec. */
+  /** Decodes a record to an element: a nest of columns, or a promise of it; without `addBatchDim` and `asExperience`, any value. It replaces the spec. */
   readonly decoder?: (record: Uint8Array) => unknown;
-  /** Files that are read by turns, a record of each. 1 reads them one after the other. Default: all of them. */
+  /** The number of files that are read in turn, one record from each. 1 reads them one after the other. Default: all of them. */
   readonly numParallelReads?: number;
   /** Whether leaves of u8 with three dimensions are stored as JPEG. Default: false. */
   readonly compressImage?: boolean;
-  /** What a record is. Default: what the spec files say, which must all be equal. */
+  /** The spec of a record. Default: that of the spec files, which must all be equal. */
   readonly spec?: S;
-  /** The folder in which the files are: a directory handle, a Map of files, or a directory of reprise/storage. Default: each is a path of the system, or a URL. */
+  /** The folder of the files: a directory handle, a Map of files, or a directory of reprise/storage. Default: each path is a system path, or a URL. */
   readonly from?: FileSource;
-  /** Replaces the runtime's `fetch`, for URLs. */
+  /** Replaces the runtime's `fetch` for URLs. */
   readonly fetch?: Fetch;
   readonly signal?: AbortSignal;
-  /** The most bytes that one record may take in memory. Default: 1 GiB. */
+  /** The maximum memory for one record, in bytes. Default: 1 GiB. */
   readonly maxBytes?: number;
 }
 
-/** Elements are nested as the spec, with a column at each leaf. It can be iterated again and again; each time reads the files anew. */
+/** A dataset whose elements are nested like the spec, with a column at each leaf. It can be iterated repeatedly; each iteration reads the files again. */
 // biome-ignore lint/suspicious/noExplicitAny: of any spec, or what a decoder makes
 export interface TfrecordDataset<S extends Spec = Spec> extends AsyncIterable<any> {
-  /** What an element is, without the dimension of a batch or pair. Undefined with a decoder and without the option `spec`. */
+  /** The spec of an element, without the dimension of a batch or pair. Undefined with a decoder and without the option `spec`. */
   readonly spec: S | undefined;
 }
 
 const OPTIONS = "asExperience, asTrajectories, addBatchDim, decoder, numParallelReads, compressImage, spec, from, fetch, signal, maxBytes";
-/** The spec of trajectories that `asTrajectories` makes of a tuple. */
+/** The spec of the trajectories into which `asTrajectories` converts a tuple. */
 export type TrajectoriesSpec<S extends Spec> = S extends readonly unknown[] ? Spec : S;
 
 /**
- * Reads files that `TFRecordObserver` has written, here or in Python. Half floats are f32 in memory. Memory: a record of each file that is read by turns, and blocks of about 128 MiB in all.
- * At most 144 files are open together.
+ * Opens files that `TFRecordObserver` has written, here or in Python. Half floats are f32 in memory. Memory: one record per file that is read in turn, and
+ * blocks of about 128 MiB in all. At most 144 files are open at the same time.
  * @param datasetFiles paths; next to each is its `.spec` file, unless there is a decoder or a spec
- * @throws TypeError, RangeError for an argument · ReplayError SPEC_MISMATCH for a spec that TF-Agents cannot write, or that is of no trajectories · RldsError NOT_FOUND · CORRUPT · UNSUPPORTED · SPEC_MISMATCH for files whose specs differ
+ * @throws TypeError, RangeError for an invalid argument · ReplayError SPEC_MISMATCH for a spec that TF-Agents cannot write, or that does not describe
+ * trajectories · RldsError NOT_FOUND · CORRUPT · UNSUPPORTED · SPEC_MISMATCH for files whose specs differ
  */
 export async function loadTfrecordDataset<S extends Spec = Spec>(
   datasetFiles: readonly string[],
@@ -86,7 +88,7 @@ export async function loadTfrecordDataset<S extends Spec = Spec>(
   const elementSpec = asTrajectories && spec !== undefined ? (toTrajectory(spec, "spec") as Spec) : spec;
   const { recordsOf } = await import("../../datasets/formats/tfrecord/records-of.ts");
   const paths = [...datasetFiles];
-  // What is read over a network is no open file.
+  // Files that are read over a network are not open files.
   const openFiles = [from ?? paths].flat().every(files.isHttp) ? Number.POSITIVE_INFINITY : undefined;
   return {
     spec: elementSpec,
@@ -148,7 +150,11 @@ function checkColumns(element: unknown): void {
     }
 }
 
-/** The fields of a trajectory, which a tuple has in TF-Agents' order. @param subject has no such fields @throws ReplayError SPEC_MISMATCH */
+/**
+ * Returns the fields of a trajectory, in the order that a tuple has in TF-Agents.
+ * @param subject the name of the element in errors
+ * @throws ReplayError SPEC_MISMATCH
+ */
 function toTrajectory(element: unknown, subject: string): unknown {
   const names = TRAJECTORY_FIELDS;
   const found = typeof element === "object" && element !== null && !isLeaf(element) ? Object.keys(element) : [];

@@ -1,4 +1,4 @@
-/** Writes trajectories to a file: TF-Agents' `TFRecordObserver`. */
+/** Writes trajectories to a file: `TFRecordObserver` of TF-Agents. */
 import { flag, mustBe, onlyKeys, ReplayError } from "../../base/error.ts";
 import { checkImages, type EncodeJpeg, elementsOf, exampleOf } from "../../datasets/formats/tfrecord/example-writer.ts";
 import { featureLeaves } from "../../datasets/formats/tfrecord/features.ts";
@@ -10,24 +10,29 @@ import type { Spec, StepOf } from "../../schema/spec.ts";
 import { Callable } from "../observers/callable.ts";
 
 export interface TFRecordObserverOptions {
-  /** Whether a call gets one trajectory, as from a PyDriver. Default: false, a batch of one trajectory: every leaf has a leading dimension of 1. */
+  /**
+   * Whether a call passes one trajectory, as from a PyDriver. Default: false, for a batch of one trajectory, in which every leaf has a leading dimension of 1.
+   */
   readonly pyMode?: boolean;
-  /** Makes a JPEG of each leaf of u8 with three dimensions, of which the last is 1 or 3; its quality is up to this function, which may use its memory again. Default: no compression. */
+  /**
+   * Encodes each leaf of u8 with three dimensions, of which the last is 1 or 3, as a JPEG. This function sets the quality, and may reuse its memory. Default:
+   * no compression.
+   */
   readonly compressImage?: EncodeJpeg;
-  /** The folder in which `outputPath` is: a directory handle, a Map of files, or a folder of your own. Default: the files of the system. */
+  /** The folder of `outputPath`: a directory handle, a Map of files, or a custom folder. Default: the files of the system. */
   readonly to?: FileSink;
 }
 
 /**
- * Appends a record per call to the file at `outputPath`, and writes the spec to the file of that name with `.spec` at its end. Files that are there are emptied and
- * written, also through links; a pipe, a device or a folder in their place is an `IO` error of the next call.
- * A call copies its values, and returns nothing, or a promise if much waits to be written. The file is whole after `close`.
+ * Appends a record per call to the file at `outputPath`, and writes the spec to the file of the same name plus `.spec`. Existing files are emptied and
+ * overwritten, also through links; for a pipe, a device or a folder in their place, the next call throws `IO`. A call copies its values, and returns nothing,
+ * or a promise if much data waits to be written. The file is complete after `close`.
  */
 export class TFRecordObserver<S extends Spec = Spec> extends Callable<(data: StepOf<S>) => Promise<void> | undefined> {
   readonly outputPath: string;
   readonly #file: RecordFile;
 
-  /** @throws TypeError for an argument · ReplayError SPEC_MISMATCH for a dtype or a shape that TF-Agents cannot write, also as a JPEG */
+  /** @throws TypeError for an invalid argument · ReplayError SPEC_MISMATCH for a dtype or a shape that TF-Agents cannot write, also as a JPEG */
   constructor(outputPath: string, tensorDataSpec: S, options: TFRecordObserverOptions = {}) {
     const { pyMode = false, compressImage, to } = onlyKeys("options", options, "pyMode, compressImage, to");
     if (typeof outputPath !== "string" || outputPath === "") throw mustBe(TypeError, "outputPath", "the path of a file", outputPath);
@@ -60,7 +65,7 @@ export class TFRecordObserver<S extends Spec = Spec> extends Callable<(data: Ste
     this.#file = file;
   }
 
-  /** The same as a call. */
+  /** Appends a record, like a call. */
   write(data: StepOf<S>): Promise<void> | undefined {
     return (this as unknown as (data: StepOf<S>) => Promise<void> | undefined)(data);
   }
@@ -70,7 +75,7 @@ export class TFRecordObserver<S extends Spec = Spec> extends Callable<(data: Ste
     return this.#file.flush();
   }
 
-  /** Writes what is left and closes the file. @throws RldsError IO */
+  /** Writes the remaining records and closes the file. @throws RldsError IO */
   close(): Promise<void> {
     return this.#file.close();
   }
@@ -85,7 +90,7 @@ function fits(visit: Visit, value: unknown): boolean {
   }
 }
 
-/** The error for data that the other mode would take. */
+/** Returns the error for data that would be valid in the other mode. */
 function modeError(error: unknown, pyMode: boolean): unknown {
   if (!(error instanceof ReplayError)) return error;
   const remedy = pyMode

@@ -1,4 +1,4 @@
-/** Columns whose first dimensions are batch and time, or one of them: how these are taken, checked, and cut. */
+/** Columns whose first dimensions are batch and time, or one of them, with functions that read, check and cut them. */
 
 import { mustBe } from "../../base/error.ts";
 import { kindOf, typedLength } from "../../base/typed-arrays.ts";
@@ -10,13 +10,13 @@ import { type Nest, zip } from "../../schema/nest.ts";
 
 type Nested = number | readonly Nested[];
 
-/** Numbers whose dtype is known: a column, a typed array of one dimension, or plain numbers, nested as their shape says. */
+/** Numbers of a known dtype: a column, a one-dimensional typed array, or plain numbers, nested like their shape. */
 export type Numbers = ColumnLike | ArrayLike<number> | Nested;
 
-/** What becomes of arrays: columns stay what they are, a flat typed array becomes one. */
+/** The columns of a nest: columns stay the same, and a flat typed array becomes a column. */
 export type ColumnsIn<N> = N extends ColumnLike ? N : N extends AnyArray ? Column : { readonly [K in keyof N]: ColumnsIn<N[K]> };
 
-/** The same without the dimension of time. */
+/** The columns of a nest without the dimension of time. */
 export type WithoutTime<N> =
   N extends ColumnLike<infer D, infer Shape>
     ? Column<D, Shape extends readonly [infer B extends number, number, ...infer Rest extends number[]] ? [B, ...Rest] : number[]>
@@ -24,10 +24,10 @@ export type WithoutTime<N> =
       ? Column
       : { readonly [K in keyof N]: WithoutTime<N[K]> };
 
-/** Dimensions before those of a leaf. */
+/** The dimensions before those of a leaf. */
 export type OuterShape = readonly number[];
 
-/** Numbers as a column of their own shape. @throws TypeError, SPEC_MISMATCH */
+/** Returns numbers as a column of their own shape. @throws TypeError, SPEC_MISMATCH */
 export function numbersIn(subject: string, value: unknown, dtype: Dtype): Column {
   if (isColumn(value)) return checkColumn(subject, value);
   if (kindOf(value) !== undefined) return new Column(value as Column["data"], [typedLength(value as Uint8Array)]);
@@ -50,7 +50,7 @@ export function numbersIn(subject: string, value: unknown, dtype: Dtype): Column
   return new Column(data, shape) as Column;
 }
 
-/** Maps every array of a nest, as a column that has these first dimensions. @throws TypeError, SPEC_MISMATCH */
+/** Maps every array of a nest, as a column with these first dimensions. @throws TypeError, SPEC_MISMATCH */
 export function eachColumn<T>(subject: string, nest: unknown, outerShape: OuterShape, change: (column: Column) => T, dtype?: Dtype): Nest<T> {
   const isEnd = (node: unknown, keys: readonly string[]): boolean => {
     if (isColumn(node) || kindOf(node) !== undefined || (dtype !== undefined && isNumbers(node))) return true;
@@ -60,7 +60,7 @@ export function eachColumn<T>(subject: string, nest: unknown, outerShape: OuterS
   return zip([nest], isEnd, ([value], keys) => change(leading([subject, ...keys].join("."), value, outerShape, dtype)));
 }
 
-/** An array as a column with these first dimensions; what a flat typed array has beyond them is one dimension more. */
+/** Returns an array as a column with these first dimensions. Additional elements of a flat typed array become one more dimension. */
 export function leading(subject: string, value: unknown, outerShape: OuterShape, dtype: Dtype = "f32"): Column {
   if (kindOf(value) !== undefined) {
     const data = value as Uint8Array<ArrayBuffer>;
@@ -74,7 +74,7 @@ export function leading(subject: string, value: unknown, outerShape: OuterShape,
   return column;
 }
 
-/** Steps [from, to) of a column [B, T, …], as one of [B, to - from, …]; as one of [B, …] if `isSqueezed`. One allocation. O(bytes) */
+/** Returns steps [from, to) of a column [B, T, …] as a column [B, to - from, …], or [B, …] if `isSqueezed`. One allocation. O(bytes) */
 export function stepsOf(column: ColumnLike, from: number, to: number, isSqueezed = false): Column {
   const [rows = 0, steps = 0, ...rest] = column.shape;
   const size = sizeOf(rest);
@@ -84,7 +84,7 @@ export function stepsOf(column: ColumnLike, from: number, to: number, isSqueezed
   return new Column(data, isSqueezed ? [rows, ...rest] : [rows, to - from, ...rest]);
 }
 
-/** Where rows lie: each copied on from `from` + row × `stride`, to `to` + row × `toStride`. */
+/** The position of rows: each is copied from `from` + row × `stride` to `to` + row × `toStride`. */
 interface Rows {
   readonly rows: number;
   readonly from: number;
@@ -94,7 +94,7 @@ interface Rows {
   readonly rowSize: number;
 }
 
-/** Elements from which on a copy of their own is faster than a loop. */
+/** The number of elements from which a separate copy is faster than a loop. */
 const LONG = 64;
 
 export function copyRows(from: Column["data"], to: Column["data"], { rows, from: first, stride, to: start, toStride, rowSize }: Rows): void {
@@ -113,13 +113,13 @@ export function copyRows(from: Column["data"], to: Column["data"], { rows, from:
   }
 }
 
-/** An array of the same class; numbers are zeros. */
+/** Returns an array of the same class; numbers are zeros. */
 export function blankLike(data: Column["data"], length: number): Column["data"] {
   if (Array.isArray(data)) return new Array<string>(length).fill("") as never;
   return new (data.constructor as new (length: number) => Float32Array<ArrayBuffer>)(length) as Column["data"];
 }
 
-/** Zeros like a column. */
+/** Returns a column of zeros with the same shape and dtype. */
 export function zerosLike({ data, shape }: ColumnLike): Column {
   return new Column(blankLike(data, data.length), [...shape]);
 }
@@ -130,10 +130,10 @@ function isNumbers(node: unknown): boolean {
   return typeof part === "number" || (Array.isArray(node) && part === undefined);
 }
 
-/** @throws SPEC_MISMATCH where the data is not what the shape says */
+/** @throws SPEC_MISMATCH if the data does not match the shape */
 function checkColumn(subject: string, column: ColumnLike): Column {
   const size = sizeOf(column.shape);
   if (column.data.length !== size)
-    throw mustBe("SPEC_MISMATCH", subject, `a column of ${size} elements, as its shape [${column.shape.join(", ")}] says`, column.data);
+    throw mustBe("SPEC_MISMATCH", subject, `a column of ${size} elements, to match its shape [${column.shape.join(", ")}]`, column.data);
   return column instanceof Column ? column : new Column(column.data, [...column.shape]);
 }

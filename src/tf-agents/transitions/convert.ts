@@ -1,4 +1,4 @@
-/** Experience in the form that a learner asks for, checked against its spec. After TF-Agents' `data_converter`. */
+/** Converts experience to the form that a learner needs, and checks it against its spec. Modelled on `data_converter` of TF-Agents. */
 
 import { flag, integer, mustBe, onlyKeys } from "../../base/error.ts";
 import { MAX_LENGTH } from "../../base/limits.ts";
@@ -14,19 +14,20 @@ import { checkTrajectorySpec, type TrajectoryBatch, type Transition, toTransitio
 
 type Specs = TrajectorySpec<Spec, Spec, Spec>;
 
-/** What a learner may be given: trajectories, or transitions. */
+/** The input of a learner: trajectories, or transitions. */
 export type Experience = TrajectoryBatch | Transition<unknown>;
 
 export interface AsTrajectoryOptions {
-  /** How many steps there must be; any where it is left out. */
+  /** The required number of steps. Default: any number. */
   readonly sequenceLength?: number;
-  /** 2: batch and time; 1: batch. 2 where it is left out. */
+  /** 2 for batch and time, 1 for batch. Default: 2. */
   readonly numOuterDims?: 1 | 2;
 }
 
 /**
- * A trajectory that fits the spec: checked, and without the keys that the spec does not have. A transition becomes the trajectory of its first step. Nothing is copied.
- * @throws TypeError for what is neither · SPEC_MISMATCH for another structure, shape, dtype or number of steps
+ * Returns a trajectory that is checked against the spec, without keys that are not in the spec. A transition becomes the trajectory of its first step. Nothing
+ * is copied.
+ * @throws TypeError if it is neither · SPEC_MISMATCH for another structure, shape, dtype or number of steps
  */
 export function asTrajectory<const S extends Specs>(spec: S, value: Experience, options: AsTrajectoryOptions = {}): SpecColumns<S> {
   checkTrajectorySpec(spec);
@@ -34,21 +35,21 @@ export function asTrajectory<const S extends Specs>(spec: S, value: Experience, 
   integer("numOuterDims", numOuterDims, 1, 2);
   if (sequenceLength !== undefined) integer("sequenceLength", sequenceLength, 1, MAX_LENGTH);
   if (sequenceLength !== undefined && numOuterDims === 1)
-    throw mustBe(RangeError, "sequenceLength", "left out where numOuterDims is 1, which has no time", sequenceLength);
+    throw mustBe(RangeError, "sequenceLength", "left out if numOuterDims is 1, because there is no dimension of time", sequenceLength);
   return fitTrajectory(spec, isTransition(value) ? toTrajectoryBatch(value) : mustBeTrajectory(value), numOuterDims, sequenceLength);
 }
 
 export interface AsTransitionOptions {
-  /** Whether transitions have no dimension of time: of a trajectory of two steps, or of a transition [B]. false where it is left out. */
+  /** Whether transitions have no dimension of time: from a trajectory of two steps, or a transition [B]. Default: false. */
   readonly squeezeTimeDim?: boolean;
-  /** Whether what was seen first comes before what was seen next, for networks that read sequences. false where it is left out. */
+  /** Whether the first observation is prepended to the next observations, for networks that read sequences. Default: false. */
   readonly prependT0ToNextTimeStep?: boolean;
-  /** The spec of a policy's state in a transition; empty where it is left out. It has no dimension of time. */
+  /** The spec of a policy's state in a transition, which has no dimension of time. Default: empty. */
   readonly policyStateSpec?: Spec;
 }
 
 /**
- * The transitions of a trajectory [B, T], or a transition, checked, and without the keys that the spec does not have.
+ * Returns the transitions of a trajectory [B, T], or a checked transition, without keys that are not in the spec.
  * @throws as asTrajectory
  */
 export function asTransition(spec: Specs, value: Experience, options: AsTransitionOptions = {}): Transition {
@@ -57,7 +58,7 @@ export function asTransition(spec: Specs, value: Experience, options: AsTransiti
   const { squeezeTimeDim, prependT0ToNextTimeStep = false, policyStateSpec } = options;
   flag("prependT0ToNextTimeStep", prependT0ToNextTimeStep);
   if (squeezeTimeDim && prependT0ToNextTimeStep)
-    throw mustBe(RangeError, "prependT0ToNextTimeStep", "false where squeezeTimeDim is true: there is no time to prepend to", true);
+    throw mustBe(RangeError, "prependT0ToNextTimeStep", "false if squeezeTimeDim is true, because there is no dimension of time to prepend to", true);
   const outer = squeezeTimeDim ? 1 : 2;
   if (isTransition(value)) return prependFirst(fitTransition(spec, value, outer, policyStateSpec), prependT0ToNextTimeStep);
   const transitions = toTransition(fitTrajectory(spec, mustBeTrajectory(value), 2, squeezeTimeDim ? 2 : undefined)) as unknown as Transition<never>;
@@ -65,8 +66,8 @@ export function asTransition(spec: Specs, value: Experience, options: AsTransiti
 }
 
 /**
- * Every step of a trajectory [B, T] as a transition of which nothing is known that was seen next: its observation is a zero, f32 [B, T]. A transition must be of that form.
- * @param options squeezeTimeDim: whether transitions have no dimension of time, of a trajectory of one step; false where it is left out
+ * Returns every step of a trajectory [B, T] as a transition whose next observation is unknown: a zero, f32 [B, T]. A transition must already have this form.
+ * @param options squeezeTimeDim: whether transitions have no dimension of time, from a trajectory of one step. Default: false
  * @throws as asTrajectory
  */
 export function asHalfTransition(spec: Specs, value: Experience, options: Omit<AsTransitionOptions, "prependT0ToNextTimeStep"> = {}): Transition {
@@ -80,16 +81,16 @@ export function asHalfTransition(spec: Specs, value: Experience, options: Omit<A
 }
 
 export interface AsNStepTransitionOptions {
-  /** What a step later counts. */
+  /** The discount per step. */
   readonly gamma: number;
-  /** How many steps the transition must be over: a trajectory has one more. Any where it is left out. */
+  /** The number of steps that a transition must span; a trajectory has one more. Default: any number. */
   readonly n?: number;
-  /** As for asTransition. */
+  /** The spec of a policy's state, as for asTransition. */
   readonly policyStateSpec?: Spec;
 }
 
 /**
- * `toNStepTransition` of a trajectory [B, n + 1], or a transition [B], checked, and without the keys that the spec does not have.
+ * Returns `toNStepTransition` of a trajectory [B, n + 1], or a checked transition [B], without keys that are not in the spec.
  * @throws as asTrajectory
  */
 export function asNStepTransition(spec: Specs, value: Experience, options: AsNStepTransitionOptions): Transition {
@@ -120,7 +121,7 @@ function fitTrajectory<S extends Spec>(spec: S, value: unknown, outer: Outer, st
   return fitColumns(spec, value, { subject: "value", outer, steps });
 }
 
-/** @throws SPEC_MISMATCH @param nextObservation where it is not that of the spec */
+/** @throws SPEC_MISMATCH @param nextObservation the spec of the next observation, if it differs */
 function fitTransition(spec: Specs, value: Transition<unknown>, outer: Outer, state: Spec = [], nextObservation?: Spec): Transition {
   const { timeStep, actionStep, nextTimeStep } = toTransitionSpec(spec);
   const { action, info } = actionStep;
@@ -133,14 +134,14 @@ function fitTransition(spec: Specs, value: Transition<unknown>, outer: Outer, st
   ) as never as Transition;
   const hasNoState = !isLeaf(state) && Object.keys(state).length === 0;
   const [batch] = (columns.timeStep as unknown as { readonly discount: Column }).discount.shape;
-  // A state has no dimension of time; where none is asked for, none may be there.
+  // A state has no dimension of time. Without a policyStateSpec, a state is an error.
   if (hasNoState && Object.keys(policyState as object).length > 0)
     throw mustBe("SPEC_MISMATCH", "value.actionStep.state", "left out, or described by policyStateSpec", policyState);
   const fittedState = hasNoState ? [] : fitColumns(state, policyState, { subject: "value.actionStep.state", outer: 1, rows: batch });
   return { ...columns, actionStep: { ...columns.actionStep, state: fittedState } };
 }
 
-/** The trajectory of what a transition begins with. */
+/** Returns the trajectory of a transition's first step. */
 function toTrajectoryBatch({ timeStep, actionStep, nextTimeStep }: Transition<unknown>): TrajectoryBatch {
   const { stepType, observation } = (timeStep ?? {}) as { readonly [field: string]: never };
   const { stepType: nextStepType, reward, discount } = (nextTimeStep ?? {}) as { readonly [field: string]: never };
@@ -148,7 +149,7 @@ function toTrajectoryBatch({ timeStep, actionStep, nextTimeStep }: Transition<un
   return { stepType, observation, action, policyInfo: actionStep?.info ?? [], nextStepType, reward, discount } as unknown as TrajectoryBatch;
 }
 
-/** What was seen first, before what was seen next: [B, T + 1, …]. Of no steps nothing was seen: [B, 0, …]. */
+/** Prepends the first observation to the next observations: [B, T + 1, …]. Without steps there is no observation: [B, 0, …]. */
 function prependFirst(transition: Transition<unknown>, isPrepended: boolean): Transition {
   if (!isPrepended) return transition as Transition;
   const { timeStep, nextTimeStep } = transition as Transition<{ readonly observation: unknown }>;

@@ -1,4 +1,4 @@
-/** A trajectory of one whole episode. After TF-Agents' `trajectory.from_episode`. */
+/** Converts one whole episode to a trajectory. Modelled on `trajectory.from_episode` of TF-Agents. */
 
 import { mustBe, onlyKeys } from "../../base/error.ts";
 import { Column } from "../../schema/column.ts";
@@ -10,17 +10,17 @@ import type { TrajectoryColumns } from "./transition.ts";
 export interface Episode<O = unknown, A = unknown, P = readonly []> {
   readonly observation: O;
   readonly action: A;
-  /** Empty where it is left out. */
+  /** The policy's additional output. Default: empty. */
   readonly policyInfo?: P;
   readonly reward: Numbers;
-  /** All ones where it is left out: say 0 at the end of an episode that ended for good. */
+  /** The discount after each step. Default: all ones. Set it to 0 at the end of an episode that terminated. */
   readonly discount?: Numbers;
 }
 
 /**
- * The trajectory of an episode, each array [T, …]: the first step is FIRST, what follows the last one is LAST. Arrays are taken as they are. `toTransition` leaves the last
- * step out, so give one more where its reward counts. An episode without steps is a trajectory without steps.
- * @throws RangeError for what has no dimension of time · TypeError, SPEC_MISMATCH for what are no columns of so many steps
+ * Returns the trajectory of an episode, each array [T, …]. The first step is FIRST, and the step after the last one is LAST. Arrays are not copied.
+ * `toTransition` leaves the last step out, so add one more step if its reward counts. An episode without steps is a trajectory without steps.
+ * @throws RangeError without a dimension of time · TypeError, SPEC_MISMATCH unless all arrays are columns of the same number of steps
  */
 export function fromEpisode<O, A, P = readonly []>(episode: Episode<O, A, P>): TrajectoryColumns<ColumnsIn<O>, ColumnsIn<A>, ColumnsIn<P>> {
   const { observation, action, policyInfo = [], reward, discount } = onlyKeys("episode", episode, "observation, action, policyInfo, reward, discount");
@@ -46,7 +46,7 @@ export function fromEpisode<O, A, P = readonly []>(episode: Episode<O, A, P>): T
   } as TrajectoryColumns<ColumnsIn<O>, ColumnsIn<A>, ColumnsIn<P>>;
 }
 
-/** The first of several rewards. */
+/** Returns the first of several rewards. */
 function firstOf(reward: unknown): unknown {
   const isEnd = (node: unknown) => typeof node !== "object" || node === null || Array.isArray(node) || ArrayBuffer.isView(node) || "shape" in node;
   return leaves(reward as never, isEnd)[0]?.leaf;

@@ -1,4 +1,4 @@
-/** Columns of batches, held against a spec. */
+/** Checks the columns of batches against a spec. */
 
 import { mustBe } from "../../base/error.ts";
 import type { StepsOf } from "../../batch/batch.ts";
@@ -8,21 +8,21 @@ import { isLeaf, leafText, type RowLeaf, shapeOf, sizeOf } from "../../schema/le
 import type { Spec } from "../../schema/spec.ts";
 import { leading } from "./columns.ts";
 
-/** Dimensions before those of a leaf: 1, of a batch; or 2, of batch and time. */
+/** The number of dimensions before those of a leaf: 1 for batch, or 2 for batch and time. */
 export type Outer = 1 | 2;
 
-/** A batch that fits a spec: its columns, nested as the spec. */
+/** A batch that fits a spec: its columns, nested like the spec. */
 export type SpecColumns<S extends Spec> = StepsOf<S>;
 
 interface FitOptions {
   readonly subject: string;
   readonly outer: Outer;
-  /** How many rows, and steps, there must be; as many as the first column has where they are left out. */
+  /** The required number of rows and steps. Default: those of the first column. */
   readonly rows?: number | undefined;
   readonly steps?: number | undefined;
 }
 
-/** The columns of a nest that a spec names, each of its dtype and shape behind the same first dimensions. Nothing is copied. @throws SPEC_MISMATCH */
+/** Returns the columns of a nest that a spec names, each of its dtype and shape after the same first dimensions. Nothing is copied. @throws SPEC_MISMATCH */
 export function fitColumns<S extends Spec>(spec: S, value: unknown, { subject, outer, rows, steps }: FitOptions): SpecColumns<S> {
   const outerShape: (number | undefined)[] = outer === 1 ? [rows] : [rows, steps];
   const visit = (node: Spec, at: unknown, path: string): unknown => {
@@ -50,7 +50,7 @@ function columnOf(leaf: RowLeaf, value: unknown, outerShape: readonly (number | 
   const rule = `a column of ${leafText(dtype, [...outerShape.map((n, i) => n ?? (names[i] as string)), ...shape])}`;
   const isKnownShape = outerShape.every((n) => n !== undefined);
   const array = dtype === "string" ? Array : DTYPES[dtype].array;
-  // A flat typed array has the shape of its leaf, where the first dimensions are known; of a batch alone they are told by its length.
+  // A flat typed array has the shape of its leaf if the first dimensions are known; the size of a batch follows from its length.
   const column: ColumnLike | undefined = isColumn(value)
     ? value
     : value instanceof array && (isKnownShape || outerShape.length === 1)

@@ -1,4 +1,4 @@
-/** Transitions over several steps, and sums of rewards that count less the later they come. After TF-Agents' `to_n_step_transition` and `value_ops`. */
+/** Transitions over several steps, and discounted sums of rewards. Modelled on `to_n_step_transition` and `value_ops` of TF-Agents. */
 
 import { finite, flag, mustBe, onlyKeys } from "../../base/error.ts";
 import { Column } from "../../schema/column.ts";
@@ -10,11 +10,12 @@ import { outerShapeOf, type StepColumns, type TrajectoryBatch, type Transition }
 const { LAST } = StepType;
 
 /**
- * One transition of a trajectory [B, T], over its T - 1 steps: reward r_0 + γ d_0 r_1 + γ² d_0 d_1 r_2 + …, discount γ^(T - 2) d_0 d_1 …, and what was seen last.
- * No reward of another episode counts: where one was cut off on the way, the transition ends with what was seen last of it, after so many steps fewer. O(bytes)
- * @param gamma what a step later counts; the learner multiplies the discount by it once more
- * @returns [B, …]; reward and discount of `timeStep` are not known: NaN
- * @throws RangeError for a discount of another rank than [B, T] · SPEC_MISMATCH for fewer than two steps, and as toTransition
+ * Returns one transition of a trajectory [B, T] over its T - 1 steps: reward r_0 + γ d_0 r_1 + γ² d_0 d_1 r_2 + …, discount γ^(T - 2) d_0 d_1 …, and the last
+ * observation. Rewards of another episode never count: if an episode is cut off on the way, the transition ends with its last observation, after fewer steps.
+ * O(bytes)
+ * @param gamma the discount per step; the learner multiplies the result's discount by it once more
+ * @returns [B, …]; reward and discount of `timeStep` are unknown: NaN
+ * @throws RangeError if the discount does not have the rank of [B, T] · SPEC_MISMATCH for fewer than two steps, and as toTransition
  */
 export function toNStepTransition<O, A, P>(
   trajectory: TrajectoryBatch<O, A, P>,
@@ -30,11 +31,11 @@ export function toNStepTransition<O, A, P>(
   const discount = floats("trajectory.discount", leading("trajectory.discount", trajectory.discount, outerShape), outerShape);
   const sums = blankLike(reward.data, rows) as Float64Array<ArrayBuffer>;
   const factors = blankLike(discount.data, rows) as Float64Array<ArrayBuffer>;
-  /** Which step has what was seen last. */
+  /** The step with the last observation of each row. */
   const lasts = new Uint32Array(rows);
   for (let row = 0; row < rows; row++) {
     let sum = 0;
-    // Of a later reward, without and with γ.
+    // The factors of a later reward, without and with γ.
     let remaining = 1;
     let power = 1;
     let t = 0;
@@ -43,7 +44,7 @@ export function toNStepTransition<O, A, P>(
       if (t > 0) power *= gamma;
       sum += power * remaining * Number(reward.data[at]);
       remaining *= Number(discount.data[at]);
-      // Where nothing counts any more, what was seen last does not either: it is the last step's, as everywhere.
+      // Once the remaining factor is 0, the last observation does not count either; the last step's is used, as elsewhere.
       const isEnd = Number(stepType.data[at]) === LAST || Number(nextStepType.data[at]) === LAST;
       if (isEnd && remaining !== 0) break;
     }
@@ -72,19 +73,19 @@ export function toNStepTransition<O, A, P>(
 }
 
 export interface DiscountedReturnOptions {
-  /** What is behind the last step, one a row or one for all; 0 where it is left out. */
+  /** The value after the last step, one per row or one for all. Default: 0. */
   readonly finalValue?: Numbers;
-  /** Whether time comes before the batch; true where it is left out. */
+  /** Whether time comes before the batch. Default: true. */
   readonly timeMajor?: boolean;
-  /** Whether the sum from each step on is given, and not only that from the first one; true where it is left out. */
+  /** Whether to return the sum from each step on, rather than only from the first one. Default: true. */
   readonly provideAllReturns?: boolean;
 }
 
 /**
- * The sum of rewards from a step on, the later ones times the discounts before them: R_t = r_t + d_t R_(t+1). O(steps)
- * @param rewards [T, B] or [T], and [B, T] where time is not first
- * @returns of the same shape, or without time
- * @throws RangeError for another rank · SPEC_MISMATCH for discounts of another shape, and for no step
+ * Returns discounted sums of rewards: R_t = r_t + d_t R_(t+1). O(steps)
+ * @param rewards [T, B] or [T]; [B, T] if time is not first
+ * @returns the same shape, or without time
+ * @throws RangeError for another rank · SPEC_MISMATCH if the discounts have another shape, and without steps
  */
 export function discountedReturn(rewards: Numbers, discounts: Numbers, options: DiscountedReturnOptions = {}): Column {
   const { finalValue = 0, timeMajor = true, provideAllReturns = true } = onlyKeys("options", options, "finalValue, timeMajor, provideAllReturns");
@@ -114,7 +115,7 @@ export function discountedReturn(rewards: Numbers, discounts: Numbers, options: 
   return new Column(returns, provideAllReturns ? [...shape] : shape.length === 1 ? [] : [rows]) as Column;
 }
 
-/** Step `steps[row]` of each row of [B, T, …]. */
+/** Returns step `steps[row]` of each row of [B, T, …]. */
 function stepAt(column: Column, steps: Uint32Array): Column {
   const [rows = 0, time = 0, ...rest] = column.shape;
   const stepSize = sizeOf(rest);
@@ -124,7 +125,7 @@ function stepAt(column: Column, steps: Uint32Array): Column {
   return new Column(data, [rows, ...rest]);
 }
 
-/** @throws SPEC_MISMATCH for integers, text, and another shape; RangeError for another rank */
+/** @throws SPEC_MISMATCH for integers, text, or another shape; RangeError for another rank */
 function floats(subject: string, column: Column, shape: readonly number[]): Column {
   if (column.shape.length !== shape.length) throw mustBe(RangeError, subject, `of ${shape.length} dimensions`, `[${column.shape.join(", ")}]`);
   if (column.shape.join() !== shape.join()) throw mustBe("SPEC_MISMATCH", subject, `of shape [${shape.join(", ")}]`, `[${column.shape.join(", ")}]`);

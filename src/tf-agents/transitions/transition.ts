@@ -1,4 +1,4 @@
-/** Transitions: what was seen, what was done, what was seen next. After TF-Agents' `trajectory.to_transition`. */
+/** Transitions: observation, action and next observation. Modelled on `trajectory.to_transition` of TF-Agents. */
 
 import { flag, mustBe, onlyKeys } from "../../base/error.ts";
 import { Column, type ColumnLike } from "../../schema/column.ts";
@@ -7,7 +7,7 @@ import type { TimeStep } from "../time-step.ts";
 import type { Trajectory, TrajectorySpec } from "../trajectory.ts";
 import { type ColumnsIn, eachColumn, leading, type Numbers, numbersIn, type OuterShape, stepsOf, type WithoutTime, zerosLike } from "./columns.ts";
 
-/** Two time steps and what a policy did between them. In batches `T` and `N` are columns. */
+/** Two time steps and the policy's action between them. In batches, `T` and `N` are columns. */
 export interface Transition<T = TimeStep, A = unknown, P = unknown, N = T, S = unknown> {
   readonly timeStep: T;
   readonly actionStep: { readonly action: A; readonly state: S; readonly info: P };
@@ -22,7 +22,7 @@ export interface StepColumns<O = unknown, R = Column> {
   readonly observation: O;
 }
 
-/** A trajectory as a batch [B, T] or [B]: each of its arrays is a column, or a flat typed array; step types, rewards and discounts may be plain numbers. */
+/** A trajectory as a batch [B, T] or [B]. Each of its arrays is a column, or a flat typed array; step types, rewards and discounts may be plain numbers. */
 export interface TrajectoryBatch<O = unknown, A = unknown, P = unknown, R = Numbers> {
   readonly stepType: Numbers;
   readonly observation: O;
@@ -39,10 +39,10 @@ export type TrajectoryColumns<O = unknown, A = unknown, P = unknown, R = Column>
 type Transitions<O, A, P> = Transition<StepColumns<ColumnsIn<O>>, ColumnsIn<A>, ColumnsIn<P>, StepColumns<ColumnsIn<O>>, readonly []>;
 
 /**
- * The transitions of a trajectory [B, T]: T - 1 of them, [B, T - 1]; the one over a boundary too. With the trajectory that follows it is one a step, [B] or [B, T]:
- * then the arrays are those that were given, and only what was seen next is the following one's. O(bytes)
- * @returns reward and discount of `timeStep` are not known: zeros
- * @throws RangeError for a discount of another rank · TypeError, SPEC_MISMATCH for what are no columns of the discount's shape
+ * Returns the T - 1 transitions of a trajectory [B, T] as [B, T - 1], including those over a boundary. With the trajectory that follows it, returns one
+ * transition per step, [B] or [B, T]: the arrays are then the given ones, and only the next observation comes from the following trajectory. O(bytes)
+ * @returns transitions whose first reward and discount (of `timeStep`) are unknown: zeros
+ * @throws RangeError if the discount has another rank · TypeError, SPEC_MISMATCH unless all arrays are columns of the discount's shape
  */
 export function toTransition<O, A, P>(trajectory: TrajectoryBatch<O, A, P>, nextTrajectory?: TrajectoryBatch<O, unknown, unknown>): Transitions<O, A, P> {
   const outerShape = outerShapeOf("trajectory", trajectory, 1, 2);
@@ -63,8 +63,8 @@ export function toTransition<O, A, P>(trajectory: TrajectoryBatch<O, A, P>, next
 }
 
 /**
- * `toTransition` without the dimension of time, of a trajectory of two steps, where that is asked.
- * @throws as toTransition · SPEC_MISMATCH where more or fewer than two steps are to be squeezed
+ * Returns `toTransition`, without the dimension of time if requested, for a trajectory of two steps.
+ * @throws as toTransition · SPEC_MISMATCH to squeeze more or fewer than two steps
  */
 export function experienceToTransitions<O, A, P>(
   experience: TrajectoryBatch<O, A, P>,
@@ -81,14 +81,14 @@ export function experienceToTransitions(experience: TrajectoryBatch, options: { 
   return withoutTime(transitions as unknown as Transition<StepColumns>);
 }
 
-/** The spec of the transitions of trajectories with this spec. A policy's state is not in a trajectory: its spec is empty. */
+/** Returns the spec of the transitions of trajectories with this spec. A policy's state is not part of a trajectory: its spec is empty. */
 export function toTransitionSpec<O extends Spec, A extends Spec, P extends Spec>(spec: TrajectorySpec<O, A, P>): TransitionSpec<O, A, P> {
   const { stepType, observation, action, policyInfo, reward, discount } = checkTrajectorySpec(spec);
   const timeStep = { stepType, reward, discount, observation };
   return { timeStep, actionStep: { action, state: [], info: policyInfo }, nextTimeStep: timeStep };
 }
 
-/** The spec of a transition has its parts under these names. */
+/** The spec of a transition, with the same part names. */
 export interface TransitionSpec<O extends Spec = Spec, A extends Spec = Spec, P extends Spec = Spec> {
   readonly timeStep: TimeStepSpec<O>;
   readonly actionStep: { readonly action: A; readonly state: readonly []; readonly info: P };
@@ -99,14 +99,14 @@ type TimeStepSpec<O extends Spec> = Pick<TrajectorySpec<O>, "stepType" | "reward
 
 const FIELDS = ["stepType", "observation", "action", "policyInfo", "nextStepType", "reward", "discount"] as const;
 
-/** @throws TypeError, RangeError for what is no spec of trajectories */
+/** @throws TypeError, RangeError unless it is a spec of trajectories */
 export function checkTrajectorySpec<S extends TrajectorySpec<Spec, Spec, Spec>>(spec: S): S {
   if (typeof spec !== "object" || spec === null) throw mustBe(TypeError, "spec", "a spec of trajectories, such as trajectorySpec(…) makes", spec);
   for (const field of FIELDS) if (!Object.hasOwn(spec, field)) throw mustBe(RangeError, "spec", `a spec of trajectories, with ${FIELDS.join(", ")}`, spec);
   return spec;
 }
 
-/** The first dimensions of a trajectory are those of its discount. @throws TypeError, RangeError */
+/** Returns the first dimensions of a trajectory: those of its discount. @throws TypeError, RangeError */
 export function outerShapeOf(subject: string, trajectory: TrajectoryBatch, minDims: number, maxDims: number): OuterShape {
   for (const field of FIELDS)
     if (typeof trajectory !== "object" || trajectory === null || !(field in trajectory))
@@ -140,7 +140,7 @@ export function trajectoryColumns<T>(
   };
 }
 
-/** Of columns: nothing is copied, but that zeros stand for what is not known of the first time step. */
+/** Makes transitions of columns without copying. Zeros replace the unknown values of the first time step. */
 export function transitionOf<N>(trajectory: Trajectory<unknown, unknown, unknown, Column, unknown>, observation: N): Transition<StepColumns> {
   const { stepType, nextStepType, reward, discount, action, policyInfo } = trajectory;
   const zeros = eachColumn("reward", reward, [], zerosLike);
@@ -151,7 +151,7 @@ export function transitionOf<N>(trajectory: Trajectory<unknown, unknown, unknown
   };
 }
 
-/** The same columns [B, …], of [B, 1, …]. */
+/** Returns the columns [B, 1, …] as [B, …]. */
 export function withoutTime(nest: Transition<StepColumns>): Transition<StepColumns> {
   return eachColumn(
     "transition",

@@ -1,4 +1,4 @@
-/** Nests of variables: checked against a signature on their way to a table, and assigned what came from one. */
+/** Nests of variables: checks them against a signature before they go to a table, and assigns the values of a table to them. */
 import { mustBe } from "../../base/error.ts";
 import { MAX_NEST_DEPTH } from "../../base/limits.ts";
 import { kindOf, typedLength } from "../../base/typed-arrays.ts";
@@ -14,21 +14,24 @@ import { utf8Bytes } from "../../schema/text.ts";
 import { isPromise } from "../awaitable.ts";
 import { type LeafSignature, matchesColumn, type Signature, signatureText } from "../signature.ts";
 
-/** What `update` assigns to, besides columns and typed arrays. */
+/** An object that `update` assigns to, in addition to columns and typed arrays. */
 export interface Variable {
-  /** @param value a column with memory of its own @returns anything; a promise is awaited */
+  /** @param value a column that owns its memory @returns any value; a promise is awaited */
   assign(value: Column): unknown;
 }
 
-/** One value of a signature's leaf, with the leaf as a step of that form would have it. */
+/** One value of a signature's leaf, with the leaf as it would be in a step of that form. */
 export interface VariableValue extends FoundLeaf {
   readonly value: unknown;
 }
 
-/** Longer than any text that one message can have. */
+/** Longer than any text in one message. */
 const MAX_TEXT_BYTES = 2 ** 30;
 
-/** @param subject what the nest is called in errors @throws ReplayError SPEC_MISMATCH for a node of another form than the signature's: names count, lists and tuples are the same */
+/**
+ * @param subject the name of the nest in errors
+ * @throws ReplayError SPEC_MISMATCH if a node's form differs from the signature's; names count, lists and tuples are equivalent
+ */
 export function leavesIn(
   subject: string,
   signature: Signature,
@@ -51,8 +54,8 @@ export function leavesIn(
 }
 
 /**
- * The values of a nest, leaf by leaf.
- * @throws ReplayError SPEC_MISMATCH for another structure, dtype or shape than the signature's
+ * Returns the values of a nest, leaf by leaf.
+ * @throws ReplayError SPEC_MISMATCH if the structure, dtype or shape differs from the signature's
  */
 export function valuesOf(table: string, signature: Signature, nest: unknown): VariableValue[] {
   return leavesIn("values", signature, nest).map(({ keys, leaf, at }) => {
@@ -75,7 +78,10 @@ export function valuesOf(table: string, signature: Signature, nest: unknown): Va
   });
 }
 
-/** @param leaf what the value is written as @throws ReplayError SPEC_MISMATCH for a shape that the steps of a Replay do not have · INVALID_DATA for a text that is too long there */
+/**
+ * @param leaf the leaf that the value is written to
+ * @throws ReplayError SPEC_MISMATCH for a shape that the steps of a Replay do not have · INVALID_DATA for a text that is too long
+ */
 export function mustFitStep(table: string, { leaf, shape }: PlacedLeaf, found: VariableValue): void {
   const path = ["values", ...found.keys].join(".");
   const form = { dtype: leaf.dtype, shape } as LeafSignature;
@@ -88,7 +94,7 @@ export function mustFitStep(table: string, { leaf, shape }: PlacedLeaf, found: V
   if (long !== undefined) throw mustBe("INVALID_DATA", path, `text of at most ${maxBytes} bytes in UTF-8, as in the spec of table ${table}`, long);
 }
 
-/** The shape of a value; a flat array takes it from the signature, if only one length is open there. */
+/** Returns the shape of a value. A flat array takes it from the signature, if only one length is open there. */
 function shapeIn({ shape }: LeafSignature, at: unknown): readonly number[] | undefined {
   if (isColumn(at)) return at.shape;
   if (kindOf(at) !== undefined) {
@@ -105,25 +111,25 @@ function shapeIn({ shape }: LeafSignature, at: unknown): readonly number[] | und
   return nested;
 }
 
-/** What a writer takes: the data of a column, or its only element. */
+/** Returns the form that a writer takes: the data of a column, or its only element. */
 function elementsOf(at: unknown, shape: readonly number[]): unknown {
   if (!isColumn(at)) return at;
   return shape.length === 0 && Array.isArray(at.data) ? at.data[0] : at.data;
 }
 
-/** Where an update puts the value of a leaf. */
+/** The destination of a leaf's value in an update. */
 export interface VariableTarget {
   readonly path: string;
   readonly leaf: LeafSignature;
   readonly assign: ((value: Column) => unknown) | undefined;
-  /** Of a column or a typed array. */
+  /** The data, for a column or a typed array. */
   readonly data: ArrayLike<unknown> | undefined;
-  /** Of a column. */
+  /** The shape, for a column. */
   readonly shape: readonly number[] | undefined;
 }
 
 /**
- * The variables of a nest, as far as the signature can tell whether they are of its form.
+ * Returns the variables of a nest, checked as far as the signature allows.
  * @throws ReplayError SPEC_MISMATCH
  */
 export function targetsOf(table: string, signature: Signature, variables: unknown): VariableTarget[] {
@@ -138,7 +144,7 @@ function targetOf(path: string, leaf: LeafSignature, at: unknown): VariableTarge
   const none = { path, leaf, assign: undefined, data: undefined, shape: undefined };
   if (kindOf(at) !== undefined) return { ...none, data: at as ArrayLike<unknown> };
   if (typeof at !== "object" || at === null || Array.isArray(at)) return none;
-  // Each is read once: a getter may not give the same again.
+  // Read only once, because a getter may return another value the next time.
   const { assign } = at as Partial<Variable>;
   if (typeof assign === "function") return { ...none, assign: (value) => assign.call(at, value) };
   const { data, shape } = at as { readonly data?: unknown; readonly shape?: unknown };
@@ -157,9 +163,9 @@ function canBe({ leaf, assign, data, shape }: VariableTarget): boolean {
 }
 
 /**
- * Assigns values to variables, after all of them are checked: first to objects, one after the other, then to arrays. If an object refuses its value, the objects before it have
- * theirs, and all else is as it was.
- * @throws ReplayError SPEC_MISMATCH · what an `assign` throws · the signal's reason, once it is aborted
+ * Assigns values to variables after checking all of them: first to objects, one after the other, then to arrays. If an object's `assign` throws, the objects
+ * before it have their new values, and everything else is unchanged.
+ * @throws ReplayError SPEC_MISMATCH · the error of an `assign` · the signal's reason, once it is aborted
  */
 export async function assignValues(table: string, targets: readonly VariableTarget[], values: readonly Column[], signal: AbortSignal): Promise<void> {
   const mustFitAll = () => {
@@ -172,7 +178,7 @@ export async function assignValues(table: string, targets: readonly VariableTarg
     const assigned = assign(values[i] as Column);
     if (!isPromise(assigned)) continue;
     await assigned;
-    // Meanwhile the wait may have ended, and an array have lost its memory.
+    // In the meantime, the wait may have ended, or an array may have been detached.
     mustFitAll();
   }
   targets.forEach(({ data }, i) => {
@@ -201,11 +207,11 @@ function lengthOf(data: ArrayLike<unknown>): number {
 
 const ARRAYS = new Map([...Object.values(DTYPES).map(({ array }) => array), Uint8ClampedArray].map((array) => [array.name, array]));
 
-/** Numbers of a plain array, at most. */
+/** The maximum number of elements of a plain array. */
 const MAX_PLAIN = 2 ** 24;
 
 /**
- * A copy of a nest of columns, arrays and numbers, with memory of its own for each array.
+ * Returns a copy of a nest of columns, arrays and numbers, with new memory for each array.
  * @throws ReplayError SPEC_MISMATCH for a nest that is too deep or contains itself, and for a plain array of more than 2^24 elements
  */
 export function copyValues(nest: unknown, keys: readonly string[] = ["values"], ancestors: readonly unknown[] = []): unknown {
@@ -213,7 +219,7 @@ export function copyValues(nest: unknown, keys: readonly string[] = ["values"], 
   const kind = kindOf(nest);
   if (kind !== undefined) {
     const array = ARRAYS.get(kind) as Float32ArrayConstructor | undefined;
-    // Memory that is gone has nothing to copy.
+    // A detached array has nothing to copy.
     return array === undefined || typedLength(nest as ArrayBufferView) === 0 ? nest : new array(nest as Float32Array);
   }
   if (keys.length > MAX_NEST_DEPTH || ancestors.includes(nest))

@@ -1,4 +1,4 @@
-/** Variables of a learner, which actors read: TF-Agents' `ReverbVariableContainer`. */
+/** Variables of a learner, which actors read: `ReverbVariableContainer` of TF-Agents. */
 import { mustBe, onlyKeys, ReplayError } from "../../base/error.ts";
 import { hideFrames } from "../../base/stack-trace.ts";
 import { abortable, checkWait, type WaitOptions } from "../../base/wait.ts";
@@ -15,7 +15,7 @@ import { type ClientTables, tablesOfClient } from "../writers/client-calls.ts";
 import { clientOf, LocalClient } from "../writers/local-client.ts";
 import { assignValues, copyValues, mustFitStep, targetsOf, type VariableValue, valuesOf } from "./values.ts";
 
-/** Where the variables are: a client of one server, or a Replay for the tables of this process. */
+/** The client of the variables: a client of one server, or a Replay for the tables of this process. */
 // biome-ignore lint/suspicious/noExplicitAny: of any spec and tables
 export type VariableClient = SampleClient | Replay<any, any>;
 
@@ -29,32 +29,33 @@ export interface VariableOptions extends WaitOptions {
   readonly table?: string;
 }
 
-/** The table of a container that names none. */
+/** The default table of a container. */
 const DEFAULT_TABLE = "variables";
-/** What TF-Agents' programs call the parts of what they push. */
+/** The keys under which TF-Agents programs push their variables. */
 export const TRAIN_STEP_KEY = "train_step";
 export const POLICY_KEY = "policy_variables";
 
-/** What a container knows of a table. */
+/** The information that a container has about a table. */
 interface Known {
   readonly signature: Signature;
 }
 
 /**
- * Nests of variables in tables of size 1: a learner pushes them, actors pull the newest. On a server it shares them with Python's class of the same name. Tables must have a
- * signature; in this process one without has the Replay's spec.
+ * Nests of variables in tables of size 1: a learner pushes them, and actors pull the newest. Containers in Python can share a server's tables. Tables must have
+ * a signature; in this process, the Replay's spec is the default.
  */
 export class ReverbVariableContainer {
   readonly #client: SampleClient;
   readonly #tables: ClientTables<Spec>;
   readonly #names: readonly string[];
   #known: Promise<ReadonlyMap<string, Known>> | undefined;
-  /** The last push to each table: another one waits for it, since the newest has to arrive last. */
+  /** The last push to each table. The next push waits for it, since the newest must arrive last. */
   readonly #pushes = new Map<string, Promise<void>>();
 
   /**
    * Tables of this process are checked here, those of a server with the first call.
-   * @throws TypeError, RangeError for an argument · ReplayError NOT_FOUND for a table · RangeError for one whose `maxSize` is not 1 · UNSUPPORTED for a client of several servers
+   * @throws TypeError, RangeError for an invalid argument · ReplayError NOT_FOUND for a table · RangeError for a table whose `maxSize` is not 1 · UNSUPPORTED
+   * for a client of several servers
    */
   constructor(client: VariableClient, options: VariableContainerOptions = {}) {
     hideFrames(new.target);
@@ -67,7 +68,7 @@ export class ReverbVariableContainer {
     if (tableNames.length === 0) throw mustBe(RangeError, "tableNames", "an array of at least one name, such as that of a table of size 1", tableNames);
     const { address } = own as { readonly address?: string };
     if (address?.includes(","))
-      throw new ReplayError("UNSUPPORTED", `variables are kept on one server, and this client has several: ${address}. Pass a ReverbClient of one of them`);
+      throw new ReplayError("UNSUPPORTED", `variables are kept on one server, and this client has several: ${address}. Pass a ReverbClient of one server`);
     this.#client = own as SampleClient;
     this.#tables = tables;
     this.#names = [...tableNames];
@@ -78,10 +79,10 @@ export class ReverbVariableContainer {
   }
 
   /**
-   * Puts values into a table, in the place of those before. They are copied before this returns. Pushes to one table arrive in the order of the calls.
-   * @param values nested as the table's signature, by the same names; a leaf is a column, a typed array, a nested array or a number
-   * @throws ReplayError NOT_FOUND for a table that the container does not have · SPEC_MISMATCH for another structure, dtype or shape · as the constructor · TIMEOUT, IO, CLOSED,
-   * or the signal's reason
+   * Replaces the values of a table. They are copied before this returns. Pushes to one table arrive in the order of the calls.
+   * @param values nested like the table's signature, with the same names; a leaf is a column, a typed array, a nested array or a number
+   * @throws ReplayError NOT_FOUND for a table that the container does not have · SPEC_MISMATCH for another structure, dtype or shape · as the constructor ·
+   * TIMEOUT, IO, CLOSED, or the signal's reason
    */
   async push(values: unknown, options: VariableOptions = {}): Promise<void> {
     const { table, wait } = this.#checkOptions(options);
@@ -110,7 +111,7 @@ export class ReverbVariableContainer {
   }
 
   /**
-   * The newest values, nested as the table's signature, as columns that nobody writes to again. Waits until there are some.
+   * Returns the newest values, nested like the table's signature, as columns that the caller owns. Waits until there are values.
    * @throws ReplayError NOT_FOUND for a table that the container does not have · as the constructor · TIMEOUT, IO, CLOSED, or the signal's reason
    */
   // biome-ignore lint/suspicious/noExplicitAny: of any signature
@@ -120,16 +121,17 @@ export class ReverbVariableContainer {
   }
 
   /**
-   * Assigns the newest values to variables in place: whoever holds them sees the new values. Waits as `pull`. Nothing is assigned before all values and variables are checked.
-   * Objects get their values first, one after the other, and what their `assign` returns is awaited; columns and typed arrays follow. If an `assign` fails, or the wait ends
-   * meanwhile, the objects before have their new values, and everything else is as it was.
-   * @param variables nested as the table's signature, by the same names; a leaf is a column or typed array of the same dtype and shape, or an object with `assign(value)`
-   * @throws ReplayError SPEC_MISMATCH for another structure, dtype or shape; nothing has changed then · what an `assign` throws · as `pull`
+   * Assigns the newest values to variables in place, so that all holders of the variables see them. Waits as `pull`. Nothing is assigned before all values and
+   * variables are checked. Objects are assigned first, one after the other, and the result of their `assign` is awaited; columns and typed arrays follow. If an
+   * `assign` fails, or the wait ends in the meantime, the objects before it have their new values, and everything else is unchanged.
+   * @param variables nested like the table's signature, with the same names; a leaf is a column or typed array of the same dtype and shape, or an object with
+   * `assign(value)`
+   * @throws ReplayError SPEC_MISMATCH for another structure, dtype or shape; nothing has changed then · the error of an `assign` · as `pull`
    */
   async update(variables: unknown, options: VariableOptions = {}): Promise<void> {
     const { table, wait } = this.#checkOptions(options);
     await this.#withNewest(table, wait, (signature) => {
-      // Before anything is drawn.
+      // Checked before anything is drawn.
       const targets = targetsOf(table, signature, variables);
       return (columns, signal) => assignValues(table, targets, columns, signal);
     });
@@ -149,7 +151,7 @@ export class ReverbVariableContainer {
         const item = await sampler.next({ signal });
         if (item === undefined || stepsOf(table, item, true) !== 1)
           throw mustBe("SPEC_MISMATCH", `the item of table ${table}`, "one step, as push makes it", item && `${stepsOf(table, item, true)} steps`);
-        // Once the wait was ended, nothing is assigned.
+        // Once the wait has ended, nothing is assigned.
         signal.throwIfAborted();
         return await use(stepColumns(item, 0), signal);
       } finally {
@@ -166,7 +168,7 @@ export class ReverbVariableContainer {
     return { table, wait };
   }
 
-  /** Asks a server once; again if that has failed. */
+  /** Requests a table's information from a server once; again if that failed. */
   async #find(table: string, signal: AbortSignal): Promise<Known> {
     if (this.#known === undefined) {
       const info = this.#client.serverInfo({ signal });
@@ -182,14 +184,14 @@ export class ReverbVariableContainer {
     return (await this.#known).get(table) as Known;
   }
 
-  /** @param spec what items without a signature are made of */
+  /** @param spec the spec of items without a signature */
   #check(tables: { readonly [name: string]: TableInfo }, spec: Spec | undefined): ReadonlyMap<string, Known> {
     const known = new Map<string, Known>();
     for (const name of this.#names) {
       if (!Object.hasOwn(tables, name)) throw mustBe("NOT_FOUND", "tableNames", `some of ${Object.keys(tables).join(", ")}, the client's tables`, name);
       const { maxSize, signature = spec && stepSignature(spec) } = tables[name] as TableInfo;
       if (maxSize !== 1) throw mustBe(RangeError, `maxSize of table ${name}, for variables,`, "1", maxSize);
-      if (signature === undefined) throw new TypeError(`table ${name} has no signature: variables need one, so that both sides know what they are`);
+      if (signature === undefined) throw new TypeError(`table ${name} has no signature, which variables require. Define the table with a signature`);
       known.set(name, { signature });
     }
     return known;
@@ -201,7 +203,7 @@ function stepSignature(spec: Spec): Signature {
   return map(spec, (leaf): LeafSignature => ({ dtype: leaf.dtype, shape: shapeOf(leaf) }));
 }
 
-/** Runs a call with a signal that ends when the caller's wait does. */
+/** Runs a call with a signal that aborts when the caller's wait ends. */
 async function within<T>(what: string, wait: WaitOptions, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const ended = new AbortController();
   try {

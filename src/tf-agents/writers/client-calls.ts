@@ -1,4 +1,4 @@
-/** The calls of a client: their arguments are checked here, wherever the tables are. */
+/** The calls of a client, whose arguments are checked here for tables in this process and on servers alike. */
 import { finite, flag, integer, mustBe, onlyKeys } from "../../base/error.ts";
 import { checkSignal, checkWait, type WaitOptions } from "../../base/wait.ts";
 import type { Dataset } from "../../batch/iterate.ts";
@@ -19,58 +19,58 @@ import type { Awaitable } from "./step-client.ts";
 import { StructuredWriter } from "./structured-writer.ts";
 import { checkTrajectory, TrajectoryWriter, type TrajectoryWriterOptions } from "./trajectory-writer.ts";
 
-/** An answer: a server always gives it later. */
+/** The type of an answer: servers always answer with a promise. */
 export type Answer<K, T> = K extends "server" ? Promise<T> : T;
 
-/** What `insert` returns: a server confirms its items later. */
+/** The return type of `insert`: a server confirms its items later. */
 type Inserted<K> = K extends "server" ? Promise<void> : Promise<void> | undefined;
 
 type Samples<K, T> = K extends "server" ? AsyncIterable<T> : Dataset<T>;
 
-/** What a writer needs of its sink. */
+/** The options with which a writer opens its sink. */
 export interface SinkRequest {
   /** The client's method that makes the writer. */
   readonly maker: "legacyWriter" | "structuredWriter" | "trajectoryWriter";
-  /** Steps that the longest item has. */
+  /** Steps in the longest item. */
   readonly keep: number;
   /** Whether items must fit their table's signature. Default: true. */
   readonly validates?: boolean;
-  /** Of a legacy writer. */
+  /** Options of a legacy writer. */
   readonly legacy?: ResolvedLegacyOptions;
 }
 
-/** One step that is an item of several tables. */
+/** One step that becomes an item of several tables. */
 export interface InsertedStep {
   /** A value per leaf of the spec; undefined for a missing one. */
   readonly values: Values;
   /** The leaves with a value. */
   readonly leaves: readonly PlacedLeaf[];
-  /** The columns of the items, and the same without their dimension of time. */
+  /** The columns of the items, with their dimension of time and without it. */
   readonly shapes: readonly ColumnShape[];
   readonly stepShapes: readonly ColumnShape[];
   readonly priorities: readonly (readonly [table: string, priority: number])[];
 }
 
-/** The tables of a client: those of a Replay, or of servers. Arguments were checked. */
+/** The tables of a client, in a Replay or on servers. Arguments are already checked. */
 export interface ClientTables<S extends Spec> {
   /** @throws ReplayError SPEC_MISMATCH for a client without a spec */
   readonly fields: Fields<S>;
   /** The longest `timeout` of `serverInfo`, in seconds. */
   readonly maxTimeout: number;
-  /** Runs a call: its result, or a promise of it; errors come the same way. */
+  /** Runs a call and returns its result, or a promise of it. Errors arrive the same way. */
   answer<T>(call: () => Awaitable<T>): Awaitable<T>;
-  /** @throws TypeError · ReplayError NOT_FOUND, in this process */
+  /** @throws TypeError · ReplayError NOT_FOUND, for tables in this process */
   mustBeTable(name: unknown): void;
-  /** @throws ReplayError NOT_FOUND for a table that certainly does not exist */
+  /** @throws ReplayError NOT_FOUND if a table certainly does not exist */
   mustKnow(names: readonly string[]): void;
   sink(request: SinkRequest): StepSink;
   /**
-   * The leaves that one step of a table is written with, for leaves of its signature.
-   * @throws ReplayError SPEC_MISMATCH in this process, for a leaf that the spec does not have
+   * Returns the leaves that one step of a table is written with, for leaves of its signature.
+   * @throws ReplayError SPEC_MISMATCH in this process, if a leaf is not in the spec
    */
   leavesFor(table: string, leaves: readonly FoundLeaf[]): readonly PlacedLeaf[];
   insert(step: InsertedStep, options: WaitOptions): Awaitable<void> | undefined;
-  /** @param read makes what is returned for an item, of a table with this signature */
+  /** @param read converts an item of a table with this signature to the value that is returned for it */
   samples(
     table: string,
     count: number,
@@ -85,10 +85,10 @@ export interface ClientTables<S extends Spec> {
 
 const SAMPLER = "maxSamples, rateLimiterTimeoutMs, maxInFlightSamplesPerWorker, numWorkersPerIterator, maxSamplesPerStream";
 
-/** The tables behind each client, for what writes steps of another form than the client's spec. */
+/** The tables of each client, for code that writes steps of another form than the client's spec. */
 const tablesOf = new WeakMap<object, ClientTables<Spec>>();
 
-/** The tables of a client of this package; undefined for anything else. */
+/** Returns the tables of a client of this package, or undefined for any other value. */
 export function tablesOfClient(client: unknown): ClientTables<Spec> | undefined {
   return typeof client === "object" && client !== null ? tablesOf.get(client) : undefined;
 }
@@ -101,19 +101,28 @@ export abstract class ClientCalls<S extends Spec, N extends string, K extends Si
     tablesOf.set(this, tables as unknown as ClientTables<Spec>);
   }
 
-  /** A writer of items whose columns name any steps at hand. Close it, or the client of a server. @throws RangeError, TypeError · ReplayError SPEC_MISMATCH without a spec */
+  /**
+   * Opens a writer of items whose columns can name any steps that are still available. Close the writer, or the client of a server.
+   * @throws RangeError, TypeError · ReplayError SPEC_MISMATCH if the client has no spec
+   */
   trajectoryWriter(options: TrajectoryWriterOptions): TrajectoryWriter<S, K> {
     const { fields } = this.#tables;
     const { keep, validates } = checkTrajectory(options);
     return new TrajectoryWriter<S, K>(fields, keep, this.#tables.sink({ maker: "trajectoryWriter", keep, validates }));
   }
 
-  /** A writer that makes items of patterns by itself: Reverb's `structured_writer`. @throws RangeError, TypeError · ReplayError NOT_FOUND, SPEC_MISMATCH */
+  /**
+   * Opens a writer that creates items automatically from patterns: `structured_writer` of Reverb.
+   * @throws RangeError, TypeError · ReplayError NOT_FOUND, SPEC_MISMATCH
+   */
   structuredWriter(configs: readonly Config[]): StructuredWriter<S, K> {
     return new StructuredWriter<S, K>(this.#tables.fields, configs, (keep) => this.#tables.sink({ maker: "structuredWriter", keep }));
   }
 
-  /** A writer of items of the last steps: Reverb's `client.writer`. @throws RangeError, TypeError · ReplayError SPEC_MISMATCH without a spec */
+  /**
+   * Opens a writer of items that span the last steps: `client.writer` of Reverb.
+   * @throws RangeError, TypeError · ReplayError SPEC_MISMATCH if the client has no spec
+   */
   legacyWriter(options: LegacyWriterOptions): LegacyWriter<S, K> {
     const legacy = checkLegacy(options);
     const { maxSequenceLength: keep } = legacy;
@@ -121,10 +130,12 @@ export abstract class ClientCalls<S extends Spec, N extends string, K extends Si
   }
 
   /**
-   * Inserts one step, an episode of its own, as an item of each table. Fields that it leaves out are no part of the items. All of it or nothing. O(bytes + tables)
-   * @returns `undefined`, or a promise: if a rate limiter makes an item wait, until none in these tables does; of a server until it has confirmed all of them
-   * @throws RangeError for no table, a priority that is none · ReplayError NOT_FOUND, SPEC_MISMATCH, INVALID_DATA; nothing was inserted then · RATE_LIMITED, OUT_OF_MEMORY ·
-   * TIMEOUT, IO, CLOSED, or the signal's reason
+   * Inserts one step, as an episode by itself, into each table. The items leave out the fields that the step leaves out. If one table rejects the step, none
+   * receives it. O(bytes + tables)
+   * @returns `undefined`, or a promise. In this process, the promise resolves when no item of these tables waits for a rate limiter; with a server, when all
+   * items are confirmed.
+   * @throws RangeError if no table is named, or a priority is invalid · ReplayError NOT_FOUND, SPEC_MISMATCH, INVALID_DATA; nothing was inserted then ·
+   * RATE_LIMITED, OUT_OF_MEMORY · TIMEOUT, IO, CLOSED, or the signal's reason
    */
   insert(step: PartOf<StepOf<S>>, priorities: { readonly [T in N]?: number }, options: WaitOptions = {}): Inserted<K> {
     const tables = this.#tables;
@@ -147,11 +158,11 @@ export abstract class ClientCalls<S extends Spec, N extends string, K extends Si
   }
 
   /**
-   * Items as the table gives them, one draw each. In this process none is drawn before it is asked for, `for` ends where the rate limiter lets none pass now, and `for await`
-   * waits. What a server has drawn ahead when the loop is left counts as sampled. O(log size + steps + bytes) each
-   * @param numSamples how many; none at all with -1. Default: 1
-   * @throws RangeError, TypeError · ReplayError NOT_FOUND · in the iteration SPEC_MISMATCH for an item that is no sequence of steps, with `emitTimesteps`: it counts as sampled;
-   * of a server NOT_FOUND, IO, CORRUPT
+   * Iterates over items, each drawn separately by the table's sampler. In this process, items are drawn lazily: `for` ends when the rate limiter allows no
+   * draw, and `for await` waits. With a server, items that were prefetched when the loop ends count as sampled. O(log size + steps + bytes) per item
+   * @param numSamples the number of items, or -1 for no limit. Default: 1
+   * @throws RangeError, TypeError · ReplayError NOT_FOUND · while iterating SPEC_MISMATCH if an item is not a sequence of steps, with `emitTimesteps` (the item
+   * counts as sampled); with a server NOT_FOUND, IO, CORRUPT
    */
   sample<const O extends SampleCallOptions>(table: string, numSamples = 1, options?: O): Samples<K, SampleOf<O>> {
     const known: SampleCallOptions = onlyKeys("options", options ?? {}, "emitTimesteps, unpackAsTableSignature, signal");
@@ -173,15 +184,19 @@ export abstract class ClientCalls<S extends Spec, N extends string, K extends Si
     return this.#tables.samples(table, Math.max(numSamples, 0), signal, read) as Samples<K, SampleOf<O>>;
   }
 
-  /** What datasets draw from: a table, item by item. In this process nothing is drawn ahead. @throws RangeError, TypeError · ReplayError NOT_FOUND with the first item */
+  /**
+   * Returns a source of the table's items for datasets. In this process, nothing is prefetched.
+   * @throws RangeError, TypeError · ReplayError NOT_FOUND with the first item
+   */
   sampler(table: string, options: SamplerOptions = {}): Sampler {
     return this.#tables.sampler(table, onlyKeys("options", options, SAMPLER));
   }
 
   /**
-   * Every table by its name. Of several servers counts and sizes are sums over those that are there, all else is as on one of them. It waits for a server that is not there
-   * yet: for `timeout`, or without one for `reconnectTimeoutMs`. In this process nothing is waited for. O(tables)
-   * @throws ReplayError TIMEOUT, IO where no server answers · the signal's reason
+   * Returns information about every table, by name. With several servers, counts and sizes are sums over the servers that answer; all other values come from
+   * one of them. Waits for a server that is not reachable yet: for `timeout` seconds, or for `reconnectTimeoutMs` if `timeout` is omitted. In this process, it
+   * never waits. O(tables)
+   * @throws ReplayError TIMEOUT, IO if no server answers · the signal's reason
    */
   serverInfo(options: ServerInfoOptions = {}): Answer<K, { readonly [table: string]: TableInfo }> {
     const tables = this.#tables;
@@ -195,8 +210,8 @@ export abstract class ClientCalls<S extends Spec, N extends string, K extends Si
   }
 
   /**
-   * Sets priorities, and deletes items. Keys whose items are gone are skipped. All of it or nothing. O(changes × log size)
-   * @throws RangeError for a priority that is none, or a key; then nothing has changed · TypeError · ReplayError NOT_FOUND, IO
+   * Sets priorities and deletes items. Keys of evicted items are skipped. If one change is invalid, none is made. O(changes × log size)
+   * @throws RangeError for an invalid priority or key; nothing has changed then · TypeError · ReplayError NOT_FOUND, IO
    */
   mutatePriorities(table: string, changes: PriorityChanges): Answer<K, void> {
     return this.#tables.answer(() => {
@@ -205,7 +220,7 @@ export abstract class ClientCalls<S extends Spec, N extends string, K extends Si
     }) as Answer<K, void>;
   }
 
-  /** Drops every item of a table and sets its counts to 0; items that wait come in then. O(size log size) @throws ReplayError NOT_FOUND, IO */
+  /** Removes every item of a table and sets its counts to 0. Items that wait for room are then inserted. O(size log size) @throws ReplayError NOT_FOUND, IO */
   reset(table: string): Answer<K, void> {
     return this.#tables.answer(() => {
       this.#tables.mustBeTable(table);

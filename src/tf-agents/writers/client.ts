@@ -1,4 +1,4 @@
-/** What observers, buffers and datasets speak to: the tables of this process, or those of a server (`ReverbClient` of reprise/reverb). */
+/** The interface of clients, which observers, buffers and datasets use: tables of this process, or of a server (`ReverbClient` of reprise/reverb). */
 
 import type { WaitOptions } from "../../base/wait.ts";
 import type { Logger } from "../../base/warnings.ts";
@@ -18,102 +18,104 @@ import type { Awaitable, StepClient } from "./step-client.ts";
 import type { StructuredWriter } from "./structured-writer.ts";
 import type { TrajectoryWriter, TrajectoryWriterOptions } from "./trajectory-writer.ts";
 
-/** The public part of a class, which another class may have as well. */
+/** The public part of a class, which other classes can implement. */
 export type Public<T> = { [K in keyof T]: T[K] };
 
-/** A structured writer of any client: `append` may give a promise, where too many items are on their way to a server. */
+/** A structured writer of any client. `append` returns a promise if too many items are in flight to a server. */
 export interface AnyStructuredWriter<S extends Spec = Spec> extends Omit<Public<StructuredWriter<S>>, "append"> {
   append(step: PartOf<StepOf<S>>, options?: { readonly partialStep?: boolean }): Awaitable<void> | undefined;
 }
 
-/** A legacy writer of any client: the same. */
+/** A legacy writer of any client. `append` and `appendSequence` return a promise if too many items are in flight to a server. */
 export interface AnyLegacyWriter<S extends Spec = Spec> extends Omit<Public<LegacyWriter<S>>, "append" | "appendSequence"> {
   append(step: PartOf<StepOf<S>>): Awaitable<void> | undefined;
   appendSequence(sequence: PartOf<ColumnsOf<S>>): Awaitable<void> | undefined;
 }
 
 export interface SampleCallOptions {
-  /** Whether an item comes as a list of its steps. Default: true. */
+  /** Whether an item is returned as a list of its steps. Default: true. */
   readonly emitTimesteps?: boolean;
-  /** Whether data is nested as the table's signature, where it has one; else it is a flat list of columns. Default: false. */
+  /** Whether data is nested like the table's signature, if the table has one. Otherwise data is a flat list of columns. Default: false. */
   readonly unpackAsTableSignature?: boolean;
-  /** Ends the iteration by throwing its reason. */
+  /** Aborts the iteration, which throws the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
-/** What `sample` gives for each item. */
+/** The value that `sample` returns for each item. */
 export type SampleOf<O> = O extends { readonly emitTimesteps: false } ? ReplaySample<DataOf<O>> : readonly ReplaySample<DataOf<O>>[];
 // biome-ignore lint/suspicious/noExplicitAny: of any signature
 type DataOf<O> = O extends { readonly unpackAsTableSignature: true } ? any : readonly Column[];
 
 export interface PriorityChanges {
-  /** New priorities by key: a Map, or pairs. Of a key that comes twice the last one counts. */
+  /** New priorities by key: a Map, or pairs. If a key occurs twice, the last priority counts. */
   readonly updates?: Iterable<readonly [ItemKey, number]>;
-  /** Items to delete. An item that is updated as well is gone. */
+  /** Keys of items to delete. Deleting a key takes precedence over updating it. */
   readonly deletes?: Iterable<ItemKey>;
 }
 
 export interface ServerInfoOptions {
-  /** Seconds to wait for a server, and its answer. Default: for ever for an answer; for a server that is not there the client's `reconnectTimeoutMs`. */
+  /** Seconds to wait for a server and its answer. Default: no limit for an answer, and the client's `reconnectTimeoutMs` for a server that is not reachable. */
   readonly timeout?: number;
-  /** Ends the wait by rejecting with its reason. */
+  /** Aborts the wait, which rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A path on a server's disk; in this process the bytes of a snapshot, for `Replay.restore`. */
+/** A path on a server's disk, or, in this process, the bytes of a snapshot for `Replay.restore`. */
 export type Checkpoint = string | Iterable<Uint8Array<ArrayBuffer>>;
 
-/** What datasets and buffers ask of a client: to draw from its tables. Every call: @throws ReplayError NOT_FOUND for a table that is not there */
+/** The part of a client that datasets and buffers use to draw from its tables. Every call: @throws ReplayError NOT_FOUND if the table does not exist */
 export interface SampleClient {
-  /** The dtype of its items' keys: u64 on a server, where they are bigints; f64 where it is left out. */
+  /** The dtype of item keys: u64 on a server, whose keys are bigints. Default: f64. */
   readonly keyDtype?: "f64" | "u64";
-  /** What warnings of its tables go to. Default: `console.warn`. */
+  /** Receives warnings about the client's tables. Default: `console.warn`. */
   readonly logger?: Logger | null;
-  /** What datasets draw from. @throws RangeError, TypeError; NOT_FOUND comes with the first item */
+  /** Returns a source of items for datasets. @throws RangeError, TypeError; NOT_FOUND comes with the first item */
   sampler(table: string, options?: SamplerOptions): Sampler;
-  /** Every table by its name. @throws ReplayError TIMEOUT */
+  /** Returns information about every table, by name. @throws ReplayError TIMEOUT */
   serverInfo(options?: ServerInfoOptions): Awaitable<{ readonly [table: string]: TableInfo }>;
-  /** Sets priorities and deletes items. Keys whose items are gone are skipped. @throws RangeError for a priority that is none; then nothing has changed · TypeError */
+  /** Sets priorities and deletes items. Keys of evicted items are skipped. @throws RangeError for an invalid priority; nothing has changed then · TypeError */
   mutatePriorities(table: string, changes: PriorityChanges): Awaitable<void>;
-  /** Drops every item of a table and sets its counts to 0. */
+  /** Removes every item of a table and sets its counts to 0. */
   reset(table: string): Awaitable<void>;
-  /** The table itself, of a client that has it in this process: whole batches are drawn from it, at once. */
+  /** Returns the table, if the client has it in this process. Whole batches can be drawn from it synchronously. */
   table?(name: string): Table;
 }
 
 /**
- * Reverb's client: all that a program does with tables, wherever they are. What a server answers is a promise, what this process answers mostly is not: `await` does for both.
- * Every call: @throws ReplayError NOT_FOUND for a table that is not there
+ * The client interface of Reverb, for tables in this process and on servers. Servers answer with promises, this process mostly with plain values; `await`
+ * handles both. Every call:
+ * @throws ReplayError NOT_FOUND if the table does not exist
  */
 export interface Client<S extends Spec = Spec, N extends string = string> extends StepClient<S>, SampleClient {
-  /** A writer that makes the items of patterns by itself. @throws TypeError, RangeError for no config · ReplayError SPEC_MISMATCH */
+  /** Opens a writer that creates items automatically from patterns. @throws TypeError, RangeError if there is no config · ReplayError SPEC_MISMATCH */
   structuredWriter(configs: readonly Config[]): AnyStructuredWriter<S>;
-  /** A writer of items whose columns name any steps at hand. @throws RangeError, TypeError */
+  /** Opens a writer of items whose columns can name any steps that are still available. @throws RangeError, TypeError */
   trajectoryWriter(options: TrajectoryWriterOptions): Public<TrajectoryWriter<S>>;
-  /** A writer of items of the last steps: Reverb's `client.writer`. @throws RangeError, TypeError */
+  /** Opens a writer of items that span the last steps: `client.writer` of Reverb. @throws RangeError, TypeError */
   legacyWriter(options: LegacyWriterOptions): AnyLegacyWriter<S>;
   /**
-   * Inserts one step, an episode of its own, as an item of each table.
-   * @returns nothing, or a promise: where it waits for a rate limiter, until it is in
-   * @throws RangeError for no table, a priority that is none · ReplayError SPEC_MISMATCH, INVALID_DATA, TIMEOUT
+   * Inserts one step, as an episode by itself, into each table.
+   * @returns nothing, or, if a rate limiter makes the item wait, a promise that resolves when the item is inserted
+   * @throws RangeError if no table is named, or a priority is invalid · ReplayError SPEC_MISMATCH, INVALID_DATA, TIMEOUT
    */
   insert(step: PartOf<StepOf<S>>, priorities: { readonly [K in N]?: number }, options?: WaitOptions): Promise<void> | undefined;
   /**
-   * Items as the table gives them, each when the rate limiter lets it pass; none is drawn before it is asked for.
-   * @param numSamples how many; 1 where it is left out, none at all with -1
-   * @throws RangeError, TypeError · in the iteration ReplayError SPEC_MISMATCH for an item that is no sequence of steps, with `emitTimesteps`; it counts as sampled
+   * Iterates over items, each drawn when the rate limiter allows it. Items are drawn lazily.
+   * @param numSamples the number of items, or -1 for no limit. Default: 1
+   * @throws RangeError, TypeError · while iterating ReplayError SPEC_MISMATCH if an item is not a sequence of steps, with `emitTimesteps`; the item counts as
+   * sampled
    */
   sample<const O extends SampleCallOptions>(table: string, numSamples?: number, options?: O): AsyncIterable<SampleOf<O>>;
-  /** Saves all tables. @returns what it was saved as */
+  /** Saves all tables. @returns the path or bytes of the checkpoint */
   checkpoint(): Awaitable<Checkpoint>;
 }
 
-/** A client whose tables are in this process: they answer at once. */
+/** A client whose tables are in this process, and answer synchronously. */
 export interface TableClient<S extends Spec = Spec, N extends string = string> extends Client<S, N> {
   serverInfo(options?: ServerInfoOptions): { readonly [table: string]: TableInfo };
   /** @throws ReplayError NOT_FOUND */
   table(name: string): Table<S>;
 }
 
-/** Wherever a client is asked for, a Replay stands for its own tables, and a writer across a port for those at the other end. */
+/** Any value that is accepted as a client. A Replay stands for its own tables, and a remote writer for the tables at the other end of its port. */
 export type ClientLike<S extends Spec = Spec, N extends string = string> = StepClient<S> | Replay<S, N> | RemoteWriter<S>;

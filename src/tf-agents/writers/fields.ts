@@ -1,4 +1,4 @@
-/** Steps that may leave fields out: taken apart leaf by leaf, and put together again. */
+/** Steps that may leave fields out, split into one value per leaf and put together again. */
 import { flag, integer, mustBe, onlyKeys } from "../../base/error.ts";
 import { MAX_LENGTH } from "../../base/limits.ts";
 import type { PlacedLeaf } from "../../schema/layout.ts";
@@ -6,7 +6,10 @@ import { blank, type RowLeaf, zeroOf } from "../../schema/leaf.ts";
 import { fold, pack, type Visit, visitor } from "../../schema/nest.ts";
 import type { Spec, StepOf } from "../../schema/spec.ts";
 
-/** A step, or a part of it: fields left out, null and undefined are the same. An array of any length is a leaf's value, one of a length of its own a tuple of fields. */
+/**
+ * A step, or a part of it. A field that is left out, null or undefined has no value. An array of variable length is a leaf's value; an array of fixed length is
+ * a tuple of fields.
+ */
 export type PartOf<T> = T extends ArrayBufferView
   ? T | null | undefined
   : T extends readonly unknown[]
@@ -17,25 +20,25 @@ export type PartOf<T> = T extends ArrayBufferView
       ? { readonly [K in keyof T]?: PartOf<T[K]> } | null | undefined
       : T | null | undefined;
 
-/** Puts the parts of a step where their leaves stand. */
+/** Stores the parts of a step at the indices of their leaves. */
 type VisitField = (value: unknown, values: unknown[]) => void;
 
-/** Thrown and caught here. */
+/** Thrown by the fast visitor, and caught in this file. */
 const NOT_WHOLE = new Error("a node of the step lacks keys, or has others");
 
-/** How long a field is kept, and how many of its steps one chunk may have. */
+/** How long a field is kept, and how many of its steps one chunk may hold. */
 export interface KeepOptions {
   readonly numKeepAliveRefs: number;
   readonly maxChunkLength?: number | null;
 }
 
-/** A value a leaf; undefined where it was left out. */
+/** One value per leaf; undefined for a leaf that was left out. */
 export type Values = readonly unknown[];
 
 export class Fields<S extends Spec> {
   readonly spec: Spec;
   readonly leaves: readonly PlacedLeaf[];
-  /** What takes any step apart, and one that has a key for each leaf, faster. */
+  /** Splits any step; `#visitWhole` is faster, but requires a key for each leaf. */
   readonly #visit: VisitField;
   readonly #visitWhole: Visit;
   #values: unknown[] = [];
@@ -60,7 +63,7 @@ export class Fields<S extends Spec> {
     );
     this.leaves = engine.layout.leaves;
     const readLeaf = (index: number) => (value: unknown) => {
-      // It may lack the key, and have another.
+      // It may lack this key and have another one.
       if (value === undefined) throw NOT_WHOLE;
       this.#values[index] = value ?? undefined;
     };
@@ -68,8 +71,8 @@ export class Fields<S extends Spec> {
   }
 
   /**
-   * What a writer's `configure` is given: a field, by its number, and how long it is kept.
-   * @throws RangeError, TypeError · ReplayError NOT_FOUND for a field that the spec has not
+   * Reads the arguments of a writer's `configure`: the number of a field, and how long the field is kept.
+   * @throws RangeError, TypeError · ReplayError NOT_FOUND if the field is not in the spec
    */
   resolveKeepOptions(
     path: readonly (string | number)[],
@@ -84,16 +87,16 @@ export class Fields<S extends Spec> {
     return { leaf, numKeepAliveRefs, maxChunkLength: maxChunkLength ?? undefined };
   }
 
-  /** Whether the step that was taken apart last has a key for each leaf. */
+  /** Whether the last step that was split has a key for each leaf. */
   get hasKeys(): boolean {
     return this.#hasKeys;
   }
 
-  /** @throws ReplayError SPEC_MISMATCH where a part is not nested as the spec, or has a name that the spec has not */
+  /** Splits a step into one value per leaf. @throws ReplayError SPEC_MISMATCH if a part is not nested like the spec, or has a name that is not in the spec */
   take(step: unknown): Values {
     if (step === null || step === undefined) throw mustBe("SPEC_MISMATCH", "step", "nested like the spec", step);
     const values: unknown[] = [];
-    // A getter of the step may take another step apart.
+    // A getter of the step may split another step.
     const outer = this.#values;
     this.#values = values;
     let hasKeys = true;
@@ -111,7 +114,7 @@ export class Fields<S extends Spec> {
     return values;
   }
 
-  /** Which leaves a step has a key for, whatever its value. */
+  /** Returns, per leaf, whether a step has a key for it, regardless of its value. */
   presentFields(step: unknown): readonly boolean[] {
     return this.leaves.map(({ keys }) => {
       let at = step;
@@ -123,13 +126,13 @@ export class Fields<S extends Spec> {
     });
   }
 
-  /** A whole step, with zeros where there is no value. */
+  /** Returns a whole step, with zeros for missing values. */
   completeStep(values: Values): StepOf<S> {
     const all = values.map((value, leaf) => value ?? this.zeros(leaf));
     return pack(this.spec, all) as StepOf<S>;
   }
 
-  /** Zeros of a leaf, or of so many steps of it. */
+  /** Returns zeros of a leaf, for one step or for `steps` of them. */
   zeros(leaf: number, steps?: number): unknown {
     const { size, leaf: leafSpec } = this.leaves[leaf] as PlacedLeaf;
     if (steps !== undefined) return blank(leafSpec, steps * size);
@@ -138,7 +141,7 @@ export class Fields<S extends Spec> {
   }
 }
 
-/** The error for a field of an open step that has a value already. */
+/** Returns the error for a field of an open step that already has a value. */
 export function alreadySet({ path }: PlacedLeaf, value: unknown): Error {
   return mustBe("SPEC_MISMATCH", path || "step", "left out, because an earlier append of this step has set it", value);
 }

@@ -1,4 +1,4 @@
-/** The steps that a writer has at hand, field by field. Reverb's `TrajectoryWriter.history`. */
+/** The steps that a writer still has, field by field: `TrajectoryWriter.history` of Reverb. */
 import { mustBe, ReplayError } from "../../base/error.ts";
 import type { PlacedLeaf } from "../../schema/layout.ts";
 import type { RowLeaf } from "../../schema/leaf.ts";
@@ -8,38 +8,44 @@ import type { Values } from "./fields.ts";
 import { stepAt, stepsOfList, stepsOfSlice } from "./indices.ts";
 import { type ColumnSource, TrajectoryColumn } from "./trajectory-column.ts";
 
-/** One field of the steps at hand. Indices are Python's: 0 the first step of the episode, -1 the newest. */
+/** One field of the available steps. Indices follow Python: 0 is the first step of the episode, -1 the newest. */
 export interface HistoryColumn {
-  /** Steps of the open episode, also those that left this field out; more where `endEpisode` kept those before. */
+  /** The number of steps of the open episode, including those that left this field out. Earlier steps count too if `endEpisode` kept them. */
   readonly length: number;
-  /** One step, without a dimension of time. @throws RangeError outside of -length … length - 1, for a step that is no longer kept, or that left the field out */
+  /**
+   * Returns one step, without a dimension of time.
+   * @throws RangeError outside of -length … length - 1, or if the step is no longer kept, or left the field out
+   */
   at(index: number): TrajectoryColumn;
-  /** From `start` to before `stop`, every `step`-th; backwards where it is negative. @throws RangeError for a `start` before the first step, no step at all, and as `at` */
+  /**
+   * Returns every `step`-th step from `start` to before `stop`, backwards if `step` is negative.
+   * @throws RangeError if `start` is before the first step, if no step is selected, and as `at`
+   */
   slice(start?: number | null, stop?: number | null, step?: number | null): TrajectoryColumn;
-  /** Steps one by one, in any order; one may come more than once. @throws RangeError as `at` */
+  /** Returns the steps at the given indices, in that order; an index may repeat. @throws RangeError as `at` */
   list(indices: readonly number[]): TrajectoryColumn;
-  /** `at` 0, 1, …; null for a step that is not kept, or that left the field out. */
+  /** Yields `at(0)`, `at(1)`, …; null for a step that is not kept, or that left the field out. */
   [Symbol.iterator](): Generator<TrajectoryColumn | null, void>;
 }
 
-/** A history is nested as the spec, with the fields that steps had so far. */
+/** A history, nested like the spec, with the fields that steps have had so far. */
 export type HistoryOf<S> = IsAny<S> extends true ? unknown : S extends RowLeaf ? HistoryColumn : { readonly [K in keyof S]: HistoryOf<S[K]> };
 
 export class History implements ColumnSource {
-  /** Steps that there were, also one that is open. */
+  /** The number of steps appended so far, including an open one. */
   total = 0;
   /** The first step that an index can name. */
   start = 0;
-  /** Steps before this one are gone. */
+  /** Steps before this one are no longer kept. */
   #oldest = 0;
-  /** Steps that each leaf is kept for. */
+  /** The number of steps that each leaf is kept for. */
   readonly #keeps: number[];
-  /** Of the steps that left leaves out: which. */
+  /** The leaves that each incomplete step left out. */
   readonly #missing = new Map<number, ReadonlySet<number>>();
   readonly #columns: (HistoryColumn | undefined)[] = [];
   readonly #spec: Spec;
   readonly #leaves: readonly PlacedLeaf[];
-  /** Copies steps of a leaf out. */
+  /** Copies steps of a leaf. */
   readonly read: ColumnSource["read"];
   #nested: unknown;
 
@@ -50,31 +56,31 @@ export class History implements ColumnSource {
     this.read = read;
   }
 
-  /** The longest time that a leaf is kept. */
+  /** The largest number of steps that any leaf is kept for. */
   get keep(): number {
     return this.#keeps.reduce((max, keep) => Math.max(max, keep), 0);
   }
 
-  /** The same if one leaf were kept for so many steps. */
+  /** Returns what `keep` would be if one leaf were kept for `steps` steps. */
   longest(leaf: number, steps: number): number {
     return this.#keeps.reduce((max, keep, i) => Math.max(max, i === leaf ? 0 : keep), steps);
   }
 
-  /** @param oldest the first step that is still at hand: those before are gone, however long the leaf is kept from now on */
+  /** @param oldest the first step that is still available; earlier ones stay unavailable, however long the leaf is kept from now on */
   keepLeaf(leaf: number, steps: number, oldest: number): void {
     this.#keeps[leaf] = steps;
     this.#oldest = Math.max(this.#oldest, oldest);
   }
 
-  /** The columns of the fields seen so far, nested. @throws ReplayError EMPTY before the first step */
+  /** Returns the columns of the fields seen so far, nested. @throws ReplayError EMPTY before the first step */
   get columns(): unknown {
-    if (this.#columns.length === 0) throw new ReplayError("EMPTY", "the history is empty: call append first");
+    if (this.#columns.length === 0) throw new ReplayError("EMPTY", "the history is empty. Call append() first");
     const columns = this.#leaves.map((_, i) => this.#columns[i]);
     this.#nested ??= dropUndefined(pack(this.#spec, columns));
     return this.#nested;
   }
 
-  /** A new step. */
+  /** Adds a step. */
   add(values: Values): void {
     this.total++;
     const missing = values.includes(undefined) ? this.#leaves.map((leaf) => leaf.index).filter((leaf) => values[leaf] === undefined) : [];
@@ -82,19 +88,19 @@ export class History implements ColumnSource {
     if (this.#missing.size > 0) this.#missing.delete(this.total - 1 - this.keep);
   }
 
-  /** More fields of the newest step. */
+  /** Adds fields to the newest step. */
   extend(values: Values): void {
     const previous = this.#missing.get(this.total - 1) ?? [];
     const missing = [...previous].filter((leaf) => values[leaf] === undefined);
     this.#fill(values, missing);
   }
 
-  /** Whether the newest step has a field. */
+  /** Returns whether the newest step has a field. */
   has(leaf: number): boolean {
     return this.#missing.get(this.total - 1)?.has(leaf) !== true;
   }
 
-  /** Indices name no step before the next one. */
+  /** Ends the range of indices: from now on, they name no step before the next one. */
   clear(): void {
     this.start = this.total;
     this.#missing.clear();
@@ -105,7 +111,7 @@ export class History implements ColumnSource {
     if (rule !== undefined) throw mustBe(RangeError, `a step of ${subject}`, rule, step - this.start);
   }
 
-  /** The rule that a step of a leaf breaks, which is not at hand. */
+  /** Returns the rule that an unavailable step of a leaf breaks, or undefined for an available step. */
   #refusal(leaf: PlacedLeaf, step: number): string | undefined {
     const keep = this.#keeps[leaf.index] as number;
     if (step < this.start) return "of the open episode";
@@ -150,10 +156,10 @@ export class History implements ColumnSource {
   }
 }
 
-/** A spec may have fields of any name: what is a column is told by this. */
+/** Marks the columns, since a spec may have fields of any name. */
 const COLUMNS = new WeakSet<object>();
 
-/** A nest without what is undefined in its objects; undefined where nothing is left. */
+/** Returns a nest without the undefined values of its objects, or undefined if nothing is left. */
 function dropUndefined(node: unknown): unknown {
   if (typeof node !== "object" || node === null || COLUMNS.has(node)) return node;
   if (Array.isArray(node)) {

@@ -1,18 +1,21 @@
-/** Python's indices: which steps of a history, or of a column of one, an index, a slice or a list names. */
+/** Python indexing: the steps that an index, a slice or a list names in a history or in one of its columns. */
 import { integer, mustBe } from "../../base/error.ts";
 
 const MAX = Number.MAX_SAFE_INTEGER;
 
-/** A step of `length`, by Python's rules: negative indices count from the end. @throws RangeError outside of -length … length - 1 */
+/** Returns the position of an index among `length` steps; negative indices count from the end. @throws RangeError outside of -length … length - 1 */
 export function stepAt(subject: string, index: number, length: number): number {
-  // Minus zero would be shown as such, and a history of no steps has it.
+  // Minus zero would be shown as such in the message, and an empty history would produce it.
   integer(subject, index, 0 - length, length - 1);
   return index < 0 ? index + length : index;
 }
 
 type Bound = number | null | undefined;
 
-/** The steps of a slice, which may stop anywhere, and start from `min` on: by its default only at steps that there are. @throws RangeError, also for a `step` of 0 */
+/**
+ * Returns the positions of a slice. `stop` may be any integer; `start` must be at least `min`, by default the first step that exists.
+ * @throws RangeError, also if `step` is 0
+ */
 export function stepsOfSlice(start: Bound, stop: Bound, step: Bound, length: number, min = 0 - length): number[] {
   const by = integer("step", step ?? 1, -MAX, MAX);
   if (by === 0) throw mustBe(RangeError, "step", "not 0", step);
@@ -23,13 +26,13 @@ export function stepsOfSlice(start: Bound, stop: Bound, step: Bound, length: num
   return steps;
 }
 
-/** Where a bound is, cut to what there is. */
+/** Clamps a bound to the existing positions. */
 function clamp(at: number, length: number, by: number): number {
   const min = by > 0 ? 0 : -1;
   return Math.min(Math.max(at < 0 ? at + length : at, min), length + min);
 }
 
-/** The steps of a list. @throws RangeError outside of -length … length - 1 · TypeError */
+/** Returns the positions of a list of indices. @throws RangeError outside of -length … length - 1 · TypeError */
 export function stepsOfList(indices: readonly number[], length: number): number[] {
   if (!Array.isArray(indices)) throw mustBe(TypeError, "indices", "an array of integers", indices);
   return indices.map((index, i) => stepAt(`indices[${i}]`, index, length));

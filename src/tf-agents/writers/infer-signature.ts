@@ -1,4 +1,4 @@
-/** The signature of a table whose items are made by configs. Reverb's `infer_signature`. */
+/** Infers the signature of a table from the configs that create its items: `infer_signature` of Reverb. */
 import { mustBe, show } from "../../base/error.ts";
 import { zip } from "../../schema/nest.ts";
 import { leavesOf, type Spec } from "../../schema/spec.ts";
@@ -8,10 +8,10 @@ import { PatternNode } from "../patterns/pattern.ts";
 import { type LeafSignature, type Signature, signatureText } from "../signature.ts";
 
 /**
- * Where the lengths of the configs' items differ in a column, its first dimension is open: null.
+ * Infers a table's signature from its configs. A column whose length differs between configs has an open first dimension: null.
  * @param stepSpec the spec of the steps
- * @throws TypeError, RangeError for no config, or for configs whose items cannot be in one batch: other tables, names, dtypes or shapes · ReplayError SPEC_MISMATCH where
- * the steps have other fields
+ * @throws TypeError, RangeError if there is no config, or if the items of the configs cannot share a batch (tables, names, dtypes or shapes differ) ·
+ * ReplayError SPEC_MISMATCH if the steps have other fields
  */
 export function inferSignature(configs: readonly Config[], stepSpec: Spec): Signature {
   mustBeConfigs(configs);
@@ -42,7 +42,7 @@ function describeColumn({ keys, ages, node: { isSqueezed, leaf } }: CompiledConf
   return { name: nameOf(keys), dtype: leaf.leaf.dtype, shape: [...(isSqueezed ? [] : [ages.length]), ...leaf.shape] };
 }
 
-/** The same column of two configs. */
+/** Merges the same column of two configs. */
 function mergeColumns(a: ColumnSignature, b: ColumnSignature): ColumnSignature {
   const areEqual = a.dtype === b.dtype && a.shape.length === b.shape.length && a.shape.every((n, i) => i === 0 || n === b.shape[i]);
   if (!areEqual)

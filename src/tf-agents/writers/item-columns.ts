@@ -1,4 +1,4 @@
-/** The columns of an item: which steps of which leaves a trajectory names. */
+/** Reads the columns of an item: the steps and leaves that a trajectory names. */
 import { mustBe } from "../../base/error.ts";
 import type { ColumnOf } from "../../schema/columns.ts";
 import { leaves, type Nest } from "../../schema/nest.ts";
@@ -6,16 +6,16 @@ import type { ItemColumn } from "../../tables/step-sink.ts";
 import type { ColumnShape } from "../signature.ts";
 import { type ColumnSource, TrajectoryColumn } from "./trajectory-column.ts";
 
-/** Columns, nested as the item is to be. */
+/** Columns, nested like the item that they make. */
 export type ItemColumns = TrajectoryColumn | readonly ItemColumns[] | { readonly [name: string]: ItemColumns };
 
-/** Anything but a nest ends the walk, and its path names it in errors. */
+/** A value that is not a nest ends the walk; errors name it by its path. */
 const isEnd = (node: unknown) => typeof node !== "object" || node === null || node instanceof TrajectoryColumn;
 
-/** Reads trajectories of one writer. Names that equal those of the last trajectory are not sorted again. */
+/** Reads the trajectories of one writer. Names that equal those of the last trajectory are not sorted again. */
 export class ColumnReader {
   readonly #source: ColumnSource;
-  /** The names of the last item's columns, as they came and in their order. */
+  /** The column names of the last item, in the order of the trajectory and sorted. */
   #names: readonly string[] = [];
   #sorted: readonly string[] = [];
 
@@ -23,12 +23,12 @@ export class ColumnReader {
     this.#source = source;
   }
 
-  /** The columns in the order of their names. @throws TypeError, RangeError for none, or one whose steps are not available */
+  /** Returns the columns, sorted by name. @throws TypeError, RangeError if there is no column, or the steps of one are not available */
   read(trajectory: ItemColumns): readonly ItemColumn[] {
     return this.#flat(trajectory) ?? this.#nested(trajectory);
   }
 
-  /** The columns of a trajectory without nests; undefined for any other. */
+  /** Returns the columns of a trajectory without nests, or undefined for any other. */
   #flat(trajectory: ItemColumns): ItemColumn[] | undefined {
     if (typeof trajectory !== "object" || trajectory === null || Array.isArray(trajectory)) return undefined;
     const names = Object.keys(trajectory);
@@ -59,12 +59,12 @@ export class ColumnReader {
   }
 }
 
-/** A column as it is compared with a signature. */
+/** Returns the form of a column that is compared with a signature. */
 export function shapeOf({ leaf, steps, isSqueezed }: Pick<ItemColumn, "leaf" | "steps" | "isSqueezed">): ColumnShape {
   return { dtype: leaf.leaf.dtype, shape: isSqueezed ? leaf.shape : [steps.length, ...leaf.shape] };
 }
 
-/** A column as an item of a Replay names it: an item of `length` steps that begins with step `first`. */
+/** Returns a column as an item of a Replay names it, for an item of `length` steps that begins with step `first`. */
 export function columnOf({ leaf: { path }, steps, isSqueezed }: ItemColumn, first: number, length: number): ColumnOf {
   const [from = 0, next = from + 1] = steps;
   if (isSqueezed) return { leaf: path, at: nearest(from - first, length) };
@@ -74,7 +74,9 @@ export function columnOf({ leaf: { path }, steps, isSqueezed }: ItemColumn, firs
   return { leaf: path, from: nearest(from - first, length), ...(end - first === length ? {} : { to: nearest(end - first, length) }), step };
 }
 
-/** A step of a run of `length`, from the nearer end: items of several lengths then have the same columns where they mean the same. */
+/**
+ * Returns a step of a run of `length`, counted from the nearer end, so that items of different lengths share a column layout if their columns mean the same.
+ */
 function nearest(at: number, length: number): number {
   return at < length / 2 ? at : at - length;
 }

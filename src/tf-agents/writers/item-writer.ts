@@ -1,4 +1,4 @@
-/** What all writers of items have, wherever their steps go: flush and close, and ends of episodes that may wait. */
+/** The base of all writers of items, in this process and to a server: flush, close, and episode ends that may wait. */
 import { flag, onlyKeys, ReplayError } from "../../base/error.ts";
 import type { WaitOptions } from "../../base/wait.ts";
 import { ItemPromise } from "../../tables/item-promise.ts";
@@ -6,7 +6,7 @@ import type { Flushed, FlushOptions, SinkKind, StepSink } from "../../tables/ste
 import { isEndOfWait } from "../../tables/untold-errors.ts";
 
 export interface EndEpisodeOptions extends WaitOptions {
-  /** Whether no later item reaches back over the end. Default: true. */
+  /** Whether later items cannot reach back over the end of the episode. Default: true. */
   readonly clearBuffers?: boolean;
 }
 
@@ -18,18 +18,19 @@ export class ItemWriter<K extends SinkKind> {
   }
 
   /**
-   * Waits until at most `blockUntilNumItems` of this writer's items wait: for a rate limiter in this process, for the confirmation of a server.
-   * @returns a promise; in this process `undefined` if no more items wait
-   * @throws RangeError, TypeError · ReplayError TIMEOUT, or the signal's reason · of a server what ended the stream; NOT_FOUND, SPEC_MISMATCH, once, if these refused an item whose promise nobody reads,
-   * after `createItem`
+   * Waits until at most `blockUntilNumItems` items of this writer are pending: on a rate limiter in this process, or on the confirmation of a server.
+   * @returns a promise; in this process `undefined` if no more items are pending
+   * @throws RangeError, TypeError · ReplayError TIMEOUT, or the signal's reason · with a server, the error that ended the stream; NOT_FOUND and SPEC_MISMATCH,
+   * once, if the server rejected an item whose `createItem` promise nobody reads
    */
   flush(options: FlushOptions = {}): Flushed<K> {
     return this.#sink.flush(options) as Flushed<K>;
   }
 
   /**
-   * Releases the steps. Items stay, also those that wait. To a server the stream ends when they are confirmed, or with the client. `close` throws nothing of items that a
-   * server refuses: `flush` first, or await `[Symbol.asyncDispose]`. The client's logger is told of one that no promise has told of.
+   * Releases the steps. Items stay, including those that wait. The stream to a server ends when its items are confirmed, or when the client closes. `close`
+   * never throws for items that a server rejects: call `flush` first, or await `[Symbol.asyncDispose]`. The client's logger receives each rejection that no
+   * promise reported.
    */
   close(): void {
     this.#sink.close();
@@ -39,7 +40,7 @@ export class ItemWriter<K extends SinkKind> {
     this.close();
   }
 
-  /** Waits until a server has confirmed all items, then closes. Items that wait for a rate limiter of this process need no writer. @throws as `flush` */
+  /** Waits until a server has confirmed all items, then closes. Items that wait for a rate limiter in this process don't need the writer. @throws as `flush` */
   async [Symbol.asyncDispose](): Promise<void> {
     try {
       await this.#sink.confirmed();
@@ -49,13 +50,13 @@ export class ItemWriter<K extends SinkKind> {
   }
 }
 
-/** The ends of a writer's episodes: at once, or when all of its items are in their tables. */
+/** Ends a writer's episodes immediately, or when all of the writer's items are in their tables. */
 export class EpisodeEnds {
   readonly #sink: StepSink;
   readonly #isExclusive: boolean;
   #isWaiting = false;
 
-  /** @param isExclusive whether other calls are refused while an end waits */
+  /** @param isExclusive whether other calls throw while an end waits */
   constructor(sink: StepSink, isExclusive: boolean) {
     this.#sink = sink;
     this.#isExclusive = isExclusive;
@@ -64,7 +65,7 @@ export class EpisodeEnds {
   /** @throws ReplayError OUT_OF_TURN while an end waits; and as the sink's `check` */
   check(): void {
     this.#sink.check();
-    if (this.#isWaiting) throw new ReplayError("OUT_OF_TURN", "the episode is just ending: await what endEpisode gave first");
+    if (this.#isWaiting) throw new ReplayError("OUT_OF_TURN", "the episode is still ending. Await the promise from endEpisode() before this call");
   }
 
   /** @throws TypeError, RangeError */
@@ -73,7 +74,11 @@ export class EpisodeEnds {
     return { clears: flag("clearBuffers", clearBuffers) === 1, wait };
   }
 
-  /** Ends an episode with `end`: after all items, if there is a time limit or a signal. @param room of items that the end has made @returns a promise the caller need not await */
+  /**
+   * Ends an episode with `end`: after all items, if there is a time limit or a signal.
+   * @param room the room of the items that the end has created
+   * @returns a promise that the caller need not await
+   */
   end(wait: WaitOptions, end: () => void, room?: Promise<void>): Promise<void> | undefined {
     const isLimited = wait.timeoutMs !== undefined || wait.signal !== undefined;
     const waits = isLimited ? this.#sink.flush(wait) : this.#sink.waiting();

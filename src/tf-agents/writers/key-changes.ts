@@ -7,7 +7,7 @@ import type { PriorityChanges } from "./client.ts";
 
 export interface KeyChanges {
   readonly keys: readonly ItemKey[];
-  /** One per key. */
+  /** One priority per key. */
   readonly priorities: readonly number[];
   /** Keys of items to delete. */
   readonly deletes: readonly ItemKey[];
@@ -15,7 +15,7 @@ export interface KeyChanges {
 
 const PAIRS_RULE = "a Map, or pairs [key, priority]";
 
-/** Keys of this process are numbers, those of a server bigints. */
+/** Keys of this process are numbers; keys of a server are bigints. */
 const RULE = "whole numbers from 0 to 2^53 - 1, or bigints below 2^64, as samples have them";
 
 /** @throws TypeError, RangeError */
@@ -30,7 +30,10 @@ export function keyChangesOf(changes: PriorityChanges): KeyChanges {
   return { keys, priorities, deletes: keyList("deletes", deletes) };
 }
 
-/** The keys in an array, or in anything that can be iterated. @throws TypeError for an array that loses bits of keys, or of other values · RangeError for what can be no key */
+/**
+ * Returns the keys in an array or another iterable.
+ * @throws TypeError for an array that loses bits of keys, or holds other values · RangeError for a value that cannot be a key
+ */
 export function keyList(subject: string, keys: Iterable<ItemKey> | ArrayLike<ItemKey> | ColumnLike<"f64" | "u64">): readonly ItemKey[] {
   const values = dataOf<Iterable<ItemKey> | ArrayLike<ItemKey>>(subject, keys);
   checkKeyArray(subject, values, "BigUint64Array");

@@ -1,15 +1,18 @@
-/** Options of the older writers, wherever their items go. */
+/** Options of the older writers, in this process and to a server. */
 import { flag, integer, onlyKeys } from "../../base/error.ts";
 import { MAX_ITEMS, MAX_LENGTH } from "../../base/limits.ts";
 
 export interface LegacyWriterOptions {
-  /** Steps that the longest item has. */
+  /** Steps in the longest item. */
   readonly maxSequenceLength: number;
-  /** Steps of a chunk on a server, at most maxSequenceLength, which is the default. In this process checked, and without effect. */
+  /** Steps per chunk on a server, at most maxSequenceLength. Default: maxSequenceLength. In this process, the value is checked and has no effect. */
   readonly chunkLength?: number | null;
-  /** Whether integers go to a server as differences of consecutive steps, which compress better. In this process checked, and without effect. */
+  /** Whether integers go to a server as differences of consecutive steps, which compress better. In this process, the value is checked and has no effect. */
   readonly deltaEncoded?: boolean;
-  /** Items that may be on their way to a server. In this process checked, and without effect: how many may wait is the table's `maxPending`. */
+  /**
+   * The maximum number of items in flight to a server. In this process, the value is checked and has no effect: the table's `maxPending` limits how many items
+   * may wait.
+   */
   readonly maxInFlightItems?: number | null;
 }
 
@@ -18,7 +21,7 @@ export interface ResolvedLegacyOptions {
   readonly maxSequenceLength: number;
   readonly chunkLength: number;
   readonly deltaEncoded: boolean;
-  /** Undefined: as many as the client says. */
+  /** Undefined for the client's own limit. */
   readonly maxInFlightItems: number | undefined;
 }
 

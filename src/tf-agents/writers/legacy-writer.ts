@@ -1,4 +1,4 @@
-/** Items of the last steps, all fields of them. Reverb's older `Writer`. */
+/** Writes items of the last steps, with all of their fields: the older `Writer` of Reverb. */
 
 import { finite, integer, mustBe, ReplayError } from "../../base/error.ts";
 import { hideFrames } from "../../base/stack-trace.ts";
@@ -12,10 +12,10 @@ export class LegacyWriter<S extends Spec = Spec, K extends SinkKind = "process">
   readonly #fields: Fields<S>;
   readonly #sink: StepSink;
   readonly #maxSequenceLength: number;
-  /** The fields of the first step, which all others must have. */
+  /** The fields of the first step, which all later steps must have. */
   #present: readonly boolean[] | undefined;
 
-  /** Made by `client.legacyWriter`. @param sink is closed with this */
+  /** Called by `client.legacyWriter`. @param sink is closed with this writer */
   constructor(fields: Fields<S>, maxSequenceLength: number, sink: StepSink) {
     hideFrames(new.target);
     super(sink);
@@ -25,9 +25,9 @@ export class LegacyWriter<S extends Spec = Spec, K extends SinkKind = "process">
   }
 
   /**
-   * Appends a step. The first one decides which fields of the spec there are. O(bytes)
-   * @returns nothing; of a server a promise of room if a chunk is full, and too many items of it are on their way
-   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY. Nothing changed then
+   * Appends a step. The first step decides which fields of the spec are present. O(bytes)
+   * @returns nothing; with a server, a promise of room if a chunk is full and too many of its items are in flight
+   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY. Nothing has changed then
    */
   append(step: PartOf<StepOf<S>>): Room<K> {
     this.#sink.check();
@@ -38,7 +38,7 @@ export class LegacyWriter<S extends Spec = Spec, K extends SinkKind = "process">
     return room as Room<K>;
   }
 
-  /** Appends steps, each field with a leading dimension of time. All of it or nothing. O(bytes) @returns, throws as append */
+  /** Appends steps, each field with a leading dimension of time. If one step is invalid, none is appended. O(bytes) @returns, throws as `append` */
   appendSequence(sequence: PartOf<ColumnsOf<S>>): Room<K> {
     this.#sink.check();
     const columns = this.#fields.take(sequence);
@@ -51,11 +51,12 @@ export class LegacyWriter<S extends Spec = Spec, K extends SinkKind = "process">
   }
 
   /**
-   * Makes an item of the last `numTimesteps` steps. As with Reverb's own, a server gets it when the chunk with its last step is full: after `chunkLength` steps, or by `flush`.
-   * O(numTimesteps + log size)
-   * @returns `undefined`, or a promise: until the rate limiter lets the item in; of a server until its table is known, and if too many items are on their way until there is room
-   * @throws RangeError, TypeError · ReplayError NOT_FOUND, SPEC_MISMATCH for what does not fit the table's signature, of a server's table that was not known yet by the promise
-   * or, if nobody reads that, by the next `flush`; RATE_LIMITED, OUT_OF_MEMORY
+   * Creates an item of the last `numTimesteps` steps. As in Reverb, a server receives the item when the chunk with its last step is full: after `chunkLength`
+   * steps, or at `flush`. O(numTimesteps + log size)
+   * @returns `undefined`, or a promise. In this process, it resolves when the rate limiter lets the item in; with a server, when its table is known and there
+   * is room in flight.
+   * @throws RangeError, TypeError · ReplayError NOT_FOUND, SPEC_MISMATCH if the item does not fit the table's signature; for a server's table that is not known
+   * yet, the promise rejects, or, if nobody reads it, the next `flush`; RATE_LIMITED, OUT_OF_MEMORY
    */
   createItem(table: string, numTimesteps: number, priority: number): Promise<void> | undefined {
     const sink = this.#sink;
@@ -67,12 +68,12 @@ export class LegacyWriter<S extends Spec = Spec, K extends SinkKind = "process">
     return sink.createLast(table, length, priority, leaves);
   }
 
-  /** Which fields there are: those of the steps before. @throws ReplayError SPEC_MISMATCH for others, and for none */
+  /** Returns which fields are present: those of the earlier steps. @throws ReplayError SPEC_MISMATCH if the step has other fields, or none */
   #fieldsOf(values: Values): readonly boolean[] {
     const present = values.map((value) => value !== undefined);
     const wrong = this.#fields.leaves.find((_, i) => present[i] !== (this.#present ?? present)[i]);
-    if (wrong !== undefined) throw mustBe("SPEC_MISMATCH", wrong.path || "step", "given in every step or in none", values[wrong.index]);
-    if (!present.includes(true)) throw new ReplayError("SPEC_MISMATCH", "step has no fields: give at least one");
+    if (wrong !== undefined) throw mustBe("SPEC_MISMATCH", wrong.path || "step", "present in every step or in none", values[wrong.index]);
+    if (!present.includes(true)) throw new ReplayError("SPEC_MISMATCH", "step has no fields. Pass at least one field");
     return present;
   }
 }

@@ -18,7 +18,7 @@ import { ReplayTables } from "./replay-tables.ts";
 import type { StepClient, StepWriterOptions } from "./step-client.ts";
 
 export interface LocalClientOptions<N extends string = string> {
-  /** What the items of a table must look like; of tables that are left out nothing is asked. */
+  /** The signatures that items must fit, by table. The items of other tables are not checked. */
   readonly signatures?: { readonly [K in N]?: Signature };
 }
 
@@ -26,7 +26,7 @@ export class LocalClient<const S extends Spec = Spec, N extends string = string>
   readonly replay: Replay<S, N>;
   readonly #tables: ReplayTables<S>;
 
-  /** @throws TypeError · ReplayError NOT_FOUND for a signature of a table that the Replay has not */
+  /** @throws TypeError · ReplayError NOT_FOUND if a signature names a table that the Replay does not have */
   constructor(replay: Replay<S, N>, options: LocalClientOptions<N> = {}) {
     hideFrames(new.target);
     if (!(replay instanceof Replay)) throw mustBe(TypeError, "client", "a Replay, or a client of one", replay);
@@ -39,8 +39,9 @@ export class LocalClient<const S extends Spec = Spec, N extends string = string>
   }
 
   /**
-   * The client of a new Replay, whose tables come as a list: `reverb.Server(tables)`. A `Table` among them tells its counts from then on.
-   * @throws RangeError for no tables, or two of one name, and as `new Replay`
+   * Creates the client of a new Replay, whose tables are passed as a list: `reverb.Server(tables)`. A `Table` in the list reports the counts of its new table
+   * from then on.
+   * @throws RangeError if there are no tables, or two have the same name, and as `new Replay`
    */
   static of<const S extends Spec>(options: Omit<ReplayOptions<S>, "tables"> & { readonly tables: readonly NamedTable[] }): LocalClient<S> {
     const { tables: list, ...rest } = onlyKeys("options", options, "spec, tables, maxBytes, seed, transition, module, logger");
@@ -73,7 +74,7 @@ export class LocalClient<const S extends Spec = Spec, N extends string = string>
     return this.replay.table(name as N);
   }
 
-  /** The table's own; else the spec of the steps, with a dimension of time before each leaf's own. @throws ReplayError NOT_FOUND */
+  /** Returns the table's signature. Default: the spec of the steps, with a dimension of time before each leaf's shape. @throws ReplayError NOT_FOUND */
   signature(table: string): Signature {
     this.table(table);
     return this.#tables.signature(table) ?? signatureOf(this.spec);
@@ -84,19 +85,19 @@ export class LocalClient<const S extends Spec = Spec, N extends string = string>
   }
 
   /**
-   * All tables as the bytes of a snapshot, in chunks of about 64 KiB: `Replay.restore` makes a Replay of them. Nothing may change until the last chunk was read. Signatures are
-   * no part of it: give them to the new client.
-   * @throws ReplayError OUT_OF_TURN where something did
+   * Returns all tables as the bytes of a snapshot, in chunks of about 64 KiB; `Replay.restore` turns them into a Replay. Nothing may change until the last
+   * chunk is read. Signatures are not included: pass them to the new client.
+   * @throws ReplayError OUT_OF_TURN if something changed
    */
   checkpoint(): Iterable<Uint8Array<ArrayBuffer>> {
     return this.replay.snapshot();
   }
 }
 
-/** The client behind what was passed as one: of a Replay its `LocalClient`, of a remote writer the client of that one writer. */
+/** The client of a value that is accepted as one: the `LocalClient` of a Replay, or the client of a remote writer. */
 export type ClientOf<C> = C extends Replay<infer S, infer N> ? LocalClient<S, N> : C extends RemoteWriter<infer S extends Spec> ? StepClient<S> : C;
 
-/** Out of the class, which does not name itself: see inspect.ts. */
+/** Defined outside the class, which does not name itself: see inspect.ts. */
 function createClient<S extends Spec, N extends string>(replay: Replay<S, N>, options: LocalClientOptions<N>): LocalClient<S, N> {
   return new LocalClient<S, N>(replay, options);
 }
@@ -104,7 +105,7 @@ function createClient<S extends Spec, N extends string>(replay: Replay<S, N>, op
 const locals = new WeakMap<Replay, LocalClient>();
 const remotes = new WeakMap<object, unknown>();
 
-/** The client itself, or the one of a Replay or of a remote writer; always the same one. */
+/** Returns the client itself, or the client of a Replay or remote writer, which is always the same object. */
 export function clientOf<S extends Spec, N extends string>(client: ClientLike<S, N>): StepClient<S> {
   if (client instanceof RemoteWriter) {
     const remote = (remotes.get(client) as StepClient<S> | undefined) ?? new RemoteClient<S>(client);
@@ -121,7 +122,7 @@ export function clientOf<S extends Spec, N extends string>(client: ClientLike<S,
   return local as unknown as LocalClient<S, N>;
 }
 
-/** The same of what is only drawn from. @throws TypeError */
+/** Returns the client of a value that is only drawn from. @throws TypeError */
 export function sampleClientOf(client: SampleClient | Replay): SampleClient {
   if (client instanceof Replay) return clientOf(client as ClientLike) as LocalClient;
   if (typeof client?.sampler !== "function") throw mustBe(TypeError, "client", "a Replay, or a client that tables can be drawn from", client);

@@ -1,4 +1,4 @@
-/** A step that is made by several appends. */
+/** A step that several appends complete. */
 import { CoreStream } from "../../memory/stream.ts";
 import { engineOf, type Replay } from "../../replay/replay.ts";
 import type { Spec } from "../../schema/spec.ts";
@@ -7,7 +7,7 @@ import { alreadySet, type Fields, type Values } from "./fields.ts";
 
 export class OpenStep<S extends Spec> {
   readonly #fields: Fields<S>;
-  /** Checks what is given, and holds it as a step of its own. */
+  /** Checks the fields, and holds them as a separate step. */
   readonly #draft: Writer<S, string>;
   readonly #stream: CoreStream;
   #values: unknown[] = [];
@@ -18,23 +18,23 @@ export class OpenStep<S extends Spec> {
     this.#stream = new CoreStream(engineOf(replay), this.#draft.streams[0] as number);
   }
 
-  /** All that was given for it. */
+  /** Returns all fields that were passed so far. */
   get values(): Values {
     return this.#values;
   }
 
-  /** @throws ReplayError SPEC_MISMATCH for a field that it has, or a value of another form; then it is as it was */
+  /** @throws ReplayError SPEC_MISMATCH if a field already has a value, or the value has another form; nothing has changed then */
   add(values: Values): void {
     const merged = this.#fields.leaves.map((leaf, i) => {
       if (values[i] !== undefined && this.#values[i] !== undefined) throw alreadySet(leaf, values[i]);
       return values[i] ?? this.#values[i];
     });
     this.#draft.append(this.#fields.completeStep(merged));
-    // The caller may fill his arrays anew before the step is complete.
+    // The caller may refill its arrays before the step is complete.
     this.#values = merged.map((value, i) => (values[i] === undefined ? value : copyValue(value)));
   }
 
-  /** Gives the newest step of a stream the fields that were just given. */
+  /** Writes the newly passed fields to the newest step of a stream. */
   patch(stream: CoreStream, values: Values): void {
     values.forEach((value, leaf) => {
       if (value !== undefined) stream.patch(leaf, this.#stream);

@@ -1,4 +1,4 @@
-/** A client of the tables at the other end of a port: its writers are one remote writer, that of one environment. */
+/** A client of the tables at the other end of a port. It has one writer: the remote writer of one environment. */
 import { mustBe, ReplayError, show } from "../../base/error.ts";
 import type { WaitOptions } from "../../base/wait.ts";
 import type { RemoteWriter } from "../../remote/writer.ts";
@@ -13,7 +13,7 @@ export class RemoteClient<S extends Spec = Spec> implements StepClient<S> {
   #borrowed: RemoteSteps<S> | undefined;
 
   constructor(remote: RemoteWriter<S>) {
-    if (remote.lanes > 1) throw mustBe(RangeError, "lanes of the remote writer", "1, since an observer takes the steps of one environment", remote.lanes);
+    if (remote.lanes > 1) throw mustBe(RangeError, "lanes of the remote writer", "1, because an observer takes the steps of one environment", remote.lanes);
     this.#remote = remote;
   }
 
@@ -29,14 +29,17 @@ export class RemoteClient<S extends Spec = Spec> implements StepClient<S> {
     return signatureOf(this.spec);
   }
 
-  /** @throws ReplayError OUT_OF_TURN where an observer has it · UNSUPPORTED for a name · RangeError where it keeps too few steps */
+  /** @throws ReplayError OUT_OF_TURN if another observer has the writer · UNSUPPORTED for a name · RangeError if the writer keeps too few steps */
   writer({ keep, items = [], name }: StepWriterOptions): StepWriter<S> {
     const remote = this.#remote;
     if (name !== undefined)
-      throw new ReplayError("UNSUPPORTED", `name works only beside the Replay, got ${show(name)}: pass it to acceptWriter, at the other end of the port`);
+      throw new ReplayError(
+        "UNSUPPORTED",
+        `name works only in the process of the Replay, got ${show(name)}. Pass it to acceptWriter at the other end of the port`,
+      );
     if (this.#borrowed !== undefined)
-      throw new ReplayError("OUT_OF_TURN", "this remote writer has an observer already: close that first, or make another writer");
-    if (keep > remote.keep) throw mustBe(RangeError, "keep of acceptWriter, at the other end,", `at least ${keep} for this observer`, remote.keep);
+      throw new ReplayError("OUT_OF_TURN", "this remote writer already has an observer. Close that observer first, or make another writer");
+    if (keep > remote.keep) throw mustBe(RangeError, "keep of acceptWriter (at the other end of the port)", `at least ${keep} for this observer`, remote.keep);
     this.#borrowed = new RemoteSteps(remote, items, () => {
       this.#borrowed = undefined;
     });
@@ -44,7 +47,7 @@ export class RemoteClient<S extends Spec = Spec> implements StepClient<S> {
   }
 }
 
-/** The remote writer while an observer has it. Its rules are kept here: they are the observer's, and the other end does not know of it. */
+/** The remote writer while an observer has it. Its rules are kept here, since they belong to the observer and the other end does not know it. */
 class RemoteSteps<S extends Spec> implements StepWriter<S> {
   readonly #remote: RemoteWriter<S>;
   readonly #rules: readonly ItemRule[];
@@ -84,13 +87,13 @@ class RemoteSteps<S extends Spec> implements StepWriter<S> {
     return this.#remote.flush(options);
   }
 
-  /** The remote writer stays open, for who opens the observer again. */
+  /** Leaves the remote writer open, so that an observer can open it again. */
   close(): void {
     this.#release();
     try {
       this.#remote.endEpisode();
     } catch {
-      // Closed already, which ends the episode as well.
+      // Already closed, which also ended the episode.
     }
   }
 }

@@ -1,4 +1,4 @@
-/** The steps of a writer of a Replay in this process: rows of an engine's writer, all but an open step that no item has needed yet. */
+/** Writes steps to a Replay in this process, as rows of an engine's writer. An open step is added only when an item needs it. */
 import { integer, mustBe, ReplayError, show } from "../../base/error.ts";
 import type { WaitOptions } from "../../base/wait.ts";
 import type { Engine } from "../../memory/engine.ts";
@@ -22,32 +22,32 @@ import { tableNames } from "./step-client.ts";
 import { shapesOf } from "./structure.ts";
 
 export interface ReplaySinkOptions {
-  /** Steps that the longest item has. */
+  /** Steps in the longest item. */
   readonly keep: number;
-  /** Whether items may span episodes. The engine's writer is then made with the first step, since `keep` may lengthen its window until then. */
+  /** Whether items may span episodes. If so, the engine's writer is created with the first step, since `keep` may lengthen its window until then. */
   readonly across: boolean;
-  /** The client's method that makes such writers, for errors. */
+  /** The client method that opens such writers, for errors. */
   readonly maker: string;
-  /** The signature that items of a table must fit, where there is one. */
+  /** Returns the signature that items of a table must fit, if it has one. */
   readonly signatures: (table: string) => Signature | undefined;
 }
 
-/** A pattern with what its items are made with. */
+/** A pattern with the data that its items are made from. */
 interface PreparedPattern {
   readonly pattern: ItemPattern;
   readonly table: AnyTable;
   /** The number of its column layout. */
   readonly layout: number;
-  /** Of its table. */
+  /** The end of the last item in the pattern's table. */
   readonly lastEnd: ItemEnd;
 }
 
-/** How many rows there were up to the end of an item. */
+/** The number of rows up to the end of an item. */
 interface ItemEnd {
   rows: number;
 }
 
-/** So many waiting items are kept before anyone checks which of them are in their tables by now. */
+/** Up to this number of waiting items are noted before the sink checks which of them are now in their tables. */
 const FEW = 64;
 
 export class ReplaySink<S extends Spec> implements StepSink {
@@ -67,14 +67,14 @@ export class ReplaySink<S extends Spec> implements StepSink {
   #windows: Windows | undefined;
   #step: OpenStep<S> | undefined;
   #isOpen = false;
-  /** Steps that are in the engine's writer. */
+  /** Steps in the engine's writer. */
   #rows = 0;
   /** By table, the end of the item that ends last. */
   readonly #ends = new Map<string, ItemEnd>();
   #patterns: readonly PreparedPattern[] = [];
-  /** Each pattern's layout: as long as the engine knows this list, they keep their numbers. */
+  /** The layout of each pattern. The layouts keep their numbers as long as the engine knows this list. */
   readonly #layouts: number[] = [];
-  /** Items that wait for a rate limiter, and some that did. */
+  /** Items that wait for a rate limiter, and some that no longer do. */
   #items: { readonly table: string; readonly key: number }[] = [];
   #limit = FEW;
   #closed = false;
@@ -94,7 +94,7 @@ export class ReplaySink<S extends Spec> implements StepSink {
   }
 
   check(): void {
-    if (this.#closed) throw new ReplayError("CLOSED", `this writer was closed: make a new one with client.${this.#options.maker}()`);
+    if (this.#closed) throw new ReplayError("CLOSED", `this writer was closed. Make a new one with client.${this.#options.maker}()`);
     this.#engine.begin();
   }
 
@@ -115,7 +115,7 @@ export class ReplaySink<S extends Spec> implements StepSink {
   appendColumns(values: Values): undefined {
     const leaf = values.findIndex((value) => value !== undefined);
     const column = values[leaf] as ArrayLike<unknown>;
-    // A flat array has all steps in a row.
+    // A flat array holds all steps in sequence.
     const steps = typeof column?.[0] === "object" ? column.length : column.length / (this.leaves[leaf] as PlacedLeaf).size;
     const columns = values.map((value, i) => value ?? this.#fields.zeros(i, Math.max(Math.ceil(steps), 1)));
     const rows = this.#begin().appendColumns(this.#fields.completeStep(columns) as ColumnsOf<S>);
@@ -138,7 +138,7 @@ export class ReplaySink<S extends Spec> implements StepSink {
     const writer = this.#begin();
     this.#writeOpen(steps);
     this.#windows ??= new Windows(this.#engine, { seed: 0, streams: writer.streams });
-    // The window has the last steps that there were.
+    // The window holds the last steps.
     const first = this.#rows - writer.length;
     const places = steps.map((step) => step - first);
     return this.#windows.steps(leaf, places);
@@ -216,12 +216,12 @@ export class ReplaySink<S extends Spec> implements StepSink {
       if (internals.waiting(table, n) > table.options.maxPending)
         throw new ReplayError(
           "RATE_LIMITED",
-          `maxPending items already wait for the rate limiter of table ${show(table.name)}: sample from it, or await flush()`,
+          `maxPending items already wait for the rate limiter of table ${show(table.name)}. Sample from the table, or await flush()`,
         );
     }
   }
 
-  /** Allocates nothing, unless the item must wait. */
+  /** Allocates nothing, unless the item has to wait. */
   insert(k: number, priority: number): undefined {
     const { pattern, table, layout, lastEnd } = this.#patterns[k] as PreparedPattern;
     const writer = this.#begin();
@@ -274,7 +274,7 @@ export class ReplaySink<S extends Spec> implements StepSink {
     this.#writer?.close();
   }
 
-  /** The engine's writer. */
+  /** Returns the engine's writer, created on first use. */
   #begin(): Writer<S, string> {
     this.check();
     if (this.#writer === undefined) this.#use(this.#made(this.#keep));
@@ -317,7 +317,7 @@ export class ReplaySink<S extends Spec> implements StepSink {
     if (!isPartial) this.#done();
   }
 
-  /** Brings the open step into the window, if it is one of these. */
+  /** Writes the open step to the window, if it is one of `steps`. */
   #writeOpen(steps: readonly number[]): void {
     if (steps.includes(this.#rows)) this.#writeNewest();
   }
@@ -333,7 +333,7 @@ export class ReplaySink<S extends Spec> implements StepSink {
     this.#step?.reset();
   }
 
-  /** @throws RangeError for a priority that its table does not take, such as one that is too large for its exponent */
+  /** @throws RangeError for a priority that its table does not accept, such as one that is too large for the table's exponent */
   #mustTake(patterns: readonly ItemPattern[]): void {
     patterns.forEach(({ config: { table, priority } }, i) => {
       const { value, leaf } = priority;

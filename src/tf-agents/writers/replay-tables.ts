@@ -1,4 +1,4 @@
-/** The tables of a client that are in this process: those of a Replay. */
+/** The tables of a client in this process: those of a Replay. */
 import { mustBe } from "../../base/error.ts";
 import type { WaitOptions } from "../../base/wait.ts";
 import { type Dataset, elementsOf } from "../../batch/iterate.ts";
@@ -31,7 +31,7 @@ export class ReplayTables<S extends Spec> implements ClientTables<S> {
     this.fields = new Fields<S>(engineOf(replay));
   }
 
-  /** The signature that items of a table must fit, where there is one. */
+  /** Returns the signature that items of a table must fit, if it has one. */
   signature(table: string): Signature | undefined {
     return this.#signatures[table];
   }
@@ -67,7 +67,7 @@ export class ReplayTables<S extends Spec> implements ClientTables<S> {
     const before = replay.writers.length;
     const names = priorities.map(([table]) => table);
     const writer = this.#inserter(names, leaves);
-    // A column of one step: nothing is written unless all of it is.
+    // As a column of one step, so that either the whole step is written or nothing.
     const columns = this.fields.leaves.map((_, i) => {
       const value = values[i];
       return value === undefined ? this.fields.zeros(i, 1) : ArrayBuffer.isView(value) ? value : [value];
@@ -78,7 +78,7 @@ export class ReplayTables<S extends Spec> implements ClientTables<S> {
         priorities: Object.fromEntries(priorities.map(([table, priority]) => [table, [priority]])),
       });
     } catch (error) {
-      // One that was made for this goes with it.
+      // Close a writer that was created only for this step.
       if (replay.writers.length > before) writer.close();
       throw error;
     }
@@ -142,18 +142,18 @@ export class ReplayTables<S extends Spec> implements ClientTables<S> {
     const name = `insert ${JSON.stringify([tables, leaves.map((leaf) => leaf.index)])}`;
     const inserters = insertersOf(replay);
     const known = inserters.get(name);
-    // A user of the Replay may close its writers.
+    // A user of the Replay may have closed its writers.
     if (known !== undefined && replay.writers.includes(known as never)) return known as Writer<S, string>;
     const columns = leaves.length === this.fields.leaves.length ? {} : { columns: Object.fromEntries(leaves.map(({ path }) => [path, { leaf: path }])) };
     const items = tables.map((table) => ({ table, length: 1, ...(columns as object) }));
-    // By its name, the one that an earlier run has left.
+    // The name matches the writer that an earlier run left.
     const made = replay.writer({ name, keep: 1, items }) as Writer<S, string>;
     inserters.set(name, made as Writer);
     return made;
   }
 }
 
-/** What inserts single steps into a Replay, whichever client they come through: a writer for each set of tables and fields. */
+/** The writers that insert single steps into a Replay, shared by all its clients: one per set of tables and fields. */
 const inserters = new WeakMap<object, Map<string, Writer>>();
 
 function insertersOf(replay: object): Map<string, Writer> {
@@ -162,7 +162,7 @@ function insertersOf(replay: object): Map<string, Writer> {
   return known;
 }
 
-/** A key as tables of this process have them. Those of a server's that are none here become 0, the key of no item. */
+/** Returns a key in the form of this process. Server keys that cannot occur here become 0, which is not the key of any item. */
 function ownKey(key: ItemKey): number {
   return Number(key) <= Number.MAX_SAFE_INTEGER ? Number(key) : 0;
 }

@@ -1,32 +1,32 @@
-/** What observers ask of a client. */
+/** The part of a client that observers use. */
 import { mustBe } from "../../base/error.ts";
 import type { Spec } from "../../schema/spec.ts";
 import type { ItemRule } from "../../tables/rules.ts";
 import type { StepWriter } from "../../tables/step-sink.ts";
 import type { Signature } from "../signature.ts";
 
-/** The answer, or a promise of it where it comes from elsewhere, or has to wait. */
+/** A value, or a promise of it if it comes from another process or has to wait. */
 export type Awaitable<T> = T | Promise<T>;
 
 export interface StepWriterOptions {
-  /** Steps that an item may have. */
+  /** The maximum number of steps in an item. */
   readonly keep: number;
   readonly items?: readonly ItemRule[];
-  /** As of `replay.writer`: of tables in this process. */
+  /** The name of the writer, as in `replay.writer`. Only for tables in this process. */
   readonly name?: string;
 }
 
-/** What observers ask of a client: writers across a port have no more. */
+/** The part of a client that observers use. Clients of remote writers have no more than this. */
 export interface StepClient<S extends Spec = Spec> {
-  /** What one step is. */
+  /** The spec of one step. */
   readonly spec: S;
-  /** Whether there is such a table; undefined where only a server could tell. */
+  /** Returns whether the table exists; undefined if only a server can know. */
   knows(table: string): boolean | undefined;
   signature(table: string): Awaitable<Signature>;
   writer(options: StepWriterOptions): StepWriter<S>;
 }
 
-/** The names of one table or several, each of which the client may know. @throws TypeError · ReplayError NOT_FOUND */
+/** Returns the names of one table or several, and checks those that the client knows. @throws TypeError · ReplayError NOT_FOUND */
 export function tableNames(client: Pick<StepClient, "knows">, tableName: unknown): readonly string[] {
   const names: readonly unknown[] = Array.isArray(tableName) ? tableName : [tableName];
   for (const name of names) {

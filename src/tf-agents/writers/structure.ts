@@ -1,4 +1,4 @@
-/** What structured writers ask of a step before they take it, wherever their items go: whether it has the fields of those before, and which configs apply with it. */
+/** The checks of a structured writer before it takes a step, in this process and to a server: the step's fields, and the configs that apply to it. */
 import { mustBe } from "../../base/error.ts";
 import type { Spec } from "../../schema/spec.ts";
 import type { ItemPattern } from "../../tables/step-sink.ts";
@@ -9,11 +9,11 @@ import type { Fields, Values } from "./fields.ts";
 export class Structure<S extends Spec> {
   readonly matcher: Matcher;
   readonly #fields: Fields<S>;
-  /** Fields whose values must be finite, since priorities are made of them. */
+  /** Fields whose values must be finite, because priorities are computed from them. */
   readonly #errors: readonly number[];
-  /** Which fields steps have a key for; the first one decides. */
+  /** The fields that steps have a key for; the first step decides. */
   #keyed: readonly boolean[] | undefined;
-  /** Whether a step has every field; then nothing has to be asked of the next one that has a value for each. */
+  /** Whether the last step had every field. If so, the next step needs no check if it has a value for each field. */
   #isWhole = false;
   /** The results of `match`, which `push` takes over. */
   #nextKeyed: readonly boolean[] | undefined;
@@ -28,9 +28,9 @@ export class Structure<S extends Spec> {
   /**
    * Finds the configs that apply once a step is appended: fills `matcher.matches` and returns their number. Changes nothing else.
    * @param stepValues the step's values, one per leaf
-   * @param open what a step that is open has by now; undefined where this is another step
-   * @param index its number in the episode
-   * @throws ReplayError SPEC_MISMATCH for other fields than those of the steps before, INVALID_DATA for what gives no priority
+   * @param open the values so far if the step is open; undefined for a new step
+   * @param index the step's number in the episode
+   * @throws ReplayError SPEC_MISMATCH if the step has other fields than the earlier ones, INVALID_DATA for a value that gives no priority
    */
   match(step: unknown, stepValues: Values, open: Values | undefined, index: number): number {
     this.#nextKeyed = this.#isWhole && this.#fields.hasKeys ? this.#keyed : this.#checkSameFields(step);
@@ -49,14 +49,14 @@ export class Structure<S extends Spec> {
     this.matcher.push(this.#nextValues);
   }
 
-  /** Which fields a step has: those of the steps before. @throws ReplayError SPEC_MISMATCH */
+  /** Returns the fields of a step, which must be those of the earlier steps. @throws ReplayError SPEC_MISMATCH */
   #checkSameFields(step: unknown): readonly boolean[] {
     const { leaves } = this.#fields;
     const keyed = this.#fields.presentFields(step);
     const mismatch = leaves.find((_, i) => keyed[i] !== (this.#keyed ?? keyed)[i]);
     if (mismatch === undefined) return keyed;
     const has = this.#keyed?.[mismatch.index] === true;
-    const rule = `${has ? "with" : "without"} ${mismatch.path}, like this writer's first step${has ? " (null where it has no value)" : ""}`;
+    const rule = `${has ? "with" : "without"} ${mismatch.path}, like this writer's first step${has ? " (null if it has no value)" : ""}`;
     throw mustBe("SPEC_MISMATCH", "step", rule, step);
   }
 
@@ -65,12 +65,12 @@ export class Structure<S extends Spec> {
       const value = values[leaf];
       if (value === undefined || Number.isFinite(Number(scalarOf(value)))) continue;
       const { path } = this.#fields.leaves[leaf] as { readonly path: string };
-      throw mustBe("INVALID_DATA", path || "step", "a finite number, because tdError makes priorities of it", value);
+      throw mustBe("INVALID_DATA", path || "step", "a finite number, because tdError computes priorities from it", value);
     }
   }
 }
 
-/** The columns of a pattern's items, as they are compared with a signature. */
+/** Returns the columns of a pattern's items in the form that is compared with a signature. */
 export function shapesOf({ nodes }: Pick<ItemPattern, "nodes">) {
   return nodes.map(({ node: { isSqueezed, leaf }, ages }) => ({ dtype: leaf.leaf.dtype, shape: [...(isSqueezed ? [] : [ages.length]), ...leaf.shape] }));
 }

@@ -1,4 +1,4 @@
-/** A writer that makes items by itself, of patterns over its last steps. Reverb's `StructuredWriter`. */
+/** Creates items automatically, from patterns over its last steps: `StructuredWriter` of Reverb. */
 import { hideFrames } from "../../base/stack-trace.ts";
 import type { Spec, StepOf } from "../../schema/spec.ts";
 import { allOf, type Room, type SinkKind, type StepSink } from "../../tables/step-sink.ts";
@@ -16,9 +16,9 @@ export class StructuredWriter<S extends Spec = Spec, K extends SinkKind = "proce
   readonly #ends: EpisodeEnds;
 
   /**
-   * Made by `client.structuredWriter`.
-   * @param open makes the sink, which keeps so many steps, and is closed with this
-   * @throws TypeError, RangeError · ReplayError NOT_FOUND, SPEC_MISMATCH; of a server for a table that is known by now
+   * Called by `client.structuredWriter`.
+   * @param open opens the sink, which keeps the given number of steps and is closed with this writer
+   * @throws TypeError, RangeError · ReplayError NOT_FOUND, SPEC_MISMATCH; with a server, only if the table is already known
    */
   constructor(fields: Fields<S>, configs: readonly Config[], open: (keep: number) => StepSink) {
     hideFrames(new.target);
@@ -46,13 +46,14 @@ export class StructuredWriter<S extends Spec = Spec, K extends SinkKind = "proce
   }
 
   /**
-   * Appends a step, or a part of one, and makes an item of each config that applies then: one a step at most. Of a field that is null there is no value; but all steps must
-   * have the same fields as the first one. A step that is whole, and to which nothing applies, costs what a trajectory writer's append does. O(bytes + configs + items)
-   * @param options.partialStep leaves the step open: the next append goes on with it
-   * @returns nothing; of a server a promise until the table of an item is known, and if too many items are on their way until there is room
-   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA for another form, or a field that an earlier append of the step has set; RATE_LIMITED if too many items wait already;
-   * OUT_OF_TURN while `endEpisode` waits; OUT_OF_MEMORY. Nothing changed then; but if memory ran out for an item, the step is there · of a server NOT_FOUND, SPEC_MISMATCH for
-   * the first item of a table by the promise or, if nobody reads that, by the next `flush`
+   * Appends a step, or a part of one, and creates an item for each config that then applies, at most one per config and step. A field that is null has no
+   * value, but all steps must have the same fields as the first one. A whole step to which no config applies costs as much as `append` of a trajectory writer.
+   * O(bytes + configs + items)
+   * @param options.partialStep leaves the step open: the next append continues it
+   * @returns nothing; with a server, a promise that resolves when the tables of the items are known and there is room in flight
+   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA if the step has another form, or an earlier append has set a field; RATE_LIMITED if too many items already
+   * wait; OUT_OF_TURN while `endEpisode` waits; OUT_OF_MEMORY. Nothing has changed then, except that the step is stored if memory ran out for an item · with a
+   * server NOT_FOUND, SPEC_MISMATCH for the first item of a table: the promise rejects, or, if nobody reads it, the next `flush`
    */
   append(step: PartOf<StepOf<S>>, options?: { readonly partialStep?: boolean }): Room<K> {
     this.#ends.check();
@@ -68,11 +69,12 @@ export class StructuredWriter<S extends Spec = Spec, K extends SinkKind = "proce
   }
 
   /**
-   * Ends the episode, and a step that is open with it, after the configs for ends have made their items. With a time limit or a signal it ends when all items of this writer
-   * are in their tables; if that does not come to be, it has not ended, though the items of its end are made.
-   * @returns `undefined` if no item waits for a rate limiter, else a promise until none does; of a server without a limit as `append`. What a server
-   * refuses later, and no promise has told, `flush` tells
-   * @throws ReplayError TIMEOUT, CLOSED, what ended the stream to a server, or the signal's reason; RATE_LIMITED if too many items wait already, and then nothing has changed
+   * Ends the episode, and with it an open step, after the configs with end conditions have created their items. With a time limit or a signal, the episode ends
+   * when all items of this writer are in their tables; if the wait fails, the episode has not ended, but the items of its end exist.
+   * @returns `undefined` if no item waits for a rate limiter, else a promise that resolves when none does; with a server and without a limit, the same as
+   * `append`. If a server rejects an item later and no promise reports it, `flush` throws
+   * @throws ReplayError TIMEOUT, CLOSED, the error that ended the stream to a server, or the signal's reason; RATE_LIMITED if too many items already wait;
+   * nothing has changed then
    */
   endEpisode(options: EndEpisodeOptions = {}): Promise<void> | undefined {
     this.#ends.check();
@@ -89,7 +91,7 @@ export class StructuredWriter<S extends Spec = Spec, K extends SinkKind = "proce
     return this.#ends.end(wait, end, room);
   }
 
-  /** Makes the items of the first `due` configs that the matcher has named. Allocates nothing, unless there is room to wait for. */
+  /** Creates the items of the first `matchCount` matches of the matcher. Allocates nothing, unless an item has to wait for room. */
   #apply(matchCount: number): Promise<void> | undefined {
     const { matcher } = this.#structure;
     let rooms: Promise<void>[] | undefined;

@@ -1,4 +1,4 @@
-/** A column of an item to be: some steps of one leaf of a writer's history. Reverb's `TrajectoryColumn`. Indices are Python's. */
+/** A column of a future item, with selected steps of one leaf of a writer's history: `TrajectoryColumn` of Reverb. Indices follow Python. */
 
 import { mustBe } from "../../base/error.ts";
 import { Column } from "../../schema/column.ts";
@@ -12,10 +12,10 @@ export class TrajectoryColumn {
   readonly isSqueezed: boolean;
   readonly #source: ColumnSource;
   readonly #leaf: PlacedLeaf;
-  /** By their number since the writer was made. */
+  /** Step numbers, counted since the writer was created. */
   readonly #steps: readonly number[];
 
-  /** Made by a history's columns. @throws RangeError for no step, one that the writer no longer has, or one that left the field out */
+  /** Called by the columns of a history. @throws RangeError if there is no step, or a step is no longer kept, or left the field out */
   constructor(source: ColumnSource, leaf: PlacedLeaf, steps: readonly number[], isSqueezed: boolean) {
     this.#source = source;
     this.#leaf = leaf;
@@ -24,27 +24,27 @@ export class TrajectoryColumn {
     this.#mustBeHeld(leaf.path || "the history", source);
   }
 
-  /** Its steps; 1 where it is squeezed. */
+  /** The number of steps; 1 if it is squeezed. */
   get length(): number {
     return this.#steps.length;
   }
 
-  /** One of its steps, without a dimension of time. @throws RangeError outside of -length … length - 1 · TypeError */
+  /** Returns one of its steps, without a dimension of time. @throws RangeError outside of -length … length - 1 · TypeError */
   at(index: number): TrajectoryColumn {
     return this.#of([stepAt("index", index, this.length)], true);
   }
 
-  /** From `start` to before `stop`, every `step`-th; backwards where it is negative. @throws RangeError for no step at all · TypeError */
+  /** Returns every `step`-th step from `start` to before `stop`, backwards if `step` is negative. @throws RangeError if no step is selected · TypeError */
   slice(start?: number | null, stop?: number | null, step?: number | null): TrajectoryColumn {
     return this.#of(stepsOfSlice(start, stop, step, this.length, Number.MIN_SAFE_INTEGER), false);
   }
 
-  /** Steps one by one, in any order; one may come more than once. @throws RangeError outside of -length … length - 1 · TypeError */
+  /** Returns the steps at the given indices, in that order; an index may repeat. @throws RangeError outside of -length … length - 1 · TypeError */
   list(indices: readonly number[]): TrajectoryColumn {
     return this.#of(stepsOfList(indices, this.length), false);
   }
 
-  /** `at` 0, 1, … */
+  /** Yields `at(0)`, `at(1)`, … */
   *[Symbol.iterator](): Generator<TrajectoryColumn, void> {
     for (let i = 0; i < this.length; i++) yield this.at(i);
   }
@@ -58,21 +58,21 @@ export class TrajectoryColumn {
     return this.#leaf.leaf.dtype;
   }
 
-  /** Steps, unless it is squeezed; then the leaf's own shape. */
+  /** The number of steps, followed by the leaf's shape; only the leaf's shape if it is squeezed. */
   get shape(): number[] {
     return [...(this.isSqueezed ? [] : [this.#steps.length]), ...this.#leaf.shape];
   }
 
   /**
-   * What it holds, copied out. Reverb's `numpy()`. O(bytes)
-   * @throws RangeError for a step that the writer no longer has, or that left the field out
+   * Returns a copy of its values: `numpy()` of Reverb. O(bytes)
+   * @throws RangeError if a step is no longer kept, or left the field out
    */
   values(): Column {
     this.#mustBeHeld("this column", this.#source);
     return new Column(this.#source.read(this.#leaf, this.#steps), this.shape);
   }
 
-  /** The same as a column of an item, if the writer's history holds all its steps. @throws RangeError */
+  /** Returns this column as a column of an item, if the writer's history holds all its steps. @throws RangeError */
   itemColumn(name: string, subject: string, source: ColumnSource): ItemColumn {
     this.#mustBeHeld(subject, source);
     return { name, leaf: this.#leaf, steps: this.#steps, isSqueezed: this.isSqueezed };
@@ -85,14 +85,14 @@ export class TrajectoryColumn {
   }
 }
 
-/** Out of the class, which does not name itself: see inspect.ts. */
+/** Defined outside the class, which does not name itself: see inspect.ts. */
 function createColumn(source: ColumnSource, leaf: PlacedLeaf, steps: readonly number[], isSqueezed: boolean): TrajectoryColumn {
   return new TrajectoryColumn(source, leaf, steps, isSqueezed);
 }
 
-/** What columns are of: a writer's history. */
+/** The source of columns: a writer's history. */
 export interface ColumnSource {
-  /** @throws RangeError for a step of a leaf that is not at hand */
+  /** @throws RangeError if the step of the leaf is not available */
   mustHoldStep(subject: string, leaf: PlacedLeaf, step: number): void;
   read(leaf: PlacedLeaf, steps: readonly number[]): Column["data"];
 }

@@ -1,4 +1,4 @@
-/** Items of any steps at hand, each column with steps of its own. Reverb's `TrajectoryWriter`. */
+/** Writes items of any available steps, with separate steps per column: `TrajectoryWriter` of Reverb. */
 
 import { finite, flag, integer, onlyKeys } from "../../base/error.ts";
 import { MAX_LENGTH } from "../../base/limits.ts";
@@ -11,9 +11,9 @@ import { ColumnReader, type ItemColumns } from "./item-columns.ts";
 import { type EndEpisodeOptions, EpisodeEnds, ItemWriter } from "./item-writer.ts";
 
 export interface TrajectoryWriterOptions {
-  /** Steps that each field is kept for, unless `configure` says otherwise: as far back as an item may reach. */
+  /** The number of steps that each field is kept for, unless `configure` sets another one. Items can reach back this far. */
   readonly numKeepAliveRefs: number;
-  /** Whether items must fit their table's signature, where it has one. Default: true. */
+  /** Whether items must fit their table's signature, if the table has one. Default: true. */
   readonly validateItems?: boolean;
 }
 
@@ -31,7 +31,7 @@ export class TrajectoryWriter<S extends Spec = Spec, K extends SinkKind = "proce
   readonly #reader: ColumnReader;
   readonly #ends: EpisodeEnds;
 
-  /** Made by `client.trajectoryWriter`. @param keep steps that each field is kept for @param sink is closed with this */
+  /** Called by `client.trajectoryWriter`. @param keep the number of steps that each field is kept for @param sink is closed with this writer */
   constructor(fields: Fields<S>, keep: number, sink: StepSink) {
     hideFrames(new.target);
     super(sink);
@@ -42,21 +42,21 @@ export class TrajectoryWriter<S extends Spec = Spec, K extends SinkKind = "proce
     this.#ends = new EpisodeEnds(sink, sink.isExclusiveAtEnd);
   }
 
-  /** The steps at hand, nested as the spec, with the fields that were given so far. @throws ReplayError EMPTY before the first step */
+  /** Returns the available steps, nested like the spec, with the fields that were set so far. @throws ReplayError EMPTY before the first step */
   get history(): HistoryOf<S> {
     return this.#history.columns as HistoryOf<S>;
   }
 
-  /** Steps of the open episode, without one that is not complete. */
+  /** The number of steps of the open episode, without an incomplete one. */
   get episodeSteps(): number {
     return this.#sink.episodeSteps;
   }
 
   /**
-   * How long one field is kept. After the first step, steps that are gone by then stay so.
+   * Sets how long one field is kept. Steps that are already dropped do not come back.
    * @param path the keys that lead to the field
-   * @param options.maxChunkLength steps that one chunk of the field may have on a server; in this process checked, and without effect
-   * @throws RangeError, TypeError · ReplayError NOT_FOUND for a field that the spec has not
+   * @param options.maxChunkLength the maximum number of steps per chunk of the field on a server; in this process the value is checked and has no effect
+   * @throws RangeError, TypeError · ReplayError NOT_FOUND if the field is not in the spec
    */
   configure(path: readonly (string | number)[], options: KeepOptions): void {
     this.#ends.check();
@@ -67,8 +67,8 @@ export class TrajectoryWriter<S extends Spec = Spec, K extends SinkKind = "proce
 
   /**
    * Appends a step, whole or without some of its fields. Nothing is sent to a server before an item needs it. O(bytes)
-   * @param options.partialStep leaves the step open: the next append goes on with it
-   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA for another form, or a field that an earlier append of the step has set; OUT_OF_MEMORY. Nothing changed then
+   * @param options.partialStep leaves the step open: the next append continues it
+   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA if the step has another form, or an earlier append has set a field; OUT_OF_MEMORY. Nothing has changed then
    */
   append(step: PartOf<StepOf<S>>, options: { readonly partialStep?: boolean } = {}): void {
     this.#ends.check();
@@ -81,12 +81,15 @@ export class TrajectoryWriter<S extends Spec = Spec, K extends SinkKind = "proce
   }
 
   /**
-   * Makes an item of columns of this writer's history. It holds the steps from the oldest to the newest that they name; batches show it by its columns' names, dotted
-   * where they nest. Any number of sets of columns may be in use. To a server it sends the steps that the server does not have yet. O(columns + steps between + log size)
-   * @returns `undefined`, or a promise: until the rate limiter lets the item in; of a server until its table is known, and if too many items are on their way until there is
-   * room. `flush` waits for confirmations
-   * @throws RangeError for a column without steps, or with one that is not at hand; a priority that is none · ReplayError NOT_FOUND, SPEC_MISMATCH for what does not fit
-   * the table's signature, of a server by the promise for the first item of a table or, if nobody reads that, by the next `flush`; RATE_LIMITED, OUT_OF_MEMORY
+   * Creates an item from columns of this writer's history. The item holds all steps from the oldest to the newest that the columns name; batches name its
+   * columns by their dotted paths. Items may use any number of different column sets. A server receives only the steps that it does not have yet. O(columns +
+   * steps between + log size)
+   * @returns `undefined`, or a promise. In this process, it resolves when the rate limiter lets the item in; with a server, when its table is known and there
+   * is room in flight.
+   * `flush` waits for confirmations
+   * @throws RangeError if a column has no steps, or one that is not available; or for an invalid priority · ReplayError NOT_FOUND, SPEC_MISMATCH if the item
+   * does not fit the table's signature; with a server, the promise for the first item of a table rejects, or, if nobody reads it, the next `flush`;
+   * RATE_LIMITED, OUT_OF_MEMORY
    */
   createItem(table: string, priority: number, trajectory: ItemColumns): Promise<void> | undefined {
     this.#ends.check();
@@ -96,12 +99,12 @@ export class TrajectoryWriter<S extends Spec = Spec, K extends SinkKind = "proce
   }
 
   /**
-   * Ends the episode; a step that is open ends with it. With a time limit or a signal it ends when all items of this writer are in their tables, and till then every other
-   * call is OUT_OF_TURN in this process.
-   * @param options.clearBuffers whether no later item reaches back over the end. Default: true
-   * @returns `undefined` if it has ended and, in this process, no item waits for a rate limiter; else a promise. Without a limit it tells nothing of items that a server
-   * refuses: `flush` does
-   * @throws ReplayError TIMEOUT, CLOSED, what ended the stream to a server, or the signal's reason; then the episode goes on, with all its steps
+   * Ends the episode, and with it an open step. With a time limit or a signal, the episode ends when all items of this writer are in their tables; until then
+   * every other call in this process throws OUT_OF_TURN.
+   * @param options.clearBuffers whether later items cannot reach back over the end. Default: true
+   * @returns `undefined` if the episode has ended and, in this process, no item waits for a rate limiter; else a promise. Without a limit, the promise does not
+   * report items that a server rejects: `flush` does
+   * @throws ReplayError TIMEOUT, CLOSED, the error that ended the stream to a server, or the signal's reason; the episode then continues, with all its steps
    */
   endEpisode(options: EndEpisodeOptions = {}): Promise<void> | undefined {
     this.#ends.check();

@@ -396,12 +396,12 @@ describe("options", () => {
 describe("films", () => {
   const film = (path: string) => readFileSync(join(path, `videos/${CAMERA}/chunk-000/file-000.mp4`));
 
-  test("are copied as they are where episodes are left out, in place as well", async () => {
+  test("are copied as they are with --whole-films, in place as well", async () => {
     for (const inPlace of [false, true]) {
       const path = copied(FILMED);
       const [before, out] = [await contentOf(path), inPlace ? path : fresh()];
       const bytes = film(path);
-      await document("edit", path, out, "--drop-episodes", "1", "--overwrite", ...(inPlace ? [] : ["--format", "lerobot"]));
+      await document("edit", path, out, "--drop-episodes", "1", "--whole-films", "--overwrite", ...(inPlace ? [] : ["--format", "lerobot"]));
       expect(film(out).equals(bytes)).toBe(true);
       const topOf = (episode: { steps: unknown[] } | undefined) =>
         episode?.steps.map((step) => (step as { observation: { images: { top: { timestamp: number } } } }).observation.images.top.timestamp);
@@ -414,7 +414,7 @@ describe("films", () => {
 
   test("of joined datasets are side by side, each with its statistics", async () => {
     const [a, b, out] = [copied(FILMED), copied(FILMED), fresh()];
-    await document("edit", a, out, "--format", "lerobot", "--concat", b, "--drop-episodes", "0");
+    await document("edit", a, out, "--format", "lerobot", "--concat", b, "--drop-episodes", "0", "--whole-films");
     const { episodes } = await contentOf(out);
     const paths = episodes.map(({ steps }) => (steps[0] as { observation: { images: { top: { path: string } } } }).observation.images.top.path);
     expect(paths.map((path) => basename(path))).toEqual(["file-000.mp4", "file-000.mp4", "file-001.mp4", "file-001.mp4", "file-001.mp4"]);
@@ -600,20 +600,23 @@ describe("the target", () => {
     expect(await splitsOf(alone)).toEqual([["train", before[1]?.[1]]]);
   });
 
-  test.each(["parquet", "jsonl", "npz", "csv", "tfds", "lerobot", "minari"])("splits of robomimic are stated as lost in %s, or refused", async (format) => {
-    const source = join(DATA, "wild/hdf5_robots/robomimic.hdf5");
-    for (const verb of ["convert", "edit"]) {
-      const options = ["--format", format, ...(format === "lerobot" ? ["--fps", "10"] : [])];
-      const { losses } = await document(verb, source, fresh(), ...options);
-      expect(losses).toContainEqual({ what: "splits", reason: expect.stringContaining("robomimic"), episodes: 2 });
-      const out = fresh();
-      const { error } = await failure(1, verb, source, out, ...options, "--strict");
-      expect(error).toMatchObject({ code: "UNSUPPORTED" });
-      expect(existsSync(out)).toBe(false);
-    }
-    const alone = await document("convert", source, fresh(), "--format", format, "--from-split", "valid", ...(format === "lerobot" ? ["--fps", "10"] : []));
-    expect(alone.losses.filter(({ what }: { readonly what: string }) => what === "splits")).toEqual([]);
-  });
+  test.each(some(["parquet", "jsonl", "npz", "csv", "tfds", "lerobot", "minari"], 1))(
+    "splits of robomimic are stated as lost in %s, or refused",
+    async (format) => {
+      const source = join(DATA, "wild/hdf5_robots/robomimic.hdf5");
+      for (const verb of ["convert", "edit"]) {
+        const options = ["--format", format, ...(format === "lerobot" ? ["--fps", "10"] : [])];
+        const { losses } = await document(verb, source, fresh(), ...options);
+        expect(losses).toContainEqual({ what: "splits", reason: expect.stringContaining("robomimic"), episodes: 2 });
+        const out = fresh();
+        const { error } = await failure(1, verb, source, out, ...options, "--strict");
+        expect(error).toMatchObject({ code: "UNSUPPORTED" });
+        expect(existsSync(out)).toBe(false);
+      }
+      const alone = await document("convert", source, fresh(), "--format", format, "--from-split", "valid", ...(format === "lerobot" ? ["--fps", "10"] : []));
+      expect(alone.losses.filter(({ what }: { readonly what: string }) => what === "splits")).toEqual([]);
+    },
+  );
 
   test("what is not read of a dataset is not deleted in its place unasked", async () => {
     const [folder, spec] = [fresh(), { ...SPEC, mark: leaf("f32") } as unknown as StepSpec];
@@ -762,7 +765,7 @@ test.runIf(whole)("Ctrl-C leaves IN, and nothing next to it", async () => {
 test("a table with cells that are missing is edited and converted", async () => {
   const table = join(DATA, "csv/pandas.csv");
   const whole = await contentOf(table);
-  for (const ending of [".csv", ".parquet", ".jsonl", ".npz", ".hdf5"]) {
+  for (const ending of some([".csv", ".parquet", ".jsonl", ".npz", ".hdf5"], 2)) {
     const out = fresh(ending);
     await document("edit", table, out, "--strict");
     const { episodes } = await contentOf(out);

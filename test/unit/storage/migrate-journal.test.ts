@@ -10,7 +10,7 @@ import { Log, node } from "../../../src/storage/index.ts";
 import { TestRandom } from "../../support/random.ts";
 import { expectError } from "../../support/refused.ts";
 import { type AnyReplay, SCENES, type Scene, sceneNames } from "../../support/scenes.ts";
-import { slow } from "../../support/size.ts";
+import { each, scaled, stride } from "../../support/size.ts";
 import { sqliteWithFaults } from "../../support/sqlite-storage.ts";
 import { again, type Opened, opened } from "./opened.ts";
 import { optionsOf, seen } from "./seen.ts";
@@ -283,10 +283,10 @@ describe.each([
     whole.dispose();
     expect(total).toBeGreaterThan(15);
     const found = { old: 0, migrated: 0 };
-    const step = slow ? 1 : Math.max(1, Math.floor(total / 24));
+    const step = stride(Math.max(1, Math.floor(total / 24)), Math.floor(total / 6));
     for (let at = 0; at < total; at += step) {
       // The head of the new log with a part of its group, too.
-      for (const bytes of [0, 13, 5000]) {
+      for (const bytes of each(3, [0, 13, 5000], at / step)) {
         let count = 0;
         // A read that fails changes nothing.
         const isHit = ({ kind }: Operation) => kind !== "read" && count++ >= at;
@@ -319,8 +319,8 @@ describe.each([
         }
       }
     }
-    expect(found.old).toBeGreaterThan(5);
-    expect(found.migrated).toBeGreaterThan(2);
+    expect(found.old).toBeGreaterThan(scaled(20, 5));
+    expect(found.migrated).toBeGreaterThan(scaled(10, 1));
   });
 
   function aboutOf(dir: MemoryDirectory): { options: { spec: object } } {

@@ -307,7 +307,7 @@ describe("a function that gives no step of the new spec", () => {
   const refused = (options: object) => errorOf(() => [...migrateSnapshot(saved(), { spec, ...options } as never)]);
 
   test("is asked for where it was left out", () => {
-    expectError(refused({}), "SPEC_MISMATCH", /step\.mood is missing.*pass migrate, which returns the new step of an old one.*docs\/migrate-memory\.md/);
+    expectError(refused({}), "SPEC_MISMATCH", /step\.mood is missing.*pass migrate, which returns the new step of an old one.*docs\/migrate\/saved-memory\.md/);
   });
 
   test("is not asked for where it is there", () => {

@@ -46,7 +46,7 @@ test("what is there needs no options; other ones are refused by name, and nothin
     [{ tables: { u: { maxSize: 100 } }, seed: 3 }, /^options\.tables must be "t" as in runs\/a \(or leave .* out, .*\), got "u"$/],
     [{ tables: { ...TABLES, u: { maxSize: 5 } }, seed: 3 }, /^options\.tables must be "t" as in runs\/a .*, got "t", "u"$/],
     [{ tables: TABLES, seed: 3, retain: "all" }, /^retain must be "capacity" as in runs\/a/],
-    [{ spec: { x: i32() }, tables: TABLES, seed: 3 }, /^options\.spec\.y must be .* as in runs\/a \(.*; see docs\/migrate-memory\.md\), got nothing$/],
+    [{ spec: { x: i32() }, tables: TABLES, seed: 3 }, /^options\.spec\.y must be .* as in runs\/a \(.*; see docs\/migrate\/saved-memory\.md\), got nothing$/],
     [{ spec: { ...SPEC, mood: i32() }, tables: TABLES, seed: 3 }, /^options\.spec\.mood must be left out as in runs\/a .*, got i32 of shape \[\]$/],
   ];
   for (const [options, message] of others) {
@@ -62,7 +62,7 @@ test("a table too few is refused by the names of all", async () => {
   const [train, evaluation] = [{ maxSize: 100 }, { maxSize: 10 }];
   (await open({ dir, spec: SPEC, tables: { train, evaluation } })).dispose();
   const message =
-    /^options\.tables must be "train", "evaluation" as in runs\/a \(or leave spec and tables out, or use another directory, or pass onMismatch: "migrate"; see docs\/migrate-memory\.md\), got "train"$/;
+    /^options\.tables must be "train", "evaluation" as in runs\/a \(or leave spec and tables out, or use another directory, or pass onMismatch: "migrate"; see docs\/migrate\/saved-memory\.md\), got "train"$/;
   await expect(open({ dir, spec: SPEC, tables: { train } })).rejects.toThrow(
     expect.objectContaining({ code: "SPEC_MISMATCH", message: expect.stringMatching(message) }),
   );

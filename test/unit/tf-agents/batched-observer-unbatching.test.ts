@@ -133,8 +133,8 @@ describe("rows of a batch", () => {
   });
 
   test.each([
-    [{ stepType: [1, 1], reward: [1, 2, 3] }, /^reward of the batched trajectory must be a batch of 2 rows, since there are 2 observers, got an array of 3$/],
-    [{ stepType: [1, 1], reward: 1 }, /^reward of the batched trajectory must be a batch of 2 rows, since there are 2 observers, got 1$/],
+    [{ stepType: [1, 1], reward: [1, 2, 3] }, /^reward of the batched trajectory must be a batch of 2 rows, .*got an array of 3$/],
+    [{ stepType: [1, 1], reward: 1 }, /^reward of the batched trajectory must be a batch of 2 rows, .*got 1$/],
     [
       { stepType: [1, 1], o: { x: new Column(new Float32Array(6), [3, 2]) } },
       /^o\.x of the batched trajectory must be a batch of 2 rows.*got "a column of shape \[3, 2\]"$/,
@@ -260,7 +260,7 @@ test("each row has an observer of its own, and spec is one", () => {
   expectError(
     errorOf(() => new BatchedObserverUnbatching(() => one, { batchSize: 3 })),
     TypeError,
-    /^the result 1 of createDelegatedObserverFn must be another observer for each row, .*got the one of row 0/,
+    /^the result 1 of createDelegatedObserverFn .*row 0$/,
   );
   // Whatever has a state of its own, such as a file's observer.
   for (const method of ["reset", "open", "close", "flush"]) {
@@ -268,14 +268,14 @@ test("each row has an observer of its own, and spec is one", () => {
     expectError(
       errorOf(() => new BatchedObserverUnbatching(() => same, { batchSize: 2 })),
       TypeError,
-      /another observer for each row, .*got the one of row 0/,
+      /createDelegatedObserverFn .*row 0$/,
     );
   }
   const file = new TFRecordObserver("steps.tfrecord", { x: f32() }, { to: new Map() });
   expectError(
     errorOf(() => new BatchedObserverUnbatching(() => file, { batchSize: 2 })),
     TypeError,
-    /another observer for each row/,
+    /createDelegatedObserverFn/,
   );
   // One function may count the steps of all environments.
   let count = 0;
@@ -509,7 +509,7 @@ test("across ports each observer has its own remote writer", async () => {
   expectError(
     errorOf(() => new BatchedObserverUnbatching(same, { batchSize: 2 })),
     "OUT_OF_TURN",
-    /this remote writer has an observer already/,
+    /remote writer .*observer/,
   );
   // The first of these is closed, so that the writer is free again.
   new BatchedObserverUnbatching(same, { batchSize: 1 }).close();

@@ -77,7 +77,7 @@ test("what differs from the spec breaks off, and is told column by column; the n
   expect(client.table("q").size).toBe(1);
   await expect(iterator.next()).rejects.toThrow(code("SPEC_MISMATCH"));
   await expect(all(new TrajectoryDataset(filled([1]), "q", { spec: { a: ITEM.a }, ...soon }))).rejects.toThrow(
-    /^an item of table q must be one of 1 columns, as the spec has, got "2 columns"$/,
+    /^an item of table q must be one of 1 columns.*"2 columns"$/,
   );
 });
 
@@ -109,9 +109,7 @@ test("fromTableSignature takes the table's own signature", async () => {
   });
   expect((await all(dataset)).map(as)).toEqual([[0, 1]]);
   expect(() => TimestepDataset.fromTableSignature(client, "nowhere")).toThrow(/^table must be one of "q", got "nowhere"$/);
-  expect(() => TimestepDataset.fromTableSignature(empty(), "q")).toThrow(
-    /^table must be one with a signature of its own \(or give spec to the constructor\), got "q"$/,
-  );
+  expect(() => TimestepDataset.fromTableSignature(empty(), "q")).toThrow(/^table must be one with a signature .*got "q"$/);
   expect(() => TimestepDataset.fromTableSignature(client, "q", { spec: STEP } as never)).toThrow(/has no option "spec"/);
 });
 

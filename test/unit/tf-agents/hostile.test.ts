@@ -31,7 +31,7 @@ test("what is no step, no reward, and no batch size", () => {
   refused(() => isFirst(null as never), /^step must be an object with stepType, got null/);
   refused(() => isBoundary({ stepType: null as never }), /^stepType must be a number, a list of them, or a column, got null/);
   refused(() => isFirst({ stepType: [{}] as never }), /^a step type must be a number/);
-  refused(() => transition("o", undefined as never), /^reward must be a number, or a list of one a row, got undefined/);
+  refused(() => transition("o", undefined as never), /^reward /);
   refused(() => mid("o", 0, [], 1, null as never), /^discount must be a number, or a list/);
   refused(() => fromTransition(restart("o"), 1, null as never), /^nextTimeStep must be an object with stepType/);
   refused(() => restart("o", null as never), /^options must be an object of batchSize/);
@@ -48,7 +48,7 @@ test("what a drive cannot go with", () => {
   refused(() => drive({ reset: () => 0 } as never, () => 0, [], limit), /^environment must be an object with the functions reset and step/);
   refused(() => drive(environment, {} as never, [], limit), /^policy must be a function, or an object with action/);
   refused(() => drive(environment, () => 0, new Array(2), limit), /^observers must be an array of functions/);
-  refused(() => drive(environment, () => 0, [], limit, {} as never), /^from must be what an earlier drive gave/);
+  refused(() => drive(environment, () => 0, [], limit, {} as never), /^from must be .*earlier drive/);
 });
 
 test("lists of places, and specs, that are none", () => {

@@ -58,7 +58,7 @@ test("what finds no memory adds nothing", () => {
   const error = errorOf(() => {
     for (; added < 1000; added++) buffer.addBatch(step(added) as never);
   });
-  expectError(error, "OUT_OF_MEMORY", /^maxBytes must be more than 1048576 for another frame: allow more, or lower capacity$/);
+  expectError(error, "OUT_OF_MEMORY", /^maxBytes must be more than 1048576/);
   const frames = buffer.distinctFrames;
   expect([buffer.size, frames]).toEqual([added, added]);
   expectError(
@@ -113,7 +113,7 @@ describe("what is refused", () => {
     ["no capacity", () => new PyUniformReplayBuffer({ x: f32() }, {} as never), TypeError, /^capacity must be an integer in 1 … \d+, got undefined$/],
     ["capacity 0", () => new PyUniformReplayBuffer({ x: f32() }, { capacity: 0 }), RangeError, /^capacity must be an integer in 1 … \d+, got 0$/],
     ["an option", () => new PyUniformReplayBuffer({ x: f32() }, { capacity: 1, logInterval: 5 } as never), TypeError, /no option "logInterval"/],
-    ["nothing stored", () => one().getNext(), "EMPTY", /^the buffer is empty: add frames with addBatch first$/],
+    ["nothing stored", () => one().getNext(), "EMPTY", /empty.*addBatch/],
     ["no steps", () => one().getNext({ numSteps: 0 }), RangeError, /^numSteps must be an integer in 1/],
     ["no trajectory", () => new PyHashedReplayBuffer({ x: f32() } as never, { capacity: 1 }), RangeError, /^spec must be a spec of trajectories/],
     [

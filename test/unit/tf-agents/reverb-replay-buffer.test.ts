@@ -507,7 +507,7 @@ describe("over a client whose answers are promises", () => {
     expectError(
       errorOf(() => [...buffer.asDataset()]),
       "UNSUPPORTED",
-      /have to be waited for: use for await$/,
+      /for await$/,
     );
     await expect(all(buffer.asDataset({ singleDeterministicPass: true }))).rejects.toMatchObject({ code: "UNSUPPORTED" });
     await expect(all(far({ maxSize: 50, sampler: uniform() }, [2]).buffer.asDataset({ singleDeterministicPass: true }))).rejects.toThrow(RangeError);

@@ -86,7 +86,7 @@ test("a step without room for its items is refused whole", async () => {
   writer.append({ a: 0, b: 0 });
   const refused = () => writer.append({ a: 1, b: 0 });
   expect(refused).toThrow(code("RATE_LIMITED"));
-  expect(refused).toThrow('maxPending items already wait for the rate limiter of table "t": sample from it, or await flush()');
+  expect(refused).toThrow(/^maxPending .*"t"/);
   expect([table.size, table.stats().pending]).toEqual([1, 0]);
   expect(drawn(client)).toEqual([[0]]);
   writer.append({ a: 1, b: 0 });
@@ -105,7 +105,7 @@ test("an end whose time is up has ended nothing; while it waits, no step comes b
   writer.append({ a: 0, b: 0 });
   writer.append({ a: 1, b: 0 });
   const ending = writer.endEpisode({ timeoutMs: 5 });
-  expect(() => writer.append({ a: 2, b: 0 })).toThrow("the episode is just ending: await what endEpisode gave first");
+  expect(() => writer.append({ a: 2, b: 0 })).toThrow(/episode .*endEpisode/);
   expect(() => writer.endEpisode()).toThrow(code("OUT_OF_TURN"));
   await expect(ending).rejects.toThrow(code("TIMEOUT"));
   writer.append({ a: 2, b: 0 });
@@ -135,7 +135,7 @@ test("an end with a time limit ends when there is room", async () => {
 test("all steps have the fields of the first one, some of them without a value", () => {
   const { client, writer } = made([createConfig(newest, "t")]);
   writer.append({ a: 1, b: null });
-  expect(() => writer.append({ a: 2 })).toThrow("step must be with b, like this writer's first step (null where it has no value), got an object with keys a");
+  expect(() => writer.append({ a: 2 })).toThrow(/^step must be with b/);
   expect(() => writer.append({ a: 2, c: 1 } as never)).toThrow(code("SPEC_MISMATCH"));
   expect(() => writer.append({ a: 2.5, b: 1 })).toThrow(code("INVALID_DATA"));
   writer.append({ a: 3, b: undefined });
@@ -182,7 +182,7 @@ test("no priority is made of what is not finite", () => {
   const pairs = patternFromTransform(spec, (step) => ({ x: step.a.at(-1), errors: step.b.slice(-2) }));
   const strict = client.structuredWriter([createConfig(pairs, "t", { priority: tdError(0.5, spec, (step) => step.b) }), absent]);
   strict.append({ a: 0, b: -3 });
-  expect(() => strict.append({ a: 1, b: Number.NaN })).toThrow("b must be a finite number, because tdError makes priorities of it, got NaN");
+  expect(() => strict.append({ a: 1, b: Number.NaN })).toThrow(/^b must be a finite number.*got NaN$/);
   strict.append({ a: 1, b: 1 });
   const { info } = client.table("t").sample(3, { cross: true, columns: { x: { leaf: "a" } } });
   expect(Array.from(info.priorities)).toEqual([0, 0, 2.5]);
@@ -213,7 +213,7 @@ test("layouts keep their numbers as long as a writer names them", () => {
   writer.close();
   columnLayouts.sweep();
   expect(columnLayouts.size).toBe(0);
-  expect(() => writer.append({ a: 1, b: 1 })).toThrow("this writer was closed: make a new one with client.structuredWriter()");
+  expect(() => writer.append({ a: 1, b: 1 })).toThrow(/closed.*structuredWriter/);
   expect(() => writer.flush()).toThrow(code("CLOSED"));
   writer.close();
 });

@@ -20,6 +20,7 @@ import { COUNTED_FEATURES, DONE, featureJson, frameColumns } from "./feature-col
 import type { FilmFeature, FrameSchema } from "./features.ts";
 import { fileName } from "./file-paths.ts";
 import { FilmCopies } from "./film-copies.ts";
+import type { CutFilm } from "./film-cut.ts";
 import { INFO } from "./info.ts";
 import type { FeatureNames } from "./joint-names.ts";
 import { type Layout, type LeRobotVersion, layoutOf } from "./layout.ts";
@@ -39,6 +40,7 @@ export interface LeRobotSettings extends WriteOptions {
   readonly videos: readonly string[];
   readonly videoEncoder: MakeVideoEncoder | undefined;
   readonly films: Films | undefined;
+  readonly cutFilm: CutFilm | undefined;
   readonly about: About | undefined;
   /** Of all episodes; where it is left out each says it of itself, or as RLDS has it. */
   readonly finalStep: FinalStep | undefined;
@@ -107,7 +109,7 @@ export class DatasetWriter {
   }
 
   private constructor(staging: Staging, settings: WriterSettings, packages: ParquetPackage, counted: ReadonlySet<string>) {
-    const { schema, stepSpec, encodePng, videoEncoder, fps, fileBytes = VIDEO_BYTES, version, metadataSpec, losses } = settings;
+    const { schema, stepSpec, encodePng, videoEncoder, cutFilm, fps, fileBytes = VIDEO_BYTES, version, metadataSpec, losses } = settings;
     const layout = layoutOf(version);
     this.#layout = layout;
     if (version === "2.1") for (const { path } of leavesOf(metadataSpec as StepSpec)) losses.add(path, "LeRobot 2.1 has no metadata of episodes");
@@ -126,7 +128,7 @@ export class DatasetWriter {
           return [name, new VideoWriter({ ...plan, pathOf: (file) => layout.filmPath(name, file) })];
         }),
     );
-    this.#films = schema.films.map(({ camera }) => new FilmCopies(camera, settings.films as Films, create, layout));
+    this.#films = schema.films.map(({ camera }) => new FilmCopies(camera, { films: settings.films as Films, create, layout, fps, cutFilm }));
     this.#countedFilms = this.#films.filter(({ camera }) => counted.has(camera.name));
     this.#frames = new EpisodeFrames(schema, this.#leaves, encodePng, this.#videos);
     this.#columns = frameColumns(schema.features, this.#generatedFeatures);
@@ -144,7 +146,7 @@ export class DatasetWriter {
   }
 
   async add({ steps, episode_index: sourceIndex, ...metadata }: RldsEpisode<unknown>): Promise<void> {
-    const { stepSpec, metadataSpec, schema, fps, finalStep, signal, onProgress, fileBytes = DATA_BYTES } = this.#settings;
+    const { stepSpec, metadataSpec, schema, finalStep, signal, onProgress, fileBytes = DATA_BYTES } = this.#settings;
     const episode = this.#episodes;
     this.#settings.losses.addSplits(metadata);
     // A piece waits for the next one: the last step of an episode may be left out.
@@ -192,7 +194,7 @@ export class DatasetWriter {
     for (const [k, film] of this.#films.entries()) {
       const { path, timestamp } = schema.films[k] as FilmFeature;
       const [paths, times] = [episodeColumns.get(path) as readonly string[], episodeColumns.get(timestamp) as Float64Array];
-      videos.set(film.camera.name, await film.add({ episode, paths, times, frameTimes, fps }));
+      videos.set(film.camera.name, await film.add({ episode, paths, times, frameTimes }));
     }
     this.#table ??= await this.#begunTable();
     const texts = [...new Set(tasks)];
@@ -210,6 +212,7 @@ export class DatasetWriter {
     await this.#endData();
     await this.#table.finish();
     for (const video of this.#videos.values()) await video.finish();
+    for (const film of this.#films) await film.finish();
     const tasks = [...this.#tasks.keys()];
     if (this.#layout.version === "2.1") await writeTaskLines(await this.#create("meta/tasks.jsonl"), tasks);
     else {
