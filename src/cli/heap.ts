@@ -7,7 +7,7 @@ const NEW_BYTES = 2 ** 23;
 const GROWTH_PERCENT = 20;
 const MAX_OBJECTS = 2 ** 18;
 
-/** Memory for speed: measured in docs/decisions.md. Another engine stays as it is. */
+/** Memory for speed: measured in docs/explain/decisions.md. Another engine stays as it is. */
 export function boundHeap(): void {
   try {
     // V8 makes the room for new objects larger when they survive; from here on it stays.
