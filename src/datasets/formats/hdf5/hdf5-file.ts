@@ -23,7 +23,7 @@ const FILTERS = [1, 2, 3, 4, 5, 6];
 const MAX_THROWN = 100;
 
 /** Bytes of rows that the library reads at a time. */
-const PIECE_BYTES = 2 ** 22;
+const PIECE_BYTES = 2 ** 20;
 
 /** A dataset, and how its rows are stored. */
 interface RowSource {
