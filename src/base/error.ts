@@ -21,10 +21,10 @@ export type ReplayErrorCode =
   | "LOCKED"
   | "IO";
 
-/** A call that was refused for another reason than the kind or value of an argument. `code` is stable, the message is not. */
+/** A call that failed for a reason other than the type or value of an argument. `code` is stable, the message is not. */
 export class ReplayError extends Error {
   readonly code: ReplayErrorCode;
-  /** Of a wait that ended too early: what was drawn for it, as a batch that is short. */
+  /** The items drawn before a wait was cut off, as a short batch. Undefined otherwise. */
   // biome-ignore lint/suspicious/noExplicitAny: a batch of whatever was waited for
   declare readonly batch?: any;
 
@@ -36,25 +36,28 @@ export class ReplayError extends Error {
   }
 }
 
-/** The error for bytes that are not what their format says. @param where what was read, which begins the message @param what is wrong with it */
+/** Returns the error for bytes that break the rules of their format. @param where the subject of the message: what was read @param what the fault */
 export function corrupt(where: string, what: string): ReplayError {
   return new ReplayError("CORRUPT", `${where}: ${what}`);
 }
 
-/** What kind of error it is: the code of a ReplayError, or of a system's. */
+/** Returns the code of a ReplayError or of a system error; undefined for other values. */
 export function codeOf(error: unknown): unknown {
   return (error as { readonly code?: unknown } | null | undefined)?.code;
 }
 
-/** What steers a terminal, or turns text around in it: a name in a file may have it. Ends of lines and tabs are messages' own. */
+/**
+ * Characters that control a terminal or change the direction of its text; names in files may contain them. Newlines and tabs are allowed, since messages use
+ * them.
+ */
 const CONTROLS = /[^\P{Cc}\n\t]|[\p{Bidi_Control}\u2028\u2029]/gu;
 
-/** A text as consoles may show it: what would steer them is escaped as JSON does it. */
+/** Escapes characters that would control a console, in the syntax of JSON. */
 export function escapeControls(text: string): string {
   return text.replace(CONTROLS, (control) => `\\u${(control.codePointAt(0) as number).toString(16).padStart(4, "0")}`);
 }
 
-/** A value as messages show it: short, with strings in quotes. */
+/** Returns a value as messages show it: short, with strings in quotes. */
 export function show(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value);
   if (typeof value === "bigint") return `${value}n`;
@@ -96,7 +99,7 @@ export function didYouMean(value: unknown, words: Iterable<string>): string {
 
 type ErrorKind = typeof TypeError | typeof RangeError;
 
-/** The error for a number that is out of range or not whole. Separate from the checks, so that these stay short enough to be inlined. */
+/** Returns the error for a number that is out of range or not whole. Separate from the checks, so that these stay short enough to be inlined. */
 function outOfRange(subject: string, value: unknown, min: number, max: number, fraction: boolean): Error {
   const bounds = min < -MAX ? "" : max < MAX ? ` in ${min} … ${max}` : ` >= ${min}`;
   // The remainder of an infinite number is NaN.
@@ -116,13 +119,13 @@ export function finite(subject: string, value: unknown, min = -Number.MAX_VALUE,
   throw outOfRange(subject, value, min, max, true);
 }
 
-/** A boolean as the number 0 or 1, for the core. */
+/** Returns a boolean as 0 or 1 for the core. @throws TypeError if it is not a boolean */
 export function flag(subject: string, value: unknown): number {
   if (typeof value === "boolean") return Number(value);
   throw mustBe(TypeError, subject, "a boolean", value);
 }
 
-/** The rule that a value is one of the given words. */
+/** Returns the rule that a value is one of the given words. */
 export function oneOfRule(words: readonly string[]): string {
   return `one of ${words.map(show).join(", ")}`;
 }
@@ -141,7 +144,7 @@ export function oneOf<T>(subject: string, words: { readonly [word: string]: T },
 /** Sets of keys, cached by the string that lists them, because hot paths check their options too. */
 const KEY_SETS = new Map<string, Set<string>>();
 
-/** What takes its options under its own name. */
+/** Calls that have their options named after them. */
 const CALLS = new Set(
   "Replay Replay.open Replay.restore Replay.plan writer transitions sample get batch endEpisode append appendColumns acceptWriter remoteWriter text packed recency".split(
     " ",
@@ -164,7 +167,7 @@ export function onlyKeys<T>(subject: string, value: T, keys: string): T {
 
 const SEED_END = 2n ** 64n;
 
-/** @throws RangeError for a number that 64 bits without a sign do not hold, or that a number cannot hold exactly · TypeError for anything else */
+/** @throws RangeError if the number does not fit into 64 unsigned bits, or is not exact · TypeError if it is not a whole number or a bigint */
 export function checkSeed(seed: unknown): void {
   if (typeof seed === "bigint" ? seed >= 0n && seed < SEED_END : Number.isSafeInteger(seed) && (seed as number) >= 0) return;
   // The remainder of an infinite number is NaN.

@@ -55,14 +55,10 @@ test.each<[string, unknown, RegExp]>([
   ["without options", undefined, /^the options of Replay are required: an object with spec/],
   ["without a spec", { tables }, /^spec is required: the form of a step, such as \{ observation: f32\(4\)/],
   ["with null as a spec", { spec: null }, /^spec must be a leaf such as f32\(4\), or an object or array of leaves, got null$/],
-  ["with f32 for f32()", { spec: { a: f32 } }, /^spec of a must be .* \(call it: f32\(\) in the place of f32\), got a function$/],
-  ["with f32([2, 3])", { spec: { a: f32([2, 3] as never) } }, /^shape of a must be integers, one argument each: f32\(2, 3\) in the place of f32\(\[2, 3\]\)/],
+  ["with f32 for f32()", { spec: { a: f32 } }, /^spec of a must be .* \(call it: f32\(\) .*, got a function$/],
+  ["with f32([2, 3])", { spec: { a: f32([2, 3] as never) } }, /^shape of a must be integers, one argument each: f32\(2, 3\)/],
   ["with tables in a list", { spec, tables: [{ maxSize: 1 }] }, /^tables must be an object of tables by their names, such as/],
-  [
-    "with bytes as a module",
-    { spec, module: new Uint8Array(8) },
-    /^module must be a WebAssembly\.Module, such as await WebAssembly\.compile\(bytes\) gives, got Uint8Array\(8\)$/,
-  ],
+  ["with bytes as a module", { spec, module: new Uint8Array(8) }, /^module must be a WebAssembly\.Module, .*, got Uint8Array\(8\)$/],
 ])("new Replay %s says what is wrong", (_what, options, says) => {
   expectError(
     errorOf(() => new Replay(options as never)),
@@ -73,8 +69,7 @@ test.each<[string, unknown, RegExp]>([
 
 test("maxBytes that was never given is named as the default, with what can be done", () => {
   const big = { spec: u8(84, 84, 4), tables: { t: { maxSize: 1_000_000 } } };
-  const says =
-    /^maxBytes \(4 GiB by default\) must be at least \d+ for the tables and 1000000 steps of \d+ bytes; a Replay has 4 GiB at most: lower maxSize or maxSteps/;
+  const says = /^maxBytes \(4 GiB by default\) must be at least \d+ for the tables and 1000000 steps of \d+ bytes .*at most 4 GiB: lower maxSize or maxSteps/;
   expectError(
     errorOf(() => new Replay(big)),
     RangeError,
@@ -102,7 +97,7 @@ test.each<[string, unknown[]]>([
 test("a rule without length, nStep or sequence is told of all", () => {
   const { replay } = filled();
   expect(errorOf(() => replay.writer({ items: [{ table: "t" } as never] })).message).toMatch(
-    /^items\[0\] must be a rule with length \(windows of so many steps\), nStep \(transitions\) or sequence/,
+    /^items\[0\] must be a rule with length \(windows of that many steps\), nStep \(transitions\) or sequence/,
   );
 });
 
@@ -113,7 +108,7 @@ test.each<[string, object | undefined]>([
   ["no leaf", {}],
 ])("a truncated episode without what was seen last is refused, never zeros: final with %s", (_what, final) => {
   const replay = new Replay({ spec, tables });
-  const says = /^final (must be given|is required) where an episode is truncated: what was seen last, which its transitions bootstrap from/;
+  const says = /^final .*the last observation of a truncated episode/;
   const items = [{ table: "t", nStep: 2 }] as const;
   const writer = replay.writer({ items });
   writer.append(step);
@@ -151,19 +146,15 @@ test("a misspelt table of a rule is named with its rule, what is no column as su
   );
   expect(errorOf(() => table.transitions(undefined as never)).message).toMatch(/^the options of transitions are required: an object of gamma/);
   const lanes = replay.writer({ lanes: 2 });
-  expect(errorOf(() => lanes.endEpisode({ terminated: true })).message).toMatch(
-    /^lane (must be given|is required) with final or terminated, since the writer has 2 lanes/,
-  );
+  expect(errorOf(() => lanes.endEpisode({ terminated: true })).message).toMatch(/^lane .*the writer has 2 lanes/);
 });
 
 test("into of another n names both, and what makes one", () => {
   const { table } = filled();
-  const says = "into must be a batch of at least 8 items, as table.batch(8, …) makes it, got one of 4";
+  const says = "into must have room for at least 8 items, got 4. Pass a batch from table.batch(8, …)";
   expect(errorOf(() => table.sample(8, { into: table.sample(4) }))).toMatchObject({ code: "SPEC_MISMATCH", message: says });
   for (const wrong of [true, {}, table.sample(4).steps])
-    expect(errorOf(() => table.sample(4, { into: wrong as never })).message).toMatch(
-      /^into must be a batch, such as table\.batch\(n, \{ length \}\) makes, got/,
-    );
+    expect(errorOf(() => table.sample(4, { into: wrong as never })).message).toMatch(/^into must be a batch, .*table\.batch\(n, \{ length \}\), got/);
 });
 
 test("dataset() without options says what it needs", () => {
@@ -186,7 +177,7 @@ test("a host that forbids compiling is told of module, and of wasm-unsafe-eval",
   );
   const error = errorOf(() => moduleOf());
   expect(error).toMatchObject({ name: "ReplayError", code: "UNSUPPORTED", cause: { name: "CompileError" } });
-  expect(error.message).toMatch(/disallowed by embedder\): let the page's Content-Security-Policy have 'wasm-unsafe-eval', or give the option module/);
+  expect(error.message).toMatch(/disallowed by embedder\)\. .*'wasm-unsafe-eval'.* option module/);
 });
 
 test.each(["NotCapable", "PermissionDenied"])("Deno without --allow-read (%s) is not told of a missing file", (name) => {
@@ -200,6 +191,6 @@ test.each(["NotCapable", "PermissionDenied"])("Deno without --allow-read (%s) is
       throw cause;
     }),
   );
-  expect(told.message).toMatch(/it is not allowed: start Deno with --allow-read/);
+  expect(told.message).toMatch(/it is not allowed \(start Deno with --allow-read/);
   expect(openError("there is no such file", "data", Object.assign(new Error(), { code: "ENOENT" }))).toMatchObject({ code: "NOT_FOUND" });
 });

@@ -1,4 +1,4 @@
-/** The ends of groups in a segment, found only by their form. They tell damage from a tail that was cut, and show where reading can start again. */
+/** Finds the ends of groups in a segment by their form, which distinguishes damage from a cut tail, and shows where reading can restart. */
 import { COMMIT, SEAL } from "../../base/kinds.ts";
 import type { Directory, StorageFile } from "../../files/directory.ts";
 import { withIoErrors } from "../../files/io-errors.ts";
@@ -8,24 +8,24 @@ import { openSegment } from "./segment-file.ts";
 import { fileOf } from "./segment-head.ts";
 
 const CHUNK_BYTES = 1 << 20;
-/** The bytes of a COMMIT or a SEAL. */
+/** Bytes of a COMMIT or a SEAL. */
 export const END_BYTES = SECTION_BYTES + NUMBER_BYTES;
 
-/** A whole COMMIT or SEAL. */
+/** A complete COMMIT or SEAL. */
 export interface GroupEnd {
   readonly kind: number;
-  /** Where it begins. */
+  /** Its offset in the file. */
   readonly at: number;
-  /** Number of the group: of a SEAL, of the one that follows. */
+  /** Number of the group; for a SEAL, of the next group. */
   readonly group: number;
 }
 
-/** Whether a whole COMMIT or SEAL of a later group than this one stands anywhere behind an offset: that tells damage from a tail that was cut. */
+/** Returns whether a complete COMMIT or SEAL of a later group follows an offset, which distinguishes damage from a cut tail. */
 export function laterGroup(directory: Directory, segment: number, memory: SectionMemory, from: number, group: number): boolean {
   return nextGroupEnd(directory, segment, memory, from, (end) => end.group > group) !== undefined;
 }
 
-/** The first whole COMMIT or SEAL from an offset on that is accepted; undefined for none. */
+/** Returns the first complete COMMIT or SEAL from an offset on that `accept` accepts; undefined if there is none. */
 export function nextGroupEnd(
   directory: Directory,
   segment: number,
@@ -44,7 +44,7 @@ export function nextGroupEnd(
       length += count;
       const ends = [COMMIT, SEAL].map((kind) => endIn(memory, length, kind, at - length, accept)).filter((end) => end !== undefined);
       if (ends.length > 0) return ends.reduce((first, end) => (end.at < first.at ? end : first));
-      // One may have begun at the end of the piece.
+      // One may begin at the end of the piece.
       const rest = Math.min(length, END_BYTES - 1);
       memory.u8.copyWithin(memory.base, memory.base + length - rest, memory.base + length);
       length = rest;

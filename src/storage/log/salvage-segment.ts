@@ -1,4 +1,4 @@
-/** A segment with damage in it: the stretches of whole groups before the damage, between and behind. */
+/** Reads a damaged segment: the stretches of complete groups before, between and after its damage. */
 import { ReplayError } from "../../base/error.ts";
 import { COMMIT, SEGMENT } from "../../base/kinds.ts";
 import { MAX_SECTION_BYTES } from "../../base/limits.ts";
@@ -10,35 +10,35 @@ import { END_BYTES, nextGroupEnd, withFile } from "./group-ends.ts";
 import { SegmentReader, type SegmentStart } from "./read-segment.ts";
 import { fileOf, headOf, type SegmentHead } from "./segment-head.ts";
 
-/** Gets the sections of groups; those of a group that has no end do not count. */
+/** Receives the sections of groups. Sections of a group without an end do not count. */
 export interface GroupVisitor {
   section(kind: number, id: number, payload: Uint8Array): void;
-  /** The group that was shown is whole. */
+  /** Called when the group of the last sections is complete. */
   endGroup(): void;
 }
 
-/** Whole groups, one behind the other. */
+/** Consecutive complete groups. */
 export interface Stretch<V> {
-  /** Undefined from the segment's beginning. */
+  /** Undefined at the beginning of the segment. */
   readonly start: SegmentStart | undefined;
-  /** Where it ends in the file. */
+  /** The offset of its end in the file. */
   readonly to: number;
-  /** Number of its first group, and of the group behind it. */
+  /** Number of its first group, and of the group after it. */
   readonly firstGroup: number;
   readonly endGroup: number;
   readonly visitor: V;
 }
 
-/** Bytes without a whole group. */
+/** Bytes without a complete group. */
 export interface Gap {
   readonly from: number;
   readonly to: number;
-  /** Where what follows makes no sense, and why. */
+  /** The offset of the first fault, and the fault. */
   readonly at: number;
   readonly fault: string;
-  /** Whether it is one section, as long as its head says, and the end of its group. */
+  /** Whether it is a single section of the size in its head, plus the end of its group. */
   readonly isSingle: boolean;
-  /** Whether no group stands behind it in the segment. */
+  /** Whether no group follows it in the segment. */
   readonly isTail: boolean;
 }
 
@@ -49,14 +49,14 @@ export interface SalvagedSegment<V> {
   /** In the order of the file. */
   readonly parts: readonly (Stretch<V> | Gap)[];
   readonly isSealed: boolean;
-  /** The sum over all sections, if there is no gap. */
+  /** The sum of all sections, if there is no gap. */
   readonly sum: number | undefined;
 }
 
 /**
- * Goes through a segment. At damage it looks for the next end of a group whose checksum is right, and starts again behind that.
- * @param lowest the least number that its first group can have @param create the visitor of a stretch
- * @throws ReplayError UNSUPPORTED for another version's file · IO
+ * Reads a segment. After damage, it restarts after the next end of a group with a valid checksum.
+ * @param lowest the smallest possible number of its first group @param create returns the visitor of a stretch
+ * @throws ReplayError UNSUPPORTED if another version wrote the file · IO
  */
 export function salvageSegment<V extends GroupVisitor>(
   directory: Directory,
@@ -81,7 +81,7 @@ export function salvageSegment<V extends GroupVisitor>(
     const at = reader.faultAt ?? wholeBytes;
     const behindEnd = reader.isOpen && reader.fault !== undefined ? behindDamagedEnd(directory, id, memory, at, group) : undefined;
     if (behindEnd !== undefined) {
-      // Only the end of the group is damaged: all of its sections were shown.
+      // Only the end of the group is damaged, and all of its sections were shown.
       visitor.endGroup();
       if (group > firstGroup) parts.pop();
       parts.push({ start: start && { ...start, head }, to: at, firstGroup, endGroup: group + 1, visitor });
@@ -101,7 +101,7 @@ export function salvageSegment<V extends GroupVisitor>(
   }
 }
 
-/** Shows the sections of all groups that are whole. Returns what says that the file is of another version: its first bytes may be damaged. */
+/** Shows the sections of all complete groups. Returns the error of a file of another version, whose first bytes may only be damaged. */
 function visit(reader: SegmentReader, visitor: GroupVisitor): ReplayError | undefined {
   const { sections } = reader;
   try {
@@ -126,7 +126,7 @@ function visit(reader: SegmentReader, visitor: GroupVisitor): ReplayError | unde
   }
 }
 
-/** Where the first group begins although the magic or the head is damaged: behind a head that is whole, or where the damaged one says that it ends, if a section is there. */
+/** Returns the start of the first group if the magic or the head is damaged: after a valid head, or after the size in a damaged head if a section follows. */
 function startOfFirst(directory: Directory, id: number, memory: SectionMemory): SegmentStart | undefined {
   const first = sectionAt(directory, id, memory, MAGIC.length);
   if (first === undefined) return undefined;
@@ -137,7 +137,7 @@ function startOfFirst(directory: Directory, id: number, memory: SectionMemory): 
   return sectionAt(directory, id, memory, first.end)?.isWhole === true ? { at: first.end, group: undefined, head: undefined } : undefined;
 }
 
-/** Where the next group begins behind a damaged COMMIT: a section of its size, and the next end is that of the next group. */
+/** Returns the start of the group after a damaged COMMIT: it has the size of a COMMIT, and the next end belongs to the next group. */
 function behindDamagedEnd(directory: Directory, id: number, memory: SectionMemory, at: number, group: number): SegmentStart | undefined {
   const damaged = sectionAt(directory, id, memory, at);
   if (damaged?.end !== at + END_BYTES || sectionAt(directory, id, memory, damaged.end)?.isWhole !== true) return undefined;
@@ -149,13 +149,13 @@ function behindDamagedEnd(directory: Directory, id: number, memory: SectionMemor
 interface SectionInFile {
   readonly kind: number;
   readonly payload: Uint8Array;
-  /** Where it ends, as its head says. */
+  /** The offset of its end, from the size in its head. */
   readonly end: number;
-  /** Whether its checksum is right. */
+  /** Whether its checksum is valid. */
   readonly isWhole: boolean;
 }
 
-/** The section at an offset, right or wrong; undefined where the file has no room for it. */
+/** Returns the section at an offset, valid or not; undefined if it exceeds the file. */
 function sectionAt(directory: Directory, id: number, memory: SectionMemory, at: number): SectionInFile | undefined {
   return withFile(directory, id, (file, size) => {
     if (at + SECTION_BYTES > size) return undefined;
@@ -181,15 +181,15 @@ function sectionAt(directory: Directory, id: number, memory: SectionMemory, at: 
   });
 }
 
-/** Behind the next end of a group. @param lowest the least number that the group can have */
+/** Returns the position after the next end of a group. @param lowest the smallest possible number of the group */
 function nextStart(directory: Directory, id: number, memory: SectionMemory, at: number, lowest: number): SegmentStart | undefined {
   const end = nextGroupEnd(directory, id, memory, at, ({ group }) => group >= lowest);
   if (end === undefined) return undefined;
-  // A SEAL is read itself: it says that nothing follows.
+  // Reading continues at a SEAL, which records that nothing follows.
   return end.kind === COMMIT ? { at: end.at + END_BYTES, group: end.group + 1, head: undefined } : { at: end.at, group: end.group, head: undefined };
 }
 
-/** Whether bytes are one section, as long as its head says, and the end of its group. */
+/** Returns whether bytes are a single section of the size in its head, plus the end of its group. */
 function isSingle(directory: Directory, id: number, from: number, to: number): boolean {
   return withFile(directory, id, (file, size) => {
     const head = new Uint8Array(SECTION_BYTES);

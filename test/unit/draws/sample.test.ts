@@ -87,7 +87,7 @@ test("into of another form is refused before anything is drawn", () => {
     [{ ...b, steps: { ...b.steps, x: undefined } }, "SPEC_MISMATCH", /^into\.steps\.x\.data/],
   ];
   for (const [into, kind, says] of bad) expectRefused(replay, () => table.sample(3, { into: into as never }), kind, says);
-  expectRefused(replay, () => table.sample(4, { into: made }), "SPEC_MISMATCH", /^into must be a batch of at least 4 items.* got one of 3$/);
+  expectRefused(replay, () => table.sample(4, { into: made }), "SPEC_MISMATCH", /^into must .* at least 4 items, got 3/);
   expectRefused(replay, () => table.sample(3, { into: made, length: 4 }), "SPEC_MISMATCH", /^into\./);
   expectRefused(replay, () => table.sample(3, { into: made, beta: 1 }), "SPEC_MISMATCH", /^into\.info\.weights is required/);
   expectRefused(
@@ -154,7 +154,8 @@ test("draws that a table's selector cannot give are refused", () => {
     expectRefused(replay, () => replay.table(name).sample(2, { stratified: true }), "UNSUPPORTED", /stratified/, /uniform or prioritized/);
   }
   expectRefused(replay, () => replay.table("any").sample(2, { stratified: true, replacement: false }), "UNSUPPORTED", /stratified/, /replacement/);
-  for (const name of ["lifo", "heap", "per"] as const) expectRefused(replay, () => replay.table(name).sample(2, { among: 3 }), "UNSUPPORTED", /^among needs/);
+  for (const name of ["lifo", "heap", "per"] as const)
+    expectRefused(replay, () => replay.table(name).sample(2, { among: 3 }), "UNSUPPORTED", /^among requires/);
   expect(replay.table("fifo").sample(2, { among: 3 }).count).toBe(2);
 });
 

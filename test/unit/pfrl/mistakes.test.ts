@@ -86,9 +86,9 @@ describe("a path where no file can be", () => {
   writeFileSync(join(place, "file"), "no folder");
 
   test.each([
-    ["sub", /places\/sub failed: a folder is in the place of the file \(EISDIR\)$/],
+    ["sub", /places\/sub failed: it is a folder, not a file \(EISDIR\)$/],
     ["none/f", /saving to .*places\/none\/f failed: there is no folder .*places\/none \(ENOENT\): make it first$/],
-    ["file/f", /places\/file failed: a file is in the place of a folder \(ENOTDIR\)$/],
+    ["file/f", /places\/file failed: a part of the path is a file, not a folder \(ENOTDIR\)$/],
   ])("is refused for what it is, and nothing is left: %s", async (path, says) => {
     const buffer = filled();
     const file = join(place, path);
@@ -102,7 +102,7 @@ describe("a path where no file can be", () => {
   });
 
   test("a folder is not loaded", () => {
-    const says = /opening .*places\/sub failed: a folder is in the place of the file \(EISDIR\)$/;
+    const says = /opening .*places\/sub failed: it is a folder, not a file \(EISDIR\)$/;
     expectError(
       errorOf(() => filled().load(join(place, "sub"))),
       "IO",

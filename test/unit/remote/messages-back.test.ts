@@ -68,7 +68,7 @@ describe.each(CHANNELS)("messages to an actor over a %s", (channel) => {
     expectError(
       errorOf(() => accepted.send("more")),
       "RATE_LIMITED",
-      /await what send gives/,
+      /Await the promise from send/,
     );
     let seen = 0;
     writer.onmessage = () => {

@@ -76,7 +76,7 @@ it("of an actor with lanes the episode of the lane ends that is named, and witho
     await writer.flush();
     return twin.came;
   };
-  expect(() => writer.endEpisode({ terminated: true })).toThrow(/^lane (must be given|is required) with final or terminated, since the writer has 2 lanes/);
+  expect(() => writer.endEpisode({ terminated: true })).toThrow(/^lane .*the writer has 2 lanes/);
   await append();
   await append();
   expect(await came()).toBe(2);
