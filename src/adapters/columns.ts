@@ -1,4 +1,4 @@
-/** What the adapters share: a batch with something else in place of each of its arrays of numbers. */
+/** The base of the adapters: replaces each array of numbers in a batch. */
 
 import { mustBe } from "../base/error.ts";
 import { type ColumnLike, isColumn } from "../schema/column.ts";
@@ -23,10 +23,10 @@ type IsEmpty<H> = unknown extends H ? false : [H] extends [never] ? true : [keyo
 
 type Node = { readonly [name: string]: unknown };
 
-/** The batch with `hand(data, shape, path)` in place of each array of numbers. Rows from `count` on, which have no meaning, are cut off. */
+/** Returns the batch with `convert(data, shape, path)` in place of each array of numbers. Rows from `count` on, which have no meaning, are cut off. */
 export function mapArrays<B extends object, T>(batch: B, convert: (data: AnyArray, shape: number[], path: string) => T): MappedBatch<B, T> {
   if (typeof batch !== "object" || batch === null || isColumn(batch)) throw mustBe(TypeError, "batch", "a batch, or a nest of columns", batch);
-  // Columns may have these names as well.
+  // A column may have this name, too.
   const { count, lengths } = batch as { readonly count?: unknown; readonly lengths?: unknown };
 
   function array(data: AnyArray, [rows = 1, ...rest]: readonly number[], path: string): T {
@@ -41,7 +41,7 @@ export function mapArrays<B extends object, T>(batch: B, convert: (data: AnyArra
     if (dtypeOf(value) !== undefined) {
       const data = value as AnyArray;
       if (keys.at(-1) === "keys") return undefined;
-      // Of the arrays that are no columns, the mask and returns of several numbers have more than one number per item.
+      // Among the arrays that are not columns, the mask and returns of several numbers have more than one number per item.
       const isMatrix = ArrayBuffer.isView(lengths) && (path === "mask" || (path === "nStep.returns" && data.length !== items(lengths)));
       return array(data, isMatrix ? [items(lengths), data.length / items(lengths)] : [data.length], path);
     }
@@ -55,7 +55,7 @@ export function mapArrays<B extends object, T>(batch: B, convert: (data: AnyArra
   return (part(batch, []) ?? {}) as MappedBatch<B, T>;
 }
 
-/** The names of a batch's parts, which are getters, or of any fields. */
+/** Returns the names of a batch's parts, which are getters, or of an object's fields. */
 function namesOf(value: object): string[] {
   const names: string[] = [];
   for (const name in value) names.push(name);
@@ -64,7 +64,7 @@ function namesOf(value: object): string[] {
 
 const items = (lengths: unknown) => (lengths as Uint32Array).length;
 
-/** Integers in 32 bits. @throws RangeError for one that does not fit */
+/** Returns integers in 32 bits. @throws RangeError for an integer that does not fit */
 export function int32(data: AnyArray, path: string): Int32Array<ArrayBuffer> {
   const result = new Int32Array(data.length);
   for (let i = 0; i < data.length; i++) {

@@ -1,32 +1,32 @@
-/** reprise/adapters/jax: batches as arrays of jax-js. The library is an argument, so that there is never a second copy of it. */
+/** reprise/adapters/jax: batches as arrays of jax-js. The library is passed as an argument, so that it is never loaded twice. */
 import "../base/host.ts";
 import { mustBe } from "../base/error.ts";
 import type { AnyArray } from "../schema/dtype.ts";
 import { int32, type MappedBatch, mapArrays } from "./columns.ts";
 
-/** What is needed of `@jax-js/jax`: its `numpy`. */
+/** The part of `@jax-js/jax` that is used: its `numpy`. */
 export interface Numpy<T> {
   array(values: Float32Array<ArrayBuffer> | Int32Array<ArrayBuffer> | Uint32Array<ArrayBuffer> | number[], options: { shape: number[] }): T;
 }
 
-/** The nest of a batch with jax-js' arrays in place of columns: a tree for `jit`, `grad`, `tree.ref` … */
+/** The nest of a batch with jax-js arrays in place of columns: a tree for `jit`, `grad`, `tree.ref` … */
 export type Arrays<B, T> = MappedBatch<B, T>;
 
 /**
- * Copies a batch into arrays of jax-js: a result of `sample`, of a view of transitions, of a dataset, or any nest of columns, such as `batch.steps`.
- * The result has the same names. Floats become float32 (as JAX has it by default), `u32` uint32, other integers and `bool` int32. `keys`, text and counts
- * are not in it: they stay in the batch. A batch that is shorter than asked for gives arrays of `count` rows.
+ * Copies a batch into arrays of jax-js. The batch may come from `sample`, a view of transitions, or a dataset; any nest of columns works too, such as
+ * `batch.steps`. The result has the same names. Floats become float32 (the default of JAX), `u32` uint32, other integers and `bool` int32. `keys`, text and
+ * counts are left out. A batch that is shorter than requested becomes arrays of `count` rows.
  *
- * The arrays are yours, each with one reference: the function that takes one consumes it, `tree.dispose` frees what none has taken. They keep their values
+ * The caller owns the arrays, each with one reference: a function that takes an array consumes it, and `tree.dispose` frees the others. They keep their values
  * when the batch is refilled (`into`).
- * @throws TypeError · RangeError for an integer beyond 32 bits; no array is left behind then
+ * @throws TypeError · RangeError for an integer beyond 32 bits; all arrays are freed then
  */
 export function arrays<B extends object, T extends { dispose(): void }>(numpy: Numpy<T>, batch: B): Arrays<B, T> {
   if (typeof numpy?.array !== "function") throw mustBe(TypeError, "numpy", 'that of jax-js (import { numpy } from "@jax-js/jax")', numpy);
   const copies: T[] = [];
   try {
     return mapArrays(batch, (data, shape, path) => {
-      // jax-js makes no array of an empty typed array.
+      // jax-js cannot make an array from an empty typed array.
       const array = numpy.array(data.length === 0 ? [] : valuesOf(data, path), { shape });
       copies.push(array);
       return array;

@@ -1,10 +1,10 @@
-/** reprise/adapters/tfjs: batches as tensors of TensorFlow.js. The library is an argument, so that any build of it will do. */
+/** reprise/adapters/tfjs: batches as tensors of TensorFlow.js. The library is passed as an argument, so that any build of it works. */
 import "../base/host.ts";
 import { mustBe } from "../base/error.ts";
 import type { AnyArray } from "../schema/dtype.ts";
 import { int32, type MappedBatch, mapArrays } from "./columns.ts";
 
-/** What is needed of `@tensorflow/tfjs`, `@tensorflow/tfjs-core`, `@tensorflow/tfjs-node` …: `import * as tf`. */
+/** The part of TensorFlow.js that is used: `import * as tf` from `@tensorflow/tfjs`, `@tensorflow/tfjs-core`, `@tensorflow/tfjs-node` … */
 export interface TensorFlow<T> {
   tensor(values: Float32Array | Int32Array, shape: number[], dtype: "float32" | "int32"): T;
 }
@@ -13,12 +13,12 @@ export interface TensorFlow<T> {
 export type Tensors<B, T> = MappedBatch<B, T> & { [Symbol.dispose](): void };
 
 /**
- * Copies a batch into tensors: a result of `sample`, of a view of transitions, of a dataset, or any nest of columns, such as `batch.steps`.
- * The result has the same names. Floats become float32, integers and `bool` become int32. `keys`, text and counts are not in it: they stay in the
- * batch. A batch that is shorter than asked for gives tensors of `count` rows.
+ * Copies a batch into tensors. The batch may come from `sample`, a view of transitions, or a dataset; any nest of columns works too, such as `batch.steps`. The
+ * result has the same names. Floats become float32, integers and `bool` become int32. `keys`, text and counts are left out. A batch that is shorter than
+ * requested becomes tensors of `count` rows.
  *
- * The tensors are yours: free them with `using`, `tf.dispose`, or by a call inside of `tf.tidy`. They keep their values when the batch is refilled (`into`).
- * @throws TypeError · RangeError for an integer beyond 32 bits; no tensor is left behind then
+ * The caller owns the tensors: free them with `using`, `tf.dispose`, or a call inside `tf.tidy`. They keep their values when the batch is refilled (`into`).
+ * @throws TypeError · RangeError for an integer beyond 32 bits; all tensors are freed then
  */
 export function tensors<B extends object, T extends { dispose(): void }>(tf: TensorFlow<T>, batch: B): Tensors<B, T> {
   if (typeof tf?.tensor !== "function") throw mustBe(TypeError, "tf", 'TensorFlow.js (import * as tf from "@tensorflow/tfjs")', tf);
@@ -33,7 +33,7 @@ export function tensors<B extends object, T extends { dispose(): void }>(tf: Ten
       copies.push(tensor);
       return tensor;
     });
-    // Not enumerable: whatever goes over the nest finds tensors alone. A runtime without `using` has no such symbol.
+    // Not enumerable, so that iterating over the nest finds only tensors. A runtime without `using` does not have this symbol.
     return (Symbol.dispose === undefined ? nest : Object.defineProperty(nest as object, Symbol.dispose, { value: dispose })) as Tensors<B, T>;
   } catch (error) {
     dispose();
@@ -41,7 +41,7 @@ export function tensors<B extends object, T extends { dispose(): void }>(tf: Ten
   }
 }
 
-/** Always a copy: TensorFlow.js goes on using the array that it is given. */
+/** Returns a copy in every case, because TensorFlow.js keeps using the array that it receives. */
 function valuesOf(data: AnyArray, path: string): Float32Array<ArrayBuffer> | Int32Array<ArrayBuffer> {
   return data instanceof Float32Array || data instanceof Float64Array ? new Float32Array(data) : int32(data, path);
 }

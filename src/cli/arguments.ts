@@ -1,9 +1,9 @@
-/** Parsers for values on the command line. A value that does not parse is wrong usage. */
+/** Parsers for values on the command line. A value that does not parse is a usage error. */
 import { InvalidArgumentError } from "commander";
 import { SELECTORS, type Selector } from "../index.ts";
 import { SELECTOR_KINDS, selectorOf } from "../schema/selector.ts";
 
-/** A whole number of at least `min`, and at most `max`. */
+/** Returns a parser of whole numbers from `min` to `max`. */
 export function wholeNumber(min: number, max: number = Number.MAX_SAFE_INTEGER): (text: string) => number {
   return (text) => {
     const value = Number(text);
@@ -33,15 +33,15 @@ export function notNegative(text: string): number {
   return value;
 }
 
-/** An option that may be given several times. */
+/** Collects the values of an option that may be repeated. */
 export function repeatable(text: string, previous: readonly string[] | undefined): readonly string[] {
   return [...(previous ?? []), text];
 }
 
-/** The kinds that take an exponent, for a sentence. */
+/** The selectors that take an exponent, for messages. */
 export const WITH_EXPONENT = SELECTORS.filter((kind) => SELECTOR_KINDS[kind].takesExponent);
 
-/** The name of a selector; one that takes an exponent may have a colon and the exponent behind it. */
+/** Parses the name of a selector, with a colon and an exponent if it takes one. */
 export function selector(text: string): Selector {
   const [name, ...rest] = text.split(":");
   const kind = SELECTORS.find((candidate) => candidate === name);

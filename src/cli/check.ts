@@ -1,4 +1,4 @@
-/** `reprise check`: what is wrong with a dataset, one line each. */
+/** `reprise check`: lists the faults of a dataset, one line each. */
 import type { Command } from "commander";
 import { type CheckFinding, type CheckFindings, type CheckReport, checkRlds, type RldsReader } from "../datasets/rlds/index.ts";
 import { notNegative, positive, repeatable, wholeNumber } from "./arguments.ts";
@@ -30,7 +30,7 @@ final observations of zeros.
 
 The exit code is 1 if any line is printed for a fault or a warning. --ignore leaves a kind out, by its name in --json: ${KINDS.join(", ")};
 or warnings, which leaves all warnings out.
-convert --mode repair mends the faults of episodes and their steps.
+convert --mode repair fixes the faults of episodes and their steps.
 `;
 
 export function addCheck(command: Command): Command {
@@ -41,11 +41,11 @@ export function addCheck(command: Command): Command {
     .option("--split <split>", "the split to read")
     .option("--ignore <kind>", "a kind of finding to leave out, such as constantRewards, or warnings for all of them; may be repeated", repeatable)
     .option("--timestamp <leaf>", "the leaf with the time of each step (default: timestamp or observation/timestamp)")
-    .option("--fps <n>", "steps per second, for timestamps in seconds (default: what the data say, or else the median of each episode)", positive)
+    .option("--fps <n>", "steps per second, for timestamps in seconds (default: as the data state, otherwise the median of each episode)", positive)
     .option("--max-jitter <share>", "the largest share by which an interval between timestamps may differ (default: 0.1)", notNegative)
     .option("--min-steps <n>", "an episode with fewer transitions is very short (default: 2)", wholeNumber(0))
     .option("--min-share <share>", "an episode with fewer transitions than this share of the median is very short (default: 0.1)", notNegative)
-    .option("--places <n>", "how many places of each kind are listed; all are counted (default: 8)", wholeNumber(1))
+    .option("--places <n>", "the number of places to list per kind; all are counted (default: 8)", wholeNumber(1))
     .addHelpText("after", EXAMPLES);
 }
 
@@ -88,7 +88,7 @@ export function check(path: string, options: CheckCommandOptions, host: Host): P
   });
 }
 
-/** The same reader. Ctrl-C can stop the iteration between two episodes. */
+/** Returns the same reader, which Ctrl-C can stop between two episodes. */
 function withPauses(reader: RldsReader, { signal }: Host): RldsReader {
   return new Proxy(reader, {
     get: (target, key) => (key === Symbol.asyncIterator ? () => withYields(target, signal) : Reflect.get(target, key, target)),
@@ -99,12 +99,12 @@ interface Kinds {
   readonly [kind: string]: CheckFindings;
 }
 
-/** The kinds of which there is one, without those that are ignored. */
+/** Returns the kinds with findings, without the ignored ones. */
 function listed(kinds: Kinds, ignore: readonly string[]): Kinds {
   return Object.fromEntries(Object.entries(kinds).filter(([kind, { count }]) => count > 0 && !ignore.includes(kind)));
 }
 
-/** A line per place; a kind with more places than are listed has a line with the count of the others. */
+/** Returns one line per place, and one more line with a count for each kind with more places than are listed. */
 function textOf({ episodes, steps, complete }: CheckReport, faults: Kinds, warnings: Kinds): string {
   const lines = [...linesOf("fault", faults), ...linesOf("warning", warnings)];
   const total = (kinds: Kinds) => Object.values(kinds).reduce((sum, { count }) => sum + count, 0);

@@ -25,11 +25,11 @@ import { FORMATS, type Format, type FormatOptions, lossText, nonEmpty, unreadLos
 import { bytes, countText, escapeText } from "./text.ts";
 
 const EXAMPLES = `
-Without --format the name TO selects one. A name that ends with .parquet, .jsonl, .npz, .hdf5 or .csv is such a file.
-Any other name is a folder of TFDS datasets, in which <name>/<version>/ is created; one with another ending needs a slash at its end.
+Without --format, the name TO selects the format. A name that ends with .parquet, .jsonl, .npz, .hdf5 or .csv is such a file.
+Any other name is a folder of TFDS datasets, in which <name>/<version>/ is created. If it has another ending, add a slash.
 --format lerobot makes TO the folder of a dataset of version 3.0, or 2.1 with --lerobot-version; films of a LeRobot dataset are copied, other images are in the rows. --format minari creates <id>/ in the folder TO.
 
-What TO cannot hold of FROM is listed; with --strict nothing is written then. A result without a step is an error.
+Data of FROM that TO cannot hold is listed; with --strict, nothing is written then. A result without steps is an error.
 
 Examples:
   $ npx reprise convert cartpole/scripted-v0 tensorflow_datasets --name cartpole --shards 4
@@ -46,18 +46,18 @@ export function addConvert(command: Command): Command {
     .description("Writes a dataset in another format. Existing files stay unless you give --overwrite.")
     .argument("<from>", `a file or folder, or a URL: ${SOURCES}`)
     .argument("<to>", "a file that ends with .parquet, .jsonl, .npz, .hdf5 or .csv, or a folder")
-    .addOption(new Option("--format <format>", "the format to write (default: as TO ends)").choices(FORMATS))
+    .addOption(new Option("--format <format>", "the format to write (default: by the ending of TO)").choices(FORMATS))
     .option("--from-split <split>", "the split of FROM to read");
   return addFormatOptions(addOpen(addFinalStep(addMode(command))))
-    .option("--task <text>", "LeRobot: what is done in all episodes (default: what the data says)")
+    .option("--task <text>", "LeRobot: the task of all episodes (default: as the data states)")
     .addHelpText("after", EXAMPLES);
 }
 
-/** How a dataset is written: the options of verbs that write one. */
+/** Adds the options that control how a dataset is written. */
 export function addFormatOptions(command: Command): Command {
   return command
     .option("--overwrite", "replace existing files")
-    .option("--strict", "refuse to write if the format cannot hold a part of the data, instead of listing it")
+    .option("--strict", "write nothing if the format cannot hold a part of the data, instead of listing that part")
     .option("--name <name>", "TFDS: name of the dataset (default: the name of FROM)")
     .option("--version <version>", "TFDS: version of the dataset (default: 1.0.0)")
     .option("--split <split>", "TFDS: the split to write (default: train)")
@@ -67,14 +67,14 @@ export function addFormatOptions(command: Command): Command {
       "TFDS, LeRobot: a leaf of pixels to store as PNG, such as observation/image; may be repeated (LeRobot's default: all with 3 channels)",
       repeatable,
     )
-    .option("--fps <n>", "LeRobot: frames a second (default: those of FROM, if it is LeRobot or a recording)", positive)
-    .option("--task-leaf <leaf>", "LeRobot: the text that says what is done, such as observation/instruction")
+    .option("--fps <n>", "LeRobot: frames per second (default: those of FROM, if it is LeRobot or a recording)", positive)
+    .option("--task-leaf <leaf>", "LeRobot: the text leaf that describes the task, such as observation/instruction")
     .option("--robot-type <type>", "LeRobot: the robot")
     .addOption(new Option("--lerobot-version <version>", "LeRobot: version of the format (default: 3.0)").choices(["2.1", "3.0"]))
     .option("--id <id>", "Minari: id of the dataset (default: that of FROM, or its name with -v0)");
 }
 
-/** How a dataset is read. */
+/** The options that control how a dataset is read. */
 export interface SourceOptions extends ModeOption, SelectOptions, TopicOptions {
   readonly fromSplit?: string;
   readonly open?: readonly string[];
@@ -86,7 +86,7 @@ export interface ConvertOptions extends FormatOptions, SourceOptions, FinalStepO
   readonly strict?: true;
 }
 
-/** Formats of files, by the endings of their names. */
+/** The formats of files, by the endings of their names. */
 const ENDINGS: readonly (readonly [ending: string, format: Format])[] = [
   [".parquet", "parquet"],
   [".jsonl", "jsonl"],
@@ -95,9 +95,9 @@ const ENDINGS: readonly (readonly [ending: string, format: Format])[] = [
   [".hdf5", "hdf5"],
   [".csv", "csv"],
 ];
-/** How the names of files end that are a dataset each. */
+/** The endings of files that hold a whole dataset. */
 export const FILES: readonly string[] = ENDINGS.map(([ending]) => ending);
-/** Which formats an option is for. */
+/** The formats that each option applies to. */
 const OF_FORMAT: { readonly [option in keyof FormatOptions]-?: { readonly flag: string; readonly formats: readonly Format[] } } = {
   name: { flag: "--name", formats: ["tfds"] },
   version: { flag: "--version", formats: ["tfds"] },
@@ -124,7 +124,7 @@ export function convert(from: string, to: string, options: ConvertOptions, host:
     const { finalStep } = options;
     const data = withFinalObservations(source, { ...(finalStep !== undefined && { finalStep }), repeat: false });
     const unread = unreadLosses(reader);
-    if (options.strict && unread.length > 0) throw new RldsError("UNSUPPORTED", `strict refuses what would be lost: ${unread.map(lossText).join("; ")}`);
+    if (options.strict && unread.length > 0) throw new RldsError("UNSUPPORTED", `strict forbids losing data: ${unread.map(lossText).join("; ")}`);
     const written = nonEmpty(data, () => emptyRemedy(source.report));
     const progress = host.progress("converting");
     const common = {
@@ -152,18 +152,18 @@ export function checkFormatOptions(to: string, format: Format, options: FormatOp
   for (const [option, { flag, formats }] of Object.entries(OF_FORMAT))
     if (options[option as keyof FormatOptions] !== undefined && !formats.includes(format))
       throw new UsageError(
-        `${flag} works only with ${formats.map((name) => TITLES[name]).join(" and ")}, but ${to} becomes ${TITLES[format]}: give another --format, or leave ${flag} out`,
+        `${flag} works only with ${formats.map((name) => TITLES[name]).join(" and ")}, but ${to} becomes ${TITLES[format]}. Pass another --format, or remove ${flag}`,
       );
 }
 
-/** Why nothing is left, as far as the import knows. */
+/** Returns why no step is left, as far as the import knows. */
 export function emptyRemedy({ episodes, kept, faults }: ImportReport): string {
   if (episodes === 0 || kept.steps > 0) return "";
   const [fault] = Object.entries(faults).find(([, { count }]) => count > 0) ?? [];
-  return fault === undefined ? "" : `: all ${episodes} episodes have faults, which reprise inspect lists, and nothing of them could be kept`;
+  return fault === undefined ? "" : `: all ${episodes} episodes have faults, which reprise inspect lists, and none could be kept`;
 }
 
-/** `--split` is that of the target. */
+/** Here, `--split` is the split of the target. */
 export function openOptionsOf({ fromSplit, open, topics, rate, mode, without, only, rename, null: nulls }: SourceOptions): OpenOptions {
   return {
     mode,
@@ -178,18 +178,18 @@ export function openOptionsOf({ fromSplit, open, topics, rate, mode, without, on
   };
 }
 
-/** @throws UsageError for a name that says another format, or none */
+/** @throws UsageError if the name implies another format, or none */
 export function formatOf(to: string, format: Format | undefined): Format {
   const ending = /\.[a-z][a-z0-9]*$/i.exec(to)?.[0].toLowerCase();
   const byName = ENDINGS.find(([name]) => name === ending)?.[1];
-  // Parquet may be a folder as well.
+  // Parquet may also be a folder.
   if (format !== undefined && byName !== undefined && format !== byName)
-    throw new UsageError(`${to} ends with ${ending}, but --format is ${format}: name a folder, or another format`);
+    throw new UsageError(`${to} ends with ${ending}, but --format is ${format}. Name a folder, or another format`);
   if (format !== undefined) return format;
   if (byName !== undefined) return byName;
   if (ending !== undefined && !statSync(to, { throwIfNoEntry: false })?.isDirectory())
     throw new UsageError(
-      `${to} ends with ${ending}, but a dataset becomes a file of ${ENDINGS.map(([name]) => name).join(", ")} or a folder of TFDS: for a folder of that name write ${to}/`,
+      `${to} ends with ${ending}, but a dataset becomes a file of ${ENDINGS.map(([name]) => name).join(", ")} or a folder of TFDS. For a folder of that name, write ${to}/`,
     );
   return "tfds";
 }

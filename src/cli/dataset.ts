@@ -1,4 +1,4 @@
-/** How every command opens a dataset, and the options for that. */
+/** Opens datasets for all commands, with their common options. */
 import { readFile } from "node:fs/promises";
 import { setImmediate as turn } from "node:timers/promises";
 import { type Command, Option } from "commander";
@@ -23,16 +23,16 @@ export interface ModeOption {
   readonly mode: ImportMode | "salvage";
 }
 
-const MODE = `how to handle faulty episodes: strict stops at the first one, repair mends them, drop leaves them out, \
-salvage reads what is whole of damaged or incomplete files, reports the rest, and mends as repair does`;
+const MODE = `how to handle faulty episodes: strict stops at the first one, repair fixes them, drop leaves them out, \
+salvage reads the intact parts of damaged or incomplete files, reports the rest, and fixes episodes as repair does`;
 
 export function addMode(command: Command): Command {
   return command.addOption(new Option("--mode <mode>", MODE).choices(["strict", "repair", "drop", "salvage"]).default("strict"));
 }
 
-/** For verbs that only look: faults are no errors there. */
+/** Adds the option for commands that only read, to which faults are not errors. */
 export function addSalvage(command: Command): Command {
-  const mode = new Option("--mode <mode>", "strict stops at the first damage of a file, salvage reads what is whole and reports the rest");
+  const mode = new Option("--mode <mode>", "strict stops at the first damage in a file, salvage reads the intact parts and reports the rest");
   return command.addOption(mode.choices(["strict", "salvage"]).default("strict"));
 }
 
@@ -40,20 +40,20 @@ export interface FinalStepOption {
   readonly finalStep?: FinalStepRule;
 }
 
-const FINAL_STEP = `what the last step of every episode is: observation (the final observation alone), transition (an action of its own; its observation stands for the final one as well), \
-drop (a transition without a next observation is left out), refuse (such an episode is an error); default: what the data states of each episode`;
+const FINAL_STEP = `how to read the last step of every episode: observation (only the final observation), transition (it has an action, and its observation is also used as the final one), \
+drop (leave out a transition without a next observation), refuse (such an episode is an error); default: as the data states for each episode`;
 
 export function addFinalStep(command: Command): Command {
   return command.addOption(new Option("--final-step <what>", FINAL_STEP).choices(["observation", "transition", "drop", "refuse"]));
 }
 
-/** What happened to last steps, one line each; empty if nothing did. */
+/** Returns the counts of changed last steps, one line each; empty if there are none. */
 export function finalStepsText({ repeated, dropped }: FinalStepCounts): string {
   const repeatedText = repeated === 0 ? "" : `  no final observation in ${countText(repeated, "episode")}: the last observation is repeated\n`;
   return repeatedText + (dropped === 0 ? "" : `  no final observation in ${countText(dropped, "episode")}: the last transition is left out\n`);
 }
 
-/** Which columns are read, and how. */
+/** The options that choose and rename columns. */
 export interface SelectOptions {
   readonly without?: readonly string[];
   readonly only?: readonly string[];
@@ -66,13 +66,13 @@ export interface OpenOptions extends SelectOptions, TopicOptions, Partial<ModeOp
   readonly open?: readonly string[];
 }
 
-/** How an MCAP file is read. */
+/** The options for reading MCAP files. */
 export interface TopicOptions {
   readonly topics?: string;
   readonly rate?: number;
 }
 
-const TOPICS = `MCAP: a file of JSON that says which topic each leaf is from, such as {"observation/state": {"topic": "/joint_states", "field": "position"}, "action": "/command"}; inspect lists the topics`;
+const TOPICS = `MCAP: a JSON file that maps each leaf to its topic, such as {"observation/state": {"topic": "/joint_states", "field": "position"}, "action": "/command"}; inspect lists the topics`;
 
 const OPEN = "an option for the function that opens the format, such as maxEpisodeSteps=1000 for D4RL; may be repeated";
 
@@ -87,20 +87,20 @@ export function addOpen(command: Command): Command {
     );
 }
 
-/** Columns by the names of the file or of a step, with dots or slashes. */
+/** Adds the options that choose columns, which are named as in the file or a step, with dots or slashes. */
 export function addSelect(command: Command): Command {
   return command
-    .option("--without <column>", "a column to leave out, such as observation/instruction, before anything of it is read; may be repeated", repeatable)
-    .option("--only <column>", "a column to keep; other metadata of steps, and other columns of the same field, are left out; may be repeated", repeatable)
-    .option("--rename <column=name>", "another name for a column, such as state=observation.state; may be repeated", repeatable)
+    .option("--without <column>", "a column to leave out without reading it, such as observation/instruction; may be repeated", repeatable)
+    .option("--only <column>", "a column to keep; other step metadata and other columns of the same field are left out; may be repeated", repeatable)
+    .option("--rename <column=name>", "a new name for a column, such as state=observation.state; may be repeated", repeatable)
     .option(
       "--null <column=value>",
-      "the value that stands for nulls of a column, such as x=0 (Parquet, LeRobot, JSON lines; CSV: empty cells); may be repeated",
+      "the value that replaces nulls in a column, such as x=0 (Parquet, LeRobot, JSON lines; CSV: empty cells); may be repeated",
       repeatable,
     );
 }
 
-/** The options of a reader. @throws UsageError */
+/** Returns the column options in the form of a reader. @throws UsageError */
 export function selectionOf({ without, only, rename, null: nulls }: SelectOptions): SelectionOptions {
   const pairs = (flag: string, texts: readonly string[]) =>
     texts.map((text) => {
@@ -117,7 +117,7 @@ export function selectionOf({ without, only, rename, null: nulls }: SelectOption
   };
 }
 
-/** A number, true or false; anything else is a text. */
+/** Parses a number, true or false; any other value is a text. */
 function nullOf(text: string): number | bigint | boolean | string {
   if (/^-?\d{16,20}$/.test(text)) return BigInt(text);
   const number = Number(text);
@@ -125,7 +125,7 @@ function nullOf(text: string): number | bigint | boolean | string {
   return text === "true" || text === "false" ? text === "true" : text;
 }
 
-/** What could not be read, one line each; empty if everything was. */
+/** Returns the data that could not be read, one line each; empty if everything was read. */
 export function lossesText(losses: readonly SourceLoss[] | undefined): string {
   if (losses === undefined || losses.length === 0) return "";
   const lines = losses.slice(0, MAX_SHOWN).map(({ code, reason }) => `  ${code}: ${escapeText(reason)}\n`);
@@ -134,7 +134,7 @@ export function lossesText(losses: readonly SourceLoss[] | undefined): string {
 
 const MAX_SHOWN = 20;
 
-/** What the verbs read, for their help. */
+/** The formats that commands read, for their help. */
 export const SOURCES =
   "TFDS, Minari, D4RL, LeRobot, robots' HDF5, Parquet, JSONL, CSV, NPZ, Zarr, MCAP, TFRecord of TF-Agents, a recording, a journal or a snapshot";
 
@@ -150,7 +150,7 @@ export async function withDataset<T>(path: string, options: OpenOptions, { signa
   const mcap = { ...(topics !== undefined && { topics: await topicsIn(topics) }), ...(rate !== undefined && { rate }) };
   const selected = { ...Object.fromEntries(pairs), ...mcap, ...selectionOf(options), ...(mode === "salvage" && { salvage: true }) };
   const reader = await openRlds(path, { ...selected, signal, ...(split !== undefined && { split }) }).catch((error) => {
-    // The path is a string, so the argument of the wrong kind is an option.
+    // The path is a string, so an argument of the wrong type must be an option.
     throw error instanceof TypeError ? new UsageError(error.message, { cause: error }) : error;
   });
   try {
@@ -160,12 +160,12 @@ export async function withDataset<T>(path: string, options: OpenOptions, { signa
   }
 }
 
-/** The file of a mapping. @throws UsageError for a file that is not there, or not of JSON */
+/** Reads the JSON file of a mapping. @throws UsageError if the file is missing or is not JSON */
 async function topicsIn(path: string): Promise<{ readonly [leaf: string]: string }> {
   try {
     return JSON.parse(await readFile(path, "utf8")) as { readonly [leaf: string]: string };
   } catch (cause) {
-    throw new UsageError(`--topics takes a file of JSON, such as {"observation/state": "/joint_states", "action": "/command"}: ${(cause as Error).message}`, {
+    throw new UsageError(`--topics takes a JSON file, such as {"observation/state": "/joint_states", "action": "/command"}: ${(cause as Error).message}`, {
       cause,
     });
   }
@@ -183,7 +183,7 @@ function optionOf(text: string): [name: string, value: unknown] {
   }
 }
 
-/** The checked episodes of a reader. Ctrl-C can stop the iteration between two of them. */
+/** Returns the checked episodes of a reader. Ctrl-C can stop the iteration between two episodes. */
 export function importFrom(reader: RldsReader, { mode }: ModeOption, { signal }: Host): ImportedRlds {
   const { stepSpec, metadataSpec } = reader;
   return importRlds(
@@ -192,7 +192,7 @@ export function importFrom(reader: RldsReader, { mode }: ModeOption, { signal }:
   );
 }
 
-/** The faults and repairs of an import, one per line; empty if there were none. */
+/** Returns the faults and repairs of an import, one per line; empty if there were none. */
 export function reportText(report: ImportReport): string {
   const faults = Object.entries(report.faults).filter(([, { count }]) => count > 0);
   const lines = faults.map(
@@ -217,7 +217,7 @@ function placeText({ episode, step, path }: { readonly episode?: number; readonl
 
 const YIELD_MS = 50;
 
-/** An iteration that yields to the event loop from time to time. Without it, Ctrl-C would wait for the end of a file. */
+/** Iterates and yields to the event loop from time to time. Without it, Ctrl-C would wait for the end of a file. */
 export async function* withYields<T>(iterable: AsyncIterable<T> | Iterable<T>, signal: AbortSignal): AsyncGenerator<T, void, undefined> {
   let next = performance.now() + YIELD_MS;
   for await (const value of iterable) {

@@ -1,4 +1,4 @@
-/** How the program reports failures: one line or one JSON document, and an exit code. */
+/** Reports failures of the program as one line or one JSON document, and an exit code. */
 import { CommanderError } from "commander";
 import { ReplayError } from "../index.ts";
 
@@ -7,10 +7,10 @@ export const WRONG_DATA = 1;
 export const WRONG_USAGE = 2;
 export const INTERRUPTED = 130;
 
-/** Options that exclude each other or do not fit. */
+/** Reports options that exclude each other or do not fit. */
 export class UsageError extends Error {}
 
-/** Ctrl-C. The message says what remains of the work. */
+/** Reports Ctrl-C. The message describes the state of the work. */
 export class Interrupted extends Error {
   constructor(message = "nothing was written") {
     super(message);
@@ -49,7 +49,7 @@ function codeOf(error: unknown): string | undefined {
   return typeof code === "string" ? code : undefined;
 }
 
-/** Phrases of the package, and their replacements. */
+/** Phrases of package messages, and their replacements. */
 const PHRASES: readonly (readonly [original: string, replacement: string])[] = [
   ["overwrite: true", "--overwrite"],
   ["bytes of maxBytes. Raise maxBytes, or write Parquet", "bytes that this format may take. Write Parquet instead"],
@@ -88,7 +88,7 @@ const OPTION_PATTERNS: readonly (readonly [original: RegExp, replacement: string
   [/^shares\b/, "--split-into"],
   [
     /^resampleSteps needs .*/,
-    "--resample-fps needs the times of the steps, which have no leaf timestamp. Rename it: --rename LEAF=timestamp, or give --source-fps",
+    "--resample-fps needs the times of the steps, which have no leaf timestamp. Rename it: --rename LEAF=timestamp, or pass --source-fps",
   ],
   [/leave the films out with without$/, "leave the films out with --without"],
 ];

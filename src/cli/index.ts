@@ -13,7 +13,7 @@ try {
   // Another engine grows as it does.
 }
 
-// The reader of our output may close the pipe early, as `head` does.
+// The reader of the output may close the pipe early, as `head` does.
 process.stdout.on("error", (error: { readonly code?: string }) => {
   if (error.code !== "EPIPE") throw error;
 });

@@ -1,4 +1,4 @@
-/** `reprise inspect`: the format of a dataset, the lengths and returns of its episodes, and its faults. */
+/** `reprise inspect`: shows the format of a dataset, the lengths and returns of its episodes, and its faults. */
 import type { Command } from "commander";
 import { inspectRlds, McapTopicsError, type ReadEpisode, type RldsReader, statistics } from "../datasets/rlds/index.ts";
 import { addOpen, addSalvage, lossesText, type OpenOptions, reportText, SOURCES, withDataset, withYields } from "./dataset.ts";
@@ -31,7 +31,7 @@ export interface InspectOptions extends OpenOptions {
   readonly stats?: true;
 }
 
-/** Without a mapping an MCAP file has no steps yet: its topics are shown. */
+/** Inspects a dataset. Without a mapping, an MCAP file has no steps yet, so its topics are shown. */
 export async function inspect(path: string, options: InspectOptions, host: Host): Promise<Result> {
   try {
     return await inspectSteps(path, options, host);
@@ -113,7 +113,7 @@ class EpisodeCollector {
   }
 }
 
-/** The sum of all rewards, except those of final observations; undefined if a reward is not a single number. */
+/** Returns the sum of all rewards, except those of final observations; undefined if a reward is not a single number. */
 function returnOf({ steps, final_step }: ReadEpisode): number | undefined {
   const { reward, is_last } = steps.columns as { readonly [field: string]: { readonly data?: ArrayLike<number | bigint> } | undefined };
   if (reward?.data?.length !== steps.length || is_last?.data?.length !== steps.length) return undefined;
@@ -132,7 +132,7 @@ function specsText({ stepSpec, metadataSpec }: RldsReader): string {
   return `Each step:\n${specText(stepSpec)}${metadata}`;
 }
 
-/** What the files have, or should have, and these options do not read. */
+/** Returns the data that the files have, or should have, and that these options do not read. */
 function unreadText({ unread = [] }: RldsReader): string {
   return unread.map(({ what, remedy }) => `Not read: ${escapeText(what)}; ${remedyText(remedy)}\n`).join("");
 }

@@ -1,5 +1,4 @@
-/** Journals on disk: finding them, and opening them without changing anything. */
-
+/** Finds journals on disk, and opens them without changing anything. */
 import { existsSync, readdirSync, rmdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { didYouMean } from "../base/error.ts";
@@ -13,12 +12,12 @@ export function isJournal(path: string): boolean {
   return filesIn(path).some((name) => segmentOf(name) > 0);
 }
 
-/** Whether the folder contains other files. A journal should have a folder of its own. */
+/** Returns whether the folder contains other files. A journal needs a separate folder. */
 export function hasOtherFiles(path: string): boolean {
   return filesIn(path).some((name) => !name.startsWith("lock.") && segmentOf(name) === 0);
 }
 
-/** Removes a journal that was just made, and its folder where nothing else is in it. */
+/** Removes a new journal, and its folder if it has no other contents. */
 export function removeJournal(path: string): void {
   for (const name of filesIn(path)) if (name.startsWith("lock.") || segmentOf(name) > 0) rmSync(join(path, name));
   if (existsSync(path) && filesIn(path).length === 0) rmdirSync(path);
@@ -28,16 +27,19 @@ function filesIn(path: string): string[] {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() ? readdirSync(path) : [];
 }
 
-/** The Replay as it is on disk, with what is damaged in `losses` if that is no error. Draws from it do not change the files, and another process may keep writing. @throws ReplayError NOT_FOUND, CORRUPT */
+/**
+ * Opens the Replay that is on disk. Damage is added to `losses` if that is passed. Draws do not change the files, and another process may keep writing.
+ * @throws ReplayError NOT_FOUND, CORRUPT
+ */
 export async function openReadOnly(path: string, signal: AbortSignal, losses?: Damage): Promise<OpenReplay> {
-  if (!isJournal(path)) throw new ReplayError("NOT_FOUND", `${path} is not a journal: make one with reprise push or Replay.open`);
+  if (!isJournal(path)) throw new ReplayError("NOT_FOUND", `${path} is not a journal. Create one with reprise push or Replay.open`);
   return (await openJournal(path, { signal, losses })).replay;
 }
 
-/** The name of the writer of a push. */
+/** The name of a push's writer. */
 export const PUSHING = "reprise push";
 
-/** Closes the writer of a push that was killed: its data comes no more, and what it pushed of its last episode is made to items. */
+/** Closes the writer of a push that was killed, so that the steps of its last episode become items. */
 export function closeKilled(replay: Replay): void {
   for (const writer of replay.writers) if (writer.options.name === PUSHING) writer.close();
 }

@@ -1,10 +1,10 @@
-/** Leaves as tables: of a spec, and their statistics. */
+/** Formats the leaves of a spec, and their statistics, as tables. */
 import type { LeafStatistics, StepSpec } from "../datasets/rlds/index.ts";
 import { leaves } from "../schema/nest.ts";
 import { shapeText, table } from "./text.ts";
 
 export interface NamedLeaf {
-  /** `observation/image`, as RLDS tools write it. */
+  /** The path in the form of RLDS tools, such as `observation/image`. */
   readonly path: string;
   readonly dtype: string;
   readonly shape: readonly number[];

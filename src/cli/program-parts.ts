@@ -1,4 +1,4 @@
-/** What the command line takes beside the public entry: from one module, since an error must be of one class wherever it comes from. */
+/** The parts of the package that the command line needs in addition to the public entry, in one module so that error classes exist only once. */
 
 export { filmReferences } from "../datasets/formats/film-references.ts";
 export { parseJson } from "../datasets/formats/json.ts";

@@ -1,4 +1,4 @@
-/** The command line: its commands, and how it prints their answers and failures. */
+/** The command line: its commands, and how it prints results and failures. */
 import { Command, CommanderError } from "commander";
 import { repeatable } from "./arguments.ts";
 import { addCheck, check } from "./check.ts";
@@ -21,7 +21,7 @@ Every command has --json and --help. Exit codes: 0 done, 1 the data or a file is
 
 type Verb = (path: string, ...rest: never[]) => Promise<Result | undefined>;
 
-/** Runs the command line. @param folder the folder that the program is in @returns the exit code */
+/** Runs the command line. @param folder the folder of the program @returns the exit code */
 export async function run(args: readonly string[], version: string, folder: string): Promise<number> {
   const asJson = args.includes("--json");
   const verbose = args.includes("--verbose");
@@ -65,7 +65,7 @@ function programOf(version: string, folder: string, finish: (result: Result | un
   return program;
 }
 
-/** Makes a second value of an option wrong usage, unless the option may be repeated: commander would take the last one and say nothing. */
+/** Makes a second value of an option a usage error, unless the option may be repeated. By default, commander would silently use the last value. */
 function refuseSecondValues(command: Command): void {
   for (const option of command.options) {
     if (option.isBoolean() || option.parseArg === repeatable) continue;

@@ -15,15 +15,15 @@ export interface ServerOptions extends TrajectoryOptions {
   readonly maxTextBytes?: number;
 }
 
-/** Of a table on the server. */
+/** The counts of a table on the server. */
 export interface TableCounts {
   readonly name: string;
-  /** Items that this push has made. */
+  /** The number of items that this push has created. */
   readonly inserted: number;
   readonly size: number;
 }
 
-/** @param of steps of the data, if it is known @throws ReplayError NOT_FOUND, IO, SPEC_MISMATCH */
+/** @param of the number of steps in the data, if known @throws ReplayError NOT_FOUND, IO, SPEC_MISMATCH */
 export async function pushToServer(
   server: string,
   data: RldsDataset,
@@ -33,11 +33,11 @@ export async function pushToServer(
 ): Promise<{ readonly pushed: number; readonly tables: readonly TableCounts[] }> {
   const { table, maxTextBytes } = options;
   const spec: Spec = await createTrajectoryDataSpec(data, undefined, { ...(maxTextBytes !== undefined && { maxTextBytes }) });
-  // Who pushes into journals has no need of it.
+  // Loaded only here, because pushing into journals does not need it.
   const { ReverbClient } = await import("../reverb/index.ts");
   const client = clientOf(() => new ReverbClient<Spec>(server, { spec }));
   let itemCounts: ReadonlyMap<string, number> = new Map();
-  // The observer keeps its writer to itself.
+  // The observer's writer is private, so the client counts.
   const countingClient: StepClient = {
     spec,
     knows: (name) => client.knows(name),
@@ -56,7 +56,7 @@ export async function pushToServer(
       throw new ReplayError("NOT_FOUND", `the Reverb server at ${server} has no table ${missing}.${didYouMean(missing, names)} Tables: ${names.join(", ")}`);
     }
     const interruptMessage = (pushed: number) =>
-      `${countText(pushed, "trajectory", "trajectories")} of whole episodes were sent to ${server}; of the last ones some items may be missing there`;
+      `${countText(pushed, "trajectory", "trajectories")} of whole episodes were sent to ${server}; some items of the last ones may be missing there`;
     const pushed = await pushTrajectories(countingClient, data, options, host, of, interruptMessage);
     const tablesAfter = await client.serverInfo({ timeout: RESPONSE_SECONDS });
     return { pushed, tables: table.map((name) => ({ name, inserted: itemCounts.get(name) ?? 0, size: tablesAfter[name]?.currentSize ?? 0 })) };

@@ -39,13 +39,13 @@ import { pushTransitions, transitionsText } from "./transitions.ts";
 
 const EXAMPLES = `
 A new journal gets the named tables. An existing journal keeps its tables, which must have the dataset's spec; --append adds to tables that have items.
-A push that fails leaves no new journal; in an existing one the items before the fault stay.
+A failed push removes a new journal; an existing journal keeps the items before the fault.
 Without --sequence-length or --episodes, an item is a trajectory of two steps. No item spans two episodes.
-Where the data has no final observation of an episode, the last observation is repeated as the final one; --final-step changes that.
-With --n-step, every step but a final observation begins a transition of n steps, or of fewer where the episode ends before.
-A program draws these from table.transitions({ gamma }).
-With --server, items go into tables of a Reverb server (dm-reverb), which must be there already, with the dataset's signature or none. Its rate limiters
-decide when: a full queue makes the push wait until somebody samples. What was pushed before a fault stays.
+If the data has no final observation of an episode, the last observation is repeated as the final one; --final-step changes that.
+With --n-step, every step except a final observation starts a transition of n steps, or of fewer if the episode ends earlier.
+Programs draw these with table.transitions({ gamma }).
+With --server, items go into existing tables of a Reverb server (dm-reverb), which must have the dataset's signature or none. Its rate limiters
+apply: if a queue is full, the push waits until another program samples from it. After a fault, items that were pushed stay.
 
 Examples:
   $ npx reprise push tensorflow_datasets/half_cheetah --dir runs/a --table transitions
@@ -86,8 +86,8 @@ export function addPush(command: Command): Command {
       wholeNumber(1),
     )
     .option("--seed <n>", "for a new journal: seed of its draws (default: 0)", seedOf)
-    .option("--append", "add to tables that have items already")
-    .option("--take-over", "take the journal from an owner that certainly has ended, where this cannot be told (after LOCKED)")
+    .option("--append", "add to tables that already have items")
+    .option("--take-over", "take the journal from an owner that has certainly ended, if this cannot be detected (after LOCKED)")
     .option("--split <split>", "the split to read");
   return addOpen(addFinalStep(addMode(command))).addHelpText("after", EXAMPLES);
 }
@@ -143,7 +143,7 @@ async function pushToJournal({ steps, losses }: RldsReader, options: JournalOpti
     return resultOf(options.dir, { pushed, transitions, finalSteps: transitions ?? finals.finalSteps, losses }, counts, replay.journal.stats, data.report);
   } catch (error) {
     replay.dispose();
-    // Who corrects the call may need other tables or another spec; and what was pushed before a fault would be there twice.
+    // The corrected call may need other tables or another spec, and items pushed before a fault would be there twice.
     if (isNew && !host.signal.aborted) removeJournal(options.dir);
     throw error;
   } finally {
@@ -153,7 +153,7 @@ async function pushToJournal({ steps, losses }: RldsReader, options: JournalOpti
 
 function noItemsError({ episodes, sequenceLength = 2, nStep }: PushVerbOptions, { kept }: ImportReport): ReplayError {
   const minLength = nStep !== undefined ? 2 : episodes ? 1 : sequenceLength;
-  const remedy = sequenceLength > 2 && nStep === undefined && !episodes ? ": give a smaller --sequence-length" : "";
+  const remedy = sequenceLength > 2 && nStep === undefined && !episodes ? ". Pass a smaller --sequence-length" : "";
   const of = `${countText(kept.episodes, "episode")} with ${countText(kept.steps, "step")}`;
   return new ReplayError("EMPTY", `no item was made of ${of}, because no episode has ${countText(minLength, "step")} that can be an item${remedy}`);
 }
@@ -173,13 +173,14 @@ function checkUsage(options: PushVerbOptions): void {
   if ((dir === undefined) === (server === undefined)) throw new UsageError("push takes either --dir, for a journal, or --server, for a Reverb server");
   const journalOption =
     server === undefined ? undefined : (Object.keys(JOURNAL_FLAGS) as (keyof typeof JOURNAL_FLAGS)[]).find((name) => options[name] !== undefined);
-  if (journalOption !== undefined) throw new UsageError(`${JOURNAL_FLAGS[journalOption]} works only with --dir: the server has its tables already`);
-  if (nStep !== undefined && priority !== undefined) throw new UsageError("--priority works only with trajectories: leave it out, or --n-step");
+  if (journalOption !== undefined)
+    throw new UsageError(`${JOURNAL_FLAGS[journalOption]} works only with --dir, because the server already has its tables. Remove it`);
+  if (nStep !== undefined && priority !== undefined) throw new UsageError("--priority works only with trajectories. Remove it, or remove --n-step");
   if (new Set(table).size < table.length) throw new UsageError("--table names the same table twice");
   if (nStep !== undefined && (episodes ?? sequenceLength ?? stride) !== undefined)
-    throw new UsageError("--n-step makes one transition of each step: leave --sequence-length, --stride and --episodes out");
+    throw new UsageError("--n-step makes one transition of each step. Remove --sequence-length, --stride and --episodes");
   if (episodes && (sequenceLength ?? stride) !== undefined)
-    throw new UsageError("--episodes makes an item of each whole episode: leave --sequence-length and --stride out");
+    throw new UsageError("--episodes makes an item of each whole episode. Remove --sequence-length and --stride");
   if (!episodes && maxLength !== undefined) throw new UsageError("--max-length works only with --episodes");
 }
 
@@ -194,10 +195,10 @@ async function openJournal(data: RldsDataset, options: JournalOptions, { signal 
       const nonEmpty = append ? undefined : table.find((name) => tableOf(replay, name).stats().inserts > 0);
       if (nonEmpty !== undefined)
         throw new UsageError(
-          `table ${nonEmpty} in ${dir} has ${countText(tableOf(replay, nonEmpty).size, "item")} already: give --append to add to them, or use another table or journal`,
+          `table ${nonEmpty} in ${dir} has ${countText(tableOf(replay, nonEmpty).size, "item")} already. Pass --append to add to them, or use another table or journal`,
         );
       if (seed !== undefined && String(seed) !== replay.options.seed)
-        throw new ReplayError("SPEC_MISMATCH", `the journal in ${dir} has the seed ${replay.options.seed}: leave --seed out`);
+        throw new ReplayError("SPEC_MISMATCH", `the journal in ${dir} has the seed ${replay.options.seed}. Remove --seed`);
       closeKilled(replay);
       return replay;
     } catch (error) {
@@ -205,7 +206,7 @@ async function openJournal(data: RldsDataset, options: JournalOptions, { signal 
       throw error;
     }
   }
-  if (hasOtherFiles(dir)) throw new ReplayError("SPEC_MISMATCH", `${dir} contains files that do not belong to a journal: use another folder`);
+  if (hasOtherFiles(dir)) throw new ReplayError("SPEC_MISMATCH", `${dir} contains files that do not belong to a journal. Use another folder`);
   const limit = { ...(maxTextBytes !== undefined && { maxTextBytes }) };
   const spec: Spec = await (nStep === undefined ? createTrajectoryDataSpec(data, undefined, limit) : createTransitionSpec(data, limit));
   const tablesOf = (size: number) => Object.fromEntries(table.map((name) => [name, { maxSize: size, ...(sampler && { sampler }) }]));
@@ -213,7 +214,7 @@ async function openJournal(data: RldsDataset, options: JournalOptions, { signal 
   return Replay.open<Spec, string>({ dir, spec, tables, ...(seed !== undefined && { seed }), takeOver, logger: null, signal });
 }
 
-/** The largest power of ten, up to a million items, whose steps fit into the largest possible memory. */
+/** Returns the largest power of ten, up to a million items, whose steps fit into the largest possible memory. */
 function largest(bytesOf: (maxSize: number) => number): number {
   let size = MAX_SIZE;
   while (size > 1 && bytesOf(size) > MAX_REPLAY_BYTES) size /= 10;
@@ -222,15 +223,15 @@ function largest(bytesOf: (maxSize: number) => number): number {
 
 function checkContents({ options: { spec } }: OpenReplay, dir: string, trajectories: boolean): void {
   if ("nextStepType" in spec === trajectories) return;
-  const contents = trajectories ? "no trajectories: push transitions with --n-step" : "trajectories: leave --n-step out";
+  const contents = trajectories ? "no trajectories. Push transitions with --n-step" : "trajectories. Remove --n-step";
   throw new ReplayError("SPEC_MISMATCH", `the journal in ${dir} holds ${contents}, or use another folder`);
 }
 
 function checkTable(existing: TableOptions, { sampler, maxSize }: Partial<TableOptions>, name: string): void {
   if (maxSize !== undefined && maxSize !== existing.maxSize)
-    throw new ReplayError("SPEC_MISMATCH", `table ${name} has a maxSize of ${existing.maxSize}: leave --max-size out, or use another journal`);
+    throw new ReplayError("SPEC_MISMATCH", `table ${name} has a maxSize of ${existing.maxSize}. Remove --max-size, or use another journal`);
   if (sampler !== undefined && (sampler.kind !== existing.sampler?.kind || sampler.exponent !== existing.sampler.exponent))
-    throw new ReplayError("SPEC_MISMATCH", `table ${name} has the sampler ${existing.sampler?.kind}: leave --sampler out, or use another journal`);
+    throw new ReplayError("SPEC_MISMATCH", `table ${name} has the sampler ${existing.sampler?.kind}. Remove --sampler, or use another journal`);
 }
 
 interface PushCounts {
@@ -256,7 +257,7 @@ ${tableText([["table", "new items", "items"], ...rows])}${finalStepsText(finalSt
   return { value: { dir, pushed, transitions, finalSteps, tables, journal: { bytes: size, segments }, losses: counts.losses, report }, text };
 }
 
-/** As a result has them: other counts of transitions are elsewhere. */
+/** Returns the counts in the form of a result; counts of transitions are reported elsewhere. */
 function countsOf({ repeated, dropped }: FinalStepCounts): FinalStepCounts {
   return { repeated, dropped };
 }

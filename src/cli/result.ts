@@ -1,16 +1,16 @@
-/** What a command gets besides its arguments (`Host`), and what it returns (`Result`). */
+/** The environment of a command (`Host`), and its result (`Result`). */
 
-/** The same result for programs (`json` can write the value) and for people. */
+/** A result for programs (`value`) and for people (`text`). */
 export interface Result {
   readonly value: object;
   readonly text: string;
-  /** The exit code of a command that has done its work, and found something wrong. Default: 0 */
+  /** The exit code of a command that succeeded and found a problem. Default: 0 */
   readonly exitCode?: number;
 }
 
 /** The progress of a command, counted since its start. */
 export interface Progress {
-  /** @param of the total, if it is known */
+  /** @param of the total, if known */
   at(done: number, of?: number): void;
   end(): void;
 }
@@ -21,11 +21,11 @@ export interface Host {
   readonly signal: AbortSignal;
   /** Width of the terminal in columns. */
   readonly width: number;
-  /** The version of the program, and the folder that it is in. */
+  /** The version of the program, and its folder. */
   readonly version: string;
   readonly program: string;
   /** Prints a result immediately, while the command continues. */
   show(result: Result): Promise<void>;
-  /** Starts to show the progress of something that may take long, on a terminal only. */
+  /** Starts showing the progress of a long operation, only on a terminal. */
   progress(title: string): Progress;
 }

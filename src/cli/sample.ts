@@ -1,4 +1,4 @@
-/** `reprise sample`: prints the items that a table would give next. */
+/** `reprise sample`: prints the items that a table would draw next. */
 import type { Command } from "commander";
 import { damageOf } from "../datasets/formats/replay/open-journal.ts";
 import { selectNest } from "../datasets/formats/selection/selected-nest.ts";
@@ -38,7 +38,7 @@ export interface SampleVerbOptions extends SelectOptions {
   readonly number: number;
 }
 
-/** What a program can hold as objects and text at once. */
+/** The maximum number of values that a program can hold as objects and text. */
 const MAX_PRINTED = 2 ** 24;
 
 interface Item {
@@ -67,9 +67,9 @@ export async function sample(dir: string, { table: name, number: n, mode, ...sel
       const item = whole && { ...whole, steps: selectNest(whole.steps, isColumn, selection) };
       if (item === undefined) break;
       values += valuesIn(spec, item.length);
-      // The first one tells at once; others may be longer.
+      // The first item is checked immediately; later ones may be longer.
       if (Math.max(values, valuesIn(spec, item.length) * n) > MAX_PRINTED)
-        throw new UsageError(`-n ${n} would print more than ${MAX_PRINTED} values, ${valuesIn(spec, item.length)} an item: give a smaller -n`);
+        throw new UsageError(`-n ${n} would print more than ${MAX_PRINTED} values, ${valuesIn(spec, item.length)} per item. Pass a smaller -n`);
       items.push(item);
     }
     if (items.length === 0) throw noItemsError(table);
@@ -81,7 +81,7 @@ export async function sample(dir: string, { table: name, number: n, mode, ...sel
   }
 }
 
-/** Numbers and texts of an item, and what is told of it. */
+/** Returns the number of values of an item, including its information. */
 function valuesIn(spec: Spec, length: number): number {
   return 8 + length * leavesIn(spec).reduce((sum, { shape }) => sum + sizeOf(shape), 0);
 }
@@ -117,7 +117,7 @@ function nestArrays(data: ArrayLike<unknown>, shape: readonly number[], from = 0
   return Array.from({ length }, (_, i) => nestArrays(data, rest, from + i * sizeOf(rest)));
 }
 
-/** One line per leaf, cut to the width of the terminal. */
+/** Returns one line per leaf, cut to the width of the terminal. */
 function itemText({ key, priority, probability, timesSampled, length, steps }: Item, index: number, spec: Spec, width: number): string {
   const head = `Item ${index + 1}: key ${key}, priority ${number(priority)}, probability ${number(probability)}, sampled ${timesSampled}×, ${length} steps`;
   const columns = columnsOf(spec, steps);
@@ -126,7 +126,7 @@ function itemText({ key, priority, probability, timesSampled, length, steps }: I
   return `${head}\n${lines.map((line) => (line.length > width ? `${line.slice(0, width - 1)}…` : line)).join("\n")}`;
 }
 
-/** Items with columns of their own are shown under the names of these columns. */
+/** Items with named columns are shown under these names. */
 function columnsOf(spec: Spec, steps: unknown): { path: string; dtype: string; column: Column }[] {
   try {
     const columns = flatten(spec, steps) as Column[];

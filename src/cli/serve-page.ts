@@ -1,4 +1,4 @@
-/** `reprise serve-page`: the page on a dataset, journal or snapshot of this machine, until Ctrl-C. */
+/** `reprise serve-page`: opens the page on a dataset, journal or snapshot of this machine, until Ctrl-C. */
 import type { Command } from "commander";
 import { wholeNumber } from "./arguments.ts";
 import { UsageError } from "./exit.ts";
@@ -9,10 +9,10 @@ import type { Host, Result } from "./result.ts";
 import { escapeText, number } from "./text.ts";
 
 const EXAMPLES = `
-The page is a package of its own, of the same version as reprise: npm install reprise-page
-The address holds a token: who has it can read the files until you press Ctrl-C. Nothing leaves this machine.
-Nothing but the folder is served: no hidden files, and no links that lead out of it. The snapshots in a cache of Hugging Face are such links:
-serve a copy that has the files (cp -rL SNAPSHOT FOLDER).
+The page is a separate package with the same version as reprise: npm install reprise-page
+The address contains a token. Anyone who has it can read the files until you press Ctrl-C. No data leaves this machine.
+Only files of the folder are served, without hidden files and links that lead out of it. Snapshots in a Hugging Face cache are such links:
+serve a copy with the files instead (cp -rL SNAPSHOT FOLDER).
 
 Examples:
   $ npx reprise serve-page lerobot/pusht
@@ -32,13 +32,13 @@ export interface ServePageOptions {
 }
 
 export async function servePage(path: string, { port = 0 }: ServePageOptions, host: Host): Promise<Result | undefined> {
-  if (/^https?:\/\//i.test(path)) throw new UsageError(`serve-page shows files of this machine: open ${path} in the page itself`);
+  if (/^https?:\/\//i.test(path)) throw new UsageError(`serve-page shows files of this machine. Open ${path} in the page itself`);
   const server = await pageServer({ page: pageFolder(host.version, host.program), path, port });
   try {
     const { address, exclusions } = server;
     await host.show({
       value: { address, leftOut: exclusions },
-      text: `${address}\nOpen this address in your browser. Ctrl-C ends it.${exclusionsText(exclusions)}`,
+      text: `${address}\nOpen this address in your browser. Press Ctrl-C to stop.${exclusionsText(exclusions)}`,
     });
     await untilAborted(host.signal);
   } finally {
@@ -51,9 +51,9 @@ function exclusionsText({ links, unreadable, names }: Exclusions): string {
   const line = (reason: string, [first, ...rest]: readonly string[], remedy = "") =>
     first === undefined ? "" : `\nNot served, ${reason}: ${escapeText(first)}${rest.length > 0 ? ` and ${number(rest.length)} more` : ""}.${remedy}`;
   return [
-    line("since links may not lead out of the folder", links, " For a snapshot in a cache of Hugging Face, serve a copy: cp -rL SNAPSHOT FOLDER"),
-    line("since you may not read it", unreadable),
-    line("since no reader takes a backslash or a drive in a name", names),
+    line("because links may not lead out of the folder", links, " For a snapshot in a cache of Hugging Face, serve a copy: cp -rL SNAPSHOT FOLDER"),
+    line("because you lack permission to read it", unreadable),
+    line("because names may not contain a backslash or a drive", names),
   ].join("");
 }
 

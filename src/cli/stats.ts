@@ -1,4 +1,4 @@
-/** `reprise stats`: the tables and files of a journal, or the leaves of a dataset, whichever the path is. */
+/** `reprise stats`: shows the tables and files of a journal, or the leaves of a dataset. */
 import type { Command } from "commander";
 import { MAX_LENGTH } from "../base/limits.ts";
 import { damageOf } from "../datasets/formats/replay/open-journal.ts";
@@ -102,7 +102,7 @@ async function journalStats(dir: string, options: OpenOptions, { signal }: Host)
   }
 }
 
-/** Over all items; undefined if there are none, or if the rate limiter allows no draw. Draws from a copy. */
+/** Returns the priorities over all items; undefined if there are none, or if the rate limiter allows no draw. Draws from a copy. */
 function prioritiesOf(table: Table, spec: Spec): { readonly min: number; readonly max: number; readonly mean: number } | undefined {
   const { size } = table;
   const [smallest] = leavesIn(spec).sort((a, b) => sizeOf(a) - sizeOf(b));

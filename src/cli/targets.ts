@@ -1,4 +1,4 @@
-/** `reprise convert`: what each format is written with, so that as much of the source is kept as it can hold. */
+/** Chooses the options of each format's writer, to keep as much of the source as the format can hold. */
 import { basename } from "node:path";
 import {
   type LeRobotVersion,
@@ -46,7 +46,7 @@ export type CommonOptions = Pick<WriteOptions, "signal" | "overwrite" | "strict"
 /** How films of LeRobot are made: of leaves of pixels, and by cuts. */
 export type FilmOptions = Pick<LeRobotWriteOptions, "videos" | "videoEncoder" | "cutFilm">;
 
-/** @param data the reader's episodes, as they are to be written @param films that are not copied as they are */
+/** @param data the reader's episodes with all changes @param encoded films that are encoded again */
 export async function write(
   format: Format,
   data: RldsDataset,
@@ -78,28 +78,28 @@ export async function write(
   }
 }
 
-/** What follows from a TFDS folder itself. */
+/** Keys that follow from a TFDS folder. */
 const TFDS_KEYS = ["name", "version", "fileFormat", "file_format", "disableShuffling", "description"];
 
-/** What the source says of itself, for the target. Of a Replay there are tables, which are no dataset's. */
+/** Returns the metadata of the source for the target. The tables of a Replay are left out. */
 function aboutOf({ format, about }: RldsReader, target: Format): RldsReader["about"] {
   if (format === "journal" || format === "snapshot") return {};
   return target === "tfds" ? Object.fromEntries(Object.entries(about).filter(([name]) => !TFDS_KEYS.includes(name))) : about;
 }
 
-/** What the source has and these options do not read. */
+/** Returns the data of the source that these options do not read. */
 export function unreadLosses({ unread = [] }: RldsReader): Loss[] {
   return unread.map(({ what, remedy }) => ({ what, reason: `not read from the source; ${remedyText(remedy)}` }));
 }
 
-/** A remedy as the command line has it. */
+/** Returns a remedy in the words of the command line. */
 export function remedyText(remedy: string): string {
   return remedy.replace(/^the option (\w+=)/, "--open $1");
 }
 
 async function asLeRobot(data: RldsDataset, reader: RldsReader, to: string, options: FormatOptions, common: WriteOptions & FilmOptions): Promise<WriteReport> {
   const { fps = reader.about.fps, task, taskLeaf, robotType = reader.about.robot_type, image, lerobotVersion } = options;
-  if (typeof fps !== "number") throw new UsageError("--fps is needed for LeRobot: the data do not say how many steps there are a second");
+  if (typeof fps !== "number") throw new UsageError("--fps is required for LeRobot: the data do not state the steps per second");
   const names = namesOf(reader);
   return writeLeRobot(data, to, {
     ...common,
@@ -114,7 +114,7 @@ async function asLeRobot(data: RldsDataset, reader: RldsReader, to: string, opti
   });
 }
 
-/** Names of joints and the like, as features of LeRobot have them. */
+/** Returns names of joints and similar values, in the form of LeRobot features. */
 function namesOf({ about, stepSpec }: RldsReader): NonNullable<LeRobotWriteOptions["names"]> {
   const features = (about.features ?? {}) as { readonly [name: string]: { readonly names?: unknown } | null };
   const isTexts = (value: unknown): value is string[] => Array.isArray(value) && value.every((text) => typeof text === "string");
@@ -131,7 +131,7 @@ function namesOf({ about, stepSpec }: RldsReader): NonNullable<LeRobotWriteOptio
   );
 }
 
-/** The folders below the one that is named in which a format puts the dataset. */
+/** Returns the folders below the named one in which a format stores the dataset. */
 export function datasetFolders(
   format: Format,
   reader: RldsReader,
@@ -154,7 +154,7 @@ async function asMinari(data: RldsDataset, reader: RldsReader, to: string, optio
 async function asTfds(data: RldsDataset, reader: RldsReader, to: string, options: FormatOptions, common: WriteOptions): Promise<WriteReport> {
   const { name = nameOf(reader.name), version, split, shards, image } = options;
   const { description } = reader.about;
-  // The number of episodes decides which shard each one goes to.
+  // The number of episodes decides which shard each episode goes to.
   const episodes = shards === undefined ? undefined : await countOf(data);
   const dataset = episodes === undefined ? data : withEpisodes(data, () => iterate(data), episodes);
   return writeTfds(dataset, to, {
@@ -178,7 +178,7 @@ async function* iterate(data: RldsDataset): AsyncGenerator<RldsEpisode, void, un
   yield* data as AsyncIterable<RldsEpisode>;
 }
 
-/** The same episodes. A result without a step is an error, before anything is replaced. */
+/** Returns the same episodes. A result without steps throws before anything is replaced. */
 export function nonEmpty(data: RldsDataset, remedy: () => string): RldsDataset {
   const episodes = async function* (): AsyncGenerator<RldsEpisode, void, undefined> {
     let hasSteps = false;
@@ -191,7 +191,7 @@ export function nonEmpty(data: RldsDataset, remedy: () => string): RldsDataset {
   return withEpisodes(data, episodes);
 }
 
-/** The same dataset with other episodes. @param count how many there are, if it is known */
+/** Returns the same dataset with other episodes. @param count their number, if known */
 function withEpisodes(data: RldsDataset, episodes: () => AsyncIterator<RldsEpisode>, count?: number): RldsDataset {
   return {
     get stepSpec() {

@@ -1,11 +1,11 @@
-/** Text for people: tables, numbers, sizes. */
+/** Formats text for people: tables, numbers, sizes. */
 
-/** Text of others in one line, without what would steer a terminal: C0, DEL, C1, what turns text around and ends lines are escaped as JSON does it. */
+/** Returns foreign text in one line. Characters that control a terminal are escaped as in JSON: C0, DEL, C1, and those that reverse text or end lines. */
 export function escapeText(text: string): string {
   return text.replace(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu, (control) => `\\u${(control.codePointAt(0) as number).toString(16).padStart(4, "0")}`);
 }
 
-/** The same, line by line. */
+/** Escapes foreign text line by line. */
 export function escapeLines(text: string): string {
   return text.split("\n").map(escapeText).join("\n");
 }

@@ -1,4 +1,4 @@
-/** `reprise push`: trajectories by an observer, whatever tables they go to. */
+/** `reprise push`: pushes trajectories with an observer, to a journal or a server. */
 
 import { pushRldsToReverb, type RldsDataset } from "../datasets/rlds/index.ts";
 import { Replay, type Spec } from "../index.ts";
@@ -19,9 +19,9 @@ export interface TrajectoryOptions {
 const MAX_EPISODE_LENGTH = 10_000;
 
 /**
- * Closes the observer, so that a journal keeps no writer with an open episode.
- * @param of steps of the data, if it is known
- * @param describeInterrupt what to say when Ctrl-C ends it, of the trajectories of whole episodes that were pushed by then
+ * Pushes trajectories, and closes the observer, so that a journal keeps no writer with an open episode.
+ * @param of the number of steps in the data, if known
+ * @param describeInterrupt returns the message for Ctrl-C, given the number of trajectories of whole episodes pushed so far
  * @returns the number of trajectories, whose items are all in their tables
  */
 export async function pushTrajectories(
@@ -49,7 +49,7 @@ export async function pushTrajectories(
     return count;
   };
   try {
-    // A full table may refuse new items forever.
+    // A full table may never accept new items.
     return await Promise.race([pushAll(), rejectOnAbort(signal)]);
   } catch (error) {
     if (signal.aborted) throw new Interrupted(describeInterrupt(pushed));

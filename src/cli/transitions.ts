@@ -1,4 +1,4 @@
-/** `reprise push --n-step`: what a rule of `nStep` makes of the episodes of a dataset. */
+/** `reprise push --n-step`: pushes the episodes of a dataset with a rule of `nStep`. */
 
 import { type FinalStepRule, type ImportReport, type PushedEpisodes, pushEpisodes, type RldsDataset } from "../datasets/rlds/index.ts";
 import type { OpenReplay } from "../index.ts";
@@ -14,7 +14,7 @@ export interface TransitionOptions {
   readonly finalStep?: FinalStepRule;
 }
 
-/** Closes its writer, so that the journal keeps none with an open episode. @param of steps of the data, if it is known */
+/** Closes its writer, so that the journal keeps none with an open episode. @param of the number of steps in the data, if known */
 export async function pushTransitions(
   replay: OpenReplay,
   data: RldsDataset,
@@ -40,7 +40,7 @@ export async function pushTransitions(
   }
 }
 
-/** An episode of a single step has no transition. */
+/** Returns the summary of a push. An episode of a single step has no transition. */
 export function transitionsText({ episodes, steps, terminated, truncated }: PushedEpisodes, { kept }: ImportReport): string {
   const of = `${countText(steps, "transition")} of ${countText(episodes, "episode")} with ${countText(kept.steps, "step")}`;
   const shortText = kept.episodes > episodes ? `, ${countText(kept.episodes - episodes, "episode")} of a single step left out` : "";

@@ -1,4 +1,4 @@
-/** Where a step's frames go: to the log, or to files beside, which are on the disk before the log says so. */
+/** Stores the frames of steps, in the log or in separate files, which are synced before the log names them. */
 
 import { crc32c } from "../base/crc32c.ts";
 import { ReplayError } from "../base/error.ts";
@@ -11,7 +11,7 @@ import type { Directory, StorageFile } from "../files/directory.ts";
 import { ioError, withIoErrors } from "../files/io-errors.ts";
 import type { Log } from "../storage/log/log.ts";
 
-/** Files that are open until they are synced: a process may have about a thousand. */
+/** The maximum number of files that are open until they are synced. A process may have about a thousand. */
 const MAX_OPEN = 256;
 
 export class Frames {
@@ -20,11 +20,11 @@ export class Frames {
   readonly #encode: FrameEncoder | undefined;
   readonly #names: FrameNames | undefined;
   readonly #unsynced = new Map<string, StorageFile>();
-  /** Those of the group that is written. */
+  /** The files of the current group. */
   readonly #groupFiles: string[] = [];
   #syncError: Error | undefined;
 
-  /** @param encode of PNG; none for raw pixels */
+  /** @param encode encodes PNG; undefined for raw pixels */
   constructor(directory: Directory, { frames }: RowLayout, { images, imagesIn }: RecordingAbout, encode: FrameEncoder | undefined) {
     this.#directory = directory;
     this.#leaves = frames;
@@ -37,12 +37,12 @@ export class Frames {
     return this.#syncError !== undefined;
   }
 
-  /** @throws ReplayError IO where a sync failed before */
+  /** @throws ReplayError IO if an earlier sync failed */
   check(): void {
-    if (this.#syncError !== undefined) throw ioError(`${this.#syncError.message}; nobody knows what is on the disk: open it again`, this.#syncError);
+    if (this.#syncError !== undefined) throw ioError(`${this.#syncError.message}; the state of the disk is unknown. Open the recording again`, this.#syncError);
   }
 
-  /** Writes a step's frames. @throws ReplayError IO: then `takeBack` removes what is there of them */
+  /** Writes a step's frames. @throws ReplayError IO; `takeBack` then removes the written ones */
   write(log: Log, pixels: readonly Uint8Array[], episode: number, step: number): void {
     for (const { camera, leaf } of this.#leaves) {
       const [height, width, channels] = leaf.shape as readonly [number, number, number];
@@ -53,7 +53,7 @@ export class Frames {
     }
   }
 
-  /** From here on `takeBack` removes what comes. */
+  /** Marks the position from which `takeBack` removes frames. */
   mark(): void {
     this.#groupFiles.length = 0;
   }
@@ -65,12 +65,12 @@ export class Frames {
       try {
         this.#directory.remove(name);
       } catch {
-        // It is written over, or removed when the recording is opened again.
+        // It is overwritten, or removed when the recording is opened again.
       }
     }
   }
 
-  /** Has all files on the disk. @throws ReplayError IO; then nobody knows what is there, now and for ever */
+  /** Syncs all files to the disk. @throws ReplayError IO; the state of the files is then unknown */
   sync(): void {
     this.check();
     for (const [name, file] of this.#unsynced) {
@@ -84,13 +84,13 @@ export class Frames {
     this.close();
   }
 
-  /** Lets go of the files. */
+  /** Releases the files. */
   close(): void {
     for (const file of this.#unsynced.values()) file.close();
     this.#unsynced.clear();
   }
 
-  /** Removes files that a crash left without their steps: of episodes from `next` on, and of the one before from its end on. */
+  /** Removes files that a crash left without their steps: those of episodes from `next` on, and those after the end of the episode before. */
   removeOrphans(next: number, length: number): void {
     if (this.#names === undefined) return;
     for (const name of withIoErrors("listing", this.#directory, "", () => this.#directory.list())) {
@@ -100,7 +100,7 @@ export class Frames {
     }
   }
 
-  /** What the log says of a file: its bytes and their sum. */
+  /** Returns the log entry of a file: its size and checksum. */
   #file(name: string, bytes: Uint8Array): Uint8Array {
     if (this.#unsynced.size >= MAX_OPEN) this.sync();
     withIoErrors("writing", this.#directory, name, () => this.#directory.check?.());
@@ -111,7 +111,7 @@ export class Frames {
         if (file.size > 0) file.truncate(0);
         for (let done = 0; done < bytes.length; ) {
           const written = file.write(bytes.subarray(done), done);
-          if (!(written > 0)) throw new ReplayError("IO", `writing ${this.#directory.name}/${name} failed: nothing was taken`);
+          if (!(written > 0)) throw new ReplayError("IO", `writing ${this.#directory.name}/${name} failed: the disk accepted no data`);
           done += written;
         }
       });

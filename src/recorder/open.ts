@@ -1,4 +1,4 @@
-/** `open` of reprise/record: a recorder over a directory, new, or going on behind what is there. */
+/** `open` of reprise/record, which creates a recorder over a new directory or continues an existing recording. */
 import { mustBe, ReplayError } from "../base/error.ts";
 import { loggerOf } from "../base/warnings.ts";
 import { leavesOf } from "../datasets/model/leaves.ts";
@@ -17,10 +17,11 @@ import { ResumeReader } from "./resume.ts";
 import { StagedStep } from "./staged.ts";
 
 /**
- * Opens a recording, made if need be. An episode that a crash, or `close`, has cut stays as it is, unfinished; the next step begins another one. A new recording needs
- * `spec` and `fps`; of one that is there they may be left out, and must be the same otherwise. Reads the two newest files: O(segmentBytes), however much is recorded.
- * @throws TypeError, RangeError for options · ReplayError SPEC_MISMATCH where something else is there, or a recording of other steps · NOT_FOUND where nothing is there and
- * `spec` or `fps` is left out · LOCKED where another process records there · CORRUPT, UNSUPPORTED, IO as `Replay.open`
+ * Opens a recording, and creates it if necessary. An episode that a crash or `close` cut off stays unfinished; the next step starts another episode. A new
+ * recording requires `spec` and `fps`; for an existing one they may be omitted, and must match otherwise. Reads only the two newest files: O(segmentBytes),
+ * regardless of the size of the recording.
+ * @throws TypeError, RangeError for invalid options · ReplayError SPEC_MISMATCH if the directory has other contents, or a recording of other steps · NOT_FOUND
+ * if there is no recording and `spec` or `fps` is omitted · LOCKED while another process records there · CORRUPT, UNSUPPORTED, IO as `Replay.open`
  */
 export async function open<const S extends Spec = Spec>(options: RecordOptions<S>): Promise<Recorder<S>> {
   const { dir, durability, segmentBytes, salvage, takeOver, logger, module, ...settings } = checkedOptions(options);
@@ -54,7 +55,7 @@ export async function open<const S extends Spec = Spec>(options: RecordOptions<S
     frames.removeOrphans(resumeState.nextEpisode, resumeState.cutLength > 0 ? resumeState.cutLength : Number.POSITIVE_INFINITY);
     const staged = new StagedStep(about.spec, rowLayout);
     const recorder = new Recorder<S>({ name: directory.name, about, log, staged, frames, resumeState, durability, logger: loggerOf(logger) });
-    // What was given up goes now: later openings need no salvage.
+    // Cuts off the damaged data now, so that later openings need no salvage.
     if (log.salvaged) log.flush();
     return recorder;
   } catch (error) {
@@ -63,29 +64,29 @@ export async function open<const S extends Spec = Spec>(options: RecordOptions<S
   }
 }
 
-/** What is there says of itself. @throws ReplayError NOT_FOUND */
+/** Returns the settings of an existing recording. @throws ReplayError NOT_FOUND */
 function aboutOf(directory: Directory, options: PeekOptions): RecordingAbout {
   const log = peekLog(directory, options);
-  if (log === undefined) throw new ReplayError("NOT_FOUND", `there is no recording in ${directory.name}: pass spec and fps to begin one`);
+  if (log === undefined) throw new ReplayError("NOT_FOUND", `there is no recording in ${directory.name}. Pass spec and fps to start one`);
   return parseAbout(directory.name, log.about);
 }
 
-/** A pool of files, each open all the time, is no place for a file a frame. @throws ReplayError UNSUPPORTED */
+/** @throws ReplayError UNSUPPORTED if the directory is a small pool of open files, which cannot hold one file per frame */
 function checkPlace({ name, fewFiles }: Directory, { imagesIn }: RecordingAbout): void {
   if (imagesIn === "files" && fewFiles === true)
-    throw new ReplayError("UNSUPPORTED", `${name} is no place for a file a frame (imagesIn: "files"): keep the frames in the rows, by imagesIn: "rows"`);
+    throw new ReplayError("UNSUPPORTED", `${name} cannot store one file per frame (imagesIn: "files"). Use imagesIn: "rows"`);
 }
 
-/** The way out of what is not as it is there. */
-const OR = "or leave it out, or use another directory";
+/** The remedy for a setting that differs from the existing one. */
+const OR = "or omit it, or use another directory";
 
-/** @throws ReplayError SPEC_MISMATCH naming what is given otherwise */
+/** @throws ReplayError SPEC_MISMATCH that names the setting that differs */
 function checkSame(name: string, settings: Partial<RecordingAbout>, existing: RecordingAbout): void {
   for (const key of ["fps", "images", "imagesIn"] as const) {
     if (settings[key] !== undefined && settings[key] !== existing[key])
       throw mustBe("SPEC_MISMATCH", key, `${JSON.stringify(existing[key])} as in ${name} (${OR})`, settings[key]);
   }
-  // As it would be written.
+  // Compared in the form in which it is stored.
   if (settings.about !== undefined) checkSameJson(name, JSON.parse(JSON.stringify(settings.about)), existing.about, "about");
   if (settings.spec === undefined) return;
   const [requestedLeaves, existingLeaves] = [settings.spec, existing.spec].map(leavesIn) as [Map<string, string>, Map<string, string>];
@@ -95,7 +96,7 @@ function checkSame(name: string, settings: Partial<RecordingAbout>, existing: Re
   }
 }
 
-/** In whatever order the keys are. @throws ReplayError SPEC_MISMATCH naming the first value that differs */
+/** Compares values, regardless of the order of keys. @throws ReplayError SPEC_MISMATCH that names the first value that differs */
 function checkSameJson(name: string, requested: unknown, existing: unknown, path: string): void {
   const isNest = [requested, existing].every((value) => typeof value === "object" && value !== null) && Array.isArray(requested) === Array.isArray(existing);
   if (isNest) {

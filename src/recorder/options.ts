@@ -1,4 +1,4 @@
-/** What a recorder is told when it is opened. */
+/** The options of `open`. */
 import { finite, flag, integer, mustBe, onlyKeys } from "../base/error.ts";
 import { SEGMENT_BYTES } from "../base/limits.ts";
 import { type Logger, toConsole } from "../base/warnings.ts";
@@ -8,30 +8,30 @@ import type { Spec } from "../schema/spec.ts";
 import { checkDurability, type Durability, EVERY_SECOND } from "../storage/log/durability.ts";
 
 export interface RecordOptions<S extends Spec = Spec> {
-  /** A folder's path (Node, Deno, Bun), or what `opfs`, `sqlite` or `memory` of reprise/storage gave. */
+  /** The path of a folder (Node, Deno, Bun), or a directory from `opfs`, `sqlite` or `memory` of reprise/storage. */
   readonly dir: string | Directory;
   /**
-   * What one step is: an object of leaves with `observation` and `action`, and whatever else there is, such as `reward`, `discount`, or `instruction: text({ maxBytes })`.
-   * Leaves of u8 of the shape [height, width, 1, 3 or 4] are camera frames. May be left out where a recording is there.
+   * The spec of one step: an object of leaves with `observation` and `action`, and any others, such as `reward`, `discount`, or `instruction: text({ maxBytes
+   * })`. Leaves of u8 of the shape [height, width, 1, 3 or 4] are camera frames. Required for a new recording; default: the spec of the existing one.
    */
   readonly spec?: S;
-  /** Steps a second, as they are meant to come. May be left out where a recording is there. */
+  /** The nominal number of steps per second. Required for a new recording; default: the rate of the existing one. */
   readonly fps?: number;
-  /** How frames are kept: "raw" pixels (no work, and their full size), or as "png" (lossless; smaller, and work for the processor). "raw" where it is left out. */
+  /** The format of frames: "raw" for pixels (fast, full size), or "png" (lossless and smaller, but takes processor time). Default: "raw". */
   readonly images?: ImageFormat;
-  /** Where frames are kept: in the "rows", or as "files" beside, one a frame. "rows" where it is left out. */
+  /** The place of frames: "rows" for the log, or "files" for one separate file per frame. Default: "rows". */
   readonly imagesIn?: ImageStorage;
-  /** What readers show as `about`: robot, environment, licence. JSON. */
+  /** The metadata that readers return as `about`, such as robot, environment and licence. Must be JSON. */
   readonly about?: { readonly [key: string]: unknown };
-  /** When a step is on the disk; a second later at most where it is left out. */
+  /** When steps are written to the disk. Default: within a second. */
   readonly durability?: Durability;
-  /** Bytes of a file, about; 16 MiB where it is left out. */
+  /** The approximate size of a file, in bytes. Default: 16 MiB. */
   readonly segmentBytes?: number;
-  /** Whether to go on with what stands before damage in the middle, and to cut off the rest. */
+  /** Whether to open a damaged recording: it keeps the data before the damage and cuts off the rest. Default: false. */
   readonly salvage?: boolean;
-  /** Whether to take the directory from an owner that certainly has ended, where nobody else can tell. */
+  /** Whether to take the directory from an owner that has certainly ended, if this cannot be detected. Default: false. */
   readonly takeOver?: boolean;
-  /** Told of warnings: what a crash cut off, a disk that is full. Default: console.warn; null for nobody. */
+  /** Receives warnings, such as data that a crash cut off, or a full disk. Default: console.warn; null silences it. */
   readonly logger?: Logger | null;
   /** Another build of the core, for hosts that forbid compiling. */
   readonly module?: WebAssembly.Module;
@@ -39,13 +39,13 @@ export interface RecordOptions<S extends Spec = Spec> {
 
 const OPTIONS = "dir, spec, fps, images, imagesIn, about, durability, segmentBytes, salvage, takeOver, logger, module";
 
-/** The options with what was left out, where that has a value of its own. @throws TypeError, RangeError */
+/** Returns the options with their defaults. @throws TypeError, RangeError */
 export function checkedOptions<S extends Spec>(options: RecordOptions<S>) {
   onlyKeys("the options of open", options, OPTIONS);
   const { durability = EVERY_SECOND, segmentBytes = SEGMENT_BYTES, salvage = false, takeOver = false, logger = toConsole, ...rest } = options;
   const { dir, spec, fps, images, imagesIn, about } = rest;
   if (typeof dir !== "string" && typeof dir?.list !== "function")
-    throw mustBe(TypeError, "dir", "the path of a directory, or what opfs(), sqlite() or memory() of reprise/storage gives", dir);
+    throw mustBe(TypeError, "dir", "the path of a directory, or a directory from opfs(), sqlite() or memory() of reprise/storage", dir);
   if (spec !== undefined) {
     const fault = specFault(spec);
     if (fault !== undefined) throw mustBe(TypeError, "spec", fault, spec);

@@ -1,4 +1,4 @@
-/** A recorder: steps into the open episode, one group of the log each. */
+/** The recorder, which appends steps to the open episode, as one group of the log each. */
 import { flag, mustBe, onlyKeys, ReplayError } from "../base/error.ts";
 import { RECORDED_END, RECORDED_FINAL, RECORDED_INDEX, RECORDED_STEP } from "../base/kinds.ts";
 import type { FullLogger } from "../base/warnings.ts";
@@ -14,17 +14,17 @@ import type { StagedStep } from "./staged.ts";
 
 /** How an episode ended. */
 export interface EndOptions<S = unknown> {
-  /** Whether what was to be done was done. Default: false */
+  /** Whether the task succeeded. Default: false */
   readonly success?: boolean;
-  /** What was to be done, in words. Default: "" */
+  /** A description of the task. Default: "" */
   readonly task?: string;
-  /** Whether the environment itself has ended, so that nothing could have come after: RLDS's `is_terminal`. Default: false */
+  /** Whether the environment terminated, so that no step could follow: `is_terminal` of RLDS. Default: false */
   readonly terminated?: boolean;
-  /** What was seen last, behind the last action; leaves that are left out are zeros. It becomes a step without an action of its own. */
+  /** The observation after the last action; omitted leaves are zeros. It becomes a step without an action. */
   readonly final?: PartialStepOf<S>;
 }
 
-/** What a recorder is made of. */
+/** The parts that a recorder needs. */
 export interface RecorderParts {
   readonly name: string;
   readonly about: RecordingAbout;
@@ -36,10 +36,10 @@ export interface RecorderParts {
   readonly logger: FullLogger;
 }
 
-/** Bytes that may wait for a disk that takes none. */
+/** The maximum number of bytes that may wait for a disk that accepts no data. */
 const MAX_WAITING = 1 << 22;
 
-/** Records steps and episodes. One at a time has a directory. */
+/** Records steps and episodes. A directory has at most one recorder at a time. */
 export class Recorder<S extends Spec = Spec> {
   readonly fps: number;
   readonly #name: string;
@@ -51,13 +51,13 @@ export class Recorder<S extends Spec = Spec> {
   readonly #logger: FullLogger;
   readonly #writeStep = () => this.#writeStaged(RECORDED_STEP);
   readonly #flushTimer = new DelayedCall(() => this.#onTime());
-  /** Of the segment that is written. */
+  /** The contents of the current segment. */
   #contents: Contents;
   #segment: number;
   #episode: number;
   #length = 0;
   #episodeCount: number;
-  /** Whether the last try to write failed, while nobody waited. */
+  /** Whether the last background write failed. */
   #isFailing = false;
   #isBusy = false;
   #isClosed = false;
@@ -76,24 +76,24 @@ export class Recorder<S extends Spec = Spec> {
     this.#episode = resumeState.nextEpisode;
     this.#episodeCount = resumeState.episodes;
     log.onSegment = () => this.#beginSegment();
-    // However the system orders what it has on the disk: the log never tells of a file that is not there.
+    // The log must never name a file that is not on the disk, regardless of the order in which the system writes.
     log.onWrite = () => frames.sync();
     log.onTakeover = () => this.#onTakeover();
     const { index } = resumeState;
     if (index !== undefined) this.#group(() => log.write(RECORDED_INDEX, index.previousSegment, index.bytes));
   }
 
-  /** What a step is. */
+  /** The spec of a step. */
   get spec(): S {
     return this.#spec as S;
   }
 
-  /** Episodes that are recorded: those that ended, and those that a crash or `close` cut. What is open, and what was discarded, does not count. */
+  /** The number of recorded episodes: those that ended, and those that a crash or `close` cut off. Open and discarded episodes do not count. */
   get episodes(): number {
     return this.#episodeCount;
   }
 
-  /** Steps of the open episode; 0 between episodes. */
+  /** The number of steps of the open episode; 0 between episodes. */
   get length(): number {
     return this.#length;
   }
@@ -103,10 +103,11 @@ export class Recorder<S extends Spec = Spec> {
   }
 
   /**
-   * Records a step: what was seen, and what was done. The first one after an episode's end begins the next episode. Copies. When it returns, the step is on the disk where
-   * `durability` is "always", else at most so many milliseconds later, or with `flush` or `endEpisode`. O(bytes of the step); of PNG, the encoder's time.
-   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA for another step than `spec` says, by the leaf · IO where it cannot be written · OUT_OF_TURN within a getter of a
-   * step · CLOSED. A step that was refused is not recorded, and nothing else has changed
+   * Records a step: an observation and an action. The first step after the end of an episode starts the next one. The arguments are copied. If `durability` is
+   * "always", the step is on the disk when this returns; otherwise, at most the given number of milliseconds later, or after `flush` or `endEpisode`. O(bytes
+   * of the step), plus the time of the encoder for PNG.
+   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA if the step does not match the spec, with the name of the leaf · IO if it cannot be written · OUT_OF_TURN
+   * within a getter of a step · CLOSED. The step is not recorded then, and nothing else has changed
    */
   step(step: StepOf<S>): void {
     this.#open();
@@ -116,8 +117,8 @@ export class Recorder<S extends Spec = Spec> {
   }
 
   /**
-   * Ends the open episode. When it resolves, all of the episode is on the disk: it is acknowledged. (With `durability: "manual"` only `flush` says that.)
-   * @throws ReplayError EMPTY where no step was recorded since the last end · IO: the episode is still open, and this can be called again · as `step`
+   * Ends the open episode. When the promise resolves, the whole episode is on the disk. (With `durability: "manual"`, only `flush` guarantees that.)
+   * @throws ReplayError EMPTY if no step was recorded since the last end · IO: the episode is still open, and you can call this again · as `step`
    */
   async endEpisode(options: EndOptions<S> = {}): Promise<void> {
     this.#open();
@@ -135,20 +136,23 @@ export class Recorder<S extends Spec = Spec> {
     if (this.#durability !== "manual") await this.#log.confirm();
   }
 
-  /** Ends the open episode, and takes it out: readers pass over it. Its bytes stay. @throws as `endEpisode` */
+  /** Ends the open episode and marks it as discarded, so that readers skip it. Its bytes stay. @throws as `endEpisode` */
   async discardEpisode(): Promise<void> {
     this.#open();
     this.#finishEpisode({ flags: ENDED | DISCARDED, task: "" }, false);
   }
 
-  /** Resolves when everything so far is on the disk. @throws ReplayError IO where it is not: it stays in memory, and later calls try again · CLOSED */
+  /**
+   * Resolves when everything recorded so far is on the disk.
+   * @throws ReplayError IO if it is not: the data stays in memory, and later calls try again · CLOSED
+   */
   async flush(): Promise<void> {
     this.#open();
     this.#flush();
     await this.#log.confirm();
   }
 
-  /** Flushes, and lets go of the directory. An episode that is open stays an unfinished one. @throws ReplayError IO where flushing failed */
+  /** Flushes, and releases the directory. An open episode stays unfinished. @throws ReplayError IO if flushing failed */
   async close(): Promise<void> {
     this[Symbol.dispose]();
   }
@@ -167,11 +171,12 @@ export class Recorder<S extends Spec = Spec> {
 
   #open(): void {
     if (this.#isClosed)
-      throw new ReplayError("CLOSED", `the recorder of ${this.#name} was closed, or its directory was opened again: a directory has one owner`);
-    if (this.#isBusy) throw new ReplayError("OUT_OF_TURN", "this was called while another call was reading its arguments: call it after that has returned");
+      throw new ReplayError("CLOSED", `the recorder of ${this.#name} was closed, or its directory was opened again. A directory has only one owner`);
+    if (this.#isBusy)
+      throw new ReplayError("OUT_OF_TURN", "this was called while another call was reading its arguments. Call it after that call has returned");
   }
 
-  /** Reads what the caller gave, whose getters may call. */
+  /** Reads the caller's arguments, whose getters may call this recorder. */
   #lockWhile(read: () => void): void {
     this.#isBusy = true;
     try {
@@ -201,16 +206,16 @@ export class Recorder<S extends Spec = Spec> {
   }
 
   /**
-   * Writes a group: all of it counts, or nothing.
+   * Writes a group, all of it or nothing.
    * @param now whether it is on the disk when this returns
-   * @throws ReplayError IO, OUT_OF_MEMORY where it cannot be written: all is as it was
+   * @throws ReplayError IO, OUT_OF_MEMORY if it cannot be written; nothing has changed then
    */
   #group(write: () => void, now = this.#durability === "always"): void {
     const log = this.#log;
     try {
       this.#frames.check();
       log.check();
-      // What waits goes first, so that it does not pile up.
+      // Waiting data goes first, so that it does not pile up.
       if (this.#isFailing || log.waiting > MAX_WAITING) this.#flush();
     } catch (error) {
       throw this.#writeError(error);
@@ -222,7 +227,7 @@ export class Recorder<S extends Spec = Spec> {
       write();
       log.commit(now);
     } catch (error) {
-      // What cannot be taken back may be on the disk, and then needs its frames; opening removes those that nobody needs.
+      // A group that cannot be taken back may be on the disk, and then needs its frames; opening removes frames that are not needed.
       if (log.takeBack(mark)) {
         this.#contents.takeBack();
         this.#frames.takeBack();
@@ -234,7 +239,7 @@ export class Recorder<S extends Spec = Spec> {
     else this.#flushTimer.schedule(this.#durability.everyMs);
   }
 
-  /** A new segment of the log: it begins with what the one before holds. */
+  /** Starts a segment of the log with a summary of the segment before it. */
   #beginSegment(): void {
     this.#log.write(RECORDED_INDEX, this.#segment, this.#contents.bytes());
     this.#contents = new Contents(this.#contents.after);
@@ -246,11 +251,11 @@ export class Recorder<S extends Spec = Spec> {
     try {
       this.#log.flush();
     } catch (error) {
-      // Without a timer nothing would try again.
+      // Without a timer, nothing would try again.
       if (typeof this.#durability === "object" && !this.#broken) this.#flushTimer.retry(this.#durability.everyMs);
       throw error;
     }
-    if (this.#isFailing) this.#logger.info(`${this.#name} is written to again`);
+    if (this.#isFailing) this.#logger.info(`${this.#name} can be written again`);
     this.#isFailing = false;
   }
 
@@ -258,23 +263,23 @@ export class Recorder<S extends Spec = Spec> {
     try {
       this.#flush();
     } catch (error) {
-      // Nobody waits for it.
-      if (!this.#isFailing) this.#logger.warn(`${(error as Error).message}; what was recorded is in memory`);
+      // Nobody waits for this write.
+      if (!this.#isFailing) this.#logger.warn(`${(error as Error).message}; the recorded steps are kept in memory`);
       this.#isFailing = true;
     }
   }
 
-  /** Whether a sync failed: nothing more is written then. */
+  /** Whether a sync failed, after which nothing is written. */
   get #broken(): boolean {
     return this.#log.broken || this.#frames.broken;
   }
 
-  /** What is thrown for a call that could not be written. */
+  /** Returns the error for a call that could not be written. */
   #writeError(error: unknown): unknown {
     const { code, message, cause } = error as ReplayError;
     if (code !== "IO") return error;
-    const remedy = this.#broken ? "" : ": make this call again when it can be written to";
-    return Object.assign(new ReplayError(code, `${message}; what was recorded before is kept, this call did nothing${remedy}`), { cause });
+    const remedy = this.#broken ? "" : ". Repeat this call when the directory can be written again";
+    return Object.assign(new ReplayError(code, `${message}; earlier steps are kept, and this call had no effect${remedy}`), { cause });
   }
 
   #onTakeover(): void {
@@ -283,7 +288,7 @@ export class Recorder<S extends Spec = Spec> {
     this.#releaseFrames();
   }
 
-  /** Has the files on the disk, before the log says so. */
+  /** Syncs the frame files before the log names them. */
   #releaseFrames(): void {
     try {
       this.#frames.sync();

@@ -1,29 +1,29 @@
-/** What a recording holds when it is opened to go on: read from its two newest segments, and from those that are not sealed. */
+/** Reads the state from which a recording continues, from its two newest segments and any unsealed ones. */
 import { ReplayError } from "../base/error.ts";
 import { RECORDED_END, RECORDED_FINAL, RECORDED_FRAME, RECORDED_INDEX, RECORDED_STEP } from "../base/kinds.ts";
 import { Contents, endOf } from "../datasets/model/recording/contents.ts";
 
 /** The state from which recording continues. */
 export interface ResumeState {
-  /** Of the newest segment. */
+  /** The contents of the newest segment. */
   readonly contents: Contents;
   readonly segment: number;
-  /** What the newest segment should begin with, and does not, since a crash came between. */
+  /** The index with which the newest segment should begin, if a crash prevented it from being written. */
   readonly index: { readonly previousSegment: number; readonly bytes: Uint8Array } | undefined;
-  /** Steps of the episode that a crash cut; 0 if there is none. */
+  /** The number of steps of the episode that a crash cut off; 0 if there is none. */
   readonly cutLength: number;
-  /** Number of the next episode. */
+  /** The number of the next episode. */
   readonly nextEpisode: number;
-  /** Episodes that are recorded, but for those that were discarded. */
+  /** The number of recorded episodes, without discarded ones. */
   readonly episodes: number;
 }
 
 export class ResumeReader {
-  /** Of the segment that was visited last. */
+  /** The contents of the segment that was visited last. */
   #contents: Contents | undefined;
   #segment = 0;
 
-  /** A section of a whole group. @throws ReplayError CORRUPT */
+  /** Reads a section of a whole group. @throws ReplayError CORRUPT */
   visit(kind: number, id: number, payload: Uint8Array, segment: number): void {
     if (segment !== this.#segment) this.#contents = kind === RECORDED_INDEX ? new Contents(Contents.of(payload).after) : this.#begin(segment);
     this.#segment = segment;
@@ -33,7 +33,7 @@ export class ResumeReader {
     else if (kind !== RECORDED_FRAME && kind !== RECORDED_INDEX) throw new ReplayError("CORRUPT", `the recording has a section of kind ${kind}`);
   }
 
-  /** Once all sections were visited. @param newest number of the newest segment @throws ReplayError CORRUPT */
+  /** Returns the state, once all sections were visited. @param newest the number of the newest segment @throws ReplayError CORRUPT */
   finish(newest: number): ResumeState {
     const [previous, of] = [this.#contents, this.#segment];
     const contents = newest === of ? (previous as Contents) : this.#begin(newest);
@@ -48,10 +48,10 @@ export class ResumeReader {
     };
   }
 
-  /** A segment that does not say what stands before it: the first, or one behind which a crash came. */
+  /** Starts a segment without an index: the first one, or one after a crash. */
   #begin(segment: number): Contents {
     if (this.#contents !== undefined) return new Contents(this.#contents.after);
     if (segment === 1) return new Contents();
-    throw new ReplayError("CORRUPT", `segment ${segment} of the recording does not say what stands before it`);
+    throw new ReplayError("CORRUPT", `segment ${segment} of the recording has no index of the data before it`);
   }
 }

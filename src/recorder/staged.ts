@@ -1,4 +1,4 @@
-/** A step that was checked, as its bytes: all of it, before any of it is written. */
+/** A checked step as bytes, complete before any of it is written. */
 
 import type { RowLayout } from "../datasets/model/recording/row-layout.ts";
 import { countFitting, setterOf, type ViewTarget } from "../schema/copy-values.ts";
@@ -9,16 +9,16 @@ import { flattenPartial, type Visit, visitor } from "../schema/nest.ts";
 import type { Spec } from "../schema/spec.ts";
 import { textBytes } from "../schema/text.ts";
 
-/** Of a text: its bytes. */
+/** The size of a text's length, in bytes. */
 const HEAD = 4;
 
 export class StagedStep {
-  /** Of each camera, its pixels. */
+  /** The pixels of each camera. */
   readonly frames: readonly Uint8Array[];
   readonly #spec: Spec;
   readonly #row: Uint8Array<ArrayBuffer>;
   readonly #numberBytes: number;
-  /** Texts as the visitors write them: with zeros up to their limit. */
+  /** Texts as the visitors write them, padded with zeros to their limit. */
   readonly #texts: readonly { readonly bytes: Uint8Array; readonly stride: number }[];
   readonly #leaves: readonly Visit[];
   readonly #visit: Visit;
@@ -60,12 +60,12 @@ export class StagedStep {
     this.#visit = visitor(spec, (index) => leaves[index] as Visit);
   }
 
-  /** @throws ReplayError SPEC_MISMATCH, INVALID_DATA, which name the leaf */
+  /** Stages a step. @throws ReplayError SPEC_MISMATCH, INVALID_DATA, which name the leaf */
   take(step: unknown): void {
     this.#visit(step);
   }
 
-  /** Takes some leaves; the others are zeros. @throws ReplayError likewise */
+  /** Stages some leaves; the others are zeros. @throws ReplayError as `take` */
   takePartial(step: unknown): void {
     const values = flattenPartial(this.#spec, step, "final");
     this.#row.fill(0);
@@ -76,7 +76,7 @@ export class StagedStep {
     });
   }
 
-  /** All but the frames: there until the next step is taken. */
+  /** All bytes except the frames, valid until the next step is staged. */
   get row(): Uint8Array {
     let end = this.#numberBytes;
     for (const { bytes, stride } of this.#texts) {

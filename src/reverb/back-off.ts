@@ -1,25 +1,25 @@
-/** How long to wait before a lost connection is tried again: longer each time, until it has been too long. */
+/** Delays between attempts to reconnect, which grow until the time limit is reached. */
 import { RpcError } from "./grpc/status.ts";
 
 const FIRST_MS = 50;
 const LONGEST_MS = 5000;
-/** A connection that stood so long was one, though nothing came through: longer than one takes to be found dead. */
+/** A connection that lasted this long counts as successful even if nothing came through, because a dead connection is detected sooner. */
 const STABLE_MS = 60_000;
 
 export class BackOff {
   readonly limitMs: number;
   #next = FIRST_MS;
-  /** Milliseconds without a connection since something came through, until `#lostAt`. */
+  /** Milliseconds without a connection since data last came through, until `#lostAt`. */
   #lostMs = 0;
   #lossAt: number | undefined;
   #openedAt: number | undefined;
 
-  /** @param limitMs after so long without a connection the error is the caller's */
+  /** @param limitMs the time without a connection after which the caller receives the error */
   constructor(limitMs: number) {
     this.limitMs = limitMs;
   }
 
-  /** There is a connection, for what it is worth. */
+  /** Called when a connection is open, although it may not work yet. */
   onOpen(): void {
     const now = performance.now();
     this.#openedAt = now;
@@ -27,14 +27,14 @@ export class BackOff {
     this.#lossAt = undefined;
   }
 
-  /** Something has come through. */
+  /** Called when data has come through. */
   reset(): void {
     this.#next = FIRST_MS;
     this.#lostMs = 0;
     this.#lossAt = undefined;
   }
 
-  /** Milliseconds until the next attempt; undefined where there is none, for this error or any more. */
+  /** Returns the milliseconds until the next attempt, or undefined if the error or the time limit allows none. */
   after(error: unknown): number | undefined {
     if (!isLost(error)) return undefined;
     const now = performance.now();
@@ -49,7 +49,7 @@ export class BackOff {
   }
 }
 
-/** Whether another connection may help. */
+/** Returns whether another connection may help. */
 export function isLost(error: unknown): error is RpcError {
   return error instanceof RpcError && error.isLost;
 }

@@ -5,9 +5,9 @@ import { chunkOf, type StepValue } from "./step-values.ts";
 import type { StepLocation } from "./tensors/runs.ts";
 import type { ChunkMessage } from "./wire/tensor.ts";
 
-/** From so many bytes on a leaf has chunks of its own: an item then brings none that it does not name. Below, what a chunk costs counts more. */
+/** From this size on, a leaf has separate chunks, so that items bring no chunks of leaves they do not name. Below it, the cost of a chunk matters more. */
 const WIDE_BYTES = 1024;
-/** Steps and bytes of a chunk, about. */
+/** The approximate size of a chunk, in steps and in bytes. */
 const CHUNK_STEPS = 128;
 const CHUNK_BYTES = 1 << 18;
 
@@ -16,11 +16,11 @@ interface BufferedValue {
   location: (StepLocation & { readonly chunk: ChunkMessage }) | undefined;
 }
 
-/** A leaf's steps, by their number since the writer was made. */
+/** The steps of a leaf, by their number since the writer was created. */
 interface LeafBuffer {
   readonly leaf: PlacedLeaf;
   readonly steps: Map<number, BufferedValue>;
-  /** Steps from this one on are in no chunk; the newest one. */
+  /** The first step that is not in a chunk yet, and the newest step. */
   unplaced: number;
   newest: number;
   keep: number;
@@ -28,7 +28,7 @@ interface LeafBuffer {
 }
 
 export interface ChunkOptions {
-  /** Steps of a chunk at most; by default what is about a quarter of a megabyte. */
+  /** The maximum number of steps per chunk. Default: about a quarter of a megabyte. */
   readonly maxChunk?: number | undefined;
   /** Whether integers are kept as differences of consecutive steps. */
   readonly deltaEncoded?: boolean | undefined;
@@ -37,7 +37,7 @@ export interface ChunkOptions {
 export class BufferedSteps {
   readonly #leaves: LeafBuffer[];
   readonly #deltaEncoded: boolean;
-  /** The chunks of steps at hand, with the number of values in each: they are asked for with every request. */
+  /** The chunks of the available steps, with the number of values in each. Every request needs them. */
   readonly #chunks = new Map<bigint, number>();
   #episodeId = randomKey();
   #episodeStart = 0;
@@ -47,7 +47,7 @@ export class BufferedSteps {
     this.#deltaEncoded = deltaEncoded;
   }
 
-  /** @param total steps that there were */
+  /** @param total the number of steps so far */
   configure(leaf: number, keep: number, maxChunk: number | undefined, total: number): void {
     const leafBuffer = this.#leaves[leaf] as LeafBuffer;
     for (const step of leafBuffer.steps.keys()) if (step < total - keep) this.#drop(leafBuffer, step);
@@ -55,13 +55,13 @@ export class BufferedSteps {
     leafBuffer.maxChunk = maxChunk ?? chunkSteps(leafBuffer.leaf);
   }
 
-  /** The oldest step of a leaf that is at hand; `total` where none is. */
+  /** Returns the oldest available step of a leaf, or `total` if there is none. */
   oldest(leaf: number, total: number): number {
     const [first = total] = (this.#leaves[leaf] as LeafBuffer).steps.keys();
     return first;
   }
 
-  /** Values of a step, or more of them. */
+  /** Adds values to a step. */
   add(step: number, values: readonly (StepValue | undefined)[]): void {
     for (let i = 0; i < values.length; i++) {
       const value = values[i];
@@ -78,12 +78,12 @@ export class BufferedSteps {
     return ((this.#leaves[index] as LeafBuffer).steps.get(step) as BufferedValue).value;
   }
 
-  /** A value a leaf; undefined where the step has none. */
+  /** Returns one value per leaf; undefined for a missing value. */
   values(step: number): (StepValue | undefined)[] {
     return this.#leaves.map(({ steps }) => steps.get(step)?.value);
   }
 
-  /** Where a step is, in a chunk that may be made for it. @param chunks notes that chunk */
+  /** Returns the position of a step, in a chunk that is created if necessary. @param chunks receives that chunk */
   locate({ index }: PlacedLeaf, step: number, chunks: Set<ChunkMessage>): StepLocation {
     const leaf = this.#leaves[index] as LeafBuffer;
     const buffered = leaf.steps.get(step) as BufferedValue;
@@ -93,20 +93,20 @@ export class BufferedSteps {
     return location;
   }
 
-  /** The chunks that later items may refer to. O(chunks) */
+  /** Returns the chunks that later items may refer to. O(chunks) */
   chunkKeys(): Set<bigint> {
     return new Set(this.#chunks.keys());
   }
 
-  /** @param total steps that there were */
+  /** @param total the number of steps so far */
   endEpisode(total: number): void {
-    // A chunk has steps of one episode.
+    // A chunk has steps of a single episode.
     this.chunkAll();
     this.#episodeId = randomKey();
     this.#episodeStart = total;
   }
 
-  /** Puts all steps that are in no chunk into some. */
+  /** Puts all remaining steps into chunks. */
   chunkAll(): void {
     for (const leaf of this.#leaves) this.#chunk(leaf);
   }
@@ -125,7 +125,7 @@ export class BufferedSteps {
     else this.#chunks.set(location.chunkKey, remaining);
   }
 
-  /** Puts what a leaf has in no chunk into some, together with narrow leaves that have the same steps in none. */
+  /** Puts the remaining steps of a leaf into chunks, together with narrow leaves that have the same remaining steps. */
   #chunk(leafBuffer: LeafBuffer): void {
     const waiting = unplacedOf(leafBuffer);
     if (waiting.length === 0) return;
@@ -159,7 +159,7 @@ function chunkSteps({ bytes }: PlacedLeaf): number {
   return Math.max(1, Math.min(CHUNK_STEPS, Math.floor(CHUNK_BYTES / Math.max(bytes, 1))));
 }
 
-/** The steps of a leaf that are in no chunk, oldest first. */
+/** Returns the steps of a leaf that are not in a chunk, oldest first. */
 function unplacedOf({ steps, unplaced, newest, keep }: LeafBuffer): number[] {
   const unplacedSteps: number[] = [];
   for (let step = Math.max(unplaced, newest - keep + 1); step <= newest; step++) {
@@ -169,7 +169,7 @@ function unplacedOf({ steps, unplaced, newest, keep }: LeafBuffer): number[] {
   return unplacedSteps;
 }
 
-/** Whether these are the steps of a leaf that are in no chunk. */
+/** Returns whether these are the steps of a leaf that are not in a chunk. */
 function isUnplaced({ steps, unplaced, newest, keep }: LeafBuffer, waiting: readonly number[]): boolean {
   let count = 0;
   for (let step = Math.max(unplaced, newest - keep + 1); step <= newest; step++) {

@@ -1,4 +1,4 @@
-/** Speaks to a server of Reverb's, or to several: what `LocalClient` is for tables of this process. */
+/** The client of one Reverb server or several, the counterpart of `LocalClient` for tables of this process. */
 
 import { finite, integer, mustBe, onlyKeys, ReplayError } from "../base/error.ts";
 import { MAX_ITEMS, MAX_TIMEOUT_MS } from "../base/limits.ts";
@@ -33,43 +33,43 @@ import { readCheckpointResponse } from "./wire/responses.ts";
 const SERVICE = "deepmind.reverb.ReverbService";
 
 export interface ReverbClientOptions<S extends Spec = Spec> {
-  /** What one step is. Only what writes steps needs it. */
+  /** The spec of one step. Required only to write steps. */
   readonly spec?: S;
-  /** For a server behind TLS: options of `tls.connect`, such as `{ca}`, or `{}`. Default: no encryption, as Reverb's own servers. */
+  /** Options of `tls.connect` for a server with TLS, such as `{ca}`, or `{}`. Default: no encryption, as in Reverb. */
   readonly credentials?: object;
   /**
-   * Milliseconds without a connection, also before the first one, for which writers, `insert`, samplers and `serverInfo` try it again before its error is theirs: and so for
-   * which buffers and datasets do. Other calls do not try again. Default: 30,000.
+   * How long, in milliseconds, writers, `insert`, samplers and `serverInfo` try to reconnect before they throw, including the first connection. Buffers and
+   * datasets use these calls. Other calls do not reconnect. Default: 30,000.
    */
   readonly reconnectTimeoutMs?: number;
-  /** Milliseconds that a connection may take, until the server has said its first word. Default: 10,000. */
+  /** The time limit for connecting, in milliseconds, until the server's first frame. Default: 10,000. */
   readonly connectTimeoutMs?: number;
   /**
-   * Milliseconds without a word from the server, while calls are in progress, after which it is asked whether it is there, and asked again after as many. Default: 30,000. The
-   * first question is a ping; while it has nothing else to say the next ones are calls of ServerInfo, since gRPC's servers end connections with more pings.
+   * How long, in milliseconds, the server may send nothing while calls are in progress, before it is probed; then the interval between probes. Default: 30,000.
+   * The first probe is a ping. While the server sends nothing else, later probes are calls of ServerInfo, since gRPC servers end connections after more pings.
    */
   readonly keepAliveMs?: number;
-  /** Milliseconds that the answer to such a question may take, before the connection counts as lost. Default: 20,000. */
+  /** The time limit for the answer to a probe, in milliseconds, after which the connection counts as lost. Default: 20,000. */
   readonly keepAliveTimeoutMs?: number;
-  /** Items that may be on their way without a confirmation, as long as their chunks have less than 256 MiB. Default: 1,000. */
+  /** The maximum number of unconfirmed items in flight; their chunks are limited to 256 MiB. Default: 1,000. */
   readonly maxInFlightItems?: number;
-  /** Bytes that one answer, or one sample, may have; of a sample also its chunks and its columns, unpacked. Default: 1 GiB. */
+  /** The maximum size of one answer or one sample, in bytes; for a sample, also of its chunks and columns after decompression. Default: 1 GiB. */
   readonly maxMessageBytes?: number;
-  /** What is told, of several servers, which one is gone, and that it is back. Default: `console.warn`; null for nothing. */
+  /** Receives a message when one of several servers is gone, and when it is back. Default: `console.warn`; null silences it. */
   readonly logger?: Logger | null;
 }
 
-/** Writers to a server: what they return besides items is a promise. */
+/** The writers to a server, whose results other than items are promises. */
 export type LegacyStreamWriter<S extends Spec = Spec> = LegacyWriter<S, "server">;
 export type StreamWriter<S extends Spec = Spec> = TrajectoryWriter<S, "server">;
 export type StructuredStreamWriter<S extends Spec = Spec> = StructuredWriter<S, "server">;
 
-/** Options of a gateway's writers: those of `replay.acceptWriter` that a server's tables can keep to. */
+/** Options of a gateway's writers: those options of `replay.acceptWriter` that a server's tables support. */
 export interface GatewayOptions
   extends Pick<AcceptOptions, "maxInFlight" | "sessionTtlMs" | "limits" | "keepAliveMs" | "keepAliveTimeoutMs" | "signal" | "timeoutMs"> {
-  /** Rules that make items of the steps that come. */
+  /** Rules that create items from incoming steps. */
   readonly items?: readonly (Pick<LengthRule, "table" | "length" | "stride"> & { readonly priority?: number })[];
-  /** Steps that an item may have. Default: the longest rule, but at least 32. */
+  /** The maximum number of steps in an item. Default: the length of the longest rule, but at least 32. */
   readonly keep?: number;
 }
 
@@ -77,24 +77,25 @@ const GATEWAY_OPTIONS = "items, keep, maxInFlight, sessionTtlMs, limits, keepAli
 const OPTIONS = "spec, credentials, reconnectTimeoutMs, connectTimeoutMs, keepAliveMs, keepAliveTimeoutMs, maxInFlightItems, maxMessageBytes, logger";
 
 export class ReverbClient<const S extends Spec = Spec> extends ClientCalls<S, string, "server"> implements Client<S> {
-  /** `HOST:PORT`; of several servers with commas between. */
+  /** `HOST:PORT`; several servers are separated by commas. */
   readonly address: string;
-  /** What its warnings go to; null for nothing. */
+  /** Receives its warnings; null silences them. */
   readonly logger: Logger | null;
   /** Keys of its items are bigints. */
   readonly keyDtype = "u64";
   readonly #servers: Servers;
   readonly #tables: ServerTables<S>;
-  /** Of the writers that it accepts. */
+  /** The host of the writers that it accepts. */
   #host: ServerHost | undefined;
 
   /**
-   * Nothing is sent before the first call.
+   * Creates a client. Nothing is sent before the first call.
    *
-   * Several servers share the load, as Reverb's do behind a load balancer: they have the same tables and do not know of each other. Writers and inserts take them in turn, an
-   * item is on one of them; samples come from each in turn; `mutatePriorities`, `reset`, `checkpoint` and `serverInfo` go to all. A server that is gone is told to the
-   * `logger`, the others go on, also with what a writer has sent to it without a confirmation; once it is back it takes its turns again.
-   * @param address `HOST:PORT`, of an IPv6 address `[HOST]:PORT`; a list of them for several servers
+   * Several servers share the load, like Reverb servers behind a load balancer: they have the same tables and do not know each other. Writers and inserts use
+   * them in turn, and each item is on one of them; samples come from each in turn; `mutatePriorities`, `reset`, `checkpoint` and `serverInfo` go to all. If a
+   * server is gone, the `logger` receives a warning and the other servers continue, also with unconfirmed items of its writers. When it is back, it is used
+   * again.
+   * @param address `HOST:PORT`, or `[HOST]:PORT` for an IPv6 address; a list of addresses for several servers
    * @throws TypeError, RangeError
    */
   constructor(address: string | readonly string[], options: ReverbClientOptions<S> = {}) {
@@ -124,18 +125,19 @@ export class ReverbClient<const S extends Spec = Spec> extends ClientCalls<S, st
     this.#tables = tables;
   }
 
-  /** What one step is. @throws ReplayError SPEC_MISMATCH where the client was made without */
+  /** The spec of one step. @throws ReplayError SPEC_MISMATCH if the client was created without a spec */
   get spec(): S {
     return this.#tables.fields.spec as S;
   }
 
-  /** Addresses of the servers that did not answer the last time. Of one server alone: none, its errors are those of the calls. */
+  /** The addresses of the servers that did not answer the last time. Always empty for a single server, whose errors come from the calls. */
   get goneServers(): readonly string[] {
     return this.#servers.unreachable;
   }
 
   /**
-   * What observers write with: whole steps, and items of the last ones. Rules of `nStep`, rules with `columns` and a priority of "max" are for tables of this process alone.
+   * Opens a writer for observers: whole steps, and items of the last ones. Rules of `nStep`, rules with `columns` and a priority of "max" work only with tables
+   * of this process.
    * @throws RangeError, TypeError · ReplayError UNSUPPORTED, SPEC_MISMATCH without a spec
    */
   writer(options: StepWriterOptions): StreamSteps<S> {
@@ -145,12 +147,13 @@ export class ReverbClient<const S extends Spec = Spec> extends ClientCalls<S, st
   }
 
   /**
-   * Lets an actor at the other end of a port or a socket write into the server's tables, as `replay.acceptWriter` does for those of a Replay: this process is its gateway. A
-   * block is confirmed once the server has confirmed the items that it brought; until then the actor keeps it. Rules have `length`, `stride` and a number as `priority`; an
-   * `UNSUPPORTED` error says what else a server cannot do. Items are those that a Replay's writer would make, final steps included.
-   * @param target a port, a WebSocket, or a channel of messages @returns once the actor has come
-   * @throws ReplayError NOT_FOUND where the server has no table of a rule · UNSUPPORTED · IO where no server is there · SPEC_MISMATCH for another spec at the other end, or
-   * without a spec · CLOSED, TIMEOUT, or the signal's reason
+   * Lets an actor at the other end of a port or a socket write into the server's tables, as `replay.acceptWriter` does for those of a Replay: this process is
+   * its gateway. A block is confirmed once the server has confirmed its items; until then the actor keeps it. Rules have `length`, `stride` and a number as
+   * `priority`; anything else that a server does not support throws `UNSUPPORTED`. The items are those that a Replay's writer would create, including final
+   * steps.
+   * @param target a port, a WebSocket, or a channel of messages @returns a promise that resolves when the actor has connected
+   * @throws ReplayError NOT_FOUND if the server has no table of a rule · UNSUPPORTED · IO if no server can be reached · SPEC_MISMATCH for another spec at the
+   * other end, or without a spec · CLOSED, TIMEOUT, or the signal's reason
    */
   async acceptWriter(target: PortLike | Socket, options: GatewayOptions = {}): Promise<AcceptedWriter> {
     onlyKeys("acceptWriter", options, GATEWAY_OPTIONS);
@@ -158,12 +161,12 @@ export class ReverbClient<const S extends Spec = Spec> extends ClientCalls<S, st
     this.#host ??= new ServerHost(fields as never, (keep) => this.#tables.sink({ maker: "trajectoryWriter", keep }));
     const host = this.#host;
     const { items } = host.resolve(options.items === undefined ? {} : { items: options.items });
-    // What comes while the rest is loaded, and the server is asked, must not be lost.
+    // Messages that arrive while modules load and the server answers must not be lost.
     const arrival = new Arrival(target);
     try {
       const { accept } = await import("../remote/accept.ts");
       return await accept(arrival, host, options as AcceptOptions, async (wait) => {
-        // So that the actor learns at once of a table that is not there.
+        // Queried first, so that the actor learns immediately that a table does not exist.
         const tables = await this.#tables.known.queryAll(wait);
         for (const { table } of items) await this.#tables.known.get(table);
         host.learn(tables.keys());
@@ -173,14 +176,14 @@ export class ReverbClient<const S extends Spec = Spec> extends ClientCalls<S, st
     }
   }
 
-  /** Whether there is such a table, where the server has told of it by now. */
+  /** Returns whether the table exists, if a server has already reported its tables. */
   knows(table: string): boolean | undefined {
     return this.#tables.known.cached(table) === undefined ? undefined : true;
   }
 
   /**
-   * What items of a table look like: the server's signature, nested as the spec where it has as many leaves, since names do not count; without one, the spec of the steps with
-   * a dimension of time before each leaf's own.
+   * Returns the signature of a table's items: the server's, nested like the spec if it has as many leaves, since names do not count; otherwise the spec of the
+   * steps with a dimension of time before each leaf's shape.
    * @throws ReplayError NOT_FOUND, IO, SPEC_MISMATCH without a spec
    */
   async signature(table: string): Promise<Signature> {
@@ -194,21 +197,25 @@ export class ReverbClient<const S extends Spec = Spec> extends ClientCalls<S, st
     return map(spec, (_, keys) => valueAt(packed, keys) as LeafSignature);
   }
 
-  /** Saves all tables on the server's disk. @returns the path there; of several servers a line `HOST:PORT PATH` of each that is there @throws ReplayError INVALID_DATA where the server has no checkpointer · IO */
+  /**
+   * Saves all tables on the server's disk.
+   * @returns the path there; with several servers, a line `HOST:PORT PATH` for each reachable server
+   * @throws ReplayError INVALID_DATA if the server has no checkpointer · IO
+   */
   async checkpoint(): Promise<string> {
     const paths = await this.#servers.all("Checkpoint", emptyRequest(HEAD), readCheckpointResponse);
     return this.#servers.channels.length === 1 ? (paths[0]?.value as string) : paths.map(({ address, value }) => `${address} ${value}`).join("\n");
   }
 
-  /** Ends all calls. Items without a confirmation may or may not be in their tables: `flush` the writers first, or await `[Symbol.asyncDispose]`. */
+  /** Ends all calls. Unconfirmed items may or may not be in their tables: call `flush` on the writers first, or await `[Symbol.asyncDispose]`. */
   close(): void {
-    const reason = new ReplayError("CLOSED", "this client was closed: make a new ReverbClient");
+    const reason = new ReplayError("CLOSED", "this client was closed. Make a new ReverbClient");
     this.#host?.close();
     this.#tables.close(reason);
     this.#servers.close();
   }
 
-  /** Waits until every writer's items are confirmed, or cannot be, then closes. @throws what one of them met */
+  /** Waits until every writer's items are confirmed, or cannot be, then closes. @throws the error of a writer */
   async [Symbol.asyncDispose](): Promise<void> {
     const results = await this.#tables.whenConfirmed();
     this.close();
@@ -225,14 +232,14 @@ const MAX_PORT = 65535;
 
 function addressesOf(toSample: unknown): readonly string[] {
   const addresses: readonly unknown[] = Array.isArray(toSample) ? toSample : [toSample];
-  if (addresses.length === 0) throw mustBe(RangeError, "address", "HOST:PORT, or a list of at least one", toSample);
+  if (addresses.length === 0) throw mustBe(RangeError, "address", "HOST:PORT, or a list of at least one address", toSample);
   addresses.forEach((hostAndPort, i) => {
     const name = Array.isArray(toSample) ? `address[${i}]` : "address";
     if (typeof hostAndPort !== "string") throw mustBe(TypeError, name, "a string such as localhost:8000", hostAndPort);
     if (!/^(\[[\da-fA-F:.]+\]|[^\s/:@[\]]+):\d{1,5}$/.test(hostAndPort)) throw mustBe(RangeError, name, "HOST:PORT, such as localhost:8000", hostAndPort);
     const port = Number(hostAndPort.slice(hostAndPort.lastIndexOf(":") + 1));
     if (port < 1 || port > MAX_PORT) throw mustBe(RangeError, `the port in ${name}`, `in 1 … ${MAX_PORT}`, port);
-    if (addresses.indexOf(hostAndPort) < i) throw mustBe(RangeError, name, "another server than those before", hostAndPort);
+    if (addresses.indexOf(hostAndPort) < i) throw mustBe(RangeError, name, "different from the addresses before it", hostAndPort);
   });
   return addresses as readonly string[];
 }

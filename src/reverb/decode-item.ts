@@ -1,4 +1,4 @@
-/** A sample of a server's as the item that it is: unpacked, its columns in the order of the table's signature. */
+/** Decodes a sample of a server into an item: decompressed, with its columns in the order of the table's signature. */
 
 import { ReplayError } from "../base/error.ts";
 import { leaves } from "../schema/nest.ts";
@@ -8,15 +8,15 @@ import type { WireSignature } from "./tensors/signature.ts";
 import type { SampleInfoMessage } from "./wire/item.ts";
 import type { ChunkMessage } from "./wire/tensor.ts";
 
-/** A sample as it came: still compressed. */
+/** A sample as received, still compressed. */
 export interface PackedItem {
   readonly info: SampleInfoMessage;
   readonly chunks: readonly ChunkMessage[];
 }
 
 /**
- * O(bytes + slices)
- * @param maxBytes that it may take, unpacked
+ * Decodes a sample. O(bytes + slices)
+ * @param maxBytes the limit for its decompressed size
  * @throws ReplayError CORRUPT, UNSUPPORTED, OUT_OF_MEMORY, each with the column
  */
 export function decodeItem({ info: { item, probability, tableSize }, chunks }: PackedItem, signature: WireSignature | undefined, maxBytes: number): DrawnItem {

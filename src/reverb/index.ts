@@ -1,4 +1,4 @@
-/** reprise/reverb: tables on a server of Reverb's, for Node, Deno and Bun. Exports only. */
+/** reprise/reverb: tables on a Reverb server, for Node, Deno and Bun. Exports only. */
 import "../base/host.ts";
 
 export {

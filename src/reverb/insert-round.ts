@@ -1,4 +1,4 @@
-/** What single steps are inserted by: a stream to each server, in turn. */
+/** Inserts single steps over one stream per server, in turn. */
 
 import type { Channel } from "./grpc/channel.ts";
 import type { InsertStream } from "./insert-stream.ts";
@@ -13,7 +13,7 @@ export class InsertRound {
   readonly #servers: Servers;
   readonly #open: (route: Route) => InsertStream;
   readonly #streams = new Map<Channel, OpenStream>();
-  /** Streams that went on with another server and have items there: the next insert for their own server gets a new one. */
+  /** Streams that continued on another server and have items there. The next insert for their home server uses a new stream. */
   readonly #away = new Set<InsertStream>();
 
   constructor(servers: Servers, open: (route: Route) => InsertStream) {
@@ -21,7 +21,7 @@ export class InsertRound {
     this.#open = open;
   }
 
-  /** The stream for the next insert. */
+  /** Returns the stream for the next insert. */
   next(): InsertStream {
     const channel = this.#servers.next();
     const existing = this.#streams.get(channel);
@@ -36,7 +36,7 @@ export class InsertRound {
     return stream;
   }
 
-  /** An insert by this stream has ended. */
+  /** Called when an insert over this stream has ended. */
   done(stream: InsertStream): void {
     if (!this.#away.has(stream) || !stream.isIdle) return;
     this.#away.delete(stream);

@@ -1,4 +1,4 @@
-/** Items on their way to a server: sent in batches, confirmed one by one, and sent again with all their chunks where the connection was lost before that. */
+/** Items in flight to a server: sent in batches, confirmed one by one, and sent again with all their chunks if the connection is lost before that. */
 import { integer, ReplayError } from "../base/error.ts";
 import { Waiters, type WaitOptions } from "../base/wait.ts";
 import { BackOff, isLost } from "./back-off.ts";
@@ -11,19 +11,22 @@ import { type InsertRequest, insertRequest } from "./wire/requests.ts";
 import { readInsertResponse } from "./wire/responses.ts";
 import type { ChunkMessage } from "./wire/tensor.ts";
 
-/** A batch goes when it has so many items, or bytes of chunks about; else when the program lets other things happen. No request has more, but for one chunk that has. */
+/**
+ * A batch is sent when it reaches this number of items, or about this many bytes of chunks, or when the program yields. No request is larger, unless a single
+ * chunk is.
+ */
 const BATCH_ITEMS = 64;
 const BATCH_BYTES = 1 << 20;
-/** Bytes of chunks, about, that may be on their way without a confirmation. */
+/** The approximate number of bytes of unconfirmed chunks that may be in flight. */
 const IN_FLIGHT_BYTES = 1 << 28;
 
 interface PendingInsert {
-  /** Items of the stream before it, and itself. */
+  /** The number of items inserted before it, plus one. */
   readonly number: number;
   readonly item: ItemMessage;
   /** All chunks that it refers to. */
   readonly chunks: readonly ChunkMessage[];
-  /** Of those that the server did not have. */
+  /** The bytes of the chunks that the server did not have. */
   readonly bytes: number;
 }
 
@@ -32,33 +35,34 @@ export class InsertStream {
   readonly #maxInFlight: number;
   readonly #backOff: BackOff;
   readonly #waiters = new Waiters();
-  /** Items without a confirmation, in the order of their calls. */
+  /** Unconfirmed items, in the order of their calls. */
   readonly #unconfirmed = new Map<bigint, PendingInsert>();
   #unconfirmedBytes = 0;
   #count = 0;
-  /** Those of them that are to be sent. */
+  /** The unconfirmed items that must still be sent. */
   #batch: PendingInsert[] = [];
   #batchBytes = 0;
   #scheduled = false;
   /** Chunks that the server has on this stream. */
   #sentChunks = new Set<bigint>();
-  /** Chunks that later items may refer to. */
+  /** Returns the chunks that later items may refer to. */
   readonly #chunksInUse: () => Iterable<bigint>;
-  /** Whether items without a confirmation stay where the connection was tried for too long, until the next call tries it again. */
+  /** Whether unconfirmed items are kept after the time limit for reconnecting, until the next call tries again. */
   readonly #rests: boolean;
   #isResting = false;
   #roomPromise: Promise<void> | undefined;
   #call: Call | undefined;
   #opening = false;
-  /** Until the next attempt, after the connection was lost by this. */
+  /** The timer of the next attempt to reconnect, and the error before it. */
   #retry: ReturnType<typeof setTimeout> | undefined;
   #lastError: RpcError | undefined;
   #isFull = false;
   #error: unknown;
 
   /**
-   * @param maxInFlight items that may be without a confirmation
-   * @param chunksInUse keys of the chunks that items to come may refer to; undefined for single inserts, whose stream ends for good where it was tried for too long
+   * @param maxInFlight the maximum number of unconfirmed items
+   * @param chunksInUse the keys of the chunks that later items may refer to; undefined for single inserts, whose stream ends permanently after the time limit
+   * for reconnecting
    */
   constructor(channel: ChannelLike, maxInFlight: number, reconnectTimeoutMs: number, chunksInUse: (() => Iterable<bigint>) | undefined) {
     this.#channel = channel;
@@ -69,8 +73,8 @@ export class InsertStream {
   }
 
   /**
-   * Sends an item, soon. @param options of the wait for room @returns undefined, or where too many are on their way a promise of room
-   * @throws what ended the stream
+   * Sends an item soon. @param options of the wait for room @returns undefined, or, if too many items are in flight, a promise of room
+   * @throws the error that ended the stream
    */
   insert(item: ItemMessage, chunks: readonly ChunkMessage[], options: WaitOptions = {}): Promise<void> | undefined {
     this.check();
@@ -93,7 +97,10 @@ export class InsertStream {
     return this.#hasRoom ? undefined : this.#waitForRoom(options);
   }
 
-  /** Waits until at most so many items are without a confirmation; undefined where it is so. @throws RangeError · ReplayError TIMEOUT, what ended the stream, the signal's reason */
+  /**
+   * Waits until at most `max` items are unconfirmed; returns undefined if that holds already.
+   * @throws RangeError · ReplayError TIMEOUT, the error that ended the stream, the signal's reason
+   */
   flush(max: number, options: WaitOptions): Promise<void> | undefined {
     integer("blockUntilNumItems", max, 0);
     this.check();
@@ -109,12 +116,12 @@ export class InsertStream {
     return this.#waitForCount(() => keys.reduce((count, key) => count + Number(this.#unconfirmed.has(key)), 0), 0, options);
   }
 
-  /** Items that were inserted so far. */
+  /** The number of items inserted so far. */
   get count(): number {
     return this.#count;
   }
 
-  /** Waits until the first `count` items are confirmed, while later ones may be on their way; undefined where it is so. @throws as `flush` */
+  /** Waits until the first `count` items are confirmed, while later ones may be in flight; returns undefined if that holds already. @throws as `flush` */
   waitForFirst(count: number, options: WaitOptions): Promise<void> | undefined {
     this.check();
     this.#resume();
@@ -124,7 +131,7 @@ export class InsertStream {
     return this.#waitForCount(() => Number(oldest() <= count), 0, options);
   }
 
-  /** Whether it ended, by an error or by `close`. */
+  /** Whether it has ended, by an error or by `close`. */
   get hasEnded(): boolean {
     return this.#error !== undefined;
   }
@@ -134,15 +141,15 @@ export class InsertStream {
     return this.#unconfirmed.size === 0;
   }
 
-  /** @throws ReplayError CLOSED, or what ended the stream */
+  /** @throws ReplayError CLOSED, or the error that ended the stream */
   check(): void {
     if (this.#error !== undefined) throw this.#error;
   }
 
-  /** Ends the stream. Items that are without a confirmation may or may not be in their tables. */
+  /** Ends the stream. Unconfirmed items may or may not be in their tables. */
   close(reason: unknown): void {
     this.#fail(reason ?? new ReplayError("CLOSED", "this stream of inserts was closed"));
-    // A server takes it as an end like any other; half a close, as politeness would have it, waits for an answer.
+    // The server treats a cancelled call as a normal end; a half-close would wait for an answer.
     this.#call?.cancel();
   }
 
@@ -150,7 +157,7 @@ export class InsertStream {
     return this.#unconfirmed.size < this.#maxInFlight && this.#unconfirmedBytes < IN_FLIGHT_BYTES;
   }
 
-  /** One wait for all that wait for it. */
+  /** One wait shared by all callers that wait for room. */
   #waitForRoom(options: WaitOptions): Promise<void> | undefined {
     if (this.#roomPromise !== undefined) return this.#roomPromise;
     const roomPromise = this.#waitForCount(() => Number(!this.#hasRoom), 0, options);
@@ -175,14 +182,13 @@ export class InsertStream {
     return this.#waiters.untilAtMost(unlessOver, options, max, () => this.#describeWait());
   }
 
-  /** What those who wait for confirmations wait for. */
+  /** Describes the confirmations that callers wait for. */
   #describeWait(): string {
-    const reason =
-      this.#lastError === undefined ? "it is slow, or the rate limiters of their tables let no more in" : `${this.#lastError.message}; it is tried again`;
-    return `${this.#unconfirmed.size} items have no confirmation of the Reverb server at ${this.#channel.address}: ${reason}`;
+    const reason = this.#lastError === undefined ? "it is slow, or the rate limiters of their tables accept no more" : `${this.#lastError.message}. Retrying`;
+    return `${this.#unconfirmed.size} items are not confirmed by the Reverb server at ${this.#channel.address}: ${reason}`;
   }
 
-  /** Tries the connection again, for all items without a confirmation, after it was tried for too long. */
+  /** Reconnects for all unconfirmed items, after the time limit was reached. */
   #resume(): void {
     if (!this.#isResting) return;
     this.#isResting = false;
@@ -190,7 +196,7 @@ export class InsertStream {
     if (this.#unconfirmed.size > 0) this.#open();
   }
 
-  /** Sends what is to be sent, as far as there is room for it. */
+  /** Sends the batch, as far as there is room for it. */
   #send(): void {
     if (this.#batch.length === 0 || this.#isFull || this.#opening || this.#isResting || this.#retry !== undefined || this.#error !== undefined) return;
     const call = this.#call;
@@ -202,7 +208,7 @@ export class InsertStream {
     while (this.#batch.length > 0 && !this.#isFull) this.#isFull = !call.send(insertRequest(this.#request(), HEAD));
   }
 
-  /** The next of the batch, and what the server does not have of their chunks. Chunks of an item that is too big go ahead of it. */
+  /** Returns the next request: items of the batch, and the chunks that the server lacks. Chunks of an item that is too big are sent before it. */
   #request(): InsertRequest {
     const chunks: ChunkMessage[] = [];
     const items: ItemMessage[] = [];
@@ -219,13 +225,13 @@ export class InsertStream {
       if (items.length === BATCH_ITEMS) break;
     }
     this.#batch.splice(0, items.length);
-    // The server lets go of chunks with items only.
+    // The server drops chunks only with items.
     return { chunks, items, keep: items.length === 0 ? [] : this.#keep() };
   }
 
   #keep(): bigint[] {
     const keep = new Set<bigint>();
-    // The server knows no others, and refuses their names.
+    // The server rejects names of chunks that it does not know.
     for (const key of this.#chunksInUse()) if (this.#sentChunks.has(key)) keep.add(key);
     for (let i = 0; i < Math.min(this.#batch.length, BATCH_ITEMS); i++)
       for (const { key } of (this.#batch[i] as PendingInsert).chunks) if (this.#sentChunks.has(key)) keep.add(key);
@@ -257,7 +263,7 @@ export class InsertStream {
       this.#backOff.onOpen();
       this.#isFull = false;
       this.#sentChunks = new Set();
-      // All that has no confirmation, also what was sent on a stream before; the server tells it by its key.
+      // All unconfirmed items, including those sent on an earlier stream; the server recognizes them by their keys.
       this.#batch = [...this.#unconfirmed.values()];
       this.#send();
     }, end);
@@ -278,9 +284,9 @@ export class InsertStream {
   #onLoss(error: unknown): void {
     if (this.#error !== undefined) return;
     const { address } = this.#channel;
-    const lossError = error ?? new RpcError(address, "InsertStream", UNAVAILABLE, "it ended the stream before it had confirmed all items");
+    const lossError = error ?? new RpcError(address, "InsertStream", UNAVAILABLE, "it ended the stream before it confirmed all items");
     const { size } = this.#unconfirmed;
-    // A server that goes down between two items is felt with the next one.
+    // If a server stops between two items, the next item reports it.
     if (size === 0 && isLost(lossError)) return;
     const wait = this.#backOff.after(lossError);
     if (wait !== undefined) {
@@ -291,8 +297,8 @@ export class InsertStream {
       }, wait);
     } else if (!isLost(lossError)) this.#fail(lossError);
     else {
-      const retentionText = this.#rests ? "; they stay here, and the next call sends them again" : "";
-      const reason = `${lossError.details}; tried again for ${this.#backOff.limitMs} ms (reconnectTimeoutMs), and ${size} items have no confirmation${retentionText}`;
+      const retentionText = this.#rests ? ". They are kept, and the next call sends them again" : "";
+      const reason = `${lossError.details}; retried for ${this.#backOff.limitMs} ms (reconnectTimeoutMs), and ${size} items are not confirmed${retentionText}`;
       const error = new RpcError(lossError.address, "InsertStream", lossError.status, reason, lossError);
       if (!this.#rests) {
         this.#fail(error);

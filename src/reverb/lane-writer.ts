@@ -1,4 +1,4 @@
-/** The steps of an actor at the other end of a port or a socket, on their way to a server's tables: a writer of whole steps for each of its lanes. */
+/** Writes the steps of a remote actor to a server's tables, with one writer of whole steps per lane. */
 import { integer, mustBe, ReplayError } from "../base/error.ts";
 import type { WaitOptions } from "../base/wait.ts";
 import type { PlacedLeaf } from "../schema/layout.ts";
@@ -8,7 +8,7 @@ import type { ItemOptions, ResolvedWriterOptions } from "../tables/rules.ts";
 import type { Fields, Values } from "../tf-agents/writers/fields.ts";
 import type { StreamSteps } from "./stream-steps.ts";
 
-/** How a lane stands between two episodes: its steps are at hand until the next one comes. */
+/** The states of a lane between two episodes. Its steps stay available until the next episode starts. */
 const OPEN = 0;
 const ENDED = 1;
 const ENDED_BY_FINAL = 2;
@@ -20,17 +20,21 @@ export class LaneWriter<S extends Spec = Spec> {
   readonly #ends: Uint8Array;
   readonly #endRules: EndRules;
 
-  /** @param lanes a writer each, which are closed with this one */
+  /** @param lanes one writer per lane; they are closed with this writer */
   constructor(options: ResolvedWriterOptions, fields: Fields<S>, lanes: readonly StreamSteps<S>[]) {
     this.options = options;
     this.#fields = fields;
     this.#lanes = lanes;
     this.#ends = new Uint8Array(lanes.length);
-    // A server's rules make items of steps, and no transitions.
+    // The rules of a server create items of steps, not transitions.
     this.#endRules = { lanes: lanes.length, autoreset: options.autoreset, hasTransitions: false, observation: { path: "observation", leaves: [] } };
   }
 
-  /** Appends steps of all lanes, as a Replay's writer does. @returns how many rows @throws ReplayError SPEC_MISMATCH, INVALID_DATA, CLOSED, or what ended a stream */
+  /**
+   * Appends steps of all lanes, as a Replay's writer does.
+   * @returns the number of rows
+   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, CLOSED, or the error that ended a stream
+   */
   appendColumns(columns: unknown, { terminated, truncated, ends, final, priorities = {} }: BlockOptions): number {
     const { leaves } = this.#fields;
     const values = this.#fields.take(columns);
@@ -51,18 +55,21 @@ export class LaneWriter<S extends Spec = Spec> {
     return rows;
   }
 
-  /** @throws RangeError for more steps than are at hand · ReplayError UNSUPPORTED */
+  /** @throws RangeError for more steps than are available · ReplayError UNSUPPORTED */
   createItem(table: string, { length, priority, lane = 0, columns }: ItemOptions): void {
     integer("lane", lane, 0, this.#lanes.length - 1);
-    if (columns !== undefined) throw unsupported("columns of createItem", "the items of a server's table have all leaves, each step of them");
-    if (this.#ends[lane] === ENDED_BY_FINAL && length === 1) throw mustBe(RangeError, "length", "above 1, since no item begins with a final step", length);
-    // The promise of room is left alone: what an actor has on its way is bounded, and its blocks are confirmed with their items.
+    if (columns !== undefined) throw unsupported("columns of createItem", "The items of a server's table have every leaf in every step");
+    if (this.#ends[lane] === ENDED_BY_FINAL && length === 1) throw mustBe(RangeError, "length", "above 1, because no item begins with a final step", length);
+    // The promise of room is ignored: the actor's data in flight is limited, and its blocks are confirmed with their items.
     (this.#lanes[lane] as StreamSteps<S>).createItem(table, { length, priority });
   }
 
-  /** As of a Replay's writer: without a lane, `final` and `terminated`, all lanes end. What terminated, and nothing is known of it, ends with a step of zeros. */
+  /**
+   * Ends episodes as a Replay's writer does: without a lane, `final` and `terminated` apply to all lanes. A terminated episode without a final observation ends
+   * with a step of zeros.
+   */
   endEpisode(options: EndOptions<Spec> = {}): void {
-    // Over the wire comes what an actor's end would refuse.
+    // Messages may contain ends that an actor's own writer would reject.
     const { lane, final, terminated = false } = checkEnd(this.#endRules, options);
     if (final === undefined && !terminated) {
       for (const i of lane === undefined ? this.#lanes.keys() : [lane]) this.#end(i, false);
@@ -73,14 +80,14 @@ export class LaneWriter<S extends Spec = Spec> {
   }
 
   discardEpisode(): never {
-    throw unsupported("discardEpisode", "a server does not tell which items came of an episode");
+    throw unsupported("discardEpisode", "A server does not report which items an episode created");
   }
 
   async flush(wait: WaitOptions): Promise<void> {
     await Promise.all(this.#lanes.map((steps) => steps.flush(wait)));
   }
 
-  /** Resolves when the server has confirmed the items that were made so far. @throws ReplayError as `flush` */
+  /** Resolves when the server has confirmed the items created so far. @throws ReplayError as `flush` */
   async confirmSoFar(): Promise<void> {
     await Promise.all(this.#lanes.map((steps) => steps.confirmSoFar({})));
   }
@@ -104,7 +111,7 @@ export class LaneWriter<S extends Spec = Spec> {
     this.#ends[lane] = byFinal ? ENDED_BY_FINAL : ENDED;
   }
 
-  /** A row of columns, one value a leaf. */
+  /** Returns a row of columns, one value per leaf. */
   #row(columns: Values, row: number): Values {
     return this.#fields.leaves.map(({ size, shape }, i) => {
       const column = columns[i] as Float32Array | string[];
@@ -115,5 +122,5 @@ export class LaneWriter<S extends Spec = Spec> {
 }
 
 function unsupported(subject: string, remedy: string): ReplayError {
-  return new ReplayError("UNSUPPORTED", `${subject} works only with tables of a Replay: ${remedy}`);
+  return new ReplayError("UNSUPPORTED", `${subject} works only with tables of a Replay. ${remedy}`);
 }

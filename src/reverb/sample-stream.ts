@@ -1,4 +1,4 @@
-/** One stream of samples: asks for some, then for more as they are given on. A lost connection is made anew. */
+/** One stream of samples: requests some, and more as they are consumed. Reconnects if the connection is lost. */
 import { ReplayError } from "../base/error.ts";
 import { BackOff } from "./back-off.ts";
 import type { PackedItem } from "./decode-item.ts";
@@ -12,7 +12,7 @@ import { readSampleResponse } from "./wire/responses.ts";
 import type { ChunkMessage } from "./wire/tensor.ts";
 
 export const METHOD = "SampleStream";
-/** What the server says where the rate limiter lets nothing pass in time, of samples as well. Another text with the same status is an error. */
+/** The server's message when the rate limiter allows nothing in time, also for samples. Another message with the same status is an error. */
 const TIMED_OUT = "Rate Limiter: Timeout exceeded before the right to insert was acquired.";
 
 export interface StreamItem extends PackedItem {
@@ -23,16 +23,16 @@ export interface StreamItem extends PackedItem {
 export interface StreamContext {
   readonly channel: Channel;
   readonly table: string;
-  /** -1: for ever. */
+  /** -1 for no limit. */
   readonly timeoutMs: number;
-  /** Samples that a stream may have asked for, or hold. */
+  /** The maximum number of samples that a stream has requested or holds. */
   readonly inFlight: number;
   readonly perStream: number;
   readonly reconnectTimeoutMs: number;
-  /** Takes at most so many of the samples that are still to be asked for. */
+  /** Returns how many of the unrequested samples the stream may request, at most `max`. */
   grant(max: number): number;
   receive(stored: StreamItem): void;
-  /** The rate limiter has let nothing pass; what the stream had asked for is to be asked for again. */
+  /** Called when the rate limiter has allowed nothing in time; the stream's requested samples must be requested again. */
   onTimeout(): void;
   onError(error: unknown): void;
 }
@@ -41,18 +41,18 @@ export class SampleStream {
   readonly #context: StreamContext;
   readonly #backOff: BackOff;
   #call: Call | undefined;
-  /** Whether a call is being made, or is made after a while. */
+  /** Whether a call is being opened, immediately or after a delay. */
   #opening = false;
   #stopPause = () => {};
   #hasEnded = false;
-  /** Samples that were asked for and have not come; those that came and were not given on; those that this call may still ask for. */
+  /** Samples that were requested and have not arrived; samples that arrived and were not consumed; and samples that this call may still request. */
   #requested = 0;
   #unread = 0;
   #quota: number;
-  /** The sample whose parts are coming. */
+  /** The sample whose parts are arriving. */
   #info: SampleInfoMessage | undefined;
   #chunks: ChunkMessage[] = [];
-  /** Bytes of the messages that it is in. */
+  /** The bytes of its messages so far. */
   #bytes = 0;
 
   constructor(context: StreamContext) {
@@ -66,13 +66,13 @@ export class SampleStream {
     return this.#requested > 0;
   }
 
-  /** Asks for more, once half of what may be on its way is gone. */
+  /** Requests more samples, once half of the samples in flight have arrived. */
   requestMore(): void {
     if (this.#hasEnded || this.#opening) return;
     const free = this.#context.inFlight - this.#requested - this.#unread;
     if (free < this.#context.inFlight / 2) return;
     if (this.#quota === 0) {
-      // Another stream takes the place of one that has had its share.
+      // Another stream replaces one that has delivered its share.
       if (this.#requested > 0) return;
       this.#call?.finish();
       this.#call = undefined;
@@ -85,20 +85,20 @@ export class SampleStream {
     else this.#open();
   }
 
-  /** One of its samples was given on. */
+  /** Called when one of its samples was consumed. */
   onRead(): void {
     this.#unread--;
     this.requestMore();
   }
 
-  /** All samples were given. */
+  /** Called when all samples were returned. */
   finish(): void {
     this.#hasEnded = true;
     this.#stopPause();
     this.#call?.finish();
   }
 
-  /** Ends the call: the server draws no more for it. What had not come is to be asked for again. */
+  /** Ends the call: the server draws no more for it. Samples in flight must be requested again. */
   close(): void {
     this.#hasEnded = true;
     this.#stopPause();
@@ -114,7 +114,7 @@ export class SampleStream {
   #send(call: Call, samples: number): void {
     const { table, timeoutMs } = this.#context;
     this.#quota -= samples;
-    // To the server 0 is for ever.
+    // To the server, 0 means no limit.
     call.send(sampleRequest({ table, samples, timeout: timeoutMs === 0 ? 1 : timeoutMs }, HEAD));
   }
 
@@ -124,7 +124,7 @@ export class SampleStream {
     this.#chunks = [];
     this.#bytes = 0;
     let thisCall: Call | undefined;
-    // One whose place another has taken is heard no more.
+    // Ignore a call that was replaced by another one.
     const isOld = () => thisCall !== undefined && this.#call !== thisCall;
     const message = (bytes: Uint8Array) => {
       if (!isOld()) this.#onMessage(bytes, thisCall as Call);
@@ -150,12 +150,11 @@ export class SampleStream {
 
   #onMessage(bytes: Uint8Array, { maxMessageBytes }: Call): void {
     this.#bytes += bytes.length;
-    if (this.#bytes > maxMessageBytes)
-      throw this.#rpcError(RESOURCE_EXHAUSTED, `a sample comes in more than ${maxMessageBytes} bytes, which is maxMessageBytes`);
+    if (this.#bytes > maxMessageBytes) throw this.#rpcError(RESOURCE_EXHAUSTED, `a sample has more than ${maxMessageBytes} bytes (maxMessageBytes)`);
     for (const { info, chunks, isLast } of readSampleResponse(bytes)) {
       this.#info ??= info;
       if (this.#chunks.length === 0) this.#chunks = chunks as ChunkMessage[];
-      // An item may have more chunks than a call has arguments.
+      // An item may have more chunks than a call can have arguments.
       else for (const chunk of chunks) this.#chunks.push(chunk);
       if (!isLast) continue;
       const sampleInfo = this.#info;
@@ -163,8 +162,8 @@ export class SampleStream {
       this.#info = undefined;
       this.#chunks = [];
       this.#bytes = 0;
-      if (this.#requested === 0) throw this.#rpcError(INTERNAL, "it sends more samples than it was asked for");
-      if (sampleInfo === undefined) throw new ReplayError("CORRUPT", "a sample came without its item");
+      if (this.#requested === 0) throw this.#rpcError(INTERNAL, "it sends more samples than were requested");
+      if (sampleInfo === undefined) throw new ReplayError("CORRUPT", "a sample arrived without its item");
       this.#backOff.reset();
       this.#requested--;
       this.#unread++;
@@ -186,7 +185,7 @@ export class SampleStream {
         this.#context.onTimeout();
         return;
       }
-      // Not the time that the rate limiter was given, with which loops end.
+      // Not the rate limiter's time-out, which ends loops.
       const ioError = new ReplayError("IO", error.message);
       ioError.cause = error;
       this.#context.onError(ioError);

@@ -1,4 +1,4 @@
-/** What a client of a server lends to the writers that it accepts: actors in pages and threads write through it into the server's tables. */
+/** The host of the writers that a server's client accepts: actors in pages and threads write through it into the server's tables. */
 import { integer, onlyKeys, ReplayError } from "../base/error.ts";
 import { MAX_LENGTH } from "../base/limits.ts";
 import { Publication } from "../base/publication.ts";
@@ -10,16 +10,16 @@ import { LaneWriter } from "./lane-writer.ts";
 import type { ServerSink } from "./server-sink.ts";
 import { checkRules, StreamSteps } from "./stream-steps.ts";
 
-/** As of a Replay's writer. */
+/** The default of a Replay's writer. */
 const DEFAULT_KEEP = 32;
-/** Each lane has a stream of its own to the server. */
+/** The maximum number of lanes, since each lane has its own stream to the server. */
 const MAX_LANES = 256;
 
 export class ServerHost implements Host {
   readonly engine: HostEngine;
   readonly publication = new Publication();
   readonly journal = undefined;
-  /** Actors name a table by its place: whatever a server tells later, none changes its own. */
+  /** Actors name a table by its index, so indices never change, whatever a server reports later. */
   tables: readonly string[] = [];
   readonly #fields: Fields<never>;
   readonly #sink: (keep: number) => ServerSink;
@@ -43,7 +43,7 @@ export class ServerHost implements Host {
     };
   }
 
-  /** Tables that a server has told of. Those that are new come after the others. */
+  /** Adds tables that a server has reported, after the existing ones. */
   learn(names: Iterable<string>): void {
     const added = new Set(names);
     for (const name of this.tables) added.delete(name);
@@ -59,11 +59,11 @@ export class ServerHost implements Host {
       across = false,
       autoreset = "disabled",
     } = onlyKeys("writer", options, "name, keep, lanes, items, across, autoreset");
-    if (name !== undefined) throw unsupported("name", "nothing of an open episode is kept there for a later run");
-    if (across) throw unsupported("across", "its items stay within an episode");
-    if (autoreset === "nextStep") throw unsupported('autoreset: "nextStep"', 'pass what was seen last as `final`, and autoreset: "sameStep"');
+    if (name !== undefined) throw unsupported("name", "A server keeps no open episode for a later run");
+    if (across) throw unsupported("across", "Items on a server cannot span episodes");
+    if (autoreset === "nextStep") throw unsupported('autoreset: "nextStep"', 'Pass the last observation as `final`, and autoreset: "sameStep"');
     if (integer("lanes", lanes, 1) > MAX_LANES)
-      throw unsupported(`more than ${MAX_LANES} lanes`, "make several remote writers, since each lane is a stream of its own");
+      throw unsupported(`more than ${MAX_LANES} lanes`, "Open several remote writers, because each lane needs its own stream");
     const longest = Array.isArray(items) ? Math.max(DEFAULT_KEEP, ...items.map((rule) => Number(rule?.length) || 1)) : DEFAULT_KEEP;
     const checked = checkRules({ keep: keep ?? Math.min(longest, MAX_LENGTH), items });
     const rules = checked.rules.map((rule) => ({ ...rule, nStep: 0, finite: false }));
@@ -81,11 +81,11 @@ export class ServerHost implements Host {
 
   mustBeFree(): void {}
 
-  /** Calls are never refused for want of room: their items wait for the server. */
+  /** Returns immediately, because calls are never rejected for lack of room: their items wait for the server. */
   async waitForRoom(): Promise<void> {}
 
   resumeWriter(): never {
-    throw new ReplayError("NOT_FOUND", "a client of a server knows no writers of an earlier run");
+    throw new ReplayError("NOT_FOUND", "a client of a server has no writers of an earlier run");
   }
 
   hasOrphan(): boolean {
@@ -94,7 +94,7 @@ export class ServerHost implements Host {
 
   closeOrphan(): void {}
 
-  /** Ends all writers, and what waits for one. */
+  /** Ends all writers, and all waits for one. */
   close(): void {
     this.#isClosed = true;
     for (const closer of [...this.engine.closers]) closer.close();
@@ -102,5 +102,5 @@ export class ServerHost implements Host {
 }
 
 function unsupported(subject: string, remedy: string): ReplayError {
-  return new ReplayError("UNSUPPORTED", `${subject} works only with the writers of a Replay: ${remedy}`);
+  return new ReplayError("UNSUPPORTED", `${subject} works only with the writers of a Replay. ${remedy}`);
 }

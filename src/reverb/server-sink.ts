@@ -1,4 +1,4 @@
-/** The steps of a writer to a server: they stay here until an item names them, then they go in chunks. */
+/** The steps of a writer to a server. They stay here until an item names them, and are then sent in chunks. */
 import { finite, integer, mustBe, onlyKeys, ReplayError } from "../base/error.ts";
 import { abortable, checkWait, type WaitOptions } from "../base/wait.ts";
 import type { Column } from "../schema/column.ts";
@@ -23,15 +23,15 @@ import type { ColumnMessage } from "./wire/item.ts";
 import type { ChunkMessage } from "./wire/tensor.ts";
 
 export interface ServerSinkOptions extends ChunkOptions {
-  /** Steps that each leaf is kept for. */
+  /** The number of steps that each leaf is kept for. */
   readonly keep: number;
   /** Whether items must fit their table's signature. Default: true. */
   readonly validates?: boolean;
-  /** Steps after which the items of the last steps are sent, all at once. Default: each when it is made. */
+  /** The number of steps after which the items of the last steps are sent together. Default: each item is sent when it is created. */
   readonly sendsAfter?: number;
 }
 
-/** A step of an item, with the steps of the leaf: all that the server needs to know of a column. */
+/** A step of an item, with the steps of the leaf: all that the server needs for a column. */
 type SinkColumn = Pick<ItemColumn, "leaf" | "steps" | "isSqueezed">;
 
 export class ServerSink implements StepSink {
@@ -47,24 +47,28 @@ export class ServerSink implements StepSink {
   readonly #onLoss: (reason: unknown) => void;
   #isOpen = false;
   #patterns: readonly ItemPattern[] = [];
-  /** By pattern: whether its items were compared with the signature of their table. */
+  /** By pattern, whether its items were compared with the signature of their table. */
   #fits: boolean[] = [];
-  /** Items that wait until their table is known, in the order of their calls. */
+  /** The items that wait until their table is known, in the order of their calls. */
   #line: Promise<void> | undefined;
-  /** Items that wait until their steps fill a chunk, and the steps of that chunk so far. */
+  /** The items that wait until their steps fill a chunk, and the number of steps in that chunk. */
   #unsent: (() => Promise<void> | undefined)[] = [];
   #chunkSteps = 0;
-  /** What refused those that waited, until `flush` has thrown it, or whoever reads their promises has it. */
+  /** The errors of waiting items, until `flush` throws them or a caller reads their promises. */
   readonly #refusals = new UntoldErrors();
   #closed = false;
-  /** Of a writer that was closed: settles when all its items are confirmed, or cannot be. */
+  /** For a closed writer, settles when all of its items are confirmed, or cannot be. */
   #ended: Promise<void> | undefined;
-  /** Whether somebody waits for the end, and is told why it failed. */
+  /** Whether a caller waits for the end, and receives its error. */
   #isAwaited = false;
-  /** Ends what waits for room. */
+  /** Aborts waits for room. */
   readonly #closing = new AbortController();
 
-  /** @param open makes the stream, which asks which chunks later items may refer to @param onClose is called when the stream has ended @param onLoss is told why items of a closed writer are not in their tables, if nobody else is */
+  /**
+   * @param open opens the stream, which requests the chunks that later items may refer to
+   * @param onClose is called when the stream has ended
+   * @param onLoss receives the reason why items of a closed writer are not in their tables, if nobody else does
+   */
   constructor(
     leaves: readonly PlacedLeaf[],
     options: ServerSinkOptions,
@@ -113,7 +117,7 @@ export class ServerSink implements StepSink {
   appendColumns(columns: Values): Promise<void> | undefined {
     const lead = this.leaves.find((_, i) => columns[i] !== undefined) as PlacedLeaf;
     const first = columns[lead.index] as ArrayLike<unknown>;
-    // A flat array has all steps in a row.
+    // A flat array holds all steps in sequence.
     const steps = isList(first[0]) || typeof first[0] === "object" ? first.length : first.length / lead.size;
     if (!Number.isInteger(steps) || steps < 1) throw mustBe("SPEC_MISMATCH", lead.path || "sequence", "a column of at least one step", first);
     const checked = columns.map((column, i) => {
@@ -140,11 +144,11 @@ export class ServerSink implements StepSink {
   }
 
   createItem(table: string, priority: number, columns: readonly SinkColumn[]): Promise<void> | undefined {
-    // One negative priority would end a table of the server's for good.
+    // A single negative priority would break a table of the server permanently.
     finite("priority", priority, 0);
     const shapes = columns.map(shapeOf);
     const known = this.#tables.cached(table);
-    // What does not fit is refused before anything changes.
+    // Invalid items throw before anything changes.
     if (known !== undefined) this.#fit(table, known, [], shapes);
     const chunks = new Set<ChunkMessage>();
     const messages = columns.map(({ leaf, steps, isSqueezed }): ColumnMessage => {
@@ -154,17 +158,17 @@ export class ServerSink implements StepSink {
     const send = (found: TableEntry) => {
       const item = { key: randomKey(), table, priority, timesSampled: 0, columns: this.#fit(table, found, messages, shapes) };
       const room = this.#stream.insert(item, [...chunks], this.#closed ? {} : { signal: this.#closing.signal });
-      // Nobody waits for the room of a writer that is closed.
+      // Nobody waits for the room of a closed writer.
       return this.#closed ? undefined : room;
     };
     if (known !== undefined && this.#line === undefined) return send(known);
-    // Requested now: items that wait for a server that is not there fail together, and not one after the other.
+    // Requested now, so that items that wait for an unreachable server fail together, not one after the other.
     const requested = known ?? this.#tables.get(table);
     const before = this.#line;
     const inserted = Promise.all([requested, before]).then(([found]) => ({ room: send(found) }));
     const sent = inserted.then(({ room }) => room);
     const answer = ItemPromise.of([sent]);
-    // What ends a wait for room has not refused the item, which is in the stream.
+    // The end of a wait for room is not a rejection of the item, which is in the stream.
     const refusal = inserted.catch((reason) => this.#refusals.add(reason, answer));
     const line = Promise.all([refusal, sent.catch(() => {}), before]).then(() => {
       if (this.#line === line) this.#line = undefined;
@@ -202,7 +206,7 @@ export class ServerSink implements StepSink {
     return this.createItem(config.table, priority, columns);
   }
 
-  /** Undefined: `flush` waits for confirmations. */
+  /** Returns undefined, since `flush` waits for confirmations. */
   waiting(): undefined {}
 
   endEpisode(clears: boolean): void {
@@ -217,12 +221,12 @@ export class ServerSink implements StepSink {
     const { blockUntilNumItems = 0, ...wait } = onlyKeys("options", options, "blockUntilNumItems, timeoutMs, signal");
     integer("blockUntilNumItems", blockUntilNumItems, 0);
     checkWait(wait);
-    // What is sent ends a chunk.
+    // A flush ends a chunk.
     this.#chunkSteps = 0;
     await this.#untilFew(blockUntilNumItems, wait);
   }
 
-  /** Waits until the items that were made so far are confirmed; `flush` also waits for those that are made meanwhile. @throws as `flush` */
+  /** Waits until the items created so far are confirmed; `flush` also waits for items that are created in the meantime. @throws as `flush` */
   async confirmSoFar(wait: WaitOptions): Promise<void> {
     this.check();
     await this.#untilKnown(wait);
@@ -238,7 +242,7 @@ export class ServerSink implements StepSink {
     return this.#closed ? undefined : this.flush({});
   }
 
-  /** Waits until all items are confirmed, also those of a writer that was closed. @throws as `flush` */
+  /** Waits until all items are confirmed, including those of a closed writer. @throws as `flush` */
   whenConfirmed(): Promise<void> {
     this.#isAwaited = true;
     return this.#ended ?? this.#untilFew(0, {});
@@ -257,7 +261,7 @@ export class ServerSink implements StepSink {
     this.#steps.clear();
   }
 
-  /** Counts a step of the chunk to come. When that is full, all steps go into chunks, and its items are sent. */
+  /** Counts a step of the next chunk. When the chunk is full, all steps are put into chunks, and its items are sent. */
   #countStep(): Promise<void> | undefined {
     const { sendsAfter } = this.#options;
     if (sendsAfter === undefined) return undefined;
@@ -282,7 +286,7 @@ export class ServerSink implements StepSink {
     return room;
   }
 
-  /** The end of a writer that was closed. */
+  /** Resolves at the end of a closed writer. */
   async #untilEnd(): Promise<void> {
     let failure: { readonly reason: unknown } | undefined;
     try {
@@ -303,20 +307,20 @@ export class ServerSink implements StepSink {
     this.#refusals.throwFirst();
   }
 
-  /** Waits until the tables of the items so far are known, and the items in the stream. */
+  /** Waits until the tables of the items so far are known, and the items are in the stream. */
   async #untilKnown(wait: WaitOptions): Promise<void> {
     if (this.#unsent.length > 0) this.#sendAll();
-    if (this.#line !== undefined) await abortable(this.#line, "asking the server for its tables", wait);
+    if (this.#line !== undefined) await abortable(this.#line, "requesting the server's tables", wait);
   }
 
-  /** Compares a pattern with its table once that is known. */
+  /** Compares a pattern with its table once the table is known. */
   #mustFit(k: number): void {
     if (this.#fits[k]) return;
     const pattern = this.#patterns[k] as ItemPattern;
     this.#fits[k] = this.#fitsKnown(pattern.config.table, shapesOf(pattern));
   }
 
-  /** Whether the table is known by now; then items of such columns fit it. @throws ReplayError SPEC_MISMATCH */
+  /** Returns whether the table is known and items of such columns fit it. @throws ReplayError SPEC_MISMATCH */
   #fitsKnown(table: string, shapes: readonly ColumnShape[]): boolean {
     const known = this.#tables.cached(table);
     if (known !== undefined) this.#fit(table, known, [], shapes);
@@ -329,11 +333,11 @@ export class ServerSink implements StepSink {
   }
 }
 
-/** A step of a column. */
+/** Returns a step of a column. */
 function valueAt(column: StepValue, { size }: PlacedLeaf, t: number): StepValue {
   return Array.isArray(column) ? column.slice(t * size, (t + 1) * size) : column.subarray(t * size, (t + 1) * size);
 }
 
 function closed(): ReplayError {
-  return new ReplayError("CLOSED", "this writer was closed: make a new one with the client");
+  return new ReplayError("CLOSED", "this writer was closed. Make a new one with the client");
 }

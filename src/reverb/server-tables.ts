@@ -1,4 +1,4 @@
-/** The tables of a client that are on a server, or on several: its calls, and what writers send their items by. */
+/** The tables of a client on one server or several: its calls, and the sinks of its writers. */
 import { ReplayError } from "../base/error.ts";
 import { MAX_LENGTH, MAX_TIMEOUT_MS } from "../base/limits.ts";
 import type { WaitOptions } from "../base/wait.ts";
@@ -36,10 +36,10 @@ export class ServerTables<S extends Spec> implements ClientTables<S> {
   readonly #maxInFlight: number;
   readonly #reconnectMs: number;
   readonly #inserts: InsertRound;
-  /** Those that are open, or have items on their way. */
+  /** The sinks that are open, or have items in flight. */
   readonly #sinks = new Map<ServerSink, InsertStream>();
 
-  /** @param fields undefined for a client that writes no steps @param maxInFlight items without a confirmation, per writer */
+  /** @param fields undefined for a client that writes no steps @param maxInFlight the maximum number of unconfirmed items per writer */
   constructor(servers: Servers, fields: Fields<S> | undefined, maxInFlight: number, reconnectMs: number) {
     this.#servers = servers;
     this.#fields = fields;
@@ -50,7 +50,7 @@ export class ServerTables<S extends Spec> implements ClientTables<S> {
   }
 
   get fields(): Fields<S> {
-    if (this.#fields === undefined) throw new ReplayError("SPEC_MISMATCH", "this client has no spec: make it with new ReverbClient(address, { spec })");
+    if (this.#fields === undefined) throw new ReplayError("SPEC_MISMATCH", "this client has no spec. Create it with new ReverbClient(address, { spec })");
     return this.#fields;
   }
 
@@ -62,7 +62,7 @@ export class ServerTables<S extends Spec> implements ClientTables<S> {
     mustBeTableName(name);
   }
 
-  /** Only the server can tell. */
+  /** Does nothing, since only the server knows. */
   mustKnow(): void {}
 
   sink({ keep, validates, legacy }: SinkRequest): ServerSink {
@@ -71,7 +71,7 @@ export class ServerTables<S extends Spec> implements ClientTables<S> {
       stream = this.#stream(kept, legacy?.maxInFlightItems);
       return stream;
     };
-    // For so long the steps of an item that waits for a chunk must be available.
+    // The steps of an item that waits for a chunk must stay available for this long.
     const maxChunk = legacy && Math.min(legacy.chunkLength, MAX_LENGTH + 1 - keep);
     const chunks = maxChunk && { maxChunk, sendsAfter: maxChunk, deltaEncoded: legacy.deltaEncoded };
     const options = { keep: keep + (maxChunk ?? 1) - 1, validates, ...chunks };

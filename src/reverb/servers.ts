@@ -1,4 +1,4 @@
-/** The servers behind one client: one, or several that do not know of each other. A server that is gone is reported, and the others go on. */
+/** The servers of one client: one, or several that do not know each other. A server that is gone is reported, and the others continue. */
 
 import type { WaitOptions } from "../base/wait.ts";
 import type { FullLogger } from "../base/warnings.ts";
@@ -9,10 +9,10 @@ import { DEADLINE_EXCEEDED, RpcError } from "./grpc/status.ts";
 import { randomKey } from "./keys.ts";
 import { emptyRequest } from "./wire/requests.ts";
 
-/** A server that is gone is asked so often, at most, whether it is back. */
+/** The minimum time between two probes of a server that is gone. */
 const PROBE_MS = 1000;
 const PROBE_TIMEOUT_MS = 10_000;
-/** Calls that a server ended without a message, one after the other, before a stream goes on with another server. */
+/** The number of consecutive calls that a server may end without a message before a stream continues on another server. */
 const MAX_FAILURES = 2;
 
 export interface Answer<T> {
@@ -21,11 +21,11 @@ export interface Answer<T> {
 }
 
 export class Servers {
-  /** Of all of them, for messages. */
+  /** The addresses of all servers, for messages. */
   readonly address: string;
   readonly channels: readonly Channel[];
   readonly #logger: FullLogger;
-  /** When each that is gone was asked last. */
+  /** For each server that is gone, when it was last probed. */
   readonly #unreachable = new Map<Channel, number>();
   #nextIndex: number;
   #isClosed = false;
@@ -34,16 +34,16 @@ export class Servers {
     this.channels = channels;
     this.address = channels.map(({ address }) => address).join(", ");
     this.#logger = logger;
-    // Programs that have a writer each do not all begin with the same server.
+    // Several programs with one writer each should not all start with the same server.
     this.#nextIndex = Number(randomKey() % BigInt(channels.length));
   }
 
-  /** Addresses of those that did not answer the last time. */
+  /** The addresses of the servers that did not answer the last time. */
   get unreachable(): readonly string[] {
     return [...this.#unreachable.keys()].map(({ address }) => address);
   }
 
-  /** The next in the round, without those that are gone. Where all are, any. */
+  /** Returns the next server in turn, without those that are gone; any server if all are gone. */
   next(): Channel {
     this.#probe();
     const { channels } = this;
@@ -54,17 +54,17 @@ export class Servers {
     return channels[this.#nextIndex++ % channels.length] as Channel;
   }
 
-  /** The way of a stream. @param homeChannel its server. Default: the next in the round */
+  /** Returns the route of a stream. @param homeChannel its server. Default: the next server in turn */
   route(homeChannel = this.next()): Route {
     return new Route(this, homeChannel);
   }
 
-  /** What any of them answers. @throws RpcError that names all, where none does; what `read` throws · the signal's reason */
+  /** Returns the answer of any server. @throws RpcError that names all servers, if none answers; the errors of `read` · the signal's reason */
   request<T>(method: string, request: Uint8Array<ArrayBuffer>, read: (message: Uint8Array) => T, options?: WaitOptions): Promise<T> {
     return this.tryEach(this.next(), method, (channel) => channel.request(method, request, read, options));
   }
 
-  /** Waits a while: until the signal's end, or that of the client, at most. */
+  /** Waits until the delay ends, the signal aborts, or the client closes. */
   pause(ms: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const onPauseEnd = () => {
@@ -77,7 +77,10 @@ export class Servers {
     });
   }
 
-  /** What all answer that are not gone. @throws RpcError of one that refuses; where none answers one that names all · the signal's reason */
+  /**
+   * Returns the answers of all servers that are not gone.
+   * @throws RpcError of a server that rejects the call; if none answers, one that names all · the signal's reason
+   */
   async all<T>(method: string, request: Uint8Array<ArrayBuffer>, read: (response: Uint8Array) => T, options?: WaitOptions): Promise<readonly Answer<T>[]> {
     const { channels } = this;
     this.#probe();
@@ -86,7 +89,7 @@ export class Servers {
     const requestFrom = async (channel: Channel): Promise<Answer<T>[]> => {
       const requestOnce = async () => [{ address: channel.address, value: await channel.request(method, request, read, options) }];
       try {
-        // The connection may have been lost since the last call, and the server be there.
+        // The connection may have been lost since the last call, although the server is running.
         const answer = await requestOnce().catch((error) =>
           channels.length > 1 && error instanceof RpcError && error.isLost ? requestOnce() : Promise.reject(error),
         );
@@ -99,7 +102,7 @@ export class Servers {
       }
     };
     const responses = (await Promise.all(reachable.map(requestFrom))).flat();
-    // The others may be back.
+    // The other servers may be back.
     if (responses.length === 0 && errors.every(isGone))
       responses.push(...(await Promise.all(channels.filter((channel) => !reachable.includes(channel)).map(requestFrom))).flat());
     const rejection = errors.find((error) => !isGone(error));
@@ -109,8 +112,8 @@ export class Servers {
   }
 
   /**
-   * Tries one after another until one can be reached; those that are gone come last.
-   * @throws what an attempt threw for another reason; else an error that names all
+   * Tries the servers one after another until one can be reached, those that are gone last.
+   * @throws the error of an attempt that failed for another reason; otherwise an error that names all servers
    */
   async tryEach<T>(first: Channel, method: string, attempt: (channel: Channel) => Promise<T>): Promise<T> {
     const { channels } = this;
@@ -132,7 +135,7 @@ export class Servers {
     throw this.unreachableError(method, errors);
   }
 
-  /** Takes a server out of the round, where the error says that it is gone. */
+  /** Removes a server from the rotation, if the error means that it is gone. */
   markLost(channel: Channel, error: unknown): void {
     if (this.channels.length === 1 || !isGone(error)) return;
     const isNewlyLost = !this.#unreachable.has(channel);
@@ -140,36 +143,48 @@ export class Servers {
     if (isNewlyLost) void this.#report(channel, error);
   }
 
-  /** Tells the logger why items of a closed writer are lost, of which no call has told. */
+  /** Logs why items of a closed writer are lost, if no call has reported it. */
   warnLoss(reason: unknown): void {
     const message = reason instanceof Error ? reason.message : String(reason);
     this.#logger.warn(
-      `reprise: a writer was closed, and not all of its items are in their tables: ${message}. Await flush() before close() to have it as an error`,
+      `reprise: a writer was closed before all of its items were in their tables: ${message}. Await flush() before close() to receive this as an error`,
     );
   }
 
-  /** Tells the logger that a server is gone, and how many others go on. The last one may have gone after another came back, which nobody has asked since: that is asked first. */
+  /**
+   * Logs that a server is gone, and how many others continue. The last server may fail while another one is back that has not been probed since: that one is
+   * probed first.
+   */
   async #report(channel: Channel, error: unknown): Promise<void> {
     const otherChannels = this.channels.filter((otherChannel) => otherChannel !== channel);
     const countReachable = () => otherChannels.filter((otherChannel) => !this.#unreachable.has(otherChannel)).length;
     if (countReachable() === 0) await Promise.all(otherChannels.map((otherChannel) => this.#probeChannel(otherChannel)));
     if (this.#isClosed) return;
     const count = countReachable();
-    this.#logger.warn(`reprise: ${(error as Error).message}; ${count === 0 ? "no other server is left" : `${count} of ${this.channels.length} servers go on`}`);
+    this.#logger.warn(
+      `reprise: ${(error as Error).message}; ${count === 0 ? "no other server is left" : `${count} of ${this.channels.length} servers continue`}`,
+    );
   }
 
-  /** Takes it into the round again. */
+  /** Returns a server to the rotation. */
   markReachable(channel: Channel): void {
     if (this.#unreachable.delete(channel)) this.#logger.info(`reprise: the Reverb server at ${channel.address} is back`);
   }
 
-  /** The error for a call that no server has answered. */
+  /** Returns the error for a call that no server has answered. */
   unreachableError(method: string, errors: readonly unknown[]): unknown {
     const [first] = errors;
     if (errors.length < 2 || !(first instanceof RpcError)) return first;
     const messages = errors.map((error) => (error instanceof RpcError ? `${error.address}: ${error.details}` : String(error))).sort();
     const isUnsent = errors.every((error) => error instanceof RpcError && error.isUnsent);
-    return new RpcError(this.address, method, first.status, `none of them is left (${messages.join("; ")})`, new AggregateError(errors), isUnsent);
+    return new RpcError(
+      this.address,
+      method,
+      first.status,
+      `none of the servers can be reached (${messages.join("; ")})`,
+      new AggregateError(errors),
+      isUnsent,
+    );
   }
 
   close(): void {
@@ -177,24 +192,24 @@ export class Servers {
     for (const channel of this.channels) channel.close();
   }
 
-  /** Asks those that are gone whether they are back. Nobody waits for it. */
+  /** Probes the servers that are gone. Nobody waits for the result. */
   #probe(): void {
     for (const [channel, probedAt] of this.#unreachable) if (performance.now() - probedAt >= PROBE_MS) void this.#probeChannel(channel);
   }
 
-  /** Asks one that is gone whether it is back. */
+  /** Probes one server that is gone. */
   async #probeChannel(channel: Channel): Promise<void> {
     this.#unreachable.set(channel, performance.now());
     try {
       await channel.unary("ServerInfo", emptyRequest(HEAD), { timeoutMs: PROBE_TIMEOUT_MS });
       this.markReachable(channel);
     } catch {
-      // It stays out of the round.
+      // It stays out of the rotation.
     }
   }
 }
 
-/** How a stream gets to a server: to its own, and where that cannot be reached to the next one, with which it goes on. */
+/** The route of a stream to a server: its home server, or, if that cannot be reached, the next one, with which it continues. */
 export class Route {
   readonly #servers: Servers;
   readonly #home: Channel;
@@ -211,12 +226,12 @@ export class Route {
     return this.#channel.address;
   }
 
-  /** Whether it goes to the server that it was made for. */
+  /** Whether it leads to its home server. */
   get isHome(): boolean {
     return this.#channel === this.#home;
   }
 
-  /** As `Channel.call`. @throws RpcError that names all, where none can be reached */
+  /** Starts a call, as `Channel.call`. @throws RpcError that names all servers, if none can be reached */
   async call(method: string, handlers: CallHandlers): Promise<Call> {
     const { channels } = this.#servers;
     if (this.#failures >= MAX_FAILURES) {
@@ -242,7 +257,7 @@ export class Route {
   }
 }
 
-/** Whether an error says that a server is gone, or does not answer any more. */
+/** Returns whether an error means that a server is gone, or no longer answers. */
 export function isGone(error: unknown): boolean {
   return error instanceof RpcError && (error.isLost || error.status === DEADLINE_EXCEEDED);
 }

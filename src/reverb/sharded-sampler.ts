@@ -1,4 +1,4 @@
-/** The items of the same table on several servers, from each in turn. A server that is gone or has none to give does not hold up the others. */
+/** Samples a table on several servers in turn. A server that is gone or has no items does not delay the others. */
 
 import { codeOf, ReplayError } from "../base/error.ts";
 import { Waiters, type WaitOptions } from "../base/wait.ts";
@@ -10,26 +10,26 @@ import type { Channel } from "./grpc/channel.ts";
 import { isGone, type Servers } from "./servers.ts";
 import type { SignatureOf } from "./stream-sampler.ts";
 
-/** Items of a server that wait here, at most. */
+/** The maximum number of items of a server that wait here. */
 const READY = 16;
-/** So long a server may keep others from its share of a limited number of samples, where its rate limiter lets none pass. */
+/** How long, in milliseconds, a server whose rate limiter allows nothing may hold its share of a limited number of samples. */
 const SHARE_MS = 200;
-/** Before a server that had none to give is asked again. The others take its share meanwhile. */
+/** The pause before a server without items is requested again. The others take its share in the meantime. */
 const PAUSE_MS = 50;
-/** How often a server is tried that was gone for too long. */
+/** The interval, in milliseconds, at which a lost server is retried. */
 const RETRY_MS = 5000;
 
-/** One server's part of it. */
+/** One server's part of the sampling. */
 interface Source {
   readonly channel: Channel;
   readonly ready: DrawnItem[];
   readonly backOff: BackOff;
   sampler: Sampler | undefined;
-  /** Whether it is asked for share after share. */
+  /** Whether it is requested for share after share. */
   isRunning: boolean;
-  /** Whether its rate limiter has let none pass for so long, since any server gave one. */
+  /** Whether its rate limiter has timed out since any server last returned an item. */
   hasTimedOut: boolean;
-  /** What it was lost by, once it was tried for too long, and when it was tried last. */
+  /** The error by which it was lost, after the time limit for reconnecting, and the time of the last attempt. */
   error: unknown;
   attemptedAt: number;
 }
@@ -42,28 +42,28 @@ export class ShardedSource implements ItemSource {
   readonly #make: (channel: Channel, options: SamplerOptions) => Sampler;
   readonly #sources: readonly Source[];
   readonly #waiters = new Waiters();
-  /** What one server is asked for at a time. */
+  /** The number of samples per request to one server. */
   readonly #share: number;
   readonly #timeoutMs: number;
   readonly #requestMs: number;
   readonly #capacity: number;
-  /** Samples to be asked for, and to be given. */
+  /** The number of samples still to request, and still to return. */
   #unrequested: number;
   #remaining: number;
   #nextSource = 0;
-  /** When the last item came, or since when somebody waits for one. */
+  /** When the last item arrived, or the current wait began. */
   #lastItemAt = 0;
-  /** When all servers were lost, as far as was known; then each is tried once more. */
+  /** When all servers seemed lost; each is then tried once more. */
   #lossDetectedAt: number | undefined;
-  /** Calls of `next` that wait. */
+  /** The number of waiting calls of `next`. */
   #waiting = 0;
-  /** What the next call is told, before the items that are there; whoever calls then begins anew. */
+  /** The error for the next call, before the items that have arrived; the call after it starts again. */
   #failure: { readonly error: unknown } | undefined;
   #isFailureReported = false;
   #closed: { readonly reason: unknown } | undefined;
 
   /**
-   * @param make a sampler of one server's table, which gives up at once where the connection is lost
+   * @param make creates a sampler of one server's table, which fails immediately if the connection is lost
    * @throws RangeError, TypeError
    */
   constructor(
@@ -86,7 +86,7 @@ export class ShardedSource implements ItemSource {
     this.#remaining = all;
     this.#share = Math.ceil(all / count);
     this.#timeoutMs = rateLimiterTimeoutMs;
-    // With shares nobody may keep one for ever; else each waits for its own samples alone.
+    // With shares, no server may hold one without limit; otherwise each waits only for its own samples.
     if (maxSamples < 0) this.#requestMs = rateLimiterTimeoutMs;
     else this.#requestMs = rateLimiterTimeoutMs < 0 ? SHARE_MS : Math.min(SHARE_MS, Math.ceil(rateLimiterTimeoutMs / count));
     this.#capacity = Math.min(READY, maxInFlightSamplesPerWorker);
@@ -108,12 +108,12 @@ export class ShardedSource implements ItemSource {
     return this.#remaining === 0;
   }
 
-  /** Waits until a server is there: a wait for one has its own time limit. */
+  /** Waits until a server can be reached; waiting for a server has a separate time limit. */
   async prepare(options: WaitOptions, closing: AbortSignal): Promise<void> {
     await this.#signature(options, closing);
   }
 
-  /** After an error the next call tries all servers again. */
+  /** Returns the next item. After an error, the next call tries all servers again. */
   async next(wait: Pick<WaitOptions, "signal">): Promise<DrawnItem | undefined> {
     if (this.#isFailureReported) this.#beginAnew();
     if (this.#waiting++ === 0) this.#lastItemAt = performance.now();
@@ -136,7 +136,7 @@ export class ShardedSource implements ItemSource {
     this.#waiters.wake();
   }
 
-  /** Whether no server is asked for more. */
+  /** Whether no server is requested any more. */
   get #isDone(): boolean {
     return this.#remaining === 0 || this.#failure !== undefined || this.#closed !== undefined;
   }
@@ -157,7 +157,7 @@ export class ShardedSource implements ItemSource {
     }
   }
 
-  /** Undefined where none is there yet. */
+  /** Returns undefined if no item has arrived. */
   #take(): { readonly item: DrawnItem | undefined } | undefined {
     if (this.#remaining === 0) return { item: undefined };
     if (this.#closed !== undefined) throw this.#closed.reason;
@@ -178,11 +178,11 @@ export class ShardedSource implements ItemSource {
     return undefined;
   }
 
-  /** Asks one server for share after share, for as long as there is any. */
+  /** Requests share after share from one server, as long as samples remain. */
   async #run(source: Source): Promise<void> {
     source.isRunning = true;
     while (!this.#isDone) {
-      // Nobody is asked for more than is there while none lets any pass, and nobody waits.
+      // While every server has timed out and nobody waits, request nothing more.
       const mayRequest = () => (this.#unrequested > 0 && (!source.hasTimedOut || this.#waiting > 0)) || this.#isDone || undefined;
       await this.#waiters.until(mayRequest, () => "a share");
       const share = Math.min(this.#share, this.#unrequested);
@@ -227,7 +227,7 @@ export class ShardedSource implements ItemSource {
     stop();
   }
 
-  /** Whether all are lost, as far as is known, and this one was not tried since. */
+  /** Returns whether all servers seem lost and this one was not tried since. */
   #mustTry({ error, attemptedAt }: Source): boolean {
     return this.#lossDetectedAt !== undefined && error !== undefined && attemptedAt < this.#lossDetectedAt;
   }
@@ -243,7 +243,7 @@ export class ShardedSource implements ItemSource {
     this.#waiters.wake();
   }
 
-  /** @returns how long to leave that server alone */
+  /** @returns how long to pause that server */
   #onFailure(source: Source, error: unknown): number {
     if (this.#isDone) return 0;
     if (codeOf(error) === "TIMEOUT" && !isGone(error)) {
@@ -251,7 +251,7 @@ export class ShardedSource implements ItemSource {
       const waitedMs = performance.now() - this.#lastItemAt;
       const all = this.#sources.every(({ hasTimedOut, error: lossError }) => hasTimedOut || lossError !== undefined);
       if (this.#timeoutMs >= 0 && all && this.#waiting > 0 && waitedMs >= this.#timeoutMs - this.#requestMs / 2)
-        this.#fail(new ReplayError("TIMEOUT", `no server's rate limiter has let a sample of table ${this.#table} pass for ${this.#timeoutMs} ms`));
+        this.#fail(new ReplayError("TIMEOUT", `no server's rate limiter allowed a sample of table ${this.#table} for ${this.#timeoutMs} ms`));
       return PAUSE_MS;
     }
     if (!isGone(error)) {
@@ -265,7 +265,7 @@ export class ShardedSource implements ItemSource {
     source.attemptedAt = performance.now();
     const lossErrors = this.#sources.map(({ error: lossError }) => lossError);
     if (lossErrors.includes(undefined)) return RETRY_MS;
-    // Those that were lost before may be back, since they are tried seldom.
+    // Servers that were lost earlier may be back, since they are tried rarely.
     this.#lossDetectedAt ??= source.attemptedAt;
     if (this.#sources.some((otherSource) => this.#mustTry(otherSource))) this.#waiters.wake();
     else this.#fail(this.#servers.unreachableError("SampleStream", lossErrors));

@@ -8,15 +8,15 @@ import { utf8Bytes } from "../schema/text.ts";
 import { sizeOfData, writeTensor } from "./tensors/tensors.ts";
 import type { ChunkMessage, TensorMessage } from "./wire/tensor.ts";
 
-/** Leaves of steps that are in no row of this process. */
+/** Returns the layout of leaves for steps that are not rows of this process. */
 export function placeLeaves(leaves: readonly FoundLeaf[]): PlacedLeaf[] {
   return measureLeaves(leaves).map((leaf) => ({ ...leaf, kind: 0, offset: 0, staged: 0 }));
 }
 
-/** A leaf's value of one step. */
+/** The value of a leaf in one step. */
 export type StepValue = AnyArray | string[];
 
-/** A checked copy. @throws ReplayError SPEC_MISMATCH, INVALID_DATA */
+/** Returns a checked copy. @throws ReplayError SPEC_MISMATCH, INVALID_DATA */
 export function stepValue({ leaf, keys, shape, size }: MeasuredLeaf, input: unknown): StepValue {
   const { dtype } = leaf;
   const target = { dtype, shape, size };
@@ -32,7 +32,7 @@ export function stepValue({ leaf, keys, shape, size }: MeasuredLeaf, input: unkn
   return texts;
 }
 
-/** The same of some steps behind each other. */
+/** Returns the values of several consecutive steps as one value. */
 export function stepsValue(values: readonly StepValue[]): StepValue {
   const [first] = values as readonly [StepValue];
   if (values.length === 1) return first;
@@ -46,11 +46,11 @@ export function stepsValue(values: readonly StepValue[]): StepValue {
 /** One leaf of a chunk. */
 export interface ChunkColumn {
   readonly leaf: MeasuredLeaf;
-  /** A value for each step. */
+  /** One value per step. */
   readonly values: readonly StepValue[];
 }
 
-/** A chunk of some leaves, all of the same steps. @param at the first step's number in its episode */
+/** Returns a chunk of some leaves with the same steps. @param at the number of the first step in its episode */
 export function chunkOf(key: bigint, episodeId: bigint, at: number, columns: readonly ChunkColumn[], deltaEncoded = false): ChunkMessage {
   let uncompressedSize = 0;
   const [{ values: first }] = columns as readonly [ChunkColumn];

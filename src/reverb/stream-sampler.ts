@@ -1,4 +1,4 @@
-/** The items of a server's table, over one stream or several. */
+/** Samples the items of a server's table, over one stream or several. */
 
 import { ReplayError } from "../base/error.ts";
 import type { WaitOptions } from "../base/wait.ts";
@@ -11,7 +11,7 @@ import type { Channel } from "./grpc/channel.ts";
 import { METHOD, SampleStream, type StreamContext, type StreamItem } from "./sample-stream.ts";
 import type { WireSignature } from "./tensors/signature.ts";
 
-/** As Reverb's client has it. */
+/** The default of Reverb's client. */
 const IN_FLIGHT = 100;
 
 interface Waiting {
@@ -19,20 +19,20 @@ interface Waiting {
   reject(reason: unknown): void;
 }
 
-/** Asks for a table's signature. @param closing ends the wait as well */
+/** Requests a table's signature. @param closing also aborts the wait */
 export type SignatureOf = (options: WaitOptions, closing: AbortSignal) => Promise<WireSignature | undefined>;
 
-/** No more than `numWorkersPerIterator` × `maxInFlightSamplesPerWorker` items are on their way or held here. */
+/** At most `numWorkersPerIterator` × `maxInFlightSamplesPerWorker` items are in flight or held here. */
 export class StreamSource implements ItemSource {
   readonly #signature: SignatureOf;
   readonly #context: StreamContext;
   readonly #workers: number;
   #streams: readonly SampleStream[];
-  /** Samples that came and were not asked for yet. */
+  /** Samples that arrived and were not requested yet. */
   readonly #stored: StreamItem[] = [];
   readonly #waiting: Waiting[] = [];
   #tableSignature: WireSignature | undefined;
-  /** Samples to be asked for, and to be given. */
+  /** The number of samples still to request, and still to return. */
   #unrequested: number;
   #remaining: number;
   #error: unknown;
@@ -61,13 +61,13 @@ export class StreamSource implements ItemSource {
       receive: (stored) => {
         this.#stored.push(stored);
         this.#serve();
-        // The rate limiter lets samples pass again, also for streams whose time was up.
+        // The rate limiter allows samples again, also for streams that timed out.
         this.#requestMore();
       },
       onTimeout: () => this.#late(),
       onError: (error) => {
         this.#error ??= error;
-        // What has come is given first, and then the error; who asks again has other streams.
+        // Samples that arrived are returned before the error; the next call after it opens other streams.
         for (const stream of this.#streams) stream.close();
         this.#streams = this.#createStreams();
         this.#serve();
@@ -122,13 +122,13 @@ export class StreamSource implements ItemSource {
     for (const stream of this.#streams) stream.requestMore();
   }
 
-  /** A stream's time was up. The limiter has let nothing pass for so long when that of all is. */
+  /** Called when a stream has timed out. The limiter has allowed nothing for the time limit when all streams have. */
   #late(): void {
     const { channel, table, timeoutMs } = this.#context;
     if (this.#stored.length > 0 || this.#streams.some((stream) => stream.isWaiting)) return;
     const error = new ReplayError(
       "TIMEOUT",
-      `the rate limiter of table ${table} of the Reverb server at ${channel.address} has let no sample pass for ${timeoutMs} ms`,
+      `the rate limiter of table ${table} of the Reverb server at ${channel.address} allowed no sample for ${timeoutMs} ms`,
     );
     for (const waiting of this.#waiting.splice(0)) waiting.reject(error);
   }

@@ -1,4 +1,4 @@
-/** What observers write to a server with: whole steps, items of the last ones, made by rules or when they are asked for. */
+/** The writer to a server that observers use: whole steps, and items of the last ones, created by rules or on request. */
 
 import { finite, integer, mustBe, onlyKeys, ReplayError } from "../base/error.ts";
 import { MAX_LENGTH } from "../base/limits.ts";
@@ -11,7 +11,7 @@ import type { Fields, Values } from "../tf-agents/writers/fields.ts";
 import { mustBeTableName, type StepWriterOptions } from "../tf-agents/writers/step-client.ts";
 import type { ServerSink } from "./server-sink.ts";
 
-/** An item of the last `length` steps whenever an episode has `length`, `length + stride`, … of them. */
+/** Creates an item of the last `length` steps whenever an episode has `length`, `length + stride`, … steps. */
 interface Rule {
   readonly table: string;
   readonly length: number;
@@ -19,10 +19,10 @@ interface Rule {
   readonly priority: number;
 }
 
-/** @throws TypeError, RangeError · ReplayError UNSUPPORTED for what a server's items cannot say */
+/** @throws TypeError, RangeError · ReplayError UNSUPPORTED for rules that a server's items do not support */
 export function checkRules(options: StepWriterOptions): { readonly keep: number; readonly rules: readonly Rule[] } {
   const { keep, items = [], name } = onlyKeys("writer", options, "keep, items, name");
-  if (name !== undefined) throw unsupported("name", "a server does not have the steps of an open episode, which end with this process");
+  if (name !== undefined) throw unsupported("name", "A server does not store the steps of an open episode, which are lost with this process");
   integer("keep", keep, 1, MAX_LENGTH);
   if (!Array.isArray(items)) throw mustBe(TypeError, "items", "an array of rules", items);
   const rules = items.map((itemRule, i): Rule => {
@@ -38,10 +38,10 @@ export function checkRules(options: StepWriterOptions): { readonly keep: number;
     } = onlyKeys(subject, itemRule, "table, length, stride, priority, columns, nStep, sequence, finite");
     mustBeTableName(table, `${subject}.table`);
     if (nStep !== undefined)
-      throw unsupported(`${subject}.nStep`, "a server keeps steps, not transitions: draw items of nStep + 1 steps, and make the returns of those");
-    if (sequence !== undefined) throw unsupported(`${subject}.sequence`, "make items of its length and stride");
-    if (columns !== undefined) throw unsupported(`${subject}.columns`, "make such items with client.structuredWriter or client.trajectoryWriter");
-    if (priority === "max") throw unsupported(`${subject}.priority "max"`, "a server does not tell its priorities: give a number");
+      throw unsupported(`${subject}.nStep`, "A server stores steps, not transitions. Draw items of nStep + 1 steps, and compute their returns");
+    if (sequence !== undefined) throw unsupported(`${subject}.sequence`, "Create items of its length and stride");
+    if (columns !== undefined) throw unsupported(`${subject}.columns`, "Create such items with client.structuredWriter or client.trajectoryWriter");
+    if (priority === "max") throw unsupported(`${subject}.priority "max"`, "A server does not report its priorities. Pass a number");
     integer(`${subject}.length`, length, 1, keep);
     integer(`${subject}.stride`, stride, 1, MAX_LENGTH);
     return { table, length, stride, priority: finite(`${subject}.priority`, priority, 0) };
@@ -50,7 +50,7 @@ export function checkRules(options: StepWriterOptions): { readonly keep: number;
 }
 
 function unsupported(subject: string, remedy: string): ReplayError {
-  return new ReplayError("UNSUPPORTED", `${subject} works only with tables of this process: ${remedy}`);
+  return new ReplayError("UNSUPPORTED", `${subject} works only with tables of this process. ${remedy}`);
 }
 
 export class StreamSteps<S extends Spec = Spec> implements StepWriter<S> {
@@ -58,14 +58,14 @@ export class StreamSteps<S extends Spec = Spec> implements StepWriter<S> {
   readonly #sink: ServerSink;
   readonly #keep: number;
   readonly #rules: readonly Rule[];
-  /** What `createItem` gave since the last append: the next one waits for it, if who asked for the item does not. */
+  /** The promises of `createItem` since the last append. The next append waits for them, if the caller does not. */
   #pendingItems: Promise<void>[] = [];
 
-  /** Items that were made so far, by table. */
+  /** The number of items created so far, by table. */
   readonly itemsMade: ReadonlyMap<string, number>;
   readonly #itemCounts = new Map<string, number>();
 
-  /** Made by `client.writer`. @param sink is closed with this */
+  /** Called by `client.writer`. @param sink is closed with this writer */
   constructor(fields: Fields<S>, sink: ServerSink, keep: number, rules: readonly Rule[]) {
     this.#fields = fields;
     this.#sink = sink;
@@ -75,23 +75,24 @@ export class StreamSteps<S extends Spec = Spec> implements StepWriter<S> {
   }
 
   /**
-   * Appends a whole step, and makes the items that are due with it. O(bytes + items)
-   * @returns `undefined`, or a promise: of room, where too many items are on their way, and of an answer the first time that a table is named
-   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA; nothing changed then · NOT_FOUND, SPEC_MISMATCH for an item, by the promise for the first one of a table
+   * Appends a whole step, and creates the items that are due with it. O(bytes + items)
+   * @returns `undefined`, or a promise: of room, if too many items are in flight, and of an answer the first time that a table is named
+   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA; nothing has changed then · NOT_FOUND, SPEC_MISMATCH for an item: the promise for the first item of a table
+   * rejects
    */
   append(step: StepOf<S>): Promise<void> | undefined {
     const sink = this.#sink;
     sink.check();
     const values = this.#fields.take(step);
     const missing = values.indexOf(undefined);
-    if (missing >= 0) throw mustBe("SPEC_MISMATCH", sink.leaves[missing]?.path || "step", "given in every step", undefined);
+    if (missing >= 0) throw mustBe("SPEC_MISMATCH", sink.leaves[missing]?.path || "step", "present in every step", undefined);
     return this.appendValues(values);
   }
 
   /**
    * Appends a step of one value per leaf, as `append` does.
    * @param isFinal whether it is the final step of an episode, with which no item begins
-   * @param priorities by table, in the place of the rules' own
+   * @param priorities by table, in place of those of the rules
    */
   appendValues(values: Values, isFinal = false, priorities?: { readonly [table: string]: number }): Promise<void> | undefined {
     const sink = this.#sink;
@@ -102,20 +103,20 @@ export class StreamSteps<S extends Spec = Spec> implements StepWriter<S> {
       this.#insert(table, length, priorities?.[table] ?? priority);
     }
     if (this.#pendingItems.length === 0) return undefined;
-    // Who reads an item's promise waits for it, and is told of a refusal.
+    // A caller that reads an item's promise waits for it, and receives its rejection.
     const pendingItems = this.#pendingItems.filter((item) => !(item instanceof ItemPromise && item.wasRead));
     this.#pendingItems = [];
     return allOf(pendingItems);
   }
 
-  /** @throws RangeError for more steps than are at hand, as well */
+  /** @throws RangeError, also for more steps than are available */
   createItem(table: string, options: Pick<ItemOptions, "length" | "priority">): Promise<void> | undefined {
     this.#sink.check();
     const { length, priority = 1 } = onlyKeys("options", options, "length, priority");
     mustBeTableName(table);
     const maxLength = Math.min(this.#sink.episodeSteps, this.#keep);
     integer("length", length, 1, maxLength);
-    if (priority === "max") throw unsupported('priority "max"', "a server does not tell its priorities: give a number");
+    if (priority === "max") throw unsupported('priority "max"', "A server does not report its priorities. Pass a number");
     return this.#insert(table, length, priority);
   }
 
@@ -128,7 +129,7 @@ export class StreamSteps<S extends Spec = Spec> implements StepWriter<S> {
     return this.#sink.flush(options);
   }
 
-  /** Waits until the items that were made so far are confirmed. @throws as `flush` */
+  /** Waits until the items created so far are confirmed. @throws as `flush` */
   confirmSoFar(wait: WaitOptions): Promise<void> {
     return this.#sink.confirmSoFar(wait);
   }

@@ -34,8 +34,8 @@ export class TableCache {
   }
 
   /**
-   * Asks every server. While none can be reached they are tried again: until `timeoutMs`, or else for as long as a lost connection is.
-   * @returns what they have together
+   * Queries every server. If none can be reached, the query is retried until `timeoutMs`, or by default for as long as a lost connection is.
+   * @returns the tables of all servers
    * @throws ReplayError IO, TIMEOUT, CLOSED, or the signal's reason
    */
   async queryAll({ signal, timeoutMs }: WaitOptions = {}): Promise<ReadonlyMap<string, TableEntry>> {
@@ -62,7 +62,7 @@ export class TableCache {
   }
 
   #describeWait(lastError: RpcError | undefined): string {
-    return `the Reverb server at ${this.#servers.address} has not told of its tables${lastError === undefined ? "" : `: ${lastError.message}; it was tried again all the while`}`;
+    return `the Reverb server at ${this.#servers.address} did not report its tables${lastError === undefined ? "" : `, despite retries: ${lastError.message}`}`;
   }
 
   /** Returns a table from the cache. */
@@ -70,7 +70,7 @@ export class TableCache {
     return this.#tables?.get(name);
   }
 
-  /** @param closing ends the wait as well @throws ReplayError NOT_FOUND, IO, TIMEOUT, CLOSED, or a signal's reason */
+  /** @param closing also aborts the wait @throws ReplayError NOT_FOUND, IO, TIMEOUT, CLOSED, or a signal's reason */
   async get(name: string, options: WaitOptions = {}, closing?: AbortSignal): Promise<TableEntry> {
     const cachedTable = this.cached(name);
     if (cachedTable !== undefined) return cachedTable;
@@ -109,7 +109,7 @@ export class TableCache {
     const backOff = new BackOff(this.#reconnectTimeoutMs);
     for (;;) {
       try {
-        // One server tells what a table is.
+        // One server's answer is enough to describe a table.
         this.#tables = await this.#servers.request(METHOD, emptyRequest(HEAD), tablesOf, { signal });
         return this.#tables;
       } catch (error) {
@@ -127,10 +127,10 @@ function wait(signal: AbortSignal | undefined, timeoutMs: number | undefined): W
   return { ...(signal !== undefined && { signal }), ...(timeoutMs !== undefined && { timeoutMs }) };
 }
 
-/** An error that says for how long the connection was tried; the same where it was not tried again. */
+/** Returns an error that includes how long the connection was retried, or the same error if it was not. */
 function withRetries(error: RpcError, ms: number): RpcError {
   if (ms === 0) return error;
-  return new RpcError(error.address, METHOD, error.status, `tried again for ${ms} ms (reconnectTimeoutMs), and last: ${error.details}`, error);
+  return new RpcError(error.address, METHOD, error.status, `retried for ${ms} ms (reconnectTimeoutMs). Last error: ${error.details}`, error);
 }
 
 function tablesOf(bytes: Uint8Array): ReadonlyMap<string, TableEntry> {
@@ -138,8 +138,8 @@ function tablesOf(bytes: Uint8Array): ReadonlyMap<string, TableEntry> {
 }
 
 /**
- * An item's columns in the order of the server's signature, where it has one.
- * @param columns in the order of their names, as `shapes`
+ * Returns an item's columns in the order of the server's signature, if it has one.
+ * @param columns in the order of their names, like `shapes`
  * @throws ReplayError SPEC_MISMATCH
  */
 export function orderColumns(

@@ -1,4 +1,4 @@
-/** What a server tells of its tables, as clients of this process tell of theirs. */
+/** Converts the table information of a server to the form of this process. */
 import { SELECTOR_KINDS } from "../schema/selector.ts";
 import { limiterInfo, type TableInfo, type TableSelector } from "../tf-agents/sampling/table-info.ts";
 import { readSignature, type WireSignature } from "./tensors/signature.ts";
@@ -17,7 +17,7 @@ export function toTableEntry(message: TableMessage): TableEntry {
     sampler: selector(message.sampler),
     remover: selector(message.remover),
     maxSize,
-    // A server has no limit from 0 down.
+    // A server has no limit for values of 0 and below.
     maxTimesSampled: Math.max(maxTimesSampled, 0),
     rateLimiterInfo: limiterInfo(rateLimiter, rateLimiter.inserts, rateLimiter.samples),
     signature: signature?.nest,
@@ -29,7 +29,7 @@ export function toTableEntry(message: TableMessage): TableEntry {
   return { info, signature };
 }
 
-/** Tables of several servers as if they were of one: counts and sizes are sums, all else is as on the first server that has the table. */
+/** Combines the tables of several servers: counts and sizes are sums, and all other values come from the first server with the table. */
 export function mergeTables(servers: readonly ReadonlyMap<string, TableEntry>[]): ReadonlyMap<string, TableEntry> {
   const all = new Map<string, TableEntry>();
   for (const tables of servers)

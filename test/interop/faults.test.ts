@@ -255,7 +255,7 @@ describe.skipIf(python === undefined)("a real server that fails", () => {
     await one.insert({ act: 0, obs: [0, 1, 2] }, { once: 1 });
     await freeze(peer);
     const inserts = Array.from({ length: 20 }, (_, i) => one.insert({ act: i + 1, obs: [i + 1, 1, 2] }, { once: 1 }));
-    await expect(one.serverInfo()).rejects.toMatchObject({ code: "IO", message: expect.stringContaining("has not answered a ping within 300 ms") });
+    await expect(one.serverInfo()).rejects.toMatchObject({ code: "IO", message: expect.stringContaining("a ping within 300 ms") });
     await later(1500);
     process.kill(peer.pid, "SIGCONT");
     await Promise.all(inserts);
@@ -285,7 +285,7 @@ describe.skipIf(python === undefined)("a real server that fails", () => {
     await writer.flush();
     await freeze(peer);
     for (let act = 100; act < 200; act++) await item(act);
-    await expect(writer.flush()).rejects.toMatchObject({ code: "IO", message: expect.stringContaining("they stay here") });
+    await expect(writer.flush()).rejects.toMatchObject({ code: "IO", message: expect.stringContaining("reconnectTimeoutMs") });
     process.kill(peer.pid, "SIGCONT");
     await item(200);
     await writer.flush({ timeoutMs: 20_000 });

@@ -74,7 +74,7 @@ describe.skipIf(python === undefined)("a real server", () => {
     const sampler = client.sampler("free", { rateLimiterTimeoutMs: 100 });
     await expect(sampler.next()).rejects.toMatchObject({
       code: "TIMEOUT",
-      message: `the rate limiter of table free of the Reverb server at ${peer.address} has let no sample pass for 100 ms`,
+      message: expect.stringMatching(`table free .*${peer.address} .*100 ms$`),
     });
     sampler.close();
   });

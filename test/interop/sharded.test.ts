@@ -127,7 +127,7 @@ describe.skipIf(python === undefined)("several servers", () => {
     expect((await sizes("free", left)).reduce((sum, size) => sum + size, 0)).toBe(2 * 100 + 3 * 500 + 10);
     expect((await client.serverInfo()).free?.currentSize).toBe(2 * 100 + 3 * 500 + 10);
     expect(client.goneServers).toEqual([peers[0]?.address]);
-    expect(lines("2 of 3 servers go on")).toEqual([expect.stringContaining(`the Reverb server at ${peers[0]?.address} ended`)]);
+    expect(lines("2 of 3 servers")).toEqual([expect.stringContaining(`the Reverb server at ${peers[0]?.address} ended`)]);
     await restart(0);
     await vi.waitFor(
       async () => {
@@ -157,7 +157,7 @@ describe.skipIf(python === undefined)("several servers", () => {
     await kill(2);
     await draw(200);
     expect((await draw(1000))[2]).toBe(0);
-    expect(lines("2 of 3 servers go on")).toEqual([expect.stringContaining(peers[2]?.address as string)]);
+    expect(lines("2 of 3 servers")).toEqual([expect.stringContaining(peers[2]?.address as string)]);
     await restart(2);
     await (own[2] as ReverbClient<typeof spec>).insert({ act: SERVERS }, { free: 1 });
     await vi.waitFor(async () => expect((await draw(50))[SERVERS]).toBeGreaterThan(0), { timeout: 20_000, interval: 100 });

@@ -1,4 +1,4 @@
-/** `reprise edit`: writes a dataset that is changed. */
+/** `reprise edit`: writes a changed copy of a dataset. */
 import { existsSync, realpathSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import {
@@ -27,28 +27,28 @@ import { type EditOptions, sharesOf } from "./options.ts";
 import { type EditedDataset, editedDataset } from "./pipeline.ts";
 import { Replacement, recover } from "./replacement.ts";
 
-/** Where the dataset goes. */
+/** The destination of the dataset. */
 interface Target {
   readonly format: Format;
   /** The file or folder that is replaced. */
   readonly path: string;
-  /** Its path below the folder that a writer is given. */
+  /** Its path below the folder that is passed to a writer. */
   readonly below: readonly string[];
-  /** The name of the file, if it is one. */
+  /** The name of the file, if it is a file. */
   readonly file?: string;
   readonly options: EditOptions;
 }
 
 export async function edit(from: string, to: string, options: EditOptions, host: Host): Promise<Result> {
-  // It may have been the target of an edit that was killed.
+  // It may have been the target of a killed edit.
   if (!isUrl(from)) await recover(from);
   const kind = memoryKind(from);
   if (kind !== undefined && options.format === undefined && !isFileName(to)) return editMemory(kind, from, to, options, host);
   checkNoMemoryOptions(from, options);
   const shares = options.splitInto === undefined ? undefined : sharesOf(options.splitInto);
-  if (options.seed !== undefined && shares === undefined) throw new UsageError("--seed works only with --split-into: leave it out, or say what is to be dealt");
+  if (options.seed !== undefined && shares === undefined) throw new UsageError("--seed works only with --split-into. Remove it, or pass --split-into");
   if (options.sourceFps !== undefined && options.resampleFps === undefined)
-    throw new UsageError("--source-fps works only with --resample-fps: leave it out, or give the new rate");
+    throw new UsageError("--source-fps works only with --resample-fps. Remove it, or pass the new rate with --resample-fps");
   const flagged = options.flags === undefined ? [] : (await flagsOf(options.flags)).flagged;
   const paths = [from, ...(options.concat ?? [])];
   for (const path of options.concat ?? []) if (!isUrl(path)) await recover(path);
@@ -67,7 +67,7 @@ export async function edit(from: string, to: string, options: EditOptions, host:
         throw withUnread(error, readers);
       });
     });
-    // The readers have let go of their files.
+    // The readers have released their files.
     await replacement?.commit();
     return result;
   } catch (error) {
@@ -77,7 +77,7 @@ export async function edit(from: string, to: string, options: EditOptions, host:
   }
 }
 
-/** @param options of the first one, and of the others */
+/** @param options the options of the first dataset and of the others */
 async function withDatasets<T>(
   paths: readonly string[],
   [first, others]: readonly [OpenOptions, OpenOptions],
@@ -89,7 +89,7 @@ async function withDatasets<T>(
   return open(0, []);
 }
 
-/** Whether a dataset of that name is one file. */
+/** Returns whether a dataset of that name is one file. */
 function isFileName(name: string): boolean {
   return FILES.some((ending) => name.toLowerCase().endsWith(ending));
 }
@@ -101,43 +101,43 @@ function targetOf(from: string, to: string, options: EditOptions, reader: RldsRe
   const format = formatOf(to, options.format);
   const isFile = isFileName(to);
   if (shares !== undefined && isFile)
-    throw new UsageError(`--split-into writes several datasets, but ${to} is one file: name a folder, and give --format ${format}`);
-  if (shares !== undefined && options.split !== undefined) throw new UsageError("--split-into names the splits itself: leave --split out");
+    throw new UsageError(`--split-into writes several datasets, but ${to} is one file. Name a folder, and pass --format ${format}`);
+  if (shares !== undefined && options.split !== undefined) throw new UsageError("--split-into names the splits itself. Remove --split");
   if (isFile) return { format, path: to, below: [basename(to)], file: basename(to), options };
   // Parts of Minari are folders of datasets.
   const below = shares !== undefined && format !== "tfds" ? [] : datasetFolders(format, reader, options);
   return { format, path: join(to, ...below), below, options };
 }
 
-/** What is written in the place of a format that has another name as a target. */
+/** The format to write for formats whose target has another name. */
 const OWN_FORMATS: { readonly [format: string]: string } = { robomimic: "hdf5" };
-/** LeRobot's older version, which a dataset keeps in its place. */
+/** The older version of LeRobot, which a dataset keeps when it is edited in place. */
 const OLDER = { lerobotVersion: "2.1" } as const;
 
-/** The dataset that is read is the one that is replaced. @throws UsageError */
+/** Returns the target of an edit in place. @throws UsageError */
 function ownPlace(to: string, options: EditOptions, reader: RldsReader, shares: object | undefined): Target {
   const { format = FORMATS.find((name) => name === reader.format) ?? formatOf(to, undefined) } = options;
   if (format !== (OWN_FORMATS[reader.format] ?? reader.format))
-    throw new UsageError(`${to} is ${reader.format}, and stays so if it is edited in place: give another OUT, or leave --format out`);
-  if (!options.overwrite) throw new UsageError(`${to} is IN itself: give --overwrite, which replaces it once the new dataset is complete, or another OUT`);
-  if (shares !== undefined) throw new UsageError(`--split-into writes several datasets: give another OUT than IN`);
+    throw new UsageError(`${to} is ${reader.format}, and an edit in place keeps its format. Name another OUT, or remove --format`);
+  if (!options.overwrite) throw new UsageError(`${to} is IN itself. Pass --overwrite, which replaces it once the new dataset is complete, or name another OUT`);
+  if (shares !== undefined) throw new UsageError(`--split-into writes several datasets. Name an OUT other than IN`);
   if (format !== "tfds" && reader.split !== undefined)
     throw new UsageError(
-      `--from-split ${reader.split} reads a part of ${to}, and the other episodes would be deleted: leave it out, and choose with --episodes, or give another OUT`,
+      `--from-split ${reader.split} reads a part of ${to}, and the other episodes would be deleted. Remove it and choose with --episodes, or name another OUT`,
     );
   checkUnread(to, options, reader);
   if (isFileName(to)) return { format, path: to, below: [basename(to)], file: basename(to), options };
   if (format === "tfds") return ownVersion(to, options, reader);
-  if (format === "jsonl") throw new UsageError(`${to} is a folder with a file of JSON lines: give that file as IN and OUT`);
+  if (format === "jsonl") throw new UsageError(`${to} is a folder with a file of JSON lines. Pass that file as IN and OUT`);
   const below = datasetFolders(format, reader, {});
-  if (options.id !== undefined) throw new UsageError("--id names another dataset: leave it out, or give another OUT than IN");
+  if (options.id !== undefined) throw new UsageError("--id names another dataset. Remove it, or name an OUT other than IN");
   const isOlder = format === "lerobot" && String(reader.about.codebase_version).startsWith("v2");
   return { format, path: to, below, options: isOlder ? { ...OLDER, ...options } : options };
 }
 
-/** What is not read would be deleted with the dataset. @throws UsageError */
+/** Checks that no unread data would be deleted with the dataset. @throws UsageError */
 function checkUnread(to: string, { open = [] }: EditOptions, { unread = [], about }: RldsReader): void {
-  // Who sets the option knows what it leaves out.
+  // A user who sets the option knows what it leaves out.
   const lost = unread.filter(({ what }) => !open.some((option) => option.startsWith(`${what}=`)));
   const paths = Array.isArray(about.unread) ? about.unread.map(String) : [];
   const names = [...lost.map(({ what }) => what), ...paths];
@@ -148,7 +148,7 @@ function checkUnread(to: string, { open = [] }: EditOptions, { unread = [], abou
   );
 }
 
-/** The error of a path that no leaf has, with what has not been read. */
+/** Adds the unread data to the error of a path that no leaf has. */
 function withUnread(error: unknown, readers: readonly RldsReader[]): unknown {
   const unread = new Map(readers.flatMap((reader) => (reader.unread ?? []).map(({ what, remedy }) => [what, remedy] as const)));
   if (!(error instanceof RangeError) || unread.size === 0 || !/ must be (on one of|paths of leaves) /.test(error.message)) return error;
@@ -156,14 +156,14 @@ function withUnread(error: unknown, readers: readonly RldsReader[]): unknown {
   return Object.assign(error, { message: `${error.message} (${text})` });
 }
 
-/** The version of TFDS that is read. @throws UsageError */
+/** Returns the version of TFDS that is read as the target. @throws UsageError */
 function ownVersion(to: string, options: EditOptions, reader: RldsReader): Target {
   if (options.name !== undefined || options.version !== undefined)
-    throw new UsageError("--name and --version name another dataset: leave them out, or give another OUT than IN");
+    throw new UsageError("--name and --version name another dataset. Remove them, or name an OUT other than IN");
   const version = typeof reader.about.version === "string" ? reader.about.version : "1.0.0";
   const { split = reader.split } = options;
   if (split === undefined || !/^\w+$/.test(split))
-    throw new UsageError(`${split} is a part of the dataset: --split says which split is written, or give another OUT than IN`);
+    throw new UsageError(`${split} is a part of the dataset. Choose the split to write with --split, or name an OUT other than IN`);
   const path = existsSync(join(to, "features.json")) ? resolve(to) : join(to, version);
   return { format: "tfds", path, below: [reader.name, version], options: { ...options, name: reader.name, version, split } };
 }
@@ -175,9 +175,9 @@ function writeOptionsOf({ task: _, ...options }: EditOptions) {
 interface Parts {
   readonly shares: { readonly [part: string]: number } | undefined;
   readonly flagged: readonly number[];
-  /** As the caller named it. */
+  /** The path as the caller named it. */
   readonly to: string;
-  /** The folder that is written to in its place. */
+  /** The folder that is written to instead. */
   readonly folder: string;
 }
 
@@ -190,7 +190,7 @@ async function writeParts(
   host: Host,
 ): Promise<Result> {
   const unread = sources.flatMap(({ reader }) => unreadLosses(reader));
-  if (options.strict && unread.length > 0) throw new RldsError("UNSUPPORTED", `strict refuses what would be lost: ${unread.map(lossText).join("; ")}`);
+  if (options.strict && unread.length > 0) throw new RldsError("UNSUPPORTED", `strict forbids losing data: ${unread.map(lossText).join("; ")}`);
   const names = shares === undefined ? [undefined] : Object.keys(shares);
   const progress = host.progress("editing");
   const total = options.episodes === undefined ? totalOf(sources, names.length) : undefined;
@@ -226,29 +226,32 @@ async function writeParts(
 /** Formats that are a file by its ending; the others are folders. */
 const PART_ENDINGS: { readonly [format: string]: string } = { jsonl: ".jsonl", npz: ".npz", hdf5: ".hdf5", csv: ".csv" };
 
-/** Episodes of all passes; undefined if that is not known. */
+/** Returns the episodes of all passes; undefined if the number is unknown. */
 function totalOf(sources: readonly FilmSource[], passes: number): number | undefined {
   const counts = sources.map(({ reader }) => reader.episodes);
   return counts.includes(undefined) ? undefined : (counts as number[]).reduce((a, b) => a + b, 0) * passes;
 }
 
-/** The first reader, as it is after the changes: what a writer takes from a source. @throws UsageError · RldsError UNSUPPORTED for films that cannot be joined */
+/**
+ * Returns the first reader with the changes applied, from which a writer takes its metadata.
+ * @throws UsageError · RldsError UNSUPPORTED for films that cannot be joined
+ */
 function changedReader(sources: readonly FilmSource[], { data }: EditedDataset, { resampleFps, fps }: EditOptions, format: Format): RldsReader {
   const [first] = sources as readonly [FilmSource];
   const { reader } = first;
   if (resampleFps !== undefined && fps !== undefined && fps !== resampleFps)
-    throw new UsageError(`--fps ${fps} is not --resample-fps ${resampleFps}: leave --fps out, which is the new rate then`);
+    throw new UsageError(`--fps ${fps} is not --resample-fps ${resampleFps}: remove --fps, whose default is the new rate`);
   if (format === "lerobot" && resampleFps === undefined && fps === undefined) checkRates(sources);
   const { stepSpec = reader.stepSpec, metadataSpec = reader.metadataSpec } = data;
   const about = resampleFps === undefined ? reader.about : { ...reader.about, fps: resampleFps };
   const films = format === "lerobot" && sources.length > 1 ? concatFilms(sources) : reader.films;
-  // Films that are encoded again are pixels now.
+  // Films that are encoded again are pixels at this point.
   const isFilmed = filmReferences(stepSpec).some((keys) => films?.cameras.has(keys.join("/")));
   const { films: _, ...rest } = reader;
   return { ...rest, about, stepSpec, metadataSpec, ...(films && isFilmed && { films }) };
 }
 
-/** The films that cannot be copied as they are. @throws RldsError UNSUPPORTED without ffmpeg, with their names */
+/** Returns the films that cannot be copied unchanged. @throws RldsError UNSUPPORTED without ffmpeg, with their names */
 function encodedFilms({ films, stepSpec }: RldsReader, { resampleFps, swapChannels = [] }: EditOptions): readonly string[] {
   const paths = filmReferences(stepSpec)
     .map((keys) => keys.join("/"))
@@ -266,14 +269,14 @@ function encodedFilms({ films, stepSpec }: RldsReader, { resampleFps, swapChanne
   );
 }
 
-/** @throws UsageError for sources that say different rates: frames of LeRobot have one */
+/** @throws UsageError if the sources state different rates, because LeRobot frames have only one */
 function checkRates(sources: readonly FilmSource[]): void {
   const [first, ...others] = sources as readonly [FilmSource, ...FilmSource[]];
   const rate = first.reader.about.fps;
   const other = others.find(({ reader }) => typeof rate === "number" && typeof reader.about.fps === "number" && reader.about.fps !== rate);
   if (other !== undefined)
     throw new UsageError(
-      `${other.name} has ${other.reader.about.fps} steps a second, and ${first.name} has ${rate}: give --resample-fps, or the --fps that both are to have`,
+      `${other.name} has ${other.reader.about.fps} steps a second, and ${first.name} has ${rate}: pass --resample-fps, or one --fps for both`,
     );
 }
 
@@ -313,7 +316,7 @@ function resultOf({ to, format, sources, edited, reports, unread }: Outcome): Re
   };
 }
 
-/** The same error with the target's path in the place of the one that is written. */
+/** Returns the error with the path of the target in place of the temporary one. */
 function withTarget(error: unknown, replacement: Replacement): unknown {
   if (!(error instanceof RldsError)) return error;
   const { file } = error;

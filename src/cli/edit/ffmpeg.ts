@@ -1,20 +1,24 @@
-/** Films decoded and encoded by ffmpeg, where it is installed. */
+/** Decodes and encodes films with ffmpeg, if it is installed. */
 import { spawn, spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { type FilmFrames, RldsError, type VideoEncoder, type VideoFormat } from "../../datasets/rlds/index.ts";
 import { checkInside, isUrl } from "../program-parts.ts";
 
 export const PROGRAM = "ffmpeg";
-/** Beyond the pixels that are asked for. */
+/** Space beyond the requested pixels, in bytes. */
 const SLACK = 1 << 20;
-/** As LeRobot encodes its films, every second frame is found without those before it. Frames that refer to later ones would move the times of all. */
+/** As in LeRobot, every second frame can be decoded without those before it. Frames that refer to later ones would shift all times. */
 const ENCODING = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "18", "-g", "2", "-bf", "0", "-movflags", "frag_keyframe+empty_moov", "-f", "mp4"];
 
 export function hasFfmpeg(): boolean {
   return spawnSync(PROGRAM, ["-version"], { stdio: "ignore" }).status === 0;
 }
 
-/** The pixels of frames, height × width × 3 each. Waits for ffmpeg. @param folder of the dataset: a path or a URL @throws RldsError UNSUPPORTED for what ffmpeg cannot decode, CORRUPT for frames that the film does not have */
+/**
+ * Decodes frames to pixels, height × width × 3 each. Blocks until ffmpeg has ended.
+ * @param folder the dataset: a path or a URL
+ * @throws RldsError UNSUPPORTED if ffmpeg cannot decode the film, CORRUPT if the film does not have a frame
+ */
 export function decodeFrames(folder: string, { path, times, fps, height, width }: FilmFrames): Uint8Array {
   const film = filmPlace(folder, path);
   const size = height * width * 3;
@@ -23,7 +27,7 @@ export function decodeFrames(folder: string, { path, times, fps, height, width }
   const distinct = [...new Set(numbers)].sort((a, b) => a - b);
   const select = distinct.map((number) => `eq(n,${number})`).join("+");
   const seek = first - 0.5 / fps;
-  // The time of a film's first frame may be rounded to one after it.
+  // The time of a film's first frame may be rounded up.
   const start = seek > 0 ? ["-ss", seek.toFixed(6)] : [];
   const args = ["-v", "error", "-nostdin", ...start, "-i", film, "-map", "0:v:0", "-vf", `select='${select}'`, "-fps_mode", "passthrough"];
   const output = ["-frames:v", String(distinct.length), "-s", `${width}x${height}`, "-pix_fmt", "rgb24", "-f", "rawvideo", "-"];
@@ -43,14 +47,14 @@ export function decodeFrames(folder: string, { path, times, fps, height, width }
 /** For `videoEncoder` of writeLeRobot. */
 export async function ffmpegEncoder({ width, height, fps, write }: VideoFormat): Promise<VideoEncoder> {
   const input = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", `${width}x${height}`, "-r", String(fps), "-i", "-"];
-  // Colours are halved in both directions: an odd edge is repeated.
+  // Colours have half the resolution, so an odd edge is repeated.
   const even = width % 2 === 0 && height % 2 === 0 ? [] : ["-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2"];
   const child = spawn(PROGRAM, ["-v", "error", ...input, ...even, ...ENCODING, "-"], { stdio: ["pipe", "pipe", "pipe"] });
   let message = "";
   child.stderr.on("data", (chunk) => {
     message += chunk;
   });
-  // The exit code tells of a program that ends too early.
+  // The exit code reports a program that ends too early.
   child.stdin.on("error", () => {});
   const written = (async () => {
     for await (const chunk of child.stdout) await write(chunk as Uint8Array);

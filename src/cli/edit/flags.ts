@@ -1,10 +1,10 @@
-/** Flags that were set in the page's room Look: a file of JSON. */
+/** Reads flags that were set in the page's room Look, from a JSON file. */
 import { readFile } from "node:fs/promises";
 import { RldsError } from "../../datasets/rlds/index.ts";
 import { parseJson } from "../program-parts.ts";
 
 export interface Flags {
-  /** The numbers of the episodes that are flagged. */
+  /** The numbers of the flagged episodes. */
   readonly flagged: readonly number[];
 }
 

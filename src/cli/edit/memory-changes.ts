@@ -1,4 +1,4 @@
-/** What the options of `reprise edit` change in a snapshot or a journal. */
+/** Applies the options of `reprise edit` to the spec of a snapshot or a journal. */
 import { didYouMean } from "../../base/error.ts";
 import { MAX_REPLAY_BYTES } from "../../base/limits.ts";
 import { isDtype } from "../../schema/dtype.ts";
@@ -33,7 +33,7 @@ export function changesOf(
   for (const name of [...names, ...(kept ?? []), ...Object.keys(renames)]) checkPath(name, paths);
   const isIn = (path: string, all: readonly string[]) => all.some((name) => path === name || path.startsWith(`${name}.`));
   const removed = paths.filter((path) => isIn(path, names) || (kept !== undefined && !isIn(path, kept)));
-  if (removed.length === paths.length) throw new UsageError("--without and --only leave no leaf: keep one");
+  if (removed.length === paths.length) throw new UsageError("--without and --only leave no leaf. Keep at least one");
   for (const path of removed) removePath(spec, path.split("."));
   const moved = Object.entries(renames).map(([from, to]) => [to, valueAt(spec, from.split("."))] as const);
   for (const from of Object.keys(renames)) removePath(spec, from.split("."));
@@ -64,12 +64,12 @@ export function changesOf(
   return { spec: spec as Spec, rename: renames, migrate, tables };
 }
 
-/** What could not be opened is not written. @throws UsageError; RangeError for an option of a table */
+/** Checks that the result can be opened. @throws UsageError; RangeError for an option of a table */
 function checkMemory({ spec, tables, maxBytes = MAX_REPLAY_BYTES, storedBytes }: SavedOptions<ResolvedTableOptions>): void {
   const { bytes } = planOf(layoutOf(leavesOf(spec)), tables, new Core(maxBytes), 0, undefined, storedBytes?.max);
   if (bytes <= maxBytes) return;
   const remedy = maxBytes < MAX_REPLAY_BYTES ? ", or raise the limit with migrateSnapshot of reprise/storage" : "";
-  throw new UsageError(`the tables and their steps would need ${bytes} bytes, and the limit of its Replay is ${maxBytes}: give a smaller --max-size${remedy}`);
+  throw new UsageError(`the tables and their steps would need ${bytes} bytes, but the limit of its Replay is ${maxBytes}. Pass a smaller --max-size${remedy}`);
 }
 
 function additionOf(text: string): { readonly path: string; readonly dtype: string; readonly value: number | boolean | bigint } {
@@ -89,12 +89,12 @@ function setNew(spec: Node, path: string, part: unknown, flag: string): void {
   for (let n = 1; n <= keys.length; n++) {
     const at = valueAt(spec, keys.slice(0, n));
     if (at !== undefined && (n === keys.length || isLeaf(at)))
-      throw new UsageError(`${flag} ${path}: the spec has ${keys.slice(0, n).join(".")} already. Choose another name`);
+      throw new UsageError(`${flag} ${path}: the spec already has ${keys.slice(0, n).join(".")}. Choose another name`);
   }
   setPath(spec, keys, part);
 }
 
-/** Paths of datasets have slashes. */
+/** Returns a path as in datasets, with slashes. */
 function pathOf(name: string): string {
   return name.replaceAll("/", ".");
 }

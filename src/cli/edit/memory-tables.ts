@@ -1,4 +1,4 @@
-/** What the options of `reprise edit` change in the tables of a snapshot or a journal. */
+/** Applies the table options of `reprise edit` to the tables of a snapshot or a journal. */
 import { didYouMean } from "../../base/error.ts";
 import { minSize, queueLimiter, type RateLimiter, SELECTORS, type Selector, sampleToInsertRatio } from "../../index.ts";
 import { SELECTOR_KINDS, type SelectorName } from "../../schema/selector.ts";
@@ -9,12 +9,12 @@ import { type EditOptions, LIMITER_FORMS, pairOf } from "./options.ts";
 
 const REMOVERS = SELECTORS.filter((kind) => !SELECTOR_KINDS[kind].samplesOnly);
 const LIMITER_RULE = `TABLE=KIND, one of ${LIMITER_FORMS}, such as memory=minSize:1000 or memory=sampleToInsertRatio:4,100,400`;
-/** Such as a message shows. */
+/** Example exponents for messages. */
 const EXPONENTS: { readonly [kind: string]: string } = { prioritized: "0.6", recency: "1" };
 
 type Changes = { readonly [name: string]: Partial<TableOptions> };
 
-/** What makes a rate limiter, and of how many numbers. */
+/** The constructors of rate limiters, and how many numbers they take. */
 const LIMITERS: { readonly [kind: string]: { readonly counts: readonly number[]; readonly make: (...numbers: readonly number[]) => RateLimiter } } = {
   minSize: { counts: [1], make: (items) => minSize(items) },
   sampleToInsertRatio: {
@@ -24,7 +24,7 @@ const LIMITERS: { readonly [kind: string]: { readonly counts: readonly number[];
   queue: { counts: [1], make: (items) => queueLimiter(items as number) },
 };
 
-/** @param names of the tables that there are @throws UsageError */
+/** @param names the names of the existing tables @throws UsageError */
 export function tableChangesOf(
   names: readonly string[],
   { maxSize = [], maxTimesSampled = [], sampler = [], remover = [], rateLimiter = [] }: EditOptions,
@@ -35,7 +35,7 @@ export function tableChangesOf(
       const [name, value] = pairOf(flag, text, rule);
       if (!names.includes(name))
         throw new UsageError(`${flag} ${text}: there is no table ${JSON.stringify(name)}.${didYouMean(name, names)} Tables: ${names.join(", ")}`);
-      if (tables[name]?.[option] !== undefined) throw new UsageError(`${flag} has ${name} twice. Give it once`);
+      if (tables[name]?.[option] !== undefined) throw new UsageError(`${flag} names ${name} twice. Pass it once`);
       tables[name] = { ...tables[name], [option]: parsed(`${flag} ${text}`, `${flag} takes ${rule}, got ${JSON.stringify(text)}`, () => parse(value)) };
     }
   };
@@ -68,18 +68,18 @@ function selectorRule(kinds: readonly SelectorName[]): string {
   return `TABLE=KIND, one of ${kinds.join(", ")}, or ${examples.join(" or ")} with an exponent`;
 }
 
-/** @throws RangeError for an exponent */
+/** Parses a selector. @throws RangeError for an invalid exponent */
 function selector(text: string, kinds: readonly SelectorName[]): Selector | undefined {
   const [name, exponent, ...more] = text.split(":") as [string, string?];
   const kind = kinds.find((one) => one === name);
   const isNumber = exponent === undefined || (exponent.trim() !== "" && Number.isFinite(Number(exponent)));
   if (kind === undefined || !isNumber || more.length > 0) return undefined;
   if (exponent === undefined) return selectorOf(kind);
-  if (!SELECTOR_KINDS[kind].takesExponent) throw new RangeError(`${kind} has no exponent: leave :${exponent} out`);
+  if (!SELECTOR_KINDS[kind].takesExponent) throw new RangeError(`${kind} has no exponent. Remove :${exponent}`);
   return selectorOf(kind, Number(exponent));
 }
 
-/** @throws TypeError, RangeError for a number */
+/** Parses a rate limiter. @throws TypeError, RangeError for an invalid number */
 function limiter(text: string): RateLimiter | undefined {
   const at = text.indexOf(":");
   const kind = text.slice(0, Math.max(0, at));
@@ -89,13 +89,13 @@ function limiter(text: string): RateLimiter | undefined {
   return make !== undefined && counts?.includes(parts.length) && areNumbers ? make(...parts.map(Number)) : undefined;
 }
 
-/** @param tables with the changes @throws UsageError for a limiter that never allows a draw */
+/** @param tables the tables with their changes @throws UsageError for a limiter that never allows a draw */
 export function checkLimiters(changes: Changes, tables: { readonly [name: string]: Pick<TableOptions, "maxSize" | "rateLimiter"> }): void {
   for (const name of Object.keys(changes)) {
     const { maxSize, rateLimiter } = tables[name] as { readonly maxSize: number; readonly rateLimiter: RateLimiter };
     if (rateLimiter.minSize > maxSize)
       throw new UsageError(
-        `draws of table ${name} would wait for ${rateLimiter.minSize} items, and it holds ${maxSize}: give a larger --max-size, or another --rate-limiter`,
+        `draws of table ${name} would wait for ${rateLimiter.minSize} items, but it holds ${maxSize}. Pass a larger --max-size, or another --rate-limiter`,
       );
   }
 }

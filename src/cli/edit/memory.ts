@@ -1,4 +1,4 @@
-/** `reprise edit` of a snapshot or a journal: it stays one, with other steps or tables. */
+/** `reprise edit` for a snapshot or a journal, which keeps its format and gets other steps or tables. */
 import { closeSync, copyFileSync, existsSync, linkSync, mkdirSync, openSync, readdirSync, readSync, realpathSync, rmSync, statSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { basename, join } from "node:path";
@@ -33,7 +33,7 @@ const OWN = ["add", "maxSize", "maxTimesSampled", "sampler", "remover", "rateLim
 const ALLOWED: readonly string[] = [...OWN, "rename", "without", "only", "cast", "overwrite", "json"];
 const CHUNK_BYTES = 1 << 20;
 
-/** What a path is of these; undefined for anything else. */
+/** Returns whether a path is a snapshot or a journal; undefined for anything else. */
 export function memoryKind(path: string): MemoryKind | undefined {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (stat?.isDirectory()) return isJournal(path) && !readdirSync(path).includes("features.json") ? "journal" : undefined;
@@ -48,25 +48,25 @@ export function memoryKind(path: string): MemoryKind | undefined {
   return new TextDecoder("latin1").decode(head) === MAGIC ? "snapshot" : undefined;
 }
 
-/** @throws UsageError · RldsError NOT_FOUND where nothing is there, which may be a snapshot under another name */
+/** @throws UsageError · RldsError NOT_FOUND if the path does not exist (it may be a snapshot with another name) */
 export function checkNoMemoryOptions(from: string, options: EditOptions): void {
   const name = OWN.find((key) => options[key] !== undefined);
   if (name !== undefined && !isUrl(from) && !existsSync(from)) throw new RldsError("NOT_FOUND", "there is no such file or folder", { file: from });
-  if (name !== undefined) throw new UsageError(`${flagOf(name)} works only if IN is a snapshot or a journal, and OUT stays one: leave it out`);
+  if (name !== undefined) throw new UsageError(`${flagOf(name)} works only if IN is a snapshot or a journal, and OUT stays one. Remove it`);
 }
 
 export async function editMemory(kind: MemoryKind, from: string, to: string, options: EditOptions, host: Host): Promise<Result> {
   for (const [key, value] of Object.entries(options)) {
     if (ALLOWED.includes(key) || value === undefined || value === false || (key === "mode" && value === "strict")) continue;
-    throw new UsageError(`${flagOf(key)} works only for datasets, and ${from} is a ${kind}: leave it out, or give --format with the format of a dataset`);
+    throw new UsageError(`${flagOf(key)} works only for datasets, and ${from} is a ${kind}. Remove it, or pass --format with a dataset format`);
   }
   const isInPlace = existsSync(to) && realpathSync(from) === realpathSync(to);
-  if (existsSync(to) && memoryKind(to) !== kind) throw new UsageError(`${to} exists, and is not a ${kind}: give another OUT`);
+  if (existsSync(to) && memoryKind(to) !== kind) throw new UsageError(`${to} exists, and is not a ${kind}. Name another OUT`);
   if (existsSync(to) && !options.overwrite)
     throw new UsageError(
       isInPlace
-        ? `${to} is IN itself: give --overwrite, which replaces it once the new ${kind} is complete, or another OUT`
-        : `${to} exists: give --overwrite, or another OUT`,
+        ? `${to} is IN itself. Pass --overwrite, which replaces it once the new ${kind} is complete, or name another OUT`
+        : `${to} exists. Pass --overwrite, or name another OUT`,
     );
   const progress = host.progress("editing");
   try {
@@ -87,7 +87,7 @@ async function editSnapshot(from: string, to: string, options: EditOptions, host
   const replacement = await Replacement.begin(to, [basename(to)]);
   try {
     const path = join(replacement.to, basename(to));
-    // It may be another name of the file that is replaced.
+    // The path may be another name of the replaced file.
     rmSync(path, { force: true });
     const chunks = migrateSnapshot(chunksOf(from), changes);
     const file = await open(path, "wx");
@@ -116,7 +116,7 @@ async function editJournal(
   host: Host,
   onProgress: (done: number, of: number) => void,
 ): Promise<MigrationReport> {
-  // A journal is replaced as a whole by itself: until the new one is, the old one is what the folder holds.
+  // A journal is replaced as a whole: until the new one is complete, the folder holds the old one.
   if (isInPlace) return migrateFolder(from, options, host, onProgress);
   const locks = [from, to].filter((path) => existsSync(path)).map((path) => node(path).lock(() => {}));
   let replacement: Replacement | undefined;
@@ -125,7 +125,7 @@ async function editJournal(
     const folder = join(replacement.to, basename(to));
     rmSync(folder, { recursive: true, force: true });
     mkdirSync(folder, { recursive: true });
-    // Segments are only read, and links to them go.
+    // Segments are only read, so links to them are enough.
     for (const name of readdirSync(from)) if (segmentOf(name) > 0) linkOrCopy(join(from, name), join(folder, name));
     const report = await migrateFolder(folder, options, host, onProgress);
     for (const name of readdirSync(folder)) if (segmentOf(name) === 0) rmSync(join(folder, name), { recursive: true, force: true });
@@ -142,7 +142,7 @@ async function editJournal(
 async function migrateFolder(folder: string, options: EditOptions, host: Host, onProgress: (done: number, of: number) => void): Promise<MigrationReport> {
   const directory = node(folder);
   const log = peekLog(directory, { salvage: false, takeOver: false });
-  if (log === undefined) throw new UsageError(`${folder} has no journal that is whole`);
+  if (log === undefined) throw new UsageError(`${folder} has no intact journal`);
   const existing = aboutIn(directory, log);
   const logger = { warn: () => {}, info: () => {} };
   const changes = changesOf(existing.options, options);
@@ -177,7 +177,7 @@ function* chunksOf(path: string): Generator<Uint8Array, void> {
   }
 }
 
-/** The options in the head of a snapshot. @throws ReplayError CORRUPT, UNSUPPORTED */
+/** Returns the options in the head of a snapshot. @throws ReplayError CORRUPT, UNSUPPORTED */
 function optionsIn(path: string): StateHead["options"] {
   const parser = new SectionParser(new SectionMemory());
   for (const chunk of chunksOf(path)) {
@@ -192,8 +192,8 @@ function optionsIn(path: string): StateHead["options"] {
 
 function resultOf(to: string, kind: MemoryKind, report: MigrationReport): Result {
   const left = Object.entries(report.removed).filter(([, count]) => count > 0);
-  const lines = left.map(([name, count]) => `  ${name}: ${countText(count, "item")} left, for which there is no room\n`).join("");
-  const keys = report.newKeys.map((name) => `  ${name}: its items have new keys, since the old ones do not fit its size\n`).join("");
+  const lines = left.map(([name, count]) => `  ${name}: ${countText(count, "item")} removed for lack of room\n`).join("");
+  const keys = report.newKeys.map((name) => `  ${name}: its items have new keys, because the old ones do not fit its size\n`).join("");
   return { value: { path: to, kind, ...report }, text: `${to} (${kind}): ${countText(report.steps, "step")}\n${lines}${keys}` };
 }
 

@@ -35,13 +35,13 @@ const FIRST_EXAMPLE = `  $ npx reprise edit runs/pick runs/pick-good --drop-epis
 `;
 
 const EXAMPLES = `
-OUT gets its format as with convert, or that of IN if OUT is IN. It is complete or not there: it is written next to its place, and takes that when all of it is written.
-With --overwrite OUT may be IN. IN stays whole until the new one is. Episodes count from 0, with the numbers that IN has.
+The name OUT selects the format, as with convert; if OUT is IN, the format stays. OUT is written to a temporary place and moved only when it is complete.
+With --overwrite, OUT may be IN, which stays intact until the new one is complete. Episodes are numbered from 0, as in IN.
 
-What is done, in this order: columns are chosen (--without, --only, --rename), episodes are (--episodes, --drop-episodes, --flags), faults are handled (--mode), --cast, --resample-fps,
---swap-channels, --task; OTHER datasets, changed in the same way, come after IN (--concat); --where chooses episodes of all; --split-into deals them.
+Order of changes: choose columns (--without, --only, --rename), choose episodes (--episodes, --drop-episodes, --flags), handle faults (--mode), --cast, --resample-fps,
+--swap-channels, --task; append OTHER datasets with the same changes (--concat); choose among all episodes (--where); divide them into parts (--split-into).
 
-A snapshot or a journal stays one, with its tables, items, keys, priorities and writers, unless OUT ends as a dataset does or --format is there. It takes --rename, --without, --only, --cast,
+A snapshot or a journal stays one, with its tables, items, keys, priorities and writers, unless OUT ends like a dataset or --format is set. It accepts --rename, --without, --only, --cast,
 --add, --max-size, --max-times-sampled, --sampler, --remover and --rate-limiter. A smaller table removes items with its remover.
 
 Examples:
@@ -60,55 +60,58 @@ export const LIMITER_FORMS = "minSize:ITEMS, sampleToInsertRatio:RATIO,ITEMS,BUF
 
 export function addEdit(command: Command): Command {
   command
-    .description("Writes a dataset that is changed: other episodes, columns, dtypes, tasks or rates, several joined, or one dealt into parts.")
+    .description("Writes a changed copy of a dataset: other episodes, columns, dtypes, tasks or rates, several datasets joined, or one divided into parts.")
     .addHelpText("before", FIRST_EXAMPLE)
     .argument("<in>", "a file or folder, or a URL, of any format that convert reads")
     .argument("<out>", "a file or a folder, as with convert; IN itself with --overwrite")
     .option("--episodes <numbers>", "the episodes to keep, such as 0-9,12 or 100-")
     .option("--drop-episodes <numbers>", "the episodes to leave out")
-    .option("--flags <file>", "the episodes to leave out: the flags that the page's room Look saved")
+    .option("--flags <file>", "the episodes to leave out: a file of flags saved in the page's room Look")
     .option(
       "--where <condition>",
-      'keep episodes in which it holds in any step: PATH (not zero), or "PATH OP VALUE" with = != < <= > >=, in quotes for the shell; of an array any element counts, or one: observation/state/1; return and length are of the episode; may be repeated, all must hold',
+      'keep episodes in which a condition holds in any step: PATH (not zero), or "PATH OP VALUE" with = != < <= > >=, quoted for the shell; for an array any element counts, or one: observation/state/1; return and length describe the episode; may be repeated, all must hold',
       repeatable,
     )
-    .option("--cast <leaf=dtype>", `another dtype, such as action=f32 (${Object.keys(DTYPES).join(", ")}); may be repeated`, repeatable)
-    .option("--swap-channels <leaf>", "an image of which red and blue change places (BGR); may be repeated", repeatable)
-    .option("--resample-fps <n>", "steps a second: the steps with the nearest timestamps; rewards between them are added up", positive)
-    .option("--source-fps <n>", "for --resample-fps: steps a second of IN, if it has no timestamps (default: what IN says)", positive)
-    .option("--task <text>", 'what is done in all episodes, or EPISODES=TEXT for some of IN, such as "0-9=Pick up the cube"; may be repeated', repeatable)
+    .option("--cast <leaf=dtype>", `a new dtype, such as action=f32 (${Object.keys(DTYPES).join(", ")}); may be repeated`, repeatable)
+    .option("--swap-channels <leaf>", "an image whose red and blue channels are swapped (BGR); may be repeated", repeatable)
+    .option("--resample-fps <n>", "steps per second: keeps the steps with the nearest timestamps and adds up the rewards between them", positive)
+    .option("--source-fps <n>", "for --resample-fps: steps per second of IN, if it has no timestamps (default: the rate that IN states)", positive)
+    .option("--task <text>", 'the task of all episodes, or EPISODES=TEXT for some of IN, such as "0-9=Pick up the cube"; may be repeated', repeatable)
     .option("--concat <other...>", "datasets of the same spec, whose episodes come after those of IN", repeatable)
-    .option("--split-into <shares>", "deal the episodes at random into parts, such as train=0.9,val=0.1: splits of TFDS, else a dataset OUT/PART each")
-    .option("--whole-films", "LeRobot: do not cut films, which then keep the frames of episodes that are left out, and need no ffmpeg")
-    .option("--seed <n>", "for --split-into: decides which episode goes where (default: 0)", seed)
+    .option(
+      "--split-into <shares>",
+      "divide the episodes at random into parts, such as train=0.9,val=0.1: splits for TFDS, otherwise one dataset OUT/PART each",
+    )
+    .option("--whole-films", "LeRobot: copy films whole, with the frames of episodes that are left out; does not need ffmpeg")
+    .option("--seed <n>", "for --split-into: the seed of the random assignment (default: 0)", seed)
     .option(
       "--add <leaf=value>",
-      "of a snapshot or journal: a new leaf, such as mood=0, mood=0:i32 or seen=false:bool (default: f32); may be repeated",
+      "for a snapshot or journal: a new leaf, such as mood=0, mood=0:i32 or seen=false:bool (default: f32); may be repeated",
       repeatable,
     )
-    .option("--max-size <table=n>", "of a snapshot or journal: the items that a table holds, such as memory=50000; may be repeated", repeatable)
+    .option("--max-size <table=n>", "for a snapshot or journal: the maximum number of items in a table, such as memory=50000; may be repeated", repeatable)
     .option(
       "--sampler <table=kind>",
-      `of a snapshot or journal: ${SELECTORS.join(", ")}, with an exponent such as memory=prioritized:0.6; may be repeated`,
+      `for a snapshot or journal: ${SELECTORS.join(", ")}, with an exponent such as memory=prioritized:0.6; may be repeated`,
       repeatable,
     )
-    .option("--remover <table=kind>", "of a snapshot or journal: what leaves a full table, such as memory=fifo; may be repeated", repeatable)
+    .option("--remover <table=kind>", "for a snapshot or journal: which items a full table evicts, such as memory=fifo; may be repeated", repeatable)
     .option(
       "--rate-limiter <table=kind>",
-      `of a snapshot or journal: when inserts and draws wait: ${LIMITER_FORMS}, such as memory=minSize:1000; may be repeated`,
+      `for a snapshot or journal: when inserts and draws wait: ${LIMITER_FORMS}, such as memory=minSize:1000; may be repeated`,
       repeatable,
     )
     .option(
       "--max-times-sampled <table=n>",
-      "of a snapshot or journal: an item leaves after so many draws, such as memory=1 for a queue; may be repeated",
+      "for a snapshot or journal: the number of draws after which an item is removed, such as memory=1 for a queue; may be repeated",
       repeatable,
     )
-    .addOption(new Option("--format <format>", "the format to write (default: as OUT ends, or that of IN if OUT is IN)").choices(FORMATS))
+    .addOption(new Option("--format <format>", "the format to write (default: by the ending of OUT, or the format of IN if OUT is IN)").choices(FORMATS))
     .option("--from-split <split>", "the split of IN to read");
   return addFormatOptions(addOpen(addFinalStep(addMode(command)))).addHelpText("after", EXAMPLES);
 }
 
-/** The sides of a text such as NAME=VALUE. @throws UsageError */
+/** Splits a text such as NAME=VALUE. @throws UsageError */
 export function pairOf(flag: string, text: string, what: string): [string, string] {
   const at = text.indexOf("=");
   if (at < 1 || at === text.length - 1) throw new UsageError(`${flag} takes ${what}, got ${JSON.stringify(text)}`);
@@ -127,14 +130,14 @@ export function dtypesOf(casts: readonly string[]): { readonly [leaf: string]: D
   );
 }
 
-/** Shares by the names of parts, in order. @throws UsageError */
+/** Returns the shares by the names of parts, in order. @throws UsageError */
 export function sharesOf(text: string): { readonly [part: string]: number } {
   const shares = new Map<string, number>();
   for (const part of text.split(",")) {
     const [name, share, ...more] = part.split("=").map((side) => side.trim());
     const isShare = /^[A-Za-z][\w-]*$/.test(name as string) && /^(\d+|\d*\.\d+)$/.test(share ?? "") && more.length === 0;
     if (!isShare) throw new UsageError(`--split-into takes NAME=SHARE,…, such as train=0.9,val=0.1, got ${JSON.stringify(text)}`);
-    if (shares.has(name as string)) throw new UsageError(`--split-into has ${name} twice. Name it once`);
+    if (shares.has(name as string)) throw new UsageError(`--split-into names ${name} twice. Name it once`);
     shares.set(name as string, Number(share));
   }
   return Object.fromEntries(shares);
@@ -142,7 +145,7 @@ export function sharesOf(text: string): { readonly [part: string]: number } {
 
 /** A task of some episodes, or of all. */
 export interface TaskText {
-  /** As they were given; undefined for all. */
+  /** The numbers as passed; undefined for all episodes. */
   readonly episodes: string | undefined;
   readonly text: string;
 }

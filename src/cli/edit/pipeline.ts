@@ -1,4 +1,4 @@
-/** `reprise edit`: the functions of reprise/rlds, one after the other. */
+/** The pipeline of `reprise edit`, made from functions of reprise/rlds. */
 
 import {
   castLeaves,
@@ -25,9 +25,9 @@ import { dtypesOf, type EditOptions, tasksOf } from "./options.ts";
 
 export interface EditedDataset {
   readonly data: RldsDataset;
-  /** Of each source, in order; they fill during a pass. */
+  /** The reports of each source, in order; they fill during a pass. */
   readonly reports: () => readonly ImportReport[];
-  /** Episodes whose last transition was left out. */
+  /** Returns the number of episodes whose last transition was left out. */
   readonly dropped: () => number;
 }
 
@@ -35,9 +35,9 @@ export interface PassSettings {
   readonly options: EditOptions;
   /** Episodes of the first source that are left out. */
   readonly flagged: readonly number[];
-  /** Whether steps refer to the films of all sources together. */
+  /** Whether steps refer to the combined films of all sources. */
   readonly joinsFilms: boolean;
-  /** Paths of films that become pixels, to be encoded again. */
+  /** Paths of films that are decoded to pixels and encoded again. */
   readonly encoded: readonly string[];
   readonly host: Host;
   /** Called with each episode that is read. */
@@ -107,7 +107,7 @@ function changedSteps(data: RldsDataset, { name, reader }: FilmSource, { options
   let changed: RldsDataset<unknown> = data;
   if (cast !== undefined) changed = castLeaves(changed, dtypesOf(cast));
   if (resampleFps !== undefined) changed = resampleSteps(changed, { fps: resampleFps, ...rateOf(reader, sourceFps) });
-  // Only the frames that are left are decoded.
+  // Only the remaining frames are decoded.
   if (encoded.length > 0) changed = withFilmPixels(changed, { films: reader.films as Films, paths: encoded, decode: (frames) => decodeFrames(name, frames) });
   if (images !== undefined) changed = swapChannels(changed, images);
   if (tasks.length > 0) changed = withTask(changed, (_, number) => tasks.find(({ set }) => set?.has(number) ?? true)?.text);
@@ -115,17 +115,20 @@ function changedSteps(data: RldsDataset, { name, reader }: FilmSource, { options
 }
 
 interface TaskRule {
-  /** Undefined for all. */
+  /** Undefined for all episodes. */
   readonly set: EpisodeSet | undefined;
   readonly text: string;
 }
 
-/** In the order of precedence: those of some episodes first, the last one of them first. @param isFirst whether these are the episodes that the numbers are of @throws RangeError · UsageError */
+/**
+ * Returns the rules in the order of precedence: rules for some episodes first, and of those the last one first.
+ * @param isFirst whether the episode numbers refer to this dataset
+ * @throws RangeError · UsageError
+ */
 function taskRules(texts: readonly string[], { episodes: count }: RldsReader, isFirst: boolean): readonly TaskRule[] {
   const tasks = tasksOf(texts);
   const all = tasks.filter(({ episodes }) => episodes === undefined);
-  if (all.length > 1)
-    throw new UsageError(`--task is there ${all.length} times for all episodes. Pass it once, or with the numbers of episodes: --task "0-9=TEXT"`);
+  if (all.length > 1) throw new UsageError(`--task is set ${all.length} times for all episodes. Pass it once, or with episode numbers: --task "0-9=TEXT"`);
   const some = tasks.flatMap(({ episodes, text }) => (episodes === undefined ? [] : [{ set: new EpisodeSet("--task", isFirst ? episodes : []), text }]));
   if (isFirst && count !== undefined) for (const { set } of some) set.check(count);
   return [...some.reverse(), ...all.map(({ text }) => ({ set: undefined, text }))];

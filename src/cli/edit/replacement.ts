@@ -1,27 +1,27 @@
-/** A file or folder that is replaced as a whole: the new one is written next to it, and takes its place when it is complete. */
+/** Replaces a file or folder as a whole: the new one is written next to it, and moved into place when it is complete. */
 import { copyFile, link, lstat, mkdir, open, readdir, readlink, realpath, rename, rm, rmdir, symlink } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { attempt, lockFile } from "../program-parts.ts";
 
-/** As the writers' own files that are not complete: no reader takes them for data. */
+/** The prefix of incomplete files of all writers, which readers ignore. */
 const PREFIX = ".incomplete-";
-/** In the folder of an edit: what is written, and what stood in its place. */
+/** The names of the new and the old target in the folder of an edit. */
 const NEW = "new";
 const OLD = "old";
 
 interface Places {
-  /** The folder that is written to, and the one that it stands for. */
+  /** The folder that is written to, and the folder that it replaces. */
   readonly to: string;
   readonly place: string;
-  /** The new target in it. */
+  /** The path of the new target in it. */
   readonly staged: string;
-  /** All that is in the way of nobody. */
+  /** The temporary folder of this edit. */
   readonly folder: string;
   readonly release: () => Promise<void>;
 }
 
 export class Replacement {
-  /** The folder that is written to, in the place of the one that was named. */
+  /** The folder that is written to instead of the named one. */
   readonly to: string;
   readonly #place: string;
   readonly #target: string;
@@ -30,9 +30,9 @@ export class Replacement {
   readonly #release: () => Promise<void>;
 
   /**
-   * Begins with a copy of the target, of links to its files: writers that would add to it find it there, and keep what is not theirs.
+   * Starts with a copy of the target that consists of links to its files, so that writers that add to it find and keep existing files.
    * @param target the file or folder that is replaced; it need not exist @param below its path in `to`; empty for `to` itself
-   * @throws RldsError IO where another edit is at work, or nothing can be written
+   * @throws RldsError IO if another edit is running, or nothing can be written
    */
   static async begin(target: string, below: readonly string[]): Promise<Replacement> {
     const path = await realpath(target).catch(() => resolve(target));
@@ -66,7 +66,7 @@ export class Replacement {
     this.#release = release;
   }
 
-  /** Puts the new one in place. A file is replaced by one call of the system; of a folder the old one moves aside, and is removed once the new one is there. */
+  /** Moves the new target into place. A file is replaced in one system call; an old folder is moved aside, and removed once the new one is in place. */
   commit(): Promise<void> {
     return attempt(this.#target, async () => {
       const stat = await lstat(this.#target).catch(() => undefined);
@@ -85,12 +85,12 @@ export class Replacement {
     });
   }
 
-  /** Removes what was written. Never fails: it follows a failure. */
+  /** Removes the written files. Never throws, because it follows a failure. */
   async discard(): Promise<void> {
     await this.#end().catch(() => {});
   }
 
-  /** A text with the path of the target in the place of the one that is written. */
+  /** Returns a text with the path of the target in place of the temporary one. */
   named(text: string): string {
     return text.replaceAll(this.#staged, this.#target).replaceAll(this.to, this.#place);
   }
@@ -101,7 +101,7 @@ export class Replacement {
   }
 }
 
-/** Puts back what a process that was killed between two calls has moved aside. */
+/** Restores a target that a killed process had moved aside. */
 export async function recover(path: string): Promise<void> {
   const target = resolve(path);
   if ((await exists(target)) || !(await exists(join(folderOf(target), OLD)))) return;
@@ -122,7 +122,7 @@ async function restore(target: string): Promise<void> {
   if (!(await exists(target)) && (await exists(old))) await rename(old, target);
 }
 
-/** @returns what lets go of the target, and removes folders that were made for nothing */
+/** @returns a function that releases the target, and removes folders that are no longer needed */
 async function locked(target: string): Promise<() => Promise<void>> {
   const folder = dirname(target);
   const firstCreated = await mkdir(folder, { recursive: true });
@@ -143,7 +143,7 @@ async function exists(path: string): Promise<boolean> {
   return (await lstat(path).catch(() => undefined)) !== undefined;
 }
 
-/** Files as further names of the same files: writers replace files, and never change one. */
+/** Links files instead of copying them, because writers replace files and never change them. */
 async function copyLinks(from: string, to: string): Promise<void> {
   const stat = await lstat(from);
   if (stat.isSymbolicLink()) return symlink(await readlink(from), to);
@@ -152,7 +152,7 @@ async function copyLinks(from: string, to: string): Promise<void> {
   for (const name of await readdir(from)) if (!name.startsWith(PREFIX)) await copyLinks(join(from, name), join(to, name));
 }
 
-/** The names in a folder outlast a power cut, where the system has that. */
+/** Syncs the names in a folder, so that they survive a power cut, if the system supports it. */
 async function sync(folder: string): Promise<void> {
   const handle = await open(folder, "r").catch(() => undefined);
   await handle?.sync().catch(() => {});

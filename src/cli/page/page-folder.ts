@@ -7,7 +7,7 @@ import { UsageError } from "../exit.ts";
 const NAME = "reprise-page";
 
 /**
- * Returns the folder of the page that has the version of this program: what a clone has built, or the package that a module in one of the folders would import.
+ * Returns the folder of the page that has the version of this program: the page built in a clone, or the installed package.
  * @param program the folder of the program
  * @param user the folder in which it was started
  * @throws UsageError if the package is not installed, or only in another version

@@ -1,6 +1,6 @@
-/** What a request asks for: a path and a range, both checked. */
+/** The checked parts of a request: a path and a range. */
 
-/** The decoded parts of a path; undefined for what is none. An end that is a slash is no part. */
+/** Returns the decoded parts of a path, or undefined if it is invalid. A trailing slash adds no part. */
 export function segmentsOf(url: string): string[] | undefined {
   const [path = ""] = url.split(/[?#]/, 1);
   if (!path.startsWith("/")) return undefined;
@@ -14,22 +14,22 @@ export function segmentsOf(url: string): string[] | undefined {
   }
 }
 
-/** What readers take for a name: nothing that leads elsewhere on any system, such as a backslash or a drive. */
+/** Returns whether a part is a plain name that leads nowhere else on any system, unlike a backslash or a drive. */
 function isName(part: string): boolean {
   return part !== "" && part !== "." && part !== ".." && !/[/\\\0]|^[a-z]:/i.test(part);
 }
 
-/** No hidden file or folder is given, such as .git or .env, whatever the folder has, and nothing that has no name for a reader. */
+/** Returns whether a path may be served. Hidden files and folders, such as .git or .env, are never served, and neither are invalid names. */
 export function isServable(segments: readonly string[]): boolean {
   return segments.length > 0 && segments.every((segment) => isName(segment) && !segment.startsWith("."));
 }
 
-/** What browsers call a server of this machine that listens on a port: 80 is left out. */
+/** Returns the Host headers of this server on a port; browsers leave out 80. */
 export function hostsOf(port: number): string[] {
   return ["127.0.0.1", "localhost"].flatMap((host) => (port === 80 ? [host, `${host}:80`] : [`${host}:${port}`]));
 }
 
-/** Bytes from … to - 1 of a Range header. Undefined where the whole file is asked for, also by what this server does not know; "none" for bytes that are not there. */
+/** Returns bytes from … to - 1 of a Range header; undefined for the whole file, also if the header is not supported; "none" for bytes beyond the file. */
 export function byteRange(header: string | undefined, size: number): { readonly from: number; readonly to: number } | "none" | undefined {
   const [found, first = "", last = ""] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? "") ?? [];
   if (found === undefined || (first === "" && last === "")) return undefined;

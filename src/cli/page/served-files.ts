@@ -1,4 +1,4 @@
-/** The files of a folder, or a file alone, as a server may give them: nothing that a link leads out of it to, nothing hidden, no pipes and devices. */
+/** The files of a folder, or a single file, that a server may send: no link that leads out of the folder, no hidden file, no pipe and no device. */
 import type { Dirent } from "node:fs";
 import { readdir, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join, relative, sep } from "node:path";
@@ -6,7 +6,7 @@ import { RldsError, type SourceFile, sourceOf } from "../../datasets/rlds/index.
 import { isServable } from "./request.ts";
 
 export interface ServedFile {
-  /** With slashes. */
+  /** The path, with slashes. */
   readonly path: string;
   readonly size: number;
 }
@@ -17,7 +17,7 @@ export interface Exclusions {
   readonly links: readonly string[];
   /** Folders and files that may not be read. */
   readonly unreadable: readonly string[];
-  /** Names that readers do not take, such as those with a backslash. */
+  /** Names that readers reject, such as those with a backslash. */
   readonly names: readonly string[];
 }
 
@@ -27,9 +27,9 @@ export interface Listing {
 }
 
 export interface ServedFiles {
-  /** The name of the file, where it is one alone. */
+  /** The name of the file, if only one file is served. */
   readonly singleFile?: string;
-  /** @throws RldsError IO where nothing can be listed; a folder in it that cannot is left out */
+  /** @throws RldsError IO if the folder cannot be listed; subfolders that cannot are left out */
   list(): Promise<Listing>;
   /** @throws RldsError NOT_FOUND, CORRUPT, IO */
   open(path: string): Promise<SourceFile>;
@@ -37,7 +37,7 @@ export interface ServedFiles {
 
 /** @throws RldsError NOT_FOUND */
 export async function servedFiles(path: string): Promise<ServedFiles> {
-  // Whoever starts the server may name the folder by a link.
+  // The user may name the folder by a link.
   const root = await realpath(path).catch((cause) => {
     throw new RldsError("NOT_FOUND", "there is no such file or folder", { file: path }, { cause });
   });
@@ -59,11 +59,11 @@ async function openFile(top: string, name: string): Promise<SourceFile> {
   });
   if (!isServedPath(top, target)) throw new RldsError("NOT_FOUND", "there is no such file", { file: name });
   const { file, folder } = await sourceOf(target);
-  if (folder !== undefined) throw new RldsError("NOT_FOUND", "there is a folder", { file: name });
+  if (folder !== undefined) throw new RldsError("NOT_FOUND", "it is a folder, not a file", { file: name });
   return file;
 }
 
-/** Whether a place, which is no link, is in the folder. A link may lead to what is hidden. */
+/** Returns whether a real path is in the folder and not hidden, since a link may lead to a hidden file. */
 function isServedPath(top: string, target: string): boolean {
   return isServable(relative(top, target).split(sep));
 }
@@ -94,7 +94,7 @@ async function listFiles(top: string): Promise<Listing> {
   }
 }
 
-/** What is in a folder; nothing, and its path is noted, where it may not be listed. */
+/** Returns the entries of a folder. If it cannot be listed, notes its path and returns nothing. */
 async function entriesOf(top: string, folder: readonly string[], unreadable: string[]): Promise<Dirent[]> {
   try {
     return await readdir(join(top, ...folder), { withFileTypes: true });

@@ -1,11 +1,11 @@
 /**
- * The page and the files of one folder over loopback, for the browser of whoever knows the token.
+ * Serves the page and the files of one folder over loopback, for browsers with the token.
  *
- * / …                        the page, which has no secrets
- * /TOKEN/data/index.json     [{ path, size }] of all files
- * /TOKEN/data/PATH           a file, or a range of it
+ * / …                        the page, which has no secrets /TOKEN/data/index.json     [{ path, size }] of all files /TOKEN/data/PATH           a file, or a
+ * range of it
  *
- * Another site cannot read any of it: it does not know the token, browsers send it no answer without CORS headers, and a name that it points at this machine is no Host of ours.
+ * Other sites cannot read it: they do not have the token, browsers block their requests without CORS headers, and a foreign name that resolves to this machine
+ * fails the check of the Host header.
  */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -15,11 +15,11 @@ import { byteRange, hostsOf, isServable, segmentsOf } from "./request.ts";
 import { type Exclusions, type ServedFiles, servedFiles } from "./served-files.ts";
 
 export interface PageServer {
-  /** What to open in a browser. */
+  /** The address to open in a browser. */
   readonly address: string;
-  /** What of the folder is not served, as it was at the beginning. */
+  /** The files of the folder that are not served, as of the start. */
   readonly exclusions: Exclusions;
-  /** Ends what is under way. */
+  /** Ends all requests. */
   close(): Promise<void>;
 }
 
@@ -28,11 +28,11 @@ export interface PageServerOptions {
   readonly page: string;
   /** A file or folder of this machine. */
   readonly path: string;
-  /** 0 for a free one. */
+  /** 0 for a free port. */
   readonly port: number;
 }
 
-/** Bytes that are read at once. */
+/** The number of bytes per read. */
 const BLOCK = 1 << 20;
 
 const COMMON = {
@@ -43,16 +43,16 @@ const COMMON = {
   "x-content-type-options": "nosniff",
   "x-frame-options": "DENY",
 };
-/** The page has a stricter one of its own for what it loads; frames can only be forbidden by a header. */
+/** The page sets a stricter policy for its resources; frames can be forbidden only by a header. */
 const PAGE_POLICY = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'";
-/** A file may be a document: whoever opens it runs nothing of it. */
+/** Served files may be documents, whose scripts must not run. */
 const DATA_POLICY = "default-src 'none'; frame-ancestors 'none'; sandbox";
 
 const TYPES: { readonly [ending: string]: string } = {
   ...{ html: "text/html; charset=utf-8", css: "text/css; charset=utf-8", js: "text/javascript; charset=utf-8", json: "application/json" },
   ...{ svg: "image/svg+xml", png: "image/png", txt: "text/plain; charset=utf-8", wasm: "application/wasm", woff2: "font/woff2" },
 };
-/** What a page plays or shows by its address; everything else of the data is bytes. */
+/** The types of files that the page plays or shows by their address; all other files are bytes. */
 const DATA_TYPES: { readonly [ending: string]: string } = { mp4: "video/mp4", webm: "video/webm", png: "image/png", jpg: "image/jpeg", jpeg: "image/jpeg" };
 const BYTES = "application/octet-stream";
 
@@ -68,7 +68,7 @@ export async function pageServer({ page, path, port }: PageServerOptions): Promi
     server.once("error", (cause) => reject(new RldsError("IO", `port ${port} of 127.0.0.1 cannot be listened on: ${cause.message}`, {}, { cause })));
     server.listen(port, "127.0.0.1", resolve);
   });
-  // Twice: once for the path, once for what stands behind the hash.
+  // Encoded twice: for the path, and for the hash.
   const from = `/${token}/data/${data.singleFile === undefined ? "" : encodeURIComponent(encodeURIComponent(data.singleFile))}`;
   return {
     address: `http://127.0.0.1:${(server.address() as AddressInfo).port}/#look?from=${from}`,
@@ -124,7 +124,7 @@ async function sendListing(request: IncomingMessage, response: ServerResponse, d
   response.end(request.method === "HEAD" ? undefined : text);
 }
 
-/** The whole file, or the range that was asked for. */
+/** Sends the whole file, or the requested range. */
 async function sendFile(request: IncomingMessage, response: ServerResponse, file: SourceFile, type: string): Promise<void> {
   try {
     const range = byteRange(request.headers.range, file.size);
@@ -142,7 +142,7 @@ async function sendFile(request: IncomingMessage, response: ServerResponse, file
     if (request.method === "GET")
       for (let at = from; at < to && !response.destroyed; at += BLOCK) {
         const block = await file.read(at, Math.min(BLOCK, to - at));
-        // Who has gone meanwhile takes nothing any more, and says so no second time.
+        // A client that has disconnected emits no drain event.
         if (!response.write(block) && !response.destroyed) await untilDrained(response);
       }
     response.end();
@@ -161,7 +161,7 @@ function untilDrained(response: ServerResponse): Promise<void> {
   });
 }
 
-/** What failed: a missing file is told; of everything else the terminal is not asked, and the connection ends. */
+/** Responds to a failure: 404 for a missing file; for other errors the connection ends. */
 function respondWithError(response: ServerResponse, error: unknown): void {
   if (response.headersSent) response.destroy();
   else if (error instanceof RldsError && error.code !== "IO") respondWithText(response, 404, "There is no such file.");
@@ -173,7 +173,7 @@ function respondWithText(response: ServerResponse, status: number, text: string)
   response.end(response.req.method === "HEAD" ? undefined : text);
 }
 
-/** In a time that does not tell how much of it is right. */
+/** Compares in constant time. */
 function isSame(candidate: string, token: string): boolean {
   const [a, b] = [candidate, token].map((text) => createHash("sha256").update(text).digest()) as [Buffer, Buffer];
   return timingSafeEqual(a, b);

@@ -1,23 +1,23 @@
-/** One call in progress: messages there, messages back, and how it ended. */
+/** One call in progress: its messages in both directions, and its end. */
 import { ReplayError } from "../../base/error.ts";
 import { FrameReader, frameMessage } from "./frames.ts";
 import type { Headers, Http2Stream } from "./http2.ts";
 import { INTERNAL, messageOf, OK, RESOURCE_EXHAUSTED, RpcError, statusOfHttp, UNAVAILABLE } from "./status.ts";
 
-/** HTTP/2's CANCEL. */
+/** The HTTP/2 error code CANCEL. */
 const CANCEL = 8;
 
 export interface CallHandlers {
-  /** A message arrived; its bytes are a view that stays as it is. What this throws ends the call. */
+  /** Called when a message arrives; its bytes are a view that does not change. An exception ends the call. */
   readonly message: (bytes: Uint8Array) => void;
-  /** The last thing that is heard of the call: undefined where its status was OK. */
+  /** Called last, when the call has ended; undefined if its status was OK. */
   readonly end: (error: unknown) => void;
-  /** There is room again, after `send` has said that there is none. */
+  /** Called when there is room again, after `send` has returned false. */
   readonly drain?: () => void;
 }
 
 export class Call {
-  /** Bytes that one message back may have. */
+  /** The maximum size of a received message, in bytes. */
   readonly maxMessageBytes: number;
   readonly #stream: Http2Stream;
   readonly #handlers: CallHandlers;
@@ -60,35 +60,35 @@ export class Call {
       else this.#fail(UNAVAILABLE, reasonOf(streamError), streamError);
     };
     stream.on("close", onClose);
-    // A server may end a call while this side has more to say: the stream then stays open.
+    // A server may end a call while this side has more to send: the stream then stays open.
     const onTrailers = () => {
       if (this.#hasEnded || stream.destroyed) return;
       onClose();
       if (!stream.destroyed) stream.close();
     };
-    // Without a status it is most often the end of the connection, which is about to say why.
+    // Without a status, the connection has usually ended and is about to report why.
     stream.on("end", () => (this.#status === undefined ? setTimeout(onTrailers, 0) : onTrailers()));
   }
 
-  /** @param bytes a message with HEAD free bytes before it @returns whether there is room for more; there is none once the call has ended */
+  /** @param bytes a message with HEAD free bytes before it @returns whether there is room for more; false once the call has ended */
   send(bytes: Uint8Array<ArrayBuffer>): boolean {
     if (this.#hasEnded || this.#stream.destroyed) return false;
     return this.#stream.write(frameMessage(bytes));
   }
 
-  /** No more messages follow. */
+  /** Ends this side's messages. */
   finish(): void {
     if (!this.#hasEnded && !this.#stream.destroyed) this.#stream.end();
   }
 
-  /** Ends the call now, with this as what came of it. */
+  /** Ends the call now, with this reason as its result. */
   cancel(reason?: unknown): void {
     if (this.#hasEnded) return;
     this.#end(reason);
     this.#stream.close(CANCEL);
   }
 
-  /** Ends the call now, as one whose connection is lost. */
+  /** Ends the call now, as if its connection were lost. */
   lose(reason: string): void {
     if (!this.#hasEnded) this.#fail(UNAVAILABLE, `the connection was lost (${reason})`);
   }
@@ -120,11 +120,11 @@ export class Call {
   }
 }
 
-/** What came is none that this client can read: an error that says where it came from. Other errors stay as they are. */
+/** Returns the error for an unreadable message, with the server's address. Other errors are returned unchanged. */
 export function unreadable(address: string, method: string, error: unknown): unknown {
   if (!(error instanceof ReplayError) || (error.code !== "CORRUPT" && error.code !== "UNSUPPORTED")) return error;
-  const remedy = "is it a Reverb server of version 0.14 or about, and does nothing between change what it sends?";
-  const located = new ReplayError(error.code, `the Reverb server at ${address} has answered ${method} with what cannot be read: ${error.message}; ${remedy}`);
+  const remedy = "Check that it is a Reverb server of about version 0.14, and that no proxy changes its messages";
+  const located = new ReplayError(error.code, `the Reverb server at ${address} answered ${method} with an unreadable message: ${error.message}. ${remedy}`);
   located.cause = error;
   return located;
 }

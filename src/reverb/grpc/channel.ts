@@ -1,4 +1,4 @@
-/** A connection to a gRPC server, made when a call needs it and anew when it was lost. Calls do not wait for each other. */
+/** A connection to a gRPC server, opened when a call needs it and reopened after it was lost. Calls do not wait for each other. */
 import { codeOf, finite, ReplayError } from "../../base/error.ts";
 import { MAX_TIMEOUT_MS } from "../../base/limits.ts";
 import type { WaitOptions } from "../../base/wait.ts";
@@ -7,11 +7,11 @@ import { Connection, type ConnectionOptions } from "./connection.ts";
 import { type Http2, http2 } from "./http2.ts";
 import { DEADLINE_EXCEEDED, INTERNAL, RpcError, UNAUTHENTICATED, UNAVAILABLE } from "./status.ts";
 
-/** How much the server may send ahead: 64 KiB, the default, would let it wait for each answer. */
+/** How much the server may send ahead. With the default of 64 KiB it would wait for each acknowledgement. */
 const WINDOW = 16 * 1024 * 1024;
-/** In the megabytes of a connection that Node counts. */
+/** In megabytes, the unit in which Node limits a session. */
 const SESSION_MEMORY = 1024;
-/** Where the options say nothing. */
+/** The default of `keepAliveMs`. */
 export const KEEP_ALIVE_MS = 30_000;
 export const KEEP_ALIVE_TIMEOUT_MS = 20_000;
 
@@ -21,15 +21,15 @@ interface Socket {
 }
 
 export interface ChannelOptions extends Partial<ConnectionOptions> {
-  /** Bytes that one answer may have. */
+  /** The maximum size of one answer, in bytes. */
   readonly maxMessageBytes: number;
-  /** Options of `tls.connect`; without them the connection is not encrypted. */
+  /** Options of `tls.connect`. Without them, the connection is not encrypted. */
   readonly credentials?: object | undefined;
-  /** Milliseconds that connecting may take, until the server has said its first word. */
+  /** The time limit for connecting, in milliseconds, until the server's first frame. */
   readonly connectTimeoutMs: number;
 }
 
-/** What streams need of a channel, or of what stands for several. */
+/** The part of a channel that streams use. A route over several servers has it, too. */
 export type ChannelLike = Pick<Channel, "address" | "call">;
 
 export class Channel {
@@ -37,10 +37,10 @@ export class Channel {
   readonly address: string;
   readonly #service: string;
   readonly #options: ChannelOptions & ConnectionOptions;
-  /** What new calls go over. */
+  /** The connection for new calls. */
   #connection: Connection | undefined;
   #connecting: Promise<Connection> | undefined;
-  /** All that are not gone, also one that the server has told to take no new calls. */
+  /** All connections that have not ended, including one on which the server accepts no new calls. */
   readonly #connections = new Set<Connection>();
   #stopConnecting = () => {};
   readonly #pauses = new Set<() => void>();
@@ -52,12 +52,12 @@ export class Channel {
     this.#options = { ...options, keepAliveMs: options.keepAliveMs ?? KEEP_ALIVE_MS, keepAliveTimeoutMs: options.keepAliveTimeoutMs ?? KEEP_ALIVE_TIMEOUT_MS };
   }
 
-  /** Bytes that one answer may have. */
+  /** The maximum size of one answer, in bytes. */
   get maxMessageBytes(): number {
     return this.#options.maxMessageBytes;
   }
 
-  /** `unary`, and what its answer says. @throws as `unary`, and what `read` throws, with the address where it is CORRUPT */
+  /** Makes a `unary` call and reads its answer. @throws as `unary`, and the errors of `read`, with the address if CORRUPT */
   async request<T>(method: string, request: Uint8Array<ArrayBuffer>, read: (responseBytes: Uint8Array) => T, options?: WaitOptions): Promise<T> {
     const responseBytes = await this.unary(method, request, options);
     try {
@@ -68,8 +68,8 @@ export class Channel {
   }
 
   /**
-   * A call of one message there and one back.
-   * @throws RpcError, of DEADLINE_EXCEEDED after `timeoutMs`; the signal's reason
+   * Makes a call of one message in each direction.
+   * @throws RpcError, with DEADLINE_EXCEEDED after `timeoutMs`; the signal's reason
    */
   async unary(method: string, request: Uint8Array<ArrayBuffer>, { signal, timeoutMs }: WaitOptions = {}): Promise<Uint8Array> {
     signal?.throwIfAborted();
@@ -84,7 +84,7 @@ export class Channel {
         clearTimeout(timer);
         signal?.removeEventListener("abort", aborted);
         if (error !== undefined) reject(error);
-        else if (answer === undefined) reject(new RpcError(this.address, method, INTERNAL, "it gave no answer"));
+        else if (answer === undefined) reject(new RpcError(this.address, method, INTERNAL, "it sent no answer"));
         else resolve(answer);
       };
       const stop = (reason: unknown) => {
@@ -92,12 +92,12 @@ export class Channel {
         end(reason);
       };
       const aborted = () => stop(signal?.reason);
-      const late = () => stop(new RpcError(this.address, method, DEADLINE_EXCEEDED, `it has not answered within ${timeoutMs} ms`));
+      const late = () => stop(new RpcError(this.address, method, DEADLINE_EXCEEDED, `it did not answer within ${timeoutMs} ms`));
       const timer = timeoutMs === undefined ? undefined : setTimeout(late, timeoutMs);
       signal?.addEventListener("abort", aborted);
       const handlers: CallHandlers = {
         message: (bytes) => {
-          if (answer !== undefined) throw new RpcError(this.address, method, INTERNAL, "it gave more than one answer");
+          if (answer !== undefined) throw new RpcError(this.address, method, INTERNAL, "it sent more than one answer");
           answer = bytes;
         },
         end,
@@ -113,20 +113,20 @@ export class Channel {
     });
   }
 
-  /** Begins a call with any number of messages both ways. @throws RpcError UNAVAILABLE where there is no connection · ReplayError CLOSED */
+  /** Starts a call with any number of messages in both directions. @throws RpcError UNAVAILABLE if there is no connection · ReplayError CLOSED */
   async call(method: string, handlers: CallHandlers): Promise<Call> {
     const connection = await this.#getConnection(method);
     try {
       return connection.call(this.#service, method, handlers);
     } catch (error) {
-      // It has gone while this waited for it, or has had as many calls as it can have.
+      // The connection ended while this call waited for it, or has reached its maximum number of calls.
       if (this.#connection === connection) this.#connection = undefined;
       if (connection.isOpen) connection.close();
       throw this.#closed ? closedError() : new RpcError(this.address, method, UNAVAILABLE, "the connection was lost", error, true);
     }
   }
 
-  /** Does something after a while, or at once when this is closed. @returns stops that */
+  /** Calls `then` after a delay, or immediately when this is closed. @returns a function that cancels it */
   after(ms: number, then: () => void): () => void {
     const onEnd = () => {
       stop();
@@ -141,7 +141,7 @@ export class Channel {
     return stop;
   }
 
-  /** Ends the connection, all calls and pauses. */
+  /** Ends the connection, all calls and all delays. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -170,7 +170,7 @@ export class Channel {
       try {
         return connect(`${scheme}://${this.address}`, { ...credentials, settings, maxSessionMemory: SESSION_MEMORY });
       } catch (error) {
-        throw new RpcError(this.address, method, UNAUTHENTICATED, `these credentials cannot be used: ${(error as Error).message}`, error);
+        throw new RpcError(this.address, method, UNAUTHENTICATED, `these credentials are invalid: ${(error as Error).message}`, error);
       }
     };
     const session = begin();
@@ -190,7 +190,7 @@ export class Channel {
         }
       };
       const timer = setTimeout(() => {
-        const problem = isConnected ? "it took the connection, and has not said a word of HTTP/2" : "no connection";
+        const problem = isConnected ? "it accepted the connection, but does not answer in HTTP/2" : "no connection";
         onLost(new Error(`${problem} within ${connectTimeoutMs} ms`));
         session.destroy();
       }, connectTimeoutMs);
@@ -200,23 +200,23 @@ export class Channel {
       };
       session.on("error", onLost);
       session.on("close", () => onLost(undefined));
-      // A server that goes away takes no new calls; those in progress may end.
+      // A server that shuts down accepts no new calls; those in progress may end.
       session.on("goaway", () => {
         if (this.#connection === connection) this.#connection = undefined;
         session.close();
       });
       session.on("connect", (_: unknown, socket: Socket | undefined) => {
-        // It may be gone before that is told.
+        // The session may already be destroyed before its event arrives.
         if (session.destroyed) return;
         isConnected = true;
-        // Bun's stalls after it.
+        // Bun stalls after this call.
         if (!("Bun" in globalThis)) session.setLocalWindowSize?.(WINDOW);
-        // Not by the session's own socket, which refuses it.
+        // Not with the session's socket, which rejects it.
         socket?.setKeepAlive?.(true, this.#options.keepAliveMs);
-        // A server that refuses a certificate is heard by the socket alone.
+        // Only the socket reports that a server rejects a certificate.
         socket?.on?.("error", (error) => connection === undefined && onLost(error));
       });
-      // The first word of a server; what only takes connections has none.
+      // The first frame of a server. A port that only accepts connections never sends it.
       session.on("remoteSettings", () => {
         if (connection !== undefined || session.destroyed) return;
         clearTimeout(timer);
@@ -230,19 +230,19 @@ export class Channel {
   }
 }
 
-/** Why there is no connection, and the status for it: what another attempt does not change is not UNAVAILABLE. */
+/** Returns the reason for a lost connection and its status. Errors that a retry cannot solve are not UNAVAILABLE. */
 function describeLoss(error: Error | undefined, isSecure: boolean, isConnected: boolean): readonly [status: number, why: string] {
   const code = String(codeOf(error));
   if (isSecure && error !== undefined) {
-    if (code.includes("WRONG_VERSION_NUMBER")) return [INTERNAL, `its answer is no TLS (${code}): leave credentials out, where it has none`];
-    if (/ALERT/.test(code)) return [UNAUTHENTICATED, `it refuses this client's credentials (${code})`];
+    if (code.includes("WRONG_VERSION_NUMBER")) return [INTERNAL, `its answer is not TLS (${code}). Omit credentials if the server uses none`];
+    if (/ALERT/.test(code)) return [UNAUTHENTICATED, `it rejects this client's credentials (${code})`];
     if (/CERT|UNABLE_TO|INVALID_CA|HOSTNAME/.test(code)) return [UNAUTHENTICATED, `its certificate cannot be trusted: ${error.message} (${code})`];
   }
   if (error === undefined && isConnected && !isSecure)
-    return [UNAVAILABLE, "it ended the connection without a word of HTTP/2; if it has TLS, give credentials"];
+    return [UNAVAILABLE, "it ended the connection without an answer in HTTP/2. Pass credentials if the server uses TLS"];
   return [UNAVAILABLE, error?.message || "the connection was lost"];
 }
 
 function closedError(): ReplayError {
-  return new ReplayError("CLOSED", "this client was closed: make a new ReverbClient");
+  return new ReplayError("CLOSED", "this client was closed. Make a new ReverbClient");
 }

@@ -1,22 +1,22 @@
-/** One connection of a channel. Calls in progress keep the program alive; if nobody is at the other end any more, a question finds it out and they end. */
+/** One connection of a channel. Calls in progress keep the program alive; if the other end is gone, a probe finds out and the calls end. */
 import { Call, type CallHandlers } from "./call.ts";
 import { frameMessage, HEAD } from "./frames.ts";
 import type { Http2Session, Http2Stream } from "./http2.ts";
 
 /**
- * A server that has sent nothing in the meantime takes more pings than one in five minutes for an attack, and says GOAWAY too_many_pings (gRPC's
- * GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS; measured with Reverb 0.14). The first ping after a message is always welcome, and so is every call.
+ * Without data in between, a server treats more than one ping in five minutes as an attack and answers GOAWAY too_many_pings (gRPC's
+ * GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS; measured with Reverb 0.14). The first ping after a message is always allowed, and so is every call.
  */
 const NEXT_PING_MS = 310_000;
-/** A call that a server answers from memory, whatever others wait for. */
+/** A call that a server answers from memory, even while other calls wait. */
 const PROBE_METHOD = "ServerInfo";
 
 export interface ConnectionOptions {
-  /** Bytes that one answer may have. */
+  /** The maximum size of one answer, in bytes. */
   readonly maxMessageBytes: number;
-  /** Milliseconds without a word from the server, while calls are in progress, after which it is asked whether it is there. */
+  /** How long, in milliseconds, the server may send nothing while calls are in progress, before it is probed. */
   readonly keepAliveMs: number;
-  /** Milliseconds that the answer may take. */
+  /** The time limit for the answer to a probe, in milliseconds. */
   readonly keepAliveTimeoutMs: number;
 }
 
@@ -27,13 +27,13 @@ export class Connection {
   readonly #calls = new Set<Call>();
   #service = "";
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** When calls began after a rest, and when the server last sent something of a call, was pinged, and has answered. */
+  /** When calls began after an idle time, and when the server last sent data of a call, was pinged, and answered. */
   #activeSince = 0;
   #lastMessageAt = 0;
   #lastPingAt = Number.NEGATIVE_INFINITY;
   #lastAnswerAt = 0;
   #isProbing = false;
-  /** What it is asked by, unless by a ping. */
+  /** The stream of the probe, if it is not a ping. */
   #probeStream: Http2Stream | undefined;
 
   constructor(session: Http2Session, address: string, options: ConnectionOptions) {
@@ -43,12 +43,12 @@ export class Connection {
     session.unref?.();
   }
 
-  /** Whether it takes new calls. */
+  /** Whether it accepts new calls. */
   get isOpen(): boolean {
     return !this.#session.closed && !this.#session.destroyed;
   }
 
-  /** @throws Error of the runtime's, where it takes no more */
+  /** @throws an Error of the runtime if the connection accepts no more calls */
   call(service: string, method: string, handlers: CallHandlers): Call {
     const stream = this.#request(service, method);
     const onMessage = () => {
@@ -80,12 +80,12 @@ export class Connection {
     return this.#session.request({ ":method": "POST", ":path": `/${service}/${method}`, "content-type": "application/grpc", te: "trailers" });
   }
 
-  /** Takes no new calls; those in progress may end. */
+  /** Accepts no new calls; those in progress may end. */
   close(): void {
     this.#session.close();
   }
 
-  /** Ends all calls with this. */
+  /** Ends all calls with this error. */
   end(error: unknown): void {
     for (const call of [...this.#calls]) call.cancel(error);
     this.#session.destroy();
@@ -103,24 +103,24 @@ export class Connection {
     else this.#probe();
   }
 
-  /** Asks whether the server is there, by a ping where it is welcome, else by a call. */
+  /** Probes the server, with a ping if one is allowed, otherwise with a call. */
   #probe(): void {
     const now = performance.now();
     const pings = this.#lastPingAt <= this.#lastMessageAt || (!this.isOpen && now - this.#lastPingAt >= NEXT_PING_MS);
     if (pings && this.#session.ping !== undefined) {
       this.#lastPingAt = now;
       this.#isProbing = true;
-      // The calls themselves hear of the end of a connection.
+      // The calls receive the end of a connection themselves.
       this.#session.ping((error) => {
         if (!error) this.#onAnswer();
       });
     } else this.#probeStream = this.#openProbe();
     if (this.#isProbing) this.#await();
-    // It takes no new calls: those in progress may go on until it can be pinged.
+    // It accepts no new calls: those in progress may continue until a ping is allowed.
     else this.#timer = setTimeout(() => this.#watch(), this.#options.keepAliveMs);
   }
 
-  /** A call whose answer only says that the server is there; undefined if the connection takes no more. */
+  /** Opens a call whose answer only shows that the server is alive; returns undefined if the connection accepts no more calls. */
   #openProbe(): Http2Stream | undefined {
     if (!this.isOpen) return undefined;
     try {
@@ -131,10 +131,10 @@ export class Connection {
         if (!this.#session.destroyed) this.#onAnswer();
       };
       stream.on("response", onResponse);
-      // A refusal is an answer, too.
+      // A rejection is also an answer.
       stream.on("close", onResponse);
       stream.on("error", () => {});
-      // Without a reader the stream would never end.
+      // Without a reader, the stream would never end.
       stream.on("data", () => {});
       stream.write(frameMessage(new Uint8Array(HEAD)));
       stream.end();
@@ -156,12 +156,12 @@ export class Connection {
     const { keepAliveMs, keepAliveTimeoutMs } = this.#options;
     const startedAt = performance.now();
     this.#timer = setTimeout(() => {
-      // A slow way may bring the messages of others first; and a question that waits for the end of other calls was not asked.
+      // A slow connection may deliver other messages first; and a probe that waits for other calls to end was not sent.
       if (this.#lastMessageAt > startedAt || this.#probeStream?.pending) {
         this.#await();
         return;
       }
-      const reason = `the server has said nothing for ${keepAliveMs} ms, and has not answered ${this.#probeStream === undefined ? "a ping" : PROBE_METHOD} within ${keepAliveTimeoutMs} ms`;
+      const reason = `the server sent nothing for ${keepAliveMs} ms, and did not answer ${this.#probeStream === undefined ? "a ping" : PROBE_METHOD} within ${keepAliveTimeoutMs} ms`;
       for (const call of [...this.#calls]) call.lose(reason);
       this.#session.destroy();
     }, keepAliveTimeoutMs);

@@ -1,7 +1,7 @@
-/** Messages in a stream of bytes: each behind a byte that says whether it is compressed, and four with its length. */
+/** Messages in a stream of bytes. Before each message is a byte that marks compression, and its length in four bytes. */
 import { concat } from "../../base/bytes.ts";
 
-/** Bytes before a message. */
+/** The number of bytes before a message. */
 export const HEAD = 5;
 
 /** Writes the head into the free bytes before a message. */
@@ -15,15 +15,15 @@ export function frameMessage(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBu
   return bytes;
 }
 
-/** Bytes of a part that is put together with its neighbour. */
+/** The size up to which a part is merged with its neighbours. */
 const SMALL = 4096;
 
-/** Cuts what arrives into messages. A message that arrives in one piece is not copied. */
+/** Splits incoming bytes into messages. A message that arrives in one piece is not copied. */
 export class FrameReader {
   readonly #maxBytes: number;
   readonly #onMessage: (message: Uint8Array) => void;
   #parts: Uint8Array[] = [];
-  /** Bytes in these parts, and how many are wanted before anything can be done. */
+  /** The bytes in these parts, and the number of bytes that the next step needs. */
   #pendingBytes = 0;
   #neededBytes = HEAD;
 
@@ -32,12 +32,12 @@ export class FrameReader {
     this.#onMessage = onMessage;
   }
 
-  /** Whether a message has begun and not ended. */
+  /** Whether a message has started and not ended. */
   get isPartial(): boolean {
     return this.#pendingBytes > 0;
   }
 
-  /** @returns why the stream cannot be read any further, where it cannot */
+  /** @returns the reason if the stream cannot be read any further */
   push(bytes: Uint8Array): string | undefined {
     this.#add(bytes);
     this.#pendingBytes += bytes.length;
@@ -50,7 +50,7 @@ export class FrameReader {
         this.#neededBytes = HEAD;
         break;
       }
-      if (all[at] !== 0) return "a message is compressed, or is none: this client asks for messages that are not";
+      if (all[at] !== 0) return "a message is compressed or invalid, but this client requests uncompressed messages";
       const length = (((all[at + 1] as number) << 24) | ((all[at + 2] as number) << 16) | ((all[at + 3] as number) << 8) | (all[at + 4] as number)) >>> 0;
       if (length > this.#maxBytes) return `a message has ${length} bytes, and maxMessageBytes is ${this.#maxBytes}`;
       this.#neededBytes = HEAD + length;
@@ -63,7 +63,7 @@ export class FrameReader {
     return undefined;
   }
 
-  /** Small parts are put together on the way, as often as their number doubles: a byte in an array of its own would take a hundred. */
+  /** Merges small parts whenever their number has doubled, because an array for a single byte takes a hundred bytes. */
   #add(bytes: Uint8Array): void {
     let last = bytes;
     for (let previous = this.#parts.at(-1); previous !== undefined && last.length < SMALL && previous.length <= last.length; previous = this.#parts.at(-1)) {

@@ -1,4 +1,4 @@
-/** What is used of `node:http2`, in Node, Deno and Bun. */
+/** The part of `node:http2` that this package uses, in Node, Deno and Bun. */
 
 import { ReplayError } from "../../base/error.ts";
 import { builtin, hasBuiltins } from "../../files/builtins/builtins.ts";
@@ -12,11 +12,11 @@ interface Emitter {
 
 export interface Http2Stream extends Emitter {
   readonly destroyed: boolean;
-  /** Whether it waits for others to end, since the server takes no more of them at a time. */
+  /** Whether it waits for other streams to end, because the server accepts no more streams at a time. */
   readonly pending?: boolean;
   write(bytes: Uint8Array): boolean;
   end(): void;
-  /** @param code of HTTP/2's errors */
+  /** @param code an HTTP/2 error code */
   close(code?: number): void;
 }
 
@@ -25,7 +25,7 @@ export interface Http2Session extends Emitter {
   readonly destroyed: boolean;
   request(headers: { readonly [name: string]: string }): Http2Stream;
   setLocalWindowSize?(bytes: number): void;
-  /** @returns whether it was sent */
+  /** @returns whether the ping was sent */
   ping?(onAnswer: (error: Error | null) => void): boolean;
   ref?(): void;
   unref?(): void;
@@ -37,12 +37,12 @@ export interface Http2 {
   connect(authority: string, options: object): Http2Session;
 }
 
-/** @throws ReplayError UNSUPPORTED where there is none */
+/** @throws ReplayError UNSUPPORTED if the runtime has no HTTP/2 */
 export async function http2(): Promise<Http2> {
   if (!hasBuiltins)
     throw new ReplayError(
       "UNSUPPORTED",
-      "this runtime has no HTTP/2 connections: speak to a Reverb server from Node, Deno or Bun, and from a page to that program (reprise/remote)",
+      "this runtime has no HTTP/2 connections. Connect to the Reverb server from Node, Deno or Bun; a page can connect to that program with reprise/remote",
     );
   return await builtin<Http2>("node:http2");
 }

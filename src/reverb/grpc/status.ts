@@ -1,4 +1,4 @@
-/** How calls end: gRPC's status, as errors that say where, what, and what to do. */
+/** The gRPC status of calls, as errors with the address, the reason and a remedy. */
 import { ReplayError, type ReplayErrorCode } from "../../base/error.ts";
 
 export const OK = 0;
@@ -10,39 +10,39 @@ export const INTERNAL = 13;
 export const UNAVAILABLE = 14;
 export const UNAUTHENTICATED = 16;
 
-/** By the number: gRPC's name, our code, what to do. */
+/** By status number: the gRPC name, the error code, and the remedy. */
 const STATUSES: { readonly [status: number]: readonly [name: string, code: ReplayErrorCode, remedy?: string] } = {
-  1: ["CANCELLED", "IO", "the server, or something between, has stopped it: call again"],
-  2: ["UNKNOWN", "IO", "the log of the server says more"],
+  1: ["CANCELLED", "IO", "The server or a proxy cancelled it. Call again"],
+  2: ["UNKNOWN", "IO", "Read the log of the server"],
   3: ["INVALID_ARGUMENT", "INVALID_DATA"],
   4: ["DEADLINE_EXCEEDED", "TIMEOUT"],
   5: ["NOT_FOUND", "NOT_FOUND"],
   6: ["ALREADY_EXISTS", "IO"],
-  7: ["PERMISSION_DENIED", "IO", "give credentials that fit, such as { ca } with the authority of its certificate"],
-  8: ["RESOURCE_EXHAUSTED", "OUT_OF_MEMORY", "give the client a greater maxMessageBytes where that was the limit, else the server more memory"],
+  7: ["PERMISSION_DENIED", "IO", "Pass matching credentials, such as { ca } with the authority of its certificate"],
+  8: ["RESOURCE_EXHAUSTED", "OUT_OF_MEMORY", "Raise the client's maxMessageBytes if that is the limit, otherwise the server's memory"],
   9: ["FAILED_PRECONDITION", "OUT_OF_TURN"],
   10: ["ABORTED", "IO"],
   11: ["OUT_OF_RANGE", "INVALID_DATA"],
-  12: ["UNIMPLEMENTED", "UNSUPPORTED", "is it a Reverb server, of version 0.14 or about?"],
-  13: ["INTERNAL", "IO", "the log of the server says more"],
-  14: ["UNAVAILABLE", "IO", "is the server running, and is this its address?"],
-  15: ["DATA_LOSS", "CORRUPT", "restart it from a checkpoint"],
-  16: ["UNAUTHENTICATED", "IO", "give credentials that fit, such as { ca } with the authority of its certificate"],
+  12: ["UNIMPLEMENTED", "UNSUPPORTED", "Check that it is a Reverb server of about version 0.14"],
+  13: ["INTERNAL", "IO", "Read the log of the server"],
+  14: ["UNAVAILABLE", "IO", "Check that the server runs, and that this is its address"],
+  15: ["DATA_LOSS", "CORRUPT", "Restart it from a checkpoint"],
+  16: ["UNAUTHENTICATED", "IO", "Pass matching credentials, such as { ca } with the authority of its certificate"],
 };
 
-/** A call that ended with another status than OK. */
+/** A call that ended with a status other than OK. */
 export class RpcError extends ReplayError {
-  /** Of the server. */
+  /** The address of the server. */
   readonly address: string;
   readonly status: number;
-  /** What the server said. */
+  /** The server's message. */
   readonly details: string;
-  /** Whether there was no connection, so that the server has not seen the call. */
+  /** Whether there was no connection, so that the server has not received the call. */
   readonly isUnsent: boolean;
 
   constructor(address: string, method: string, status: number, details: string, cause?: unknown, isUnsent = false) {
     const [name, code, remedy] = STATUSES[status] ?? [`status ${status}`, "IO"];
-    super(code, `the Reverb server at ${address} ended ${method} with ${name}: ${details || "it says no more"}${remedy === undefined ? "" : `; ${remedy}`}`);
+    super(code, `the Reverb server at ${address} ended ${method} with ${name}: ${details || "no details"}${remedy === undefined ? "" : `. ${remedy}`}`);
     this.address = address;
     this.status = status;
     this.details = details;
@@ -56,7 +56,7 @@ export class RpcError extends ReplayError {
   }
 }
 
-/** gRPC's status of an answer without one, by its HTTP status. */
+/** Returns the gRPC status of an answer without one, from its HTTP status. */
 export function statusOfHttp(status: number): number {
   if (status === 400) return INTERNAL;
   if (status === 401) return UNAUTHENTICATED;
@@ -65,7 +65,7 @@ export function statusOfHttp(status: number): number {
   return [429, 502, 503, 504].includes(status) ? UNAVAILABLE : UNKNOWN;
 }
 
-/** `grpc-message` is percent-encoded. */
+/** Decodes `grpc-message`, which is percent-encoded. */
 export function messageOf(text: string): string {
   try {
     return decodeURIComponent(text);

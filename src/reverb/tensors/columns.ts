@@ -1,4 +1,4 @@
-/** The columns of an item, put together out of slices of chunks. */
+/** Assembles the columns of an item from slices of chunks. */
 import { corrupt, ReplayError } from "../../base/error.ts";
 import { Column } from "../../schema/column.ts";
 import { zeros } from "../../schema/dtype.ts";
@@ -6,26 +6,26 @@ import type { ColumnMessage, SliceMessage } from "../wire/item.ts";
 import type { ChunkMessage, TensorMessage } from "../wire/tensor.ts";
 import { bytesOf, readTensor, type Tensor } from "./tensors.ts";
 
-/** Every message of CORRUPT here begins so. */
+/** The start of every CORRUPT message in this file. */
 const INCOMPLETE = "an item cannot be put together";
 
 /** A column of an item. */
 export interface ItemColumn {
   readonly dtype: Tensor["dtype"];
-  /** Steps, unless it is squeezed. */
+  /** The values, [steps, …]; without the dimension of steps if it is squeezed. */
   readonly column: Column;
   readonly isSqueezed: boolean;
 }
 
-/** A chunk, and those of its tensors that were read. */
+/** A chunk, and its tensors that were read so far. */
 interface OpenChunk {
   readonly message: ChunkMessage;
   readonly tensors: (Tensor | undefined)[];
 }
 
 /**
- * The chunks of one sample. A tensor is read when a slice first asks for it. Neither the tensors that are read nor the columns that are made of them take more memory than the
- * limit: a chunk of few bytes may unpack to many, and an item may name the same steps again and again.
+ * The chunks of one sample. A tensor is read when a slice first needs it. Neither the tensors nor the columns made from them exceed the memory limit: a small
+ * chunk may decompress to many bytes, and an item may name the same steps repeatedly.
  */
 export class Chunks {
   readonly #chunks = new Map<bigint, OpenChunk>();
@@ -33,17 +33,17 @@ export class Chunks {
   #tensorBytes = 0;
   #columnBytes = 0;
 
-  /** @param maxBytes of its tensors, and of its columns; none where it is left out */
+  /** @param maxBytes the limit for its tensors, and for its columns. Default: no limit */
   constructor(chunks: readonly ChunkMessage[], maxBytes = Number.POSITIVE_INFINITY) {
     this.#maxBytes = maxBytes;
-    // Of a key that comes twice the first chunk counts.
+    // If a key occurs twice, the first chunk counts.
     for (const message of chunks) if (!this.#chunks.has(message.key)) this.#chunks.set(message.key, { message, tensors: [] });
   }
 
   /**
-   * O(bytes + slices)
-   * @throws ReplayError CORRUPT for a slice of what is not there · UNSUPPORTED for data types that are no numbers or texts · OUT_OF_MEMORY for more bytes than the limit;
-   * then nothing was made of it
+   * Returns a column. O(bytes + slices)
+   * @throws ReplayError CORRUPT for a slice of missing data · UNSUPPORTED for data types that are neither numbers nor texts · OUT_OF_MEMORY for more bytes than
+   * the limit; nothing was allocated then
    */
   column({ slices, squeeze }: ColumnMessage): ItemColumn {
     const [first] = slices;
@@ -51,7 +51,7 @@ export class Chunks {
     const tensor = this.#tensor(first);
     const { dtype, shape } = tensor;
     if (slices.length === 1) {
-      // Numbers are shown where they are, texts are copied.
+      // Numbers are views, texts are copied.
       if (dtype === "string") this.#reserve(bytesOf(dtype, first.length * sizeOfStep(tensor)));
       const data = sliceTensor(tensor, first);
       if (squeeze && first.length !== 1) throw corrupt(INCOMPLETE, `a column of ${first.length} steps cannot be squeezed`);
@@ -83,7 +83,7 @@ export class Chunks {
     for (let k = 0; k < slices.length; k++) {
       const from = sliceTensor(tensors[k] as Tensor, slices[k] as SliceMessage);
       if (Array.isArray(data)) for (let i = 0; i < from.length; i++) data[at + i] = from[i] as string;
-      // Of few numbers a call costs more than they do.
+      // For few numbers, a call costs more than the loop.
       else if (from.length < SMALL_ELEMENTS) for (let i = 0; i < from.length; i++) data[at + i] = from[i] as never;
       else data.set(from as never, at);
       at += from.length;
@@ -93,7 +93,7 @@ export class Chunks {
 
   #tensor({ chunkKey, index }: SliceMessage): Tensor {
     const chunk = this.#chunks.get(chunkKey);
-    if (chunk === undefined) throw corrupt(INCOMPLETE, `chunk ${chunkKey} did not come with it`);
+    if (chunk === undefined) throw corrupt(INCOMPLETE, `chunk ${chunkKey} is missing`);
     return chunk.tensors[index] ?? this.#read(chunk, index);
   }
 
@@ -108,7 +108,7 @@ export class Chunks {
     return read;
   }
 
-  /** Memory of a column. */
+  /** Counts memory of a column against the limit. */
   #reserve(bytes: number): void {
     this.#columnBytes = this.#addBytes(this.#columnBytes, bytes, "columns");
   }
@@ -120,10 +120,10 @@ export class Chunks {
   }
 }
 
-/** Elements up to which a loop is faster than `set`. */
+/** The number of elements up to which a loop is faster than `set`. */
 const SMALL_ELEMENTS = 16;
 
-/** Whether the steps of two tensors have the same shape. */
+/** Returns whether the steps of two tensors have the same shape. */
 function sameSteps(a: readonly number[], b: readonly number[]): boolean {
   if (a.length !== b.length) return false;
   for (let i = 1; i < a.length; i++) if (a[i] !== b[i]) return false;
@@ -138,10 +138,11 @@ function sizeOfStep({ shape }: Tensor): number {
 
 function mustHave({ shape }: Tensor, { offset, length }: SliceMessage): void {
   const steps = shape[0] as number;
-  if (offset < 0 || length < 1 || offset + length > steps) throw corrupt(INCOMPLETE, `steps ${offset} to ${offset + length} are asked of a chunk of ${steps}`);
+  if (offset < 0 || length < 1 || offset + length > steps)
+    throw corrupt(INCOMPLETE, `steps ${offset} to ${offset + length} are outside a chunk of ${steps} steps`);
 }
 
-/** The elements of some steps; a view where there is one. */
+/** Returns the elements of some steps, as a view if possible. */
 function sliceTensor(tensor: Tensor, slice: SliceMessage): Tensor["data"] {
   mustHave(tensor, slice);
   const { data, shape } = tensor;

@@ -1,17 +1,17 @@
-/** TensorFlow's data types beside ours. */
+/** The data types of TensorFlow and their dtypes in Reprise. */
 import { DTYPES, type Dtype } from "../../schema/dtype.ts";
 import { isHalf } from "../../schema/half.ts";
 
 export interface DataType {
-  /** TensorFlow's number. */
+  /** The number in TensorFlow. */
   readonly number: number;
-  /** What errors and signatures call it. Only these can be written whose word is a dtype of ours. */
+  /** The name in errors and signatures. Only types whose name is a dtype of Reprise can be written. */
   readonly name: string;
-  /** Bytes of an element on the wire; 0 of text. */
+  /** The bytes of an element on the wire; 0 for text. */
   readonly bytes: number;
-  /** What its elements are read as. */
+  /** The dtype that its elements are read as. */
   readonly as: Dtype | "string";
-  /** How they become that, where they are not that already. */
+  /** The conversion to that dtype, if one is needed. */
   readonly widen?: "half" | "pair";
   readonly integer: boolean;
 }
@@ -20,7 +20,7 @@ function type(number: number, name: string, bytes: number, as: DataType["as"] = 
   return { number, name, bytes, as, integer: /^[iu]\d/.test(name), ...(widen === undefined ? {} : { widen }) };
 }
 
-/** TensorFlow's numbers of our dtypes: a row for each. */
+/** The TensorFlow numbers of Reprise dtypes, one row each. */
 const NUMBERS: { readonly [D in Dtype]: number } = {
   ...{ f32: 1, f64: 2, i32: 3, u8: 4, i16: 5, i8: 6, i64: 9, bool: 10, bf16: 14, u16: 17, f16: 19, u32: 22, u64: 23 },
 };
@@ -51,12 +51,12 @@ const UNREADABLE = new Map([
   [30, "uint4"],
 ]);
 
-/** What errors and signatures call a type, also one that cannot be read. */
+/** Returns the name of a type in errors and signatures, including unreadable types. */
 export function typeName(number: number): string {
   return BY_NUMBER[number]?.name ?? UNREADABLE.get(number) ?? `data type ${number}`;
 }
 
-/** Undefined for a type that tensors of Reverb cannot have. */
+/** Returns undefined for a type that Reverb tensors cannot have. */
 export function dataType(number: number): DataType | undefined {
   return BY_NUMBER[number];
 }

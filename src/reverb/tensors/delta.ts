@@ -1,4 +1,4 @@
-/** Integers as differences of steps that follow each other: the first step as it is, all else modulo their width. In place. */
+/** Delta encoding of integers in place: the first step stays, and each other step becomes the difference to the step before, modulo its width. */
 
 type Unsigned = Uint8Array | Uint16Array | Uint32Array;
 
@@ -9,7 +9,7 @@ function toUnsigned(bytes: Uint8Array<ArrayBuffer>, width: number): Unsigned | B
   return width === 2 ? new Uint16Array(buffer, byteOffset, length / 2) : bytes;
 }
 
-/** @param stepSize elements of a step; `width` their bytes */
+/** @param stepSize the number of elements per step @param width their bytes */
 export function toDeltas(bytes: Uint8Array<ArrayBuffer>, width: number, stepSize: number): void {
   const values = toUnsigned(bytes, width);
   if (values instanceof BigUint64Array)
@@ -17,7 +17,7 @@ export function toDeltas(bytes: Uint8Array<ArrayBuffer>, width: number, stepSize
   else for (let i = values.length - 1; i >= stepSize; i--) values[i] = (values[i] as number) - (values[i - stepSize] as number);
 }
 
-/** The reverse. */
+/** Reverses `toDeltas`. */
 export function fromDeltas(bytes: Uint8Array<ArrayBuffer>, width: number, stepSize: number): void {
   const values = toUnsigned(bytes, width);
   if (values instanceof BigUint64Array) for (let i = stepSize; i < values.length; i++) values[i] = (values[i] as bigint) + (values[i - stepSize] as bigint);

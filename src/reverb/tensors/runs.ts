@@ -1,7 +1,7 @@
-/** Which steps of which chunks a column has: one slice for each run of steps that follow each other in a chunk. */
+/** Finds the slices of a column: one for each run of consecutive steps in a chunk. */
 import type { SliceMessage } from "../wire/item.ts";
 
-/** Where a step is kept. */
+/** The position of a step. */
 export interface StepLocation {
   readonly chunkKey: bigint;
   /** The step within the chunk. */
@@ -10,7 +10,7 @@ export interface StepLocation {
   readonly index: number;
 }
 
-/** Reverb's own writer joins all steps of a chunk to one slice, whatever is between them; these are never joined. O(steps) */
+/** Joins only consecutive steps. The writer of Reverb joins all steps of a chunk to one slice, regardless of the steps between them. O(steps) */
 export function slicesOf(locations: readonly StepLocation[]): SliceMessage[] {
   const slices: SliceMessage[] = [];
   for (let i = 0; i < locations.length; ) {

@@ -1,4 +1,4 @@
-/** What a server says that items of a table look like, in our form. */
+/** Converts the signature of a server's table to the form of Reprise. */
 
 import { leaves, type Nest } from "../../schema/nest.ts";
 import type { LeafSignature, Signature } from "../../tf-agents/signature.ts";
@@ -7,13 +7,13 @@ import type { ShapeMessage } from "../wire/tensor.ts";
 import { dataType, typeName } from "./data-types.ts";
 
 export interface WireSignature {
-  /** Dicts and named tuples are objects, lists and tuples are arrays. */
+  /** The signature. Dicts and named tuples are objects, lists and tuples are arrays. */
   readonly nest: Signature;
-  /** Which of the nest's leaves each column of an item is: named tuples have an order of their own. */
+  /** For each column of an item, its leaf of the nest: named tuples have a separate order. */
   readonly order: readonly number[];
 }
 
-/** Undefined where it has parts that are no specs of tensors. O(leaves) */
+/** Returns undefined if it has parts that are not tensor specs. O(leaves) */
 export function readSignature(structure: Structure): WireSignature | undefined {
   const leavesFound: LeafSignature[] = [];
   const nest = nestSignature(structure, leavesFound);
@@ -39,7 +39,7 @@ function nestSignature(at: Structure, leavesFound: LeafSignature[]): Nest<LeafSi
   return entries.some(([, part]) => part === undefined) ? undefined : (Object.fromEntries(entries) as { [name: string]: Nest<LeafSignature> });
 }
 
-/** A column as it is read. */
+/** Returns the signature of a column in the dtype that it is read as. */
 function leafOf(dtype: number, { dims, unknownRank }: ShapeMessage): LeafSignature {
   const type = dataType(dtype);
   const sizes = dims.map((n) => (n < 0 ? null : n));

@@ -1,32 +1,35 @@
 /**
- * Snappy's blocks: the length as a varint, then literals and copies of what stands before. A tag's lower two bits: 0 a literal, 1 to 3 a copy whose distance has 11, 16,
- * or 32 bits. Source: snappy's format_description.txt.
+ * Snappy blocks: the length as a varint, then literals and copies of earlier bytes. The lower two bits of a tag are 0 for a literal, and 1 to 3 for a copy
+ * whose distance has 11, 16, or 32 bits. Source: format_description.txt of Snappy.
  */
 import { corrupt } from "../../base/error.ts";
 
-/** Every message of CORRUPT here begins so. */
-const UNREADABLE = "a block of snappy's cannot be read";
+/** The start of every CORRUPT message in this file. */
+const UNREADABLE = "a Snappy block cannot be read";
 
-/** Copies reach back this far at most, so that a distance has 16 bits. */
+/** The maximum distance of a copy, so that it fits into 16 bits. */
 const BLOCK = 1 << 16;
 
 const TABLE_BITS = 14;
 const TABLE = new Uint16Array(1 << TABLE_BITS);
 
-/** Large results are made here, and copied. */
+/** The buffer in which large results are built before they are copied. */
 let scratch = new Uint8Array(1 << 12);
-/** Where the result goes. */
+/** The buffer of the current result. */
 let output = scratch;
 
-/** Where small results lie side by side: memory of their own would cost more than the work. A piece is free when none of its results is used any more. */
+/**
+ * The size of the blocks that small results share, because separate memory for each would cost more than the compression. A block is freed when none of its
+ * results is used any more.
+ */
 const FRAGMENT_BYTES = 1 << 14;
 let fragment = new Uint8Array(FRAGMENT_BYTES);
 let fragmentUsed = 0;
 
-/** Compresses bytes. What does not shrink takes a few bytes more. O(bytes) */
+/** Compresses bytes. Incompressible input grows by a few bytes. O(bytes) */
 export function compress(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const { length } = bytes;
-  // A literal of 64 KiB has a tag of three bytes, and a copy is never longer than what it stands for.
+  // A literal of 64 KiB has a tag of three bytes, and a copy is never longer than the bytes it replaces.
   const maxBytes = 32 + length + Math.floor(length / 6);
   if (maxBytes > FRAGMENT_BYTES >> 3) {
     if (scratch.length < maxBytes) scratch = new Uint8Array(2 * maxBytes);
@@ -43,7 +46,7 @@ export function compress(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   return fragment.subarray(from, fragmentUsed);
 }
 
-/** @returns where it ends */
+/** @returns the end position */
 function compressInto(bytes: Uint8Array, start: number): number {
   const { length } = bytes;
   let at = start;
@@ -64,7 +67,7 @@ function compressBlock(bytes: Uint8Array, from: number, to: number, start: numbe
     const shift = 32 - bits;
     const last = to - 8;
     let position = from + 1;
-    // Where nothing is found for long, it is looked for less often.
+    // The longer no match is found, the less often it searches.
     let misses = 32;
     while (position < last) {
       const four = fourAt(bytes, position);
@@ -114,7 +117,7 @@ function putCopy(distance: number, length: number, start: number): number {
   let at = start;
   let rest = length;
   while (rest > 0) {
-    // At least four bytes stay for the last one, which then may be a short one.
+    // Leaves at least four bytes for the last copy, which may then be a short one.
     const copyLength = rest <= 64 ? rest : rest < 68 ? 60 : 64;
     if (copyLength >= 4 && copyLength < 12 && distance < 2048) {
       output[at++] = 1 | ((copyLength - 4) << 2) | ((distance >> 8) << 5);
@@ -130,9 +133,9 @@ function putCopy(distance: number, length: number, start: number): number {
 }
 
 /**
- * The bytes that a block stands for. O(size)
- * @param size how many they must be: it is compared before any memory is taken
- * @param taking is called then; what it throws is thrown
+ * Decompresses a block. O(size)
+ * @param size the expected number of bytes, which is compared before memory is allocated
+ * @param taking is called then, and may throw
  * @throws ReplayError CORRUPT
  */
 export function uncompress(block: Uint8Array, size: number, taking?: () => void): Uint8Array<ArrayBuffer> {
@@ -144,7 +147,7 @@ export function uncompress(block: Uint8Array, size: number, taking?: () => void)
     statedLength += (byte & 127) * factor;
     if (byte < 128) break;
   }
-  if (statedLength !== size) throw corrupt(UNREADABLE, `it should have ${size} bytes, and says that it has ${statedLength}`);
+  if (statedLength !== size) throw corrupt(UNREADABLE, `it should have ${size} bytes, but declares ${statedLength}`);
   // The longest copy has 64 bytes and takes three.
   if (size > 22 * block.length) throw corrupt(UNREADABLE, `it cannot have ${size} bytes`);
   taking?.();
@@ -160,7 +163,7 @@ export function uncompress(block: Uint8Array, size: number, taking?: () => void)
         for (let i = 0; i < more; i++) length += (block[at + i] ?? 0) * 2 ** (8 * i);
         at += more;
       }
-      if (length > block.length - at || length > size - to) throw corrupt(UNREADABLE, "a literal is longer than what is there");
+      if (length > block.length - at || length > size - to) throw corrupt(UNREADABLE, "a literal is longer than the remaining bytes");
       if (length < 24) for (let i = 0; i < length; i++) bytes[to + i] = block[at + i] as number;
       else bytes.set(length === block.length ? block : block.subarray(at, at + length), to);
       at += length;
@@ -180,10 +183,10 @@ export function uncompress(block: Uint8Array, size: number, taking?: () => void)
     }
     if (distance === 0 || distance > to || length > size - to) throw corrupt(UNREADABLE, "a copy reaches out of it");
     if (distance >= length && length >= 24) bytes.copyWithin(to, to - distance, to - distance + length);
-    // What is copied may be made by the copy itself.
+    // A copy may overlap its own output.
     else for (let i = 0; i < length; i++) bytes[to + i] = bytes[to + i - distance] as number;
     to += length;
   }
-  if (to !== size || at !== block.length) throw corrupt(UNREADABLE, `it should have ${size} bytes, and has ${to}`);
+  if (to !== size || at !== block.length) throw corrupt(UNREADABLE, `it should have ${size} bytes, but has ${to}`);
   return bytes;
 }

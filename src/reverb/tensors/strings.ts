@@ -1,11 +1,11 @@
-/** Tensors of text: the lengths of all texts as varints, then their bytes. They are not compressed. */
+/** Tensors of text: the lengths of all texts as varints, then their bytes, uncompressed. */
 import { corrupt } from "../../base/error.ts";
 
-/** Every message of CORRUPT here begins so. */
+/** The start of every CORRUPT message in this file. */
 const UNREADABLE = "a tensor of text cannot be read";
 
 const INTO = new TextEncoder();
-// A text may begin with the mark that decoders drop.
+// A text may begin with a byte order mark, which decoders drop by default.
 const FROM = new TextDecoder("utf-8", { ignoreBOM: true });
 
 export function writeStrings(texts: readonly string[]): Uint8Array<ArrayBuffer> {
@@ -31,9 +31,9 @@ export function writeStrings(texts: readonly string[]): Uint8Array<ArrayBuffer> 
   return content;
 }
 
-/** What is not UTF-8 shows as U+FFFD. O(bytes) @param taking is called before any memory is taken; what it throws is thrown @throws ReplayError CORRUPT */
+/** Reads texts; invalid UTF-8 becomes U+FFFD. O(bytes) @param taking is called before memory is allocated, and may throw @throws ReplayError CORRUPT */
 export function readStrings(content: Uint8Array, count: number, taking?: () => void): string[] {
-  // Each takes a byte at least: a hostile count takes no memory.
+  // Each text takes at least one byte, so a hostile count allocates nothing.
   if (count > content.length) throw corrupt(UNREADABLE, `${count} texts cannot be in ${content.length} bytes`);
   taking?.();
   let at = 0;

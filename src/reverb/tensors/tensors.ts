@@ -1,4 +1,4 @@
-/** Arrays of some steps as tensors on the wire, and back. */
+/** Converts arrays of steps to tensors on the wire, and back. */
 import { ReplayError } from "../../base/error.ts";
 import { type AnyArray, type ArrayOf, DTYPES, type Dtype } from "../../schema/dtype.ts";
 import { type HalfDtype, isHalf, narrowHalves, widenHalves } from "../../schema/half.ts";
@@ -8,7 +8,7 @@ import { fromDeltas, toDeltas } from "./delta.ts";
 import { compress, uncompress } from "./snappy.ts";
 import { readStrings, writeStrings } from "./strings.ts";
 
-/** What a tensor holds, its first dimension the steps. */
+/** The content of a tensor; its first dimension is the steps. */
 export interface Tensor {
   readonly dtype: Dtype | "string";
   readonly shape: readonly number[];
@@ -17,7 +17,7 @@ export interface Tensor {
 
 const REFERENCE_BYTES = 8;
 
-/** @param delta whether the chunk is delta encoded: integers with more than the dimension of time are then */
+/** @param delta whether the chunk is delta encoded; this applies to integers with more dimensions than time */
 export function writeTensor(dtype: Dtype | "string", shape: readonly number[], data: AnyArray | readonly string[], delta = false): TensorMessage {
   const type = dataTypeOf(dtype);
   if (!ArrayBuffer.isView(data)) return { dtype: type.number, shape, content: writeStrings(data) };
@@ -30,25 +30,26 @@ export function writeTensor(dtype: Dtype | "string", shape: readonly number[], d
   return { dtype: type.number, shape, content: compress(bytes) };
 }
 
-/** Bytes of a tensor's elements before they are compressed. */
+/** Returns the uncompressed size of a tensor's elements, in bytes. */
 export function sizeOfData(dtype: Dtype | "string", data: AnyArray | readonly string[]): number {
   if (ArrayBuffer.isView(data)) return data.length * dataTypeOf(dtype).bytes;
   return data.reduce((sum, text) => sum + text.length, 0);
 }
 
-/** Memory that so many elements take; of text the references alone. */
+/** Returns the memory for `count` elements; for text, only the references. */
 export function bytesOf(dtype: Tensor["dtype"], count: number): number {
   return count * (dtype === "string" ? REFERENCE_BYTES : DTYPES[dtype].array.BYTES_PER_ELEMENT);
 }
 
 /**
- * Half floats come in a Float32Array, complex numbers with a last dimension of 2, text that is not UTF-8 with U+FFFD. O(bytes)
- * @param taking is told how many bytes the elements will take, before they do: what it throws is thrown
- * @throws ReplayError CORRUPT for content that has not the shape's size · UNSUPPORTED for another data type
+ * Reads a tensor. Half floats become a Float32Array, complex numbers get a last dimension of 2, and invalid UTF-8 becomes U+FFFD. O(bytes)
+ * @param taking receives the size of the elements in bytes before they are allocated, and may throw
+ * @throws ReplayError CORRUPT if the content does not match the shape · UNSUPPORTED for another data type
  */
 export function readTensor({ dtype, shape, content }: TensorMessage, delta: boolean, taking?: (bytes: number) => void): Tensor {
   const type = dataType(dtype);
-  if (type === undefined) throw new ReplayError("UNSUPPORTED", `a tensor has TensorFlow's data type ${dtype} (${typeName(dtype)}), which cannot be read here`);
+  if (type === undefined)
+    throw new ReplayError("UNSUPPORTED", `a tensor has the TensorFlow data type ${dtype} (${typeName(dtype)}), which Reprise cannot read`);
   const count = countOf(shape);
   if (type.as === "string") {
     const texts = readStrings(content, count, () => taking?.(bytesOf("string", count) + content.length));
@@ -69,7 +70,7 @@ function elements(dtype: Dtype, { buffer }: Uint8Array<ArrayBuffer>): ArrayOf<Dt
   return new DTYPES[dtype].array(buffer) as ArrayOf<Dtype>;
 }
 
-/** @throws ReplayError CORRUPT for sizes that no memory has */
+/** @throws ReplayError CORRUPT for sizes beyond any memory */
 function countOf(shape: readonly number[]): number {
   let count = 1;
   for (let i = 0; i < shape.length; i++) {

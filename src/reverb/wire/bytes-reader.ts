@@ -1,4 +1,4 @@
-/** Reads protobuf messages, field by field. Nothing is believed: every length and every number of bytes is looked at first. */
+/** Reads protobuf messages, field by field, and checks every length before it uses it. */
 import { corrupt, type ReplayError } from "../../base/error.ts";
 
 const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -7,7 +7,7 @@ const HALVES = new Uint32Array(2);
 const WHOLE = new BigUint64Array(HALVES.buffer);
 const DOUBLE = new Float64Array(HALVES.buffer);
 
-/** A tag is a field's number times 8, and how its value is written. */
+/** A tag is a field's number times 8, plus its wire type. */
 export const VARINT = 0;
 export const FIXED64 = 1;
 export const DELIMITED = 2;
@@ -15,10 +15,10 @@ export const FIXED32 = 5;
 
 export class BytesReader {
   readonly #bytes: Uint8Array;
-  /** What the message is called in errors. */
+  /** The name of the message in errors. */
   readonly #name: string;
   #at = 0;
-  /** Where the message ends that is being read. */
+  /** The end of the message that is being read. */
   #end: number;
 
   constructor(bytes: Uint8Array, name: string) {
@@ -27,7 +27,7 @@ export class BytesReader {
     this.#end = bytes.length;
   }
 
-  /** The next tag; 0 at the end of the message. */
+  /** Returns the next tag; 0 at the end of the message. */
   tag(): number {
     if (this.#at >= this.#end) return 0;
     const tag = this.#low();
@@ -35,7 +35,7 @@ export class BytesReader {
     return tag;
   }
 
-  /** Goes into a nested message. @returns the argument of `leaveMessage` at the end of its tags */
+  /** Enters a nested message. @returns the argument of `leaveMessage` at the end of its tags */
   enter(): number {
     const length = this.#length();
     const outer = this.#end;
@@ -47,7 +47,7 @@ export class BytesReader {
     this.#end = outer;
   }
 
-  /** Whether there is more of a packed list that was entered. */
+  /** Whether a packed list that was entered has more elements. */
   get more(): boolean {
     return this.#at < this.#end;
   }
@@ -66,7 +66,7 @@ export class BytesReader {
     return WHOLE[0] as bigint;
   }
 
-  /** The nearest double to a whole number with a sign. */
+  /** Reads a signed whole number as the nearest double. */
   int64(): number {
     this.#varint();
     return (HALVES[0] as number) + ((HALVES[1] as number) | 0) * 0x100000000;
@@ -78,7 +78,7 @@ export class BytesReader {
     return DOUBLE[0] as number;
   }
 
-  /** A view of the message's own bytes. */
+  /** Returns a view of the message's bytes. */
   bytes(): Uint8Array {
     const length = this.#length();
     this.#at += length;
@@ -101,17 +101,17 @@ export class BytesReader {
     }
   }
 
-  /** Passes over a field that nobody asks for. */
+  /** Skips a field that is not needed. */
   skip(tag: number): void {
     const wire = tag & 7;
     if (wire === VARINT) this.#varint();
     else if (wire === DELIMITED) this.#skipBytes(this.#length());
     else if (wire === FIXED64) this.#skipBytes(8);
     else if (wire === FIXED32) this.#skipBytes(4);
-    else throw this.corruptError(`field ${tag >>> 3} is written in way ${wire}, which is none of protobuf 3`);
+    else throw this.corruptError(`field ${tag >>> 3} has wire type ${wire}, which protobuf 3 does not have`);
   }
 
-  /** The error of a message that is no good for another reason. */
+  /** Returns the error for an invalid message. */
   corruptError(reason: string, at = this.#at): ReplayError {
     return corrupt(`a ${this.#name} cannot be read at byte ${at} of ${this.#bytes.length}`, reason);
   }
@@ -134,7 +134,7 @@ export class BytesReader {
     return ((bytes[at - 4] as number) | ((bytes[at - 3] as number) << 8) | ((bytes[at - 2] as number) << 16) | ((bytes[at - 1] as number) << 24)) >>> 0;
   }
 
-  /** The lower 32 bits of a number; one byte is what most have. */
+  /** Reads the lower 32 bits of a number. Most numbers have one byte. */
   #low(): number {
     const byte = this.#bytes[this.#at] as number;
     if (byte < 0x80 && this.#at < this.#end) {
@@ -170,7 +170,7 @@ export class BytesReader {
   }
 }
 
-/** The value of a message's only field. */
+/** Reads the value of a message's only field. */
 export function readOnly<T>(reader: BytesReader, expectedTag: number, read: () => T, fallback: T): T {
   const outer = reader.enter();
   let value = fallback;

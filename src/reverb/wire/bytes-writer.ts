@@ -1,8 +1,8 @@
-/** Protobuf messages as bytes, written from the end to the front: a nested message is there before its length is asked for. Fields go last one first. */
+/** Writes protobuf messages from the end to the front, so that a nested message exists before its length is written. Fields are written last one first. */
 
 const UTF8 = new TextEncoder();
 
-/** Where the halves of a 64-bit number are looked at without making bigints of them. */
+/** Splits a 64-bit number into halves without creating bigints. */
 const HALVES = new Uint32Array(2);
 const WHOLE = new BigUint64Array(HALVES.buffer);
 const DOUBLE = new Float64Array(HALVES.buffer);
@@ -15,18 +15,18 @@ export class BytesWriter {
   #bytes: Uint8Array<ArrayBuffer>;
   #at: number;
 
-  /** @param capacity bytes to begin with; the buffer grows */
+  /** @param capacity the initial size in bytes; the buffer grows */
   constructor(capacity = 1024) {
     this.#bytes = new Uint8Array(capacity);
     this.#at = capacity;
   }
 
-  /** Bytes written so far: what was written after some length has its own length as the difference. */
+  /** The number of bytes written so far; differences of this value are the lengths of messages. */
   get length(): number {
     return this.#bytes.length - this.#at;
   }
 
-  /** What was written, as a copy with `head` free bytes before it. Then the writer is empty again. */
+  /** Returns a copy of the written bytes with `head` free bytes before it, and empties the writer. */
   take(head = 0): Uint8Array<ArrayBuffer> {
     const output = new Uint8Array(head + this.length);
     output.set(this.#bytes.subarray(this.#at), head);
@@ -34,16 +34,16 @@ export class BytesWriter {
     return output;
   }
 
-  /** The tag of a message whose last field was written first when the writer had `start` bytes. */
+  /** Writes the tag of a message whose last field was written first when the writer had `start` bytes. */
   message(field: number, start: number): void {
     this.#u32(this.length - start);
     this.#u32(field * 8 + DELIMITED);
   }
 
-  /** As all that follow: a field of the default value is left out. */
+  /** Like the methods below, leaves out a field of the default value. */
   int32(field: number, value: number): void {
     if (value === 0) return;
-    // A negative one is sent as if it had 64 bits.
+    // A negative number is encoded as if it had 64 bits.
     if (value < 0) this.#varint(value >>> 0, 0xffffffff);
     else this.#u32(value);
     this.#u32(field * 8 + VARINT);
@@ -53,7 +53,7 @@ export class BytesWriter {
     this.int32(field, Number(value));
   }
 
-  /** A whole number, as far as a double tells them apart. */
+  /** Writes a whole number that a double represents exactly. */
   int64(field: number, value: number): void {
     if (value === 0) return;
     if (value > 0) this.#varint(value >>> 0, Math.floor(value / 0x100000000));
@@ -79,7 +79,7 @@ export class BytesWriter {
   string(field: number, value: string): void {
     const { length } = value;
     if (length === 0) return;
-    // Names of tables mostly are short and ASCII.
+    // Names of tables are usually short and ASCII.
     this.#reserve(length);
     let i = length - 1;
     for (let code = 0; i >= 0; i--) {
@@ -100,7 +100,7 @@ export class BytesWriter {
     if (value.length > 0) this.nestedMessage(field, value);
   }
 
-  /** A nested message that was written elsewhere. */
+  /** Writes a nested message that was encoded separately. */
   nestedMessage(field: number, value: Uint8Array): void {
     this.#reserve(value.length);
     this.#at -= value.length;
@@ -109,7 +109,7 @@ export class BytesWriter {
     this.#u32(field * 8 + DELIMITED);
   }
 
-  /** A list of uint64, packed. */
+  /** Writes a packed list of uint64. */
   packedInts(field: number, values: readonly bigint[]): void {
     if (values.length === 0) return;
     const start = this.length;
@@ -140,7 +140,7 @@ export class BytesWriter {
     }
     this.#reserve(10);
     const bytes = this.#bytes;
-    // Seven bits each: four from the lower half, one across, the rest from the upper one.
+    // Seven bits per byte: four bytes from the lower half, one across both, the rest from the upper half.
     let rest = high >>> 3;
     let length = 5;
     for (let more = rest; more > 0; more >>>= 7) length++;
@@ -162,7 +162,7 @@ export class BytesWriter {
     bytes[--this.#at] = half;
   }
 
-  /** Makes room for so many bytes more. */
+  /** Makes room for more bytes. */
   #reserve(bytes: number): void {
     if (this.#at >= bytes) return;
     const { length } = this;

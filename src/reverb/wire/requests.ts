@@ -1,4 +1,4 @@
-/** What a client sends, as bytes. The fields' numbers are those of Reverb 0.14. */
+/** Encodes the requests of a client. The field numbers are those of Reverb 0.14. */
 import { BytesWriter } from "./bytes-writer.ts";
 import { type ItemMessage, writeItem } from "./item.ts";
 import { type ChunkMessage, writeChunk } from "./tensor.ts";
@@ -6,14 +6,14 @@ import { type ChunkMessage, writeChunk } from "./tensor.ts";
 export interface InsertRequest {
   readonly chunks: readonly ChunkMessage[];
   readonly items: readonly ItemMessage[];
-  /** Chunks that later requests of the stream may name; the others are forgotten, if this one has items. */
+  /** The chunks that later requests of the stream may name. If this request has items, the server drops all others. */
   readonly keep: readonly bigint[];
 }
 
 export interface SampleRequest {
   readonly table: string;
   readonly samples: number;
-  /** Milliseconds; -1: for ever. */
+  /** Milliseconds; -1 for no limit. */
   readonly timeout: number;
 }
 
@@ -23,10 +23,10 @@ export interface MutateRequest {
   readonly deletes: readonly bigint[];
 }
 
-/** All requests are written here, one after the other. */
+/** The writer of all requests, used for one after the other. */
 const WRITER = new BytesWriter(1 << 16);
 
-/** @param head free bytes before the message, as in all others */
+/** @param head free bytes before the message, as in all other functions */
 export function insertRequest({ chunks, items, keep }: InsertRequest, head = 0): Uint8Array<ArrayBuffer> {
   WRITER.packedInts(3, keep);
   for (let i = items.length - 1; i >= 0; i--) writeItem(WRITER, 2, items[i] as ItemMessage);
@@ -60,7 +60,7 @@ export function resetRequest(table: string, head = 0): Uint8Array<ArrayBuffer> {
   return WRITER.take(head);
 }
 
-/** Of the calls that say no more than their name. */
+/** Encodes a request without fields. */
 export function emptyRequest(head = 0): Uint8Array<ArrayBuffer> {
   return new Uint8Array(head);
 }

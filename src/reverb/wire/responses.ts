@@ -1,18 +1,18 @@
-/** What a server answers, out of bytes. Each: @throws ReplayError CORRUPT for what is no such message; `content` of tensors are views of its bytes. */
+/** Reads the responses of a server. Each function: @throws ReplayError CORRUPT for another message; the `content` of tensors are views of its bytes. */
 import { BytesReader, DELIMITED, VARINT } from "./bytes-reader.ts";
 import { readSampleInfo, type SampleInfoMessage } from "./item.ts";
 import { type ChunkMessage, readChunk } from "./tensor.ts";
 
-/** A part of a sample; the whole one mostly. */
+/** A part of a sample, usually the only one. */
 export interface SampleEntry {
-  /** In the first part only. */
+  /** The information about the sample; only in its first part. */
   readonly info: SampleInfoMessage | undefined;
   readonly chunks: readonly ChunkMessage[];
-  /** Whether the sample is complete with it. */
+  /** Whether it is the last part of the sample. */
   readonly isLast: boolean;
 }
 
-/** The keys of items that are in their tables. */
+/** Reads the keys of items that are in their tables. */
 export function readInsertResponse(bytes: Uint8Array): bigint[] {
   const reader = new BytesReader(bytes, "InsertStreamResponse");
   const keys: bigint[] = [];
@@ -52,7 +52,7 @@ function readEntry(reader: BytesReader): SampleEntry {
   return { info, chunks, isLast };
 }
 
-/** A path on the server's disk. */
+/** Reads a path on the server's disk. */
 export function readCheckpointResponse(bytes: Uint8Array): string {
   const reader = new BytesReader(bytes, "CheckpointResponse");
   let path = "";
@@ -63,7 +63,7 @@ export function readCheckpointResponse(bytes: Uint8Array): string {
   return path;
 }
 
-/** Of the calls that are answered by nothing. */
+/** Reads the response of a call without a result. */
 export function readEmpty(bytes: Uint8Array, name: string): void {
   const reader = new BytesReader(bytes, name);
   for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) reader.skip(tag);

@@ -1,11 +1,11 @@
-/** What a server tells of its tables, out of bytes: ServerInfoResponse. */
+/** Reads the tables of a server: ServerInfoResponse. */
 import type { RateLimiter } from "../../schema/rate-limiter.ts";
 import type { SelectorName } from "../../schema/selector.ts";
 import { BytesReader, DELIMITED, FIXED64, readOnly, VARINT } from "./bytes-reader.ts";
 import { readStructure, type Structure } from "./structure.ts";
 
 export interface ServerInfoMessage {
-  /** Another one after each start of the server. */
+  /** Changes with each start of the server. */
   readonly stateId: readonly [bigint, bigint];
   readonly tables: readonly TableMessage[];
 }
@@ -26,7 +26,7 @@ export interface TableMessage {
 
 export interface SelectorMessage {
   readonly kind: SelectorName | undefined;
-  /** Of `prioritized`. */
+  /** The exponent of `prioritized`. */
   readonly exponent: number;
 }
 

@@ -1,4 +1,4 @@
-/** Nested structures of specs, out of bytes: TensorFlow's StructuredValue, of which signatures are made. */
+/** Reads nested structures of specs: the StructuredValue messages of TensorFlow, which describe signatures. */
 import { MAX_NEST_DEPTH } from "../../base/limits.ts";
 import { type BytesReader, DELIMITED, VARINT } from "./bytes-reader.ts";
 import { readShape, type ShapeMessage } from "./tensor.ts";
@@ -6,11 +6,11 @@ import { readShape, type ShapeMessage } from "./tensor.ts";
 export type Structure =
   | { readonly kind: "spec"; readonly name: string; readonly dtype: number; readonly shape: ShapeMessage }
   | { readonly kind: "list" | "tuple"; readonly parts: readonly Structure[] }
-  /** The order of a dict's keys is any. */
+  /** The order of a dict's keys is arbitrary. */
   | { readonly kind: "dict"; readonly parts: readonly (readonly [string, Structure])[] }
   | { readonly kind: "namedTuple"; readonly name: string; readonly parts: readonly (readonly [string, Structure])[] }
   | { readonly kind: "none" }
-  /** Anything else, by its field. */
+  /** Any other kind, by its field. */
   | { readonly kind: "other"; readonly field: number };
 
 const NO_STRUCTURE: Structure = { kind: "none" };
@@ -34,7 +34,7 @@ export function readStructure(reader: BytesReader, depth = 0): Structure {
   return structure;
 }
 
-/** TensorSpecProto, and BoundedTensorSpecProto without its bounds. */
+/** Reads TensorSpecProto, and BoundedTensorSpecProto without its bounds. */
 function readSpec(reader: BytesReader): Structure {
   const outer = reader.enter();
   let name = "";
@@ -61,7 +61,7 @@ function readList(reader: BytesReader, kind: "list" | "tuple", depth: number): S
   return { kind, parts };
 }
 
-/** A map: of a key that comes twice the last one counts. */
+/** Reads a map; if a key occurs twice, the last value counts. */
 function readDict(reader: BytesReader, depth: number): Structure {
   const outer = reader.enter();
   const parts = new Map<string, Structure>();

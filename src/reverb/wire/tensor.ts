@@ -1,32 +1,32 @@
-/** Tensors and chunks of them as messages: TensorProto, ChunkData. What tensors hold is for `tensors/`. */
+/** Tensors and chunks of them as messages: TensorProto, ChunkData. `tensors/` handles the content of tensors. */
 import { type BytesReader, DELIMITED, readOnly, VARINT } from "./bytes-reader.ts";
 import type { BytesWriter } from "./bytes-writer.ts";
 
 export interface TensorMessage {
-  /** TensorFlow's number. */
+  /** The number in TensorFlow. */
   readonly dtype: number;
-  /** Steps first. */
+  /** The shape, with steps first. */
   readonly shape: readonly number[];
   readonly content: Uint8Array;
 }
 
-/** Some steps of some columns, the same steps of each. */
+/** Some steps of some columns, with the same steps in each column. */
 export interface ChunkMessage {
   readonly key: bigint;
   readonly episodeId: bigint;
-  /** The first step and the last one. */
+  /** The first and the last step. */
   readonly start: number;
   readonly end: number;
-  /** Whether steps between are missing. */
+  /** Whether steps in between are missing. */
   readonly sparse: boolean;
   readonly deltaEncoded: boolean;
   readonly tensors: readonly TensorMessage[];
-  /** Bytes before they were compressed. A statistic. */
+  /** The uncompressed size in bytes, as a statistic. */
   readonly uncompressedSize: number;
 }
 
 export interface ShapeMessage {
-  /** -1: of any size. */
+  /** -1 for any size. */
   readonly dims: readonly number[];
   readonly unknownRank: boolean;
 }

@@ -157,7 +157,7 @@ test.runIf(whole)("what was recorded as `final` is no action to LeRobot, and wha
 
 test("a format and its options must fit each other", async () => {
   const line = async (...words: string[]) => (await failure(2, "convert", CARTPOLE, ...words)).line;
-  expect(await line(temp("b"), "--format", "lerobot")).toMatch(/--fps is needed for LeRobot/);
+  expect(await line(temp("b"), "--format", "lerobot")).toMatch(/--fps is required for LeRobot/);
   expect(await line(temp("b"), "--format", "minari", "--fps", "5")).toMatch(/--fps works only with LeRobot, but .*b becomes Minari/);
   expect(await line(temp("b.jsonl"), "--format", "minari")).toMatch(/ends with \.jsonl, but --format is minari/);
   expect((await reprise("convert", CARTPOLE, temp("b"), "--format", "webm")).status).toBe(2);

@@ -112,10 +112,10 @@ describe("a snapshot", () => {
     expect(await refused("--cast", "obs/state=u8")).toMatch(/obs\.state/);
     for (const [args, says] of [
       [["--max-size", "nothing=4"], /there is no table "nothing"\. Tables: memory, other/],
-      [["--max-size", "memory=4", "--max-size", "memory=5"], /--max-size has memory twice/],
+      [["--max-size", "memory=4", "--max-size", "memory=5"], /--max-size names memory twice/],
       [["--max-size", "memory=1e12"], /a whole number from 1, got "memory=1e12"/],
       [["--max-size", "memory=1000000000000"], /tables\.memory\.maxSize must be/],
-      [["--max-size", "memory=60000000"], /would need \d+ bytes, and the limit of its Replay is \d+: give a smaller --max-size$/m],
+      [["--max-size", "memory=60000000"], /would need \d+ bytes, but the limit of its Replay is \d+\. .*--max-size$/m],
       [["--max-size", "memory=-1"], /a whole number from 1, got "memory=-1"/],
       [["--max-times-sampled", "memory=0"], /--max-times-sampled takes TABLE=DRAWS, a whole number from 1/],
       [["--rate-limiter", "nothing=minSize:4"], /there is no table "nothing"/],
@@ -134,9 +134,9 @@ describe("a snapshot", () => {
       [["--sampler", "memory"], /--sampler takes TABLE=KIND, one of fifo, .*recency, or prioritized:0\.6 or recency:1 with an exponent, got "memory"/],
       [["--sampler", "memory=recency:-1"], /tables\.memory\.sampler\.exponent must be a finite number in 0/],
       [["--remover", "memory=recency"], /--remover takes TABLE=KIND, one of fifo, lifo, uniform, prioritized, minHeap, maxHeap, or prioritized:0\.6 with/],
-      [["--rate-limiter", "memory=minSize:31"], /draws of table memory would wait for 31 items, and it holds 30/],
+      [["--rate-limiter", "memory=minSize:31"], /draws of table memory would wait for 31 items, but it holds 30/],
       [["--rate-limiter", "memory"], /one of minSize:ITEMS, .* got "memory"/],
-      [["--add", "act=1"], /the spec has act already/],
+      [["--add", "act=1"], /the spec already has act/],
       [["--add", "mood"], /--add takes LEAF=VALUE/],
       [["--add", "mood=x"], /--add takes LEAF=VALUE/],
       [["--rename", "nothing=a"], /there is no leaf "nothing"/],
@@ -147,7 +147,7 @@ describe("a snapshot", () => {
     ] as const)
       expect(await refused(...args)).toMatch(says);
     expect(readFileSync(path).equals(saved)).toBe(true);
-    expect(await refusal("edit", path, path)).toMatch(/is IN itself: give --overwrite/);
+    expect(await refusal("edit", path, path)).toMatch(/is IN itself.*--overwrite/);
     expect(readdirSync(temp(".")).filter((name) => name.startsWith(".incomplete"))).toEqual([]);
   });
 
@@ -182,7 +182,7 @@ describe("a journal", () => {
     const same = (await Replay.open({ dir: from })) as unknown as Any;
     check(same);
     same.dispose();
-    expect(await refusal("edit", from, to)).toMatch(/exists: give --overwrite/);
+    expect(await refusal("edit", from, to)).toMatch(/exists.*--overwrite/);
     expect(await refusal("edit", temp("nothing"), to, "--max-size", "memory=3")).toMatch(/there is no such file or folder/);
     await document("edit", from, to, "--overwrite", "--max-size", "memory=3");
     const third = (await Replay.open({ dir: to })) as unknown as Any;

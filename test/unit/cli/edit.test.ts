@@ -551,7 +551,7 @@ describe("the target", () => {
     expect([error.file, error.message].join()).not.toContain(".incomplete");
     expect(error.file.startsWith(out)).toBe(true);
     const { line } = await failure(2, "edit", path, path);
-    expect(line).toContain("give --overwrite");
+    expect(line).toContain("--overwrite");
   });
 
   test("other splits of TFDS stay where one is edited in place", async () => {
@@ -714,7 +714,7 @@ describe("wrong usage", () => {
     [["--source-fps", "1"], "--source-fps works only with --resample-fps"],
     [["--resample-fps", "10"], "--resample-fps needs the times of the steps"],
     [["--swap-channels", "action"], "--swap-channels must be paths of images"],
-    [["--task", "a", "--task", "b"], "--task is there 2 times"],
+    [["--task", "a", "--task", "b"], "--task is set 2 times"],
     [["--task", "40=a"], "--task must be numbers of episodes in 0 … 39, got 40"],
     [["--fps", "10"], "--fps works only with LeRobot"],
     [["--without", "nothing"], "--without must name columns"],
@@ -737,7 +737,7 @@ describe("wrong usage", () => {
       ["train=0.5", "--split-into must be numbers that add up to 1"],
       ["train", "--split-into takes NAME=SHARE"],
       ["../up=1", "--split-into takes NAME=SHARE"],
-      ["a=0.5,a=0.5", "--split-into has a twice"],
+      ["a=0.5,a=0.5", "--split-into names a twice"],
     ] as const)
       expect((await failure(2, "edit", CARTPOLE, fresh(), "--split-into", shares)).line).toContain(message);
   });

@@ -80,7 +80,7 @@ test("--open gives the format's function its options; those that it has not are 
   const file = join(DATA, "extra", "d4rl", "no_timeouts.hdf5");
   const { losses } = await document("convert", file, temp("no_timeouts.jsonl"));
   expect(losses).toMatchObject([{ what: "timeouts", reason: expect.stringContaining("--open maxEpisodeSteps=STEPS") }]);
-  expect((await failure(1, "convert", file, temp("strict.jsonl"), "--strict")).line).toMatch(/UNSUPPORTED: strict refuses .*--open maxEpisodeSteps=STEPS/);
+  expect((await failure(1, "convert", file, temp("strict.jsonl"), "--strict")).line).toMatch(/UNSUPPORTED: strict .*--open maxEpisodeSteps=STEPS/);
   expect((await reprise("inspect", file)).stdout).toMatch(/Not read: timeouts; --open maxEpisodeSteps=STEPS/);
   const { format, lengths } = await document("inspect", file, "--open", "maxEpisodeSteps=10");
   expect([format, lengths.max]).toEqual(["d4rl", 10]);

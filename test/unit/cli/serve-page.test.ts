@@ -393,7 +393,7 @@ describe("nobody else reads", () => {
 
 describe("the verb", () => {
   test("has its help, and says what is wrong", async () => {
-    expect((await reprise("serve-page", "--help")).stdout).toContain("The address holds a token");
+    expect((await reprise("serve-page", "--help")).stdout).toContain("The address contains a token");
     const { error } = await failure(2, "serve-page", "https://example.org/data");
     expect(error.message).toMatch(/^serve-page shows files of this machine/);
     const say = vi.spyOn(process.stderr, "write").mockImplementation(((_: string, done?: () => void) => done?.() ?? true) as typeof process.stderr.write);

@@ -180,7 +180,7 @@ describe("what is no message", () => {
     refused(
       [0x0b],
       field((at) => at.skip(0x0b)),
-      "field 1 is written in way 3",
+      "field 1 has wire type 3",
     ),
   );
   it(

@@ -62,7 +62,7 @@ describe("a server that is silent", () => {
       serverInfo: client(address, { connectTimeoutMs: 60 }),
     };
     for (const error of await Promise.all([caught(insert.insert({ act: 1 }, { t: 1 })), caught(serverInfo.serverInfo())]))
-      expect(told(error, address).message).toContain("it took the connection, and has not said a word of HTTP/2 within 60 ms; is the server running");
+      expect(told(error, address).message).toContain("HTTP/2 within 60 ms");
   });
 
   it("and with a shorter timeout or a signal, after these", async () => {
@@ -104,8 +104,8 @@ describe("a server that is silent", () => {
     await one.insert({ act: 1 }, { t: 1 });
     isSilent = true;
     const [sample, info, insert] = await Promise.all([caught(one.sampler("t").next()), caught(one.serverInfo()), caught(one.insert({ act: 2 }, { t: 1 }))]);
-    expect(told(info, between.address).message).toContain("has said nothing for 60 ms, and has not answered a ping within 60 ms");
-    expect(told(insert, between.address).message).toContain("tried again for 200 ms (reconnectTimeoutMs), and 1 items have no confirmation");
+    expect(told(info, between.address).message).toContain("a ping within 60 ms");
+    expect(told(insert, between.address).message).toContain("200 ms (reconnectTimeoutMs), and 1 items");
     told(sample, between.address);
   });
 
@@ -151,7 +151,7 @@ describe("a server that goes away", () => {
     }
     expect(await caught(writer.flush({ timeoutMs: 1 }))).toMatchObject({
       code: "TIMEOUT",
-      message: expect.stringMatching(/150 items have no confirmation of the Reverb server at .*: .*ECONNREFUSED.*; it is tried again/),
+      message: expect.stringMatching(/150 items .*confirmed by the Reverb server at .*: .*ECONNREFUSED/),
     });
     await serve(twin.handler, first.port);
     await writer.flush({ timeoutMs: 10_000 });
@@ -166,9 +166,7 @@ describe("a server that goes away", () => {
     await first.stop();
     const since = performance.now();
     const error = told(await caught(one.insert({ act: 1 }, { t: 1 })), first.address);
-    expect(error.message).toMatch(
-      /UNAVAILABLE: .*ECONNREFUSED.*; tried again for 150 ms \(reconnectTimeoutMs\), and 1 items have no confirmation; is the server running/,
-    );
+    expect(error.message).toMatch(/UNAVAILABLE: .*ECONNREFUSED.*150 ms \(reconnectTimeoutMs\), and 1 items/);
     expect(performance.now() - since).toBeGreaterThan(140);
     await serve(twin.handler, first.port);
     await one.insert({ act: 1 }, { t: 1 });
@@ -187,7 +185,7 @@ describe("a server that goes away", () => {
     });
     const one = client(server.address, { reconnectTimeoutMs: 300 });
     expect(told(await caught(one.sampler("t").next()), server.address).message).toContain("it ended the stream with 100 samples to come");
-    expect(told(await caught(one.insert({ act: 1 }, { t: 1 })), server.address).message).toContain("before it had confirmed all items");
+    expect(told(await caught(one.insert({ act: 1 }, { t: 1 })), server.address).message).toContain("confirmed all items");
     expect(calls).toBeLessThan(20);
   });
 
@@ -252,7 +250,7 @@ describe("a server that goes away", () => {
       stream.respond({ ":status": 200, "content-type": "text/html" });
       stream.end("<html>");
     };
-    expect(told(await caught(one.reset("t")), server.address).message).toContain("a message is compressed, or is none");
+    expect(told(await caught(one.reset("t")), server.address).message).toContain("a message is compressed");
   });
 });
 
@@ -274,7 +272,7 @@ describe("a server that is slow or lies", () => {
       room = writer.createItem("t", 1, { a: writer.history.image.slice(-1) });
     }
     expect(sent).toBe(20);
-    expect(await caught(writer.flush({ timeoutMs: 50 }))).toMatchObject({ code: "TIMEOUT", message: expect.stringContaining("20 items have no confirmation") });
+    expect(await caught(writer.flush({ timeoutMs: 50 }))).toMatchObject({ code: "TIMEOUT", message: expect.stringContaining("20 items are not confirmed") });
     expect(await Promise.race([room.then(() => "room"), later(50).then(() => "none")])).toBe("none");
     await server.stop();
     open.shift();
@@ -353,7 +351,7 @@ describe("a server that is slow or lies", () => {
     const other = one.sampler("t", { maxSamples: 5, maxInFlightSamplesPerWorker: 2 });
     const ends = [];
     for (let i = 0; i < 5; i++) ends.push(await caught(other.next()));
-    expect(told(ends[4], server.address).message).toContain("it sends more samples than it was asked for");
+    expect(told(ends[4], server.address).message).toContain("it sends more samples");
     twin.answer = (call, bytes) => {
       // Without end_of_sequence, which is written as 18 01.
       const cut = bytes.slice();
@@ -363,7 +361,7 @@ describe("a server that is slow or lies", () => {
     const endless = told(await caught(one.sampler("t", { maxSamples: 1 }).next()), server.address);
     expect(endless).toMatchObject({
       code: "OUT_OF_MEMORY",
-      message: expect.stringContaining("a sample comes in more than 4000 bytes, which is maxMessageBytes"),
+      message: expect.stringContaining("4000 bytes (maxMessageBytes)"),
     });
   });
 });

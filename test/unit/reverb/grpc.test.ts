@@ -79,7 +79,7 @@ describe("calls of one message", () => {
     [4, "late", "TIMEOUT", "DEADLINE_EXCEEDED"],
     [5, "Priority table ä % was not found", "NOT_FOUND", "NOT_FOUND"],
     [9, "x", "OUT_OF_TURN", "FAILED_PRECONDITION"],
-    [12, "", "UNSUPPORTED", "UNIMPLEMENTED: it says no more; is it a Reverb server"],
+    [12, "", "UNSUPPORTED", "UNIMPLEMENTED: no details"],
     [13, "x", "IO", "INTERNAL"],
     [77, "x", "IO", "status 77"],
   ])("status %i is an error of a code, with the address and what the server says", async (status, text, code, name) => {
@@ -104,7 +104,7 @@ describe("calls of one message", () => {
   it("no answer, a signal, a deadline", async () => {
     const { address } = await serve({ message: (call, bytes) => void (bytes[0] === 0 && call.end()) });
     const client = channel(address);
-    await expect(client.unary("Reset", message(0))).rejects.toThrow("it gave no answer");
+    await expect(client.unary("Reset", message(0))).rejects.toThrow("no answer");
     await expect(client.unary("Reset", message(1), { timeoutMs: 30 })).rejects.toMatchObject({
       code: "TIMEOUT",
       message: expect.stringContaining("within 30 ms"),
@@ -124,9 +124,7 @@ describe("faults", () => {
       .unary("Reset", message())
       .catch((one: Error) => one);
     expect(error).toMatchObject({ code: "IO", isLost: true });
-    expect((error as Error).message).toMatch(
-      /^the Reverb server at 127\.0\.0\.1:\d+ ended Reset with UNAVAILABLE: .*ECONNREFUSED.*; is the server running, and is this its address\?$/,
-    );
+    expect((error as Error).message).toMatch(/^the Reverb server at 127\.0\.0\.1:\d+ ended Reset with UNAVAILABLE: .*ECONNREFUSED.*server runs/);
   });
 
   it("somebody listens who never answers, or speaks something else", async () => {

@@ -75,7 +75,7 @@ it("no longer than reconnectTimeoutMs, in all, however many items wait; the erro
   const writer = one.writer({ keep: 1, items: [{ table: "t", length: 1 }] });
   for (let act = 0; act < 5; act++) writer.append({ act });
   const { error, ms } = await ended(writer.flush());
-  expect(error).toMatchObject({ code: "IO", message: expect.stringContaining("tried again for 200 ms (reconnectTimeoutMs)") });
+  expect(error).toMatchObject({ code: "IO", message: expect.stringContaining("200 ms (reconnectTimeoutMs)") });
   expect((error as Error).message).toContain(`127.0.0.1:${port} ended ServerInfo with UNAVAILABLE`);
   expect(ms).toBeLessThan(600);
 });
@@ -93,7 +93,7 @@ it("a time limit, a signal, and close end the wait; nothing goes on behind", asy
   const one = client(ports);
   expect((await ended(one.insert({ act: 1 }, { t: 1 }, { timeoutMs: 50 }))).error).toMatchObject({
     code: "TIMEOUT",
-    message: expect.stringMatching(/ECONNREFUSED.*tried again/),
+    message: expect.stringMatching(/ECONNREFUSED/),
   });
   expect((await ended(one.insert({ act: 1 }, { t: 1 }, { signal: abortAfter(50) }))).error).toMatchObject({ name: "TimeoutError" });
   const sampler = one.sampler("t");
@@ -166,10 +166,10 @@ it("serverInfo: no longer than its timeout, or reconnectTimeoutMs; a signal and 
   const refused = expect.stringContaining(`127.0.0.1:${port} ended ServerInfo with UNAVAILABLE: connect ECONNREFUSED`);
   const byTimeout = await ended(one.serverInfo({ timeout: 0.3 }));
   expect(byTimeout.error).toMatchObject({ code: "TIMEOUT", message: refused });
-  expect((byTimeout.error as Error).message).toMatch(/^timed out after 300 ms: .*; it was tried again all the while$/);
+  expect((byTimeout.error as Error).message).toMatch(/^timed out after 300 ms: .*ECONNREFUSED/);
   expect(byTimeout.ms).toBeGreaterThan(280);
   const alone = await ended(one.serverInfo());
-  expect(alone.error).toMatchObject({ code: "IO", message: expect.stringContaining("tried again for 150 ms (reconnectTimeoutMs)") });
+  expect(alone.error).toMatchObject({ code: "IO", message: expect.stringContaining("150 ms (reconnectTimeoutMs)") });
   expect(alone.ms).toBeGreaterThan(140);
   const reason = new Error("enough");
   const aborter = new AbortController();

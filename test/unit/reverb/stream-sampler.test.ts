@@ -166,7 +166,7 @@ describe("ends", () => {
     });
     const sampler = samplerOf(server.grpc.address, { rateLimiterTimeoutMs: 5, maxSamples: 10 });
     expect(await some(sampler, 3)).toEqual([0, 1, 2]);
-    const told = { code: "TIMEOUT", message: `the rate limiter of table t of the Reverb server at ${server.grpc.address} has let no sample pass for 5 ms` };
+    const told = { code: "TIMEOUT", message: expect.stringMatching(`table t .*${server.grpc.address} .*5 ms$`) };
     await expect(sampler.next()).rejects.toMatchObject(told);
     await expect(sampler.next()).rejects.toMatchObject(told);
     empty = false;
@@ -257,7 +257,7 @@ describe("ends", () => {
     const sampler = samplerOf(server.grpc.address, { maxInFlightSamplesPerWorker: 4 });
     await expect(sampler.next()).rejects.toMatchObject({
       code: "CORRUPT",
-      message: expect.stringMatching(/^the Reverb server at 127.*an item cannot be put together: chunk 1007 did not come with it/),
+      message: expect.stringMatching(/^the Reverb server at 127.*an item cannot be put together: chunk 1007/),
     });
     expect(numberOf(await sampler.next())).toBe(0);
   });
@@ -269,7 +269,7 @@ describe("ends", () => {
     expect(await sampler.next()).toBeUndefined();
     const other = samplerOf(server.grpc.address, { maxInFlightSamplesPerWorker: 3 });
     await some(other, 3);
-    await expect(other.next()).rejects.toMatchObject({ code: "IO", message: expect.stringContaining("it sends more samples than it was asked for") });
+    await expect(other.next()).rejects.toMatchObject({ code: "IO", message: expect.stringContaining("it sends more samples") });
   });
 });
 
@@ -306,7 +306,7 @@ describe("lost connections", () => {
     expect(await some(sampler, 1)).toEqual([0]);
     await server.grpc.stop();
     open.shift();
-    await expect(some(sampler, 3)).rejects.toMatchObject({ code: "IO", message: expect.stringContaining("is the server running, and is this its address?") });
+    await expect(some(sampler, 3)).rejects.toMatchObject({ code: "IO", message: expect.stringContaining("server runs") });
     const again = await serve(undefined, server.grpc.port);
     expect(await some(sampler, 5)).toEqual(upTo(5));
     expect(again.streams.length).toBe(1);

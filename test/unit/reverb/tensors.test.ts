@@ -86,7 +86,7 @@ describe("what was written is read", () => {
 describe("what is no tensor", () => {
   const good = writeTensor("f32", [2, 2], Float32Array.of(1, 2, 3, 4));
   it.each([
-    ["a shape of another size", { ...good, shape: [2, 3] }, "CORRUPT", "it should have 24 bytes, and says that it has 16"],
+    ["a shape of another size", { ...good, shape: [2, 3] }, "CORRUPT", "it should have 24 bytes"],
     ["a negative size", { ...good, shape: [-1, 2] }, "CORRUPT", "has the shape [-1, 2]"],
     ["a size beyond all memory", { ...good, shape: [2 ** 30, 2 ** 30] }, "CORRUPT", "has the shape"],
     ["text of no length", { dtype: 7, shape: [3], content: Uint8Array.of(1, 1, 128) }, "CORRUPT", "a text's length cannot be read"],
@@ -161,9 +161,9 @@ describe("columns", () => {
 
   it.each([
     ["no slices", [], false, "has no slices"],
-    ["an unknown chunk", [slice(8n, 0, 1)], false, "chunk 8 did not come with it"],
+    ["an unknown chunk", [slice(8n, 0, 1)], false, "chunk 8 is missing"],
     ["an unknown tensor", [slice(7n, 0, 1, 3)], false, "chunk 7 has no tensor 3"],
-    ["steps beyond the chunk", [slice(7n, 1, 2)], false, "steps 1 to 3 are asked of a chunk of 2"],
+    ["steps beyond the chunk", [slice(7n, 1, 2)], false, "steps 1 to 3"],
     ["steps before the chunk", [slice(7n, -1, 2)], false, "steps -1 to 1"],
     ["no steps", [slice(7n, 0, 0)], false, "steps 0 to 0"],
     ["two squeezed steps", [slice(7n, 0, 2)], true, "a column of 2 steps cannot be squeezed"],

@@ -39,14 +39,14 @@ describe("a server behind TLS", () => {
     ],
     ["none but the system's", {}, "its certificate cannot be trusted"],
     ["another name", { ca: authority, servername: "elsewhere.example" }, "Host: elsewhere.example. is not in the cert's altnames"],
-    ["what is no certificate", { ca: authority, cert: "nonsense", key: "nonsense" }, "these credentials cannot be used: "],
+    ["what is no certificate", { ca: authority, cert: "nonsense", key: "nonsense" }, "these credentials are invalid: "],
   ])("is not spoken to with %s: an error at once, with the address and what to do", async (_, credentials, why) => {
     const { address } = await serve({ key, cert: certificate });
     const error = (await reset(address, credentials)) as Error;
     expect(error).toMatchObject({ code: "IO", isLost: false });
     expect(error.message).toContain(`the Reverb server at ${address} ended Reset with UNAUTHENTICATED: `);
     expect(error.message).toContain(why);
-    expect(error.message).toMatch(/; give credentials that fit, such as \{ ca \} with the authority of its certificate$/);
+    expect(error.message).toMatch(/credentials.*\{ ca \}/);
   });
 
   it("may ask who the client is", async () => {
@@ -55,7 +55,7 @@ describe("a server behind TLS", () => {
     const refused = {
       code: "IO",
       isLost: false,
-      message: expect.stringContaining(`${address} ended Reset with UNAUTHENTICATED: it refuses this client's credentials`),
+      message: expect.stringContaining(`${address} ended Reset with UNAUTHENTICATED: it rejects this client's credentials`),
     };
     expect(await reset(address, { ca: authority })).toMatchObject(refused);
   });
@@ -67,10 +67,10 @@ it("a server without TLS, asked for it; one with it, asked without", async () =>
   expect(error).toMatchObject({
     code: "IO",
     isLost: false,
-    message: expect.stringContaining("its answer is no TLS (ERR_SSL_WRONG_VERSION_NUMBER): leave credentials out"),
+    message: expect.stringContaining("not TLS (ERR_SSL_WRONG_VERSION_NUMBER)"),
   });
   const secure = await serve({ key, cert: certificate });
-  expect(await reset(secure.address)).toMatchObject({ code: "IO", message: expect.stringContaining("if it has TLS, give credentials") });
+  expect(await reset(secure.address)).toMatchObject({ code: "IO", message: expect.stringContaining("Pass credentials") });
 });
 
 it("credentials that are no object", () => {

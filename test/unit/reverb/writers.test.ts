@@ -15,9 +15,9 @@ afterAll(() => client.close());
 it("rules that a server's items cannot keep are UNSUPPORTED, with what to do instead", () => {
   const of = (rule: object) => () => client.writer({ keep: 4, items: [{ table: "t", length: 2, ...rule }] as never });
   const unsupported = (message: RegExp) => expect.objectContaining({ code: "UNSUPPORTED", message: expect.stringMatching(message) });
-  expect(of({ nStep: 3, length: undefined })).toThrow(unsupported(/^items\[0\]\.nStep works only with tables of this process: .*nStep \+ 1 steps/));
+  expect(of({ nStep: 3, length: undefined })).toThrow(unsupported(/^items\[0\]\.nStep works only with tables of this process.*nStep \+ 1 steps/));
   expect(of({ columns: { x: { leaf: "a" } } })).toThrow(unsupported(/structuredWriter/));
-  expect(of({ priority: "max" })).toThrow(unsupported(/give a number/));
+  expect(of({ priority: "max" })).toThrow(unsupported(/Pass a number/));
   expect(of({ length: 5 })).toThrow("items[0].length must be an integer in 1 … 4, got 5");
   expect(of({ stride: 0 })).toThrow("items[0].stride");
   expect(of({ priority: -1 })).toThrow("items[0].priority must be a finite number >= 0, got -1");
@@ -125,7 +125,7 @@ it("an end with a limit that nobody reads leaves its error to flush, and close t
   void item();
   writer.close();
   await vi.waitFor(() => expect(warnings).toHaveLength(1));
-  expect(warnings[0]).toMatch(/^reprise: a writer was closed, and not all of its items are in their tables: .*127\.0\.0\.1:1.*flush\(\) before close\(\)/);
+  expect(warnings[0]).toMatch(/^reprise: a writer was closed .*127\.0\.0\.1:1.*flush\(\) before close\(\)/);
   // What was read is not told again.
   const other = own.writer({ keep: 1, items: [{ table: "t", length: 1 }] });
   const read = other.append({ a: 1, b: [1, 2] });
