@@ -65,7 +65,7 @@ function sources(root, folder) {
 
 /** The builders by the file and name of their declaration: the helpers that pass a parameter on into a message. Those of BASE are the same everywhere. */
 function buildersIn(trees) {
-  const builders = new Map();
+  const builders = new Map([[`${BASE}#corrupt`, { code: "CORRUPT", parts: [0, ": ", 1] }]]);
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const before = builders.size;
     for (const [path, tree] of trees) {

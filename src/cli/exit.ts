@@ -96,8 +96,8 @@ const OPTION_PATTERNS: readonly (readonly [original: RegExp, replacement: string
   [/leave the films out with without$/, "leave the films out with --without"],
 ];
 
-/** Begins the names of options, which stay as `--open` takes them. */
-const NAMES = /(?<=^.* has no option .*\.)(?: Did you mean "| Options: ).*/s;
+/** An unknown option and the known ones, whose names stay as `--open` takes them. */
+const NAMES = / has no option ".*/s;
 
 /** Rephrases a message of the package for the command line, whose users have no options object. */
 function rephrase(message: string): string {
