@@ -161,7 +161,7 @@ export class AwaitedBatch<B extends { readonly count: number }> implements Pendi
     this.#options = options;
   }
 
-  /** Returns the batch when it is full. Of all calls that wait for one table, the first one receives every permitted draw. */
+  /** Returns the batch when it is full. The first of all calls that wait for one table receives every permitted draw. */
   until({ signal, timeoutMs }: WaitOptions): B | Promise<B> {
     const { engine, core, name } = this.#draws.table;
     const what = () => `sample of ${this.#n} from table ${show(name)}${this.#count === 0 ? "" : `, of which ${this.#count} were drawn`}`;

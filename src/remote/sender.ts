@@ -1,4 +1,4 @@
-/** Messages from the Replay's program to an actor: in order, each once, with limited bytes in flight. Of published messages, only the newest one waits. */
+/** Messages from the Replay's program to an actor: in order, each once, with limited bytes in flight. Only the newest published message waits. */
 import { ReplayError } from "../base/error.ts";
 import type { EncodedMessage } from "../base/publication.ts";
 import type { Link } from "./channels/link.ts";

@@ -138,7 +138,7 @@ export function checkSteps(subject: string, selections: readonly Selection[], le
 /** Not a step of any item: padding. */
 const PADDING = 0x7ffffffe;
 
-/** An object that defines the steps an item shows. */
+/** Defines the steps that an item shows. */
 export type HasSelections = Pick<ColumnLayout, "selections">;
 
 /**

@@ -209,7 +209,7 @@ function sourceOf<V extends MixtureView>(source: MixtureSource<V>, i: number) {
   if (draws.sampler.relabels)
     throw new ReplayError(
       "UNSUPPORTED",
-      `sources[${i}].from is a view with relabel, which computes rewards for whole batches. Draw from it alone, or omit relabel`,
+      `sources[${i}].from is a view with relabel, which computes rewards for whole batches. Draw from that view without a mixture, or omit relabel`,
     );
   draws.table.engine.open();
   draws.sampler.check(own);

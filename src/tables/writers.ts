@@ -81,7 +81,7 @@ export class Writers {
   adopt(options: SavedWriterOptions): void {
     const { name } = options;
     if (name !== undefined && (typeof name !== "string" || name === "" || this.#byName.has(name)))
-      throw corrupt("the list of writers contradicts itself", `${show(name)} is no name of one writer`);
+      throw corrupt("the list of writers contradicts itself", `${show(name)} is not the name of exactly one writer`);
     // An empty list of rules, or one lane, may have been on purpose; that is no longer known.
     const createsItems = options.items.length === 0;
     if (options.lanes === 1 && !this.#holdsFiller) {
@@ -168,7 +168,7 @@ export class Writers {
     if (orphans.length === 0 || !this.#engine.warnings.first("leftWriters")) return;
     const subject = orphans.length === 1 ? "one writer of an earlier run is" : `${orphans.length} writers of an earlier run are`;
     const reason = `${subject} still open without a name while a new one opens, so the last items of their open episodes are never made, and their steps stay in memory`;
-    const remedy = 'Name writers, replay.writer({ name }), which gives them back after a restart, or close them: Replay.open({ writers: "close" })';
+    const remedy = 'Name them with replay.writer({ name }), which returns them after a restart, or close them with Replay.open({ writers: "close" })';
     this.#engine.warnings.log(`${reason}. ${remedy}`);
   }
 

@@ -78,7 +78,7 @@ export class DelayedCall {
       this.#call();
       return;
     }
-    // Slow callers check the clock more often: about once per sixteenth of the time.
+    // Checks the clock about once per sixteenth of the delay, however rare the requests are.
     const interval = (now - this.#checkedAt) / this.#requests;
     this.#nextCheck = Math.max(1, Math.min(MAX_REQUESTS, Math.floor(ms / 16 / interval)));
     this.#checkedAt = now;

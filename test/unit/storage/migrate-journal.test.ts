@@ -187,7 +187,7 @@ test("a leaf goes that only closed writers, and columns of items that left, had 
   (second.writers.find(({ options }) => options.name === "w") as { close(): void }).close();
   await second.flush();
   second.dispose();
-  expectError(await refusal(next()), "NOT_FOUND", /spec must have b, which the columns of an item names.*delete the items with these columns/);
+  expectError(await refusal(next()), "NOT_FOUND", /spec must have b, which the columns of an item uses.*delete the items with these columns/);
   const third = await again(dir, QUIET as never);
   expect(third.table("t").size).toBe(10);
   // Two more, so that all of the first writer's are gone.

@@ -326,7 +326,7 @@ describe("the lock of a folder", () => {
       const path = mkdtempSync(join(folder, "pipe-"));
       execFileSync("mkfifo", [join(path, name)]);
       const { stdout } = spawnSync(process.execPath, ["--input-type=module", "-e", program, path], { encoding: "utf8", timeout: 20_000 });
-      expect(stdout).toMatch(/^IO (locking|opening) .* failed: a pipe or a device is in the place of the file \(ESPIPE\)$/m);
+      expect(stdout).toMatch(/^IO (locking|opening) .* failed: it is a pipe or a device, not a file \(ESPIPE\)$/m);
     }
   });
 
