@@ -115,6 +115,11 @@ const verbs = {
     await bundle();
     run("test/soak/rows.mjs", args);
   },
+  async "soak:edit"() {
+    await core();
+    await bundle();
+    run("test/soak/edit.mjs", args);
+  },
   async crash() {
     await core();
     await bundle();

@@ -7,6 +7,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { f32, i32, prioritized, Replay } from "reprise";
 import { writeJsonl, writeLeRobot, writeMinari, writeParquet, writeTfds } from "reprise/rlds";
+import { noiseOf } from "./noise.mjs";
 
 const CLI = fileURLToPath(new URL("../../../dist/cli.js", import.meta.url));
 const EPISODES = 60;
@@ -28,16 +29,6 @@ const FORMATS = [
 ];
 /** Where the edit goes: to its source, to a dataset that is there already, to a new place. */
 const PLACES = ["in place", "over another", "to a new place"];
-
-export function noiseOf(seed) {
-  let state = seed | 0;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let z = Math.imul(state ^ (state >>> 15), state | 1);
-    z ^= z + Math.imul(z ^ (z >>> 7), z | 61);
-    return ((z ^ (z >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 function dataset() {
   const noise = noiseOf(9);
