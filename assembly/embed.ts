@@ -1,5 +1,5 @@
 /**
- * The page of embed.wasm: one Replay an instance, for hosts that have no JavaScript. It imports nothing. docs/embedding.md says how a host uses it.
+ * The page of embed.wasm: one Replay an instance, for hosts that have no JavaScript. It imports nothing. docs/embed/protocol.md says how a host uses it.
  * Numbers only: i32, u32, f64. A code below 0, or an address or handle of 0, says that a call was refused: `replay_error` says why.
  */
 // biome-ignore-all assist/source/organizeImports: in the order of use

@@ -1,4 +1,4 @@
-// The reference, the guide and the recipes as one folder of pages with a search: dist/docs. Every link in it leads somewhere.
+// The documents and the reference as one folder of pages with a search: dist/docs. Every link in it leads somewhere.
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { subpaths } from "./manifest.mjs";

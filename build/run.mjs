@@ -188,6 +188,10 @@ const verbs = {
     run("node_modules/typescript/bin/tsc", ["-p", "page/tsconfig.json"]);
     run("node_modules/@biomejs/biome/bin/biome", ["check", ...(args.includes("--write") ? ["--write"] : []), "."]);
     run("build/direction.mjs", []);
+    run("build/english.mjs", []);
+  },
+  messages() {
+    run("build/messages.mjs", ["--write"]);
   },
   async bench() {
     await core(["release", "kernels"]);

@@ -55,6 +55,6 @@ export async function declarations() {
     rmSync("dist/types", { recursive: true, force: true });
     execute(process.execPath, ["node_modules/typescript/bin/tsc", "-p", "tsconfig.build.json"]);
     writeFileSync("dist/types/core.wasm.d.ts", WASM("core", "The core, for the option `module`."));
-    writeFileSync("dist/types/embed.wasm.d.ts", WASM("embed", "A Replay for hosts without JavaScript: docs/embedding.md."));
+    writeFileSync("dist/types/embed.wasm.d.ts", WASM("embed", "A Replay for hosts without JavaScript: docs/embed/protocol.md."));
   });
 }

@@ -2,7 +2,7 @@
 import { Drawing } from "./drawing.mjs";
 
 const [LEFT, SIZE, GAP, FRAMES] = [40, 78, 16, 9];
-/** The most patches that lead from a frame to one that stands alone, by docs/guide.md. */
+/** The most patches that lead from a frame to one that stands alone, by docs/guides/images.md. */
 const MOST = 7;
 const at = (frame) => LEFT + frame * (SIZE + GAP);
 const ball = (frame) => [14 + 6 * frame, 14 + 5 * frame];

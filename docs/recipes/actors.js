@@ -11,13 +11,13 @@ const [ACTORS, PLACES, START, TIME_LIMIT] = [3, 8, 2, 30];
 const [GAMMA, LEARNING_RATE, BATCH, SYNC_EVERY] = [0.9, 0.5, 32, 10];
 
 const spec = { observation: i32(), action: i32(), reward: f32() }; // the same at both ends
-const values = new Float64Array(2 * PLACES); // in place of a network: of each place, to the left and to the right
+const values = new Float64Array(2 * PLACES); // in place of a network: one value per place and direction
 const best = (place = 0) => Math.max(values[2 * place], values[2 * place + 1]);
 
 if (parentPort) await live(parentPort, workerData.actor, workerData.steps);
 else await learn();
 
-/** An actor's thread: in your project, a file of its own. @param {import("node:worker_threads").MessagePort} port */
+/** An actor's thread: in your project, a separate file. @param {import("node:worker_threads").MessagePort} port */
 async function live(port, actor = 0, steps = 0) {
   port.on("message", (newer) => values.set(newer));
   const writer = await remoteWriter(port, { spec });
@@ -28,28 +28,28 @@ async function live(port, actor = 0, steps = 0) {
     const next = place + (action === 1 ? 1 : -1);
     const terminated = next === 0 || next === PLACES - 1;
     const truncated = ++time === TIME_LIMIT || t === steps - 1;
-    // Wait for it: where too many steps are on their way, this is a promise, and whoever goes on is refused.
+    // Wait: if too many steps are on their way, this is a promise. Without the wait, the next append throws.
     await writer.append({ observation: place, action, reward: next === PLACES - 1 ? 1 : 0 });
     if (terminated || truncated) {
       await writer.endEpisode({ final: { observation: next }, terminated });
       [place, time] = [START, 0];
     } else place = next;
   }
-  await writer.flush(); // all of it is in the memory, and no transition waits for a draw
+  await writer.flush(); // all steps are in the memory, and no transition waits for the rate limiter
   await writer.close();
   port.close();
 }
 
 async function learn() {
   const { prioritized, Replay, sampleToInsertRatio } = await import("reprise");
-  // Eight draws for each transition: whoever is faster waits, the actors or the learner.
+  // Eight draws for each transition: the faster side waits, the actors or the learner.
   const table = { maxSize: 50_000, sampler: prioritized(0.6), rateLimiter: sampleToInsertRatio(8, 200, 1_000) };
   const replay = new Replay({ spec, tables: { memory: table }, seed: 1 });
   const { memory } = replay.tables;
   const start = (actor = 0) => new Worker(new URL(import.meta.url), { workerData: { actor, steps: STEPS } });
   const workers = Array.from({ length: ACTORS }, (_, actor) => start(actor));
   const accepted = await Promise.all(
-    // Ape-X has three steps.
+    // Ape-X uses three steps.
     workers.map((worker) => replay.acceptWriter(worker, { items: [{ table: "memory", nStep: 1 }], maxInFlight: 64 })),
   );
   const over = new AbortController();
@@ -68,7 +68,7 @@ async function learn() {
       });
       memory.updatePriorities(keys, errors);
       if (++batches % SYNC_EVERY === 0) for (const worker of workers) worker.postMessage(values);
-      await setImmediate(); // lets the actors' steps in
+      await setImmediate(); // lets steps of the actors arrive
     }
   } catch (error) {
     if (!over.signal.aborted) throw error;

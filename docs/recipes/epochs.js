@@ -1,6 +1,6 @@
 // Behaviour cloning in epochs, as offline RL does it: recorded steps, each once per epoch, in a new random order; a run
-// that stops in the middle of an epoch goes on from a snapshot and a few numbers. The recorded player steers a cart to
-// its place, and its hand trembles; the clone is a line that is fitted to what it did.
+// that stops in the middle of an epoch continues from a snapshot and a few numbers. The recorded player steers a cart
+// to its place, and its hand trembles; the clone is a line that is fitted to its actions.
 // Run: node docs/recipes/epochs.js [episodes]
 import { f32, i32, Replay } from "reprise";
 
@@ -13,7 +13,7 @@ const random = () => {
   return seed / 2 ** 32 - 0.5;
 };
 
-/** The cart: what the force does to its place and speed. */
+/** The cart: the effect of the force on its place and speed. */
 const move = (of = /** @type {ArrayLike<number>} */ ([0, 0]), force = 0) => [
   of[0] + 0.1 * of[1],
   0.9 * of[1] + 0.1 * force,
@@ -35,9 +35,9 @@ for (let episode = 0; episode < EPISODES; episode++) {
 
 const weights = [0, 0];
 const clone = (of = /** @type {ArrayLike<number>} */ ([0, 0])) => weights[0] * of[0] + weights[1] * of[1];
-const times = new Uint8Array(EPISODES * STEPS); // how often each step was seen
+const times = new Uint8Array(EPISODES * STEPS); // how often the learner saw each step
 
-/** One gradient step, of the squared error. The last batch of an epoch may be short: `count` tells. */
+/** One gradient step, of the squared error. The last batch of an epoch may be short: divide by `count`. */
 function learn({ steps: { observation, action, id }, count } = replay.tables.memory.batch(BATCH, { length: 1 })) {
   const gradient = [0, 0];
   for (let i = 0; i < count; i++) {
@@ -49,7 +49,7 @@ function learn({ steps: { observation, action, id }, count } = replay.tables.mem
   for (const k of [0, 1]) weights[k] -= LEARNING_RATE * gradient[k];
 }
 
-// The first half of an epoch; then the program ends, and has kept a snapshot and the dataset's state.
+// The first half of an epoch. Then the program ends, and keeps a snapshot and the state of the dataset.
 const options = { batchSize: BATCH, epochs: EPOCHS, recycle: true };
 const first = replay.tables.memory.dataset({ ...options, seed: 7 });
 let batches = 0;
@@ -60,7 +60,7 @@ for (const batch of first) {
 const kept = { snapshot: [...replay.snapshot()], state: JSON.stringify(first.state()) };
 console.log(`stopped after ${batches} batches of epoch ${first.state().epoch}`);
 
-// Another day: what is left of the epochs.
+// Another day: the remaining batches of the epochs.
 const restored = Replay.restore(kept.snapshot, { spec });
 const rest = restored.table("memory").dataset({ ...options, state: JSON.parse(kept.state) });
 for (const batch of rest) learn(batch);

@@ -1,7 +1,7 @@
 // SAC with hindsight (HER): an agent walks to a cell of a grid, another one in each episode. The reward is -1 until it
-// is there, so that an episode that fails teaches nothing of its goal. But it teaches how to come to the cells that it
-// went through: 4 of 5 transitions of a batch are drawn with a goal that their episode achieved later. Steps are stored
-// once, and goals are new in each batch. In place of networks: a table of values, of which the policy is the softmax.
+// is there, so a failed episode teaches nothing about its goal. But it teaches how to reach the cells that it
+// passed: 4 of 5 transitions of a batch are drawn with a goal that their episode achieved later. Steps are stored
+// once, and goals are new in each batch. In place of networks: a table of values, and its softmax as policy.
 // Run: node docs/recipes/her.js [episodes]
 import { i32, Replay } from "reprise";
 
@@ -23,7 +23,7 @@ function move(cell = 0, action = 0) {
 }
 const rewardOf = (achieved = 0, goal = 0) => (achieved === goal ? 0 : -1);
 
-const spec = { observation: { achieved: i32(), desired: i32() }, action: i32(), reward: i32() }; // of a robot: f32(3)
+const spec = { observation: { achieved: i32(), desired: i32() }, action: i32(), reward: i32() }; // for a robot: f32(3)
 const replay = new Replay({ spec, tables: { memory: { maxSize: 100_000 } }, seed: 1 });
 const writer = replay.writer({ items: [{ table: "memory", nStep: 1 }] });
 const transitions = replay.tables.memory.transitions({
@@ -33,14 +33,14 @@ const transitions = replay.tables.memory.transitions({
     achieved: "observation.achieved",
     strategy: "future",
     share: 0.8,
-    // Of all steps at once: what came of each one, and its new goal.
+    // All steps in one call: the achieved cell of each one, and its new goal.
     reward: ({ achieved, goal }) => Array.from(achieved.data, (cell, i) => rewardOf(+cell, Number(goal.data[i]))),
     terminated: ({ achieved, goal }) => Array.from(achieved.data, (cell, i) => Number(cell === goal.data[i])),
   },
 });
-const into = transitions.batch(BATCH); // filled again and again
-/** The critic, by goal, cell and action; the policy is exp(value / TEMPERATURE), which is what SAC's tends to. */
-const critic = new Float64Array(CELLS * CELLS * MOVES.length).fill(-1 / (1 - GAMMA)); // as if nothing led there
+const into = transitions.batch(BATCH); // each draw refills it
+/** The critic, by goal, cell and action; the policy is exp(value / TEMPERATURE), to which the policy of SAC tends. */
+const critic = new Float64Array(CELLS * CELLS * MOVES.length).fill(-1 / (1 - GAMMA)); // as if no move led there
 const placeOf = (cell = 0, goal = 0) => MOVES.length * (CELLS * goal + cell);
 const chances = (place = 0) => MOVES.map((_, a) => Math.exp(critic[place + a] / TEMPERATURE));
 const softValue = (place = 0) => TEMPERATURE * Math.log(chances(place).reduce((sum, chance) => sum + chance));
@@ -59,7 +59,7 @@ function learn() {
   }
 }
 
-/** An episode; whether it came to its goal. */
+/** Plays an episode, and returns whether it reached its goal. */
 function play(learns = true) {
   let [achieved, desired, t] = [anyCell(), anyCell(), 0];
   for (; t < TIME_LIMIT && achieved !== desired; t++) {

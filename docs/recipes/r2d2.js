@@ -1,5 +1,5 @@
 // R2D2's memory: sequences with burn-in, and the recurrent state stored with each step. The task: a cue of -1
-// or 1 is shown in the first step alone, and the action of the last one, 12 to 20 steps later, must fit it.
+// or 1 is shown only in the first step. The action of the last step, 12 to 20 steps later, must fit it.
 // Run: node docs/recipes/r2d2.js [episodes]
 import { f32, i32, prioritized, Replay, shared } from "reprise";
 
@@ -23,7 +23,7 @@ const rule = { length: LENGTH, burnIn: BURN_IN, stride: STRIDE };
 const writer = replay.writer({ items: [{ table: "sequences", sequence: rule }] });
 const view = sequences.sequences({ gamma: GAMMA, n: N, state: ["state"] });
 
-// In place of a recurrent network: one unit that sums what it sees, weighted, and a value for each action.
+// In place of a recurrent network: one unit that sums weighted observations, and a value for each action.
 const net = { weight: 0.5, values: [0, 0] };
 const next = (state = 0, observation = 0) => state + net.weight * observation;
 const greedy = (state = 0) => (net.values[0] * state >= net.values[1] * state ? 0 : 1);
@@ -38,7 +38,7 @@ function learn() {
   );
   for (let i = 0; i < BATCH; i++) {
     const first = i * LENGTH;
-    const states = [next(state.data[i], observation.data[first])]; // from the state that the actor had there
+    const states = [next(state.data[i], observation.data[first])]; // from the state of the actor at this step
     for (let t = 1; t < LENGTH; t++) states.push(next(states[t - 1], observation.data[first + t]));
     for (let t = 0; t < LENGTH; t++) {
       const at = first + t;
@@ -62,7 +62,7 @@ for (let episode = 0; episode < EPISODES; episode++) {
     const seen = next(state, observation);
     const action = random() < epsilon ? Math.floor(2 * random()) : greedy(seen);
     result = t < last ? 0 : action === (cue === 1 ? 0 : 1) ? 1 : -1;
-    // The state is the one before the step, with which a sequence may begin.
+    // Store the state before the step, because a sequence may begin here.
     writer.append({ observation, action, reward: result, state });
     state = seen;
   }

@@ -14,7 +14,7 @@ const random = () => {
   return state / 2 ** 32;
 };
 
-/** The environment: the right action leads one place on. */
+/** The environment: the right action leads to the next place. */
 function act(place = 0, action = 0) {
   const right = action === place % 2;
   return {
@@ -30,7 +30,7 @@ const replay = new Replay({
   seed: 1,
 });
 const { memory } = replay.tables;
-// New transitions get the largest priority so far: each is seen soon. This is the default on a prioritized table.
+// New transitions get the largest priority so far, so each is drawn soon. This is the default on a prioritized table.
 const writer = replay.writer({ items: [{ table: "memory", nStep: N_STEP, priority: "max" }] });
 const transitions = memory.transitions({ gamma: GAMMA });
 
@@ -45,11 +45,11 @@ function learn(beta = 1) {
   const { observation, action, returns, discounts, nextObservation, weights, keys } = batch;
   for (let i = 0; i < BATCH; i++) {
     const next = nextObservation.data[i];
-    const value = target[next * ACTIONS + greedy(next)]; // double Q: one chooses, the other one values
+    const value = target[next * ACTIONS + greedy(next)]; // double Q: one table chooses, the other one evaluates
     const at = observation.data[i] * ACTIONS + action.data[i];
     const error = returns.data[i] + discounts.data[i] * value - online[at]; // discounts: gamma^k, k <= 3 steps
     online[at] += LEARNING_RATE * weights.data[i] * error;
-    errors[i] = Math.abs(error) + 1e-3; // so that nothing has priority 0
+    errors[i] = Math.abs(error) + 1e-3; // so that no item has priority 0
   }
   memory.updatePriorities(keys, errors);
 }

@@ -1,5 +1,5 @@
 // A game is recorded while a scripted player plays it, its screen as PNG; each session ends in an episode, as a crash
-// would. What is on the disk is a dataset: behaviour cloning counts what the player did for what it saw, and plays.
+// would. The files are a dataset: behaviour cloning counts the actions of the player per observation, and plays.
 // Run: node docs/recipes/record.js [episodes]
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -34,7 +34,7 @@ const spec = { observation: u8(CELL, CELLS * CELL, 3), action: i32(), instructio
 const instruction = "go to the green cell";
 
 for (let session = 1; session <= 2; session++) {
-  // The second time the recording is there, and goes on.
+  // The second session continues the recording.
   const recorder = await open({ dir, spec, fps: 10, images: "png", about: { game: "corridor" } });
   for (let n = 0; n < EPISODES / 2; n++) {
     const game = begin();
@@ -46,22 +46,22 @@ for (let session = 1; session <= 2; session++) {
     const done = isThere(game);
     await recorder.endEpisode({ success: done, task: "reach", terminated: done, final: { observation: screen(game) } });
   }
-  recorder.step({ observation: screen(begin()), action: LEFT, instruction }); // nobody ends this one
+  recorder.step({ observation: screen(begin()), action: LEFT, instruction }); // this episode is never ended
   await recorder.close();
 }
 
-/** What a policy looks for on the screen: on which side of the player the goal is. */
+/** The feature of the policy: the side of the player on which the goal is. */
 const sideOf = (pixels = new Uint8Array()) => {
   const [red, green] = [0, 1].map((colour) => pixels.findIndex((value, i) => i % 3 === colour && value > 0));
   return green > red + 1 ? RIGHT : LEFT;
 };
-const counts = [LEFT, RIGHT].map(() => [0, 0]); // what was done how often, by the side
+const counts = [LEFT, RIGHT].map(() => [0, 0]); // how often each action was done, by side
 const recording = await openRecording(dir);
 let cut = 0;
 for await (const { finished, steps } of recording) {
   if (!finished) cut++;
   for (const { observation, action, is_last } of finished ? steps : [])
-    if (!is_last) counts[sideOf(observation)][action]++; // behind the last one nothing was done
+    if (!is_last) counts[sideOf(observation)][action]++; // the last step has no action
 }
 console.log(`recorded: ${recording.episodes - cut} episodes, and ${cut} that were cut; ${recording.steps} steps`);
 

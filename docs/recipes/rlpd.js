@@ -1,5 +1,5 @@
 // RLPD with a recorded warm start (Ball et al., 2023): half of each batch comes from recorded episodes, half from the
-// agent's own, for as long as it learns. The task is a lock: one of four actions leads on, any other back to the start,
+// agent's own, as long as it learns. The task is a lock: one of four actions leads on, the others back to the start,
 // and only the end has a reward. By chance no agent gets there. In place of networks: a table of values.
 // Run: node docs/recipes/rlpd.js [live episodes]
 import { f32, i32, mixture, Replay } from "reprise";
@@ -23,7 +23,7 @@ function act(place = 0, action = 0) {
   return { next, reward: next === PLACES ? 1 : 0, terminated: next === PLACES };
 }
 
-/** What somebody did who knows the lock, but for each tenth action. In place of this: await openRlds("a folder"). */
+/** The actions of a player who knows the lock, except each tenth one. In place of this: await openRlds("a folder"). */
 const recorded = Array.from({ length: RECORDED }, () => {
   const steps = [];
   for (let t = 0, place = 0, is_last = false; !is_last; t++) {
@@ -37,15 +37,15 @@ const recorded = Array.from({ length: RECORDED }, () => {
   return { steps };
 });
 
-// The same spec twice: recorded steps have a Replay of their own, which nothing evicts.
+// The same spec twice: recorded steps have a separate Replay, so live steps never evict them.
 const replayOf = (maxSize = 0, seed = 0) =>
   new Replay({ spec: { observation: i32(), action: i32(), reward: f32() }, tables: { memory: { maxSize } }, seed });
 const [demos, online] = [replayOf(10_000, 1), replayOf(10_000, 2)];
 const [demoWriter, writer] = [demos, online].map((of) => of.writer({ items: [{ table: "memory", nStep: 1 }] }));
 const viewOf = (of = demos) => of.tables.memory.transitions({ gamma: GAMMA });
 const sources = [demos, online].map((of) => ({ from: viewOf(of), share: 0.5 }));
-const mix = mixture(sources, { fallback: "others" }); // as long as the agent has lived nothing, all rows are recorded
-const into = mix.batch(BATCH); // filled again and again
+const mix = mixture(sources, { fallback: "others" }); // until the agent has made a step, all rows are recorded
+const into = mix.batch(BATCH); // each draw refills it
 const recordedRows = () => `${into.source.data.filter((of) => of === 0).length} of ${BATCH} rows are recorded`;
 
 const values = Array.from({ length: PLACES + 1 }, () => new Float64Array(ACTIONS));

@@ -19,7 +19,7 @@ const gaussian = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Mat
 /** The environment: a place, and a push. Nothing terminates an episode; time truncates it. */
 const act = (place = 0, push = 0) => ({ next: place + push, reward: -(place ** 2) - COST * push ** 2 });
 
-/** What a clumsy policy did, in RLDS's form. In place of this: await openRlds("a file, a folder or a URL"). */
+/** Episodes of a clumsy policy, in the form of RLDS. In place of this: await openRlds("a file, a folder or a URL"). */
 const recorded = Array.from({ length: RECORDED }, () => {
   let place = 2 * random() - 1;
   const steps = Array.from({ length: TIME_LIMIT + 1 }, (_, t) => {
@@ -31,11 +31,11 @@ const recorded = Array.from({ length: RECORDED }, () => {
   return { steps };
 });
 
-const spec = { observation: f32(), action: f32(), reward: f32() }; // of a robot: f32(17) and f32(6), for instance
+const spec = { observation: f32(), action: f32(), reward: f32() }; // for a robot: f32(17) and f32(6), for example
 const replay = new Replay({ spec, tables: { memory: { maxSize: 100_000 } }, seed: 1 });
 const writer = replay.writer({ items: [{ table: "memory", nStep: 1 }] });
 const transitions = replay.tables.memory.transitions({ gamma: GAMMA });
-const into = transitions.batch(BATCH); // filled again and again
+const into = transitions.batch(BATCH); // each draw refills it
 
 const critic = new Float64Array(4); // of x², x × a, a², 1
 const target = new Float64Array(4);
@@ -49,11 +49,11 @@ function learn() {
     const [x, a, next] = [observation.data[i], action.data[i], nextObservation.data[i]];
     const [noise, own] = [gaussian(), gaussian()];
     const entropy = TEMPERATURE * (noise ** 2 / 2 + policy.logDeviation); // -log of the density, but for a constant
-    // discounts is gamma, where time ran out, too: the episode went on from what was seen last.
+    // discounts is gamma, even if time ran out: the world continued from the last observation.
     const goal = returns.data[i] + discounts.data[i] * (value(target, next, choose(next, noise)) + entropy);
     const step = CRITIC_RATE * (goal - value(critic, x, a));
     for (const [k, feature] of [x * x, x * a, a * a, 1].entries()) critic[k] += step * feature;
-    const slope = critic[1] * x + 2 * critic[2] * choose(x, own); // of the critic, by the action
+    const slope = critic[1] * x + 2 * critic[2] * choose(x, own); // derivative of the critic by the action
     policy.gain += POLICY_RATE * slope * x;
     policy.logDeviation += POLICY_RATE * (slope * Math.exp(policy.logDeviation) * own + TEMPERATURE);
   }
@@ -69,11 +69,11 @@ for (let episode = 0; episode < EPISODES; episode++) {
   for (let t = 0; t < TIME_LIMIT; t++) {
     const action = choose(place, gaussian());
     const { next, reward } = act(place, action);
-    writer.append({ observation: place, action, reward }); // into the table that has the recorded ones
+    writer.append({ observation: place, action, reward }); // into the table of the recorded steps
     place = next;
     learn();
   }
-  writer.endEpisode({ final: { observation: place }, terminated: false }); // what was seen last; only time ran out
+  writer.endEpisode({ final: { observation: place }, terminated: false }); // the last observation; only time ran out
 }
 const { size } = replay.tables.memory;
 console.log(`${size} transitions, ${size - steps} of them live; gain ${policy.gain.toFixed(2)}, the best one is -0.46`);

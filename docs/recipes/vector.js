@@ -1,4 +1,4 @@
-// Vector environments: three in lock-step, a lane each, in Gymnasium's three ways to begin anew. All give the same
+// Vector environments: three in lock-step, a lane each, in the three autoreset modes of Gymnasium. All give the same
 // values. The environment: a walk to the right, worth 1 a step, which ends beyond place 6 or is cut off after 5 steps.
 // Run: node docs/recipes/vector.js [calls of step]
 import { f32, i32, Replay } from "reprise";
@@ -14,7 +14,7 @@ class VectorEnv {
     this.autoreset = autoreset;
   }
 
-  /** The lanes of the mask begin anew, at another place each time. */
+  /** Resets the lanes of the mask, each time to another place. */
   reset(mask = [true, true, true]) {
     const chosen = this.lanes.filter((_, lane) => mask[lane]);
     for (const lane of chosen) Object.assign(lane, { place: (2 * lane.begun++) % END, time: 0, done: false });
@@ -28,7 +28,7 @@ class VectorEnv {
       if (!late[i]) Object.assign(lane, { place: lane.place + action[i], time: lane.time + 1 });
     const reward = late.map((only) => (only ? 0 : 1));
     const terminated = this.lanes.map(({ place }) => place >= END);
-    const truncated = this.lanes.map(({ time }) => time === TIME_LIMIT); // both, if both happen at once
+    const truncated = this.lanes.map(({ time }) => time === TIME_LIMIT); // both flags, if both happen in one step
     const done = terminated.map((end, i) => end || truncated[i]);
     for (const [i, lane] of this.lanes.entries()) lane.done = done[i];
     const seen = this.lanes.map(({ place }) => place);
@@ -37,7 +37,7 @@ class VectorEnv {
   }
 }
 
-/** Lives, learns the value of each place from all transitions, and says it. */
+/** Acts, learns the value of each place from all transitions, and prints it. */
 function run(autoreset = /** @type {"nextStep" | "sameStep" | "disabled"} */ ("nextStep")) {
   const spec = { observation: i32(), action: i32(), reward: f32() };
   const replay = new Replay({ spec, tables: { memory: { maxSize: 10_000 } } });
@@ -49,7 +49,7 @@ function run(autoreset = /** @type {"nextStep" | "sameStep" | "disabled"} */ ("n
     const action = observation.map(() => 1); // your policy
     const { reward, terminated, truncated, done, ...next } = envs.step(action);
     const step = { observation, action, reward };
-    // What was seen last is: the next step's observation; beside the step; what the step gave, before you reset.
+    // The final observation is in the next step, next to the step, or the result of the step before you reset.
     if (autoreset === "nextStep") writer.append(step, { terminated, truncated });
     else if (autoreset === "sameStep")
       writer.append(step, { terminated, truncated, final: { observation: next.finalObs } });

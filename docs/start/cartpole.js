@@ -36,12 +36,12 @@ const newNetwork = () =>
     weights: tf.variable(tf.randomUniform([from, to], -(from ** -0.5), from ** -0.5, "float32", i + 1)),
     biases: tf.variable(tf.zeros([to])),
   }));
-/** The value of each action, [batch, actions]. @param {ReturnType<typeof newNetwork>} network @param {tf.Tensor} x */
-const valuesOf = (network, x) =>
-  network.reduce((y, { weights, biases }, i) => tf.add(tf.matMul(i === 0 ? y : tf.relu(y), weights), biases), x);
-
 tf.enableProdMode();
 const [online, target] = [newNetwork(), newNetwork()];
+/** The value of each action, [batch, actions]. The defaults only name the types. */
+const valuesOf = (network = online, x = tf.zeros([1, 4])) =>
+  network.reduce((y, { weights, biases }, i) => tf.add(tf.matMul(i === 0 ? y : tf.relu(y), weights), biases), x);
+
 const optimizer = tf.train.adam(LEARNING_RATE);
 const replay = new Replay({
   spec: { observation: f32(4), action: i32(), reward: f32() },
@@ -53,7 +53,7 @@ const writer = replay.writer({ items: [{ table: "memory", nStep: 3 }] });
 const transitions = memory.transitions({ gamma: GAMMA });
 
 const greedy = (observation = [0]) =>
-  tf.tidy(() => tf.argMax(valuesOf(online, tf.tensor2d([observation])), 1).dataSync()[0]);
+  tf.tidy(() => tf.argMax(valuesOf(online, tf.tensor2d([observation])), 1).dataSync()[0] ?? 0);
 const into = transitions.batch(BATCH, { beta: 0.4 });
 function learn() {
   const batch = transitions.sample(BATCH, { beta: 0.4, into });

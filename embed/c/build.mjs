@@ -13,7 +13,7 @@ export async function buildC() {
   const program = wasm2c();
   needed(CC, "Debian's packages gcc and libc6-dev, or set CC");
   needed("ar", "Debian's package binutils");
-  const sources = [MODULE, "docs/embedding.md", "assembly/embed.ts", "package-lock.json", ...files("assembly/embed"), ...files("embed/c")];
+  const sources = [MODULE, "docs/embed/protocol.md", "assembly/embed.ts", "package-lock.json", ...files("assembly/embed"), ...files("embed/c")];
   await step("the library for C", "dist/embed/c/.stamp", sources, () => {
     mkdirSync(OUT, { recursive: true });
     execute(program, [join(root, MODULE), "-n", "reprise_core", "-o", "core.inc"], OUT);

@@ -5,7 +5,7 @@ import { root } from "../../build/step.mjs";
 
 const PAGE = "assembly/embed.ts";
 const RECORDS = "assembly/embed/describe.ts";
-const TABLES = "docs/embedding.md";
+const TABLES = "docs/embed/protocol.md";
 /** Lines of a comment are no longer. */
 const WIDTH = 100;
 
@@ -145,7 +145,7 @@ function dtypes() {
   return found("assembly/rows/leaf.ts", /const (\w+): u32 = (\d+);/g, list).map(([, name, value]) => [name, Number(value)]);
 }
 
-const HEAD = `/* Made by embed/c/header.mjs of ${PAGE} and what it names: do not change it here. docs/embedding.md says how it is used.
+const HEAD = `/* Made by embed/c/header.mjs of ${PAGE} and what it names: do not change it here. docs/embed/c.md says how it is used.
 
    A Replay is used by one thread at a time; several may be used at the same time. What a call is given is copied. Pointers
    that a call gives are good until the next call of the same Replay; of a packed step, as long as the Replay. Codes below 0

@@ -1,4 +1,4 @@
--- Reprise for LuaJIT and LÖVE: the library for C (npm run build:c), with steps as tables and batches as arrays. docs/embedding.md says what the texts and numbers mean.
+-- Reprise for LuaJIT and LÖVE: the library for C (npm run build:c), with steps as tables and batches as arrays. docs/embed/protocol.md says what the texts and numbers mean.
 local ffi = require("ffi")
 
 -- Types of elements by the numbers of reprise.h; text has none.

@@ -1,4 +1,6 @@
-/** The core's exports by noun, one line each as in assembly/index.ts, and the numbers that cross with them. Handles and addresses are offsets in linear memory. */
+/**
+ * The core's exports by noun, in the order of assembly/index.ts, and the constants that both sides share. Handles and addresses are offsets in linear memory.
+ */
 
 export type Fn<Args extends number[], Result = number> = (...args: Args) => Result;
 export type A = number;
@@ -6,7 +8,7 @@ export type A = number;
 export interface Exports {
   readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };
   readonly ABI_VERSION: { readonly value: number };
-  /** Where an instance without an arena keeps sections. */
+  /** The address of sections in an instance without an arena. */
   readonly SECTIONS_AT: { readonly value: number };
 
   // arena
@@ -16,7 +18,7 @@ export interface Exports {
   arena_init: Fn<[limitGranules: A, tracking: A], void>;
   arena_used: Fn<[]>;
 
-  // layout: where the leaves of a step stand
+  // layout: the byte offsets of a step's leaves
   layout_place: Fn<[places: A, stride: A, n: A, placed: A], void>;
 
   // pool
@@ -30,12 +32,12 @@ export interface Exports {
   pool_room: Fn<[each: A, rows: A]>;
   pool_run: Fn<[pool: A, row: A, from: A, n: A, out: A], void>;
 
-  // packs: the bytes of frames that are packed
+  // packs: the bytes of packed frames
   packs_bytes: Fn<[]>;
   packs_init: Fn<[packs: A, frame: A, row: A, element: A, entries: A]>;
   packs_number: Fn<[packs: A, which: A]>;
 
-  // entry: the bytes of a packed frame, in an instance of its own, without an arena
+  // entry: the bytes of a packed frame, in a separate instance without an arena
   entry_apply: Fn<[work: A, from: A, size: A, patch: A, to: A, frame: A]>;
   entry_init: Fn<[work: A], void>;
   entry_work_bytes: Fn<[frame: A]>;
@@ -43,7 +45,7 @@ export interface Exports {
   // halves: floats of two bytes
   halves_narrow: Fn<[to: A, from: A, n: A, brain: A]>;
 
-  // stored bytes: a limit on what rows take
+  // stored bytes: a limit on the bytes of rows
   stored_bytes_bytes: Fn<[pools: A]>;
   stored_bytes_init: Fn<[limit: A, max: A, step: A, table: A, pools: A, n: A], void>;
   stored_bytes_now: Fn<[limit: A]>;
@@ -145,7 +147,7 @@ export interface Exports {
   table_update: Fn<[table: A, keys: A, priorities: A, n: A, slots: A, nodes: A]>;
   table_weighs: Fn<[table: A]>;
 
-  // priority: of errors
+  // priority: priorities computed from errors
   priority_max: Fn<[table: A, keys: A, priorities: A, n: A, out: A], void>;
   priority_of_errors: Fn<[at: A, n: A, alpha: A, eps: A, lower: A, upper: A, bounds: A]>;
   priority_powers: Fn<[at: A, n: A, exponent: A], void>;
@@ -181,11 +183,11 @@ export interface Exports {
   gather_runs: Fn<[draw: A, pool: A, outputs: A, n: A, first: A, out: A, frames: A, room: A]>;
   scatter: Fn<[draw: A, pool: A, outputs: A, n: A]>;
 
-  // mixture: how many rows of a batch each of several sources gives
+  // mixture: how many rows of a batch come from each source
   mixture_seed: Fn<[mixture: A, seedLow: A, seedHigh: A], void>;
   mixture_split: Fn<[mixture: A, sources: A, n: A, exact: A], void>;
 
-  // record: state as bytes, all of it by number or what changed, and back
+  // record: state to bytes (a range of numbers, or only the changes) and back
   record_append: Fn<[stream: A, from: A, bytes: A]>;
   record_changed_counts: Fn<[table: A, segment: A, live: A, due: A, slot: A, max: A, out: A]>;
   record_changed_entries: Fn<[entries: A, segment: A, live: A, room: A, out: A]>;
@@ -220,16 +222,16 @@ export interface Exports {
   record_table_bytes: Fn<[]>;
   record_write: Fn<[pool: A, row: A, before: A, out: A]>;
 
-  // section: in an instance of its own, without an arena
+  // section: in a separate instance without an arena
   crc32c: Fn<[crc: A, at: A, length: A]>;
   section_seal: Fn<[at: A, kind: A, id: A, bytes: A], void>;
   section_sum: Fn<[at: A]>;
 }
 
-/** The version that this wrapper speaks. */
+/** The version of the core that this wrapper supports. */
 export const ABI_VERSION = 29;
 
-/** Codes of refused calls (assembly/memory/error.ts). */
+/** Error codes (assembly/memory/error.ts). */
 export const E_OUT_OF_MEMORY = -1;
 export const E_RATE_LIMITED = -2;
 export const E_PRIORITY = -3;
@@ -249,23 +251,26 @@ export const LARGEST = 2;
 export const SEQUENCE = 4;
 export const PRIORITY_LEAF_BITS = 8;
 
-/** How an episode ends with a row of a block (assembly/writer/block.ts), and with a final step (assembly/rows/row.ts). */
+/** How an episode ends at a row of a block (assembly/writer/block.ts), and at a final step (assembly/rows/row.ts). */
 export const ENDS = 1;
 export const TRUNCATES = 2;
 export const TERMINATES = 3;
 export const LINK_FINAL = 0x40000000;
 export const LINK_ENDS = 0xc0000000;
-/** What row_ends tells of a row, 0 where its episode goes on: an episode's final step, truncated or terminated; the last one, behind which nothing was seen. */
+/** Results of row_ends, which is 0 inside an episode: a final step (truncated or terminated), or the last step of an episode without a final step. */
 export const FINAL_TRUNCATED = 1;
 export const FINAL_TERMINATED = 3;
 
-/** HEADER in assembly/memory/layout.ts: which argument of a refused call, or which element of a batch, as i32; its value as f64; how many marks were set, as u32; whether changes are noted, 2 where what is freed waits to be written. */
+/**
+ * HEADER in assembly/memory/layout.ts: the argument or element that a call failed on (i32), its value (f64), the number of changes noted (u32), and whether
+ * changes are noted (2: freed rows also wait to be written).
+ */
 export const ERROR_ARGUMENT = 12 / 4;
 export const ERROR_VALUE = 16 / 8;
 export const CHANGES = 40 / 4;
 export const TRACKING = 36 / 4;
 export const KEEPING = 2;
-/** Of a table (SLOTS in assembly/tables/slots.ts), a byte: not 0 where counts of draws are newer than their records. */
+/** A byte of a table (SLOTS in assembly/tables/slots.ts): not 0 if counts of draws are newer than their records. */
 export const COUNTS_WAIT = 208 + 34;
 
 /** Columns of a draw (assembly/draw/draw.ts). */
@@ -279,29 +284,29 @@ export const WEIGHT = 6;
 export const RETURN = 7;
 export const DISCOUNT = 8;
 export const STEPS = 9;
-/** In the place of STEPS until there are n-step returns: with which step of its item or stream a run begins. */
+/** Shares the place of STEPS until n-step returns are computed: the step of the item or stream at which a run begins. */
 export const START = 9;
 export const TERMINATED = 10;
 export const TRUNCATED = 11;
-/** Of goals: whether an entry has another one. */
+/** Column of goals: whether the entry has a new goal. */
 export const RELABELLED = 12;
-/** An item's slot, or the number of a stream in its set. */
+/** The slot of an item, or the number of a stream in its set. */
 export const SLOT = 14;
-/** A draw's own numbers, in front of its columns, in bytes. */
+/** Bytes of a draw before its columns. */
 export const DRAW_BYTES = 96;
 
-/** OUTPUT (assembly/draw/output.ts): its bytes; by number: the address of its steps, and from one list to the next. */
+/** OUTPUT (assembly/draw/output.ts): its bytes, and the numbers of two fields: the address of its steps, and the distance from one list to the next. */
 export const OUTPUT_BYTES = 20;
 export const OUTPUT_STEPS = 1;
 export const OUTPUT_STRIDE = 3;
-/** RUN, likewise. */
+/** RUN (assembly/draw/output.ts): its bytes. */
 export const RUN_BYTES = 16;
-/** WINDOW (assembly/draw/unpacked-frames.ts): bytes in front of the frames that are unpacked there. */
+/** WINDOW (assembly/draw/unpacked-frames.ts): bytes before the unpacked frames. */
 export const WINDOW_HEAD = 16;
-/** Behind the columns: the rows. */
+/** The column after the others: the rows. */
 export const ROWS = 16;
 
-/** What the entries of a draw are runs of, and where these begin (assembly/draw/row-matrix.ts). */
+/** The kinds of entries of a draw, and the positions at which their runs begin (assembly/draw/row-matrix.ts). */
 export const OF_ITEMS = 0;
 export const OF_STREAMS = 1;
 export const OF_ROWS = 2;
@@ -321,7 +326,7 @@ export const DRAW_POSITION = 6;
 /** Flags of table_sample (assembly/selectors/selector.ts, assembly/draw/sample.ts). */
 export const DISTINCT = 1;
 export const STRATIFIED = 2;
-/** `among` is of the newest items. */
+/** `among` counts from the newest item. */
 export const NEWEST = 4;
 export const SAME_COLUMNS = 8;
 export const SIZED = 16;
@@ -330,56 +335,56 @@ export const AHEAD = 32;
 export const SHUFFLED = 128;
 export const LOOKS = 256;
 
-/** Flags of draw_n_step, and what stands for no leaf (assembly/draw/n-step.ts). */
+/** Flags of draw_n_step, and the number that means "no leaf" (assembly/draw/n-step.ts). */
 export const OWN_NEXT = 1;
 export const ENDS_BEHIND = 2;
 export const NO_LEAF = 0xffff;
 
-/** What draw_goal_values gathers, and which steps goals come from (assembly/draw/goals.ts). */
+/** The values that draw_goal_values gathers, and the steps that goals come from (assembly/draw/goals.ts). */
 export const GOALS = 0;
 export const ACHIEVED = 1;
 export const GOALS_ONCE = 2;
 export const FUTURE = 0;
 export const FINAL = 1;
 export const EPISODE = 2;
-/** A flag of draw_sequences, and the bytes of its work: of SEQUENCE_WORK, and per row of a window (assembly/draw/sequence.ts). */
+/** A flag of draw_sequences, and the bytes of its scratch memory: the head, and per row of a window (assembly/draw/sequence.ts). */
 export const WIDE_FLOATS = 1;
 export const SEQUENCE_WORK = 64;
 export const SEQUENCE_ROW_WORK = 25;
 
-/** Flags of priority_of_errors: which bounds there are (assembly/draw/weights.ts). */
+/** Flags of priority_of_errors: the bounds that are set (assembly/draw/weights.ts). */
 export const LOWER = 1;
 export const UPPER = 2;
 
-/** What is added to the number of a selector (assembly/selectors/selector.ts). */
+/** Added to the number of a selector (assembly/selectors/selector.ts). */
 export const WITH_MIN = 16;
 
-/** In the place of a step's number: the step where the n-step return ends (assembly/draw/output.ts). */
+/** Stands for the number of a step: the step at which the n-step return ends (assembly/draw/output.ts). */
 export const BOOTSTRAP = 0x7fffffff;
 
 /** Counters of a table (assembly/tables/inspect.ts). */
 export const COUNTERS = ["size", "steps", "pending", "inserts", "samples", "deletes", "uniqueSamples", "episodes", "deletedEpisodes", "retiredSlots"] as const;
-/** Places of some of them. */
+/** Indices of some of them. */
 export const PENDING = 2;
 export const INSERTS = 3;
 export const SAMPLES = 4;
 export const DELETES = 5;
-/** Three more, of all items since the table was empty: their column layout (-1 where they had several), the lengths of the longest and the shortest. */
+/** Three more, over all items since the table was last empty: their column layout (-1 if they have several), the longest length and the shortest length. */
 export const LAYOUT = 10;
 export const LONGEST = 11;
 export const SHORTEST = 12;
-/** The larger of 1 and every priority given to a live item since the table was made or cleared. */
+/** The larger of 1 and every priority that a live item has had since the table was made or cleared. */
 export const MAX_PRIORITY = 13;
 
-/** What `packs_number` tells (assembly/rows/packed-frame.ts). */
+/** The numbers that `packs_number` returns (assembly/rows/packed-frame.ts). */
 export const PACKED_LIVE = 0;
 
-/** What weighs a stream of a set (assembly/draw/windows/streams.ts). */
+/** The weights of the streams in a set (assembly/draw/windows/streams.ts). */
 export const LEVEL = 0;
 export const UNIFORM = 1;
 export const BY_STEPS = 2;
 
-/** What `table_about` tells of a slot (assembly/tables/growing-table.ts). */
+/** The values that `table_about` returns for a slot (assembly/tables/growing-table.ts). */
 export const ABOUT_PRIORITY = 0;
 export const ABOUT_KEY = 1;
 export const ABOUT_LENGTH = 2;

@@ -1,10 +1,10 @@
-/** CRC-32C (Castagnoli), eight bytes a turn: each of the tables takes one of them further. */
+/** CRC-32C (Castagnoli), eight bytes per iteration: each table advances one of the bytes. */
 const POLYNOMIAL = 0x82f63b78;
 const TURN = 8;
 
 const TABLES = /* @__PURE__ */ tables();
 
-/** Table k at 256 × k. */
+/** Returns the tables; table k begins at 256 × k. */
 function tables(): Uint32Array {
   const made = new Uint32Array(256 * TURN);
   for (let i = 0; i < 256; i++) {
@@ -19,11 +19,11 @@ function tables(): Uint32Array {
   return made;
 }
 
-/** The checksum of bytes `from` … `to`. @param before the checksum of the bytes that they follow */
+/** Returns the checksum of bytes `from` … `to`. @param before the checksum of the preceding bytes */
 export function crc32c(bytes: Uint8Array, from = 0, to = bytes.length, before = 0): number {
   let sum = ~before;
   let at = from;
-  // Words begin where the memory has one; what is before and behind goes byte by byte.
+  // Aligned words are read eight bytes at a time; the bytes before and after them are read one by one.
   for (const aligned = Math.min(to, from + (-(bytes.byteOffset + from) & 3)); at < aligned; at++) sum = turned(sum, bytes[at] as number);
   const words = new Int32Array(bytes.buffer, bytes.byteOffset + at - ((bytes.byteOffset + at) & 3), (to - at) >> 2);
   const last = words.length - 1;

@@ -1,4 +1,5 @@
 /** Errors: `TypeError` for the wrong kind of argument, `RangeError` for a wrong value, `ReplayError` with a code for everything else. */
+import { nearestWord } from "./nearest-word.ts";
 import { trimStack } from "./stack-trace.ts";
 import { kindOf, typedLength } from "./typed-arrays.ts";
 
@@ -20,10 +21,10 @@ export type ReplayErrorCode =
   | "LOCKED"
   | "IO";
 
-/** A call that was refused for another reason than the kind or value of an argument. `code` is stable, the message is not. */
+/** A call that failed for a reason other than the type or value of an argument. `code` is stable, the message is not. */
 export class ReplayError extends Error {
   readonly code: ReplayErrorCode;
-  /** Of a wait that ended too early: what was drawn for it, as a batch that is short. */
+  /** The items drawn before a wait was cut off, as a short batch. Undefined otherwise. */
   // biome-ignore lint/suspicious/noExplicitAny: a batch of whatever was waited for
   declare readonly batch?: any;
 
@@ -35,25 +36,28 @@ export class ReplayError extends Error {
   }
 }
 
-/** The error for bytes that are not what their format says. @param where what was read, which begins the message @param what is wrong with it */
+/** Returns the error for bytes that break the rules of their format. @param where the subject of the message: what was read @param what the fault */
 export function corrupt(where: string, what: string): ReplayError {
   return new ReplayError("CORRUPT", `${where}: ${what}`);
 }
 
-/** What kind of error it is: the code of a ReplayError, or of a system's. */
+/** Returns the code of a ReplayError or of a system error; undefined for other values. */
 export function codeOf(error: unknown): unknown {
   return (error as { readonly code?: unknown } | null | undefined)?.code;
 }
 
-/** What steers a terminal, or turns text around in it: a name in a file may have it. Ends of lines and tabs are messages' own. */
+/**
+ * Characters that control a terminal or change the direction of its text; names in files may contain them. Newlines and tabs are allowed, since messages use
+ * them.
+ */
 const CONTROLS = /[^\P{Cc}\n\t]|[\p{Bidi_Control}\u2028\u2029]/gu;
 
-/** A text as consoles may show it: what would steer them is escaped as JSON does it. */
+/** Escapes characters that would control a console, in the syntax of JSON. */
 export function escapeControls(text: string): string {
   return text.replace(CONTROLS, (control) => `\\u${(control.codePointAt(0) as number).toString(16).padStart(4, "0")}`);
 }
 
-/** A value as messages show it: short, with strings in quotes. */
+/** Returns a value as messages show it: short, with strings in quotes. */
 export function show(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value);
   if (typeof value === "bigint") return `${value}n`;
@@ -70,15 +74,32 @@ function keysOf(value: object): string {
   return keys === "" ? "an object without keys" : `an object with keys ${keys}`;
 }
 
-/** An error of a class, or a ReplayError of a code: `subject must be rule, got value`. */
-export function mustBe(kind: ErrorKind | ReplayErrorCode, subject: string, rule: string, value: unknown): Error {
-  const message = `${subject} must be ${rule}, got ${show(value)}`;
+/**
+ * An error of a class, or a ReplayError of a code: `subject must be rule, got value`. For a missing value: `subject is required: rule`.
+ * @param words are the known values; the message suggests the nearest one
+ */
+export function mustBe(kind: ErrorKind | ReplayErrorCode, subject: string, rule: string, value: unknown, words: Iterable<string> = []): Error {
+  const hint = didYouMean(value, words);
+  const message = value === undefined ? isRequired(subject, rule) : `${subject} must be ${rule}, got ${show(value)}${hint && `.${hint}`}`;
   return typeof kind === "string" ? new ReplayError(kind, message) : trimStack(new kind(escapeControls(message)));
+}
+
+/** The message for a missing value: `fps is required: a number`. A rule that is not a noun becomes a clause: `fps is required, and must be finite`. */
+export function isRequired(subject: string, rule: string): string {
+  const verb = subject.startsWith("the options of ") ? "are" : "is";
+  const text = /^(given|said)\b/.test(rule) ? rule.slice(rule.startsWith("g") ? 5 : 4) : /^(an?|one|the) /.test(rule) ? `: ${rule}` : `, and must be ${rule}`;
+  return `${subject} ${verb} required${text}`;
+}
+
+/** ` Did you mean "seed"?` if a known word is near; otherwise an empty text. */
+export function didYouMean(value: unknown, words: Iterable<string>): string {
+  const near = typeof value === "string" ? nearestWord(value, words) : undefined;
+  return near === undefined ? "" : ` Did you mean ${show(near)}?`;
 }
 
 type ErrorKind = typeof TypeError | typeof RangeError;
 
-/** The error for a number that is out of range or not whole. Separate from the checks, so that these stay short enough to be inlined. */
+/** Returns the error for a number that is out of range or not whole. Separate from the checks, so that these stay short enough to be inlined. */
 function outOfRange(subject: string, value: unknown, min: number, max: number, fraction: boolean): Error {
   const bounds = min < -MAX ? "" : max < MAX ? ` in ${min} … ${max}` : ` >= ${min}`;
   // The remainder of an infinite number is NaN.
@@ -98,34 +119,39 @@ export function finite(subject: string, value: unknown, min = -Number.MAX_VALUE,
   throw outOfRange(subject, value, min, max, true);
 }
 
-/** A boolean as the number 0 or 1, for the core. */
+/** Returns a boolean as 0 or 1 for the core. @throws TypeError if it is not a boolean */
 export function flag(subject: string, value: unknown): number {
   if (typeof value === "boolean") return Number(value);
   throw mustBe(TypeError, subject, "a boolean", value);
 }
 
-/** The rule that a value is one of the given words. */
+/** Returns the rule that a value is one of the given words. */
 export function oneOfRule(words: readonly string[]): string {
   return `one of ${words.map(show).join(", ")}`;
 }
 
-/** The meaning of a word, or an error that lists the known words. */
+/** The error for a value that is not one of the known words: it lists them, and suggests the nearest one. */
+export function mustBeOneOf(kind: ErrorKind | ReplayErrorCode, subject: string, words: readonly string[], value: unknown): Error {
+  return mustBe(kind, subject, oneOfRule(words), value, words);
+}
+
+/** Returns the meaning of a word. @throws RangeError, which suggests the nearest known word */
 export function oneOf<T>(subject: string, words: { readonly [word: string]: T }, word: string): T {
   if (typeof word === "string" && Object.hasOwn(words, word)) return words[word] as T;
-  throw mustBe(RangeError, subject, oneOfRule(Object.keys(words)), word);
+  throw mustBeOneOf(RangeError, subject, Object.keys(words), word);
 }
 
 /** Sets of keys, cached by the string that lists them, because hot paths check their options too. */
 const KEY_SETS = new Map<string, Set<string>>();
 
-/** What takes its options under its own name. */
+/** Calls that have their options named after them. */
 const CALLS = new Set(
   "Replay Replay.open Replay.restore Replay.plan writer transitions sample get batch endEpisode append appendColumns acceptWriter remoteWriter text packed recency".split(
     " ",
   ),
 );
 
-/** Checks that an options object has only known keys: an unknown one is usually misspelt. */
+/** Returns an options object if it has only known keys. @throws TypeError for another key, which is usually misspelt */
 export function onlyKeys<T>(subject: string, value: T, keys: string): T {
   if (typeof value !== "object" || value === null)
     throw mustBe(TypeError, CALLS.has(subject) ? `the options of ${subject}` : subject, `an object of ${keys}`, value);
@@ -135,13 +161,13 @@ export function onlyKeys<T>(subject: string, value: T, keys: string): T {
     KEY_SETS.set(keys, allowed);
   }
   for (const key in value)
-    if (!allowed.has(key)) throw trimStack(new TypeError(escapeControls(`${subject} has no option ${show(key)}; its options are ${keys}`)));
+    if (!allowed.has(key)) throw trimStack(new TypeError(escapeControls(`${subject} has no option ${show(key)}.${didYouMean(key, allowed)} Options: ${keys}`)));
   return value;
 }
 
 const SEED_END = 2n ** 64n;
 
-/** @throws RangeError for a number that 64 bits without a sign do not hold, or that a number cannot hold exactly · TypeError for anything else */
+/** @throws RangeError if the number does not fit into 64 unsigned bits, or is not exact · TypeError if it is not a whole number or a bigint */
 export function checkSeed(seed: unknown): void {
   if (typeof seed === "bigint" ? seed >= 0n && seed < SEED_END : Number.isSafeInteger(seed) && (seed as number) >= 0) return;
   // The remainder of an infinite number is NaN.

@@ -1,13 +1,13 @@
-/** A queue: `shift` of an array takes as long as the array is. */
+/** A queue with a constant-time `shift`; the `shift` of an array takes time proportional to its length. */
 
-/** Elements that have left, before the array is cut. */
+/** Number of removed elements after which the array is cut. */
 const SLACK = 1024;
 
 export class Fifo<T> {
   #elements: (T | undefined)[] = [];
   #head = 0;
 
-  /** The oldest element; undefined where there is none. */
+  /** The oldest element; undefined if the queue is empty. */
   get first(): T | undefined {
     return this.#elements[this.#head];
   }
@@ -16,7 +16,7 @@ export class Fifo<T> {
     this.#elements.push(element);
   }
 
-  /** Takes the oldest element; undefined where there is none. O(1), amortized */
+  /** Removes and returns the oldest element; undefined if the queue is empty. O(1), amortized */
   shift(): T | undefined {
     if (this.#head === this.#elements.length) return undefined;
     const element = this.#elements[this.#head];
@@ -28,7 +28,7 @@ export class Fifo<T> {
     return element;
   }
 
-  /** The oldest element that passes. */
+  /** Returns the oldest element for which `passes` returns true; undefined if there is none. O(elements) */
   find(passes: (element: T) => boolean): T | undefined {
     for (let i = this.#head; i < this.#elements.length; i++) if (passes(this.#elements[i] as T)) return this.#elements[i];
     return undefined;

@@ -1,6 +1,6 @@
 /**
- * What the declarations name of a host: they hold without lib "dom" and without @types/node. Where the host's own types are there, these are part of them.
- * The library of `using` comes with them.
+ * Types of the host that the declarations name. They make the declarations valid without lib "dom" and without @types/node; if the host's own types exist, they
+ * merge with these. Also loads the library of `using`.
  */
 /// <reference lib="esnext.disposable" preserve="true" />
 
@@ -9,7 +9,7 @@ declare global {
   interface Blob {}
   interface File {}
   interface HTMLElement {}
-  // biome-ignore lint/suspicious/noExplicitAny: as the host's own has it
+  // biome-ignore lint/suspicious/noExplicitAny: as in the host's own declaration
   interface ReadableStream<R = any> {}
   interface URL {}
   namespace WebAssembly {

@@ -1,9 +1,9 @@
 /**
- * How public objects look in consoles. Those of browsers show own fields and the name of the class, which esbuild changes where the class names itself: `this` stands
- * for it there. The others ask methods for a text.
+ * How public objects appear in consoles. Consoles of browsers show own fields and the name of the class. Other consoles call a method for a text. If a class
+ * names itself, esbuild renames it, so the code uses `this` instead.
  */
 
-/** A console's own way to show a value. */
+/** The function that a console passes to format a nested value. */
 type InspectFunction = (value: unknown, options: object) => string;
 
 /** A text that consoles print without quotes. */
@@ -15,13 +15,13 @@ export class PlainText {
   }
 }
 
-/** Makes consoles print objects of a class as `name` and these fields, at any depth. The name is an argument, since bundlers may change that of the class. */
+/** Makes consoles print objects of a class as `name` and these fields, at any depth. The name is an argument because bundlers may rename the class. */
 export function customInspect<T extends object>({ prototype }: { readonly prototype: T }, name: string, fields: (object: T) => object): void {
   const format = (object: T, inspect: InspectFunction, options: object) => {
     try {
       return `${name} ${inspect(fields(object), { ...options, depth: Number.POSITIVE_INFINITY })}`;
     } catch {
-      // A proxy: it has no private fields.
+      // Proxies have no private fields.
       return `[${name}]`;
     }
   };

@@ -1,49 +1,51 @@
-/** Kinds of sections: a number has one meaning, in whatever file it stands. */
+/** Kinds of sections: each number has one meaning, in every file. */
 
-/** The log's own (storage/log/): 16 to 31. */
-/** First in each file: the segment's head. */
+/** Sections of the log itself (storage/log/): 16 to 31. */
+/** First in each file: the head of the segment. */
 export const SEGMENT = 16;
-/** Ends a group: its number u64. */
+/** Ends a group. Contents: its number u64. */
 export const COMMIT = 17;
-/** Behind a segment's last group, once the beginning of the next one is on the disk: number of the group that follows u64. */
+/** Follows the last group of a segment, once the beginning of the next segment is on the disk. Contents: number of the next group u64. */
 export const SEAL = 18;
-/** id: a segment that is given back. */
+/** id: a segment whose space is released. */
 export const DROP = 19;
 
-/** State of a Replay, in snapshots and journals: 32 to 63. Records are drawn in assembly/persistence/. A later one of the same thing takes the place of an earlier one. */
-/** First in a snapshot; in a journal it is part of the segment's head (head.ts). */
+/**
+ * State of a Replay, in snapshots and journals: 32 to 63. assembly/persistence/ draws the records. A later record of the same object replaces an earlier one.
+ */
+/** First in a snapshot. In a journal it is part of the segment's head (head.ts). */
 export const HEAD = 32;
-/** The writers that are open (writers.ts). */
+/** The open writers (writers.ts). */
 export const WRITERS = 33;
-/** Of each pool, those of entries first, then of frames, then of steps: rows ever used, last episode (u32 each). */
+/** Per pool (pools of entries first, then of frames, then of steps): rows ever used, last episode (u32 each). */
 export const POOLS = 34;
 /** id: pool │ count u32, then ROW records. */
 export const ROWS = 35;
-/** id: pool │ count u32, then LINK records. In journals: a snapshot has all in ROWS. */
+/** id: pool │ count u32, then LINK records. Only in journals; snapshots have links in ROWS. */
 export const LINKS = 36;
-/** id: pool │ count u32, then FREE records. In snapshots: a journal lets go of the order in which freed rows are used again, which nobody can see. */
+/** id: pool │ count u32, then FREE records. Only in snapshots; a journal drops the order in which freed rows are reused, which has no visible effect. */
 export const FREE = 37;
 /** id: table │ count u32, then SLOT records. */
 export const SLOTS = 38;
 /** id: table │ its numbers: counts, inserts, ends of queues and orders. */
 export const TABLE = 39;
-/** id: the first of these streams, among those of all writers in order │ a record of each. */
+/** id: the first of these streams, in the order of all writers │ one record per stream. */
 export const STREAMS = 40;
-/** A value of the program's own, tagged. In journals. */
+/** A tagged value of the program. Only in journals. */
 export const KEPT = 41;
-/** Last in a snapshot: sections before it u32. */
+/** Last in a snapshot. Contents: number of sections before it u32. */
 export const END = 42;
 /** id: numbers >>> 6 │ the column layouts with these numbers (writers.ts). */
 export const LAYOUTS = 43;
-/** id: pool │ bytes u32, then ENTRY records: of frames that are packed. */
+/** id: pool │ bytes u32, then ENTRY records of packed frames. */
 export const ENTRIES = 44;
-/** id: table │ what every draw changes: items that were drawn, random state, samples. */
+/** id: table │ the state that every draw changes: drawn items, random state, samples. */
 export const DRAWN = 45;
-/** id: table │ count u32, then COUNT records. In journals: a snapshot has all in SLOTS. */
+/** id: table │ count u32, then COUNT records. Only in journals; snapshots have counts in SLOTS. */
 export const COUNTS = 46;
-/** id: places >>> 4 │ sessions of remote writers (storage/format/sessions.ts). In journals. */
+/** id: places >>> 4 │ sessions of remote writers (storage/format/sessions.ts). Only in journals. */
 export const SESSIONS = 47;
-/** Ends what was a group before a migration wrote the journal anew, as one group. In journals with `retain: "all"`, whose steps are read by groups. */
+/** Ends a former group after a migration rewrote the journal as one group. Only in journals with `retain: "all"`, whose steps are read by group. */
 export const GROUP_END = 48;
 
 /** Calls that fill a buffer of reprise/pfrl (pfrl/store/history.ts): 64 to 95. */
@@ -58,15 +60,15 @@ export const RANDOM = 71;
 export const CLEAR = 72;
 
 /** Recordings (datasets/model/recording/): 96 to 127. */
-/** id: camera │ a frame: its pixels, or a PNG; of one in a file beside: its bytes u32, their CRC-32C u32. It stands before its step. */
+/** id: camera │ a frame: its pixels, a PNG, or the length u32 and CRC-32C u32 of a separate file. Precedes its step. */
 export const RECORDED_FRAME = 96;
-/** id: episode │ all leaves but the frames (datasets/model/recording/row-layout.ts). */
+/** id: episode │ all leaves except the frames (datasets/model/recording/row-layout.ts). */
 export const RECORDED_STEP = 97;
-/** id: episode │ likewise: what was seen last, behind the last step. */
+/** id: episode │ the final observation in the same form. Follows the last step. */
 export const RECORDED_FINAL = 98;
 /** id: episode │ how it ended (datasets/model/recording/contents.ts). */
 export const RECORDED_END = 99;
-/** id: the segment before this one │ what that holds (datasets/model/recording/contents.ts). First in its segment. */
+/** id: the previous segment │ its contents (datasets/model/recording/contents.ts). First in its segment. */
 export const RECORDED_INDEX = 100;
 
 export function isOwn(kind: number): boolean {

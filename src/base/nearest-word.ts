@@ -1,9 +1,9 @@
-/** The word that was probably meant instead of one that does not exist. */
+/** The known word that is nearest to an unknown one, for suggestions in error messages. */
 
-/** Longer words are only compared as a whole. */
+/** Longer words are compared only for equality. */
 const MAX_LENGTH = 200;
 
-/** The word that differs from another one in the fewest letters; undefined if none is near. O(words · length²) */
+/** Returns the known word with the fewest different letters; undefined if none is near. O(words · length²) */
 export function nearestWord(word: string, words: Iterable<string>): string | undefined {
   const own = word.toLowerCase();
   let nearest: string | undefined;
@@ -19,7 +19,7 @@ export function nearestWord(word: string, words: Iterable<string>): string | und
   return nearest;
 }
 
-/** Letters that are added, left out or replaced, and neighbours that changed places. */
+/** Returns the number of letters added, removed or replaced, and of adjacent letters swapped. */
 function editsBetween(a: string, b: string): number {
   if (a.length > MAX_LENGTH || b.length > MAX_LENGTH) return a === b ? 0 : Number.POSITIVE_INFINITY;
   let beforeThat: readonly number[] = [];

@@ -1,25 +1,25 @@
-/** Messages of a program to its actors: bytes, or what JSON has; and the newest one that was published. */
+/** Messages from a program to its actors (bytes or JSON), and the newest published message. */
 import { mustBe } from "./error.ts";
 
-/** A message as it goes. */
+/** A message in the form in which it is sent. */
 export interface EncodedMessage {
   readonly type: "bytes" | "json";
   readonly body: Uint8Array<ArrayBuffer>;
 }
 
-/** A message to actors: an ArrayBuffer or a typed array goes as its bytes, anything else as JSON. */
+/** A message to actors. An ArrayBuffer or a typed array is sent as bytes, any other value as JSON. */
 export type Message = ArrayBuffer | ArrayBufferView | null | boolean | number | string | object;
 
-/** Copies a message. @throws TypeError for what JSON cannot say */
+/** Copies a message. @throws TypeError if JSON cannot represent it */
 export function encodeMessage(data: Message): EncodedMessage {
   if (ArrayBuffer.isView(data)) return { type: "bytes", body: new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset, data.byteLength).slice() };
   if (data instanceof ArrayBuffer) return { type: "bytes", body: new Uint8Array(data.slice(0)) };
   const text = JSON.stringify(data);
-  if (text === undefined) throw mustBe(TypeError, "a message", "bytes, or a value that JSON can say", data);
+  if (text === undefined) throw mustBe(TypeError, "a message", "bytes, or a value that JSON can represent", data);
   return { type: "json", body: new TextEncoder().encode(text) };
 }
 
-/** What a Replay has published: whoever comes later receives the newest. */
+/** The newest message that a Replay published, which later actors also receive. */
 export class Publication {
   newest: EncodedMessage | undefined;
   readonly listeners = new Set<{ publish(message: EncodedMessage): void }>();

@@ -1,30 +1,30 @@
-/** Errors that point at the program's own line: a runtime quotes the line at the top of the stack of one that nobody catches. */
+/** Stack traces that begin at the program's own line, because runtimes quote the top line of an uncaught error. */
 
-/** A public class, or a public function. */
+/** A public class or a public function. */
 type EntryPoint = { readonly name: string; readonly prototype?: object };
 
 const entryPoints = new Set<EntryPoint>();
 
 /** Hides the frames of a function, or of a class and its methods, in stack traces of errors. In constructors: `hideFrames(new.target)`. */
 export function hideFrames(entryPoint: EntryPoint): void {
-  // A class with those that it extends, down to what has no name.
+  // A class and its base classes, up to the first without a name.
   for (let base = entryPoint; base.name !== ""; base = Object.getPrototypeOf(base)) entryPoints.add(base);
 }
 
 /** More frames than any call of the package has. */
 const MAX_FRAMES = 60;
 
-/** V8's frames: `at new Replay (file:1:2)`, `at Table.sample (file:1:2)`, `at file:1:2`. Those of the language itself have no file. */
+/** Frames in V8: `at new Replay (file:1:2)`, `at Table.sample (file:1:2)`, `at file:1:2`. Frames of built-in functions have no file. */
 const FRAME = /^ +at (.+):\d+:\d+\)?$/;
 
 /** Returns the same error. If the runtime supports it, its stack starts at the caller of the package; without a known entry point the stack is unchanged. */
 export function trimStack<E extends Error>(error: E): E {
   const { captureStackTrace, stackTraceLimit } = Error as { readonly captureStackTrace?: (target: object, below?: unknown) => void; stackTraceLimit?: number };
   if (captureStackTrace === undefined) return error;
-  // Not the error's own stack: once it was read, V8 no longer knows the place that it tells.
+  // Not the error's own stack: after a read of it, V8 can no longer change it.
   const captureStack = (callee?: unknown) => {
     const probe = { stack: "" };
-    // Our own frames may be more than those that a program wants to see.
+    // The package may have more frames than the program's limit.
     Reflect.set(Error, "stackTraceLimit", MAX_FRAMES);
     captureStackTrace(probe, callee);
     Reflect.set(Error, "stackTraceLimit", stackTraceLimit);
@@ -40,14 +40,14 @@ export function trimStack<E extends Error>(error: E): E {
     folder ??= file.slice(0, file.lastIndexOf("/") + 1).replace(/chunks\/$/, "");
     if (!file.startsWith(folder)) break;
     const candidates = functionsOf(name);
-    // Of two classes with one name, that which was really called: below the other there is no frame.
+    // If two classes share a name, take the one that was called: there is no frame below the other.
     outermost = (candidates.length > 1 ? candidates.find((candidate) => captureStack(candidate).includes("\n")) : candidates[0]) ?? outermost;
   }
   if (outermost !== undefined) captureStackTrace(error, outermost);
   return error;
 }
 
-/** The functions that a frame's name may stand for: `new Replay`, `Table.sample`, `Writer.append [as add]`. */
+/** Returns the functions that the name of a frame can mean: `new Replay`, `Table.sample`, `Writer.append [as add]`. */
 function functionsOf(frame: string): unknown[] {
   const [owner, method] = (frame.split(" [as ", 1)[0] as string).replace(/^new /, "").split(".");
   const owners = [...entryPoints].filter(({ name }) => name === owner);

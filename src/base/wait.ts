@@ -1,4 +1,4 @@
-/** Calls that wait until something is possible. Other calls wake them; a signal or a timeout ends them. */
+/** Calls that wait until an action is possible. Other calls wake them; a signal or a timeout ends them. */
 import { finite, mustBe, ReplayError } from "./error.ts";
 import { MAX_TIMEOUT_MS } from "./limits.ts";
 
@@ -19,19 +19,19 @@ interface Waiter {
 }
 
 export class Waiters {
-  /** Whether somebody waits: a field, since each step asks it, and the size of a set is five loads away. */
+  /** Whether a call is waiting. A field, because every step reads it, and the size of a set takes five loads. */
   hasWaiters = false;
   readonly #waiters = new Set<Waiter>();
-  /** The calls that wait for draws of one table, in the order of the calls: only the first one tries. */
+  /** The calls that wait for draws from one table, in call order. Only the first one tries. */
   readonly #queues = new Map<object, Set<Waiter>>();
   #isWaking = false;
   #needsRetry = false;
 
-  /** Retries all waiting calls in their order, and again if one of them may have helped another. */
+  /** Retries all waiting calls in order, and repeats if one of them may have helped another. */
   wake(): void {
     if (this.#waiters.size === 0) return;
     this.#needsRetry = true;
-    // The call of an attempt comes here as well.
+    // A call from within an attempt also ends up here.
     if (this.#isWaking) return;
     this.#isWaking = true;
     while (this.#needsRetry) {
@@ -41,15 +41,15 @@ export class Waiters {
     this.#isWaking = false;
   }
 
-  /** @param reason is made for each of them, who may add to it */
+  /** Rejects all waiting calls. @param reason returns a new reason per call, because the call may add to it */
   rejectAll(reason: () => unknown): void {
     for (const waiter of this.#waiters) waiter.reject(reason());
   }
 
   /**
-   * The result of `attempt`: at once if it is not `undefined`, else as a promise.
-   * @param what for the message of a timeout
-   * @param queue if given, calls with the same queue are served in the order in which they came
+   * Returns the result of `attempt`: immediately if it is not `undefined`, otherwise as a promise.
+   * @param what describes the wait in the message of a timeout
+   * @param queue if passed, calls with the same queue are served in call order
    */
   until<T>(attempt: () => T | undefined, what: () => string, options: WaitOptions = {}, queue?: object): T | Promise<T> {
     if (typeof options !== "object" || options === null) throw mustBe(TypeError, "options", "an object of signal, timeoutMs", options);
@@ -84,7 +84,7 @@ export class Waiters {
     const remaining = this.#queues.get(queue) as Set<Waiter>;
     remaining.delete(waiter);
     if (remaining.size === 0) this.#queues.delete(queue);
-    // What this one waited for may be there already for the next.
+    // The next call's condition may already hold.
     if (wasFirst) this.wake();
   }
 
@@ -93,9 +93,9 @@ export class Waiters {
   }
 
   /**
-   * Resolves when at most `max` items wait. Returns `undefined` if that already holds.
-   * @param waiting how many do
-   * @param what for the message of a timeout
+   * Resolves when at most `max` items are waiting. Returns `undefined` if that already holds.
+   * @param waiting counts the waiting items
+   * @param what describes the wait in the message of a timeout
    */
   untilAtMost(
     waiting: () => number,
@@ -108,20 +108,20 @@ export class Waiters {
   }
 }
 
-/** @throws TypeError for what is no AbortSignal */
+/** @throws TypeError if it is not an AbortSignal */
 export function checkSignal(signal: AbortSignal | undefined): void {
   if (signal === undefined || (typeof signal?.addEventListener === "function" && typeof signal.throwIfAborted === "function")) return;
   throw mustBe(TypeError, "signal", "an AbortSignal", signal);
 }
 
-/** Checks the options of a wait before a call changes anything. @throws TypeError, RangeError · the reason of a signal that is aborted */
+/** Checks the options of a wait before a call changes anything. @throws TypeError, RangeError if an option is invalid · the reason of an aborted signal */
 export function checkWait({ signal, timeoutMs }: WaitOptions): void {
   if (timeoutMs !== undefined) finite("timeoutMs", timeoutMs, 0, MAX_TIMEOUT_MS);
   checkSignal(signal);
   signal?.throwIfAborted();
 }
 
-/** A promise that a signal or a timeout rejects. The work behind it continues. */
+/** Returns a promise that a signal or a timeout rejects. The underlying work continues. */
 export function abortable<T>(promise: Promise<T>, what: string | (() => string), options: WaitOptions): Promise<T> {
   const describe = typeof what === "string" ? () => what : what;
   return abortablePromise<T>(describe, options, (resolve, reject) => {
@@ -130,7 +130,7 @@ export function abortable<T>(promise: Promise<T>, what: string | (() => string),
   });
 }
 
-/** A promise that a signal or a timeout may reject. @param start receives the functions that settle it, and returns the clean-up */
+/** Returns a promise that a signal or a timeout may reject. @param start receives the functions that settle it, and returns the clean-up */
 function abortablePromise<T>(
   what: () => string,
   { signal, timeoutMs }: WaitOptions,
@@ -153,7 +153,7 @@ function abortablePromise<T>(
     signal?.addEventListener("abort", onAbort);
     if (signal?.aborted) onAbort();
   });
-  // The caller need not await it, and an unhandled rejection must not end the program.
+  // The caller need not await the promise, and an unhandled rejection must not end the program.
   promise.catch(() => {});
   return promise;
 }

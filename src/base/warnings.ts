@@ -1,26 +1,26 @@
-/** Warnings: what is allowed and hardly meant. A Replay says each kind once, and counts it. */
+/** Warnings about valid calls that are probably mistakes. A Replay logs each kind once and counts every occurrence. */
 import { escapeControls, mustBe, show } from "./error.ts";
 
-/** What warnings go to: a function, or an object with a method `warn`, such as `console`. A journal tells `info`, where there is one, what it did. */
+/** The target of warnings: a function, or an object with a method `warn`, such as `console`. The journal reports its actions to `info`, if it exists. */
 export type Logger = ((message: string) => void) | { warn(message: string): void; info?(message: string): void };
 
-/** A logger as the package calls it. */
+/** A logger with both methods. */
 export interface FullLogger {
   info(message: string): void;
   warn(message: string): void;
 }
 
 /**
- * - `emptyTable`: a draw from a table that never had an item, though steps were appended
- * - `barrenEpisodes`: episodes that ended, of a writer whose rules and calls had made no item of them when the next step came
- * - `shortReturns`: n-step returns of fewer than n steps, because no item is longer
- * - `lostRewards`: n-step returns that miss the reward, or the terminal flag, of an episode's last step, behind which nothing was seen
- * - `unseenEnds`: n-step returns of steps with their own next state, of which endEpisode said that their episodes terminated, and no leaf does
- * - `nanValues`: values of floats that hold NaN, as far as they were looked at: every number and plain array, and of typed arrays what docs/guide.md says
- * - `leftWriters`: a new writer beside writers of an earlier run that have no name, and that nobody has gone on with
- * - `defaultPriority`: priorities above 10, in a table whose new items come with priority 1 because no rule says another
- * - `ignoredPriorities`: `beta`, or new priorities, of a table whose sampler and remover do not look at priorities; said once a table
- * - `unusedPrefetch`: loops with `prefetch` over a table from which nothing may be drawn ahead
+ * - `emptyTable`: a draw from a table that never had an item, although steps were appended
+ * - `barrenEpisodes`: episodes that ended without an item, although their writer has rules or makes items
+ * - `shortReturns`: n-step returns of fewer than n steps, because every item is shorter
+ * - `lostRewards`: n-step returns that miss the reward or the terminal flag of an episode's last step, because no final observation follows it
+ * - `unseenEnds`: n-step returns of steps with their own next state: endEpisode ended their episodes as terminated, but no leaf marks the end
+ * - `nanValues`: NaN in float values: in every number and plain array, and in typed arrays as docs/reference/warnings.md describes
+ * - `leftWriters`: a new writer, although unnamed writers of an earlier run were never continued
+ * - `defaultPriority`: priorities above 10 in a table whose new items get priority 1, because no rule sets another
+ * - `ignoredPriorities`: `beta` or new priorities for a table whose sampler and remover ignore priorities; logged once per table
+ * - `unusedPrefetch`: loops with `prefetch` over a table that does not allow drawing ahead
  */
 const KINDS = [
   "emptyTable",
@@ -39,7 +39,7 @@ export type WarningKind = (typeof KINDS)[number];
 const noop = () => {};
 const SILENT: FullLogger = { info: noop, warn: noop };
 
-/** The logger with both methods; silent without one. @throws TypeError */
+/** Returns a logger with both methods; silent if none is passed. @throws TypeError if it has no method warn */
 export function loggerOf(logger: Logger | null | undefined): FullLogger {
   if (logger === null || logger === undefined) return SILENT;
   if (typeof logger === "function") return { info: noop, warn: logger };
@@ -47,15 +47,15 @@ export function loggerOf(logger: Logger | null | undefined): FullLogger {
   return { info: (message) => logger.info?.(message), warn: (message) => logger.warn(message) };
 }
 
-/** The logger where none was given. Asked for `console.warn` each time, since tests and frameworks replace it. */
+/** The default logger. Reads `console.warn` on each call, since tests and frameworks replace it. */
 export function toConsole(message: string): void {
   console.warn(escapeControls(message));
 }
 
 export class Warnings {
-  /** How often each kind came up. */
+  /** Occurrences of each kind. */
   readonly counts: { readonly [K in WarningKind]: number };
-  /** The message to log when the current call has ended, since a logger may call back. */
+  /** The message to log after the current call ends. Logging it earlier would let the logger call back in the middle of the call. */
   pending: string | undefined;
   readonly #logger: FullLogger;
 
@@ -64,7 +64,7 @@ export class Warnings {
     this.counts = Object.fromEntries(KINDS.map((kind) => [kind, 0])) as { [K in WarningKind]: number };
   }
 
-  /** Counts warnings of a kind; returns whether they are the first, which is logged. Allocates nothing. */
+  /** Counts warnings of a kind. Returns true for the first, which the caller logs. Allocates nothing. */
   first(kind: WarningKind, count = 1): boolean {
     const counts = this.counts as { [K in WarningKind]: number };
     counts[kind] += count;
@@ -82,32 +82,32 @@ export class Warnings {
     if (message !== undefined) this.log(message);
   }
 
-  /** Counts a value of a leaf that holds NaN. The first is logged at the end of the call. */
+  /** Counts a NaN in a leaf. The first is logged at the end of the call. */
   noteNaN(leaf: string): void {
     if (this.first("nanValues"))
-      this.pending = `${leaf} holds NaN: what is learned from it will be NaN, too. Look for the step where it began, such as a division by 0 in the environment`;
+      this.pending = `${leaf} holds NaN, which training spreads to every weight. Find the first step that has it: often a division by 0 in the environment`;
   }
 
-  /** Both, where a message costs nothing. */
+  /** Counts a warning and logs the first. For callers whose message is cheap to build. */
   warn(kind: WarningKind, message: string): void {
     if (this.first(kind)) this.log(message);
   }
 }
 
-/** Warns of episodes whose last step has a reward, or says that they terminated, and in no return: they ended without what was seen next. */
+/** Warns of episodes whose last step has a reward or a terminal flag that no return counts, because no final observation follows it. */
 export function warnLostRewards(warnings: Warnings, table: string): void {
   if (!warnings.first("lostRewards")) return;
-  const reason = "it ended by endEpisode() or close() alone, so that the step only serves as the next state of the one before";
-  const remedy = "Say endEpisode({ final, terminated }), which keeps what was seen after it";
+  const reason = "the episode ended without final, so the step only serves as the next state of the step before it";
+  const remedy = "Call endEpisode({ final, terminated }) to record the final observation";
   warnings.log(`the last step of an episode in table ${show(table)} has a reward or a terminal flag that no n-step return counts: ${reason}. ${remedy}`);
 }
 
-/** Warns of priorities that a table ignores: once per table; counts each call. Allocates nothing after the first. @param call the call that has no effect */
+/** Warns of priorities that a table ignores, once per table, and counts each call. Allocates nothing after the first. @param call the call without effect */
 export function warnIgnoredPriorities(warnings: Warnings, name: string, table: { hasWarnedIgnored: boolean }, call: "beta" | "updatePriorities"): void {
   warnings.first("ignoredPriorities");
   if (table.hasWarnedIgnored) return;
   table.hasWarnedIgnored = true;
-  const effect = call === "beta" ? "its weights correct nothing" : "new priorities change no draw and evict no other item";
-  const remedy = `Give it a sampler such as prioritized(0.6), or leave ${call} out`;
-  warnings.log(`${call} has no effect on table ${show(name)}: neither its sampler nor its remover looks at priorities, so ${effect}. ${remedy}`);
+  const effect = call === "beta" ? "its weights have no effect" : "new priorities change no draw and evict no other item";
+  const remedy = `Use a sampler such as prioritized(0.6), or omit ${call}`;
+  warnings.log(`${call} has no effect on table ${show(name)}: neither its sampler nor its remover uses priorities, so ${effect}. ${remedy}`);
 }

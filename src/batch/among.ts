@@ -1,26 +1,26 @@
-/** The option `among`: from how many of the oldest or newest items draws come. */
+/** The option `among`: draws come only from the oldest or newest items. */
 
 import { NEWEST } from "../base/abi.ts";
 import { integer, mustBe, onlyKeys } from "../base/error.ts";
 
-/** So many items, at least 1; or a share, above 0 and up to 1, of the items that the table has at the call, rounded up. */
+/** A number of items (at least 1), or a share (above 0, at most 1) of the items in the table at the call, rounded up. */
 export type AmongCount = number | { readonly share: number };
-/** The k oldest items; or the newest, or oldest, ones. */
+/** The k oldest items as a number, or the newest or oldest items as an object. */
 export type Among = number | { readonly newest: AmongCount; readonly oldest?: undefined } | { readonly oldest: AmongCount; readonly newest?: undefined };
 
 const MAX_COUNT = 0xffffffff;
 const FORM = "a number, { newest: k }, { oldest: k }, or { newest: { share: 0.1 } }";
 
-/** What `among` comes to, once it is checked. */
+/** The option `among` after its checks. */
 export class CheckedAmong {
   /** NEWEST, or 0. */
   flags = 0;
-  /** 0: all items, or a share of them. */
+  /** Number of items; 0: all items, or a share of them. */
   #count = 0;
-  /** 0: none. In an array: a fraction in a field would be allocated. */
+  /** The share; 0 if none is set. In an array, because a fraction in a field would be allocated. */
   readonly #share = new Float64Array(1);
 
-  /** Takes the option of a call. Whether it is that of the call before. @throws TypeError, RangeError */
+  /** Reads the option of a call. Returns whether it equals the option of the call before. @throws TypeError, RangeError */
   read(among: unknown): boolean {
     const { flags } = this;
     const count = this.#count;
@@ -31,7 +31,7 @@ export class CheckedAmong {
     return flags === this.flags && count === this.#count && share === this.#share[0];
   }
 
-  /** How many items of a table that is, as the core has it: 0 for all. */
+  /** Returns the number of items to draw from, in the form of the core: 0 for all. */
   of(table: { readonly size: number }): number {
     const share = this.#share[0] as number;
     return share === 0 ? this.#count : Math.max(1, Math.ceil(share * table.size));
@@ -63,7 +63,7 @@ export class CheckedAmong {
 
 /** @throws TypeError, RangeError */
 function countOf(subject: string, value: unknown, form: string): number {
-  if (value === 0) throw mustBe(RangeError, subject, `an integer in 1 … ${MAX_COUNT} (leave it out to draw from all items)`, value);
+  if (value === 0) throw mustBe(RangeError, subject, `an integer in 1 … ${MAX_COUNT} (omit it to draw from all items)`, value);
   if (typeof value !== "number") throw mustBe(TypeError, subject, form, value);
   return integer(subject, value, 1, MAX_COUNT);
 }

@@ -1,4 +1,4 @@
-/** A batch: the result of a sample, in arrays that belong to the caller. */
+/** The batch: the result of a sample, in arrays that belong to the caller. */
 
 import { DISCOUNT, KEY, LENGTH, PRIORITY, PROBABILITY, STEPS, TABLE_SIZE, TERMINATED, TIMES_SAMPLED, TRUNCATED } from "../base/abi.ts";
 import { customInspect, PlainText } from "../base/inspect.ts";
@@ -10,19 +10,19 @@ import { setPart, valueAt, zip } from "../schema/nest.ts";
 import type { IsAny, LeafAt } from "../schema/spec.ts";
 import type { BatchLayout, ColumnSpec, Field, Lease } from "./layout.ts";
 
-/** The column of a leaf. `Lead` are the dimensions before those of the leaf. */
+/** The column of a leaf. `Lead` is the dimensions before those of the leaf. */
 type LeafColumn<L, Lead extends readonly number[]> =
   L extends Leaf<infer D> ? Column<D, [...Lead, ...ShapeOf<L>]> : L extends BoundedText ? Column<"string", [...Lead, ...ShapeOf<L>]> : Column;
 
 /** The columns of whole items, nested like the spec. */
 export type StepsOf<S, Lead extends readonly number[] = number[]> =
-  // biome-ignore lint/suspicious/noExplicitAny: of any spec
+  // biome-ignore lint/suspicious/noExplicitAny: the spec is unknown
   IsAny<S> extends true ? any : S extends RowLeaf ? LeafColumn<S, Lead> : { readonly [K in keyof S]: StepsOf<S[K], Lead> };
 
-/** The same from a caller: anything with `data` and `shape` is a column. */
+/** The steps of a batch from a caller: anything with `data` and `shape` is a column. */
 export type StepsLike<S> =
   IsAny<S> extends true
-    ? // biome-ignore lint/suspicious/noExplicitAny: of any spec
+    ? // biome-ignore lint/suspicious/noExplicitAny: the spec is unknown
       any
     : S extends Leaf<infer D>
       ? ColumnLike<D>
@@ -30,10 +30,10 @@ export type StepsLike<S> =
         ? ColumnLike<"string">
         : { readonly [K in keyof S]: StepsLike<S[K]> };
 
-/** The columns of a spec of which nothing is known: a column by every name, and nested. */
+/** The columns of an unknown spec: every name is a column, and also nests. */
 export type AnySteps = Column & { readonly [name: string]: AnySteps };
 
-/** The columns that the option `columns` asks for: those of a single step have no dimension of time. */
+/** The columns that the option `columns` selects. Columns of a single step have no time dimension. */
 export type ChosenOf<S, C> = {
   readonly [K in keyof C]: C[K] extends { readonly leaf: infer P extends string } ? LeafColumn<LeafAt<S, P>, LeadOf<C[K]>> : Column;
 };
@@ -43,116 +43,118 @@ type LeadOf<C> = C extends { readonly at: number | "bootstrap" }
     ? [number, number]
     : number[];
 
-/** One item of a batch, in plain arrays: nested as the steps, each leaf without the dimension of items. */
+/** One item of a batch in plain arrays: nested like the steps, each leaf without the dimension of items. */
 export type ItemOf<Steps> = AnySteps extends Steps
-  ? // biome-ignore lint/suspicious/noExplicitAny: of steps of which nothing is known
+  ? // biome-ignore lint/suspicious/noExplicitAny: the steps are unknown
     any
   : Steps extends Column<infer D, infer Shape>
     ? Shape extends readonly [number, ...infer Rest extends number[]]
       ? NestedArray<Column<D>["data"][number], Rest>
-      : // biome-ignore lint/suspicious/noExplicitAny: as deep as a shape that is not known
+      : // biome-ignore lint/suspicious/noExplicitAny: the shape is unknown
         any
     : { [K in keyof Steps]: ItemOf<Steps[K]> };
 
-/** One number per item. */
+/** Numbers of the draw, one per item. */
 export interface BatchInfo<Memory extends ArrayBufferLike = ArrayBuffer> {
-  /** The key of the item, for `updatePriorities` and `delete`. Keys are never reused. */
+  /** The keys of the items, for `updatePriorities` and `delete`. Keys are never reused. */
   readonly keys: Float64Array<Memory>;
-  /** The probability of the item in this draw. */
+  /** The probability of each item in this draw. */
   readonly probabilities: Float64Array<Memory>;
   readonly priorities: Float64Array<Memory>;
-  /** How often the item has been drawn, including this time. */
+  /** Number of times each item has been drawn, including this draw. */
   readonly timesSampled: Uint32Array<Memory>;
-  /** Number of items in the table at the draw. */
+  /** Number of items in the table at each draw. */
   readonly tableSizes: Uint32Array<Memory>;
-  /** Importance weights, if `beta` was given. */
+  /** Importance weights. Present if `beta` was passed. */
   readonly weights?: Float64Array<Memory>;
 }
 
-/** n-step returns, if `nStep` was given (Sutton and Barto, 2018, section 7.1). */
+/** n-step returns. Present if `nStep` was passed (Sutton and Barto, 2018, section 7.1). */
 export interface NStepColumns<Memory extends ArrayBufferLike = ArrayBuffer> {
-  /** r_0 + γ d_0 r_1 + …; of a reward of several numbers that many per item, one item after the other. */
+  /** r_0 + γ d_0 r_1 + … If the reward has several components, each item has one return per component, item by item. */
   readonly returns: Float64Array<Memory>;
-  /** γ^k times the discounts on the way: the factor of the value after step k; 0 after a terminal step. */
+  /** The factor of the value after step k: γ^k times the discounts of these steps; 0 after a terminal step. */
   readonly discounts: Float64Array<Memory>;
   /** The actual number of steps k: n, or fewer at the end of the item or episode. */
   readonly steps: Uint32Array<Memory>;
   /** 1 if a terminal step ended the return. */
   readonly terminated: Uint8Array<Memory>;
-  /** 1 if the episode ended without a terminal step: with a final step within the return, or, where nothing was seen last, before the return had n rewards. */
+  /** 1 if the episode ended without a terminal step: at a final step within the return, or, if it has no final step, before the return had n rewards. */
   readonly truncated: Uint8Array<Memory>;
 }
 
-/** Why a batch is shorter than requested. */
+/** The reason why a batch is shorter than requested. */
 export interface Blocked {
   /**
-   * minSize: the table has too few items · samplesPerInsert: the rate limiter needs inserts first · items: there are no more distinct items · columns: the next
-   * item has other columns, and comes first in the next draw
+   * - minSize: the table has too few items
+   * - samplesPerInsert: the rate limiter requires inserts first
+   * - items: there are no more distinct items
+   * - columns: the next item has different columns, and comes first in the next draw
    */
   readonly by: "minSize" | "samplesPerInsert" | "items" | "columns";
   readonly have: number;
   readonly need: number;
 }
 
-/** `Memory` is where its arrays are: in shared memory only if you made them. */
-// biome-ignore lint/suspicious/noExplicitAny: without a type of steps it is a batch of any
+/** The result of `sample`. `Memory` is the buffer type of its arrays: shared memory only if you allocated it. */
+// biome-ignore lint/suspicious/noExplicitAny: the default accepts batches of every spec
 export interface Batch<Steps = any, Memory extends ArrayBufferLike = ArrayBuffer> {
-  /** Number of items in the batch. The rest of the arrays has no meaning. */
+  /** Number of items in the batch. Array elements after them are undefined in meaning; ignore them. */
   readonly count: number;
   readonly steps: Steps;
-  /** Number of steps of each item; the rest is zeros. */
+  /** Number of steps per item; the remaining positions of a window are zeros. */
   readonly lengths: Uint32Array<Memory>;
-  /** 1 for a step, 0 for padding, of shape [items, steps], if `mask` was set. */
+  /** 1 for a step, 0 for padding. Shape [items, steps]. Present if `mask` was set. */
   readonly mask?: Uint8Array<Memory> | undefined;
   readonly info: BatchInfo<Memory>;
   readonly nStep?: NStepColumns<Memory> | undefined;
   readonly blocked: Blocked | undefined;
   /**
-   * A copy of the items, to look at or to write as JSON: each is nested as the steps, with plain arrays and numbers, and without padding behind its last step.
-   * A batch has it that Reprise made. O(elements)
+   * Returns a copy of the items in plain arrays and numbers, for inspection or JSON: each item is nested like the steps, without padding. Only batches that
+   * Reprise allocated have this method. O(elements)
    */
   toArray(): ItemOf<Steps>[];
   /**
-   * A copy in plain objects, with an array of its own for each column: to send to a worker, or to keep some columns of. The arrays of a batch that Reprise made are views
-   * on one piece of memory, which is transferred as a whole. O(bytes)
+   * Returns a copy in plain objects with a separate array per column, to send to a worker or to keep only some columns. The arrays of the batch itself are
+   * views of one buffer, which transfers only as a whole. O(bytes)
    */
   detached(): Omit<Batch<Steps>, Methods>;
   /**
-   * Returns a batch sampled with `recycle` to its table. Don't read its arrays afterwards: a later draw, which is another batch, fills them again. No effect on other
-   * batches, nor when it was released before. O(1)
+   * Returns a batch sampled with `recycle` to its table. Don't read its arrays afterwards: a later draw fills them as a different batch. No effect on other
+   * batches, or if the batch is already released. O(1)
    */
   release(): void;
-  /** The same, for `using`. */
+  /** Calls `release`, for `using`. */
   [Symbol.dispose](): void;
 }
 
 type Methods = "toArray" | "detached" | "release" | typeof Symbol.dispose;
 
-/** A batch of the caller's, to be refilled: its arrays may be in shared memory. */
+/** A batch that the caller passes as `into`. Its arrays may be in shared memory. */
 export type Into = Omit<Batch<unknown, ArrayBufferLike>, Methods>;
 
 type Fields = Omit<Batch<unknown>, Methods>;
 
-/** Of a layout of items: which steps of which leaves it shows. */
+/** A layout of items, with the steps and leaves that it shows. */
 export interface ItemLayout extends BatchLayout {
   readonly selections: readonly Selection[];
-  /** Whether they are nested as the spec; else they are under their names. */
+  /** Whether the columns nest like the spec; otherwise they are under their names. */
   readonly isWhole: boolean;
 }
 
 /** One item of a batch: its columns without padding, or single values, in the order of the batch. */
 export interface BatchItem {
-  /** Whether they are nested as the spec. */
+  /** Whether the columns nest like the spec. */
   readonly isWhole: boolean;
   readonly names: readonly string[];
   readonly selections: readonly Selection[];
   readonly columns: readonly unknown[];
 }
 
-/** What batches in memory of their own have alike: a lease on that memory, on which their columns are views, made when they are asked for. */
+/** The base of batches in their own memory: a lease on that memory, with columns as views that are created on first access. */
 abstract class LeasedBatch {
   count: number;
-  /** A field, so that `structuredClone`, which does not see the columns, refuses the batch. */
+  /** A field, so that `structuredClone`, which does not see the columns, rejects the batch. */
   readonly detached: () => object;
   declare blocked?: Blocked | undefined;
   readonly #lease: Lease;
@@ -164,7 +166,7 @@ abstract class LeasedBatch {
     this.#lease = lease;
   }
 
-  /** Of a batch that Reprise made; undefined for anything else. */
+  /** Returns the lease of a batch that Reprise made; undefined for other values. */
   static leaseOf(batch: unknown): Lease | undefined {
     return typeof batch === "object" && batch !== null && #lease in batch ? (batch as LeasedBatch).#lease : undefined;
   }
@@ -182,7 +184,7 @@ abstract class LeasedBatch {
     this.release();
   }
 
-  /** What JSON has of a batch. */
+  /** Returns the columns as JSON represents them. */
   toJSON(): object {
     return { count: this.count, ...columnsOf(this), ...(this.blocked && { blocked: this.blocked }) };
   }
@@ -193,25 +195,25 @@ function detached(this: LeasedBatch): object {
   return copyColumns({ count, ...columnsOf(this), ...("blocked" in this && { blocked }) });
 }
 
-/** The columns of a batch under their names. */
+/** Returns the columns of a batch under their names. */
 function columnsOf(batch: LeasedBatch): { readonly [name: string]: unknown } {
   const lease = leaseOf(batch);
-  // A copy that was made by spreading has none.
+  // A copy made by spreading has no lease.
   if (lease === undefined) return {};
   return Object.fromEntries(lease.layout.columns.map(({ name }, c) => [name, columnOf(lease, c)]));
 }
 
-/** A column of a batch: views on its memory, nested. */
+/** Returns a column of a batch: views of its memory, nested. */
 export function columnOf({ layout, memory, texts, columns }: Lease, c: number): unknown {
   if (columns[c] !== undefined) return columns[c];
   const { n, fields, starts } = layout;
   const { fields: numbers, nest } = layout.columns[c] as BatchLayout["columns"][number];
   const values: unknown[] = [];
-  // By index: every batch that is looked at comes here.
+  // By index: this runs for every batch that is read.
   for (let k = 0; k < numbers.length; k++) {
     const i = numbers[k] as number;
     const { type, each, shape } = fields[i] as Field;
-    // Where the memory was transferred, there is nothing to see.
+    // Transferred memory has no contents.
     const array = type && (memory.byteLength === 0 ? new type(0) : new type(memory, starts[i] as number, n * each));
     const data = array ?? texts[i];
     values.push(shape === undefined ? data : new Column(data as Column["data"], shape.slice()));
@@ -220,7 +222,7 @@ export function columnOf({ layout, memory, texts, columns }: Lease, c: number): 
   return columns[c];
 }
 
-/** Makes columns of these names seen by assertions and `for … in`, as fields are. */
+/** Makes columns with these names visible to assertions and `for … in`, like fields. */
 function defineColumns({ prototype }: { readonly prototype: LeasedBatch }, names: readonly string[]): void {
   for (const name of names) {
     const get = function (this: LeasedBatch) {
@@ -233,7 +235,7 @@ function defineColumns({ prototype }: { readonly prototype: LeasedBatch }, names
   }
 }
 
-/** The lease of a batch that Reprise made; undefined for anything else. */
+/** Returns the lease of a batch that Reprise made; undefined for other values. */
 export const { leaseOf } = LeasedBatch;
 
 /** A batch of items. */
@@ -284,20 +286,20 @@ export class DrawnSequences extends DrawnTransitions {
   }
 }
 
-/** The columns of a batch of a view, in a word each. */
+/** Returns the columns of a view's batch, each as dtype and shape. */
 function briefly(batch: DrawnTransitions): object {
   const { keys, parts } = partsOf(batch);
   const columns = zip([parts], isColumn, ([column]) => brief(column as Column)) as object;
   return { count: batch.count, ...columns, keys: brief({ data: keys, shape: [keys.length] }) };
 }
 
-/** The columns of a batch of a view, without the bare array of keys. */
+/** Returns the columns of a view's batch without the bare array of keys. */
 function partsOf(batch: DrawnTransitions): { readonly keys: Float64Array; readonly parts: object } {
   const { keys, ...parts } = columnsOf(batch);
   return { keys: keys as Float64Array, parts };
 }
 
-/** The values of a column's arrays, nested as its layout says. */
+/** Returns the values of a column's arrays, nested as its layout defines. */
 function nestedValues(nest: ColumnSpec["nest"], values: readonly unknown[]): unknown {
   if (nest === undefined) return values[0];
   if (typeof nest === "function") return nest(values);
@@ -310,26 +312,26 @@ function nestedValues(nest: ColumnSpec["nest"], values: readonly unknown[]): unk
   return node;
 }
 
-/** Whether the columns of a batch are nested as the spec. */
+/** Returns whether the columns of a batch nest like the spec. */
 export function isWhole(batch: unknown): boolean {
   return ((leaseOf(batch) as Lease).layout as ItemLayout).isWhole;
 }
 
-/** A class of batches of transitions with columns of these names. */
+/** Returns a class of batches of transitions with columns of these names. */
 export function transitionsClass(names: readonly string[]): typeof DrawnTransitions {
   const { TransitionBatch } = { TransitionBatch: class extends DrawnTransitions {} };
   defineColumns(TransitionBatch, names);
   return TransitionBatch;
 }
 
-/** A class of batches of sequences with columns of these names. */
+/** Returns a class of batches of sequences with columns of these names. */
 export function sequencesClass(names: readonly string[]): typeof DrawnSequences {
   const { SequenceBatch } = { SequenceBatch: class extends DrawnSequences {} };
   defineColumns(SequenceBatch, names);
   return SequenceBatch;
 }
 
-/** For buffers: an item of a batch that Reprise made. */
+/** Returns an item of a batch that Reprise made, for buffers. */
 export function itemOf(batch: unknown, i: number): BatchItem {
   const lease = leaseOf(batch) as Lease;
   const { itemLayouts } = lease;
@@ -340,7 +342,7 @@ export function itemOf(batch: unknown, i: number): BatchItem {
     const value = (valueAt(steps, (fields[c] as Field).keys.slice(1)) as Column).at(i);
     if (!isColumn(value)) return value;
     const selection = itemLayouts === undefined ? joint : columnNamed(itemLayouts[i] as HasSelections, joint.keys);
-    // Lists, and what is counted from the end, have padding where it was asked for.
+    // Lists, and steps counted from the end, keep the padding that the caller requested.
     const isRun = selection.steps === undefined && selection.start >= 0;
     const count = isRun ? stepIndices(selection, width).filter((step) => step < length).length : (selection.steps ?? joint.steps)?.length;
     const { data, shape } = value as Column;
@@ -351,7 +353,7 @@ export function itemOf(batch: unknown, i: number): BatchItem {
   return { isWhole, names: selections.map(({ keys }) => keys.join(".")), selections, columns: values };
 }
 
-/** A column in a word: `f32 [32, 1, 4]`. */
+/** Returns a column as dtype and shape: `f32 [32, 1, 4]`. */
 function brief({ data, shape }: { readonly data: unknown; readonly shape: readonly number[] }): PlainText {
   return new PlainText(`${dtypeOf(data) ?? "string"} [${shape.join(", ")}]`);
 }

@@ -1,4 +1,4 @@
-/** The memory of one batch as it is filled: its own, that of a batch to refill, or arrays of the caller. What of it is in scratch is copied from there. */
+/** The memory of one batch while a draw fills it: its own memory, that of a batch to refill, or arrays of the caller. Copies results out of scratch. */
 
 import { OUTPUT_BYTES, START } from "../base/abi.ts";
 import { mustBe } from "../base/error.ts";
@@ -11,26 +11,26 @@ import { leaseOf } from "./batch.ts";
 import { Draw } from "./draw.ts";
 import { type BatchLayout, type Field, type Lease, NO_TEXTS, noWindows, type Output, SOURCE, type Texts, type Windows } from "./layout.ts";
 
-/** A batch, as draws write to it. */
+/** The fields of a batch that draws write. */
 export interface Filled {
   count: number;
   blocked?: unknown;
 }
 
-/** A view of ours on an array of the caller's, and on what is copied there. */
+/** A view of an array of the caller, and of the part of scratch that is copied to it. */
 interface Copy {
   readonly field: Field;
   readonly target: AnyArray;
   from: AnyArray;
 }
 
-/** A view on scratch, and where it goes in memory. */
+/** A view of scratch, and its destination in memory. */
 interface Piece {
   readonly from: Uint8Array;
   readonly to: number;
 }
 
-/** Where buffers go when their batches are released. */
+/** The pool that buffers return to when their batches are released. */
 interface Home {
   back(buffer: BatchBuffer): void;
 }
@@ -38,39 +38,39 @@ interface Home {
 export class BatchBuffer {
   readonly engine: Engine;
   readonly layout: BatchLayout;
-  /** What it is filled from, since the last `prepare`. */
+  /** The draw that fills it, since the last `prepare`. */
   readonly draw: Draw;
-  /** Where it goes when its batch is released. */
+  /** The pool that it returns to when its batch is released. */
   home: Home | undefined = undefined;
-  /** What the core reads: the outputs, and the lists of steps. Whether it is in scratch already, as long as no other draw is. */
+  /** The core's arguments: the outputs and the lists of steps. `isPlanned`: they are already in scratch, which holds until another draw. */
   plan: Uint32Array = new Uint32Array(0);
   isPlanned = false;
-  /** Where the plan is in scratch. */
+  /** The address of the plan in scratch. */
   base = 0;
-  /** Where items have columns of their own steps: the lists of each output, item by item. */
+  /** If each item has columns of different steps: the lists of each output, item by item. */
   lists: readonly Int32Array[] | undefined;
   texts: Texts = NO_TEXTS;
-  /** The lease of its batch; undefined if that is not one of ours. */
+  /** The lease of its batch; undefined if Reprise did not make the batch. */
   lease: Lease | undefined;
-  /** Whether its batch was made elsewhere, so that its arrays may be longer. */
+  /** Whether the batch was made elsewhere, so its arrays may be longer. */
   readonly isRefilled: boolean;
-  /** The batch that is filled, and how its windows are read. */
+  /** The batch to fill, and how its windows are read. */
   batch!: Filled;
   windows!: Windows;
-  /** Whether nobody has seen its batch since it was made or came back: there is nothing to check. */
+  /** Whether the batch is unused since it was made or released, so it needs no checks. */
   isFresh = false;
-  /** The memory of new arrays; without it arrays of the caller are filled. */
+  /** The memory of new arrays. Undefined if it fills arrays of the caller. */
   #memory: Uint8Array<ArrayBuffer> | undefined;
-  /** Views on scratch: all that is copied to memory, or in pieces if the draw was made for another buffer. */
+  /** Views of scratch: one for everything that is copied to memory, or several if the draw was made for another buffer. */
   #pieces: readonly Piece[] = [];
   readonly #copies: Copy[] = [];
-  /** Of arrays of the caller's: the bytes of those that are not copied from scratch, by the numbers of the fields. */
+  /** For arrays of the caller: the bytes of arrays that are not copied from scratch, by field number. */
   readonly #direct: (Uint8Array | undefined)[] = [];
   #generation = -1;
 
   /**
-   * @param into the batch to refill; without it a new one is made
-   * @throws ReplayError SPEC_MISMATCH if it has no array for something, or too small a one
+   * @param into the batch to refill; without it a new batch is made
+   * @throws ReplayError SPEC_MISMATCH if an array of `into` is missing or too small
    */
   constructor(engine: Engine, layout: BatchLayout, into?: object) {
     this.engine = engine;
@@ -81,7 +81,7 @@ export class BatchBuffer {
     else this.refill(into);
   }
 
-  /** Continues with a new batch. @throws ReplayError OUT_OF_MEMORY */
+  /** Makes a new batch with the same layout. @throws ReplayError OUT_OF_MEMORY */
   renew(): this {
     const { layout } = this;
     const bytes = layout.bytes < PAGED ? new Uint8Array(new ArrayBuffer(layout.bytes)) : newMemory(layout.bytes);
@@ -95,7 +95,7 @@ export class BatchBuffer {
     return this;
   }
 
-  /** Lends its batch: memory that came back becomes a new batch, so that whoever still holds the one before cannot release it. */
+  /** Lends its batch. Returned memory gets a new batch object, so that holders of the old batch cannot release the new one. */
   lend(home: Home): this {
     this.home = home;
     let lease = this.lease as Lease;
@@ -110,12 +110,12 @@ export class BatchBuffer {
     return this;
   }
 
-  /** Its batch was released. */
+  /** Handles the release of its batch. */
   back(): void {
     this.home?.back(this);
   }
 
-  /** Gives the batch away, and keeps nothing of it. */
+  /** Returns its batch, and keeps no reference to it. */
   give(): object {
     const { batch } = this;
     this.batch = NO_BATCH;
@@ -125,7 +125,7 @@ export class BatchBuffer {
     return batch;
   }
 
-  /** Makes all arrays on its memory empty. */
+  /** Makes all arrays in its memory empty. */
   detach(): void {
     const memory = this.#memory;
     if (memory !== undefined && memory.length > 0) structuredClone(memory.buffer, { transfer: [memory.buffer] });
@@ -133,18 +133,18 @@ export class BatchBuffer {
     this.texts = NO_TEXTS;
   }
 
-  /** Whether a batch that came back can be filled again: its memory was not transferred, and nothing of it is frozen. */
+  /** Whether a released batch can be filled again: its memory was not transferred, and none of its objects is frozen. */
   get canRefill(): boolean {
     const isThere = this.#memory !== undefined && this.#memory.length > 0 && Object.isExtensible(this.batch);
     return isThere && !this.texts.some((text) => text !== undefined && Object.isFrozen(text));
   }
 
-  /** The row of the batch that its first item goes to. */
+  /** The row of the batch for its first item. */
   get first(): number {
     return 0;
   }
 
-  /** The array of a field. */
+  /** Returns the array of a field. */
   array(field: number): AnyArray | string[] {
     const { type, each, keys, shape } = this.layout.fields[field] as Field;
     if (type === undefined) return this.texts[field] as string[];
@@ -152,7 +152,7 @@ export class BatchBuffer {
     return new type(this.#memory.buffer, this.layout.starts[field] as number, this.layout.n * each);
   }
 
-  /** The bytes that an array behind the values is in, and where it begins there. */
+  /** Returns the bytes of an array that is not copied from scratch, and its offset in them. */
   bytesOf(field: number): Uint8Array {
     return this.#memory ?? (this.#direct[field] as Uint8Array);
   }
@@ -161,7 +161,9 @@ export class BatchBuffer {
     return this.#memory === undefined ? 0 : (this.layout.starts[field] as number);
   }
 
-  /** Makes a draw in scratch memory. What could find no room does so here, before the table changes. @throws ReplayError OUT_OF_MEMORY, SPEC_MISMATCH */
+  /**
+   * Prepares a draw in scratch memory. Every allocation that may fail happens here, before the table changes. @throws ReplayError OUT_OF_MEMORY, SPEC_MISMATCH
+   */
   prepare(): Draw {
     const { draw, layout } = this;
     const { core } = this.engine;
@@ -174,17 +176,17 @@ export class BatchBuffer {
     return draw;
   }
 
-  /** Takes over the draw of a buffer for more items, or longer windows. */
+  /** Takes over the draw of a buffer for more items or longer windows. */
   takeOver(other: BatchBuffer): void {
     this.base = other.base;
     this.draw.handle = other.draw.handle;
     this.look(false);
     other.isPlanned = false;
-    // The next draw is its own again.
+    // The next draw is made for this buffer again.
     this.#generation = -1;
   }
 
-  /** Whether the arrays are still there, to be written. @throws ReplayError SPEC_MISMATCH */
+  /** Checks that the arrays still exist and are writable. @throws ReplayError SPEC_MISMATCH */
   check(): void {
     const { n, isBlockable, fields } = this.layout;
     if (this.#memory?.length === 0) throw transferred();
@@ -203,7 +205,7 @@ export class BatchBuffer {
     const { batch } = this;
     const { count, blocked } = batch;
     if (this.lease?.isReleased) throw released();
-    // A write that fails tells of a frozen batch, and costs less than to ask.
+    // A failed write detects a frozen batch, and costs less than a check.
     try {
       batch.count = count;
       if (isBlockable) batch.blocked = blocked;
@@ -212,7 +214,7 @@ export class BatchBuffer {
     }
   }
 
-  /** Notes where in their items the windows of a draw begin. */
+  /** Records at which steps of their items the windows of a draw begin. */
   keepStarts(count: number): void {
     const { windows, layout } = this;
     if (windows.starts?.length !== layout.n) windows.starts = new Uint32Array(layout.n);
@@ -221,27 +223,27 @@ export class BatchBuffer {
     for (let i = 0; i < count; i++) windows.starts[i] = u32[first + i] as number;
   }
 
-  /** Copies what is in scratch, of so many items. */
+  /** Copies `count` items out of scratch. */
   copyOut(count: number): void {
     const memory = this.#memory;
     const copies = this.#copies;
     const { n } = this.layout;
-    // By index: before V8 has optimized it, `of` leaves an object per turn.
+    // By index: before V8 optimizes this function, `of` allocates an object per iteration.
     if (memory !== undefined && count < n) this.#copySome(memory, count);
     else if (memory !== undefined) for (let i = 0; i < this.#pieces.length; i++) memory.set((this.#pieces[i] as Piece).from, (this.#pieces[i] as Piece).to);
     for (let i = 0; i < copies.length; i++) {
       const { target, from, field } = copies[i] as Copy;
-      // The same class on both sides: a plain copy of memory.
+      // Both sides have the same class, so this is a plain copy of memory.
       (target as Float64Array).set((count === n ? from : from.subarray(0, count * field.each)) as Float64Array);
     }
   }
 
-  /** Where in scratch lists of items that differ come, text behind them, what stops, and the values. */
+  /** The address in scratch of the lists of differing items, followed by text, stops and values. */
   get listsAt(): number {
     return this.base + this.layout.head;
   }
 
-  /** Where in scratch the values of a field are, or what the core computes of it. */
+  /** Returns the address in scratch of the values of a field, gathered or computed. */
   valueAt(field: number): number {
     return this.#valuesAt + (this.layout.fields[field] as Field).at;
   }
@@ -254,12 +256,12 @@ export class BatchBuffer {
     return this.listsAt + this.layout.temporary + stop;
   }
 
-  /** Where frames are unpacked; 0 where none are. */
+  /** The address at which frames are unpacked; 0 without packed frames. */
   get windowAt(): number {
     return this.layout.window === 0 ? 0 : this.listsAt + this.layout.temporary + this.layout.stops;
   }
 
-  /** Where the layout has room for something else. */
+  /** The address of the layout's extra room. */
   get extraAt(): number {
     return this.listsAt + this.layout.temporary + this.layout.stops + this.layout.window;
   }
@@ -268,7 +270,7 @@ export class BatchBuffer {
     return this.extraAt + this.layout.extra;
   }
 
-  /** Where in scratch the values of a field are. */
+  /** Returns the address in scratch of the values of a field. */
   addressOf(field: number): number {
     return this.sourceOf(this.layout.fields[field] as Field);
   }
@@ -289,7 +291,7 @@ export class BatchBuffer {
     this.texts = lease.texts;
   }
 
-  /** Fills arrays of the caller's from now on. @throws ReplayError SPEC_MISMATCH if one is too small, or of another kind */
+  /** Fills arrays of the caller from now on. @throws ReplayError SPEC_MISMATCH if one is too small, or of another class */
   #borrow(into: object): void {
     const { n, fields } = this.layout;
     const texts: (string[] | undefined)[] = [];
@@ -303,14 +305,14 @@ export class BatchBuffer {
       }
       if (kindOf(array) !== type.name || typedLength(array as AnyArray) < n * each)
         throw mustBe("SPEC_MISMATCH", path, `a ${type.name} of at least ${n * each} elements`, array);
-      // The parts of a mixture's batch go to their rows.
+      // The parts of a mixture's batch write directly to their rows.
       if (source === "direct" || this.layout.holds & SOURCE) this.#direct[i] = prefixView(array as AnyArray, Uint8Array, n * each * type.BYTES_PER_ELEMENT);
       else this.#copies.push({ field, target: prefixView(array as AnyArray, type, n * each), from: NOTHING });
     }
     this.texts = texts;
   }
 
-  /** Makes the views on scratch anew, and the plan. @param isOwn whether the draw was made for this buffer: its columns are as in memory */
+  /** Recreates the views of scratch and the plan. @param isOwn whether the draw was made for this buffer, so its columns are laid out as in memory */
   protected look(isOwn: boolean): void {
     const { u8 } = this.engine.core;
     const { n, fields, starts, copied, values } = this.layout;
@@ -327,7 +329,7 @@ export class BatchBuffer {
     this.isPlanned = false;
   }
 
-  /** OUTPUT for each, and the lists of steps. */
+  /** Returns the plan: one OUTPUT per array, and the lists of steps. */
   protected planned(): Uint32Array {
     const { outputs, straight, texts, head, runs, fields, picks } = this.layout;
     const all = [...outputs, ...straight, ...texts];
@@ -344,12 +346,12 @@ export class BatchBuffer {
     return plan;
   }
 
-  /** Where in scratch an array is copied from. */
+  /** Returns the address in scratch that an array is copied from. */
   protected sourceOf({ source, at }: Field): number {
     return source === "draw" ? this.draw.address(at) : this.#valuesAt + at;
   }
 
-  /** The first items only: what is behind them stays. */
+  /** Copies only the first items; later elements stay unchanged. */
   #copySome(memory: Uint8Array, count: number): void {
     const { u8 } = this.engine.core;
     const { fields, starts } = this.layout;
@@ -361,60 +363,59 @@ export class BatchBuffer {
   }
 }
 
-/** What a draw writes to a batch in addition to its arrays must be known to go in before anything is drawn. @throws ReplayError SPEC_MISMATCH */
+/** Checks before the draw that the fields of the batch besides its arrays can be written. @throws ReplayError SPEC_MISMATCH */
 function mustBeWritable(into: object, isBlockable: boolean): void {
   if (typeof into !== "object" || into === null) throw mustBe(TypeError, "into", "a batch to refill", into);
   for (const name of isBlockable ? ["count", "blocked"] : ["count"])
     if (!Reflect.set(into, name, (into as { readonly [name: string]: unknown })[name]))
-      throw mustBe("SPEC_MISMATCH", `into.${name}`, "there to be written, in a batch that is not frozen", into);
+      throw mustBe("SPEC_MISMATCH", `into.${name}`, "writable, in a batch that is not frozen", into);
 }
 
-/** The error for a batch to refill that has been given back. */
+/** Returns the error for a batch to refill that is already released. */
 function released(): Error {
-  const rule =
-    "a batch that was not released, because another draw may have its memory (sample without recycle, or with table.batch(n, …), for a batch to keep)";
-  return mustBe("SPEC_MISMATCH", "into", rule, "one that was released");
+  const rule = "a batch that is not released, because another draw may use its memory (to keep a batch, sample without recycle, or into table.batch(n, …))";
+  return mustBe("SPEC_MISMATCH", "into", rule, "a released batch");
 }
 
 function transferred(): Error {
-  return mustBe("SPEC_MISMATCH", "into", "a batch whose memory is still there", "one whose memory was transferred");
+  return mustBe("SPEC_MISMATCH", "into", "a batch whose memory was not transferred", "a batch whose memory was transferred");
 }
 
 function detachedError({ path, each }: Field, n: number): Error {
-  return mustBe("SPEC_MISMATCH", path, `an array of at least ${n * each} elements`, "one whose memory was transferred, or has shrunk");
+  return mustBe("SPEC_MISMATCH", path, `an array of at least ${n * each} elements`, "an array whose memory was transferred or has shrunk");
 }
 
 const NOTHING = new Uint8Array(0);
-/** In the place of a batch that was given away. */
+/** Stands for a batch that was passed to the caller. */
 const NO_BATCH: Filled = Object.freeze({ count: 0 });
 
-/** glibc takes larger memory from the system, page by page, and gives it back at once; until it has seen a larger one come back. */
+/** glibc maps memory above this size page by page, and unmaps it on free, until it has freed a larger mapping. */
 const PAGED = 1 << 17;
-/** The largest that it learns from is 32 MiB, with what is around it. */
+/** The largest mapping that raises glibc's threshold: 32 MiB including its header. */
 const LESSON = (1 << 25) - (1 << 14);
 let hasLearned = (globalThis as { readonly process?: { readonly release?: { readonly name?: string } } }).process?.release?.name !== "node";
 /** Offsets in a batch are u32. */
 const MAX_BYTES = 2 ** 32;
 
-/** The memory of a large batch. @throws ReplayError OUT_OF_MEMORY */
+/** Returns the memory of a large batch. @throws ReplayError OUT_OF_MEMORY */
 function newMemory(bytes: number): Uint8Array<ArrayBuffer> {
   if (!hasLearned) teach();
   try {
     if (bytes < MAX_BYTES) return new Uint8Array(new ArrayBuffer(bytes));
   } catch {}
-  const remedy = "ask for fewer items, or fewer or shorter windows of them";
+  const remedy = "sample fewer items, or shorter windows";
   throw mustBe("OUT_OF_MEMORY", "the bytes of a batch", `as many as this runtime has room for in one array, and fewer than 4 GiB (${remedy})`, bytes);
 }
 
 /**
- * Node's memory comes from glibc on most systems. A large array that is let go of teaches it to keep what comes back: new batches are then made up to three times as fast.
- * The pages of that array are never touched.
+ * Raises glibc's threshold for mapped memory, by freeing one large array. Most systems run Node on glibc, which then reuses freed memory: new batches are made
+ * up to three times as fast. The pages of that array are never touched.
  */
 function teach(): void {
   hasLearned = true;
   try {
     new ArrayBuffer(LESSON);
   } catch {
-    // There is room for less: then so there is for the batch, or not.
+    // Less room is available, and the batch either fits or fails by itself.
   }
 }

@@ -1,4 +1,4 @@
-/** What views of transitions and of sequences have in common: batches of columns under their names, of which a draw gives all items or none. */
+/** The base of transition and sequence views: batches of named columns, whose draws return all items or none. */
 
 import { integer, mustBe, oneOf, onlyKeys, ReplayError } from "../base/error.ts";
 import { MAX_LENGTH } from "../base/limits.ts";
@@ -12,7 +12,7 @@ import type { SampleOptions } from "./options.ts";
 import { Part, type PartBuffer } from "./part-buffer.ts";
 import type { BatchView, PartOf, SampledTable, Sampler } from "./sampler.ts";
 
-/** A batch of any such view. */
+/** A batch of either view. */
 interface ColumnBatch {
   release(): void;
   readonly keys: Float64Array;
@@ -20,16 +20,16 @@ interface ColumnBatch {
 
 export abstract class ColumnView implements BatchView {
   readonly flags = 0;
-  /** Steps of a window of the last draw. */
+  /** Steps in a window of the last draw. */
   width = 0;
   abstract readonly from: number;
   abstract readonly nStep: NStep | undefined;
   abstract readonly nStepTable: number;
   protected readonly sampler: Sampler;
   protected readonly table: SampledTable;
-  /** The class of returns, discounts and weights. */
+  /** The array class of returns, discounts and weights. */
   protected readonly float: ArrayClass;
-  /** What batches show: buffers of the same object have the same columns, but for what they hold. */
+  /** The schema of batches: buffers with the same object have the same columns, except the optional ones. */
   protected abstract readonly schema: object;
 
   constructor(sampler: Sampler, dtype: "f32" | "f64") {
@@ -41,9 +41,9 @@ export abstract class ColumnView implements BatchView {
   /** Names of the parts of a step that batches show. */
   protected abstract get parts(): readonly string[];
   protected abstract layoutOf(n: number, width: number, float: ArrayClass, holds: number): BatchLayout;
-  /** Whether a buffer for windows of so many steps does for those of a draw. */
+  /** Returns whether a buffer for windows of `has` steps fits windows of `width` steps. */
   protected abstract isWide(has: number, width: number): boolean;
-  /** Steps of a window of new arrays; of a whole batch of parts, or of the one that they go into. */
+  /** Steps in a window of new arrays. `wholeWidth`: steps in a window of a batch of several parts, or of `into`. */
   protected abstract batchWidth(): number;
   protected abstract wholeWidth(into: Into | undefined, parts?: readonly BatchBuffer[]): number;
   abstract choose(part: PartOf | undefined): BatchBuffer;
@@ -62,7 +62,7 @@ export abstract class ColumnView implements BatchView {
   }
 
   end(buffer: BatchBuffer, count: number): void {
-    // Arrays of the caller's may be longer.
+    // Arrays of the caller may be longer than the draw.
     if (count < buffer.layout.n || buffer.isRefilled) clearKeys(buffer, count);
   }
 
@@ -83,14 +83,15 @@ export abstract class ColumnView implements BatchView {
     return whole;
   }
 
-  /** New arrays for n items, for use as `into`. @param source SOURCE for those of a mixture */
+  /** Returns new arrays for n items, for use as `into`. @param source SOURCE for batches of a mixture */
   batch(n: number, options: SampleOptions, source = 0): object {
     const { beta } = onlyKeys("batch", options, "beta");
     return this.#refilled(integer("n", n, 1, MAX_LENGTH), this.batchWidth(), (beta === undefined ? 0 : WEIGHTS) + source).batch;
   }
 
   get columns(): BatchLayout {
-    if (this.parts.includes("source")) throw new ReplayError("SPEC_MISMATCH", 'the leaf "source" has the name of a column of mixtures: rename it in spec');
+    if (this.parts.includes("source"))
+      throw new ReplayError("SPEC_MISMATCH", 'the leaf "source" has the same name as a column of mixtures. Rename the leaf in spec');
     return this.layoutOf(1, 1, this.float, WEIGHTS + SOURCE);
   }
 
@@ -99,7 +100,7 @@ export abstract class ColumnView implements BatchView {
     return into === undefined ? this.#fresh(n, longest, SOURCE) : this.#refilled(n, this.wholeWidth(into), holds + SOURCE, into);
   }
 
-  /** The buffer of a draw with windows of so many steps. */
+  /** Returns the buffer for a draw with windows of `width` steps. */
   protected bufferOf(width: number, part: PartOf | undefined): BatchBuffer {
     const { n, holds, into } = this.sampler.options;
     this.width = width;
@@ -108,7 +109,7 @@ export abstract class ColumnView implements BatchView {
     return this.#refilled(n, width, holds, into, part === undefined ? this.float : Float64Array);
   }
 
-  /** The buffer of a new batch, or of one that came back. */
+  /** Returns the buffer of a new batch, or of a released one. */
   #fresh(n: number, width: number, source = 0): BatchBuffer {
     const { pool, options } = this.sampler;
     const { recycle } = options;
@@ -118,7 +119,7 @@ export abstract class ColumnView implements BatchView {
     return recycle === false ? buffer : pool.lend(buffer, recycle);
   }
 
-  /** The buffer of the given batch, or of a new part. @throws TypeError, ReplayError SPEC_MISMATCH */
+  /** Returns the buffer of the caller's batch, or of a new part. @throws TypeError, ReplayError SPEC_MISMATCH */
   #refilled(n: number, width: number, holds: number, into?: object, float = this.float): BatchBuffer {
     const { known: buffers } = this.sampler.pool;
     const known = typeof into === "object" && into !== null ? buffers.get(into) : undefined;
@@ -131,7 +132,10 @@ export abstract class ColumnView implements BatchView {
     return made;
   }
 
-  /** The buffer of a part of a mixture's batch: with room for as many items as the whole has. @throws ReplayError SPEC_MISMATCH for other columns */
+  /**
+   * Returns the buffer of one part of a mixture's batch, with room for as many items as the whole batch. @throws ReplayError SPEC_MISMATCH if the columns
+   * differ
+   */
   #partOf(part: Part, width: number): PartBuffer {
     const { n, holds } = part.whole.layout;
     const known = part.buffer;

@@ -1,4 +1,4 @@
-/** Batches of a table as an iterable. */
+/** The dataset of a table: its batches as an iterable. */
 
 import { codeOf, flag, integer, mustBe, ReplayError } from "../base/error.ts";
 import { MAX_LENGTH } from "../base/limits.ts";
@@ -12,29 +12,32 @@ export interface DatasetOptions<Path extends string = string, C = object> extend
   readonly batchSize: number;
   /** Ends the iteration by throwing its reason. */
   readonly signal?: AbortSignal;
-  /** Ends an async iteration, without an error, if the next batch is not whole within this many milliseconds. */
+  /** Ends an async iteration, without an error, if the next batch is not full within this many milliseconds. */
   readonly timeoutMs?: number;
-  /** Whether an async iteration leaves out what was drawn for a last batch that did not get whole in time. Default: false. */
+  /** Whether an async iteration drops a last batch that did not fill in time. Default: false. */
   readonly dropRemainder?: boolean;
   /**
-   * Number of batches that an async iteration draws ahead. They are as old as they were drawn, and count when the loop gets them: of those that it never gets only the
-   * random state has changed. Ignored with `into`; nothing is drawn ahead from a table with `maxTimesSampled`, or with a rate limiter that counts draws. Default: 0.
+   * Number of batches that an async iteration draws ahead. They may be older than the moment the loop receives them, and count as samples only then. Batches
+   * that the loop never receives change only the random state. Ignored with `into`. Nothing is drawn ahead from a table with `maxTimesSampled`, or with a rate
+   * limiter that counts draws. Default: 0.
    */
   readonly prefetch?: number;
   /**
-   * Number of epochs: in each, every item that is in the table at its start comes once, in random order. The last batch of an epoch may be short. Not with `beta`,
-   * `among` or `stratified`, nor for a table with `maxTimesSampled`. Default: each batch is drawn anew, without end.
+   * Number of epochs. Each epoch yields every item that is in the table at its start once, in random order. The last batch of an epoch may be short. Not with
+   * `beta`, `among` or `stratified`, and not for a table with `maxTimesSampled`. Default: independent draws without an end.
    */
   readonly epochs?: number;
-  /** With `epochs`: whether the order of an epoch is random; otherwise it is that of the slots: of insertion, as long as no item has left. Default: true. */
+  /**
+   * With `epochs`: whether the order of an epoch is random. Otherwise it is the order of slots, which is insertion order until an item leaves. Default: true.
+   */
   readonly shuffle?: boolean;
   /** With `epochs`: the seed of the orders. Default: 0. */
   readonly seed?: number;
-  /** With `epochs`: what `state()` of such a dataset gave, to go on from there. */
+  /** With `epochs`: a result of `state()` of such a dataset, from which this dataset continues. */
   readonly state?: EpochState;
 }
 
-/** The dataset of some options. */
+/** The type of dataset for these options. */
 export type DatasetOf<B, O> = [O] extends [{ readonly epochs: number }] ? EpochDataset<B> : Dataset<B>;
 const OF_EPOCHS = ["shuffle", "seed", "state"] as const;
 
@@ -42,23 +45,23 @@ export function datasetOf<B extends { readonly count: number; release?(): void }
   if (typeof options !== "object" || options === null) throw mustBe(TypeError, "the options of dataset", "an object with batchSize", options);
   if (options.epochs !== undefined) {
     if (!(draws instanceof Draws))
-      throw new ReplayError("UNSUPPORTED", "a mixture has no epochs, since its sources have items of their own: loop over a dataset of each");
+      throw new ReplayError("UNSUPPORTED", "a mixture has no epochs, since its sources have separate items. Loop over a dataset per source");
     return epochsOf(draws, options as DatasetOptions & EpochOptions);
   }
   const lone = OF_EPOCHS.find((option) => options[option] !== undefined);
-  if (lone !== undefined) throw mustBe(TypeError, lone, "left out without epochs", options[lone]);
+  if (lone !== undefined) throw mustBe(TypeError, lone, "omitted without epochs", options[lone]);
   const { batchSize, signal, timeoutMs, prefetch = 0, dropRemainder = false, ...others } = options;
   const { epochs: _, shuffle: __, seed: ___, state: ____, ...sample } = others;
   const n = integer("batchSize", batchSize, 1, MAX_LENGTH);
   const ahead = options.into === undefined ? integer("prefetch", prefetch, 0, 1024) : 0;
   const drops = flag("dropRemainder", dropRemainder) === 1;
-  // A batch that the caller gives may be lent by somebody else.
+  // A batch that the caller passes may be recycled by its owner.
   const lends = sample.recycle === true || sample.recycle === "detach";
   const begin = (): ElementSource<B> => {
     let awaited: PendingBatch<B> | undefined;
-    /** Whether the last batch was a short one. */
+    /** Whether the last batch was short. */
     let ended = false;
-    /** Batches that the loop has not got yet. */
+    /** Batches that the loop has not received yet. */
     const aheads = new Set<B>();
     return {
       next: () => draws.atOnce(n, sample),
@@ -87,7 +90,7 @@ export function datasetOf<B extends { readonly count: number; release?(): void }
         };
         const failed = (error: unknown) => {
           const late = codeOf(error) === "TIMEOUT";
-          // What is left out here is the beginning of the batch that a later call gives.
+          // The items dropped here are the beginning of the batch that a later call returns.
           if (late && drops) return undefined;
           awaited = undefined;
           if (!late) throw under.ended(error, stop);

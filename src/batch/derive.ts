@@ -1,4 +1,4 @@
-/** Computes what the core does not: the mask, the ends of batches that are not full, weights of a batch that came in parts, and such a batch itself. */
+/** Computations outside the core: the mask, the ends of short batches, and the weights and arrays of a batch that came in parts. */
 
 import { LENGTH } from "../base/abi.ts";
 import type { AnyArray } from "../schema/dtype.ts";
@@ -17,22 +17,22 @@ export function fillMask(buffer: BatchBuffer, count: number): void {
   for (let i = 0, to = buffer.startOf(field); i < count; i++) for (let t = 0; t < width; t++) mask[to++] = Number(t < (core.u32[lengths + i] as number));
 }
 
-/** Sets keys behind the last item to 0, no item's: whoever updates by all of them would reach items of an earlier draw. */
+/** Sets keys after the last item to 0, which no item has. Otherwise an update with the whole array would reach items of an earlier draw. */
 export function clearKeys(buffer: BatchBuffer, count: number): void {
   const { batch, lease } = buffer;
   const keys = lease === undefined ? (batch as unknown as { readonly keys: unknown }).keys : columnOf(lease, lease.layout.columns.length - 1);
   (keys as Float64Array).fill(0, count);
 }
 
-/** A part of a batch: its buffer, and how many items it has. */
+/** A part of a batch: its buffer and its number of items. */
 interface Part {
   readonly buffer: BatchBuffer;
   readonly count: number;
 }
 
 /**
- * Copies the arrays of parts one after the other into a batch. An item that has fewer elements in its part than in the whole is padded.
- * @param divide whether the weights are divided by the largest of them
+ * Copies the arrays of parts one after the other into a batch, and pads items that have fewer elements in their part.
+ * @param divide whether to divide the weights by the largest of them
  */
 export function concat(whole: BatchBuffer, parts: readonly Part[], divide: boolean): void {
   const { fields, holds } = whole.layout;
@@ -48,7 +48,7 @@ export function concat(whole: BatchBuffer, parts: readonly Part[], divide: boole
   }
 }
 
-/** Notes how the windows of a batch were read that came in parts. */
+/** Records how the windows of a batch in parts were read. */
 export function joinWindows(whole: BatchBuffer, parts: readonly Part[]): void {
   const { windows } = (parts[0] as Part).buffer;
   Object.assign(whole.windows, windows, { width: Math.max(...parts.map(({ buffer }) => buffer.windows.width)) });
@@ -69,7 +69,7 @@ interface Rows {
 }
 
 function copyRows(to: Rows, from: Rows, at: number, count: number): void {
-  // Items that are as wide in both are copied together.
+  // Items with equal widths on both sides are copied in one piece.
   const [runs, each] = to.each === from.each ? [1, count * from.each] : [count, Math.min(to.each, from.each)];
   for (let k = 0; k < runs; k++) {
     const [target, source] = [(at + k) * to.each, k * from.each];
@@ -88,7 +88,7 @@ function normalize(weights: AnyArray, n: number): void {
   for (let i = 0; i < n; i++) weights[i] = (weights[i] as number) / largest;
 }
 
-/** The number of a column that is one array. */
+/** Returns the number of a column that is a single array; -1 if there is none. */
 function fieldAt({ columns }: BatchLayout, name: string): number {
   return columns.find((column) => column.name === name)?.fields[0] ?? -1;
 }

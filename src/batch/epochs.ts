@@ -1,4 +1,4 @@
-/** Epochs of a table: batches in which each item that was there at the start comes once. */
+/** Epochs of a table: batches that yield each item present at the start once. */
 
 import { DELETES, INSERTS, PENDING, SAMPLES, SHUFFLED } from "../base/abi.ts";
 import { codeOf, flag, integer, mustBe, onlyKeys, ReplayError, show } from "../base/error.ts";
@@ -11,17 +11,17 @@ import { type Draws, stuck } from "./waiting.ts";
 const MAX_U32 = 0xffffffff;
 
 export interface EpochOptions {
-  /** Number of epochs: in each, every item that is in the table at its start comes once. Not with `beta`, nor for a table with `maxTimesSampled`. */
+  /** Number of epochs: each yields every item that is in the table at its start once. Not with `beta`, and not for a table with `maxTimesSampled`. */
   readonly epochs: number;
-  /** Whether the order of an epoch is random; otherwise it is that of the slots: of insertion, as long as no item has left. Default: true. */
+  /** Whether the order of an epoch is random. Otherwise it is the order of slots, which is insertion order until an item leaves. Default: true. */
   readonly shuffle?: boolean;
   /** Seed of the orders. Default: 0. */
   readonly seed?: number;
-  /** A state from `state()`, with which the dataset goes on. */
+  /** A result of `state()`, from which the dataset continues. */
   readonly state?: EpochState;
 }
 
-/** What datasets of both kinds take. */
+/** Options that both kinds of datasets accept. */
 export interface LoopOptions extends SampleOptions {
   readonly batchSize: number;
   readonly signal?: AbortSignal;
@@ -30,13 +30,13 @@ export interface LoopOptions extends SampleOptions {
   readonly prefetch?: number;
 }
 
-/** Batches in epochs. A loop that was left is continued by the next one; after the last epoch a loop begins as many again. */
+/** Batches in epochs. A loop continues where the last one stopped. After the last epoch, the next loop starts the same number of epochs again. */
 export interface EpochDataset<B> extends Dataset<B> {
-  /** Where it stands, behind the last batch that a loop got. */
+  /** Returns the position after the last batch that a loop received. */
   state(): EpochState;
 }
 
-/** What was in the table when an epoch began, and how many came: as long as nothing has left, the rest is known without a look. */
+/** Numbers of items at the start of an epoch and of inserts since. Until an item leaves, the number of remaining items follows from them. */
 interface Counts {
   items: number;
   inserts: number;
@@ -47,7 +47,7 @@ interface Counts {
 
 type Place = EpochPlace & { counts: Counts | undefined };
 
-/** What a walk gives: a batch, or none where the last epoch is over; and the place behind it. */
+/** One step of an iteration: a batch (undefined after the last epoch), and the position after it. */
 interface Step<B> {
   readonly batch: B | undefined;
   readonly place: Place;
@@ -59,9 +59,9 @@ class Epochs<B extends { readonly count: number; release?(): void }> {
   readonly #epochs: number;
   readonly #drops: boolean;
   readonly #options: SampleOptions;
-  /** Behind the last batch that a loop got. */
+  /** The position after the last batch that a loop received. */
   #place: Place;
-  /** Behind the last one that was drawn. */
+  /** The position after the last batch drawn. */
   #head: Place;
 
   constructor(draws: Draws<B>, n: number, epochs: number, drops: boolean, options: SampleOptions, place: EpochPlace) {
@@ -79,24 +79,24 @@ class Epochs<B extends { readonly count: number; release?(): void }> {
     return state;
   }
 
-  /** What was drawn ahead, and no loop got, comes again. */
+  /** Draws again the batches that were drawn ahead and that no loop received. */
   rewind(): void {
     this.#head = copyOf(this.#place);
   }
 
-  /** The loop gets a batch: the place behind it. */
+  /** Sets the position after a batch that the loop received. */
   reached(place: Place): void {
     this.#place = place;
   }
 
-  /** The next batch; undefined where the rate limiter does not let it pass. */
+  /** Returns the next batch; undefined if the rate limiter blocks it. */
   next(ahead: boolean): Step<B> | undefined {
     const { engine, core } = this.#draws.table;
     engine.begin();
     const place = this.#head;
     for (;;) {
       if (place.since === 0) {
-        // It begins when its first batch can be drawn, so that what comes until then belongs to it.
+        // An epoch begins when its first batch can be drawn, so it includes the items that arrive until then.
         const { size } = core;
         if (size === 0 || !core.canSample(Math.min(this.#n, size))) return undefined;
         this.#begin(place);
@@ -110,7 +110,7 @@ class Epochs<B extends { readonly count: number; release?(): void }> {
           counts.draws += batch.count;
           counts.samples = core.counter(SAMPLES);
         }
-        // Where the table was emptied meanwhile, there may be none.
+        // If the table was emptied in the meantime, the batch may be empty.
         if (batch.count > 0) return { batch, place: copyOf(place) };
         batch.release?.();
       }
@@ -123,7 +123,7 @@ class Epochs<B extends { readonly count: number; release?(): void }> {
     }
   }
 
-  /** @throws ReplayError RATE_LIMITED where neither this batch nor an item can pass */
+  /** @throws ReplayError RATE_LIMITED if neither this batch nor an insert can pass */
   checkStuck(): void {
     const { core, name } = this.#draws.table;
     if (core.size > 0 && !core.canInsert(1)) throw stuck(name);
@@ -132,7 +132,8 @@ class Epochs<B extends { readonly count: number; release?(): void }> {
   #begin(place: Place): void {
     const { engine, core, name } = this.#draws.table;
     place.since = core.beginEpoch();
-    if (place.since === 0) throw new ReplayError("KEYS_EXHAUSTED", `table ${show(name)} has no keys left that would tell items of this epoch from newer ones`);
+    if (place.since === 0)
+      throw new ReplayError("KEYS_EXHAUSTED", `table ${show(name)} has no keys left to separate the items of this epoch from newer ones. Make a new Replay`);
     place.slots = core.high;
     const isKnown = core.counter(PENDING) === 0;
     place.counts = isKnown
@@ -141,7 +142,7 @@ class Epochs<B extends { readonly count: number; release?(): void }> {
     engine.changed();
   }
 
-  /** Items of the next batch. */
+  /** Returns the number of items in the next batch. */
   #left(place: Place): number {
     const { core } = this.#draws.table;
     const { counts } = place;
@@ -169,14 +170,14 @@ function checkEpochs({ table }: Draws<{ readonly count: number }>, n: number, op
   const { maxTimesSampled, maxSize, rateLimiter } = table.limits;
   const name = show(table.name);
   if (maxTimesSampled <= MAX_U32)
-    throw new ReplayError("UNSUPPORTED", `epochs need a table without maxTimesSampled, and the draws of table ${name} remove items. Leave epochs out`);
+    throw new ReplayError("UNSUPPORTED", `epochs require a table without maxTimesSampled, but draws from table ${name} remove items. Omit epochs`);
   const wrong = OPTIONS.find((option) => options[option] !== undefined);
-  if (wrong !== undefined) throw new ReplayError("UNSUPPORTED", `epochs draw every item once, which leaves no room for ${wrong}. Leave ${wrong} out`);
-  if (options.replacement === true) throw new ReplayError("UNSUPPORTED", "epochs draw every item once, and never with replacement. Leave replacement out");
+  if (wrong !== undefined) throw new ReplayError("UNSUPPORTED", `epochs draw every item once, so ${wrong} has no meaning. Omit ${wrong}`);
+  if (options.replacement === true) throw new ReplayError("UNSUPPORTED", "epochs draw every item once, without replacement. Omit replacement");
   const { minSize, minDiff, maxDiff, samplesPerInsert } = rateLimiter;
   const most = Math.floor(Math.max(maxDiff, samplesPerInsert * minSize) - minDiff);
   if (Math.min(n, maxSize) > most)
-    throw mustBe(RangeError, "batchSize", `<= ${most}, because table ${name} with its rate limiter never allows more draws at once`, n);
+    throw mustBe(RangeError, "batchSize", `<= ${most}, because table ${name} with its rate limiter never allows more draws in one go`, n);
 }
 
 /** @throws TypeError, RangeError */
@@ -184,8 +185,8 @@ function placeOf({ shuffle, seed, state }: Partial<EpochOptions>): EpochPlace {
   if (state === undefined)
     return { shuffle: flag("shuffle", shuffle ?? true) === 1, seed: integer("seed", seed ?? 0, 0, MAX_U32), epoch: 0, position: 0, since: 0, slots: 0 };
   const known = onlyKeys("state", state, "shuffle, seed, epoch, position, since, slots");
-  if (seed !== undefined && seed !== known.seed) throw mustBe(RangeError, "seed", "left out beside state, which has it", seed);
-  if (shuffle !== undefined && shuffle !== known.shuffle) throw mustBe(RangeError, "shuffle", "left out beside state, which has it", shuffle);
+  if (seed !== undefined && seed !== known.seed) throw mustBe(RangeError, "seed", "equal to state.seed, or omitted", seed);
+  if (shuffle !== undefined && shuffle !== known.shuffle) throw mustBe(RangeError, "shuffle", "equal to state.shuffle, or omitted", shuffle);
   return {
     shuffle: flag("state.shuffle", known.shuffle) === 1,
     seed: integer("state.seed", known.seed, 0, MAX_U32),
@@ -211,16 +212,16 @@ export function epochsOf<B extends { readonly count: number; release?(): void }>
   if (since !== 0 || slots !== 0 || position !== 0) {
     engine.begin();
     if (!core.resumeEpoch(since, slots, position, place.shuffle ? SHUFFLED : 0))
-      throw mustBe(RangeError, "state", `that of a dataset of table ${show(name)}, of this Replay or of the one whose snapshot was restored`, state);
+      throw mustBe(RangeError, "state", `a state of a dataset of table ${show(name)}, of this Replay or of the one whose snapshot was restored`, state);
     engine.changed();
   }
   const walk = new Epochs(draws, n, epochs, drops, sample, place);
   const lends = sample.recycle === true || sample.recycle === "detach";
   const begin = (): ElementSource<B> => {
     walk.rewind();
-    /** Batches that the loop has not got yet, and the places behind them. */
+    /** Batches that the loop has not received yet, with the positions after them. */
     const places = new Map<B, Place>();
-    /** Behind the last epoch, if that was seen ahead. */
+    /** The position after the last epoch, if a draw ahead reached it. */
     let end: Place | undefined;
     const take = (): Step<B> | undefined => {
       const step = walk.next(false);

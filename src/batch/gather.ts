@@ -1,4 +1,6 @@
-/** Copies what was drawn into a batch: what is worked out once, in its layout and its buffer, lets the next draw into the same arrays allocate nothing. */
+/**
+ * Copies drawn values into a batch. The layout and the buffer hold everything computed once, so that a repeated draw into the same arrays allocates nothing.
+ */
 
 import { OUTPUT_BYTES, OUTPUT_STEPS, OUTPUT_STRIDE, RUN_BYTES } from "../base/abi.ts";
 import { DIRECT_BYTES } from "../schema/layout.ts";
@@ -7,7 +9,7 @@ import { readTexts } from "../schema/text.ts";
 import type { BatchBuffer } from "./buffer.ts";
 import { mayStop, type Output } from "./layout.ts";
 
-/** Gathers the leaves of so many items, and copies them out with the numbers of the draw. @param replacement puts other values in the place of some, or computes more O(bytes) */
+/** Gathers the leaves of `count` items, and copies them out with the numbers of the draw. @param replacement replaces or computes some values O(bytes) */
 export function gather(buffer: BatchBuffer, count: number, replacement?: { put?(buffer: BatchBuffer, count: number): void }): void {
   const { engine, lists, base } = buffer;
   const { core, pool } = engine;
@@ -15,7 +17,7 @@ export function gather(buffer: BatchBuffer, count: number, replacement?: { put?(
   const draw = buffer.draw.handle;
   if (!buffer.isPlanned || core.owner !== buffer.draw) core.u32.set(buffer.plan, base >>> 2);
   buffer.isPlanned = lists === undefined && core.owner === buffer.draw;
-  // By index: before V8 has optimized it, `of` leaves an object per turn.
+  // By index: before V8 optimizes this function, `of` allocates an object per iteration.
   if (lists === undefined) core.x.gather(draw, pool, base, outputs.length);
   else for (let i = 0; i < outputs.length; i++) core.x.gather(draw, pool, outputAt(buffer, i, outputs[i] as Output), 1);
   const together = lists === undefined && stops === 0 ? straight.length : 1;
@@ -32,7 +34,7 @@ export function gather(buffer: BatchBuffer, count: number, replacement?: { put?(
   buffer.batch.count = count;
 }
 
-/** The address of an OUTPUT by its place in the plan; where items differ, with its own lists. */
+/** Returns the address of an OUTPUT by its place in the plan; if items differ, with its own lists. */
 function outputAt({ engine, base, lists, listsAt }: BatchBuffer, place: number, { index, steps }: Output): number {
   const address = base + OUTPUT_BYTES * place;
   if (lists !== undefined) {
@@ -44,7 +46,7 @@ function outputAt({ engine, base, lists, listsAt }: BatchBuffer, place: number, 
   return address;
 }
 
-/** Copies so many outputs, from the `first` on, from where they are, run by run; frames that are packed, as many items at a time as the window holds. */
+/** Copies `many` outputs from the `first` on directly, run by run. Packed frames are copied for as many items at a time as the window holds. */
 function copyStraight(buffer: BatchBuffer, first: number, many: number, count: number): void {
   const { core, pool } = buffer.engine;
   const { straight, outputs, runs: runBytes, window: room } = buffer.layout;
@@ -55,7 +57,7 @@ function copyStraight(buffer: BatchBuffer, first: number, many: number, count: n
   const window = buffer.windowAt;
   for (let item = 0; ; ) {
     const runs = core.x.gather_runs(buffer.draw.handle, pool, address, many, item, runsAt, window, room);
-    // If few are neighbours, a copy of each by the host would cost more than the stop.
+    // If few rows are adjacent, one host copy per row costs more than the stop.
     if (mayStop(one.leaf) && runs * DIRECT_BYTES > count * one.steps.length * one.leaf.arrayBytes) {
       copyStopping(buffer, address, one, count);
       return;

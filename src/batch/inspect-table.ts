@@ -1,6 +1,6 @@
 /**
- * What an inspector may look at: slots of a table and what stands in them, draws that are not made, the order of age. Changes nothing: no counter, no random state, and
- * of memory only scratch, of which it takes what a snapshot has reserved.
+ * Read-only access for an inspector: slots of a table and their contents, simulated draws, and the order of age. Changes no counter and no random state. Uses
+ * only scratch memory that a snapshot has reserved.
  */
 
 import {
@@ -27,16 +27,16 @@ import { Draw } from "./draw.ts";
 import { gather } from "./gather.ts";
 import { type ItemBuffer, itemBuffer } from "./item-layout.ts";
 
-/** Items that are looked at together: what is told of them has room in scratch. */
+/** Maximum items per call of `see`, whose numbers fit into the reserved scratch. */
 export const MOST = 256;
-/** Items and rows of them that are read together, likewise. */
+/** Maximum items per call of `rows`, and their rows, for the same reason. */
 const MOST_RUNS = 128;
 export const MOST_ROWS = 1024;
-/** Bytes of values that are read together. */
+/** Maximum bytes of values per call. */
 const MOST_BYTES = 32768;
 const RANDOM_BYTES = 32;
 
-/** What there is to tell of some items, one number each. */
+/** Numbers of some items, one of each per item. */
 export interface Seen {
   readonly slots: Uint32Array;
   readonly keys: Float64Array;
@@ -44,18 +44,18 @@ export interface Seen {
   readonly probabilities: Float64Array;
   readonly timesSampled: Uint32Array;
   readonly lengths: Uint32Array;
-  /** The number of the episode in which it begins. */
+  /** The number of the episode in which each item begins. */
   readonly episodes: Uint32Array;
 }
 
-/** Rows of some items, `width` each, 0 where an item has fewer; and a number of each step. */
+/** Rows of some items, `width` per item, padded with 0; and one number per step. */
 export interface SeenRows {
   readonly width: number;
   readonly rows: Uint32Array;
   readonly values: ArrayLike<number | bigint> | undefined;
 }
 
-/** Why a draw would not pass, as a batch's `blocked` has it. */
+/** The reason why a draw would be blocked, as in a batch's `blocked`. */
 export interface Refused {
   readonly code: number;
   readonly have: number;
@@ -66,7 +66,7 @@ export class Probe {
   readonly #engine: Engine;
   readonly #table: number;
   readonly #draw: Draw;
-  /** Of rows and a number of each, by how many items and steps. */
+  /** Buffers for rows and one number per step, by number of items and steps. */
   readonly #buffers = new Map<string, ItemBuffer>();
 
   /** @param table its handle */
@@ -76,28 +76,28 @@ export class Probe {
     this.#draw = new Draw(engine);
   }
 
-  /** Slots that were ever used: 1 … high. */
+  /** The highest slot ever used; slots begin at 1. */
   get high(): number {
     return this.#engine.core.x.table_high(this.#table);
   }
 
-  /** The slot of the item that came last; 0 where it has left. */
+  /** The slot of the newest item; 0 if it has left. */
   get newest(): number {
     const { x } = this.#engine.core;
     return x.table_find(this.#table, x.table_newest(this.#table));
   }
 
-  /** Steps of the longest item since the table was empty. */
+  /** Steps of the longest item since the table was last empty. */
   get longest(): number {
     return this.#engine.core.x.table_counter(this.#table, LONGEST);
   }
 
-  /** The sum of all weights; 0 where priorities are no weights. */
+  /** The sum of all weights; 0 if priorities are not used as weights. */
   get total(): number {
     return this.#engine.core.x.table_total(this.#table);
   }
 
-  /** The slot of an item by its key; 0 where it has left. */
+  /** Returns the slot of an item by its key; 0 if it has left. */
   slotOf(key: number): number {
     return this.#engine.core.x.table_find(this.#table, key);
   }
@@ -106,13 +106,13 @@ export class Probe {
     return this.#engine.core.x.table_about(this.#table, slot, ABOUT_KEY);
   }
 
-  /** Whether an item is in a slot that can be drawn. */
+  /** Returns whether a slot holds an item that can be drawn. */
   isThere(slot: number): boolean {
     const priority = this.#engine.core.x.table_about(this.#table, slot, ABOUT_PRIORITY);
     return priority < Number.POSITIVE_INFINITY && (priority > 0 || Object.is(priority, 0));
   }
 
-  /** What stands in slots of live items, MOST at most. */
+  /** Returns the numbers of the live items in slots. @param slots at most MOST */
   see(slots: Uint32Array): Seen {
     const draw = this.#draw;
     const n = slots.length;
@@ -137,8 +137,9 @@ export class Probe {
   }
 
   /**
-   * The slots of n draws, as the table would give them now: by a random state that is given, not by its own. Fewer where they do not pass: then `refused` says why.
-   * @param isOrdered whether the sampler has an order: then the first n in it
+   * Returns the slots of n draws as the table would make them now, with the passed random state. Returns fewer if the draw is blocked, with the reason in
+   * `refused`.
+   * @param isOrdered whether the sampler has an order; then the first n in that order
    */
   wouldDraw(n: number, random: (state: Uint8Array) => void, isOrdered: boolean): { readonly slots: Uint32Array; readonly refused?: Refused } {
     const { core } = this.#engine;
@@ -163,7 +164,7 @@ export class Probe {
     return { slots: Uint32Array.from(slots) };
   }
 
-  /** Slots in order of age behind one (0: from the oldest on), MOST at most. Only where the remover has that order: fifo, lifo. */
+  /** Returns at most MOST slots in order of age after a slot (0: from the oldest on). Only if the remover has that order: fifo, lifo. */
   after(slot: number, most: number = MOST): Uint32Array {
     const { core } = this.#engine;
     const at = core.scratch(4 * MOST);
@@ -171,18 +172,20 @@ export class Probe {
     return core.u32.slice(at / 4, at / 4 + count);
   }
 
-  /** Items that `rows` takes, whose longest has so many steps. */
+  /** Returns how many items `rows` accepts if the longest has `width` steps. */
   static together(width: number): number {
     return Math.max(1, Math.min(MOST_RUNS, Math.floor(MOST_ROWS / width)));
   }
 
-  /** Steps of a leaf that `steps` takes of an item; 0 where not even one goes into what is reserved. */
+  /** Returns how many steps of a leaf `steps` accepts per call; 0 if not even one fits into the reserved scratch. */
   static stepsTogether(leaf: PlacedLeaf): number {
     if (isDirect(leaf, [0])) return MOST_ROWS;
     return Math.min(MOST_ROWS, Math.floor(MOST_BYTES / leaf.bytes));
   }
 
-  /** The rows of items in slots, `together` at most: `width` steps each from `from` on; and the values of a leaf that is one number, always the same leaf. */
+  /**
+   * Returns the rows of items in at most `together` slots: `width` steps each from `from` on, and the values of a leaf with one number (always the same leaf).
+   */
   rows(slots: Uint32Array, from: number, width: number, number: PlacedLeaf | undefined): SeenRows {
     const n = slots.length;
     const buffer = number === undefined ? undefined : this.#buffer(n, width, number);
@@ -195,7 +198,7 @@ export class Probe {
     return { width, rows, values: buffer && (valuesIn(buffer) as ArrayLike<number | bigint>) };
   }
 
-  /** A leaf's values in steps of one item, `stepsTogether` at most: a new array, or a list of text. */
+  /** Returns a leaf's values in at most `stepsTogether` steps of one item, as a new array or a list of strings. */
   steps(slot: number, from: number, width: number, leaf: PlacedLeaf): AnyArray | string[] {
     const buffer = this.#made(1, width, leaf);
     const draw = buffer.prepare();
@@ -205,7 +208,7 @@ export class Probe {
     return valuesIn(buffer) as AnyArray | string[];
   }
 
-  /** The number of a row's episode, and how that ends with it (`Engine.endOf`). */
+  /** Returns the number of a row's episode, and how the episode ends at it (`Engine.endOf`). */
   episodeOf(row: number): number {
     return this.#engine.episodeOf(row);
   }
@@ -222,7 +225,7 @@ export class Probe {
     const key = `${n} ${width}`;
     let buffer = this.#buffers.get(key);
     if (buffer === undefined) {
-      // Chunks are mostly of one size.
+      // Most requests have the same size.
       if (this.#buffers.size > 8) this.#buffers.clear();
       buffer = this.#made(n, width, leaf);
       this.#buffers.set(key, buffer);

@@ -1,4 +1,4 @@
-/** Layouts of batches of items: which steps and columns there is room for. */
+/** Layouts of batches of items: the steps and columns that they have room for. */
 
 import { LENGTH, RETURN, WEIGHT } from "../base/abi.ts";
 import type { Engine } from "../memory/engine.ts";
@@ -8,31 +8,31 @@ import { arrayOf, type Batch, DrawnBatch, INFO, type Into, type ItemLayout, N_ST
 import { BatchBuffer } from "./buffer.ts";
 import { type ArraySpec, BatchLayout, COMPONENTS, type ColumnSpec, MASK, RETURNS, SOURCE, WEIGHTS } from "./layout.ts";
 
-/** Which part of items a batch has room for. */
+/** The part of items that a batch has room for. */
 export interface ItemShape {
-  /** Items at most. */
+  /** Maximum items. */
   readonly n: number;
-  /** Steps of a window. */
+  /** Steps in a window. */
   readonly width: number;
   readonly selections: readonly Selection[];
-  /** Whether columns are nested as the spec; else they are under their names. */
+  /** Whether columns nest like the spec; otherwise they are under their names. */
   readonly isWhole: boolean;
   /** WEIGHTS, RETURNS, MASK, COMPONENTS. */
   readonly holds: number;
-  /** Of a part of a batch: runs continue to the end of the window, wherever they should stop, since how wide the whole batch will be is not known yet. */
+  /** In a part of a batch, runs continue to the end of the window even past their stops, since the width of the whole batch is not known yet. */
   readonly isOpen?: boolean;
   /** Whether draws may look up only the steps that columns name. */
   readonly mayPick?: boolean;
 }
 
-/** A buffer whose batch is one of items. */
+/** A buffer with a batch of items. */
 export type ItemBuffer = BatchBuffer & { readonly batch: Omit<Batch<unknown>, "count" | "blocked"> };
 
 /** A layout of items. */
 export class Items extends BatchLayout implements ItemLayout {
   readonly selections: readonly Selection[];
   readonly isWhole: boolean;
-  /** Steps that the longest item must have for these. */
+  /** Minimum steps of the longest item for these selections. */
   readonly least: number;
 
   constructor(engine: Engine, { n, width, selections, isWhole, holds, isOpen = false, mayPick = false }: ItemShape) {
@@ -55,7 +55,7 @@ export class Items extends BatchLayout implements ItemLayout {
   }
 }
 
-/** The returns: a column of the draw, or computed if each component of a reward has its own. */
+/** Returns the array of returns: a column of the draw, or computed if the reward has several components. */
 function returnsArray(components: number): ArraySpec {
   const keys = ["returns"];
   return components === 1 ? { keys, drawColumn: RETURN, type: Float64Array } : { keys, isComputed: true, each: components, type: Float64Array };
@@ -64,20 +64,20 @@ function returnsArray(components: number): ArraySpec {
 function leafArray(selection: Selection, width: number, isOpen: boolean): ArraySpec {
   const { keys, leaf, start, to = 0, squeezed } = selection;
   const steps = stepIndices(isOpen && start >= 0 && to < 0 ? { ...selection, to: undefined } : selection, width);
-  // One of the last steps may have more than the window, and more in a shorter one.
+  // One of the last steps may lie outside a short window, so a shorter window may need more.
   return { keys, leaf, steps, longest: Math.max(steps.length, -start), shape: [...(squeezed ? [] : [steps.length]), ...leaf.shape] };
 }
 
 function nestOf(engine: Engine, selections: readonly Selection[], isWhole: boolean): ColumnSpec["nest"] {
-  // A nest without leaves is in no selection, and in each batch.
+  // A nest without leaves is in no selection, but in every batch.
   const isFlat = !Array.isArray(engine.spec) && Object.keys(engine.spec).length === selections.length && selections.every(({ keys }) => keys.length === 1);
   return isWhole && !isFlat ? packer(engine.spec) : selections.map(({ keys }) => keys[0] as string);
 }
 
 /**
- * A buffer of items.
- * @param into the batch to refill; without it a new one is made
- * @throws ReplayError SPEC_MISMATCH if that has no array for something, or too small a one
+ * Returns a buffer of items.
+ * @param into the batch to refill; without it a new batch is made
+ * @throws ReplayError SPEC_MISMATCH if an array of `into` is missing or too small
  */
 export function itemBuffer(engine: Engine, shape: ItemShape, into?: Into): ItemBuffer {
   return new BatchBuffer(engine, new Items(engine, { ...shape, holds: shape.holds | (into?.mask ? MASK : 0) }), into) as ItemBuffer;

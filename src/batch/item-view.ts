@@ -1,4 +1,4 @@
-/** Items of a table as batches: their steps under the columns that a call or the items themselves name, in windows as long as the longest. */
+/** The item view: batches of a table's items under the columns that a call or the items select, in windows as long as the longest item. */
 
 import { CROSS, DRAW_LAYOUT, DRAW_LONGEST, LAYOUT, LONGEST, NO_LEAF, OWN_NEXT, SAME_COLUMNS, SIZED } from "../base/abi.ts";
 import { integer, mustBe, onlyKeys, ReplayError, show } from "../base/error.ts";
@@ -29,7 +29,7 @@ import { Part, type PartBuffer } from "./part-buffer.ts";
 import type { BatchView, PartOf, SampledTable, Sampler } from "./sampler.ts";
 
 export class ItemView implements BatchView {
-  /** SAME_COLUMNS where items of other columns must not come. */
+  /** SAME_COLUMNS if the draw must not mix column layouts. */
   flags = 0;
   width = 0;
   from = 0;
@@ -40,9 +40,9 @@ export class ItemView implements BatchView {
   /** Every leaf of every step. */
   readonly #whole: readonly Selection[];
   readonly #selections = new WeakMap<object, readonly Selection[]>();
-  /** Of the batch to refill, if it is as good for the next call. */
+  /** The buffer of the batch to refill, if it also fits the next call. */
   #buffer: BatchBuffer | undefined;
-  /** The columns of all items, if they have the same; the column layout of the first that will be drawn. */
+  /** The columns of all items if they are equal; the column layout of the first item to be drawn. */
   #chosen: readonly Selection[] | undefined;
   #first: ColumnLayout | undefined;
   /** Whether each item shows its own steps. */
@@ -54,7 +54,7 @@ export class ItemView implements BatchView {
     this.#whole = wholeOf(sampler.table.engine.layout.leaves);
   }
 
-  /** Chooses columns, width and buffer for a call. @throws ReplayError, RangeError; then nothing is drawn */
+  /** Chooses columns, width and buffer for a call. @throws ReplayError, RangeError before anything is drawn */
   choose(part: PartOf | undefined): BatchBuffer {
     const { options } = this.#sampler;
     const { engine, core } = this.#table;
@@ -86,7 +86,7 @@ export class ItemView implements BatchView {
     }
     this.#checkBootstrap(chosen as readonly Selection[]);
     const width = length ?? (into === undefined ? longest : this.#widthOf(into, chosen as readonly Selection[]));
-    // Of items that are alike each shows its own steps.
+    // Items with matching layouts each show their own steps.
     this.#mixed = same > 0 && first !== undefined && engine.columnLayouts.groupSize(first.id) > 1;
     if (this.#mixed) chosen = engine.columnLayouts.jointOf(first as ColumnLayout, width);
     const kept = (
@@ -129,7 +129,7 @@ export class ItemView implements BatchView {
     return narrow;
   }
 
-  /** Computes the returns of rewards of several numbers. */
+  /** Computes the returns of vector rewards. */
   derive(buffer: BatchBuffer, draw: Draw): boolean {
     const { nStep } = this;
     if (nStep !== undefined && nStep.components > 1) draw.vectorReturns(nStep, true, buffer.valueAt(buffer.layout.computed));
@@ -151,7 +151,7 @@ export class ItemView implements BatchView {
     return { ...options, length: options.length ?? this.#widthOf(into, chosen), ...(into.mask && { mask: true }) };
   }
 
-  /** As wide as the widest part. */
+  /** Returns the buffer of the whole batch, as wide as its widest part. */
   whole(parts: readonly BatchBuffer[], { into, columns }: SampleOptions, n: number): BatchBuffer {
     const layouts = parts.map(layoutIn);
     const { selections: first, holds } = layouts[0] as ItemLayout;
@@ -185,7 +185,7 @@ export class ItemView implements BatchView {
     return this.#sampler.lookAhead(n, flags + SIZED, among).result(DRAW_LONGEST);
   }
 
-  /** New arrays for n items, for use as `into`. @param source SOURCE for those of a mixture */
+  /** Returns new arrays for n items, for use as `into`. @param source SOURCE for batches of a mixture */
   batch(n: number, options: SampleOptions, source = 0): object {
     const { length, columns, beta, nStep, mask } = onlyKeys("batch", options, OPTIONS);
     integer("n", n, 1, MAX_LENGTH);
@@ -197,7 +197,7 @@ export class ItemView implements BatchView {
     return this.#refilled(undefined, n, length as number, selections, holdsOf(beta !== undefined, returns, mask) + source).batch;
   }
 
-  /** The buffer of a new batch, or of one that came back. */
+  /** Returns the buffer of a new batch, or of a released one. */
   #fresh(n: number, width: number, selections: readonly Selection[], source = 0): BatchBuffer {
     const { pool, options } = this.#sampler;
     const { recycle } = options;
@@ -207,7 +207,10 @@ export class ItemView implements BatchView {
     return recycle === false ? buffer : pool.lend(buffer, recycle);
   }
 
-  /** The buffer of a part of a mixture's batch: with room for as many items as the whole has. @throws ReplayError SPEC_MISMATCH for other columns */
+  /**
+   * Returns the buffer of one part of a mixture's batch, with room for as many items as the whole batch. @throws ReplayError SPEC_MISMATCH if the columns
+   * differ
+   */
   #partOf(part: Part, selections: readonly Selection[]): PartBuffer {
     const { n, width, holds } = part.whole.layout;
     const known = part.buffer;
@@ -219,7 +222,7 @@ export class ItemView implements BatchView {
     return part.renew(engine, new Items(engine, { n, width, selections, isWhole: selections === this.#whole, holds, mayPick: true }));
   }
 
-  /** The buffer of a batch to refill, or of a new part. @throws ReplayError SPEC_MISMATCH, TypeError */
+  /** Returns the buffer of a batch to refill, or of a new part. @throws ReplayError SPEC_MISMATCH, TypeError */
   #refilled(into: Into | undefined, n: number, width: number, selections: readonly Selection[], holds: number, isOpen = false): BatchBuffer {
     if (into !== undefined && (typeof into !== "object" || into === null)) throw mustBe(TypeError, "into", "a batch to refill", into);
     if (!(holds & SOURCE) && into !== undefined && (leaseOf(into)?.layout.holds ?? 0) & SOURCE)
@@ -232,7 +235,7 @@ export class ItemView implements BatchView {
         return known;
     }
     const size = this.#layoutOf(into)?.n ?? n;
-    if (size < n) throw new ReplayError("SPEC_MISMATCH", `into must be a batch of at least ${n} items, as table.batch(${n}, …) makes it, got one of ${size}`);
+    if (size < n) throw new ReplayError("SPEC_MISMATCH", `into must have room for at least ${n} items, got ${size}. Pass a batch from table.batch(${n}, …)`);
     const made = this.#made(n, width, selections, holds, into, isOpen);
     buffers.set(made.batch, made);
     return made;
@@ -248,7 +251,7 @@ export class ItemView implements BatchView {
     return typeof into === "object" && into !== null ? (this.#sampler.pool.known.get(into)?.layout as ItemLayout | undefined) : undefined;
   }
 
-  /** The columns of a batch to refill if they have more room than those that items now have: its shapes stay. Else the latter. */
+  /** Returns the columns of a batch to refill if they have more room than the items need, since its shapes are fixed; otherwise the columns of the items. */
   #kept(into: Into | undefined, selections: readonly Selection[], width: number): readonly Selection[] {
     const before = this.#layoutOf(into)?.selections;
     if (before === undefined || before === selections || before === this.#whole || selections === this.#whole) return selections;
@@ -257,19 +260,19 @@ export class ItemView implements BatchView {
     return jointOf(own, [own], width, before);
   }
 
-  /** Number of steps per item in the given batch. @throws TypeError, RangeError */
+  /** Returns the number of steps per item in the caller's batch. @throws TypeError, RangeError */
   #widthOf(into: Into, selections: readonly Selection[]): number {
     const known = into instanceof Part ? into.whole.layout.width : this.#layoutOf(into)?.width;
     if (known !== undefined) return known;
     if (typeof into !== "object" || into === null || into.steps === undefined)
-      throw mustBe(TypeError, "into", "a batch, such as table.batch(n, { length }) makes", into);
+      throw mustBe(TypeError, "into", "a batch, such as the result of table.batch(n, { length })", into);
     const { keys } = selections[0] as Selection;
     const column = valueAt(into.steps, keys) as Column | undefined;
     const length = selections === this.#whole ? column?.shape?.[1] : 0;
     return integer("length (or the second dimension of into)", length, 1, MAX_LENGTH);
   }
 
-  /** The column layouts of slots. @throws ReplayError SPEC_MISMATCH for one that is not known */
+  /** Returns the column layouts of slots. @throws ReplayError SPEC_MISMATCH if one is unknown */
   #layoutsOf(slots: Uint32Array): ColumnLayout[] {
     const { columnLayouts } = this.#table.engine;
     return this.#table.core.layoutsOf(slots).map((id) => {
@@ -279,7 +282,9 @@ export class ItemView implements BatchView {
     });
   }
 
-  /** Refuses what no item of the table has, and warns of n-step returns that no item is long enough for. @param window steps of an item at most */
+  /**
+   * Rejects selections that no item of the table satisfies, and warns of n-step returns that no item is long enough for. @param window maximum steps of an item
+   */
   #checkLength(buffer: BatchBuffer, window: number, part: PartOf | undefined): void {
     const { selections, least } = layoutIn(buffer);
     const { nStep } = this;
@@ -287,7 +292,7 @@ export class ItemView implements BatchView {
     const longest = core.counter(LONGEST);
     if (longest === 0) return;
     const steps = Math.min(longest, window);
-    // Longer ones may be still to come; of a batch that comes in parts they surely may.
+    // Longer items may still arrive, and certainly may in a batch that comes in parts.
     if (least > (part === undefined ? steps : window) && !(window >= longest && engine.makesItems(name, least)))
       checkSteps("columns", selections, steps, `${this.#limit(steps, longest)} is ${steps}`);
     if (nStep === undefined) return;
@@ -296,38 +301,38 @@ export class ItemView implements BatchView {
     if (own && most <= nStep.n) this.#sayUnseen(nStep);
     if (most >= nStep.n) return;
     const length = own ? nStep.n : nStep.n + 1;
-    const remedy = `make items of ${length} steps, by a rule with length: ${length} or nStep: ${nStep.n}`;
+    const remedy = `make items of ${length} steps, with a rule length: ${length} or nStep: ${nStep.n}`;
     const limit = this.#limit(steps, longest);
     if (most === 0) {
-      const other = 'or set nextState: "own" where a step holds its next observation';
-      throw mustBe(RangeError, limit, `at least 2 for nStep, which takes the last step only as the next state (${remedy}, ${other})`, steps);
+      const other = 'or set nextState: "own" if each step holds its next observation';
+      throw mustBe(RangeError, limit, `at least 2 for nStep, which uses the last step only as the next state (${remedy}, ${other})`, steps);
     }
     if (window >= longest && engine.makesItems(name, length)) return;
     if (engine.warnings.first("shortReturns"))
-      this.#sampler.unsaid.push(`nStep with n ${nStep.n} gives returns of at most ${most} steps, because ${limit} is ${steps}: ${remedy}`);
+      this.#sampler.unsaid.push(`nStep with n ${nStep.n} computes returns of at most ${most} steps, because ${limit} is ${steps}: ${remedy}`);
   }
 
-  /** Warns if items end before the final step of their episode, which alone says that it terminated. */
+  /** Warns if items end before the final step of their episode, which is the only step that records the termination. */
   #sayUnseen({ discount, terminated, n }: NStep): void {
     const { warnings, hasTerminated } = this.#table.engine;
     if (!hasTerminated || discount !== NO_LEAF || terminated !== NO_LEAF || !warnings.first("unseenEnds")) return;
-    const why = `with nextState: "own" items of up to ${n} steps end before the final step, which says it`;
-    const remedy = `Name the leaf that says it as nStep.terminal or nStep.discount, or make items of ${n + 1} steps`;
-    this.#sampler.unsaid.push(`nStep does not see which episodes of table ${show(this.#table.name)} terminated: ${why}. ${remedy}`);
+    const why = `with nextState: "own" items of up to ${n} steps end before the final step, which records the termination`;
+    const remedy = `Pass the leaf that marks the end as nStep.terminal or nStep.discount, or make items of ${n + 1} steps`;
+    this.#sampler.unsaid.push(`nStep cannot tell which episodes of table ${show(this.#table.name)} terminated: ${why}. ${remedy}`);
   }
 
-  /** @throws RangeError for columns at the bootstrap of no return */
+  /** @throws RangeError for columns at a bootstrap step without n-step returns */
   #checkBootstrap(selections: readonly Selection[]): void {
     if (this.#sampler.options.nStep !== undefined || selections === this.#whole || !selections.some(isBootstrap)) return;
     throw new RangeError('columns with at: "bootstrap" need the option nStep');
   }
 
-  /** What limits a window to so many steps. */
+  /** Returns the subject that limits a window to `steps` steps. */
   #limit(steps: number, longest: number): string {
     return steps < longest ? "length" : `the length of the longest item of table ${show(this.#table.name)}`;
   }
 
-  /** @throws ReplayError SPEC_MISMATCH if a part has other columns than the first, or the whole batch does not fit into `into`; then nothing is drawn */
+  /** @throws ReplayError SPEC_MISMATCH if a part has different columns than the first, or the whole batch does not fit into `into`. Nothing is drawn then */
   #checkPart({ n, options, first }: PartOf, holds: number, selections: readonly Selection[]): void {
     const { known } = this.#sampler.pool;
     const before = first && layoutIn(known.get(first) as BatchBuffer).selections;
@@ -338,7 +343,7 @@ export class ItemView implements BatchView {
     this.#refilled(into, n, width, columns === undefined ? this.#kept(into, selections, width) : selections, holds).check();
   }
 
-  /** The requested columns, or else those that items of this column layout were created with; undefined if there are several layouts. */
+  /** Returns the selected columns, or the columns with which items of this layout were created; undefined if there are several layouts. */
   #selected(columns: object | undefined, id: number): readonly Selection[] | undefined {
     const { layout, columnLayouts } = this.#table.engine;
     if (columns === undefined) return id === 0 ? this.#whole : columnLayouts.get(id)?.selections;
@@ -351,5 +356,5 @@ export class ItemView implements BatchView {
 }
 
 function differentItems(): ReplayError {
-  return new ReplayError("SPEC_MISMATCH", "items of this table have, or had, different columns: pass the option columns");
+  return new ReplayError("SPEC_MISMATCH", "items of this table have, or had, different columns. Pass the option columns");
 }

@@ -1,27 +1,28 @@
-/** Elements one after the other, for loops that wait and loops that do not. */
+/** Iteration over elements, for loops that wait and loops that do not. */
 import { codeOf } from "../base/error.ts";
 import { checkSignal, type WaitOptions } from "../base/wait.ts";
 
 /**
- * `for (const batch of dataset)` continues while the table can give whole batches at once, and then ends; what is no whole batch stays in the table.
- * `for await (const batch of dataset)` waits for the rate limiter, until the signal, the timeout or `break` ends it. An iterator that has come to its end can be asked again.
+ * Batches for loops. `for (const batch of dataset)` yields full batches while the table can provide them immediately, then ends; items that do not fill a batch
+ * stay in the table. `for await (const batch of dataset)` waits for the rate limiter until a signal, a timeout or `break` ends it. You can call `next()` again
+ * on an iterator that has ended.
  */
 export interface Dataset<B> extends Iterable<B>, AsyncIterable<B> {}
 
-/** Where elements come from: `undefined` is the end, for now. */
+/** A source of elements. `undefined` means the end, for now. */
 export interface ElementSource<E> {
   next(): E | undefined;
-  /** The same for async iterations, where they may wait. Never called before the last call has ended. */
+  /** Returns the next element for async iterations, and may wait. Never called before the last call has ended. */
   later?(options: WaitOptions): E | undefined | Promise<E | undefined>;
-  /** How many of so many elements may be had before the loop asks for them. Asked once there was one; all, where it is left out. */
+  /** Returns how many of `prefetch` elements may be fetched ahead. Called after the first element. Default: all. */
   most?(prefetch: number): number;
-  /** One ahead, at once: `undefined` where it would have to wait. Left out, it is `next`; where elements have to be waited for, they are then asked for ahead. */
+  /** Returns an element ahead, without waiting; `undefined` if it would have to wait. Default: `next`, or `later` if elements take time. */
   ahead?(): E | undefined;
-  /** The loop gets this element now. */
+  /** The loop receives this element now. */
   passed?(element: E): void;
-  /** The loop has gone on, or ended: it is done with this element, or has never got it. */
+  /** The loop continued or ended, so it no longer uses this element, or never received it. */
   done?(element: E): void;
-  /** An async loop was left: nothing more is asked for. */
+  /** The async loop was left, so no more elements are fetched. */
   close?(): void;
 }
 
@@ -30,7 +31,10 @@ interface Ahead {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Elements one after the other. An async iteration ends, without an error, where one does not come in time. @param begin each iteration has a source of its own */
+/**
+ * Returns an iterable of elements. An async iteration ends, without an error, if an element does not come in time. @param begin creates the source of each
+ * iteration
+ */
 export function elementsOf<E>(begin: () => ElementSource<E>, { prefetch = 0, signal }: Ahead): Dataset<E> {
   checkSignal(signal);
   return {
@@ -46,7 +50,7 @@ function resultOf<E>(value: E | undefined): IteratorResult<E, undefined> {
 class AtOnce<E> implements IterableIterator<E, undefined> {
   readonly #source: ElementSource<E>;
   readonly #signal: AbortSignal | undefined;
-  /** The element that the loop has. */
+  /** The element that the loop holds. */
   #delivered: E | undefined;
   #left = false;
 
@@ -82,26 +86,26 @@ class AtOnce<E> implements IterableIterator<E, undefined> {
   }
 }
 
-/** What came of asking for an element ahead. */
+/** The outcome of a request ahead. */
 type Outcome<E> = { readonly element: E } | { readonly error: unknown };
 
 class Later<E> implements AsyncIterableIterator<E, undefined> {
   readonly #source: ElementSource<E>;
   readonly #prefetch: number;
   readonly #signal: AbortSignal | undefined;
-  /** What is there ahead, in order. It is made within `next`, so that nothing changes while the body of a loop runs. */
+  /** Elements fetched ahead, in order. Filled within `next`, so that nothing changes while the body of the loop runs. */
   readonly #ready: Outcome<E>[] = [];
-  /** What is asked for ahead where that takes time, in order. */
+  /** Requests ahead that take time, in order. */
   readonly #coming: Promise<E | undefined>[] = [];
-  /** The last element that was asked of the source, and the last call of `next`: one is done with before the next one begins. */
+  /** The last request to the source, and the last call of `next`. Each finishes before the next begins. */
   #requests: Promise<unknown> = Promise.resolve();
   #turn: Promise<unknown> = Promise.resolve();
-  /** Whether the last element did not come: what was asked for behind it does not come either. */
+  /** Whether the last request returned no element, so later requests return none either. */
   #ended = false;
   #left = false;
-  /** The element that the loop has. */
+  /** The element that the loop holds. */
   #delivered: E | undefined;
-  /** Ends the wait for an element: one for the whole loop, since making one costs as much as a small batch. */
+  /** Ends the wait for an element. One per loop, because creating one costs as much as a small batch. */
   readonly #stop = new AbortController();
 
   constructor(source: ElementSource<E>, prefetch: number, signal: AbortSignal | undefined) {
@@ -120,7 +124,7 @@ class Later<E> implements AsyncIterableIterator<E, undefined> {
     return turn;
   }
 
-  /** A batch that still waits would draw items that nobody sees. */
+  /** A batch that is still waited for would draw items that nobody receives. */
   return(): Promise<IteratorResult<E, undefined>> {
     this.#left = true;
     this.#stop.abort();
@@ -150,16 +154,16 @@ class Later<E> implements AsyncIterableIterator<E, undefined> {
     if (delivered !== undefined) this.#source.done?.(delivered);
   }
 
-  /** The element that was asked for first, or is asked for now. */
+  /** Returns the element of the oldest request, or of a new one. */
   async #come(): Promise<E | undefined> {
     let element: E | undefined;
     try {
-      // Where nothing is asked for ahead, nothing else is being asked: an element that is there costs no turn of its own.
+      // Without requests ahead, no other request is running, so an available element costs no extra turn of the event loop.
       const coming = this.#coming.shift() ?? this.#one();
       element = coming instanceof Promise ? await coming : coming;
       return element;
     } finally {
-      // Another call begins anew.
+      // The next call starts over.
       if (element === undefined) {
         await Promise.allSettled(this.#coming.splice(0));
         this.#ended = false;
@@ -167,7 +171,7 @@ class Later<E> implements AsyncIterableIterator<E, undefined> {
     }
   }
 
-  /** Has so many elements ahead, or as many as there are. */
+  /** Fetches up to `most` elements ahead. */
   #goAhead(most: number): void {
     const source = this.#source;
     if (source.ahead === undefined && source.later !== undefined) {
@@ -188,7 +192,7 @@ class Later<E> implements AsyncIterableIterator<E, undefined> {
   #ask(): Promise<E | undefined> {
     const begin = async () => (this.#ended || this.#left ? undefined : this.#one());
     const element = this.#source.later === undefined ? begin() : this.#requests.then(begin);
-    // It may fail long before it is awaited, or never be awaited.
+    // The request may fail long before it is awaited, or never be awaited.
     this.#requests = element.catch(() => {});
     return element;
   }
@@ -209,7 +213,7 @@ class Later<E> implements AsyncIterableIterator<E, undefined> {
   async #wait(coming: Promise<E | undefined>): Promise<E | undefined> {
     const signal = this.#signal;
     const forward = () => this.#stop.abort(signal?.reason);
-    // Not once for the loop: a loop that is dropped would stay with the signal.
+    // Added per call, not per loop: the signal would keep a dropped loop alive.
     signal?.addEventListener("abort", forward);
     if (signal?.aborted) forward();
     try {

@@ -1,7 +1,7 @@
 /**
- * Says which columns the batches of a kind have, which arrays those are made of, and where each array is in the one piece of memory of such a batch. Nothing here is of a
- * Replay: a batch that is kept keeps its layout, and no more.
- *
+ * The layout of a kind of batch: its columns, their arrays, and the offset of each array in the one piece of memory of the batch. A layout has no reference to
+ * a Replay, so
+ * a batch that is kept keeps only its layout alive.
  * memory  │ values of the leaves │ DRAW │ the draw's columns, as far as the batch has some │ wide leaves, the mask
  * scratch │ OUTPUT … │ lists of steps │ runs │ temporary │ stops │ window │ extra │ values of the leaves, and what is computed │ DRAW │ the draw's columns …
  */
@@ -12,34 +12,34 @@ import { type ArrayClass, DTYPES } from "../schema/dtype.ts";
 import { isHalf } from "../schema/half.ts";
 import { alignUp, arrayFrameBytes, canBeDirect, DIRECT_BYTES, isDirect, type PlacedLeaf } from "../schema/layout.ts";
 
-/** What a batch may have in addition to its leaves and the numbers of its items; as bits. */
+/** Optional contents of a batch, as bits. */
 export const WEIGHTS = 1;
 export const RETURNS = 2;
 export const MASK = 4;
-/** Of a mixture: from which source each item is. */
+/** In a mixture: the source of each item. */
 export const SOURCE = 8;
-/** From this bit on: how many numbers more than one a return has. */
+/** From this bit on: the number of components of a return, minus one. */
 export const COMPONENTS = 4;
 
-/** Frames that are unpacked, and halves that are widened, at a time: they are copied on while the caches have them. */
+/** Bytes of frames unpacked, or halves widened, at a time. Small enough that they are copied on while still in the caches. */
 const WINDOW_BYTES = 256 * 1024;
 
-/** Of shorter windows all steps are looked up. */
+/** Windows shorter than this always look up all steps. */
 const SHORT = 16;
 
-/** One array of a batch: the values of a leaf at some steps of each item, a column of the draw, or one that something else fills. */
+/** One array of a batch: the values of a leaf at some steps of each item, a column of the draw, or an array filled by other code. */
 export type ArraySpec = ArrayPlace & (LeafValues | DrawnNumbers | OwnNumbers | ComputedNumbers);
 
 interface ArrayPlace {
-  /** Its path below the column. */
+  /** Its path within the column. */
   readonly keys: readonly string[];
-  /** Its shape behind the dimension of items; undefined for a bare array, which is not a `Column`. */
+  /** Its shape after the dimension of items; undefined for a bare array, which is not a `Column`. */
   readonly shape?: readonly number[];
 }
 interface LeafValues {
   readonly leaf: PlacedLeaf;
   readonly steps: readonly number[];
-  /** As many steps as there may ever be of them, if that is more. */
+  /** The maximum number of steps, if larger than that of `steps`. */
   readonly longest?: number;
 }
 interface DrawnNumbers {
@@ -51,49 +51,49 @@ interface OwnNumbers {
   readonly type: ArrayClass;
 }
 
-/** Numbers that the core computes in scratch, behind the values of the arrays before them. */
+/** Numbers that the core computes in scratch, after the values of the preceding arrays. */
 interface ComputedNumbers extends OwnNumbers {
   readonly isComputed: true;
 }
 
-/** One column of a batch, under its name. */
+/** One named column of a batch. */
 export interface ColumnSpec {
   readonly name: string;
   readonly arrays: readonly ArraySpec[];
-  /** How the arrays nest: under these names, or as a function says; undefined for one array alone. */
+  /** How the arrays nest: under these names, or through a function; undefined for a single array. */
   readonly nest?: readonly string[] | ((values: readonly unknown[]) => unknown);
 }
 
-/** An array of a batch, as it is in memory. */
+/** An array of a batch at its place in memory. */
 export interface Field {
-  /** Its path in a batch, and what messages call it. */
+  /** Its path in a batch, and its name in messages. */
   readonly keys: readonly string[];
   readonly path: string;
-  /** Undefined for text, which is in a plain array. */
+  /** Undefined for text, which is stored in a plain array. */
   readonly type: ArrayClass | undefined;
   /** Elements per item. */
   readonly each: number;
   readonly shape: readonly number[] | undefined;
-  /** Among the values, a column of the draw by its number, or behind both, where nothing comes from scratch. */
+  /** Its place: among the values, in a column of the draw (by number), or after both if it is not copied from scratch. */
   readonly source: "values" | "draw" | "direct";
   readonly at: number;
 }
 
-/** What the core reads of one array of leaves. */
+/** The core's arguments for one array of leaves. */
 export interface Output {
   readonly leaf: PlacedLeaf;
   readonly steps: readonly number[];
-  /** Where its list of steps is, in numbers from the first list on. */
+  /** The position of its list of steps, counted in numbers from the first list. */
   readonly list: number;
-  /** The number of its lists, where items differ. */
+  /** The number of its lists, if items differ. */
   readonly index: number;
   /** The number of its array. */
   readonly field: number;
-  /** Of one that is copied from where it is: where it stops, among the stops, if few values are neighbours. */
+  /** For an array that is copied directly: the position of its stop, used if few values are adjacent. */
   readonly stop: number;
 }
 
-/** The columns of a batch in its order: numbers of their arrays. */
+/** The columns of a batch in order, with the numbers of their arrays. */
 export interface NestedFields {
   readonly name: string;
   readonly fields: readonly number[];
@@ -101,26 +101,26 @@ export interface NestedFields {
 }
 
 export interface LayoutOptions {
-  /** Items at most. */
+  /** Maximum items. */
   readonly n: number;
-  /** Steps of a whole window. */
+  /** Steps in a full window. */
   readonly width: number;
-  /** What is shown of items: layouts of the same object have the same columns, but for what they hold. */
+  /** The content shown of items: layouts with the same object have the same columns, except the optional ones. */
   readonly content: object;
-  /** WEIGHTS, RETURNS, MASK where batches have them. */
+  /** The optional contents: WEIGHTS, RETURNS, MASK. */
   readonly holds: number;
-  /** Makes a batch. */
+  /** The class of the batches. */
   readonly batch: new (
     lease: Lease,
   ) => object;
-  /** Whether batches say why they are shorter than asked for. */
+  /** Whether batches carry the reason why they are shorter than requested. */
   readonly isBlockable: boolean;
   readonly columns: readonly ColumnSpec[];
   /** Whether its draws may look up only the steps that columns name. */
   readonly mayPick?: boolean;
-  /** Bytes that the core needs to compute numbers of a batch, before its leaves are gathered. Default: 0. */
+  /** Bytes that the core needs to compute numbers of a batch before its leaves are gathered. Default: 0. */
   readonly work?: number;
-  /** Bytes of scratch for something else. */
+  /** Bytes of scratch for other data. */
   readonly extra?: number;
 }
 
@@ -133,25 +133,25 @@ export class BatchLayout {
   readonly isBlockable: boolean;
   readonly fields: Field[] = [];
   readonly columns: readonly NestedFields[];
-  /** Of leaves among the values, which the core gathers; of those that are copied from where they are; of text. Their OUTPUTs are in this order. */
+  /** OUTPUTs of gathered leaves, of directly copied leaves, and of text, in this order. */
   readonly outputs: Output[] = [];
   readonly straight: Output[] = [];
   readonly texts: Output[] = [];
-  /** Where each array begins in memory. */
+  /** The offset of each array in memory. */
   readonly starts: readonly number[];
-  /** Rows of a draw at most. */
+  /** Maximum rows of a draw. */
   rows: number;
-  /** Bytes of the values; of what is copied from scratch; of all. */
+  /** Bytes of the values, of the part copied from scratch, and of all. */
   values = 0;
   readonly copied: number;
   readonly bytes: number;
-  /** The number of the first array that the core computes; -1 where there is none. */
+  /** The number of the first array that the core computes; -1 if there is none. */
   readonly computed: number;
-  /** The leaf of which some items show another step's value. */
+  /** The leaf that shows a goal of another step in some items. */
   relabelled: PlacedLeaf | undefined;
   /**
-   * In scratch: bytes of the plan with the runs, of the runs, of what is there for the moment (lists of items that differ, text), of what may have to stop, of the frames that
-   * are unpacked or widened at a time, of something else; all with the values.
+   * Bytes in scratch: the plan with the runs, the runs, temporary data (lists of differing items, text), the stops, the window for unpacked or widened frames,
+   * other data; and all of these with the values.
    */
   head = 0;
   runs = 0;
@@ -160,14 +160,14 @@ export class BatchLayout {
   readonly window: number;
   readonly extra: number;
   readonly scratch: number;
-  /** The steps that columns name, where these are few of a long window: OUTPUTs then name places in this list. Undefined: they name steps. */
+  /** The steps that columns name, if they are few of a long window: OUTPUTs then hold positions in this list. Undefined: OUTPUTs hold steps. */
   readonly picks: readonly number[] | undefined;
-  /** Numbers of all lists of steps. */
+  /** Length of all lists of steps together. */
   #steps = 0;
-  /** Columns of the draw that are copied, and bytes behind them. */
+  /** Columns of the draw that are copied, and bytes after them. */
   #drawColumns = 0;
   #direct = 0;
-  /** Bytes of the window that an item takes at most. */
+  /** Maximum bytes of the window per item. */
   #windowed = 0;
 
   constructor({ n, width, content, holds, batch, isBlockable, columns, mayPick = false, work = 0, extra = 0 }: LayoutOptions) {
@@ -190,7 +190,9 @@ export class BatchLayout {
     this.picks = mayPick && width > SHORT ? this.#picks() : undefined;
   }
 
-  /** The different steps of all outputs, in their order from the start, then those from the end; undefined where they are more than half of a window. */
+  /**
+   * Returns the distinct steps of all outputs, first those counted from the start, then those from the end; undefined if they are more than half of a window.
+   */
   #picks(): number[] | undefined {
     const steps = new Set<number>();
     for (const output of [...this.outputs, ...this.straight, ...this.texts]) {
@@ -207,7 +209,7 @@ export class BatchLayout {
     return false;
   }
 
-  /** Whether the arrays of its batches are where those of another layout are. */
+  /** Returns whether the arrays of its batches have the same places as those of another layout. */
   isAlike(other: BatchLayout): boolean {
     const isSame = (one: Field, two: Field | undefined) =>
       two !== undefined && one.path === two.path && one.type === two.type && one.each === two.each && one.shape?.join() === two.shape?.join();
@@ -215,12 +217,12 @@ export class BatchLayout {
     return this.fields.every((field, i) => isSame(field, other.fields[i]) && this.starts[i] === other.starts[i]);
   }
 
-  /** Arrays for texts, by the numbers of the fields. */
+  /** Returns plain arrays for text, by field number. */
   newTexts(): Texts {
     return this.fields.map(({ type, each }) => (type === undefined ? new Array<string>(this.n * each).fill("") : undefined));
   }
 
-  /** One more array; its number. */
+  /** Adds an array. Returns its number. */
   #add(name: string, array: ArraySpec): number {
     const { n } = this;
     const keys = [name, ...array.keys];
@@ -235,8 +237,8 @@ export class BatchLayout {
   }
 
   /**
-   * The values of a leaf. A layout for fewer items or shorter windows takes over a draw in the scratch of this one: none of the sizes may then be larger, whichever way its
-   * values go.
+   * Adds the values of a leaf. A layout for fewer items or shorter windows takes over a draw in this layout's scratch, so none of its sizes may be larger,
+   * whichever way its values take.
    */
   #addLeaf(named: Pick<Field, "keys" | "path" | "shape">, { leaf, steps, longest = steps.length }: LeafValues): number {
     const { n } = this;
@@ -245,7 +247,7 @@ export class BatchLayout {
     const isStraight = isDirect(leaf, steps);
     const outputs = isStraight ? this.straight : isText ? this.texts : this.outputs;
     const before = outputs.at(-1);
-    // Columns of the same steps are selected once.
+    // Columns of the same steps share one selection.
     const again = before !== undefined && steps.length === before.steps.length && steps.every((step, k) => step === before.steps[k]);
     const index = this.outputs.length + this.straight.length + this.texts.length;
     const bytes = alignUp(longest * n * leaf.arrayBytes, 16);
@@ -253,7 +255,7 @@ export class BatchLayout {
     outputs.push({ leaf, steps, list: again ? before.list : this.#steps, index, field, stop: this.stops });
     this.#steps += longest;
     this.rows = Math.max(this.rows, n * longest);
-    // Text comes behind its lists.
+    // Text follows its lists.
     this.temporary = Math.max(this.temporary, alignUp(4 * longest * n, 16) + (isText ? bytes : 0));
     if (canBeDirect(leaf)) this.runs += RUN_BYTES * n * longest * (leaf.bytes / leaf.frameBytes);
     if (isStraight && mayStop(leaf)) this.stops += bytes;
@@ -262,7 +264,7 @@ export class BatchLayout {
     return field;
   }
 
-  /** One more array in memory of its own. @param isDirect whether nothing of it comes from scratch @param bytes room for it */
+  /** Adds an array with its own memory. @param isDirect whether no part of it comes from scratch @param bytes room for it */
   #place(named: Pick<Field, "keys" | "path" | "shape">, type: ArrayClass | undefined, each: number, isDirect: boolean, bytes: number): number {
     const source = isDirect || type === undefined ? "direct" : "values";
     const at = type === undefined ? 0 : isDirect ? this.#direct : this.values;
@@ -276,26 +278,26 @@ export class BatchLayout {
   }
 }
 
-/** The plain arrays of a batch's texts, by the numbers of its fields. */
+/** The plain arrays of a batch's texts, by field number. */
 export type Texts = readonly (string[] | undefined)[];
 
 export const NO_TEXTS: Texts = [];
 
-/** Whether a leaf that goes straight may be too short for that, where few values are neighbours. */
+/** Returns whether a directly copied leaf may be too short for that, if few values are adjacent. */
 export function mayStop(leaf: PlacedLeaf): boolean {
   return arrayFrameBytes(leaf) < DIRECT_BYTES;
 }
 
-/** Bytes of the window that a frame of a leaf takes at most: unpacked, and widened. */
+/** Returns the maximum bytes of the window for a frame of a leaf: unpacked, and widened. */
 function windowedBytes(leaf: PlacedLeaf): number {
   const unpacked = leaf.leaf.packed === undefined ? 0 : alignUp(leaf.frameBytes, 16);
   return unpacked + (isHalf(leaf.leaf.dtype) ? alignUp(arrayFrameBytes(leaf), 16) : 0);
 }
 
-/** The arguments of draw_n_step: numbers of leaves, or NONE; n, gamma, flags. */
+/** The arguments of draw_n_step: leaf numbers or NONE, n, gamma and flags. */
 export interface NStep {
   readonly reward: number;
-  /** Numbers of a reward. */
+  /** Components of a reward. */
   readonly components: number;
   readonly discount: number;
   readonly terminated: number;
@@ -304,32 +306,32 @@ export interface NStep {
   readonly flags: number;
 }
 
-/** How the windows of a batch were read, to find their steps again. */
+/** How the windows of a batch were read, so that their steps can be found again. */
 export interface Windows {
   /** Steps of a window. */
   width: number;
-  /** Which part of longer items: as draw_rows has it (assembly/draw/row-matrix.ts). */
+  /** The part of longer items, as in draw_rows (assembly/draw/row-matrix.ts). */
   from: number;
-  /** Where in their items windows begin, if that was left to chance. */
+  /** The steps of their items at which windows begin, if they were chosen at random. */
   starts: Uint32Array | undefined;
-  /** The return at whose end columns bootstrap; the table whose items it begins with, or 0. */
+  /** The return at whose end columns bootstrap; the table of the items that it begins with, or 0. */
   nStep: NStep | undefined;
   nStepTable: number;
 }
 
 export const noWindows = (): Windows => ({ width: 0, from: 0, starts: undefined, nStep: undefined, nStepTable: 0 });
 
-/** A batch's hold on its memory. Memory that comes back has a new lease each time: so the release of a batch ends its own, and no other. */
+/** A batch's hold on its memory. Reused memory gets a new lease, so that a release ends only the lease of that batch. */
 export interface Lease {
   readonly layout: BatchLayout;
   readonly memory: ArrayBuffer;
   readonly texts: Texts;
-  /** The columns that were asked for, in the order of the layout: views on the memory, nested. */
+  /** The columns read so far, in the order of the layout: nested views of the memory. */
   readonly columns: unknown[];
   readonly windows: Windows;
-  /** Which steps each item shows, if they differ. */
+  /** The steps that each item shows, if they differ. */
   itemLayouts: readonly HasSelections[] | undefined;
-  /** Whom it goes back to, once. */
+  /** The owner to which the memory returns, once. */
   owner: { back(): void } | undefined;
   isReleased: boolean;
 }

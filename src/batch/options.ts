@@ -1,4 +1,4 @@
-/** Options of draws: of `sample`, of a view of transitions, of datasets and waits; and what they come to once they are checked. */
+/** Options of draws (`sample`, views, datasets and waits), and their checked form. */
 
 import { DISTINCT, NO_LEAF, OWN_NEXT, STRATIFIED } from "../base/abi.ts";
 import { finite, flag, integer, mustBe, oneOf, onlyKeys, ReplayError, show } from "../base/error.ts";
@@ -13,72 +13,72 @@ import { COMPONENTS, MASK, type NStep, RETURNS, WEIGHTS } from "./layout.ts";
 
 export interface SampleOptions<Path extends string = string, C = object> {
   /**
-   * A batch to refill: a result of `sample` or `batch` with the same options, or arrays of your own in the same form. Its shapes stay. For text it has plain
-   * arrays, of any length. Default: new arrays.
+   * A batch to refill: a result of `sample` or `batch` with the same options, or your own arrays in the same form. Its shapes are fixed. Text goes into plain
+   * arrays of any length. Default: new arrays.
    */
   readonly into?: Into;
   /**
-   * Draws into the memory of a batch that was released: `batch.release()`, `using`, or the next turn of a loop over a dataset. Until then it is yours; afterwards a later
-   * draw overwrites it. "detach" empties its arrays at the release instead, so that a program that still looks at them is found out. Default: false.
+   * Draws into the memory of a released batch: one after `batch.release()`, `using`, or the next iteration of a dataset loop. Until the release the batch is
+   * yours; afterwards a later draw overwrites it. "detach" empties its arrays at the release instead, which exposes code that still reads them. Default: false.
    */
   readonly recycle?: boolean | "detach";
   /** Whether an item can occur more than once. Default: true. */
   readonly replacement?: boolean;
   /**
-   * Draws only among some items: `{ newest: 1000 }`, `{ oldest: 1000 }`, or `{ newest: { share: 0.1 } }`, a share of those that the table has at the call, rounded up.
-   * A number alone is that of the oldest. Default: all items.
+   * Draws only from some items: `{ newest: 1000 }`, `{ oldest: 1000 }`, or `{ newest: { share: 0.1 } }`, a share of the items in the table at the call, rounded
+   * up. A plain number selects the oldest items. Default: all items.
    */
   readonly among?: Among;
-  /** Draws one item from each n-th of the distribution. */
+  /** Divides the distribution into n equal parts, and draws one item from each. Default: false. */
   readonly stratified?: boolean;
-  /** Number of steps per item. Default: that of the longest drawn item, or of `into`. */
+  /** Number of steps per item. Default: the length of the longest drawn item, or of `into`. */
   readonly length?: number;
-  /** Which part of a longer item to take. Default: "start". */
+  /** The part of longer items to take. Default: "start". */
   readonly offset?: "start" | "end" | "uniform";
-  /** Whether a window of an item that spans episodes continues beyond the end of one. Default: true; only a writer that is `across` makes such items. */
+  /** Whether a window of an item that spans episodes continues past the end of an episode. Default: true. Only writers with `across` make such items. */
   readonly cross?: boolean;
-  /** The columns of the batch. Default: those that the items were created with, or else every leaf of every step. */
+  /** The columns of the batch. Default: the columns with which the items were created, or else every leaf of every step. */
   readonly columns?: C;
   readonly nStep?: NStepOptions<Path>;
-  /** Adds a mask that tells steps from padding. */
+  /** Adds a mask: 1 for steps, 0 for padding. Default: false. */
   readonly mask?: boolean;
-  /** Adds importance weights, (size × probability)^-beta. */
+  /** Adds importance weights: (size × probability)^-beta. */
   readonly beta?: number;
-  /** Divides the weights by the largest in the batch (default), by the largest that the table could give, or by nothing. */
+  /** Divides the weights by the largest in the batch (default), by the largest possible in the table, or by nothing. */
   readonly normalize?: "batch" | "table" | "none";
 }
 
-/** The options of `table.get`, which draws nothing. */
+/** The options of `table.get`, which does not draw. */
 export const GET_OPTIONS = "into, recycle, length, offset, cross, columns, nStep, mask";
 export const OPTIONS = "into, recycle, replacement, among, stratified, length, offset, cross, columns, nStep, mask, beta, normalize";
 const OFFSETS = { start: 0, end: 1, uniform: 2 };
 export const NORMALIZE = { none: 0, batch: 1, table: 2 };
 export type Recycle = boolean | "detach";
 
-/** The options of a view of transitions. */
+/** The options of transition views. */
 export const VIEW_OPTIONS = "into, recycle, replacement, among, stratified, normalize, beta";
 const NO_OPTIONS: SampleOptions = {};
 
-/** The table that draws are made from, as far as their options depend on it. */
+/** The properties of a table that its draw options depend on. */
 interface OptionsTable {
   readonly name: string;
   readonly sampler: Selector;
   readonly leaves: readonly PlacedLeaf[];
 }
 
-/** The options of one call after the other: what is as it was in the call before is not checked again. */
+/** The parsed options of one call after the other. Options that equal those of the call before are not checked again. */
 export class ParsedOptions {
   n = 0;
-  /** As long as the call lasts. */
+  /** Set only during the call. */
   into: Into | undefined;
-  /** From how many of the oldest or newest items (NEWEST in `flags`) draws come; 0: all. */
+  /** Number of oldest (or, with NEWEST in `flags`, newest) items to draw from; 0: all. */
   among = 0;
   length: number | undefined;
   columns: object | undefined;
   cross = true;
   recycle: Recycle = false;
   nStep: NStep | undefined;
-  /** As the call said them. */
+  /** The value that the call passed. */
   amongOption: SampleOptions["among"];
   replacement = true;
   stratified = false;
@@ -89,36 +89,36 @@ export class ParsedOptions {
   returns: NStepOptions | undefined;
   /** DISTINCT, STRATIFIED and NEWEST. */
   flags = 0;
-  /** Which part of a longer item, and what divides the weights, as the core has them. */
+  /** The part of longer items, and the divisor of weights, as numbers of the core. */
   from = 0;
   divisor = 0;
-  /** WEIGHTS, RETURNS, MASK: what the batch must hold in addition to its leaves. */
+  /** WEIGHTS, RETURNS, MASK: the optional contents of the batch. */
   holds = 0;
-  /** If there are weights. In an array: a fraction in a field would be allocated. */
+  /** The value of beta, if weights are requested. In an array: a fraction in a field would be allocated. */
   readonly beta: Float64Array = new Float64Array(1);
-  /** Whether they are those of the call before, but for the value of beta and the batch in `into`; never with `nStep`. */
+  /** Whether the options equal those of the call before, except the value of beta and the batch in `into`; never with `nStep`. */
   isSame = false;
-  /** Whether a call without options passed last. */
+  /** Whether the last call passed its checks without options. */
   isPlain = false;
   readonly #table: OptionsTable;
   readonly #keys: string;
   readonly #among = new CheckedAmong();
-  /** Whether those of the last call passed. */
+  /** Whether the options of the last call passed their checks. */
   #passed = false;
   #hasInto = false;
 
-  /** @param keys the options that there are */
+  /** @param keys the known options */
   constructor(table: OptionsTable, keys: string) {
     this.#table = table;
     this.#keys = keys;
   }
 
-  /** Takes the options of a call. @throws TypeError, RangeError, ReplayError */
+  /** Reads the options of a call. @throws TypeError, RangeError, ReplayError */
   read(n: number, options: SampleOptions = NO_OPTIONS): this {
     const passed = this.#passed;
     this.#passed = false;
     this.isPlain = false;
-    // Each is read once: it may be a getter.
+    // Each option is read once, since it may be a getter.
     const { into, beta, among, replacement = true, stratified = false, cross = true } = onlyKeys("sample", options, this.#keys);
     const { length, columns, offset = "start", normalize = "batch", nStep, mask, recycle = false } = options;
     if (beta !== undefined) {
@@ -177,12 +177,12 @@ export class ParsedOptions {
     return this;
   }
 
-  /** Counts the items that draws from a table come from now. */
+  /** Resolves `among` to a number of items for the current size of the table. */
   resolve(table: { readonly size: number }): void {
     this.among = this.#among.of(table);
   }
 
-  /** Checks options that are not drawn with yet. @throws TypeError, RangeError, ReplayError for options that no draw takes, whatever there is to draw */
+  /** Checks options before any draw uses them. @throws TypeError, RangeError, ReplayError for options that no draw accepts */
   check(options: SampleOptions): ParsedOptions {
     const parsed = new ParsedOptions(this.#table, this.#keys).read(1, options);
     if (parsed.into !== undefined && (typeof parsed.into !== "object" || parsed.into === null))
@@ -191,7 +191,7 @@ export class ParsedOptions {
   }
 }
 
-/** What a batch must hold, as bits. Not beta itself: a fraction that is passed on would be allocated. */
+/** Returns the optional contents of a batch as bits. Takes a flag instead of beta, because a fraction passed as an argument would be allocated. */
 export function holdsOf(weighted: boolean, nStep: NStep | undefined, mask = false): number {
   const returns = nStep === undefined ? 0 : RETURNS + ((nStep.components - 1) << COMPONENTS);
   return (weighted ? WEIGHTS : 0) + returns + MASK * flag("mask", mask);
@@ -200,31 +200,31 @@ export function holdsOf(weighted: boolean, nStep: NStep | undefined, mask = fals
 /** @throws TypeError */
 function checkRecycle(recycle: unknown, into: unknown): Recycle {
   if (typeof recycle !== "boolean" && recycle !== "detach") throw mustBe(TypeError, "recycle", 'a boolean, or "detach"', recycle);
-  if (recycle !== false && into !== undefined) throw mustBe(TypeError, "recycle", "left out beside into, which you refill yourself", recycle);
+  if (recycle !== false && into !== undefined) throw mustBe(TypeError, "recycle", "omitted with into, which you refill yourself", recycle);
   return recycle;
 }
 
-/** @throws ReplayError UNSUPPORTED if the table cannot tell the largest weight that it could give */
+/** @throws ReplayError UNSUPPORTED if the table does not track its largest possible weight */
 export function checkNormalize(table: string, sampler: Selector, normalize: SampleOptions["normalize"]): void {
   if (normalize !== "table" || !SELECTOR_KINDS[sampler.kind].takesMin || sampler.withMin === true) return;
-  throw new ReplayError("UNSUPPORTED", `normalize: "table" needs the sampler prioritized(exponent, { withMin: true }) in table ${show(table)}`);
+  throw new ReplayError("UNSUPPORTED", `normalize: "table" requires the sampler prioritized(exponent, { withMin: true }) in table ${show(table)}`);
 }
 
 /** The options of an n-step return (Sutton and Barto, 2018, section 7.1). */
 export interface NStepOptions<Path extends string = string> {
-  /** Number of rewards in a full return. */
+  /** The path of the reward leaf. If it has several components per step, each has its own returns. */
   readonly n: number;
   readonly gamma: number;
   /** The path of the reward leaf. If that has several numbers per step, each has returns by itself. */
   readonly reward: Path;
-  /** The path of the leaf of discounts (0 = terminal), or of terminal flags. Set at most one of the two. */
+  /** The path of the leaf of discounts (0 = terminal), or of terminal flags. Pass at most one of them. */
   readonly discount?: Path;
   readonly terminal?: Path;
-  /** Where the observation after a step is: in the following step (default), or in a leaf of the step itself. */
+  /** The step that holds the observation after a step: the following step (default), or a leaf of the step itself. */
   readonly nextState?: "following" | "own";
 }
 
-/** @throws TypeError, RangeError · ReplayError NOT_FOUND, SPEC_MISMATCH for leaves that are no reward, discount or flag */
+/** @throws TypeError, RangeError · ReplayError NOT_FOUND, SPEC_MISMATCH if a leaf cannot be a reward, discount or flag */
 export function nStepOf(options: NStepOptions, leaves: readonly PlacedLeaf[]): NStep {
   const { n, gamma, reward, discount, terminal, nextState = "following" } = onlyKeys("nStep", options, "n, gamma, reward, discount, terminal, nextState");
   if (discount !== undefined && terminal !== undefined) throw mustBe(RangeError, "nStep", "an object with discount or terminal, but not both", options);
@@ -236,7 +236,7 @@ export function nStepOf(options: NStepOptions, leaves: readonly PlacedLeaf[]): N
   };
   const factor = discount === undefined ? undefined : leafAt("nStep.discount", leaves, discount);
   if (factor?.leaf.dtype === "bool")
-    throw mustBe("SPEC_MISMATCH", "nStep.discount", "a leaf of factors, of which 0 is terminal (give a flag that ends as nStep.terminal)", `${discount}, bool`);
+    throw mustBe("SPEC_MISMATCH", "nStep.discount", "a leaf of factors, with 0 at the end (pass a terminal flag as nStep.terminal)", `${discount}, bool`);
   const rewards = leaf("reward", reward);
   return {
     reward: rewards.index,

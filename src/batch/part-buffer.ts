@@ -1,4 +1,6 @@
-/** The part of a mixture's batch that comes from one source: its draw is gathered in the scratch of its own Replay, and copied to its rows of the whole batch. */
+/**
+ * The part of a mixture's batch that comes from one source: its draw is gathered in the scratch of its own Replay, and copied to its rows of the whole batch.
+ */
 
 import { WEIGHT } from "../base/abi.ts";
 import { ReplayError } from "../base/error.ts";
@@ -8,19 +10,19 @@ import { BatchBuffer, type Filled } from "./buffer.ts";
 import type { Draw } from "./draw.ts";
 import { type BatchLayout, type Field, noWindows, WEIGHTS } from "./layout.ts";
 
-/** Which rows of which batch a source fills: given to its draws as `into`. */
+/** The rows of a batch that a source fills. Passed to its draws as `into`. */
 export class Part implements Filled {
   count = 0;
   whole!: BatchBuffer;
   /** The first of its rows. */
   first = 0;
-  /** Whether nothing else is drawn from its table before: what a look ahead shows then comes. */
+  /** Whether no other source draws from its table first, so that a look ahead predicts the draw. */
   isSure = true;
   buffer: PartBuffer | undefined;
-  /** Where its weights go, before all of a batch are divided by the largest; undefined if they are not. */
+  /** The array of its weights before all weights of the batch are divided by the largest; undefined if they are not divided. */
   weights: Float64Array | undefined;
 
-  /** Another buffer, for more items or longer windows, or of other columns. @throws ReplayError SPEC_MISMATCH if they are not those of the whole batch */
+  /** Returns a buffer for more items, longer windows or other columns. @throws ReplayError SPEC_MISMATCH if the columns differ from those of the whole batch */
   renew(engine: Engine, layout: BatchLayout): PartBuffer {
     const difference = columnDifference(this.whole.layout, layout);
     if (difference !== undefined) throw otherColumns(difference);
@@ -31,9 +33,9 @@ export class Part implements Filled {
 
 export class PartBuffer extends BatchBuffer {
   declare readonly batch: Part;
-  /** Views on scratch of the rows that are copied, by the numbers of the fields. */
+  /** Views of the rows in scratch that are copied, by field number. */
   #views: (Uint8Array | undefined)[] = [];
-  /** For how many items they are; -1 if memory has moved since. */
+  /** The number of items of the views; -1 if memory has moved since. */
   #count = -1;
 
   override get first(): number {
@@ -48,21 +50,21 @@ export class PartBuffer extends BatchBuffer {
     return this.batch.whole.startOf(field) + this.batch.first * bytesOf(this.layout.fields[field] as Field);
   }
 
-  /** The arrays are those of the whole batch, which was checked. */
+  /** The arrays belong to the whole batch, which was already checked. */
   override check(): void {
     this.texts = this.batch.whole.texts;
   }
 
   override copyOut(count: number): void {
     if (count !== this.#count) this.#lookAt(count);
-    // By index: before V8 has optimized it, `of` leaves an object per turn.
+    // By index: before V8 optimizes this function, `of` allocates an object per iteration.
     for (let i = 0; i < this.#views.length; i++) {
       const view = this.#views[i];
       if (view !== undefined) this.bytesOf(i).set(view, this.startOf(i));
     }
   }
 
-  /** Keeps the weights of a draw as they are: the batch may have them in f32, in which the largest of them may be infinite. */
+  /** Keeps the weights of a draw in f64: the batch may store them as f32, in which the largest may be infinite. */
   keepWeights(draw: Draw, count: number): void {
     const { weights, first } = this.batch;
     if (weights === undefined || !(this.layout.holds & WEIGHTS)) return;
@@ -93,17 +95,17 @@ export class PartBuffer extends BatchBuffer {
   }
 }
 
-/** Bytes of an item. */
+/** Returns the bytes per item of a field. */
 function bytesOf({ type, each }: Field): number {
   return type === undefined ? 0 : each * (type as ArrayClass).BYTES_PER_ELEMENT;
 }
 
-/** @param difference the first one, in words */
+/** @param difference the first difference, as text */
 export function otherColumns(difference: string): ReplayError {
-  return new ReplayError("SPEC_MISMATCH", `all sources of a mixture must have the same columns, and these differ in ${difference}`);
+  return new ReplayError("SPEC_MISMATCH", `all sources of a mixture must have the same columns, but they differ in ${difference}`);
 }
 
-/** How the columns of one batch differ first from those of another, as messages say it; undefined where they are alike. */
+/** Returns the first difference between the columns of two batches, as text for messages; undefined if they are equal. */
 export function columnDifference(one: BatchLayout, other: BatchLayout): string | undefined {
   const paths = new Set([...one.fields, ...other.fields].map(({ path }) => path));
   const textIn = ({ fields }: BatchLayout, path: string) => fieldText(fields.find((field) => field.path === path));

@@ -1,23 +1,26 @@
-/** Buffers whose batches were given away or came back: the next batch that is alike is made by one of them, which spares the allocation, and the page faults of large ones. */
+/**
+ * A pool of buffers whose batches were passed on or released. The next batch of the same form reuses one, which saves the allocation, and the page faults of
+ * large batches.
+ */
 import type { BatchBuffer } from "./buffer.ts";
 import type { Recycle } from "./options.ts";
 
-/** So many are kept of each kind: more are for the garbage collector. */
+/** Maximum buffers kept of each kind; more are garbage-collected. */
 const MAX_SPARE = 2;
 const MAX_RETURNED = 32;
 
-/** Where batches go whose late use should be seen: their arrays are empty from then on. */
+/** The home of batches whose late use should be detected: at release, their arrays become empty. */
 const DETACHING = { back: (buffer: BatchBuffer): void => buffer.detach() };
 
 export class BatchPool {
-  /** Those of batches to refill, and of parts of batches. */
+  /** Buffers of batches to refill, and of parts of batches. */
   readonly known = new WeakMap<object, BatchBuffer>();
-  /** Those whose batches were given away. */
+  /** Buffers whose batches were passed to the caller. */
   readonly #spare: BatchBuffer[] = [];
-  /** Those whose batches were lent, and came back. */
+  /** Buffers whose lent batches were released. */
   readonly #returned: BatchBuffer[] = [];
 
-  /** One that has a new batch of such a layout, or one that came back; undefined if there is none. */
+  /** Returns a buffer with a new batch of this layout, or with a released one; undefined if there is none. */
   take(recycle: Recycle, n: number, width: number, content: object, holds: number): BatchBuffer | undefined {
     if (recycle === "detach") return undefined;
     const idle = recycle ? this.#returned : this.#spare;
@@ -33,12 +36,12 @@ export class BatchPool {
     return undefined;
   }
 
-  /** Lends the batch of a buffer as its call said. */
+  /** Lends the batch of a buffer, as the option `recycle` requires. */
   lend(buffer: BatchBuffer, recycle: true | "detach"): BatchBuffer {
     return buffer.lend(recycle === true ? this : DETACHING);
   }
 
-  /** Gives the batch of a buffer away. */
+  /** Returns the batch of a buffer to the caller for good. */
   give(buffer: BatchBuffer): object {
     const batch = buffer.give();
     this.#spare.push(buffer);
@@ -46,7 +49,7 @@ export class BatchPool {
     return batch;
   }
 
-  /** A batch that was lent is released. If its memory was transferred, or something of it is frozen, it is for the garbage collector. */
+  /** Takes back a released batch. If its memory was transferred or one of its objects is frozen, it is left to the garbage collector. */
   back(buffer: BatchBuffer): void {
     if (!buffer.canRefill) return;
     this.#returned.push(buffer);

@@ -1,39 +1,41 @@
-/** Why a view of a table has no batch: its draws are all or nothing. */
+/** The reasons why a view of a table cannot return a batch. */
 
 import { DISTINCT, INSERTS, NEWEST, PENDING } from "../base/abi.ts";
 import { ReplayError, show } from "../base/error.ts";
 import type { SampledTable } from "./sampler.ts";
 
-/** @param form of the rule that would make items for the view */
+/** @param form the rule that would make items for the view */
 export function emptyTable({ core, engine, name }: SampledTable, form: "nStep" | "sequence"): ReplayError {
   const lengths = engine.ruleLengths(name);
   const why =
     core.counter(PENDING) > 0
-      ? "its items still wait for the rate limiter"
+      ? "its items are still waiting for the rate limiter"
       : core.counter(INSERTS) > 0
-        ? "all of its items have left it: they were evicted, deleted, or drawn maxTimesSampled times"
+        ? "all of its items were evicted, deleted, or drawn maxTimesSampled times"
         : lengths.length > 0
-          ? `no item was made yet: the first comes when an episode has ${Math.min(...lengths)} steps, or with ${form} when it ends`
-          : `nothing was inserted yet, and no open writer has a rule for it: replay.writer({ items: [{ table, ${form} }] })`;
+          ? `it has no item yet. The first is inserted when an episode has ${Math.min(...lengths)} steps (or ends, with ${form})`
+          : `nothing was inserted yet, and no open writer has a rule for it. Add one: replay.writer({ items: [{ table, ${form} }] })`;
   return new ReplayError("EMPTY", `table ${show(name)} is empty: ${why}`);
 }
 
-/** Why n draws of a table with items do not pass now. */
+/** Returns the error if n draws of a non-empty table are not possible now. */
 export function notReady({ core, name, limits }: SampledTable, n: number, flags: number, among: number): ReplayError {
   const table = show(name);
   const { minSize } = limits.rateLimiter;
   if (core.canSample(n)) {
     if ((flags & DISTINCT) === 0)
-      return new ReplayError("TOO_FEW", `table ${table} has ${core.size} items, which maxTimesSampled lets leave before ${n} draws: sample fewer`);
+      return new ReplayError("TOO_FEW", `table ${table} has ${core.size} items, and maxTimesSampled removes them before ${n} draws. Sample fewer`);
     const sure = core.guaranteedDraws(n, flags, among);
     const limit = among === 0 ? core.size : Math.min(among, core.size);
-    const of = limit < core.size ? `the ${limit} ${flags & NEWEST ? "newest" : "oldest"} of ${core.size} items, as among says` : `${core.size} items`;
-    const why = sure < limit ? ": the others have priority 0, or must stay for the rate limiter" : "";
+    const of = limit < core.size ? `the ${limit} ${flags & NEWEST ? "newest" : "oldest"} of ${core.size} items that among selects` : `${core.size} items`;
+    const why = sure < limit ? ", and the others have priority 0, or the rate limiter requires them to stay" : "";
     const suffix = why === "" && limit === core.size ? "" : ` (of ${of}${why})`;
-    const remedy = core.guaranteedDraws(n, flags & NEWEST, among) < n ? "sample fewer" : "sample fewer, or with replacement";
-    return new ReplayError("TOO_FEW", `table ${table} has ${sure} items that can be drawn, fewer draws than ${n}${suffix}: ${remedy}`);
+    const remedy = core.guaranteedDraws(n, flags & NEWEST, among) < n ? "Sample fewer" : "Sample fewer, or with replacement";
+    return new ReplayError("TOO_FEW", `table ${table} has ${sure} items that can be drawn, fewer than ${n}${suffix}. ${remedy}`);
   }
   const why =
-    core.size < minSize ? `has ${core.size} items, and its rate limiter asks for ${minSize}` : "needs inserts before its rate limiter allows as many draws";
-  return new ReplayError("RATE_LIMITED", `table ${table} ${why}: append first, or await sampleWhenReady(${n})`);
+    core.size < minSize
+      ? `has ${core.size} items, and its rate limiter requires ${minSize}`
+      : "requires inserts before its rate limiter allows that many draws";
+  return new ReplayError("RATE_LIMITED", `table ${table} ${why}. Append first, or await sampleWhenReady(${n})`);
 }

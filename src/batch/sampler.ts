@@ -1,6 +1,6 @@
 /**
- * The one way from a draw to a batch, for a table and for every view of one: options → a buffer whose layout has room for what may come → the core draws → the buffer that
- * what was drawn needs → weights, rows, returns → gather. A view says which layout, which rows and which returns.
+ * The path from a draw to a batch, for a table and all of its views: options → a buffer with room for any result → the core draws → a buffer that fits the
+ * result → weights, rows, returns → gather. The view decides about the layout, the rows and the returns.
  */
 
 import { AHEAD, BLOCKED, CROSS, DRAW_POSITION, FROM_ANY, LOOKS, SAME_COLUMNS, STRATIFIED } from "../base/abi.ts";
@@ -22,7 +22,7 @@ import { NORMALIZE, OPTIONS, ParsedOptions, type SampleOptions } from "./options
 import { PartBuffer } from "./part-buffer.ts";
 import { BatchPool } from "./pool.ts";
 
-/** What of a table limits draws. */
+/** The properties of a table that limit draws. */
 export interface DrawLimits {
   readonly sampler: Selector;
   readonly remover: Selector;
@@ -34,73 +34,76 @@ export interface DrawLimits {
 
 /** The table that a sampler draws from. */
 export interface SampledTable {
-  /** The buffers of batches that Reprise did not make, whichever view filled them last. */
+  /** The buffers of batches that Reprise did not make, shared by all views. */
   readonly filled: WeakMap<object, BatchBuffer>;
   readonly engine: Engine;
   readonly core: CoreTable;
   readonly name: string;
   readonly limits: DrawLimits;
-  /** Sets the priorities `from` … `to` of a list by their keys; how many items were there. */
+  /** Sets the priorities `from` … `to` of a list by their keys. Returns how many of the items still existed. */
   update(keys: Numbers, priorities: Numbers, from: number, to: number): number;
 }
 
-/** A batch of which some draws are a part. */
+/** A batch that is drawn in several parts. */
 export interface PartOf<B = object> {
   readonly n: number;
   readonly options: SampleOptions;
-  /** How many of its items were drawn before, and its first part, if this is not it. */
+  /** The number of its items drawn before, and its first part, unless this is the first. */
   readonly before: number;
   readonly first: B | undefined;
 }
 
-/** What gives some of the transitions of a draw another goal. */
+/** Replaces the goals of some transitions of a draw. */
 interface BatchGoals {
-  /** Draws which ones, and their goals. @param before items of the batch that were drawn before */
+  /** Draws the transitions and their new goals. @param before items of the batch that were drawn before */
   choose(draw: Draw, count: number, before: number): void;
-  /** Puts the goals into the columns, before they are copied out. */
+  /** Writes the goals into the columns, before they are copied out. */
   put(buffer: BatchBuffer, count: number): void;
-  /** Computes returns for them, once the batch is filled. @returns what changed in the draw: nothing, its returns, or also the steps at which some of them end */
+  /**
+   * Computes returns for the new goals, after the batch is filled. @returns what changed in the draw: nothing, its returns, or also the steps at which some of
+   * them end
+   */
   score(buffer: BatchBuffer, count: number, nStep: NStep): "nothing" | "returns" | "steps";
 }
 
-/** What batches show of the items that are drawn. */
+/** The form of the batches that show drawn items. */
 export interface BatchView {
-  /** For the core: flags of the draw in addition to those of the options; steps of a window, and which part of longer items it shows. */
+  /** For the core: additional flags of the draw; steps of a window, and the part of longer items that it shows. */
   readonly flags: number;
   readonly width: number;
   readonly from: number;
-  /** Which returns are computed; the table whose items they begin with, or 0. */
+  /** The returns to compute; the table of the items that they begin with, or 0. */
   readonly nStep: NStep | undefined;
   readonly nStepTable: number;
-  /** What gives some transitions another goal. */
+  /** Replaces the goals of some transitions. */
   readonly goals?: BatchGoals | undefined;
-  /** The buffer of a call, with room for what may be drawn. @throws what says why there can be no batch; then nothing is drawn */
+  /** Returns the buffer for a call, with room for any result. @throws if there can be no batch, with the reason; nothing is drawn then */
   choose(part: PartOf | undefined): BatchBuffer;
-  /** The buffer of what was drawn. */
+  /** Returns the buffer that fits the result of the draw. */
   narrow(buffer: BatchBuffer, draw: Draw, count: number, part: PartOf | undefined): BatchBuffer;
-  /** Changes or computes numbers before they are gathered. Whether there are rewards that no return counts. */
+  /** Changes or computes numbers before they are gathered. Returns whether there are rewards that no return counts. */
   derive?(buffer: BatchBuffer, draw: Draw): boolean;
-  /** Computes numbers of values that were gathered, before these are copied out. */
+  /** Computes numbers from gathered values, before they are copied out. */
   put?(buffer: BatchBuffer): void;
-  /** Whether these showed rewards that no return counts. */
+  /** Whether the gathered values include rewards that no return counts. */
   readonly hasLost?: boolean;
-  /** Ends a batch that is complete but for what is behind its last item. */
+  /** Completes a batch after its last item. */
   end?(buffer: BatchBuffer, count: number): void;
-  /** @throws for options that no draw takes, in addition to those of every view */
+  /** @throws for options that no draw of this view accepts */
   check(options: SampleOptions): void;
-  /** What a batch that was drawn ahead counts by. @param batch as it was drawn */
+  /** Returns the keys and counts of a batch that was drawn ahead. @param batch as drawn */
   counted(batch: object): { readonly keys: Float64Array; readonly times?: Uint32Array };
-  /** The options of a part of a batch. @param into what the whole batch goes into */
+  /** Returns the options of a part of a batch. @param into the target of the whole batch */
   partOptions(options: SampleOptions, into: Into | undefined, n: number): SampleOptions;
-  /** New arrays for n items, for use as `into`. @param source SOURCE for those of a mixture, or 0 */
+  /** Returns new arrays for n items, for use as `into`. @param source SOURCE for batches of a mixture, or 0 */
   batch(n: number, options: SampleOptions, source?: number): object;
-  /** The columns that every batch has, if they do not depend on options and items. */
+  /** The columns of every batch, if they do not depend on options and items. */
   readonly columns?: BatchLayout;
-  /** The buffer of a whole batch of a mixture, by the options of the call. @param longest steps of the longest item of a part */
+  /** Returns the buffer of a whole batch of a mixture, for the options of the call. @param longest steps of the longest item of a part */
   blank(longest: number): BatchBuffer;
-  /** Steps of the longest item that a draw by the options of the call may give. @param isSure whether nothing else is drawn before */
+  /** Returns the steps of the longest item that a draw with the options of the call may return. @param isSure whether no other source draws first */
   longest(isSure: boolean): number;
-  /** A buffer for the parts of a batch as one. */
+  /** Returns a buffer for all parts of a batch together. */
   whole(parts: readonly BatchBuffer[], options: SampleOptions, n: number): BatchBuffer;
 }
 
@@ -108,24 +111,24 @@ export class Sampler<B extends { readonly count: number } = { readonly count: nu
   readonly table: SampledTable;
   readonly options: ParsedOptions;
   readonly pool = new BatchPool();
-  /** Warnings of a call: a logger may call back, so they are said at its end. */
+  /** Warnings of a call, logged at its end, because a logger may call back. */
   readonly unsaid: string[] = [];
-  /** Items of the last draw. */
+  /** Number of items in the last draw. */
   lastCount = 0;
   readonly #view: BatchView;
   readonly #ahead: Draw;
   readonly #optionKeys: string;
   readonly #viewOf: (sampler: Sampler) => BatchView;
-  /** Keys of the items to take, in the place of a draw. */
+  /** Keys of the items to take instead of a draw. */
   #keys: Float64Array | undefined;
-  /** Whether a draw is open; whether the last one lacks rewards. */
+  /** Whether a draw is open; whether the last draw missed rewards. */
   #isOpen = false;
   #hasLost = false;
   #planned: BatchBuffer | undefined;
-  /** The epoch whose next items to take. */
+  /** The epoch to take the next items from. */
   #epoch: EpochPlace | undefined;
 
-  /** @param keys the options that there are @param viewOf makes the view */
+  /** @param keys the known options @param viewOf creates the view */
   constructor(table: SampledTable, keys: string, viewOf: (sampler: Sampler) => BatchView) {
     const { engine, name, limits } = table;
     this.table = table;
@@ -136,14 +139,16 @@ export class Sampler<B extends { readonly count: number } = { readonly count: nu
     this.#view = viewOf(this as unknown as Sampler);
   }
 
-  /** Draws up to n items and gathers them. @param ahead whether they count only when the batch is `passed` @param part of which batch these draws are a part */
+  /**
+   * Draws up to n items and gathers them. @param ahead whether they count only when the batch is `passed` @param part the batch that these draws are a part of
+   */
   sample(n: number, callOptions: SampleOptions | undefined, ahead = false, part?: PartOf): B {
     const { options, pool } = this;
     const { engine } = this.table;
     let buffer: BatchBuffer;
     let isNew = false;
     engine.begin();
-    // Options are read here, and a getter may call back.
+    // A getter of the options may call back.
     engine.locked = true;
     try {
       if (callOptions === undefined && options.isPlain && options.n === n) options.isSame = true;
@@ -153,7 +158,7 @@ export class Sampler<B extends { readonly count: number } = { readonly count: nu
       this.#view.end?.(buffer, this.lastCount);
       isNew = options.into === undefined && part === undefined && options.recycle === false;
       const { batch, layout } = buffer;
-      // A batch of ours has a lease, which tells as much.
+      // A batch that Reprise made has a lease, which carries the same information.
       if (buffer.lease === undefined) this.table.filled.set(batch, buffer);
       if (layout.isBlockable) batch.blocked = this.lastCount === n || this.#keys !== undefined ? undefined : buffer.draw.blocked();
       this.#score(buffer);
@@ -170,7 +175,7 @@ export class Sampler<B extends { readonly count: number } = { readonly count: nu
     return (isNew ? pool.give(buffer) : buffer.batch) as object as B;
   }
 
-  /** Draws into a buffer, and gathers the items. The buffer that they are in: this one, or a smaller one. */
+  /** Draws into a buffer, and gathers the items. Returns the buffer that holds them: this one, or a smaller one. */
   #fill(chosen: BatchBuffer, ahead: boolean, part?: PartOf): BatchBuffer {
     const { options } = this;
     const { core } = this.table;
@@ -202,7 +207,7 @@ export class Sampler<B extends { readonly count: number } = { readonly count: nu
     const { picks } = buffer.layout;
     if (picks === undefined || buffer.lists !== undefined) draw.runs(handle, count, view.width, view.from);
     else draw.pick(handle, count, view.width, view.from, picks);
-    // The return takes their place.
+    // The return overwrites the starts.
     if ((view.from & ~CROSS) === FROM_ANY) buffer.keepStarts(count);
     const { nStep } = view;
     this.#hasLost = nStep !== undefined && draw.nStep(nStep, view.nStepTable) > 0;
@@ -215,7 +220,7 @@ export class Sampler<B extends { readonly count: number } = { readonly count: nu
     return buffer;
   }
 
-  /** Computes what the caller's reward function says of goals: what that throws ends a draw that counts. */
+  /** Computes the rewards of goals with the caller's function. If the function throws, the draw still counts. */
   #score(buffer: BatchBuffer): void {
     const { goals, nStep } = this.#view;
     if (goals === undefined || nStep === undefined) return;
@@ -224,18 +229,18 @@ export class Sampler<B extends { readonly count: number } = { readonly count: nu
     else if (changed === "returns") buffer.copyOut(this.lastCount);
   }
 
-  /** Whether its batches have goals of hindsight. */
+  /** Whether its batches have hindsight goals. */
   get relabels(): boolean {
     return this.#view.goals !== undefined;
   }
 
-  /** Ends the draw that is open. */
+  /** Closes the open draw. */
   close(): void {
     this.#isOpen = false;
     this.table.engine.core.x.table_close_draw(this.table.core.handle);
   }
 
-  /** Says what the last draw warns of. */
+  /** Logs the warnings of the last draw. */
   say(): void {
     const { warnings } = this.table.engine;
     if (this.#hasLost) warnLostRewards(warnings, this.table.name);
@@ -243,47 +248,49 @@ export class Sampler<B extends { readonly count: number } = { readonly count: nu
     while (this.unsaid.length > 0) warnings.log(this.unsaid.shift() as string);
   }
 
-  /** Another one of the same view, with options and buffers of its own. @param isSame whether it takes the options of this one; else all that there are */
+  /**
+   * Returns another sampler of the same view, with its own options and buffers. @param isSame whether it accepts only the options of this one; otherwise all
+   */
   copy(isSame = false): Sampler<B> {
     return new Sampler<B>(this.table, isSame ? this.#optionKeys : OPTIONS, this.#viewOf);
   }
 
-  /** The columns that every batch has, whatever is drawn; undefined if that depends on options and items. */
+  /** The columns of every batch; undefined if they depend on options and items. */
   get columns(): BatchLayout | undefined {
     return this.#view.columns;
   }
 
-  /** Steps of the longest item that a draw may give. @param isSure whether nothing else is drawn from the table before */
+  /** Returns the steps of the longest item that a draw may return. @param isSure whether nothing else is drawn from the table first */
   longest(isSure: boolean): number {
     return this.#view.longest(isSure);
   }
 
-  /** The buffer of a batch whose parts other samplers fill, by the options that were read. @param longest steps of the longest item of a part */
+  /** Returns the buffer of a batch whose parts other samplers fill, for the options that were read. @param longest steps of the longest item of a part */
   whole(longest: number): BatchBuffer {
     const whole = this.#view.blank(longest);
     whole.check();
     return whole;
   }
 
-  /** New arrays for n items, for use as `into`. @param source SOURCE for those of a mixture */
+  /** Returns new arrays for n items, for use as `into`. @param source SOURCE for batches of a mixture */
   batch(n: number, options: SampleOptions, source: number): object {
     return this.#view.batch(n, options, source);
   }
 
-  /** Makes ready to fill a part of a batch, by the options that were read: whatever can be refused is refused here, before anything is drawn. */
+  /** Prepares a part of a batch, for the options that were read. Every check runs here, before anything is drawn. */
   plan(): void {
     this.#planned = this.look();
     this.#planned.prepare();
   }
 
-  /** Refuses what the table's sampler and items do not allow. @returns the buffer of the part */
+  /** Checks the options against the table's sampler and items. @returns the buffer of the part */
   look(): BatchBuffer {
     const { among, flags } = this.options;
     if (among !== 0 || (flags & STRATIFIED) !== 0) this.lookAhead(1, flags, among);
     return this.#view.choose(undefined);
   }
 
-  /** Fills that part. The caller tells the engine that it changed, once all parts are filled. */
+  /** Fills the planned part. After all parts are filled, the caller notifies the engine of the change. */
   fill(ahead: boolean): void {
     const planned = this.#planned as BatchBuffer;
     this.#planned = undefined;
@@ -295,12 +302,12 @@ export class Sampler<B extends { readonly count: number } = { readonly count: nu
     }
   }
 
-  /** Ends a batch whose parts are filled. */
+  /** Completes a batch whose parts are filled. */
   end(whole: BatchBuffer, count: number): void {
     this.#view.end?.(whole, count);
   }
 
-  /** The items of keys that are still there, in their order: no draw, which would count. */
+  /** Returns the items of keys that still exist, in the order of the keys. Does not count as a draw. */
   get(keys: Float64Array, options: SampleOptions): B {
     this.table.engine.begin();
     this.#keys = keys;
@@ -311,7 +318,7 @@ export class Sampler<B extends { readonly count: number } = { readonly count: nu
     }
   }
 
-  /** The next n items of an epoch, which then goes on behind them. @param ahead whether they count only when the batch is `passed` */
+  /** Returns the next n items of an epoch and advances its position. @param ahead whether they count only when the batch is `passed` */
   epoch(place: EpochPlace, n: number, options: SampleOptions, ahead: boolean): B {
     this.#epoch = place;
     try {
@@ -321,13 +328,13 @@ export class Sampler<B extends { readonly count: number } = { readonly count: nu
     }
   }
 
-  /** How many items of an epoch come next, n at most. */
+  /** Returns how many items of an epoch come next, at most n. */
   epochItems(place: EpochPlace, n: number): number {
     this.#ahead.prepare(0, n, 0);
     return this.#ahead.epoch(this.table.core.handle, n, LOOKS, place);
   }
 
-  /** @throws for options that no draw takes, whatever there is to draw */
+  /** @throws for options that no draw accepts */
   check(options: SampleOptions): void {
     this.options.check(options);
     this.#view.check(options);
@@ -341,7 +348,7 @@ export class Sampler<B extends { readonly count: number } = { readonly count: nu
     core.count(keys, batch.count, times);
   }
 
-  /** Some draws of a batch, in arrays of their own. Its weights are as they are: those of the whole batch are divided by the largest. */
+  /** Draws a part of a batch into its own arrays. Its weights are not divided yet: those of the whole batch are divided by the largest. */
   part(n: number, of: PartOf<B>): B {
     const { into, ...options } = of.options;
     const { normalize = "batch" } = options;
@@ -350,7 +357,7 @@ export class Sampler<B extends { readonly count: number } = { readonly count: nu
     return this.sample(n, this.#view.partOptions({ ...options, normalize: isDivided ? "none" : normalize }, into, of.n), false, of);
   }
 
-  /** The parts of a batch as one. @param short whether draws are missing: then the batch says why */
+  /** Joins the parts of a batch. @param short whether draws are missing; the batch then has the reason */
   join(batches: readonly B[], options: SampleOptions, short: boolean): B {
     const parts = batches.map((batch) => ({ buffer: this.pool.known.get(batch) as BatchBuffer, count: batch.count }));
     const count = parts.reduce((sum, part) => sum + part.count, 0);
@@ -365,7 +372,7 @@ export class Sampler<B extends { readonly count: number } = { readonly count: nu
     return batch as object as B;
   }
 
-  /** Looks at what a draw would give. @throws ReplayError SPEC_MISMATCH, UNSUPPORTED; then nothing is drawn */
+  /** Computes the result of a draw without making it. @throws ReplayError SPEC_MISMATCH, UNSUPPORTED; nothing is drawn then */
   lookAhead(n: number, flags: number, among: number): Draw {
     const { engine, core } = this.table;
     const ahead = this.#ahead;
@@ -381,7 +388,7 @@ export class Sampler<B extends { readonly count: number } = { readonly count: nu
     return ahead;
   }
 
-  /** Why the next draw does not pass. */
+  /** Returns the reason why the next draw is blocked. */
   #blocked(): Filled["blocked"] {
     const ahead = this.#ahead;
     ahead.prepare(0, 1, 0);

@@ -1,25 +1,25 @@
 /**
- * The episodes whose steps are held: which rows follow each other. What an item or a stream spans does. A link that none of them spans may lead to another step by now, since a row
- * that is freed is used again: such links count where they make one whole of all that is held of an episode, and nothing contradicts them.
+ * The episodes whose steps are held, as chains of rows. Items and streams prove which rows follow each other. Other links may be stale, because freed rows are
+ * reused, so they count only if they join all held pieces of an episode into one chain and nothing contradicts them.
  */
 import { ABOUT_FIRST, ABOUT_LENGTH, ABOUT_PRIORITY } from "../base/abi.ts";
 import type { Engine } from "../memory/engine.ts";
 import type { StateParts } from "../memory/state.ts";
 import { CoreStream } from "../memory/stream.ts";
 
-/** Steps of one episode that follow each other without a gap. */
+/** Consecutive steps of one episode, without a gap. */
 export interface Piece {
-  /** The episode's number; several pieces of one have steps between them that are not held. */
+  /** The episode's number. Several pieces of one episode have steps between them that are not held. */
   readonly episode: number;
-  /** Names of the rows, oldest first. */
+  /** Numbers of the rows, oldest first. */
   readonly rows: Uint32Array;
-  /** How the episode ends with the last one (`Engine.endOf`). */
+  /** How the episode ends at the last row (`Engine.endOf`). */
   readonly end: number;
-  /** Steps that the episode has so far, where a writer goes on with it behind the last row; else 0. */
+  /** Steps of the episode so far, if a writer continues it after the last row; otherwise 0. */
   readonly openSteps: number;
 }
 
-/** Of episodes that writers go on with the steps so far, by their numbers. */
+/** The steps so far of episodes that writers continue, by episode number. */
 export type OpenEpisodes = ReadonlyMap<number, number>;
 
 export function openEpisodes(engine: Engine, { writers }: StateParts): OpenEpisodes {
@@ -32,10 +32,10 @@ export function openEpisodes(engine: Engine, { writers }: StateParts): OpenEpiso
   return open;
 }
 
-/** Rows that are asked for at once. */
+/** Rows read per call. */
 const CHUNK = 1024;
 
-/** O(rows of all items). In the order in which the episodes began; of one episode the piece that ends it, or goes on, comes last. */
+/** Returns the pieces in the order in which their episodes began; within an episode, the piece that ends or continues it comes last. O(rows of all items) */
 export function storedEpisodes(engine: Engine, { tables, writers }: StateParts): Piece[] {
   const { core, pool } = engine;
   const { x } = core;
@@ -44,7 +44,7 @@ export function storedEpisodes(engine: Engine, { tables, writers }: StateParts):
   for (const { handle } of tables) {
     const high = x.table_high(handle);
     for (let slot = 1; slot <= high; slot++) {
-      // Those that wait are below 0.
+      // Pending items have priorities below 0.
       if (!(x.table_about(handle, slot, ABOUT_PRIORITY) < Number.POSITIVE_INFINITY)) continue;
       let row = x.table_about(handle, slot, ABOUT_FIRST);
       let left = x.table_about(handle, slot, ABOUT_LENGTH);
@@ -81,17 +81,17 @@ export function storedEpisodes(engine: Engine, { tables, writers }: StateParts):
   return pieces.sort((a, b) => a.episode - b.episode || isLast(a) - isLast(b) || a.place - b.place);
 }
 
-/** A map from rows to those that follow them, by open addressing: a few million take no longer than the rows themselves. */
+/** A map from rows to their successors, with open addressing: a few million links take no longer than the rows themselves. */
 class Links {
   readonly #shift: number;
-  /** Rows; 0 where none is. */
+  /** Rows; 0 in empty places. */
   readonly #keys: Uint32Array;
   readonly #next: Uint32Array;
-  /** Whether another leads to it. */
+  /** Whether another row leads to it. */
   readonly #follows: Uint8Array;
-  /** How many links that nothing spans lead to it: 2 are many. */
+  /** Number of unproven links that lead to it; 2 stands for several. */
   readonly #claims: Uint8Array;
-  /** In the order in which they came. */
+  /** The rows in insertion order. */
   readonly #visited: Uint32Array;
   #count = 0;
 
@@ -105,18 +105,18 @@ class Links {
     this.#visited = new Uint32Array(rows);
   }
 
-  /** A row that is held, and stands behind another in a run, or behind none (0). */
+  /** Adds a held row that follows `before` in a run, or no row (0). */
   add(before: number, row: number, follow: (before: number, row: number) => boolean): void {
     const at = this.#place(row);
     if (before === 0) return;
     const from = this.#place(before);
-    // Two that lead to one row can only be forged, and a chain that comes back to itself has no end.
+    // Only forged data has two links to one row, and a cycle has no end.
     if (this.#next[from] !== 0 || this.#follows[at] === 1 || !follow(before, row)) return;
     this.#next[from] = row;
     this.#follows[at] = 1;
   }
 
-  /** Follows links that nothing spans, in episodes of which they make one chain. */
+  /** Follows unproven links, in episodes that they join into one chain. */
   join(engine: Engine): void {
     const { core, pool } = engine;
     const heads = new Map<number, number>();
@@ -145,7 +145,7 @@ class Links {
       if (isSure(row) && joins.get(episode) === (heads.get(episode) ?? 0) - 1) this.#follows[this.#place(this.#next[at] as number)] = 1;
       else this.#next[at] = 0;
     }
-    // A circle has no beginning: then nothing of this was so.
+    // A cycle has no beginning; then none of the links can be trusted.
     let walked = 0;
     for (const row of this.#rows) for (let at = row; this.#follows[this.#place(row)] === 0 && at !== 0; at = this.#next[this.#place(at)] as number) walked++;
     if (walked === this.#count) return;
@@ -171,7 +171,7 @@ class Links {
     return this.#visited.subarray(0, this.#count);
   }
 
-  /** Where a row is; where it would be, if it is not there. */
+  /** Returns the place of a row, or the empty place where it would be. */
   #find(row: number): number {
     const keys = this.#keys;
     let at = Math.imul(row, 0x9e3779b1) >>> this.#shift;

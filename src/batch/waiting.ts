@@ -1,4 +1,4 @@
-/** Draws of a table, or of a view of one, for loops and waits; and batches that someone waits for. */
+/** Draws of a table or a view for loops and waits, and batches that a call waits for. */
 
 import { DISTINCT } from "../base/abi.ts";
 import { integer, mustBe, ReplayError, show } from "../base/error.ts";
@@ -9,17 +9,17 @@ import { CheckedAmong } from "./among.ts";
 import type { SampleOptions } from "./options.ts";
 import type { SampledTable, Sampler } from "./sampler.ts";
 
-/** A batch that someone waits for. */
+/** A batch that a call waits for. */
 export interface PendingBatch<B> {
-  /** The batch, once it is whole. */
+  /** Returns the batch when it is full. */
   until(wait: WaitOptions): B | Promise<B>;
-  /** What was drawn so far, as a batch that is short; undefined if nothing was. */
+  /** Returns the items drawn so far as a short batch; undefined if none was drawn. */
   rest(): B | undefined;
-  /** Why the wait ended, with what was drawn so far. @param signal what may have ended it: its reason is everybody's */
+  /** Returns the error that ended the wait, with the items drawn so far. @param signal if it ended the wait, its reason is shared with other calls */
   ended(why: unknown, signal: AbortSignal | undefined): unknown;
 }
 
-/** Where the batches of loops come from. */
+/** The source of a loop's batches. */
 export interface DrawSource<B> {
   atOnce(n: number, options?: SampleOptions): B | undefined;
   most(prefetch: number): number;
@@ -38,20 +38,20 @@ export class Draws<B extends { readonly count: number }> implements DrawSource<B
     this.sampler = sampler;
   }
 
-  /** Whether a batch may be drawn before a loop gets it: no draw removes an item, and no call waits because of it. */
+  /** Whether a batch may be drawn before the loop receives it: no draw removes an item, and no call waits because of it. */
   get mayBeAhead(): boolean {
     const { maxTimesSampled, rateLimiter } = this.table.limits;
     return maxTimesSampled > 0xffffffff && !waitsForDraws(rateLimiter);
   }
 
-  /** How many of so many batches may be drawn ahead; warns where that is none. */
+  /** Returns how many of `prefetch` batches may be drawn ahead. Warns if the result is 0. */
   most(prefetch: number): number {
     if (this.mayBeAhead) return prefetch;
     this.table.engine.warn("unusedPrefetch", unusedPrefetch(this.table.name));
     return 0;
   }
 
-  /** A batch of n as long as nobody has it: only the random state has changed. Undefined where it is not there now. */
+  /** Draws a batch of n ahead: only the random state changes. Returns undefined if it is not available now. */
   ahead(n: number, options?: SampleOptions): B | undefined {
     this.table.engine.open();
     return this.sure(n, options) >= n ? this.sampler.sample(n, options, true) : undefined;
@@ -62,7 +62,7 @@ export class Draws<B extends { readonly count: number }> implements DrawSource<B
     this.sampler.passed(batch);
   }
 
-  /** Of n draws how many pass now, whichever items they give. */
+  /** Returns how many of n draws are possible now, for any items. */
   sure(n: number, options?: SampleOptions): number {
     const { core } = this.table;
     this.#among.read(options?.among);
@@ -70,8 +70,8 @@ export class Draws<B extends { readonly count: number }> implements DrawSource<B
   }
 
   /**
-   * A batch of n at once; undefined where it is not there now, but can come.
-   * @throws RangeError where it never can · ReplayError RATE_LIMITED where it cannot before others have drawn
+   * Returns a batch of n immediately; undefined if it is not available now, but may be later.
+   * @throws RangeError if it never can · ReplayError RATE_LIMITED if other draws must come first
    */
   atOnce(n: number, options?: SampleOptions): B | undefined {
     this.table.engine.open();
@@ -79,14 +79,11 @@ export class Draws<B extends { readonly count: number }> implements DrawSource<B
     const sure = this.sure(n, options);
     if (sure >= n) return this.sampler.sample(n, options);
     if (this.table.core.canInsert(1)) return undefined;
-    const why = `table ${show(this.table.name)} allows ${sure} draws at once, and its rate limiter lets no item in before there were draws`;
-    throw new ReplayError(
-      "RATE_LIMITED",
-      `${why}: ask for so many, or wait for ${n} with replacement (for await, sampleWhenReady), which come one after the other`,
-    );
+    const why = `table ${show(this.table.name)} allows ${sure} draws now, and its rate limiter blocks inserts until there are draws`;
+    throw new ReplayError("RATE_LIMITED", `${why}. Sample that many, or wait for ${n} with replacement (for await, sampleWhenReady)`);
   }
 
-  /** A batch to wait for. @throws RangeError where it can never come */
+  /** Returns a batch to wait for. @throws RangeError if it can never be full */
   awaited(n: number, options: SampleOptions): AwaitedBatch<B> {
     this.table.engine.open();
     integer("n", n, 1, MAX_LENGTH);
@@ -95,15 +92,15 @@ export class Draws<B extends { readonly count: number }> implements DrawSource<B
     return new AwaitedBatch(this, n, options);
   }
 
-  /** The batch, once it is whole. The promise is rejected with what was drawn as the error's `batch`. */
+  /** Returns a promise of the batch. It rejects with the items drawn so far as the error's `batch`. */
   whole(n: number, options: SampleOptions & WaitOptions): Promise<B> {
     const promise = this.#whole(n, options);
-    // The caller need not await it, and an unhandled rejection must not end the program.
+    // The caller need not await the promise, and an unhandled rejection must not end the program.
     promise.catch(() => {});
     return promise;
   }
 
-  /** As many as pass, n at most and at least one, in the order of those who wait. */
+  /** Returns as many as possible, at least one and at most n, in the order of the waiting calls. */
   some(n: number, wait: WaitOptions): B | Promise<B> {
     this.check(1, undefined, false);
     const attempt = () => {
@@ -125,7 +122,7 @@ export class Draws<B extends { readonly count: number }> implements DrawSource<B
     }
   }
 
-  /** @throws RangeError where n draws can never pass: all at once, or one after the other */
+  /** @throws RangeError if n draws can never be made, in one go or one after the other */
   check(n: number, options: SampleOptions | undefined, atOnce: boolean): void {
     const { maxSize, maxSteps, maxTimesSampled, rateLimiter } = this.table.limits;
     const { minSize, minDiff, maxDiff, samplesPerInsert } = rateLimiter;
@@ -136,7 +133,7 @@ export class Draws<B extends { readonly count: number }> implements DrawSource<B
     const items = isDistinct ? (maxTimesSampled === 1 ? spare : this.#among.of({ size: maxSize }) || maxSize) : spare * maxTimesSampled;
     const most = spare <= 0 ? 0 : atOnce ? Math.floor(Math.min(items, Math.max(maxDiff, samplesPerInsert * minSize) - minDiff)) : MAX_LENGTH;
     if (n <= most) return;
-    const how = atOnce ? " at once" : "";
+    const how = atOnce ? " in one go" : "";
     throw mustBe(RangeError, "n", `<= ${most}, because table ${show(this.table.name)} with its rate limiter and its limits never allows more draws${how}`, n);
   }
 }
@@ -144,13 +141,13 @@ export class Draws<B extends { readonly count: number }> implements DrawSource<B
 /** The draws of tables and of their views, for mixtures. */
 export const drawsOfViews = new WeakMap<object, Draws<{ count: number; release?(): void }>>();
 
-/** What there is to say where `prefetch` draws nothing ahead. */
+/** Returns the warning for a `prefetch` that draws nothing ahead. */
 export function unusedPrefetch(table: string): string {
-  const why = "its draws remove items (maxTimesSampled), or its rate limiter counts them, and a loop that ends would lose what it has not got";
-  return `prefetch draws nothing ahead from table ${show(table)}: ${why}. Leave prefetch out, or use a table without maxTimesSampled and with minSize() as its rateLimiter`;
+  const why = "its draws remove items (maxTimesSampled), or its rate limiter counts them, and a loop that ends would lose the batches drawn ahead";
+  return `prefetch draws nothing ahead from table ${show(table)}: ${why}. Omit prefetch, or use a table without maxTimesSampled and with minSize() as its rateLimiter`;
 }
 
-/** A batch that someone waits for: drawn as the rate limiter admits it, and its bytes are copied immediately. What is drawn stays here, whatever becomes of the wait. */
+/** A batch that a call waits for. It draws as the rate limiter permits and copies the bytes immediately, so drawn items survive the end of the wait. */
 export class AwaitedBatch<B extends { readonly count: number }> implements PendingBatch<B> {
   readonly #draws: Draws<B>;
   readonly #n: number;
@@ -164,19 +161,19 @@ export class AwaitedBatch<B extends { readonly count: number }> implements Pendi
     this.#options = options;
   }
 
-  /** The batch, once it is whole. Of those who wait for draws of one table the first one has all that it admits. */
+  /** Returns the batch when it is full. The first of all calls that wait for one table receives every permitted draw. */
   until({ signal, timeoutMs }: WaitOptions): B | Promise<B> {
     const { engine, core, name } = this.#draws.table;
     const what = () => `sample of ${this.#n} from table ${show(name)}${this.#count === 0 ? "" : `, of which ${this.#count} were drawn`}`;
     return engine.waiters.until(() => this.#attempt(), what, { signal, timeoutMs } as WaitOptions, core);
   }
 
-  /** What was drawn so far, as a batch that is short; undefined where nothing was. */
+  /** Returns the items drawn so far as a short batch; undefined if none was drawn. */
   rest(): B | undefined {
     return this.#count === 0 ? undefined : this.#draws.sampler.join(this.#parts, { ...this.#options, into: undefined } as SampleOptions, true);
   }
 
-  /** Why the wait ended, with what was drawn so far. @param signal what may have ended it: its reason is everybody's */
+  /** Returns the error that ended the wait, with the items drawn so far. @param signal if it ended the wait, its reason is shared with other calls */
   ended(why: unknown, signal: AbortSignal | undefined): unknown {
     const batch = this.rest();
     if (batch === undefined) return why;
@@ -191,7 +188,7 @@ export class AwaitedBatch<B extends { readonly count: number }> implements Pendi
     if (isAtOnce(options)) return draws.atOnce(n, options);
     draws.table.engine.open();
     for (let k = draws.sure(n - this.#count, options); k > 0; k = draws.sure(n - this.#count, options)) {
-      // Nothing has to be put together.
+      // A single part needs no joining.
       const part = k === n ? draws.sampler.sample(n, options) : draws.sampler.part(k, { n, options, before: this.#count, first: this.#parts[0] });
       if (part.count === n) return part;
       this.#parts.push(part);
@@ -203,19 +200,22 @@ export class AwaitedBatch<B extends { readonly count: number }> implements Pendi
   }
 }
 
-/** Whether a batch means something only if it is drawn from a table as it stands. */
+/** Returns whether a batch is meaningful only if all of its items are drawn in one go. */
 function isAtOnce({ replacement, stratified }: SampleOptions): boolean {
   return replacement === false || stratified === true;
 }
 
-/** An error of the same name and message, which one wait alone has. */
+/** Returns an error with the same name and message that belongs to only one wait. */
 function ownError(cause: unknown): Error {
   const { name, message } = Object(cause) as { readonly [key: string]: unknown };
   const error = new Error(typeof message === "string" ? message : String(cause), { cause });
-  // A DOMException has its name where it cannot be changed, and takes no cause; nor is it an Error in every realm.
+  // A DOMException has a read-only name and takes no cause, and is not an Error in every realm.
   return typeof name === "string" ? Object.defineProperty(error, "name", { value: name, writable: true, configurable: true }) : error;
 }
 
 export function stuck(name: string): ReplayError {
-  return new ReplayError("RATE_LIMITED", `the rate limiter of table ${show(name)} lets neither draws nor items pass: widen minDiff … maxDiff`);
+  return new ReplayError(
+    "RATE_LIMITED",
+    `the rate limiter of table ${show(name)} permits neither draws nor inserts, so this wait would never end. Widen minDiff … maxDiff`,
+  );
 }

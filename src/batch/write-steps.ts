@@ -1,7 +1,7 @@
-/** Writes values back to the steps that a batch shows: what was drawn is found again by key, and the columns go the way back. */
+/** Writes values back to the steps that a batch shows. Finds drawn items again by key, and scatters the columns to their rows. */
 
 import { CROSS, FROM_ANY, FROM_START, KEY, OUTPUT_BYTES } from "../base/abi.ts";
-import { integer, mustBe, ReplayError, show } from "../base/error.ts";
+import { didYouMean, integer, mustBe, ReplayError, show } from "../base/error.ts";
 import { placeColumn } from "../memory/block.ts";
 import type { Core } from "../memory/core.ts";
 import type { Engine } from "../memory/engine.ts";
@@ -16,15 +16,15 @@ import { Draw, refusedDraw } from "./draw.ts";
 import { type BatchLayout, type Field, type Output, SOURCE, type Windows } from "./layout.ts";
 import type { SampledTable } from "./sampler.ts";
 
-/** What `writeSteps` did. */
+/** The result of `writeSteps`. */
 export interface WrittenSteps {
-  /** Values that were written, over all columns: one per step that a column shows. Padding is none. */
+  /** Number of values written, over all columns: one per step that a column shows, without padding. */
   readonly written: number;
-  /** Items of the batch that are not there any more: their values were skipped. */
+  /** Number of items of the batch that no longer exist. Their values were skipped. */
   readonly skipped: number;
 }
 
-/** What a batch shows, and of which items. */
+/** The contents of a batch, and their items. */
 interface BatchParts {
   readonly count: number;
   readonly keys: Float64Array;
@@ -38,14 +38,14 @@ interface Column {
   readonly output: Output;
   readonly field: Field;
   readonly value: unknown;
-  /** Where in scratch its OUTPUT, its lists and its values are, behind the beginning. */
+  /** The offset in scratch of its OUTPUT, its lists and its values. */
   readonly at: number;
 }
 
 /**
- * @param buffer that of a batch which was not made by Reprise
- * @throws TypeError for what is no batch · ReplayError NOT_FOUND for a column that the batch does not have; UNSUPPORTED for leaves that are stored once for several steps;
- * SPEC_MISMATCH, INVALID_DATA for values of another form; then nothing is written
+ * @param buffer the buffer of a batch that was not made by Reprise
+ * @throws TypeError if it is not a batch · ReplayError NOT_FOUND if the batch has no such column, UNSUPPORTED if a leaf is stored once for several steps,
+ * SPEC_MISMATCH or INVALID_DATA if values have another form; nothing is written then
  */
 export function writeSteps(table: SampledTable, batch: object, buffer: BatchBuffer | undefined, values: object): WrittenSteps {
   const { engine } = table;
@@ -96,7 +96,7 @@ function write(table: SampledTable, batch: object, buffer: BatchBuffer | undefin
     core.i32.set(own ?? output.steps, listAt / 4);
     core.u32.set([output.leaf.index, listAt, output.steps.length, own === undefined ? 0 : output.steps.length, valuesAt], address / 4);
     const each = output.steps.length * output.leaf.bytes;
-    // Values of items that are gone make room for those behind them.
+    // Values of remaining items move up over the values of removed ones.
     for (let k = 0; found < count && k < found; k++)
       core.u8.copyWithin(valuesAt + k * each, valuesAt + (live[k] as number) * each, valuesAt + ((live[k] as number) + 1) * each);
     written += core.x.scatter(draw.handle, pool, address, 1);
@@ -104,7 +104,7 @@ function write(table: SampledTable, batch: object, buffer: BatchBuffer | undefin
   return { written, skipped: count - found };
 }
 
-/** What a batch shows. @throws TypeError for anything else than a batch, and for one of another Replay */
+/** Returns the contents of a batch. @throws TypeError if it is not a batch of this Replay */
 function partsOf(table: SampledTable, batch: object, buffer: BatchBuffer | undefined): BatchParts {
   const lease = leaseOf(batch);
   const layout = lease?.layout ?? buffer?.layout;
@@ -113,11 +113,11 @@ function partsOf(table: SampledTable, batch: object, buffer: BatchBuffer | undef
   if (layout !== undefined && layout.holds & SOURCE)
     throw new ReplayError(
       "UNSUPPORTED",
-      `batch is one of a mixture, whose rows come from several tables. Take those of table ${show(table.name)} by their keys, with get(keys), and write to that batch`,
+      `batch belongs to a mixture, so its rows come from several tables. Call get(keys) for the rows of table ${show(table.name)}, and write to that batch`,
     );
   const isOwn = layout !== undefined && outputsOf(layout).every(({ leaf }) => leaves[leaf.index] === leaf);
   if (!isOwn || windows === undefined) throw mustBe(TypeError, "batch", `a batch of table ${show(table.name)}, or of a view of it`, batch);
-  if (lease?.isReleased) throw mustBe("SPEC_MISMATCH", "batch", "a batch that was not released", "one that was");
+  if (lease?.isReleased) throw mustBe("SPEC_MISMATCH", "batch", "a batch that is not released", "a released batch");
   const { count, keys, info } = batch as { readonly count: number; readonly keys?: Float64Array; readonly info?: { readonly keys: Float64Array } };
   const all = (info?.keys ?? keys) as Float64Array;
   integer("batch.count", count, 0, Math.min(layout.n, all.length));
@@ -126,10 +126,10 @@ function partsOf(table: SampledTable, batch: object, buffer: BatchBuffer | undef
 
 const outputsOf = ({ outputs, straight, texts }: BatchLayout): readonly Output[] => [...outputs, ...straight, ...texts];
 
-/** The columns that values name. @throws ReplayError NOT_FOUND, UNSUPPORTED */
+/** Returns the columns to write. @throws ReplayError NOT_FOUND, UNSUPPORTED */
 function columnsOf({ layout, keys }: BatchParts, values: object): Column[] {
   const byField = new Map(outputsOf(layout).map((output) => [output.field, output]));
-  // Of items, the columns are below `steps`.
+  // Batches of items have their columns below `steps`.
   const isItems = layout.columns[0]?.name === "steps";
   const pathOf = (field: Field): readonly string[] => (isItems ? field.keys.slice(1) : field.keys);
   const columns: Column[] = [];
@@ -143,12 +143,12 @@ function columnsOf({ layout, keys }: BatchParts, values: object): Column[] {
     if (output !== undefined) paths.push(pathText(path));
     if (value === undefined) continue;
     if (output === undefined)
-      throw new ReplayError("UNSUPPORTED", `values.${pathText(path)} cannot be written, since it is computed from other leaves: write those`);
+      throw new ReplayError("UNSUPPORTED", `values.${pathText(path)} cannot be written, because it is computed from other leaves. Write those leaves instead`);
     checkLeaf(output.leaf, path);
     if (output.leaf === layout.relabelled)
       throw new ReplayError(
         "UNSUPPORTED",
-        `values.${pathText(path)} cannot be written, since some of its values are goals of other steps: draw without relabel`,
+        `values.${pathText(path)} cannot be written, because some of its values are goals of other steps. Draw without relabel`,
       );
     columns.push({ output, field, value, at });
     at += roomOf(output, layout.n);
@@ -156,11 +156,14 @@ function columnsOf({ layout, keys }: BatchParts, values: object): Column[] {
   const known = layout.fields.map((field) => pathOf(field));
   const unknown = paths.includes("") ? undefined : unknownIn(values, known, []);
   if (unknown !== undefined)
-    throw new ReplayError("NOT_FOUND", `values.${pathText(unknown)} is no column of the batch; its columns of leaves are ${paths.join(", ")}`);
+    throw new ReplayError(
+      "NOT_FOUND",
+      `values.${pathText(unknown)} is not a column of the batch.${didYouMean(pathText(unknown), paths)} Columns of leaves: ${paths.join(", ")}`,
+    );
   return keys.length === 0 ? [] : columns;
 }
 
-/** The first path of a nest that is neither a known one nor on the way to one. */
+/** Returns the first path of a nest that is neither a known path nor a prefix of one. */
 function unknownIn(values: object, known: readonly (readonly string[])[], keys: readonly string[]): readonly string[] | undefined {
   if (typeof values !== "object" || values === null) throw mustBe(TypeError, "values", "an object of columns", values);
   for (const [key, value] of Object.entries(values)) {
@@ -177,20 +180,25 @@ function unknownIn(values: object, known: readonly (readonly string[])[], keys: 
 function checkLeaf({ kind, leaf }: PlacedLeaf, path: readonly string[]): void {
   if (kind === NARROW || kind === WIDE) return;
   const how = leaf.packed === undefined ? "shared" : "packed";
-  throw new ReplayError("UNSUPPORTED", `values.${pathText(path)} cannot be written, since ${how} values are stored once for several steps: append new steps`);
+  throw new ReplayError(
+    "UNSUPPORTED",
+    `values.${pathText(path)} cannot be written, because ${how} values are stored once for several steps. Append new steps instead`,
+  );
 }
 
-/** Bytes in front of a column's values: its OUTPUT, and lists of steps for as many items. */
+/** Returns the bytes before a column's values: its OUTPUT, and lists of steps for n items. */
 function headOf({ steps }: Output, n: number): number {
   return alignUp(OUTPUT_BYTES + 4 * steps.length * n, 16);
 }
 
-/** The same with the values. */
+/** Returns the same bytes including the values. */
 function roomOf(output: Output, n: number): number {
   return headOf(output, n) + alignUp(output.steps.length * output.leaf.arrayBytes * n, 16);
 }
 
-/** Checks the values of a column, one per item of the batch or per place in it, and puts them into scratch. @throws ReplayError SPEC_MISMATCH, INVALID_DATA */
+/**
+ * Checks the values of a column (one per item of the batch, or per place in it), and copies them into scratch. @throws ReplayError SPEC_MISMATCH, INVALID_DATA
+ */
 function placeValues(
   { core, reportNaN }: Engine,
   { leaf }: Output,
@@ -209,7 +217,7 @@ function placeValues(
   placeColumn(core, { ...leaf, keys: path }, at, lead, isShaped(value) ? value.data : value, "values.", reportNaN);
 }
 
-/** For how many items there are values. */
+/** Returns the number of items that have values. */
 function rowsOf(value: unknown, each: number): number {
   if (isShaped(value)) return value.shape[0] as number;
   if (!isList(value)) return -1;
@@ -217,7 +225,7 @@ function rowsOf(value: unknown, each: number): number {
   return length > 0 && isList(value[0]) ? length : length / each;
 }
 
-/** Which items of the batch those that were found are: both are in the same order. */
+/** Returns the indices in the batch of the items found, which are in the same order. */
 function survivors(keys: Float64Array, draw: Draw, { f64 }: Core, found: number): number[] {
   const first = draw.address(KEY) / 8;
   const live: number[] = [];

@@ -1,9 +1,10 @@
 /** `reprise check`: lists the faults of a dataset, one line each. */
 import type { Command } from "commander";
 import { type CheckFinding, type CheckFindings, type CheckReport, checkRlds, type RldsReader } from "../datasets/rlds/index.ts";
-import { notNegative, positive, wholeNumber } from "./arguments.ts";
+import { notNegative, positive, repeatable, wholeNumber } from "./arguments.ts";
 import { addOpen, addSalvage, type OpenOptions, SOURCES, withDataset, withYields } from "./dataset.ts";
-import { WRONG_DATA } from "./exit.ts";
+import { UsageError, WRONG_DATA } from "./exit.ts";
+import { CHECK_FAULTS, CHECK_WARNINGS } from "./program-parts.ts";
 import type { Host, Result } from "./result.ts";
 import { countText, escapeText } from "./text.ts";
 
@@ -11,18 +12,25 @@ const FIRST_EXAMPLE = `  $ npx reprise check lerobot/pick_cube --without observa
 
 `;
 
+/** As they are called in the document of --json. */
+const KINDS: readonly string[] = [...CHECK_FAULTS, ...CHECK_WARNINGS];
+/** All warnings. */
+const WARNINGS = "warnings";
+
 const EXAMPLES = `
 Examples:
   $ npx reprise check lerobot/pick_cube
   $ npx reprise check demonstrations.hdf5 --mode salvage --json
-  $ npx reprise check runs/a --without observation/image --min-steps 10 --strict
+  $ npx reprise check runs/a --without observation/image --min-steps 10 --ignore constantRewards --ignore constantDimensions
 
 Faults: episodes that are empty, do not end, or begin or end in their middle; is_terminal without is_last; NaN and infinities; steps of another form;
 timestamps that repeat or go back; films that are missing or shorter than the steps; parts that cannot be read.
 Warnings: uneven timestamps, elements of observations and actions that never change, a reward that never changes, very short episodes, films with more frames than steps,
 final observations of zeros.
 
-The exit code is 1 if there is a fault, and with --strict also if there is a warning. convert --mode repair fixes the faults of episodes and their steps.
+The exit code is 1 if any line is printed for a fault or a warning. --ignore leaves a kind out, by its name in --json: ${KINDS.join(", ")};
+or warnings, which leaves all warnings out.
+convert --mode repair fixes the faults of episodes and their steps.
 `;
 
 export function addCheck(command: Command): Command {
@@ -31,7 +39,7 @@ export function addCheck(command: Command): Command {
     .addHelpText("before", FIRST_EXAMPLE)
     .argument("<path|url>", `a file or folder: ${SOURCES}`)
     .option("--split <split>", "the split to read")
-    .option("--strict", "exit with 1 also if there is a warning")
+    .option("--ignore <kind>", "a kind of finding to leave out, such as constantRewards, or warnings for all of them; may be repeated", repeatable)
     .option("--timestamp <leaf>", "the leaf with the time of each step (default: timestamp or observation/timestamp)")
     .option("--fps <n>", "steps per second, for timestamps in seconds (default: as the data state, otherwise the median of each episode)", positive)
     .option("--max-jitter <share>", "the largest share by which an interval between timestamps may differ (default: 0.1)", notNegative)
@@ -42,7 +50,7 @@ export function addCheck(command: Command): Command {
 }
 
 export interface CheckCommandOptions extends OpenOptions {
-  readonly strict?: true;
+  readonly ignore?: readonly string[];
   readonly timestamp?: string;
   readonly fps?: number;
   readonly maxJitter?: number;
@@ -52,7 +60,9 @@ export interface CheckCommandOptions extends OpenOptions {
 }
 
 export function check(path: string, options: CheckCommandOptions, host: Host): Promise<Result> {
-  const { strict, timestamp, fps, maxJitter, minSteps, minShare, places, ...open } = options;
+  const { ignore = [], timestamp, fps, maxJitter, minSteps, minShare, places, ...open } = options;
+  const unknown = ignore.find((kind) => kind !== WARNINGS && !KINDS.includes(kind));
+  if (unknown !== undefined) throw new UsageError(`--ignore must be ${WARNINGS}, or one of ${KINDS.join(", ")}, got ${JSON.stringify(unknown)}`);
   return withDataset(path, open, host, async (reader) => {
     const progress = host.progress("checking");
     const report = await checkRlds(withPauses(reader, host), {
@@ -66,11 +76,14 @@ export function check(path: string, options: CheckCommandOptions, host: Host): P
       ...(places !== undefined && { maxPlaces: places }),
     }).finally(() => progress.end());
     const { format, name, split } = reader;
-    const hasWarnings = Object.values(report.warnings).some(({ count }) => count > 0);
+    const { episodes, steps, transitions, complete } = report;
+    const faults = listed(report.faults, ignore);
+    const warnings = ignore.includes(WARNINGS) ? {} : listed(report.warnings, ignore);
+    const clean = Object.keys(faults).length === 0;
     return {
-      value: { format, name, split, ...withoutEmpty(report) },
-      text: textOf(report),
-      exitCode: report.clean && !(strict && hasWarnings) ? 0 : WRONG_DATA,
+      value: { format, name, split, episodes, steps, transitions, complete, clean, faults, warnings },
+      text: textOf(report, faults, warnings),
+      exitCode: clean && Object.keys(warnings).length === 0 ? 0 : WRONG_DATA,
     };
   });
 }
@@ -82,21 +95,24 @@ function withPauses(reader: RldsReader, { signal }: Host): RldsReader {
   });
 }
 
-/** Leaves out kinds without findings. */
-function withoutEmpty({ episodes, steps, transitions, complete, clean, faults, warnings }: CheckReport): object {
-  const some = (kinds: { readonly [kind: string]: CheckFindings }) => Object.fromEntries(Object.entries(kinds).filter(([, { count }]) => count > 0));
-  return { episodes, steps, transitions, complete, clean, faults: some(faults), warnings: some(warnings) };
+interface Kinds {
+  readonly [kind: string]: CheckFindings;
+}
+
+/** Returns the kinds with findings, without the ignored ones. */
+function listed(kinds: Kinds, ignore: readonly string[]): Kinds {
+  return Object.fromEntries(Object.entries(kinds).filter(([kind, { count }]) => count > 0 && !ignore.includes(kind)));
 }
 
 /** Returns one line per place, and one more line with a count for each kind with more places than are listed. */
-function textOf({ episodes, steps, complete, faults, warnings }: CheckReport): string {
+function textOf({ episodes, steps, complete }: CheckReport, faults: Kinds, warnings: Kinds): string {
   const lines = [...linesOf("fault", faults), ...linesOf("warning", warnings)];
-  const total = (kinds: { readonly [kind: string]: CheckFindings }) => Object.values(kinds).reduce((sum, { count }) => sum + count, 0);
+  const total = (kinds: Kinds) => Object.values(kinds).reduce((sum, { count }) => sum + count, 0);
   const read = `${countText(episodes, "episode")}, ${countText(steps, "step")}${complete ? "" : ", and then data that cannot be read"}`;
   return `${lines.join("")}${read}: ${countText(total(faults), "fault")}, ${countText(total(warnings), "warning")}\n`;
 }
 
-function linesOf(level: string, kinds: { readonly [kind: string]: CheckFindings }): string[] {
+function linesOf(level: string, kinds: Kinds): string[] {
   return Object.values(kinds).flatMap(({ count, places }) => {
     const listed = places.map((finding) => `${level}: ${placeText(finding)}${escapeText(finding.text)}\n`);
     return count > places.length ? [...listed, `${level}: … and ${countText(count - places.length, "more", "more")} like these\n`] : listed;

@@ -62,6 +62,8 @@ const PHRASES: readonly (readonly [original: string, replacement: string])[] = [
   ["mapEpisodes can leave it out", "no option leaves it out"],
   [": convert it with mapSteps(data, change, { stepSpec })", ": another journal can hold it"],
   ['import it with mode "repair" or "drop"', "give --mode repair or --mode drop"],
+  ['importRlds in mode "repair"', "--mode repair"],
+  ['in mode "drop" it leaves', "--mode drop leaves"],
   ["maxBytes", "--open maxBytes=BYTES"],
   ["finalObservation", "--open finalObservation=…"],
   ["compressImage: true", "--open compressImage=true"],
@@ -90,15 +92,17 @@ const OPTION_PATTERNS: readonly (readonly [original: RegExp, replacement: string
     /^resampleSteps needs .*/,
     "--resample-fps needs the times of the steps, which have no leaf timestamp. Rename it: --rename LEAF=timestamp, or pass --source-fps",
   ],
+  [/\bthe option (infos=true) reads/, "--open $1 reads"],
   [/leave the films out with without$/, "leave the films out with --without"],
 ];
 
-/** The start of a list of option names, which are shown as `--open` takes them. */
-const LIST = "; its options are ";
+/** An unknown option and the known ones, whose names stay as `--open` takes them. */
+const NAMES = / has no option ".*/s;
 
 /** Rephrases a message of the package for the command line, whose users have no options object. */
 function rephrase(message: string): string {
-  const [text = "", ...options] = message.split(LIST);
+  const options = NAMES.exec(message)?.[0] ?? "";
+  const text = message.slice(0, message.length - options.length);
   const phrased = PHRASES.reduce((phrase, [original, replacement]) => phrase.replaceAll(original, replacement), text);
-  return [OPTION_PATTERNS.reduce((phrase, [original, replacement]) => phrase.replace(original, replacement), phrased), ...options].join(LIST);
+  return OPTION_PATTERNS.reduce((phrase, [original, replacement]) => phrase.replace(original, replacement), phrased) + options;
 }

@@ -1,9 +1,10 @@
-/** Finds journals on disk, and opens them without changing anything. */
-import { existsSync, readdirSync, rmdirSync, rmSync, statSync } from "node:fs";
+/** Finds journals and snapshots on disk, and opens them without changing anything. */
+import { createReadStream, existsSync, readdirSync, rmdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { didYouMean } from "../base/error.ts";
 import type { Damage } from "../datasets/formats/damage.ts";
 import { openJournal } from "../datasets/formats/replay/open-journal.ts";
-import { type OpenReplay, type Replay, ReplayError, type Table } from "../index.ts";
+import { type OpenReplay, Replay, ReplayError, type Table } from "../index.ts";
 import { segmentOf } from "../storage/log/segment-head.ts";
 
 /** Whether the folder contains segments of a journal. */
@@ -35,7 +36,12 @@ export async function openReadOnly(path: string, signal: AbortSignal, losses?: D
   return (await openJournal(path, { signal, losses })).replay;
 }
 
-/** The name of a push's writer. */
+/** Returns the Replay of a snapshot. @throws ReplayError CORRUPT, UNSUPPORTED */
+export function restoreFile(path: string, signal: AbortSignal): Promise<Replay> {
+  return Replay.restore(createReadStream(path, { signal }), { logger: null });
+}
+
+/** The name of the writer of a push. */
 export const PUSHING = "reprise push";
 
 /** Closes the writer of a push that was killed, so that the steps of its last episode become items. */
@@ -49,5 +55,6 @@ export function tableOf(replay: Replay, name: string): Table {
 }
 
 function throwNotFound(name: string, { tables }: Replay): never {
-  throw new ReplayError("NOT_FOUND", `the journal has no table ${JSON.stringify(name)}; it has ${Object.keys(tables).join(", ") || "none"}`);
+  const names = Object.keys(tables);
+  throw new ReplayError("NOT_FOUND", `the journal has no table ${JSON.stringify(name)}.${didYouMean(name, names)} Tables: ${names.join(", ") || "none"}`);
 }

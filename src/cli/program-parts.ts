@@ -5,6 +5,7 @@ export { parseJson } from "../datasets/formats/json.ts";
 export { lockFile } from "../datasets/formats/sinks/node-locks.ts";
 export { attempt } from "../datasets/formats/sinks/staging.ts";
 export { checkInside, isUrl } from "../datasets/formats/sources/source.ts";
+export { CHECK_FAULTS, CHECK_WARNINGS } from "../datasets/rlds/check/check-report.ts";
 export { type EpisodeNumbers, EpisodeSet } from "../datasets/rlds/edit/episode-numbers.ts";
 export { selectSets } from "../datasets/rlds/edit/select-episodes.ts";
 export { node } from "../files/node.ts";

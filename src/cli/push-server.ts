@@ -1,5 +1,6 @@
 /** `reprise push --server`: trajectories into the tables of a Reverb server. */
 
+import { didYouMean } from "../base/error.ts";
 import { createTrajectoryDataSpec, type RldsDataset } from "../datasets/rlds/index.ts";
 import { ReplayError, type Spec } from "../index.ts";
 import type { StepClient } from "../tf-agents/index.ts";
@@ -50,8 +51,10 @@ export async function pushToServer(
   try {
     const tables = await client.serverInfo({ timeout: RESPONSE_SECONDS });
     const missing = table.find((name) => tables[name] === undefined);
-    if (missing !== undefined)
-      throw new ReplayError("NOT_FOUND", `the Reverb server at ${server} has no table ${missing}, but ${Object.keys(tables).sort().join(", ")}`);
+    if (missing !== undefined) {
+      const names = Object.keys(tables).sort();
+      throw new ReplayError("NOT_FOUND", `the Reverb server at ${server} has no table ${missing}.${didYouMean(missing, names)} Tables: ${names.join(", ")}`);
+    }
     const interruptMessage = (pushed: number) =>
       `${countText(pushed, "trajectory", "trajectories")} of whole episodes were sent to ${server}; some items of the last ones may be missing there`;
     const pushed = await pushTrajectories(countingClient, data, options, host, of, interruptMessage);

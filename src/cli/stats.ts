@@ -1,41 +1,46 @@
-/** `reprise stats`: shows the tables and files of a journal, or the leaves of a dataset. */
+/** `reprise stats`: shows the tables of a journal or a snapshot, or the leaves of a dataset. */
+import { statSync } from "node:fs";
 import type { Command } from "commander";
 import { MAX_LENGTH } from "../base/limits.ts";
 import { damageOf } from "../datasets/formats/replay/open-journal.ts";
 import { selectNest } from "../datasets/formats/selection/selected-nest.ts";
 import { Selection } from "../datasets/formats/selection/selection.ts";
 import { statistics } from "../datasets/rlds/index.ts";
-import type { Spec, Table } from "../index.ts";
+import type { Replay, Spec, Table } from "../index.ts";
 import { isLeaf } from "../schema/leaf.ts";
 import { addOpen, addSalvage, lossesText, type OpenOptions, selectionOf, withDataset } from "./dataset.ts";
+import { memoryKind } from "./edit/memory.ts";
 import { UsageError } from "./exit.ts";
-import { isJournal, openReadOnly } from "./journal.ts";
+import { isJournal, openReadOnly, restoreFile } from "./journal.ts";
 import { leavesIn, specText, statisticsText } from "./leaf-tables.ts";
+import { isUrl } from "./program-parts.ts";
 import type { Host, Result } from "./result.ts";
 import { bytes, countText, escapeText, number, table as tableText } from "./text.ts";
 
 const EXAMPLES = `
-A folder with segments (00000001.rpr, …) is a journal. Anything else is a dataset.
+A folder with segments (00000001.rpr, …) is a journal, and a file that a Replay saved is a snapshot. Anything else is a dataset.
 
 Examples:
   $ npx reprise stats runs/a
+  $ npx reprise stats replay.snapshot
   $ npx reprise stats tensorflow_datasets/half_cheetah --json
 `;
 
 export function addStats(command: Command): Command {
   return addOpen(addSalvage(command))
     .description(
-      "Shows the sizes, counters and priorities of the tables of a journal, or the minimum, maximum, mean and standard deviation of every leaf of a dataset.",
+      "Shows the sizes, counters and priorities of the tables of a journal or a snapshot, or the minimum, maximum, mean and standard deviation of every leaf of a dataset.",
     )
-    .argument("<path|url>", "the folder of a journal, or a dataset")
+    .argument("<path|url>", "the folder of a journal, a snapshot, or a dataset")
     .option("--split <split>", "the split to read, for datasets")
     .addHelpText("after", EXAMPLES);
 }
 
 export function stats(path: string, options: OpenOptions, host: Host): Promise<Result> {
-  if (!isJournal(path)) return datasetStats(path, options, host);
-  if ((options.split ?? options.open) !== undefined) throw new UsageError("--split and --open work only with datasets, and this is a journal");
-  return journalStats(path, options, host);
+  const kind = isJournal(path) ? "journal" : isUrl(path) ? undefined : memoryKind(path);
+  if (kind === undefined) return datasetStats(path, options, host);
+  if ((options.split ?? options.open) !== undefined) throw new UsageError(`--split and --open work only with datasets, and this is a ${kind}`);
+  return kind === "journal" ? journalStats(path, options, host) : snapshotStats(path, options, host);
 }
 
 function datasetStats(path: string, options: OpenOptions, host: Host): Promise<Result> {
@@ -57,49 +62,59 @@ async function journalStats(dir: string, options: OpenOptions, { signal }: Host)
   const replay = await openReadOnly(dir, signal, losses);
   try {
     const { bytes: size, liveBytes, segments } = replay.journal.stats;
-    const { steps, bytes: memory } = replay.stats();
-    const { spec: wholeSpec } = replay.options;
-    const selection = new Selection(selectionOf(options));
-    const spec = selectNest(wholeSpec, isLeaf, selection) as Spec;
-    selection.check();
-    const openCount = replay.writers.length;
-    const writers = replay.writers.map(({ options: { name = null, lanes }, episodeSteps }) => ({ name, lanes, episodeSteps }));
-    const tables = Object.values(replay.tables).map((table) => ({
-      ...table.stats(),
-      sampler: table.options.sampler.kind,
-      priorities: prioritiesOf(table, wholeSpec),
-    }));
-    const value = {
-      kind: "journal",
-      dir,
-      bytes: size,
-      liveBytes,
-      segments,
-      memoryBytes: memory.used,
-      steps,
-      openWriters: openCount,
-      writers,
-      spec,
-      tables,
-      losses: losses?.all,
+    const { value, text, memory } = memoryStats(replay, options);
+    const head = `${dir}: ${countText(value.steps, "step")}; ${bytes(size)} in ${countText(segments, "segment")}, ${bytes(liveBytes)} of them live; ${memory}`;
+    return {
+      value: { kind: "journal", dir, bytes: size, liveBytes, segments, ...value, losses: losses?.all },
+      text: `${head}\n${text}${lossesText(losses?.all)}`,
     };
-    const head = `${dir}: ${countText(steps, "step")}; ${bytes(size)} in ${countText(segments, "segment")}, ${bytes(liveBytes)} of them live; ${bytes(memory.used)} in memory`;
-    const rows = tables.map(({ name, size: items, maxSize, inserts, samples, sampler, priorities }) => [
-      name,
-      items,
-      maxSize,
-      inserts,
-      samples,
-      sampler,
-      priorities === undefined ? "" : `${number(priorities.min)} … ${number(priorities.max)}, mean ${number(priorities.mean)}`,
-    ]);
-    const columns = ["table", "items", "max", "inserted", "sampled", "sampler", "priorities"];
-    const names = writers.flatMap(({ name }) => (name === null ? [] : [escapeText(name)])).join(", ");
-    const openText = openCount === 0 ? "" : `${countText(openCount, "open writer")}${names && `: ${names}`}\n`;
-    return { value, text: `${head}\n${tableText([columns, ...rows])}${openText}\nEach step:\n${specText(spec)}${lossesText(losses?.all)}` };
   } finally {
     replay.dispose();
   }
+}
+
+async function snapshotStats(path: string, options: OpenOptions, { signal }: Host): Promise<Result> {
+  const replay = await restoreFile(path, signal);
+  try {
+    const { size } = statSync(path);
+    const { value, text, memory } = memoryStats(replay, options);
+    return { value: { kind: "snapshot", path, bytes: size, ...value }, text: `${path}: ${countText(value.steps, "step")}; ${bytes(size)}; ${memory}\n${text}` };
+  } finally {
+    replay.dispose();
+  }
+}
+
+/** Returns the rows that journals and snapshots share. @throws RangeError for a column that no step has */
+function memoryStats(replay: Replay, options: OpenOptions) {
+  const { steps, bytes: memory } = replay.stats();
+  const { spec: wholeSpec } = replay.options;
+  const selection = new Selection(selectionOf(options));
+  const spec = selectNest(wholeSpec, isLeaf, selection) as Spec;
+  selection.check();
+  const openCount = replay.writers.length;
+  const writers = replay.writers.map(({ options: { name = null, lanes }, episodeSteps }) => ({ name, lanes, episodeSteps }));
+  const tables = Object.values(replay.tables).map((table) => ({
+    ...table.stats(),
+    sampler: table.options.sampler.kind,
+    priorities: prioritiesOf(table, wholeSpec),
+  }));
+  const rows = tables.map(({ name, size: items, maxSize, inserts, samples, sampler, priorities }) => [
+    name,
+    items,
+    maxSize,
+    inserts,
+    samples,
+    sampler,
+    priorities === undefined ? "" : `${number(priorities.min)} … ${number(priorities.max)}, mean ${number(priorities.mean)}`,
+  ]);
+  const columns = ["table", "items", "max", "inserted", "sampled", "sampler", "priorities"];
+  const names = writers.flatMap(({ name }) => (name === null ? [] : [escapeText(name)])).join(", ");
+  const openText = openCount === 0 ? "" : `${countText(openCount, "open writer")}${names && `: ${names}`}\n`;
+  return {
+    value: { memoryBytes: memory.used, steps, openWriters: openCount, writers, spec, tables },
+    text: `${tableText([columns, ...rows])}${openText}\nEach step:\n${specText(spec)}`,
+    memory: `${bytes(memory.used)} in memory`,
+  };
 }
 
 /** Returns the priorities over all items; undefined if there are none, or if the rate limiter allows no draw. Draws from a copy. */

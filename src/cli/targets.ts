@@ -43,8 +43,8 @@ export interface FormatOptions {
 /** Options that all writers take. */
 export type CommonOptions = Pick<WriteOptions, "signal" | "overwrite" | "strict" | "onProgress">;
 
-/** Leaves of pixels that become films of LeRobot. */
-export type EncodedFilms = Required<Pick<LeRobotWriteOptions, "videos" | "videoEncoder">>;
+/** How films of LeRobot are made: of leaves of pixels, and by cuts. */
+export type FilmOptions = Pick<LeRobotWriteOptions, "videos" | "videoEncoder" | "cutFilm">;
 
 /** @param data the reader's episodes with all changes @param encoded films that are encoded again */
 export async function write(
@@ -54,7 +54,7 @@ export async function write(
   to: string,
   options: FormatOptions,
   common: CommonOptions,
-  encoded?: EncodedFilms,
+  films?: FilmOptions,
 ): Promise<WriteReport> {
   const about = aboutOf(reader, format);
   const all: WriteOptions = { ...common, ...(Object.keys(about).length > 0 && { about }) };
@@ -72,7 +72,7 @@ export async function write(
     case "tfds":
       return asTfds(data, reader, to, options, all);
     case "lerobot":
-      return asLeRobot(data, reader, to, options, { ...all, ...encoded });
+      return asLeRobot(data, reader, to, options, { ...all, ...films });
     case "minari":
       return asMinari(data, reader, to, options, all);
   }
@@ -84,12 +84,21 @@ const TFDS_KEYS = ["name", "version", "fileFormat", "file_format", "disableShuff
 /** Returns the metadata of the source for the target. The tables of a Replay are left out. */
 function aboutOf({ format, about }: RldsReader, target: Format): RldsReader["about"] {
   if (format === "journal" || format === "snapshot") return {};
-  return target === "tfds" ? Object.fromEntries(Object.entries(about).filter(([name]) => !TFDS_KEYS.includes(name))) : about;
+  // What was not read is not in the target.
+  const { unread: _, ...kept } = about;
+  return target === "tfds" ? Object.fromEntries(Object.entries(kept).filter(([name]) => !TFDS_KEYS.includes(name))) : kept;
 }
 
 /** Returns the data of the source that these options do not read. */
-export function unreadLosses({ unread = [] }: RldsReader): Loss[] {
-  return unread.map(({ what, remedy }) => ({ what, reason: `not read from the source; ${remedyText(remedy)}` }));
+export function unreadLosses({ unread = [], about }: RldsReader): Loss[] {
+  const named = unread.map(({ what, remedy }) => ({ what, reason: `not read from the source; ${remedyText(remedy)}` }));
+  const others = unreadPaths(about).filter((path) => !unread.some(({ what }) => what === path));
+  return [...named, ...others.map((what) => ({ what, reason: "not read from the source; no option reads it" }))];
+}
+
+/** Returns the paths in the files that no reader reads. */
+export function unreadPaths(about: RldsReader["about"]): string[] {
+  return Array.isArray(about.unread) ? about.unread.map(String) : [];
 }
 
 /** Returns a remedy in the words of the command line. */
@@ -97,13 +106,7 @@ export function remedyText(remedy: string): string {
   return remedy.replace(/^the option (\w+=)/, "--open $1");
 }
 
-async function asLeRobot(
-  data: RldsDataset,
-  reader: RldsReader,
-  to: string,
-  options: FormatOptions,
-  common: WriteOptions & Partial<EncodedFilms>,
-): Promise<WriteReport> {
+async function asLeRobot(data: RldsDataset, reader: RldsReader, to: string, options: FormatOptions, common: WriteOptions & FilmOptions): Promise<WriteReport> {
   const { fps = reader.about.fps, task, taskLeaf, robotType = reader.about.robot_type, image, lerobotVersion } = options;
   if (typeof fps !== "number") throw new UsageError("--fps is required for LeRobot: the data do not state the steps per second");
   const names = namesOf(reader);

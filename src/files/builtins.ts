@@ -1,9 +1,9 @@
-/** What a folder of the file system uses of Node's own modules. */
+/** The parts of Node's built-in modules that folders of the file system use. */
 
 import { ReplayError } from "../base/error.ts";
 import { builtin, getBuiltin, type Host, hasBuiltins, host } from "./builtins/builtins.ts";
 
-/** What is used of `node:fs`. */
+/** The part of `node:fs` in use. */
 export interface Fs {
   readonly constants: { readonly O_RDONLY: number; readonly O_RDWR: number; readonly O_CREAT: number };
   openSync(path: string, flags: number | string): number;
@@ -25,11 +25,11 @@ export interface Fs {
   realpathSync(path: string): string;
 }
 
-/** Before a file is opened to be read: opening a pipe waits for somebody who writes, perhaps for ever. @throws as the system does, with the code ESPIPE */
+/** Rejects a pipe before it is opened to be read, since that could wait for a writer forever. @throws a system error with the code ESPIPE */
 export function refusePipe(fs: Fs, path: string): void {
   const stat = fs.statSync(path);
-  // A folder says so itself.
-  if (!stat.isFile() && !stat.isDirectory()) throw Object.assign(new Error(`${path} is no file`), { code: "ESPIPE" });
+  // Opening a folder fails by itself.
+  if (!stat.isFile() && !stat.isDirectory()) throw Object.assign(new Error(`${path} is not a file`), { code: "ESPIPE" });
 }
 
 export interface Builtins {
@@ -50,7 +50,7 @@ if (host !== undefined && getBuiltin("node:fs") !== undefined) {
   };
 }
 
-/** Before Node 20.16 modules come by `import` alone: after this promise they are there. */
+/** Before Node 20.16, modules are loaded by `import`; this promise resolves when they are. */
 export const ready: Promise<void> = builtins === undefined && hasBuiltins ? loadBuiltins(host as Host).catch(() => {}) : Promise.resolve();
 
 async function loadBuiltins(process: Host): Promise<void> {
@@ -58,11 +58,11 @@ async function loadBuiltins(process: Host): Promise<void> {
   builtins = { fs, os, path, process };
 }
 
-/** @throws ReplayError UNSUPPORTED where there are none */
+/** @throws ReplayError UNSUPPORTED if there are none */
 export function nodeModules(): Builtins {
   if (builtins !== undefined) return builtins;
   const remedy = hasBuiltins
-    ? "await `ready` of reprise/storage first, or take Node 20.16"
-    : "give a directory that this runtime has: await opfs(path) in a worker of a page, sqlite(ctx.storage) in a Durable Object";
-  throw new ReplayError("UNSUPPORTED", `this runtime has no system files: ${remedy}`);
+    ? "Await `ready` of reprise/storage first, or use Node 20.16"
+    : "Pass a directory of this runtime: await opfs(path) in a worker of a page, or sqlite(ctx.storage) in a Durable Object";
+  throw new ReplayError("UNSUPPORTED", `this runtime has no system files. ${remedy}`);
 }

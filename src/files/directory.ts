@@ -1,51 +1,51 @@
 import { ReplayError } from "../base/error.ts";
 
-/** A place for files, as a log needs it: every call is done when it returns. What fails throws the error of the runtime. */
+/** A place for files, as a log requires it. Every call is complete when it returns. A call that fails throws the error of the runtime. */
 export interface Directory {
-  /** As messages call it. */
+  /** Its name in messages. */
   readonly name: string;
-  /** Where it is, whatever the process does: two of the same path are one. Where there are no paths it is not there. */
+  /** Its absolute path; directories with the same path are the same. Undefined if there are no paths. */
   readonly path?: string;
-  /** Whether each file costs so much, open or not, that thousands of them have no place here. */
+  /** Whether each file is so expensive, open or not, that thousands of files are too many. */
   readonly fewFiles?: boolean;
-  /** Names of the files, in any order. */
+  /** Returns the names of the files, in any order. */
   list(): string[];
-  /** @throws where `create` is false and there is no such file */
+  /** @throws if `create` is false and the file does not exist */
   open(name: string, create: boolean): StorageFile;
   remove(name: string): void;
-  /** Gives a file another name, in the place of the file that has it; on the disk, too, when it returns. Where files can have no other name it is not there. */
+  /** Renames a file, and replaces an existing file of the new name. The change is on the disk when it returns. Undefined if files cannot be renamed. */
   rename?(name: string, to: string): void;
   /**
-   * Takes the directory for one owner; the function that it gives lets go of it. The owner before, in this process, is told by its `onTakeover` first.
-   * @param takeOver whether also from an owner of whom nobody can tell whether it still runs
-   * @throws ReplayError LOCKED where another process has it
+   * Takes the directory for one owner. Returns a function that releases it. `onTakeover` of the previous owner in this process is called first.
+   * @param takeOver whether to take it even from an owner whose state is unknown
+   * @throws ReplayError LOCKED if another process has it
    */
   lock(onTakeover: () => void, takeOver?: boolean): () => void;
-  /** Resolves when all that was synced is safe, where the platform confirms that later: until then nothing that tells of it leaves the program. */
+  /** Resolves when everything synced is safe, if the platform confirms that later. Until then, no output that depends on it may leave the program. */
   confirm?(): Promise<void>;
-  /** Asked by its owner before each write. @throws where it is no more what it was, or another owner took it over */
+  /** Called by the owner before each write. @throws if the directory has changed, or another owner took it over */
   check?(): void;
 }
 
 export interface StorageFile {
   readonly size: number;
-  /** How many bytes were read: fewer than asked at the end, and wherever the system likes. */
+  /** Returns the number of bytes read: fewer than requested at the end, or whenever the system returns fewer. */
   read(into: Uint8Array, at: number): number;
-  /** How many bytes were written, likewise. */
+  /** Returns the number of bytes written, which may also be fewer. */
   write(from: Uint8Array, at: number): number;
   truncate(bytes: number): void;
-  /** Everything written is on the disk when it returns, the name of a new file too. */
+  /** Everything written, including the name of a new file, is on the disk when it returns. */
   sync(): void;
   close(): void;
 }
 
-/** What a directory knows of a file that is open. */
+/** The implementation of an open file. */
 export interface OpenFile extends Omit<StorageFile, "size" | "close"> {
   size(): number;
   close?(): void;
 }
 
-/** A file whose calls are refused once it was closed. */
+/** Returns a file whose calls throw after it was closed. */
 export function closable(name: string, file: OpenFile): StorageFile {
   let isOpen = true;
   const open = (): OpenFile => {

@@ -1,6 +1,6 @@
-/** What is still to be done when the process ends: by itself, by `process.exit`, or by an error that nobody caught. Not when it is killed. */
+/** Calls to make when the process ends: normally, by `process.exit`, or by an uncaught error. Not when it is killed. */
 
-/** What is used of `process`: Node's, and what Deno and Bun have in its place. Pages have none. */
+/** The part of `process` in use, in Node, Deno and Bun. Pages have none. */
 interface Host {
   on?(event: "exit", listener: () => void): void;
 }
@@ -8,7 +8,7 @@ interface Host {
 const calls = new Set<() => void>();
 let isListening = false;
 
-/** Makes the call when the process ends, unless it is cancelled before. It must not throw, and nothing asynchronous in it happens. */
+/** Makes the call when the process ends, unless it is cancelled before. It must not throw, and must be synchronous. */
 export function atExit(call: () => void): void {
   calls.add(call);
   if (isListening) return;

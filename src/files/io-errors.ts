@@ -1,8 +1,8 @@
-/** Errors of calls to a directory: they name the file and the operation. */
+/** Errors of calls to a directory. They name the file and the operation. */
 import { ReplayError } from "../base/error.ts";
 import type { Directory } from "./directory.ts";
 
-/** What the commonest codes of systems mean. */
+/** Meanings of the most common system codes. */
 const MEANING: { readonly [code: string]: string } = {
   ENOSPC: "no space is left",
   SQLITE_FULL: "no space is left",
@@ -12,19 +12,19 @@ const MEANING: { readonly [code: string]: string } = {
   EIO: "the device failed",
   EACCES: "it is not allowed",
   EPERM: "it is not allowed",
-  PermissionDenied: "it is not allowed: start Deno with --allow-read and --allow-write",
-  NotCapable: "it is not allowed: start Deno with --allow-read and --allow-write",
+  PermissionDenied: "it is not allowed (start Deno with --allow-read and --allow-write)",
+  NotCapable: "it is not allowed (start Deno with --allow-read and --allow-write)",
   EROFS: "the file system is read only",
   ENOENT: "there is no such file or folder",
-  ESPIPE: "a pipe or a device is in the place of the file",
-  EISDIR: "a folder is in the place of the file",
-  ENOTDIR: "a file is in the place of a folder",
-  EEXIST: "a file is in the place of the folder",
-  ESTALE: "it is no more what it was when it was opened",
+  ESPIPE: "it is a pipe or a device, not a file",
+  EISDIR: "it is a folder, not a file",
+  ENOTDIR: "a part of the path is a file, not a folder",
+  EEXIST: "it is a file, not a folder",
+  ESTALE: "it has changed since it was opened",
   EMFILE: "too many files are open",
 };
 
-/** @param action such as "writing" @param file its name; none is the directory itself */
+/** @param action such as "writing" @param file its name; empty for the directory itself */
 export function withIoErrors<T>(action: string, directory: Directory, file: string, call: () => T): T {
   try {
     return call();
@@ -40,11 +40,11 @@ export function ioError(message: string, cause: unknown): ReplayError {
   return error;
 }
 
-/** What a cause means, and the code that says so. */
+/** Returns the meaning of an error and its code. */
 export function reasonOf(cause: unknown): string {
   const { code, name, message = String(cause) } = (cause ?? {}) as { code?: unknown; name?: unknown; message?: string };
   const knownCode = [code, name].find((word) => typeof word === "string" && Object.hasOwn(MEANING, word)) as string | undefined;
   if (code === "ERR_ACCESS_DENIED" && message.includes("fsync"))
-    return "Node's permission model disables fsync, without which nothing is on the disk for sure: run Node without --permission";
+    return "Node's permission model disables fsync, which durability requires. Run Node without --permission";
   return knownCode === undefined ? message : `${MEANING[knownCode]} (${knownCode})`;
 }

@@ -1,11 +1,11 @@
-/** Names and bytes: the content of a directory in memory. */
+/** The content of a directory in memory: names and bytes. */
 
 export type FileChange =
   | { readonly kind: "open" | "remove"; readonly file: string }
   | { readonly kind: "write"; readonly file: string; readonly at: number; readonly bytes: Uint8Array }
   | { readonly kind: "truncate"; readonly file: string; readonly bytes: number };
 
-/** With room to grow; the size apart. */
+/** The bytes have room to grow, so the size is separate. */
 export interface MemoryFile {
   bytes: Uint8Array;
   size: number;
@@ -22,7 +22,7 @@ export class MemoryFiles {
     return this.#files.has(name);
   }
 
-  /** A file that is there: who has it can read it after it was removed. */
+  /** Returns an existing file. It stays readable for its holders after it was removed. */
   file(name: string): MemoryFile {
     return this.#files.get(name) as MemoryFile;
   }

@@ -1,20 +1,20 @@
-/** Files in memory, for tests: with faults, and with what a crash leaves of them. */
+/** Files in memory, for tests: with faults and simulated crashes. */
 import { onlyKeys } from "../base/error.ts";
 import { closable, type Directory, type StorageFile } from "./directory.ts";
 import { type FileChange, type MemoryFile, MemoryFiles } from "./memory-files.ts";
 
-/** One call that is about to be made. */
+/** A call that is about to be made. */
 export interface Operation {
   readonly kind: "open" | "read" | "write" | "truncate" | "sync" | "remove";
   readonly file: string;
-  /** How many calls of that kind there were before, in the whole directory. */
+  /** The number of earlier calls of that kind in the whole directory. */
   readonly index: number;
-  /** Where, and how many bytes. */
+  /** The offset and the number of bytes. */
   readonly at: number;
   readonly bytes: number;
 }
 
-/** What goes wrong: an error of this code, after so many bytes were written; without a code the call is only short. */
+/** A fault: an error with this code after some bytes were written; without a code, the call is only short. */
 export interface Fault {
   readonly code?: "ENOSPC" | "EIO";
   readonly bytes?: number;
@@ -22,18 +22,18 @@ export interface Fault {
 
 export interface MemoryOptions {
   readonly name?: string;
-  /** Files that are there, and on the disk. */
+  /** Initial files, which are on the disk. */
   readonly files?: Iterable<readonly [name: string, bytes: Uint8Array]>;
-  /** Asked before each call. */
+  /** Called before each operation; returns its fault. */
   readonly fault?: ((operation: Operation) => Fault | undefined) | undefined;
 }
 
 export interface MemoryDirectory extends Directory {
-  /** Each file's bytes, as a program sees them. */
+  /** Returns each file's bytes as a program sees them. */
   files(): Map<string, Uint8Array<ArrayBuffer>>;
-  /** Bytes that were written and not synced, in all files together. */
+  /** Written but unsynced bytes of all files. */
   readonly unsynced: number;
-  /** A new directory with what is on the disk: what was synced, and of what was done since then, in order, all that comes before so many written bytes are used up. */
+  /** Returns a new directory with the contents of the disk: everything synced, and the operations since then, in order, up to `unsyncedBytes` written bytes. */
   crash(unsyncedBytes?: number): MemoryDirectory;
 }
 
@@ -138,7 +138,7 @@ class Memory implements MemoryDirectory {
     this.#changes.push(change);
   }
 
-  /** @param isPartial whether the caller throws, after doing a part */
+  /** @param isPartial whether the caller throws after a partial operation */
   #nextFault(kind: Operation["kind"], file: string, at: number, bytes: number, isPartial = false): Fault | undefined {
     const index = this.#counts.get(kind) ?? 0;
     this.#counts.set(kind, index + 1);
@@ -149,5 +149,5 @@ class Memory implements MemoryDirectory {
 }
 
 function codeError(code: string): Error {
-  return Object.assign(new Error(`${code}: as the test asks`), { code });
+  return Object.assign(new Error(`${code}: a fault of the test`), { code });
 }

@@ -1,23 +1,23 @@
-/** Who holds a folder: a thread of a process, so that another one can tell whether it still runs. Numbers of processes and threads come again. */
+/** The holder of a folder: a thread of a process, recorded so that another process can tell whether it still runs. Process and thread ids are reused. */
 import { type Builtins, type Fs, refusePipe } from "./builtins.ts";
 
 export interface Holder {
   /** 0: nobody. */
   readonly pid: number;
   readonly host: string;
-  /** When it started, in ticks since the machine did; where that can be known. */
+  /** Its start in ticks since the machine's boot, if known. */
   readonly start?: string | undefined;
-  /** Which start of the machine that was, and in which space processes are numbered. */
+  /** The boot of the machine, and the PID namespace. */
   readonly boot?: string | undefined;
   readonly space?: string | undefined;
-  /** The thread and its start, where they can be known: a worker may end without its process. */
+  /** The thread and its start, if known: a worker may end without its process. */
   readonly thread?: string | undefined;
   readonly threadStart?: string | undefined;
-  /** For people. How old a lock is decides nothing. */
+  /** Only for people. The age of a lock does not matter. */
   readonly since?: string | undefined;
 }
 
-/** What takes a file without text to be written, at the most: then its writer is gone. */
+/** Maximum time to write a file's text. If it takes longer, the writer is gone. */
 const WRITING_MS = 10_000;
 
 export function selfOf({ fs, os, process }: Builtins): Holder {
@@ -36,7 +36,7 @@ export function selfOf({ fs, os, process }: Builtins): Holder {
   };
 }
 
-/** Who wrote a lock file; undefined where the file is gone, or not written yet. */
+/** Returns the holder in a lock file; undefined if the file is gone, or not written yet. */
 export function holderOf(fs: Fs, path: string): Holder | undefined {
   const text = ifExists(() => {
     refusePipe(fs, path);
@@ -47,18 +47,18 @@ export function holderOf(fs: Fs, path: string): Holder | undefined {
     const holder = JSON.parse(text) as Partial<Holder>;
     return { ...holder, pid: holder.pid ?? 0, host: holder.host ?? "" };
   } catch {
-    // Cut: its writer is at it, or was killed.
+    // Incomplete: its writer is still writing, or was killed.
     return isOld(fs, path) ? { pid: 0, host: "" } : undefined;
   }
 }
 
-/** Whether whoever wrote a file is at it no more; not where it is gone. */
+/** Returns whether the writer of a file is no longer writing; false if the file is gone. */
 export function isOld(fs: Fs, path: string): boolean {
   const stat = ifExists(() => fs.statSync(path));
   return stat !== undefined && Date.now() - stat.mtimeMs > WRITING_MS;
 }
 
-/** What a call to a file gives; undefined where somebody has removed it. */
+/** Returns the result of a call to a file; undefined if the file was removed. */
 export function ifExists<T>(call: () => T): T | undefined {
   try {
     return call();
@@ -68,7 +68,7 @@ export function ifExists<T>(call: () => T): T | undefined {
   }
 }
 
-/** Whether a holder has certainly ended, certainly runs, or neither can be known. */
+/** Returns whether a holder has certainly ended, certainly runs, or neither is known. */
 export function fateOf(holder: Holder, self: Holder, builtins: Builtins): "gone" | "runs" | "unknown" {
   if (holder.pid === 0) return "gone";
   const sameBoot = holder.boot !== undefined && holder.boot === self.boot;
@@ -82,14 +82,14 @@ export function fateOf(holder: Holder, self: Holder, builtins: Builtins): "gone"
   }
   try {
     process.kill(holder.pid, 0);
-    // Another process may have its number by now; and of this process another thread may have been it.
+    // Another process may have its id by now, or another thread of this process may have been the holder.
     return "unknown";
   } catch (error) {
     return (error as { code?: string }).code === "ESRCH" ? "gone" : "unknown";
   }
 }
 
-/** What became of what had a number, and started then. */
+/** Returns the state of the process or thread with an id and a start time. */
 function fateByStart(fs: Fs, number: string, start: string | undefined): "gone" | "runs" | "unknown" {
   try {
     return startOf(fs, number) === start ? "runs" : "gone";
@@ -98,9 +98,9 @@ function fateByStart(fs: Fs, number: string, start: string | undefined): "gone" 
   }
 }
 
-/** When a process or a thread started; "" where it has ended and waits to be buried. */
+/** Returns the start time of a process or thread; "" if it has ended and is a zombie. */
 function startOf(fs: Fs, number: string): string {
-  // Its name may hold anything, brackets too.
+  // The name may contain any characters, including brackets.
   const stat = fs.readFileSync(`/proc/${number}/stat`, "utf8");
   const [state, ...fields] = stat.slice(stat.lastIndexOf(") ") + 2).split(" ");
   return state === "Z" || state === "X" ? "" : (fields[18] ?? "");

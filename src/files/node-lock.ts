@@ -1,7 +1,7 @@
 /**
- * Who owns a folder: the file `lock.N` with the highest N says so, and stays when it lets go. The next owner makes `lock.N+1`, which only one can, and then
- * removes the ones before; there is always a highest one, so nobody can take a number again that was taken before. A file gets its name with its text in it: it is
- * drafted as `lock.of-ID`; the next owner removes a draft that a crash left behind.
+ * The lock of a folder. The file `lock.N` with the highest N names the owner, and stays after its release. The next owner creates `lock.N+1`, which only one
+ * process can do, and then removes the earlier ones. Since a highest one always exists, a number is never reused. A lock file gets its name together with its
+ * text: it is written as `lock.of-ID` first. The next owner removes drafts that a crash left.
  */
 import { ReplayError } from "../base/error.ts";
 import type { Builtins, Fs } from "./builtins.ts";
@@ -12,22 +12,22 @@ const LOCK = /^lock\.(\d+)$/;
 const DRAFT = "lock.of-";
 const TRIES = 16;
 
-/** The owners in this process, by folder: of every copy of this module. */
+/** The owners in this process, by folder, shared by all copies of this module. */
 const OWNERS = Symbol.for("reprise.storage.owners");
 const shared = globalThis as { [OWNERS]?: Map<string, () => void> };
 const owners = shared[OWNERS] ?? new Map<string, () => void>();
 shared[OWNERS] = owners;
 
-/** What a folder's owner has: a file that says so. */
+/** The lock of a folder's owner. */
 export interface FolderLock {
-  /** @throws ReplayError LOCKED where another process took it over; an error of code ESTALE where the folder is no more what it was */
+  /** @throws ReplayError LOCKED if another process took it over; an error with the code ESTALE if the folder has changed */
   check(): void;
   release(): void;
 }
 
 /**
- * Takes a folder that is there.
- * @param takeOver whether also from a holder of whom nobody can tell whether it still runs
+ * Locks an existing folder.
+ * @param takeOver whether to lock it even if the state of the holder is unknown
  * @throws ReplayError LOCKED
  */
 export function lockFolder(builtins: Builtins, folder: string, onTakeover: () => void, takeOver: boolean): FolderLock {
@@ -41,7 +41,7 @@ export function lockFolder(builtins: Builtins, folder: string, onTakeover: () =>
   const release = () => {
     if (owners.get(key) !== owner) return;
     owners.delete(key);
-    // In place: so it is never empty, and a full disk has room for it.
+    // Overwritten in place, so that it is never empty, and a full disk has room for it.
     if (isOurs()) ifExists(() => fs.writeFileSync(file, "{}".padEnd(new TextEncoder().encode(text).length), { flag: "r+" }));
   };
   const owner = () => {
@@ -55,13 +55,13 @@ export function lockFolder(builtins: Builtins, folder: string, onTakeover: () =>
       if (isOurs()) return;
       const last = lastNumber(fs, folder);
       const holder = last > 0 ? holderOf(fs, `${folder}/lock.${last}`) : undefined;
-      if (holder !== undefined && holder.pid !== 0) throw new ReplayError("LOCKED", `${folder} was taken over by ${nameOf(holder, self)}: open it again there`);
+      if (holder !== undefined && holder.pid !== 0) throw new ReplayError("LOCKED", `${folder} was taken over by ${nameOf(holder, self)}. Open it again there`);
       throw Object.assign(new Error("the folder was renamed or replaced"), { code: "ESTALE" });
     },
   };
 }
 
-/** The highest number; 0 where there is none, or no such folder. */
+/** Returns the highest number; 0 if there is none, or no such folder. */
 function lastNumber(fs: Fs, folder: string): number {
   try {
     return Math.max(0, ...numbersIn(fs, folder));
@@ -74,7 +74,7 @@ function numbersIn(fs: Fs, folder: string): number[] {
   return fs.readdirSync(folder).map((name) => Number(LOCK.exec(name)?.[1] ?? 0));
 }
 
-/** The number that is ours. */
+/** Claims a number, and returns it. */
 function claimNumber(builtins: Builtins, folder: string, self: Holder, text: string, takeOver: boolean): number {
   const { fs } = builtins;
   for (let i = 0; i < TRIES; i++) {
@@ -86,22 +86,22 @@ function claimNumber(builtins: Builtins, folder: string, self: Holder, text: str
       if (fate === "runs" || (fate === "unknown" && !takeOver)) throw lockedError(folder, last, holder as Holder, self, fate);
     }
     if (!create(last + 1)) continue;
-    // Whoever was faster by one removed the number that we then took.
+    // A faster process may have removed the number that this process then took.
     if (Math.max(...numbersIn(fs, folder)) > last + 1) {
       remove(`lock.${last + 1}`);
       continue;
     }
     for (const number of numbersIn(fs, folder)) if (number <= last) remove(`lock.${number}`);
-    // Where the one who drafts is only slow, it does without.
+    // If the writer of a draft is only slow, it writes the file without a draft.
     for (const name of fs.readdirSync(folder)) if (name.startsWith(DRAFT) && isOld(fs, `${folder}/${name}`)) remove(name);
     return last + 1;
   }
-  throw new ReplayError("LOCKED", `other processes are opening ${folder}: try again`);
+  throw new ReplayError("LOCKED", `other processes are opening ${folder}. Try again`);
 
-  /** Makes a file with its content at once, if there is none of the name: whether it did. */
+  /** Creates a lock file with its content atomically, if the name is free. Returns whether it did. */
   function create(number: number): boolean {
     const path = `${folder}/lock.${number}`;
-    // No other thread or container that sees the folder has this name, though they may have our numbers.
+    // The name must be unique among all threads and containers that see the folder, which may share process ids.
     const draft = `${DRAFT}${randomId()}`;
     let isDrafted = false;
     try {
@@ -115,7 +115,7 @@ function claimNumber(builtins: Builtins, folder: string, self: Holder, text: str
     } finally {
       remove(draft);
     }
-    // Some file systems have no links: then there is a moment when the file is empty.
+    // Some file systems have no links; then the file is empty for a moment.
     try {
       fs.writeFileSync(path, text, { flag: "wx" });
       return true;
@@ -129,15 +129,15 @@ function claimNumber(builtins: Builtins, folder: string, self: Holder, text: str
     try {
       fs.unlinkSync(`${folder}/${name}`);
     } catch {
-      // Somebody else did.
+      // Another process did.
     }
   }
 }
 
 function lockedError(folder: string, number: number, holder: Holder, self: Holder, fate: "runs" | "unknown"): ReplayError {
   const ownerText = `${folder} is open in ${nameOf(holder, self)}${holder.since === undefined ? "" : ` since ${holder.since}`} (lock.${number})`;
-  const unknown = "whether that still runs cannot be known here: if it does not, open with takeOver: true (reprise: --take-over)";
-  return new ReplayError("LOCKED", `${ownerText}: ${fate === "runs" ? "close it there, or end that process" : unknown}`);
+  const unknown = "Whether that process still runs is unknown. If it has ended, open with takeOver: true (reprise: --take-over)";
+  return new ReplayError("LOCKED", `${ownerText}. ${fate === "runs" ? "Close it there, or end that process" : unknown}`);
 }
 
 function nameOf({ pid, host, space }: Holder, self: Holder): string {

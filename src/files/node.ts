@@ -1,4 +1,4 @@
-/** A folder of the file system: Node, Deno, Bun. */
+/** A folder of the file system, for Node, Deno and Bun. */
 import { mustBe } from "../base/error.ts";
 import { type Builtins, nodeModules, refusePipe } from "./builtins.ts";
 import { closable, type Directory, type StorageFile } from "./directory.ts";
@@ -6,8 +6,8 @@ import { withIoErrors } from "./io-errors.ts";
 import { type FolderLock, lockFolder } from "./node-lock.ts";
 
 /**
- * A folder, made when it is first written to.
- * @throws ReplayError UNSUPPORTED where the runtime has no files
+ * Returns a folder, which is created at the first write.
+ * @throws ReplayError UNSUPPORTED if the runtime has no files
  */
 export function node(path: string): Directory {
   if (typeof path !== "string" || path === "") throw mustBe(TypeError, "path", "the path of a folder", path);
@@ -20,7 +20,7 @@ class NodeDirectory implements Directory {
   readonly name: string;
   readonly path: string;
   readonly #builtins: Builtins;
-  /** As long as it is ours. */
+  /** Set while this process owns the folder. */
   #lock: FolderLock | undefined;
 
   constructor(name: string, builtins: Builtins) {
@@ -39,7 +39,7 @@ class NodeDirectory implements Directory {
     const path = this.#path(name);
     this.check();
     if (create) {
-      // What is locked was there; a folder that is gone is not made again.
+      // A locked folder existed, so it is not created again if it is gone.
       if (this.#lock === undefined) fs.mkdirSync(this.path, { recursive: true });
       return nodeFile(this.#builtins, this.path, fs.openSync(path, O_RDWR | O_CREAT));
     }
@@ -47,7 +47,7 @@ class NodeDirectory implements Directory {
     try {
       return nodeFile(this.#builtins, this.path, fs.openSync(path, O_RDWR));
     } catch (error) {
-      // What may only be read can be read.
+      // Files without write permission can still be read.
       if (!["EACCES", "EPERM", "EROFS"].includes((error as { code?: string }).code ?? "")) throw error;
       return nodeFile(this.#builtins, this.path, fs.openSync(path, O_RDONLY));
     }
@@ -65,7 +65,7 @@ class NodeDirectory implements Directory {
 
   lock(onTakeover: () => void, takeOver = false): () => void {
     withIoErrors("opening", this, "", () => this.#builtins.fs.mkdirSync(this.path, { recursive: true }));
-    // Where nothing can be synced nothing can be promised: that is known at once.
+    // Fails now if the folder cannot be synced, since nothing could be guaranteed.
     syncFolder(this.#builtins, this.path);
     const lock = lockFolder(this.#builtins, this.path, onTakeover, takeOver);
     this.#lock = lock;
@@ -86,7 +86,7 @@ class NodeDirectory implements Directory {
 
 function nodeFile(builtins: Builtins, folder: string, file: number): StorageFile {
   const { fs } = builtins;
-  // One that a killed process made may not have its name there either.
+  // The name of a file of a killed process may also be unsynced.
   let isNamed = false;
   return closable(`a file of ${folder}`, {
     size: () => fs.fstatSync(file).size,
@@ -102,7 +102,7 @@ function nodeFile(builtins: Builtins, folder: string, file: number): StorageFile
   });
 }
 
-/** Windows opens no folder, and needs no such thing. */
+/** Windows cannot open folders, and needs no sync of them. */
 function syncFolder({ fs, process }: Builtins, path: string): void {
   if (process.platform === "win32") return;
   const folder = fs.openSync(path, "r");

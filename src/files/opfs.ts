@@ -1,19 +1,19 @@
-/** A folder of the origin private file system, in a worker of a page: its files are opened ahead, since opening is the one thing there that has to be waited for. */
+/** A folder of the origin private file system, in a worker of a page. Its files are opened ahead, since opening is the only asynchronous operation. */
 import { integer, mustBe, onlyKeys, ReplayError } from "../base/error.ts";
 import type { Directory, StorageFile } from "./directory.ts";
 import { PoolFile, type SyncHandle } from "./pool-file.ts";
 
 export interface OpfsOptions {
-  /** Files that are kept open for segments to come. Default: 4 */
+  /** Number of open spare files for future segments. Default: 4. */
   readonly spare?: number;
 }
 
 export interface OpfsDirectory extends Directory {
-  /** Lets go of the files: until then no other worker or page can open the folder. */
+  /** Closes the files. Until then, no other worker or page can open the folder. */
   close(): void;
 }
 
-/** What is used of the file system. */
+/** The part of the file system in use. */
 interface Folder {
   getDirectoryHandle(name: string, options: { create: boolean }): Promise<Folder>;
   getFileHandle(name: string, options: { create: boolean }): Promise<{ createSyncAccessHandle?(): Promise<SyncHandle> }>;
@@ -22,16 +22,16 @@ interface Folder {
 
 const LOCK = "lock";
 const FILE = /^file-(\d+)$/;
-/** A worker that was ended lets go of its files a little later. */
+/** A terminated worker releases its files a little later. */
 const TRIES = 20;
 const TRY_MS = 50;
 
-/** Those of this worker, by path. */
+/** The directories of this worker, by path. */
 const directories = new Map<string, Promise<Opfs>>();
 
 /**
- * Opens a folder, made if need be; the same one again gives the same directory.
- * @throws ReplayError LOCKED where another worker has it · UNSUPPORTED where there is no such file system, or this is no worker
+ * Opens a folder, and creates it if necessary. Repeated calls with the same path return the same directory.
+ * @throws ReplayError LOCKED if another worker has it open · UNSUPPORTED if there is no such file system, or this is not a worker
  */
 export async function opfs(path: string, options: OpfsOptions = {}): Promise<OpfsDirectory> {
   if (typeof path !== "string") throw mustBe(TypeError, "path", "the path of a folder", path);
@@ -49,7 +49,7 @@ export async function opfs(path: string, options: OpfsOptions = {}): Promise<Opf
 async function make(name: string, steps: readonly string[], spare: number): Promise<Opfs> {
   const { storage } = (globalThis.navigator ?? {}) as { storage?: { getDirectory?(): Promise<unknown> } };
   if (storage?.getDirectory === undefined) {
-    throw new ReplayError("UNSUPPORTED", "this runtime has no origin private file system: use node(path) for system files");
+    throw new ReplayError("UNSUPPORTED", "this runtime has no origin private file system. Use node(path) for system files");
   }
   let folder = (await storage.getDirectory()) as Folder;
   for (const step of steps) folder = await folder.getDirectoryHandle(step, { create: true });
@@ -72,7 +72,7 @@ class Opfs implements OpfsDirectory {
   readonly #files: PoolFile[] = [];
   #next = 1;
   #isFilling = false;
-  /** Why there are not enough that are spare. */
+  /** The reason why there are too few spare files. */
   #fillError: unknown;
   #isClosed = false;
   #owner: (() => void) | undefined;
@@ -84,7 +84,7 @@ class Opfs implements OpfsDirectory {
     this.#spare = spare;
   }
 
-  /** Opens the files that are there, and some more. */
+  /** Opens the existing files, and some spare ones. */
   async openFiles(): Promise<void> {
     for await (const file of this.#folder.keys()) {
       const number = Number(FILE.exec(file)?.[1] ?? 0);
@@ -93,7 +93,7 @@ class Opfs implements OpfsDirectory {
       this.#files.push(new PoolFile(await retryOpen(() => handleOf(this.#folder, file), this.name)));
     }
     await this.#fill().catch((error) => {
-      // On a full disk what is there can be read.
+      // On a full disk, existing files can still be read.
       if (this.#files.length === 0) throw error;
     });
   }
@@ -110,10 +110,10 @@ class Opfs implements OpfsDirectory {
       file = this.#files.find((poolFile) => poolFile.name === undefined);
       if (file === undefined) {
         void this.#fill().catch(() => {});
-        throw this.#fillError ?? new Error("no spare file is left: let the worker wait for something, or give opfs() more of them by `spare`");
+        throw this.#fillError ?? new Error("no spare file is left. Let the worker await something, or pass a larger `spare` to opfs()");
       }
       file.take(name);
-      // When the worker waits next.
+      // Runs when the worker waits next.
       void this.#fill().catch(() => {});
     }
     return file.open();
@@ -146,7 +146,7 @@ class Opfs implements OpfsDirectory {
     if (this.#isClosed) throw new ReplayError("CLOSED", `${this.name} was closed`);
   }
 
-  /** Makes files until there are enough that are spare. */
+  /** Creates files until there are enough spare ones. */
   async #fill(): Promise<void> {
     if (this.#isFilling) return;
     this.#isFilling = true;
@@ -168,18 +168,18 @@ class Opfs implements OpfsDirectory {
 
 async function handleOf(folder: Folder, name: string): Promise<SyncHandle> {
   const file = await folder.getFileHandle(name, { create: true });
-  if (file.createSyncAccessHandle === undefined) throw new ReplayError("UNSUPPORTED", "only a dedicated worker can open files: call opfs() there");
+  if (file.createSyncAccessHandle === undefined) throw new ReplayError("UNSUPPORTED", "only a dedicated worker can open files. Call opfs() there");
   return file.createSyncAccessHandle();
 }
 
-/** Tries again for a while what another one still has. */
+/** Retries for a while if another worker still has the file open. */
 async function retryOpen(open: () => Promise<SyncHandle>, name: string): Promise<SyncHandle> {
   for (let tries = 1; ; tries++) {
     try {
       return await open();
     } catch (error) {
       if ((error as { name?: string }).name !== "NoModificationAllowedError") throw error;
-      if (tries === TRIES) throw new ReplayError("LOCKED", `${name} is open in another worker or page: close it there first`);
+      if (tries === TRIES) throw new ReplayError("LOCKED", `${name} is open in another worker or page. Close it there first`);
     }
     await new Promise((resolve) => setTimeout(resolve, TRY_MS));
   }

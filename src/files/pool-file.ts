@@ -1,7 +1,7 @@
-/** A file of a pool: its first page says under which name it is in use, so that one that is there already can be taken without waiting. */
+/** A file of a pool. Its first page holds the name under which it is in use, so that an existing file can be taken without waiting. */
 import { closable, type StorageFile } from "./directory.ts";
 
-/** What a browser's worker has of an open file. */
+/** The part of a browser's open file in use. */
 export interface SyncHandle {
   read(into: Uint8Array, options: { at: number }): number;
   write(from: Uint8Array, options: { at: number }): number;
@@ -33,7 +33,7 @@ export class PoolFile {
     if (!NAME.test(name)) throw new RangeError(`${name} is not a valid file name`);
     const page = new Uint8Array(PAGE);
     page.set(new TextEncoder().encode(`${MARK}${name}\n`));
-    // On the disk with the first sync of what it holds, and before that of no use.
+    // On the disk with the first sync of its contents. Before that, it does not matter.
     if (this.#handle.write(page, { at: 0 }) !== PAGE) throw Object.assign(new Error("a short write"), { code: "ENOSPC" });
     this.name = name;
   }
@@ -44,7 +44,7 @@ export class PoolFile {
     this.#handle.flush();
   }
 
-  /** As a file of its own, without the page. */
+  /** Returns the file without its first page. */
   open(): StorageFile {
     const handle = this.#handle;
     return closable(this.name as string, {

@@ -1,11 +1,11 @@
 /**
- * Files in the SQLite storage of a Durable Object (Cloudflare Workers, workerd): a row per file, and its bytes in rows of their own, each found by the file and by where
- * it begins. What is appended goes into the last row while that has less than a page, so an append writes one row, however small the appends are.
+ * Files in the SQLite storage of a Durable Object (Cloudflare Workers, workerd): one row per file, and its bytes in separate rows, found by file and offset. An
+ * append continues the last row while it has less than a page, so that it writes one row, however small the appends are.
  */
 import { mustBe, onlyKeys } from "../base/error.ts";
 import { closable, type Directory, type StorageFile } from "./directory.ts";
 
-/** What is used of a Durable Object's `ctx.storage`; its class must be one with SQLite storage (`new_sqlite_classes`). */
+/** The part of a Durable Object's `ctx.storage` in use. The class of the object must have SQLite storage (`new_sqlite_classes`). */
 export interface SqliteStorage {
   readonly sql: { exec(query: string, ...bindings: unknown[]): Iterable<unknown> };
   transactionSync<T>(call: () => T): T;
@@ -13,18 +13,18 @@ export interface SqliteStorage {
 }
 
 export interface SqliteOptions {
-  /** Tells the directories of one object from each other. Default: "reprise" */
+  /** Distinguishes the directories of one object. Default: "reprise". */
   readonly name?: string;
 }
 
-/** A row that has less is continued by the next append: SQLite writes whole pages. */
+/** A row with fewer bytes is continued by the next append, since SQLite writes whole pages. */
 const PAGE = 4096;
-/** Bytes of a row at most. Cloudflare takes 2 MB. */
+/** Maximum bytes of a row. Cloudflare allows 2 MB. */
 const MAX_ROW_BYTES = 1 << 20;
-/** Bytes of a file at most: the id of a row is the number of its file times this, and where the row begins. */
+/** Maximum bytes of a file. The id of a row is the number of its file times this, plus its offset. */
 const MAX_FILE_BYTES = 2 ** 32;
 
-/** Statements, each with what its parameters are. */
+/** SQL statements. */
 const TABLES = [
   "CREATE TABLE IF NOT EXISTS reprise_files (id INTEGER PRIMARY KEY AUTOINCREMENT, directory TEXT NOT NULL, name TEXT NOT NULL, UNIQUE (directory, name))",
   "CREATE TABLE IF NOT EXISTS reprise_bytes (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL)",
@@ -35,32 +35,31 @@ const EXISTS = "SELECT id FROM reprise_files WHERE id = ?";
 const CREATE = "INSERT INTO reprise_files (directory, name) VALUES (?, ?) RETURNING id";
 const RENAME = "UPDATE reprise_files SET name = ? WHERE id = ?";
 const REMOVE = "DELETE FROM reprise_files WHERE id = ?";
-/** Of rows from an id on, to before another. */
+/** For the rows with ids from one (inclusive) to another (exclusive). */
 const REMOVE_BYTES = "DELETE FROM reprise_bytes WHERE id >= ? AND id < ?";
-/** The last row likewise. */
+/** The last of these rows. */
 const LAST = "SELECT id, length(bytes) AS length FROM reprise_bytes WHERE id >= ? AND id < ? ORDER BY id DESC LIMIT 1";
-/** The row that a byte is in, and those after it to before another. */
+/** The row that contains a byte, and the rows after it, up to an id (exclusive). */
 const READ = "SELECT id, bytes FROM reprise_bytes WHERE id >= (SELECT max(id) FROM reprise_bytes WHERE id <= ?) AND id < ? ORDER BY id";
 const INSERT = "INSERT INTO reprise_bytes (id, bytes) VALUES (?, ?)";
 const EXTEND = "UPDATE reprise_bytes SET bytes = CAST(bytes || ? AS BLOB) WHERE id = ?";
 const REPLACE = "UPDATE reprise_bytes SET bytes = ? WHERE id = ?";
 const CUT = "UPDATE reprise_bytes SET bytes = substr(bytes, 1, ?) WHERE id = ?";
 
-/** Those of this isolate. The platform runs one instance of an object at a time, and refuses what an earlier one asks of its storage. */
+/** The directories of this isolate. The platform runs one instance of an object at a time, and rejects storage calls of an earlier instance. */
 const directories = new WeakMap<SqliteStorage, Map<string, Sqlite>>();
 
 /**
- * A directory in a Durable Object's SQLite storage; the same storage and name give the same one again. An append writes one row, a read takes those that it touches, and
- * each call is applied whole or not at all. `sync` has nothing to do: the platform sends nothing that leaves the object, no response and no message of a socket, before
- * what was written earlier is confirmed, and starts the object anew where that fails. `replay.flush()` resolves after `storage.sync()`. Rows have up to 1 MiB, files
- * up to 4 GiB.
+ * Returns a directory in a Durable Object's SQLite storage; the same storage and name return the same directory. An append writes one row, a read reads only
+ * the rows it touches, and each call is atomic. `sync` does nothing: the platform holds back responses and socket messages until earlier writes are confirmed,
+ * and restarts the object if they fail. `replay.flush()` resolves after `storage.sync()`. Rows have up to 1 MiB, files up to 4 GiB.
  * @param storage `ctx.storage` of an object whose class has SQLite storage
  */
 export function sqlite(storage: SqliteStorage, options: SqliteOptions = {}): Directory {
   const { name = "reprise" } = onlyKeys("sqlite", options, "name");
   if (typeof storage?.sql?.exec !== "function" || typeof storage.transactionSync !== "function")
     throw mustBe(TypeError, "storage", "ctx.storage of a Durable Object whose class is in new_sqlite_classes", storage);
-  if (typeof name !== "string" || name === "") throw mustBe(TypeError, "name", "a text that is not empty", name);
+  if (typeof name !== "string" || name === "") throw mustBe(TypeError, "name", "a non-empty string", name);
   const existing = directories.get(storage) ?? new Map<string, Sqlite>();
   directories.set(storage, existing);
   const directory = existing.get(name) ?? new Sqlite(storage, name);
@@ -132,7 +131,7 @@ class Sqlite implements Directory {
     this.#rows(REMOVE_BYTES, id * MAX_FILE_BYTES, (id + 1) * MAX_FILE_BYTES);
   }
 
-  /** The row that a file ends with. */
+  /** Returns the last row of a file. */
   #last(from: number, to: number): { id: number; length: number } | undefined {
     return this.#rows<{ id: number; length: number }>(LAST, from, to)[0];
   }
@@ -146,7 +145,7 @@ class Sqlite implements Directory {
     const end = Math.min(from + at + into.length, to);
     let place = from + at;
     for (const { id, bytes } of this.#rows<{ id: number; bytes: ArrayBuffer }>(READ, place, end)) {
-      // The row before all of an empty file is another file's.
+      // In an empty file, the row before belongs to another file.
       if (id < from || place >= id + bytes.byteLength) break;
       const part = new Uint8Array(bytes, place - id, Math.min(id + bytes.byteLength, end) - place);
       into.set(part, place - from - at);
@@ -159,18 +158,18 @@ class Sqlite implements Directory {
     const last = this.#last(from, to);
     const size = last === undefined ? 0 : last.id + last.length - from;
     const isThere = size > 0 || this.#rows(EXISTS, from / MAX_FILE_BYTES).length > 0;
-    // A transaction of the program's that was rolled back took what stood there.
+    // A rolled-back transaction of the program has removed earlier bytes.
     if (at > size || !isThere) throw staleError(at, size);
     if (at < size) return this.#overwrite(from, bytes, at);
     const part = bytes.slice(0, Math.min(bytes.length, MAX_ROW_BYTES, MAX_FILE_BYTES - at));
-    if (part.length === 0 && bytes.length > 0) throw Object.assign(new Error("a file has less than 4 GiB"), { code: "EFBIG" });
+    if (part.length === 0 && bytes.length > 0) throw Object.assign(new Error("a file is limited to 4 GiB"), { code: "EFBIG" });
     if (part.length === 0) return 0;
     if (last !== undefined && last.length + part.length <= PAGE) this.#rows(EXTEND, part.buffer, last.id);
     else this.#rows(INSERT, from + at, part.buffer);
     return part.length;
   }
 
-  /** Changes bytes of the row that has the first of them. */
+  /** Changes bytes of the row that holds the first of them. */
   #overwrite(from: number, bytes: Uint8Array, at: number): number {
     const [row] = this.#rows<{ id: number; bytes: ArrayBuffer }>(READ, from + at, from + at + 1) as [{ id: number; bytes: ArrayBuffer }];
     const part = bytes.subarray(0, row.id + row.bytes.byteLength - from - at);

@@ -1,4 +1,4 @@
-/** Columns of steps on their way into the core: how many steps there are, where each column goes, which steps end an episode. */
+/** Columns of steps on their way into the core: the number of steps, the place of each column, and the steps that end an episode. */
 
 import { ENDS, TERMINATES, TRUNCATES } from "../base/abi.ts";
 import { mustBe } from "../base/error.ts";
@@ -11,27 +11,27 @@ import { pathText } from "../schema/nest.ts";
 import type { Core } from "./core.ts";
 import type { Engine } from "./engine.ts";
 
-/** Which steps end an episode: one value a step, each not 0 where it does so. */
+/** The steps that end an episode: one value per step, not 0 if the episode ends with it. */
 export interface EpisodeEnds {
-  /** Without a final step. */
+  /** Ends without a final step. */
   readonly ends?: ArrayLike<unknown> | undefined;
   readonly terminated?: ArrayLike<unknown> | undefined;
   readonly truncated?: ArrayLike<unknown> | undefined;
 }
 
 export interface BlockParts {
-  /** One a leaf. */
+  /** One column per leaf. */
   readonly columns: readonly unknown[];
   readonly ends: EpisodeEnds;
-  /** Columns of final steps, one step for each row that `terminated` or `truncated` ends; a leaf without one is zeros. */
+  /** Columns of final steps, one step for each row that `terminated` or `truncated` ends. A leaf without a column is zeros. */
   readonly finals: readonly unknown[] | undefined;
-  /** For each rule the priorities of its items, where there are some. */
+  /** Per rule, the priorities of its items; undefined if it has none. */
   readonly priorities: readonly (ArrayLike<number> | undefined)[];
-  /** Whether columns of one lane may have a dimension of lanes, too. */
+  /** Whether columns of a single lane may also have the dimension of lanes. */
   readonly isVector?: boolean;
 }
 
-/** A block in scratch memory: its rows, and where it is told which of them end an episode, and where their final steps are; 0 for none. */
+/** A block in scratch memory: its rows, the address of the flags that end episodes, and the address of the final steps; 0 for none. */
 export interface Block {
   readonly at: number;
   readonly rows: number;
@@ -39,20 +39,23 @@ export interface Block {
   readonly finals: number;
   /** Copies of the flags. */
   readonly endFlags: EpisodeEnds;
-  /** Rows that `terminated` or `truncated` ends, and those that only `truncated` does. */
+  /** Number of rows that `terminated` or `truncated` ends, and of those that only `truncated` ends. */
   readonly endCount: number;
   readonly truncated: number;
 }
 
-/** What a block is placed in: linear memory, or where no core is (reprise/remote) a buffer. It has a view for each dtype. Without `narrow`, half floats stay as they come. */
+/**
+ * The memory that a block is placed in: linear memory, or a buffer if there is no core (reprise/remote). It has a view per dtype. Without `narrow`, half floats
+ * stay f32.
+ */
 export type BlockMemory = Pick<Core, "u8" | "u32" | "f64"> & Partial<Pick<Core, "narrow">>;
 
-/** Elements of a column that are looked at for NaN: in the first blocks, and in later ones, at other places in each. */
+/** Elements of a column checked for NaN: in the first blocks, and in later blocks, each at different positions. */
 const FIRST_NAN_CHECKS = 256;
 const LATER_NAN_CHECKS = 16;
 const FIRST_BLOCKS = 16;
 
-/** Receives the path of a leaf with NaN among its values. */
+/** Receives the path of a leaf that has NaN among its values. */
 export type ReportNaN = (leaf: string) => void;
 
 /** @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY · RangeError */
@@ -92,13 +95,16 @@ export function placeBlock(
   return { at, rows, ends: isEnding ? at + endsAt : 0, finals: hasFinals ? at + finalsAt : 0, endFlags: ends, endCount: endCount, truncated };
 }
 
-/** The leading dimensions of a column of one lane, which may have a dimension of lanes. */
+/** Returns the leading dimensions of a column of a single lane, which may include the dimension of lanes. */
 function leadOf({ leaf: { dtype }, shape }: PlacedLeaf, steps: number, column: unknown): readonly number[] {
   const vector = targetOf(dtype, [steps, 1, ...shape]);
   return matchingTarget(column, targetOf(dtype, [steps, ...shape]), vector) === vector ? [steps, 1] : [steps];
 }
 
-/** In a block of so many rows: where each column begins, behind the addresses of columns and of the rules' priorities; last, where the block ends. */
+/**
+ * Returns the offset of each column in a block of `rows` rows, after the addresses of columns and of the rules' priorities; the last offset is the end of the
+ * block.
+ */
 export function blockOffsets(leaves: readonly MeasuredLeaf[], rules: number, rows: number): number[] {
   const offsets = [alignUp(4 * (leaves.length + rules), 16)];
   leaves.forEach((leaf, i) => {
@@ -107,12 +113,12 @@ export function blockOffsets(leaves: readonly MeasuredLeaf[], rules: number, row
   return offsets;
 }
 
-/** Tells the head of a block where its columns are that stand elsewhere. */
+/** Writes the addresses of columns outside the block into its head. */
 export function placeAddresses(core: Pick<Core, "u32">, at: number, addresses: readonly number[]): void {
   core.u32.set(addresses, at / 4);
 }
 
-/** Copies the ends of so many rows, since they are read more than once. @throws TypeError, RangeError */
+/** Copies the ends of `rows` rows, since they are read more than once. @throws TypeError, RangeError */
 export function copyEnds({ ends, terminated, truncated }: EpisodeEnds, rows: number): EpisodeEnds {
   return {
     ends: checkedFlags("ends", ends, rows),
@@ -121,7 +127,7 @@ export function copyEnds({ ends, terminated, truncated }: EpisodeEnds, rows: num
   };
 }
 
-/** Rows that end an episode with a final step, and those of them that only `truncated` does. */
+/** Returns the number of rows that end an episode with a final step, and of those that only `truncated` ends. */
 export function countEnds({ terminated, truncated }: EpisodeEnds, rows: number): readonly [ended: number, truncated: number] {
   let terminatedCount = 0;
   let truncatedCount = 0;
@@ -132,7 +138,7 @@ export function countEnds({ terminated, truncated }: EpisodeEnds, rows: number):
   return [terminatedCount + truncatedCount, truncatedCount];
 }
 
-/** How the episode ends with each row. Where both flags are there it terminates. */
+/** Writes how the episode ends at each row. If both flags are set, it terminates. */
 export function placeEnds({ u8 }: Pick<Core, "u8">, at: number, { ends, terminated, truncated }: EpisodeEnds, rows: number): void {
   for (let r = 0; r < rows; r++) u8[at + r] = terminated?.[r] ? TERMINATES : truncated?.[r] ? TRUNCATES : ends?.[r] ? ENDS : 0;
 }
@@ -141,7 +147,7 @@ export function finalsBytes(leaves: readonly PlacedLeaf[], n: number): number {
   return blockOffsets(leaves, 0, n).pop() as number;
 }
 
-/** Columns of n final steps; a leaf without one is zeros. */
+/** Places columns of n final steps. A leaf without a column is zeros. */
 export function placeFinals(core: BlockMemory, leaves: readonly PlacedLeaf[], at: number, columns: readonly unknown[], n: number, reportNaN?: ReportNaN): void {
   const offsets = blockOffsets(leaves, 0, n);
   core.u8.fill(0, at, at + (offsets.pop() as number));
@@ -152,7 +158,7 @@ export function placeFinals(core: BlockMemory, leaves: readonly PlacedLeaf[], at
   });
 }
 
-/** A final step as a staging record, in scratch memory; a leaf without a value is zeros. */
+/** Places a final step as a staging record in scratch memory. A leaf without a value is zeros. */
 export function placeFinal({ core, layout: { leaves, stagedBytes }, reportNaN }: Engine, values: readonly unknown[]): number {
   const array = alignUp(stagedBytes, 16);
   const at = core.scratch(Math.max(array, ...leaves.map(({ bytes, arrayBytes }) => (arrayBytes === bytes ? 0 : array + arrayBytes))));
@@ -164,7 +170,7 @@ export function placeFinal({ core, layout: { leaves, stagedBytes }, reportNaN }:
   return at;
 }
 
-/** @param array where half floats are before they are narrowed: there is room for them at `at` without it */
+/** @param array the place of half floats before they are narrowed; default: `at`, which has room for them */
 export function placeColumn(
   core: Pick<BlockMemory, "u8" | "narrow">,
   { leaf, shape, keys }: PlacedLeaf,
@@ -185,7 +191,7 @@ export function placeColumn(
   const { dtype } = leaf;
   const to = core[dtype as "u8"] as unknown as NumberArray;
   const first = array / DTYPES[dtype].array.BYTES_PER_ELEMENT;
-  // What is narrowed is looked at then.
+  // Narrowed values are checked during the narrowing.
   const isPlain = core.narrow !== undefined && value instanceof Float32Array && value[target.size - 1] !== undefined && value[target.size] === undefined;
   if (isHalf(dtype) && isPlain) to.set(value, first);
   else mustPut(target, to, first, value, path);
@@ -197,7 +203,7 @@ export function placeColumn(
   if (fitting < target.size) throw overflowError(dtype, path, to[first + fitting]);
 }
 
-/** How many steps a column has: one a part where it is nested. */
+/** Returns the number of steps of a column: if it is nested, one per part. */
 function stepCount(leaf: PlacedLeaf, column: unknown, lanes: number): number {
   const length = isList(column) ? listLength(column) : 0;
   const steps = length > 0 && isList((column as ArrayLike<unknown>)[0]) ? length : length / leaf.size / lanes;

@@ -1,4 +1,4 @@
-/** What changed of a Replay's state since it was asked last, for a journal; and which of its segments hold records that still count. */
+/** The changes of a Replay's state since the last call, for a journal; and the segments whose records still count. */
 
 import { CHANGES, COUNTS_WAIT, KEEPING, TRACKING } from "../base/abi.ts";
 import { COUNTS, ENTRIES, LINKS, ROWS, SLOTS } from "../base/kinds.ts";
@@ -7,16 +7,16 @@ import { bufferBytes } from "./journal-bytes.ts";
 import { COUNT_BYTES, LINK_BYTES, type Section, State, type StateParts } from "./state.ts";
 
 export class Changes extends State {
-  /** Where payloads are made, or come in: a call may have results in scratch when its changes are written. */
+  /** The place where payloads are made or loaded. Not scratch, because a call may have results there when its changes are written. */
   readonly #buffer: number;
   readonly #bufferBytes: number;
-  /** Bytes that count, a u32 for each place of a segment. */
+  /** Bytes that still count, one u32 per place of a segment. */
   readonly #live: number;
   readonly #places: number;
-  /** Passes over the pools: frames of rows that waited go with them, and are looked at once more. */
+  /** Passes over the pools: the frames of rows that waited are freed with them, and need another pass. */
   #passes: number;
 
-  /** @param places segments that can be told apart, a power of two of at most 65,536 */
+  /** @param places number of segments that can be distinguished: a power of two, at most 65,536 */
   constructor(engine: Engine, parts: StateParts, places: number) {
     super(engine, parts);
     this.#bufferBytes = bufferBytes(Math.max(...this.rowBytes, ...this.slotBytes));
@@ -26,14 +26,14 @@ export class Changes extends State {
     this.#passes = this.pools.length;
   }
 
-  /** From now on every row is written, also one that a single call both took and freed: what is freed waits for `write`. To be said before anything is freed. */
+  /** From now on, writes every row, including rows that one call both took and freed: freed rows wait for `write`. Must be called before anything is freed. */
   keep(): void {
     this.core.u32[TRACKING] = KEEPING;
-    // Entries go with frames, which go with steps.
+    // Entries are freed with frames, and frames with steps.
     this.#passes = this.entryPools === 0 ? 2 * this.pools.length - 1 : 3 * this.pools.length - 2;
   }
 
-  /** How many rows and slots were noted since `forget`. */
+  /** The number of rows and slots noted since `forget`. */
   get marks(): number {
     return this.core.u32[CHANGES] as number;
   }
@@ -42,14 +42,14 @@ export class Changes extends State {
     this.core.u32[CHANGES] = 0;
   }
 
-  /** Whether items were drawn whose counts no record has yet. */
+  /** Whether drawn items have counts that no record has yet. */
   get hasCounts(): boolean {
     return this.tables.some((table) => this.core.u8[table + COUNTS_WAIT] !== 0);
   }
 
   /**
-   * Rows and slots that were taken or changed since the last time, to stand in a segment: a payload is there until `write` returns.
-   * @param counts whether how often items were drawn is written too; without it only for tables with `maxTimesSampled`
+   * Writes the rows and slots that were taken or changed since the last call into a segment. A payload is valid until `write` returns.
+   * @param counts whether to write draw counts of all tables; otherwise only of tables with `maxTimesSampled`
    */
   write(segment: number, write: (...section: Section) => void, counts: boolean): void {
     const { x } = this.core;
@@ -83,7 +83,7 @@ export class Changes extends State {
     }
   }
 
-  /** Entries of packed frames that were made since the last time. */
+  /** Writes the entries of packed frames that were made since the last call. */
   #writeEntries(write: (...section: Section) => void, id: number, place: number): void {
     for (let more = 1; more !== 0; ) {
       more = this.core.x.record_changed_entries(this.pools[id] as number, place, this.#live, this.entriesRoom(id), this.#buffer);
@@ -92,22 +92,22 @@ export class Changes extends State {
   }
 
   /**
-   * Notes records as changed that stand in a segment, so that they are written again: of pool or table k, about `bytes` of them from a row or slot on.
-   * @returns where to go on; 0 where no more do
+   * Marks records in a segment as changed, so that they are written again: about `bytes` bytes of pool or table k, from a row or slot on.
+   * @returns the row or slot to continue from; 0 at the end
    */
   collect(segment: number, k: number, from: number, bytes: number): number {
     const { x } = this.core;
     const place = this.#place(segment);
     const rows = k < this.pools.length;
     const handle = (rows ? this.pools[k] : this.tables[k - this.pools.length]) as number;
-    // So that a sixteenth is the least, however many there are.
+    // So that each call covers at least a sixteenth of them.
     const high = rows ? this.#rowsUsed(handle) : x.table_high(handle);
     const max = Math.max(Math.floor(bytes / (this.rowBytes[k] ?? 64)), Math.ceil(high / 16), 1);
     if (k < this.entryPools) return x.record_collect_entries(handle, place, from, max);
     return rows ? x.record_collect_rows(handle, place, from, max) : x.record_collect_slots(handle, place, from, max);
   }
 
-  /** Bytes of records in a segment that still count. */
+  /** Returns the bytes of records in a segment that still count. */
   liveIn(segment: number): number {
     return this.core.u32[this.#live / 4 + this.#place(segment)] as number;
   }
@@ -124,7 +124,7 @@ export class Changes extends State {
     return bytes <= this.#bufferBytes ? this.#buffer : super.allocate(bytes);
   }
 
-  /** The place of a segment among those that are told apart; never 0. */
+  /** Returns the place of a segment among the distinguishable ones; never 0. */
   #place(segment: number): number {
     return 1 + ((segment - 1) % (this.#places - 1));
   }

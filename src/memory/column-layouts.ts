@@ -1,4 +1,4 @@
-/** The column layouts of a Replay's items. The core knows the number of each item's; what a number means is known here. */
+/** The column layouts of a Replay's items. The core stores a number per item; this file maps numbers to columns. */
 
 import { BOOTSTRAP } from "../base/abi.ts";
 import { ReplayError } from "../base/error.ts";
@@ -6,50 +6,50 @@ import { type ColumnLayout, columnsText, hasRoom, jointOf, type Selection, sameO
 import type { PlacedLeaf } from "../schema/layout.ts";
 import type { Core } from "./core.ts";
 
-/** So many are kept before anyone looks for those that nothing names any more. */
+/** Layouts kept before the first search for unused ones. */
 const FIRST_LIMIT = 1024;
-/** Numbers of a chunk, as a power of two: files have a section for each. */
+/** Numbers per chunk, as a power of two. Files have one section per chunk. */
 const CHUNK_BITS = 6;
-/** Numbers of a group, as a power of two: items whose numbers differ only below are drawn together (assembly/draw/sample.ts). */
+/** Numbers per group, as a power of two. Items whose numbers differ only in these bits are drawn together (assembly/draw/sample.ts). */
 const GROUP_BITS = 16;
 const MAX_GROUPS = 2 ** (32 - GROUP_BITS);
 const MAX_GROUP_SIZE = 2 ** GROUP_BITS;
 /** Joint columns that a group remembers. */
 const MAX_JOINTS = 8;
 
-/** Which columns items of a layout have: without a group they are whole steps, also if the number says more of them (assembly/tables/slots.ts). */
+/** Returns the columns of items with a layout. Without a group they are whole steps, even if the number carries more information (assembly/tables/slots.ts). */
 export function columnsOf(id: number): number {
   return id < MAX_GROUP_SIZE ? 0 : id;
 }
 
-/** Columns with room for all layouts of a group in windows of so many steps. */
+/** Columns with room for all layouts of a group, in windows of `width` steps. */
 interface Joint {
   readonly width: number;
   readonly selections: readonly Selection[];
 }
 
-/** Layouts that show the same leaves under the same names, of other steps. */
+/** Layouts that show the same leaves under the same names, at different steps. */
 interface LayoutGroup {
   readonly number: number;
   readonly layouts: Set<ColumnLayout>;
-  /** Found already, the oldest first: draws of the same widths have the same again. */
+  /** The joints found so far, oldest first: draws with the same widths reuse them. */
   joints: readonly Joint[];
-  /** The number that a layout of it was given last. */
+  /** The last number assigned to one of its layouts. */
   last: number;
 }
 
 export class ColumnLayouts {
-  /** Those that are known, by number >>> 6. A list is never changed, but made anew. */
+  /** The known layouts, by number >>> 6. A list is replaced, never changed. */
   readonly chunks = new Map<number, readonly ColumnLayout[]>();
-  /** Tables whose items name layouts. */
+  /** Tables whose items refer to layouts. */
   readonly tables = new Set<{ readonly handle: number }>();
-  /** What the rules of each open writer name. */
+  /** The layouts that the rules of each open writer refer to. */
   readonly rules = new Set<readonly number[]>();
   readonly #core: Core;
   readonly #leaves: readonly PlacedLeaf[];
   readonly #byId = new Map<number, ColumnLayout>();
   readonly #byText = new Map<string, ColumnLayout>();
-  /** By what they show: the one that new layouts join. */
+  /** Groups by the content that they show; new layouts join them. */
   readonly #groups = new Map<string, LayoutGroup>();
   readonly #byNumber = new Map<number, LayoutGroup>();
   #lastGroup = 0;
@@ -64,15 +64,15 @@ export class ColumnLayouts {
     return this.#byId.get(id);
   }
 
-  /** How many are known, whole steps aside. */
+  /** The number of known layouts, excluding whole steps. */
   get size(): number {
     return this.#byId.size;
   }
 
   /**
-   * The number of a layout, the same for equal columns. Amortized O(columns).
-   * @param reserved numbers that stay, though nothing names them yet
-   * @throws TypeError, RangeError, ReplayError for what are no columns of these leaves
+   * Returns the number of a layout, the same for equal columns. Amortized O(columns).
+   * @param reserved numbers to keep although nothing refers to them yet
+   * @throws TypeError, RangeError, ReplayError if these are not columns of the leaves
    */
   numberOf(columns: object, reserved: readonly number[] = []): number {
     const text = columnsText(columns);
@@ -90,12 +90,12 @@ export class ColumnLayouts {
     return id;
   }
 
-  /** The number of layouts that are drawn together with one, including itself. */
+  /** Returns the number of layouts that are drawn together with a layout, including itself. */
   groupSize(id: number): number {
     return this.#byNumber.get(id >>> GROUP_BITS)?.layouts.size ?? 0;
   }
 
-  /** Columns in the order of a layout that have room for those of all that are drawn together with it; the same object as long as that is so. */
+  /** Returns columns in the order of a layout with room for all layouts drawn together with it. Returns the same object until that changes. */
   jointOf(layout: ColumnLayout, width: number): readonly Selection[] {
     const group = this.#byNumber.get(layout.id >>> GROUP_BITS) as LayoutGroup;
     const existing = group.joints.find((joint) => joint.width === width && sameOrder(joint.selections, layout.selections));
@@ -105,7 +105,7 @@ export class ColumnLayouts {
     return selections;
   }
 
-  /** Takes a layout with the number that it had. @throws TypeError, RangeError, ReplayError for what are no columns of these leaves */
+  /** Adds a layout with its earlier number. @throws TypeError, RangeError, ReplayError if these are not columns of the leaves */
   put(id: number, columns: object): void {
     const selections = selectionsOf(columns, this.#leaves);
     const number = id >>> GROUP_BITS;
@@ -115,7 +115,7 @@ export class ColumnLayouts {
     this.#add({ id, columns: JSON.stringify(columns), selections }, group);
   }
 
-  /** Lets go of layouts that no item and no rule names. O(slots of tables with layouts) */
+  /** Removes layouts that no item and no rule refers to. O(slots of tables with layouts) */
   sweep(reserved: readonly number[] = []): void {
     const usedIds = this.#usedIds();
     for (const id of reserved) usedIds.add(id);
@@ -134,7 +134,7 @@ export class ColumnLayouts {
     this.#limit = Math.max(FIRST_LIMIT, 2 * this.#byId.size);
   }
 
-  /** Whether every layout is known that an item or a rule names. O(slots of tables with layouts) */
+  /** Returns whether every layout that an item or a rule refers to is known. O(slots of tables with layouts) */
   complete(): boolean {
     for (const id of this.#usedIds()) if (id !== 0 && !this.#byId.has(id)) return false;
     return true;
@@ -149,11 +149,11 @@ export class ColumnLayouts {
     this.#byText.set(layout.columns, layout);
   }
 
-  /** The group that a new layout joins. */
+  /** Returns the group that a new layout joins. */
   #groupOf(selections: readonly Selection[]): LayoutGroup {
     const existing = this.#groups.get(groupKey(selections));
     if (existing !== undefined && existing.layouts.size < MAX_GROUP_SIZE) return existing;
-    if (this.#byNumber.size >= MAX_GROUPS - 1) throw new ReplayError("OUT_OF_MEMORY", `items have ${MAX_GROUPS - 1} different forms of columns: use fewer`);
+    if (this.#byNumber.size >= MAX_GROUPS - 1) throw new ReplayError("OUT_OF_MEMORY", `items have ${MAX_GROUPS - 1} different forms of columns. Use fewer`);
     do this.#lastGroup = (this.#lastGroup + 1) % MAX_GROUPS;
     while (this.#lastGroup === 0 || this.#byNumber.has(this.#lastGroup));
     return this.#newGroup(selections, this.#lastGroup);
@@ -176,7 +176,7 @@ export class ColumnLayouts {
     if (this.#groups.get(key) === group) this.#groups.delete(key);
   }
 
-  /** All that items and rules name, 0 among them. */
+  /** Returns all layouts that items and rules refer to, including 0. */
   #usedIds(): Set<number> {
     const core = this.#core;
     const { x } = core;
@@ -191,7 +191,7 @@ export class ColumnLayouts {
   }
 }
 
-/** What items of these columns show: the same, whatever the order of their names and whichever the steps. */
+/** Returns the content that items with these columns show, independent of the order of names and of the steps. */
 function groupKey(selections: readonly Selection[]): string {
   const parts = selections.map(({ keys, leaf, squeezed, steps }) => [keys[0], leaf.index, squeezed, steps?.[0] === BOOTSTRAP]);
   return JSON.stringify(parts.sort(([a], [b]) => ((a as string) < (b as string) ? -1 : 1)));

@@ -1,4 +1,4 @@
-/** One instance of the core, and the only file that holds views on its linear memory. */
+/** One instance of the core. Only this file holds views of its linear memory. */
 import { E_KEYS_EXHAUSTED, E_STORED, ERROR_ARGUMENT, ERROR_VALUE, type Exports } from "../base/abi.ts";
 import { ReplayError } from "../base/error.ts";
 import { MAX_REPLAY_BYTES } from "../base/limits.ts";
@@ -10,28 +10,28 @@ const GRANULE = 4096;
 
 export class Core {
   readonly x: Exports;
-  /** The build of the core, where the host gave one. */
+  /** The build of the core, if the host passed one. */
   readonly module: WebAssembly.Module | undefined;
-  /** Views of memory, one a dtype; these are asked for by name. */
+  /** Views of memory, one per dtype. These are the ones used by name. */
   u8!: Uint8Array<ArrayBuffer>;
   u32!: Uint32Array<ArrayBuffer>;
   i32!: Int32Array<ArrayBuffer>;
   f64!: Float64Array<ArrayBuffer>;
-  /** Raised when memory grew or scratch moved: whoever keeps views of his own makes them anew. */
+  /** Increases when memory grew or scratch moved. Holders of views compare it and recreate them. */
   generation = 0;
-  /** Who took scratch last, where he said so: as long as that is himself, what he wrote there stands. */
+  /** The last user of scratch, if it passed itself. While it is the same object, its data in scratch is still valid. */
   owner: object | undefined;
-  /** What to do where memory is too small, by the names of who made this core. */
+  /** The remedy if memory is too small, in the words of the creator of this core. */
   remedy = "lower maxSize or maxSteps";
-  /** Called immediately when memory has moved. */
+  /** Called immediately after memory has moved. */
   readonly listeners = new Set<{ onMemoryMoved(): void }>();
   readonly #maxBytes: number;
   #scratch = 0;
   #scratchBytes = 0;
 
   /**
-   * @param module another build of the core: the scalar one, or where a host compiles ahead of time
-   * @param tracking whether changes are noted for a journal
+   * @param module another build of the core: the scalar one, or one that the host compiled ahead of time
+   * @param tracking whether to note changes for a journal
    */
   constructor(maxBytes: number, module?: WebAssembly.Module, tracking = false) {
     this.#maxBytes = maxBytes;
@@ -41,19 +41,19 @@ export class Core {
     this.refresh();
   }
 
-  /** After a call that may have taken memory: renews the views if memory has moved. */
+  /** Renews the views if memory has moved. For use after a call that may have taken memory. */
   refreshIfMoved(): void {
     if (this.u8.length === 0) this.refresh();
   }
 
-  /** Makes the views anew. */
+  /** Recreates the views. */
   refresh(): void {
     for (const dtype in DTYPES) this[dtype as "u8"] = new DTYPES[dtype as "u8"].array(this.x.memory.buffer) as Uint8Array<ArrayBuffer>;
     this.generation++;
     for (const listener of this.listeners) listener.onMemoryMoved();
   }
 
-  /** Takes zeroed memory. */
+  /** Allocates zeroed memory. @throws ReplayError OUT_OF_MEMORY */
   alloc(size: number): number {
     const at = size > MAX_REPLAY_BYTES ? 0 : this.x.arena_alloc(size) >>> 0;
     this.refreshIfMoved();
@@ -61,19 +61,19 @@ export class Core {
     return at;
   }
 
-  /** Ends a call that may have taken memory: what it gave. @throws ReplayError OUT_OF_MEMORY, KEYS_EXHAUSTED for a code */
+  /** Checks the result of a call that may have taken memory, and returns it. @throws ReplayError OUT_OF_MEMORY, KEYS_EXHAUSTED if it is a code */
   checkedResult(code: number): number {
     this.refreshIfMoved();
     if (code < 0) throw this.errorFor(code);
     return code;
   }
 
-  /** Bytes that a pool takes for so many rows of `bytesPerRow` bytes each, HEAD included. */
+  /** Returns the bytes that a pool takes for `rows` rows of `bytesPerRow` bytes each, including HEAD. */
   poolRoom(bytesPerRow: number, rows: number): number {
     return this.x.pool_room(bytesPerRow, rows);
   }
 
-  /** Of the call that was refused last: which argument, or which element of a batch; and its value. */
+  /** The argument, or the element of a batch, that the last failed call reported. */
   get errorArgument(): number {
     return this.i32[ERROR_ARGUMENT] as number;
   }
@@ -82,18 +82,21 @@ export class Core {
     return this.f64[ERROR_VALUE] as number;
   }
 
-  /** Makes half floats of n elements of f32 at `from`, which may be `to`. How many there were before one that would become infinite: then part of them is written. O(n) */
+  /**
+   * Converts n elements of f32 at `from` to half floats at `to`, which may be the same. Returns how many it converted before one that would become infinite.
+   * O(n)
+   */
   narrow(dtype: HalfDtype, to: number, from: number, n: number): number {
     return this.x.halves_narrow(to, from, n, dtype === "bf16" ? 1 : 0);
   }
 
-  /** One region for everything that lives no longer than a call; it moves when it grows. */
+  /** Returns the region for data that lives no longer than a call. It moves when it grows. */
   scratch(size: number, owner?: object): number {
     const old = this.#scratchBytes;
     this.owner = owner;
     if (size > old) {
       this.x.arena_free(this.#scratch, old);
-      // Near the limit there may be room for what is needed, and for no more; or not for that: then what was there is taken again.
+      // Near the limit, there may be room only for the exact size; if not even that, the old size is allocated again.
       if (!this.#allocScratch(Math.max(size, 2 * old, 4 * GRANULE)) && !this.#allocScratch(size)) this.#allocScratch(old);
       this.refreshIfMoved();
       this.generation++;
@@ -102,21 +105,21 @@ export class Core {
     return this.#scratch;
   }
 
-  /** The region for scratch; whether there was room for it. */
+  /** Allocates the region for scratch. Returns whether there was room. */
   #allocScratch(bytes: number): boolean {
     this.#scratch = bytes === 0 || bytes > MAX_REPLAY_BYTES ? 0 : this.x.arena_alloc(bytes) >>> 0;
     this.#scratchBytes = this.#scratch === 0 ? 0 : bytes;
     return this.#scratch !== 0;
   }
 
-  /** The error of a call that found no room, or no key. @param code undefined for no room */
+  /** Returns the error of a call that found no room, or no key. @param code undefined for no room */
   errorFor(code?: number): Error {
-    if (code === E_KEYS_EXHAUSTED) return new ReplayError("KEYS_EXHAUSTED", "all keys of this table are used up: make a new Replay");
+    if (code === E_KEYS_EXHAUSTED) return new ReplayError("KEYS_EXHAUSTED", "all keys of this table are used up. Make a new Replay");
     if (code === E_STORED) {
       const mebibytes = Number((this.errorValue / 2 ** 20).toPrecision(4));
-      return new ReplayError("OUT_OF_MEMORY", `storedBytes.max (${mebibytes} MiB) is reached, and no item is left to evict: raise it, or let steps go`);
+      return new ReplayError("OUT_OF_MEMORY", `storedBytes.max (${mebibytes} MiB) is reached, and no item is left to evict. Raise it, or release steps`);
     }
     const max = Number((this.#maxBytes / 2 ** 20).toPrecision(4));
-    return new ReplayError("OUT_OF_MEMORY", `out of memory: maxBytes (${max} MiB) is reached; raise it, or ${this.remedy}`);
+    return new ReplayError("OUT_OF_MEMORY", `out of memory: maxBytes (${max} MiB) is reached. Raise it, or ${this.remedy}`);
   }
 }

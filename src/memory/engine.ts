@@ -1,4 +1,4 @@
-/** What the public classes of one Replay share: the core, the pools, column layouts, and who waits. Not exported from the package. */
+/** The internal state that the public classes of one Replay share: the core, the pools, column layouts and waiting calls. Not exported from the package. */
 import { ReplayError } from "../base/error.ts";
 import { Waiters } from "../base/wait.ts";
 import { type Logger, type WarningKind, Warnings } from "../base/warnings.ts";
@@ -19,22 +19,22 @@ export interface EngineOptions {
   readonly logger?: Logger | null | undefined;
 }
 
-/** A writer as warnings see it: which items it makes. */
+/** A writer as warnings see it: the items that it makes. */
 interface WriterInfo {
   readonly lanes: number;
   readonly items: readonly { readonly table: string; readonly length: number }[];
   readonly core: { readonly barrenEpisodes: number; length(lane: number): number; episodeSteps(lane: number): number };
 }
 
-/** A staging record, and what fills it. */
+/** A staging record, and the object that fills it. */
 export interface StepFiller {
-  /** Where the record is. */
+  /** The address of the record. */
   readonly record: number;
   readonly staging: Staging;
   readonly fill: Visit;
 }
 
-/** Where the frames of a packed pool have their bytes. */
+/** The memory of a packed pool's frames. */
 export interface Packs {
   readonly name: string;
   readonly handle: number;
@@ -45,7 +45,7 @@ export interface Packs {
   readonly frameBytes: number;
 }
 
-/** Steps of a writer's open episodes, or at hand. */
+/** Returns the number of steps in a writer's open episodes, or still held. */
 const openSteps = ({ lanes, core }: WriterInfo): number =>
   Array.from({ length: lanes }, (_, lane) => Math.max(core.episodeSteps(lane), core.length(lane))).reduce((a, b) => a + b, 0);
 
@@ -55,56 +55,56 @@ export class Engine {
   readonly smallBlocks: SmallBlocks;
   readonly spec: Spec;
   readonly layout: Layout;
-  /** Which leaf plays which part in a transition. */
+  /** Maps leaves to their roles in a transition. */
   readonly roles: Roles;
   readonly pool: number;
   /** The pools of shared frames, in the layout's order. */
   readonly framePools: readonly number[];
-  /** Of frames that are packed: the pools of their entries, and their packs. */
+  /** For packed frames: the pools of their entries, and their packs. */
   readonly entryPools: readonly number[];
   readonly packs: readonly Packs[];
   /** Make the staged steps of writers with one lane, and with several. */
   readonly makeStep: StepMaker;
   readonly makeLanes: StepMaker;
   readonly waiters = new Waiters();
-  /** Values in JavaScript, which rows cannot hold. */
+  /** JavaScript values, which rows cannot hold. */
   readonly objectStore = new ObjectStore((row) => this.isLive(row));
   readonly columnLayouts: ColumnLayouts;
-  /** Raised by every call that changes something: whoever reads over several calls sees that it must not go on. */
+  /** Increases with every call that changes something. A reader that spans several calls compares it, and stops if it differs. */
   changes = 0;
-  /** Told after each of them, where there is a journal (reprise/storage). */
+  /** Called after each change, if there is a journal (reprise/storage). */
   journal?: () => void;
-  /** Makes the error of the next call that would change something, if the journal failed after the last one. */
+  /** Creates the error for the next call that would change something, if the journal failed after the last one. */
   journalError: (() => Error) | undefined;
-  /** Told before it is disposed of: what has another end, at a port. */
+  /** Objects with another end at a port. Closed before the Replay is disposed of. */
   readonly closers = new Set<{ close(): void }>();
   closed = false;
-  /** Whether every public call is refused: it is closed, or a call is just reading what it was given, which may run functions of the caller. */
+  /** Whether every public call is rejected: the Replay is closed, or a call is reading its arguments, which may run functions of the caller. */
   locked = false;
   readonly warnings: Warnings;
-  /** Whether a writer that is closed by now had appended steps. */
+  /** Whether a writer that is now closed had appended steps. */
   #hadSteps = false;
-  /** Whether a writer said of an episode that it terminated. */
+  /** Whether a writer ended an episode as terminated. */
   hasTerminated = false;
-  /** Those that are open. */
+  /** The open writers. */
   readonly writers = new Set<WriterInfo>();
-  /** By table, the number of rules of open writers without a priority, which give items priority 1. */
+  /** Per table, the number of rules of open writers without a priority; their items get priority 1. */
   readonly defaultPriorityRules = new Map<string, number>();
-  /** The record of all writers of one step at a time, as long as they are given whole steps: each leaf of it is written each time. */
+  /** The shared record of all writers that append whole steps one at a time. Every append writes each leaf of it. */
   #sharedFiller: StepFiller | undefined;
   #sharers = 0;
-  /** In a record of one step: where the array of each leaf is; where these end. */
+  /** The offset of each leaf's array in a record of one step, and their end. */
   readonly #arrayOffsets: readonly number[];
   readonly recordBytes: number;
-  /** Whether it was never shared: the step in it is that of its only writer. */
+  /** Whether it was never shared, so its contents are the step of its only writer. */
   isUnshared = true;
-  /** Whether a value that was staged held NaN. */
+  /** Whether a staged value held NaN. */
   sawNaN = false;
   #flatten: ((value: unknown) => unknown[]) | undefined;
-  /** Staging records of closed writers, by size: their users may still hold arrays that look at them, until memory moves. */
+  /** Staging records of closed writers, by size. Their users may hold arrays that view them until memory moves. */
   readonly #spare = new Map<number, number[]>();
 
-  /** @param core a new one @throws TypeError, ReplayError for a `transition` that does not fit */
+  /** @param core a new core @throws TypeError, ReplayError if `transition` does not fit the spec */
   constructor(core: Core, spec: Spec, layout: Layout, { transition, logger }: EngineOptions) {
     this.warnings = new Warnings(logger);
     this.spec = spec;
@@ -142,12 +142,12 @@ export class Engine {
     });
   }
 
-  /** Every public call begins here. */
+  /** Begins every public call. @throws ReplayError CLOSED, OUT_OF_TURN */
   open(): void {
     if (this.locked) throw this.closed ? disposed() : reentrancyError();
   }
 
-  /** As does this in its place, where the call may change something. */
+  /** Begins a public call that may change something. @throws ReplayError CLOSED, OUT_OF_TURN, and the journal's error */
   begin(): void {
     if (this.locked || this.journalError !== undefined) this.#refuse();
   }
@@ -163,83 +163,86 @@ export class Engine {
     this.waiters.rejectAll(disposed);
   }
 
-  /** Blocks that were placed: each is looked at for NaN at other places (memory/block.ts). */
+  /** Number of placed blocks. Each is checked for NaN at different positions (memory/block.ts). */
   blocks = 0;
-  /** Told of a leaf whose value was seen to hold NaN. */
+  /** Receives the path of a leaf with a NaN value. */
   readonly reportNaN = (leaf: string): void => this.warnings.noteNaN(leaf);
 
-  /** Says each kind once, and counts it. */
+  /** Logs the first warning of each kind, and counts all of them. */
   warn(kind: WarningKind, message: string): void {
     this.warnings.warn(kind, message);
   }
 
-  /** Notes rules without a priority: 1 when their writer opens, -1 when it is closed. */
+  /** Counts rules without a priority: +1 when their writer opens, -1 when it closes. */
   countDefaultPriorities(tables: readonly string[], by: number): void {
     for (const table of tables) this.defaultPriorityRules.set(table, (this.defaultPriorityRules.get(table) ?? 0) + by);
   }
 
-  /** Lets a writer go that is about to close. */
+  /** Forgets a writer that is about to close. */
   forget(writer: WriterInfo): void {
     if (this.writers.delete(writer)) this.#hadSteps ||= openSteps(writer) > 0 || writer.core.barrenEpisodes > 0;
   }
 
-  /** Whether at least `count` steps were appended, judging by open episodes and those without an item. */
+  /** Returns whether at least `count` steps were appended, as far as open episodes and episodes without an item show. */
   hadSteps(count: number): boolean {
     const open = [...this.writers];
     return this.#hadSteps || open.some(({ core }) => core.barrenEpisodes > 0) || open.reduce((sum, writer) => sum + openSteps(writer), 0) >= count;
   }
 
-  /** Whether a rule makes items of at least so many steps for a table. */
+  /** Returns whether a rule makes items of at least `length` steps for a table. */
   makesItems(table: string, length: number): boolean {
     return [...this.writers].some(({ items }) => items.some((rule) => rule.table === table && rule.length >= length));
   }
 
-  /** Steps that something holds. */
+  /** Number of steps that are held. */
   get steps(): number {
     return this.core.x.pool_live(this.pool);
   }
 
-  /** Whether something holds a row. */
+  /** Returns whether a row is held. */
   isLive(row: number): boolean {
     return this.core.x.row_live(row) !== 0;
   }
 
-  /** The number of a row's episode. */
+  /** Returns the number of a row's episode. */
   episodeOf(row: number): number {
     return this.core.x.row_episode(row);
   }
 
-  /** Whether its episode ends with a row. */
+  /** Returns whether a row is the last of its episode. */
   isLast(row: number): boolean {
     return this.core.x.row_ends(row) !== 0;
   }
 
-  /** How its episode ends with a row: 0 it goes on; FINAL_TRUNCATED, FINAL_TERMINATED; else with it, and nothing was seen after it. */
+  /**
+   * Returns how its episode ends at a row: 0 inside it; FINAL_TRUNCATED or FINAL_TERMINATED for a final step; another number for a last step without a final
+   * step.
+   */
   endOf(row: number): number {
     return this.core.x.row_ends(row);
   }
 
-  /** Steps of the items that the rules of open writers make for a table. */
+  /** Returns the lengths of the items that rules of open writers make for a table. */
   ruleLengths(table: string): number[] {
     return [...this.writers].flatMap(({ items }) => items.filter((rule) => rule.table === table).map(({ length }) => length));
   }
 
-  /** Bytes that are taken. */
+  /** Bytes in use. */
   get bytes(): number {
     return this.core.x.arena_used();
   }
 
-  /** Makes sure that so many rows can be taken. @throws ReplayError OUT_OF_MEMORY */
+  /** Ensures that `rows` rows can be taken. @throws ReplayError OUT_OF_MEMORY */
   reserve(rows: number): void {
     this.core.checkedResult(this.core.x.pool_reserve(this.pool, rows));
   }
 
-  /** Makes room for a block of so many steps as columns, each of which begins with a multiple of 16. @throws ReplayError OUT_OF_MEMORY */
+  /** Makes room for a block of `steps` steps as columns, each aligned to 16 bytes. @throws ReplayError OUT_OF_MEMORY */
   reserveBlock(steps: number): void {
     this.core.scratch(this.layout.leaves.reduce((bytes, leaf) => bytes + leaf.arrayBytes * steps + 32, steps + 32));
   }
 
-  /** One more writer of one step at a time that shares a record with the others. @throws ReplayError OUT_OF_MEMORY */
+  /** Returns the shared record, for another writer that appends one step at a time. @throws ReplayError OUT_OF_MEMORY */
   shareFiller(): StepFiller {
     this.isUnshared = this.#sharedFiller === undefined;
     this.#sharedFiller ??= this.fillerOf(this.core.alloc(this.recordBytes));
@@ -247,7 +250,7 @@ export class Engine {
     return this.#sharedFiller;
   }
 
-  /** A writer shares it no more. */
+  /** Releases a writer's share of that record. */
   unshareFiller(): void {
     this.#sharers--;
     const filler = this.#sharedFiller;
@@ -257,12 +260,12 @@ export class Engine {
     this.core.x.arena_free(filler.record, this.recordBytes);
   }
 
-  /** Copies the step of a record to another one. */
+  /** Copies the step of one record to another. */
   copyStep(from: number, to: number): void {
     this.core.u8.copyWithin(to, from, from + this.recordBytes);
   }
 
-  /** What fills a record of one step. */
+  /** Returns the filler of a record of one step. */
   fillerOf(record: number): StepFiller {
     const { leaves } = this.layout;
     const addresses = leaves.map((leaf) => record + leaf.staged);
@@ -271,18 +274,18 @@ export class Engine {
     return { record, staging, fill: visitor(this.spec, (i) => staging.setters[i] as Visit) };
   }
 
-  /** Called where a value that is staged holds NaN. */
+  /** Called if a staged value holds NaN. */
   readonly onNaN = (): void => {
     this.sawNaN = true;
   };
 
-  /** The values of the leaves of a step or of columns. @throws ReplayError SPEC_MISMATCH */
+  /** Returns the values of the leaves of a step or of columns. @throws ReplayError SPEC_MISMATCH */
   get flatten(): (value: unknown) => unknown[] {
     this.#flatten ??= flattener(this.spec);
     return this.#flatten;
   }
 
-  /** A zeroed staging record. */
+  /** Allocates a zeroed staging record. */
   stage(bytes: number): number {
     const at = this.#spare.get(bytes)?.pop();
     if (at === undefined) return this.core.alloc(bytes);
@@ -290,29 +293,29 @@ export class Engine {
     return at;
   }
 
-  /** Gives a staging record back. @param isBorrowed whether its user may hold arrays that look at it: then it is kept for the next writer, and never becomes anything else */
+  /** Releases a staging record. @param isBorrowed whether its user may hold arrays that view it; the record is then kept for the next writer */
   unstage(at: number, bytes: number, isBorrowed: boolean): void {
     if (at === 0) return;
     if (isBorrowed) this.#spare.set(bytes, [...(this.#spare.get(bytes) ?? []), at]);
     else this.core.x.arena_free(at, bytes);
   }
 
-  /** Memory has moved: arrays that looked at it are void. */
+  /** Frees the spare records after memory moved, which voids arrays that viewed them. */
   onMemoryMoved(): void {
     for (const [bytes, records] of this.#spare) for (const at of records) this.core.x.arena_free(at, bytes);
     this.#spare.clear();
   }
 
-  /** After calls that may have taken memory, or let items in. */
+  /** Ends calls that may have taken memory or inserted items. */
   changed(): void {
     this.changes++;
-    // Asked here: nearly always memory has not grown, and nobody waits.
+    // Checked here because memory rarely grows and waits are rare.
     if (this.core.u8.length === 0) this.core.refresh();
     if (this.waiters.hasWaiters) this.waiters.wake();
     this.journal?.();
   }
 
-  /** Where packed frames have their bytes. @throws ReplayError OUT_OF_MEMORY */
+  /** Creates the memory of packed frames. @throws ReplayError OUT_OF_MEMORY */
   #packs({ name, frameBytes }: FramePool, { row, element }: PackedFrames): Omit<Packs, "frames"> {
     const { x } = this.core;
     const handle = this.core.alloc(x.packs_bytes());
@@ -321,7 +324,7 @@ export class Engine {
     return { name, handle, entries, frameBytes };
   }
 
-  /** A pool whose leaves `addLeaves` sets up. */
+  /** Creates a pool, whose leaves `addLeaves` sets up. */
   #pool(rowBytes: number, leaves: number, addLeaves: (pool: number) => void): number {
     const { x } = this.core;
     const pool = this.core.alloc(x.pool_bytes(leaves));
@@ -333,5 +336,5 @@ export class Engine {
 }
 
 export function disposed(): ReplayError {
-  return new ReplayError("CLOSED", "this Replay was disposed of: make a new one");
+  return new ReplayError("CLOSED", "this Replay was disposed of. Make a new one");
 }

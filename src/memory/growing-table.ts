@@ -1,4 +1,4 @@
-/** A table whose room grows, up to a limit or to what memory holds. The oldest items leave. What is in it can be read slot by slot. */
+/** A table that grows up to a limit or the available memory, and then evicts its oldest items. Its contents can be read slot by slot. */
 
 import { ABOUT_FIRST, ABOUT_KEY, ABOUT_LENGTH, ABOUT_PRIORITY } from "../base/abi.ts";
 import { mustBe } from "../base/error.ts";
@@ -13,16 +13,19 @@ import { CoreTable, type CoreTableOptions, tableBytes } from "./table.ts";
 
 export interface GrowingTableOptions {
   readonly sampler: Selector;
-  /** Items at most; Infinity where memory alone is the limit. */
+  /** Maximum items; Infinity if only memory limits them. */
   readonly maxSize: number;
-  /** Their steps together; Infinity where there is no limit. */
+  /** Maximum total steps of the items; Infinity if there is no limit. */
   readonly maxSteps: number;
   readonly seed: number | bigint;
-  /** Room to begin with. */
+  /** Initial capacity. */
   readonly capacity?: number;
 }
 
-/** The slots of a table's items, oldest first, then the free ones, and how many were ever used: the same in another table make the same draws. */
+/**
+ * The slots of a table's items, oldest first, then the free slots, and the number of slots ever used. Another table with the same arrangement makes the same
+ * draws.
+ */
 export interface Arrangement {
   readonly slots: Uint32Array;
   readonly high: number;
@@ -46,11 +49,11 @@ export class GrowingTable extends CoreTable {
     this.#open(this.handle, capacity);
   }
 
-  /** Makes sure that n more items can be made, of so many episodes. @throws ReplayError OUT_OF_MEMORY, and then nothing changed */
+  /** Ensures that n more items of `episodes` episodes can be made. @throws ReplayError OUT_OF_MEMORY; nothing has changed then */
   reserve(n: number, episodes = n): void {
     const { size } = this;
     const max = limitOf(this.#options);
-    // What is beyond the limit leaves once the next item is in.
+    // Items above the limit leave after the next insert.
     const need = size > max ? size + 1 : Math.min(size + n, max);
     if (this.#capacity < need) this.#grow(need);
     if (this.#options.maxSize === Number.POSITIVE_INFINITY && size + n > this.#capacity)
@@ -59,14 +62,17 @@ export class GrowingTable extends CoreTable {
     core.checkedResult(core.x.table_reserve(this.handle, episodes));
   }
 
-  /** An item of a stream's last steps; there must be room. The oldest leave where a limit is passed. O(length + log n), or O(log n) if the one before it had the same length */
+  /**
+   * Inserts an item of a stream's last steps; there must be room. The oldest items leave if a limit is exceeded. O(length + log n), or O(log n) if the item
+   * before had the same length
+   */
   insert(stream: CoreStream, length: number, priority: number): void {
     const { core } = this.engine;
     core.checkedResult(core.x.table_insert(this.handle, stream.handle, length, 0, priority));
     this.engine.changed();
   }
 
-  /** From the next item on there are at most so many, and so many steps. What is there now may be more. */
+  /** Sets the limits of items and steps, which apply from the next insert on. The current contents may exceed them. */
   limit(maxSize: number, maxSteps: number): void {
     this.#options = { ...this.#options, maxSize, maxSteps };
     this.engine.core.x.table_max_size(this.handle, Math.max(1, Math.min(maxSize, this.#capacity)));
@@ -85,7 +91,7 @@ export class GrowingTable extends CoreTable {
     return { slots, high };
   }
 
-  /** On an empty table: items take these slots first. Whether that could be. */
+  /** On an empty table, sets the slots that items take first. Returns whether that was possible. */
   arrange({ slots, high }: Arrangement): boolean {
     this.reserve(high);
     const { core } = this.engine;
@@ -94,7 +100,7 @@ export class GrowingTable extends CoreTable {
     return core.x.table_arrange(this.handle, high, at, slots.length) !== 0;
   }
 
-  /** Slots in order of age, the oldest first. */
+  /** Returns the slots in order of age, oldest first. */
   slots(): Uint32Array {
     const { core } = this.engine;
     const slots = new Uint32Array(this.size);
@@ -107,7 +113,7 @@ export class GrowingTable extends CoreTable {
     return slots;
   }
 
-  /** The same, one by one; without those whose items leave meanwhile. */
+  /** Yields the same slots one by one, without those whose items leave in the meantime. */
   *liveSlots(): Generator<number, void> {
     const keys = Float64Array.from(this.slots(), (slot) => this.keyOf(slot));
     for (const key of keys) {
@@ -116,7 +122,7 @@ export class GrowingTable extends CoreTable {
     }
   }
 
-  /** Steps of the item in a slot. */
+  /** Returns the steps of the item in a slot. */
   lengthOf(slot: number): number {
     return this.engine.core.x.table_about(this.handle, slot, ABOUT_LENGTH);
   }
@@ -129,7 +135,7 @@ export class GrowingTable extends CoreTable {
     return this.engine.core.x.table_about(this.handle, slot, ABOUT_PRIORITY);
   }
 
-  /** Names of its rows: all, or n of them from one on. O(from + n) */
+  /** Returns the numbers of its rows: all, or n of them from one on. O(from + n) */
   rowsOf(slot: number, from = 0, n: number = this.lengthOf(slot) - from): Uint32Array {
     const { core, pool } = this.engine;
     const at = core.scratch(4 * n);
@@ -142,17 +148,17 @@ export class GrowingTable extends CoreTable {
     return this.engine.core.x.table_total(this.handle);
   }
 
-  /** Whether an item has a priority above 0. Unlike the sum it is no fraction, which would be allocated. */
+  /** Whether an item has a priority above 0. A boolean, because a fraction like the sum would be allocated. */
   get hasWeight(): boolean {
     return this.engine.core.x.table_weighs(this.handle) !== 0;
   }
 
-  /** The smallest priority. @param allowZeros whether one may be 0, which takes O(n) */
+  /** Returns the smallest priority. @param allowZeros whether priorities may be 0, which takes O(n) */
   min(allowZeros: boolean): number {
     return this.engine.core.x.table_min(this.handle, allowZeros ? 1 : 0);
   }
 
-  /** The table's random state: 32 bytes, a copy. */
+  /** A copy of the table's random state: 32 bytes. */
   get randomState(): Uint8Array {
     const at = this.engine.core.x.table_random(this.handle) >>> 0;
     return this.engine.core.u8.slice(at, at + RANDOM_BYTES);
@@ -162,12 +168,12 @@ export class GrowingTable extends CoreTable {
     this.engine.core.u8.set(bytes, this.engine.core.x.table_random(this.handle) >>> 0);
   }
 
-  /** Of n random numbers of the table's own, how many are below a ratio. */
+  /** Draws n random numbers with the table's random state. Returns how many are below a ratio. */
   chances(n: number, ratio: number): number {
     return this.engine.core.x.table_chances(this.handle, n, ratio);
   }
 
-  /** Draws and reads the result. If memory runs out, the random state is restored. */
+  /** Draws and reads the result. If memory runs out, restores the random state. */
   drawAtomically<T>(draw: () => T): T {
     const state = this.randomState;
     try {
@@ -179,8 +185,8 @@ export class GrowingTable extends CoreTable {
   }
 
   /**
-   * New priorities of n items by key, by their errors; one that has gone is skipped. How many were there. O(n log size)
-   * @throws RangeError, and then nothing changed
+   * Sets new priorities of n items by key, computed from errors, and skips removed items. Returns how many still existed. O(n log size)
+   * @throws RangeError before anything changes
    */
   updateErrors(errorPriorities: ErrorPriorities, keys: ArrayLike<number>, errors: ArrayLike<number>, n: number): number {
     const { core } = this.engine;
@@ -193,7 +199,7 @@ export class GrowingTable extends CoreTable {
     }
     checkKeys(f64, at >>> 3, n);
     errorPriorities.weigh(core, to, n);
-    // Of items that have gone it does not count: only then are they looked up.
+    // Removed items must not raise the maximum, so items are looked up only then.
     if (errorPriorities.check(core, to, n)) {
       const max = at / 8 + 3 * n;
       core.x.priority_max(this.handle, at, to, n, 8 * max);
@@ -204,7 +210,7 @@ export class GrowingTable extends CoreTable {
     return found;
   }
 
-  /** Lets its items go, and gives its memory back. */
+  /** Releases its items, and frees its memory. */
   close(): void {
     const { x } = this.engine.core;
     this.#isClosed = true;
@@ -214,7 +220,7 @@ export class GrowingTable extends CoreTable {
     this.#free(this.handle, this.#capacity);
   }
 
-  /** Sets up what is new in memory. */
+  /** Sets up newly allocated memory. */
   #open(handle: number, capacity: number): void {
     const { x } = this.engine.core;
     const max = limitOf(this.#options);
@@ -222,7 +228,7 @@ export class GrowingTable extends CoreTable {
     if (max < capacity) x.table_max_size(handle, Math.max(1, max));
   }
 
-  /** Twice the room; where memory has none for so much, what is needed. */
+  /** Doubles the capacity, or grows it to `need` if memory is short. */
   #grow(need: number): void {
     const max = Math.max(limitOf(this.#options), need);
     const old = this.handle;
@@ -266,7 +272,7 @@ function coreOptions({ sampler, maxSize, maxSteps }: GrowingTableOptions, capaci
     sampler,
     remover: fifo(),
     rateLimiter: minSize(1),
-    // A table takes one item at least; one without steps takes none.
+    // A table holds at least one item; without steps it holds none.
     maxSteps: maxSize === 0 ? 0 : maxSteps,
     maxTimesSampled: Number.MAX_SAFE_INTEGER,
   };

@@ -1,19 +1,19 @@
-/** What a journal takes of a Replay's memory: apart from its code, which is loaded when asked for. */
+/** The memory that a journal takes from a Replay. Separate from the journal's code, which is loaded on demand. */
 import { SECTION_MAX } from "./state.ts";
 
-/** Segments that a journal can tell apart: more than the files may ever be. */
+/** Returns the number of segments that a journal can distinguish: more than it can ever have files. */
 export function placesFor(maxBytes: number, segmentBytes: number): number {
   let places = 1024;
   while (places < 65_536 && places < (4 * maxBytes) / segmentBytes) places *= 2;
   return places;
 }
 
-/** What a journal takes of a Replay's memory, where the longest record has so many bytes. */
+/** Returns the bytes that a journal takes from a Replay's memory. @param record bytes of the longest record */
 export function journalBytes(record: number, places: number): number {
   return bufferBytes(record) + 4 * places;
 }
 
-/** Room for a section and for what follows it. */
+/** Returns the room for a section and its successor. */
 export function bufferBytes(record: number): number {
   return 16 + Math.max(SECTION_MAX, record) + SECTION_MAX;
 }

@@ -1,17 +1,17 @@
-/** Where the leaves of a step stand: asked of the core, which places them (assembly/rows/layout.ts), in an instance without an arena. */
+/** The layout of a step's leaves, computed by the core (assembly/rows/layout.ts) in an instance without an arena. */
 import { type Layout, measureLeaves, type PlacedLeaf, poolsOf } from "../schema/layout.ts";
 import type { FoundLeaf } from "../schema/spec.ts";
 import { SectionMemory } from "./section-memory.ts";
 
-/** PLACE, and PLACED behind all of them, in bytes. */
+/** Bytes of PLACE, and of PLACED, which follows all of them. */
 const PLACE = 24;
 const PLACED = 12;
 
-/** One for each build that a host gave: it holds nothing between two calls. */
+/** One memory per build that a host passed. It holds nothing between calls. */
 const memories = new WeakMap<object, SectionMemory>();
 const DEFAULT_MODULE = {};
 
-/** Places the leaves of a spec. @param module another build of the core @throws ReplayError SPEC_MISMATCH for leaves that share frames of several sizes */
+/** Places the leaves of a spec. @param module another build of the core @throws ReplayError SPEC_MISMATCH if leaves share frames of several sizes */
 export function layoutOf(found: readonly FoundLeaf[], module?: WebAssembly.Module): Layout {
   const measuredLeaves = measureLeaves(found);
   const pools = poolsOf(measuredLeaves);

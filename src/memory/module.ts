@@ -1,40 +1,40 @@
-/** The core as a module, compiled once: the only file that compiles WebAssembly. A host that forbids that gives a module instead, and then nothing is compiled. */
+/** The core as a module, compiled once. Only this file compiles WebAssembly. If the host forbids that, the program passes a compiled module instead. */
 import bytes from "../../dist/core-bytes.js";
 import { ABI_VERSION, type Exports } from "../base/abi.ts";
 import { mustBe, ReplayError } from "../base/error.ts";
 
 let defaultModule: WebAssembly.Module | undefined;
 
-/** Sets the core that a host without a compiler imported; it is used in place of the built-in bytes. */
+/** Sets the core that a host without a compiler imported. It replaces the built-in bytes. */
 export function setModule(module: WebAssembly.Module): void {
   defaultModule = moduleOf(module);
 }
 
-/** The module of the argument, or the default one. */
+/** Returns the module of the argument, or the default module. */
 export function moduleOf(module?: WebAssembly.Module): WebAssembly.Module {
   if (module !== undefined) {
-    // Also one of another realm.
+    // Accepts modules from other realms.
     if (Object.prototype.toString.call(module) !== "[object WebAssembly.Module]")
-      throw mustBe(TypeError, "module", "a WebAssembly.Module, such as await WebAssembly.compile(bytes) gives", module);
+      throw mustBe(TypeError, "module", "a WebAssembly.Module, such as the result of await WebAssembly.compile(bytes)", module);
     return module;
   }
   defaultModule ??= compile();
   return defaultModule;
 }
 
-/** @throws ReplayError UNSUPPORTED where the host compiles nothing: a page by its policy, or an edge runtime */
+/** @throws ReplayError UNSUPPORTED if the host does not compile WebAssembly: a page because of its policy, or an edge runtime */
 function compile(): WebAssembly.Module {
   try {
     return new WebAssembly.Module(decode(bytes));
   } catch (cause) {
-    const remedy = `let the page's Content-Security-Policy have 'wasm-unsafe-eval', or give the option module: a WebAssembly.Module of reprise/core.wasm`;
-    const error = new ReplayError("UNSUPPORTED", `this host does not compile WebAssembly (${(cause as Error)?.message}): ${remedy}`);
+    const remedy = `Add 'wasm-unsafe-eval' to the page's Content-Security-Policy, or pass the option module: a WebAssembly.Module of reprise/core.wasm`;
+    const error = new ReplayError("UNSUPPORTED", `this host does not compile WebAssembly (${(cause as Error)?.message}). ${remedy}`);
     error.cause = cause;
     throw error;
   }
 }
 
-/** Reads bytes from the text that build/wasm-bytes.mjs makes of them. A loop, since `Uint8Array.from` calls a function for each. */
+/** Decodes bytes from the text that build/wasm-bytes.mjs makes of them. A loop, since `Uint8Array.from` calls a function per byte. */
 function decode(text: string): Uint8Array<ArrayBuffer> {
   const raw = new Uint8Array(text.length);
   for (let i = 0; i < text.length; i++) {
@@ -44,9 +44,9 @@ function decode(text: string): Uint8Array<ArrayBuffer> {
   return raw;
 }
 
-/** A new instance, with a memory of its own. @throws ReplayError UNSUPPORTED for another version's module, or what is none of ours */
+/** Returns a new instance with its own memory. @throws ReplayError UNSUPPORTED if the module is not this version of the core */
 export function instance(module?: WebAssembly.Module): Exports {
-  // Copied: V8 calls functions of a plain object faster than those of the module's own, which has no prototype.
+  // Copied: V8 calls functions of a plain object faster than those of the module's exports, which have no prototype.
   const exports = { ...new WebAssembly.Instance(moduleOf(module), {}).exports } as unknown as Exports;
   const version = exports.ABI_VERSION?.value;
   if (version !== ABI_VERSION) throw mustBe("UNSUPPORTED", "module", `a core of ABI version ${ABI_VERSION}`, version);

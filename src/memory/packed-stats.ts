@@ -1,12 +1,12 @@
-/** What packed frames take, by the name that `packed` was given. */
+/** Statistics of packed frames, by the name in the option `packed`. */
 import { PACKED_LIVE } from "../base/abi.ts";
 import type { Engine } from "./engine.ts";
 
-/** Frames that are packed under one name. */
+/** Statistics of the frames that are packed under one name. */
 export interface PackedStats {
   /** The number of frames. */
   readonly frames: number;
-  /** Bytes of their entries, with heads. */
+  /** Bytes of their entries, including heads. */
   readonly bytes: number;
   /** Bytes of the same frames without packing. */
   readonly rawBytes: number;

@@ -1,19 +1,19 @@
-/** Errors as priorities, (clip(error) + eps)^alpha, and powers of numbers: worked out in a core's scratch memory. */
+/** Priorities computed from errors, (clip(error) + eps)^alpha, and powers of numbers, in a core's scratch memory. */
 
 import { LOWER, UPPER } from "../base/abi.ts";
 import { mustBe } from "../base/error.ts";
 import { listLength } from "../schema/copy-numbers.ts";
 import { Core } from "./core.ts";
 
-/** The largest priority that a table takes. */
+/** The largest priority that a table accepts. */
 export const MAX_PRIORITY: number = 2 ** 990;
-/** The smallest that can be drawn beside others. */
+/** The smallest priority that is still drawn next to others. */
 const MIN_PRIORITY = 2 ** -999;
-/** Enough for any list of numbers that one would look at. */
+/** Enough for any practical list of numbers. */
 const CALCULATOR_BYTES = 2 ** 28;
 
 export class ErrorPriorities {
-  /** The largest that an update ever set, 1 at first. */
+  /** The largest priority that an update ever set; initially 1. */
   max = 1;
   readonly #alpha: number;
   readonly #eps: number;
@@ -21,7 +21,7 @@ export class ErrorPriorities {
   readonly #upper: number;
   readonly #bounds: number;
 
-  /** @param lower the least error, and @param upper the greatest; null for no bound */
+  /** @param lower the smallest error @param upper the largest error; null for no bound */
   constructor(alpha: number, eps: number, lower: number | null, upper: number | null) {
     this.#alpha = alpha;
     this.#eps = eps;
@@ -30,18 +30,18 @@ export class ErrorPriorities {
     this.#bounds = (lower === null ? 0 : LOWER) + (upper === null ? 0 : UPPER);
   }
 
-  /** The priorities of errors. Infinity and NaN are values here. @throws RangeError where a power is no real number */
+  /** Returns the priorities of errors. Accepts Infinity and NaN. @throws RangeError if a power is not a real number */
   of(core: Core, errors: ArrayLike<number>): number[] {
     return computeInScratch(core, errors, (at, n) => this.weigh(core, at, n));
   }
 
-  /** n errors (f64 each) at an address become priorities. */
+  /** Replaces n errors (f64 each) at an address by priorities. */
   weigh(core: Core, at: number, n: number): void {
     const done = core.x.priority_of_errors(at, n, this.#alpha, this.#eps, this.#lower, this.#upper, this.#bounds);
     if (done < n) throw mustBe(RangeError, `errors[${done}]`, `at least ${-this.#eps} with alpha ${this.#alpha} (or set errorMin)`, core.f64[at / 8 + done]);
   }
 
-  /** n priorities become such as can be drawn; whether one of them is above `max`. @throws RangeError where one is none that an item can have */
+  /** Raises n priorities to ones that can be drawn. Returns whether one of them is above `max`. @throws RangeError if an item cannot have one of them */
   check({ f64 }: Core, at: number, n: number): boolean {
     const { max } = this;
     let isAbove = false;
@@ -57,17 +57,17 @@ export class ErrorPriorities {
   }
 }
 
-/** A priority that is above 0 can be drawn. */
+/** Returns a priority that can be drawn if the argument is above 0. */
 export function drawablePriority(priority: number): number {
   return priority > 0 ? Math.max(priority, MIN_PRIORITY) : priority;
 }
 
-/** Numbers above 0 to a power. */
+/** Returns powers of numbers above 0. */
 export function powers(core: Core, numbers: ArrayLike<number>, exponent: number): number[] {
   return computeInScratch(core, numbers, (at, n) => core.x.priority_powers(at, n, exponent));
 }
 
-/** What becomes of numbers in scratch memory. */
+/** Returns the numbers after a computation in scratch memory. */
 function computeInScratch(core: Core, numbers: ArrayLike<number>, compute: (at: number, n: number) => void): number[] {
   const n = listLength(numbers);
   const at = core.scratch(8 * n + 8);
@@ -76,7 +76,7 @@ function computeInScratch(core: Core, numbers: ArrayLike<number>, compute: (at: 
   return [...core.f64.subarray(at / 8, at / 8 + n)];
 }
 
-/** A core for numbers alone, where there is no engine yet. */
+/** Returns a core that only computes, for use before there is an engine. */
 export function calculator(module: WebAssembly.Module | undefined): Core {
   return new Core(CALCULATOR_BYTES, module);
 }

@@ -1,4 +1,4 @@
-/** While a call reads what it was given, functions of the caller may run: getters, proxies. No other call may come in between. */
+/** The lock against reentrant calls: getters and proxies in a call's arguments run the caller's functions, and no other call may run in between. */
 import { ReplayError } from "../base/error.ts";
 
 /** Rejects calls while it is locked. */
@@ -6,7 +6,7 @@ export interface Lockable {
   locked: boolean;
 }
 
-/** Reads arguments of the caller while calls are locked out. Hot paths set the flag themselves, since this takes a function. */
+/** Reads arguments of the caller while calls are locked out. Hot paths set the flag themselves, because this needs a closure. */
 export function withLock<T>(target: Lockable, read: () => T): T {
   target.locked = true;
   try {
@@ -16,10 +16,10 @@ export function withLock<T>(target: Lockable, read: () => T): T {
   }
 }
 
-/** Of a call that a getter, a proxy or a reward made, while another call was reading it. */
+/** Returns the error of a call from within a getter, a proxy or a reward function while another call was running. */
 export function reentrancyError(): ReplayError {
   return new ReplayError(
     "OUT_OF_TURN",
-    "this was called while another call was reading its arguments, or computing its rewards: call it after that has returned",
+    "this was called while another call was reading its arguments, or computing its rewards. Call it after that call has returned",
   );
 }

@@ -1,4 +1,4 @@
-/** Memory in which sections are made or read, and summed where they stand: an instance of the core without an arena, since it may outlive a Replay. */
+/** Memory in which sections are written, read and checksummed in place. A separate instance of the core without an arena, because it may outlive a Replay. */
 import type { Exports } from "../base/abi.ts";
 import { ReplayError } from "../base/error.ts";
 import { MAX_SECTION_BYTES } from "../base/limits.ts";
@@ -10,7 +10,7 @@ const PAGE = 65536;
 
 export class SectionMemory {
   readonly x: Exports;
-  /** Where its bytes begin. */
+  /** The address of its first byte. */
   readonly base: number;
   u8!: Uint8Array<ArrayBuffer>;
   view!: DataView<ArrayBuffer>;
@@ -21,13 +21,13 @@ export class SectionMemory {
     this.#refreshViews();
   }
 
-  /** Makes room for so many bytes from `base` on; views are made anew. */
+  /** Makes room for `size` bytes from `base` on, and recreates the views. */
   reserve(size: number): void {
     const missing = this.base + size - this.u8.length;
     if (missing <= 0) return;
     try {
       if (size > 2 * MAX_SECTION_BYTES) throw new RangeError("too much");
-      // Twice as much, where that can be had: it may go on growing.
+      // Doubles the memory if possible, since it may keep growing.
       this.x.memory.grow(Math.ceil(Math.max(missing, Math.min(this.u8.length, MAX_SECTION_BYTES)) / PAGE));
     } catch {
       throw new ReplayError("OUT_OF_MEMORY", `no room for ${size} bytes of sections`);
@@ -35,12 +35,12 @@ export class SectionMemory {
     this.#refreshViews();
   }
 
-  /** Writes the head of a section whose payload stands behind it. */
+  /** Writes the head of a section whose payload follows it. */
   seal(at: number, kind: number, id: number, bytes: number): void {
     this.x.section_seal(at, kind, id, bytes);
   }
 
-  /** What the checksum of the section at an address must be. */
+  /** Returns the expected checksum of the section at an address. */
   sum(at: number): number {
     return this.x.section_sum(at) >>> 0;
   }
@@ -52,8 +52,9 @@ export class SectionMemory {
 }
 
 /**
- * A section made in a core's scratch: a copy of its bytes. A long one that does not stand there already is made elsewhere, since a core may be full.
- * @param head bytes before the payload, which may stand in its place already
+ * Returns a section made in a core's scratch, as a copy of its bytes. A long payload that is not in scratch already is sealed elsewhere, since the core may be
+ * full.
+ * @param head bytes before the payload, which may already be in place
  */
 export function sealSection(core: Core, head: number, kind: number, id: number, payload: Uint8Array): Uint8Array<ArrayBuffer> {
   const bytes = payload.length;

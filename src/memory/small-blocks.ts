@@ -1,22 +1,22 @@
-/** Memory of less than a granule of the arena: blocks of one size share granules, which are given back with their last block. */
+/** Memory for blocks smaller than a granule of the arena. Blocks of one size share granules, which are freed with their last block. */
 import type { Core } from "./core.ts";
 
 const GRANULE = 4096;
-/** A larger block takes granules of its own. */
+/** A larger block takes separate granules. */
 const MAX_BYTES = GRANULE / 2;
 
 export class SmallBlocks {
   readonly #core: Core;
   /** Free blocks, by size. */
   readonly #free = new Map<number, number[]>();
-  /** Blocks that are taken, by the address of their granule. */
+  /** Number of used blocks, by the address of their granule. */
   readonly #counts = new Map<number, number>();
 
   constructor(core: Core) {
     this.#core = core;
   }
 
-  /** Takes zeroed memory. @throws ReplayError OUT_OF_MEMORY */
+  /** Allocates zeroed memory. @throws ReplayError OUT_OF_MEMORY */
   take(bytes: number): number {
     if (bytes > MAX_BYTES) return this.#core.alloc(bytes);
     const size = sizeOf(bytes);
@@ -34,7 +34,7 @@ export class SmallBlocks {
     return at;
   }
 
-  /** Gives memory back. O(1), or O(free blocks of its size) */
+  /** Frees memory. O(1), or O(free blocks of its size) */
   give(at: number, bytes: number): void {
     const { x } = this.#core;
     if (bytes > MAX_BYTES) {
@@ -57,12 +57,12 @@ export class SmallBlocks {
   }
 }
 
-/** Blocks of few sizes fit into each other's places. */
+/** Rounds to few sizes, so that blocks fit into each other's places. */
 function sizeOf(bytes: number): number {
   return Math.ceil(bytes / 64) * 64;
 }
 
-/** Addresses have 32 bits without a sign. */
+/** Addresses are unsigned 32-bit numbers. */
 function granuleOf(at: number): number {
   return at - (at % GRANULE);
 }

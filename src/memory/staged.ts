@@ -1,4 +1,4 @@
-/** The staging record as its users see it: nested as the spec, numbers to assign, arrays to fill in place. Nothing is copied until `append`. */
+/** The staging record as its users see it: nested like the spec, with numbers to assign and arrays to fill in place. Nothing is copied before `append`. */
 import { mustBe, ReplayError } from "../base/error.ts";
 import { hasNaN, type LeafTarget, matchingTarget, mustNarrow, put, setterOf, targetOf, type ViewTarget } from "../schema/copy-values.ts";
 import { type ArrayOfDtype, DTYPES, type Dtype, isFloat, type NumberArray } from "../schema/dtype.ts";
@@ -25,21 +25,21 @@ type StagedNode<S, Lanes> =
       : { -readonly [K in keyof S]: StagedNode<S[K], Lanes> };
 
 /**
- * A leaf of shape [] is a number (with several lanes: an array), any other leaf a typed array. Text is a string, or a frozen array of strings: assign another one.
- * A spec that is a leaf itself has the name `value`.
+ * The staged step. A leaf of shape [] is a number (with several lanes: an array), any other leaf a typed array. Text is a string, or a frozen array of strings
+ * that you replace as a whole. If the spec itself is a leaf, it has the name `value`.
  */
-// biome-ignore lint/suspicious/noExplicitAny: of any spec, any leaf can be assigned
+// biome-ignore lint/suspicious/noExplicitAny: any spec; any leaf can be assigned
 export type StagedOf<S, Lanes = false> = IsAny<S> extends true ? any : S extends RowLeaf ? { value: StagedNode<S, Lanes> } : StagedNode<S, Lanes>;
 
-/** Makes what the user sees of a staging record. */
+/** Creates the object that the user sees for a staging record. */
 export type StepMaker = (staging: Staging) => object;
 
-/** What a name of a step stands for: a node, or a leaf's accessor. */
+/** The part of a step under a name: a node, or a leaf's accessor. */
 type StagedPart = StepMaker | PropertyDescriptor;
 
 /**
- * How the steps of a spec are made: once a Replay, so that those of all its writers have the same accessors. V8 makes a slow dictionary of
- * an object whose accessors differ from those of an earlier one of the same form.
+ * Returns the maker of a spec's steps. Called once per Replay, so that the steps of all writers share accessors: V8 turns an object into a slow dictionary if
+ * its accessors differ from those of an earlier object of the same form.
  * @param scalars whether leaves of shape [] are numbers
  */
 export function stepMaker(spec: Spec, leaves: readonly PlacedLeaf[], scalars: boolean): StepMaker {
@@ -52,17 +52,17 @@ export function stepMaker(spec: Spec, leaves: readonly PlacedLeaf[], scalars: bo
     },
     (names, parts, _, list) => nodeMaker(names, parts, list),
   );
-  // A spec that is one leaf: the step is that leaf's value, under a name.
+  // If the spec is one leaf, the step is that leaf's value under a name.
   return typeof root === "function" ? root : nodeMaker(["value"], [root], false);
 }
 
 /**
- * One object of a step. Its accessors are as short as can be: V8 then compiles them into their callers, whatever else is there, and a number that
- * is assigned is not allocated. In Node 20 that is up to 27 bytes of its code, and 26 is what one that assigns a number has.
+ * One object of a step. Its accessors are short enough for V8 to inline them into any caller, so that an assigned number is not allocated. In Node 20 the limit
+ * is 27 bytes of bytecode, and the setter of a number has 26.
  */
 class Step {
   readonly #staging: Staging;
-  /** The record and what follows it, one element a word. */
+  /** The record and the memory after it, one element per word. */
   #f32!: Float32Array;
   #i32!: Int32Array;
 
@@ -71,16 +71,16 @@ class Step {
     staging.addStep(this);
   }
 
-  /** Says where the record is now. Not a method: a leaf may have any name. */
+  /** Sets the memory of the record. Static, since a leaf may have any name. */
   static setMemory(step: Step, f32: Float32Array, i32: Int32Array): void {
     step.#f32 = f32;
     step.#i32 = i32;
   }
 
-  /** What reads and assigns a leaf that is a number. */
+  /** Returns the accessor of a leaf that is a number. */
   static number({ index, leaf: { dtype }, staged }: PlacedLeaf): PropertyDescriptor {
     const at = staged / 4;
-    // A value becomes a number first: an object's `valueOf` may move the memory, or close the writer.
+    // Converts the value to a number first: an object's `valueOf` may move the memory, or close the writer.
     if (dtype === "f32") {
       return {
         get(this: Step) {
@@ -115,7 +115,7 @@ class Step {
         },
       };
     }
-    // Of these some number does not fit, which a typed array would not tell.
+    // These dtypes reject some numbers that a typed array would silently convert.
     return {
       get,
       set(this: Step, value: unknown) {
@@ -124,7 +124,7 @@ class Step {
     };
   }
 
-  /** What reads the texts of a leaf, and writes them. */
+  /** Returns the accessor of a leaf of text. */
   static text(index: number, isScalar: boolean): PropertyDescriptor {
     return {
       get(this: Step) {
@@ -137,7 +137,7 @@ class Step {
     };
   }
 
-  /** What lends the array of a leaf, and fills it. */
+  /** Returns the accessor that lends and fills the array of a leaf. */
   static array(index: number): PropertyDescriptor {
     return {
       get(this: Step) {
@@ -152,11 +152,11 @@ class Step {
 }
 
 function nodeMaker(names: readonly string[], parts: readonly StagedPart[], list: boolean): StepMaker {
-  // A class a node: V8 tells objects apart by where they begin.
+  // One class per node, since V8 distinguishes objects by their constructors.
   const Node = class extends Step {};
   return (staging) => {
     const step = new Node(staging);
-    // A list's accessors are those of an object beside it; elements that are accessors are slow in any case.
+    // The accessors of a list are on a separate object; accessors as array elements are slow in any case.
     const node = list ? [] : step;
     names.forEach((name, i) => {
       const part = parts[i] as StagedPart;
@@ -167,68 +167,68 @@ function nodeMaker(names: readonly string[], parts: readonly StagedPart[], list:
   };
 }
 
-/** A writer's first steps are all looked through for NaN, later ones every so many. */
+/** The first steps of a writer are all checked for NaN, later ones at this interval. */
 const FIRST_CHECKS = 100;
 const CHECK_INTERVAL = 1024;
-/** Steps until a look that is never; still a small integer. */
+/** Number of steps until a check that never comes; still a small integer. */
 const NEVER = 2 ** 30;
-/** Elements of a value that are looked at; of more, evenly spread ones. */
+/** Maximum elements of a value that are checked; larger values are sampled evenly. */
 const MAX_CHECKED = 256;
 
-/** In the place of all that a closed writer had. */
+/** Replaces the fields of a closed writer. */
 const CLOSED = new Proxy({}, { get: throwClosed, set: throwClosed }) as never;
 
 function throwClosed(): never {
   throw writerClosed();
 }
 
-/** A place whose array may be lent. */
+/** A leaf whose array may be lent. */
 interface LeafView extends ViewTarget {
-  /** Of its array. */
+  /** The address of its array. */
   readonly address: number;
-  /** Another form that values may have. */
+  /** An alternative form of its values. */
   readonly alternative: LeafTarget | undefined;
-  /** The count of moves when the array was last borrowed. */
+  /** The number of moves when the array was last lent. */
   borrowedAt: number | undefined;
 }
 
-/** What a staging record is in: linear memory, or where no core is (reprise/remote) a buffer. */
+/** The memory of a staging record: linear memory, or a buffer if there is no core (reprise/remote). */
 export interface StagedMemory {
   readonly u8: Uint8Array<ArrayBuffer>;
   readonly u32: Uint32Array<ArrayBuffer>;
-  /** Makes half floats of arrays; without it they are only checked. */
+  /** Converts arrays to half floats. Without it, they are only checked. */
   narrow?(dtype: HalfDtype, to: number, from: number, n: number): number;
-  /** Told where it has moved. */
+  /** Called after the memory has moved. */
   readonly listeners: Set<{ onMemoryMoved(): void }>;
 }
 
 export class Staging {
   readonly #step: object;
-  /** What writes a leaf's value to its place, leaf by leaf. */
+  /** Setters that write a leaf's value to its place, one per leaf. */
   setters: readonly Visit[];
   /** The objects of its step. */
   readonly #steps: Step[] = [];
   readonly #memory: StagedMemory;
   readonly #at: number;
   #views: readonly LeafView[];
-  /** How often memory has moved. */
+  /** Number of times that memory has moved. */
   #moves = 0;
-  /** The count when all arrays that were lent were good. */
+  /** The number of moves at the last check of all lent arrays. */
   #checkedMoves = -1;
   #isUsed = false;
-  /** Leaves of flags, into which anything may be written, and of floats, into which NaN may. */
+  /** Leaves of flags, which accept any number, and leaves of floats, which accept NaN. */
   readonly #flags: readonly LeafView[];
   readonly #floats: readonly LeafView[];
-  /** Of half floats, into which numbers may be written that these cannot be. */
+  /** Leaves of half floats, whose arrays accept numbers that half floats cannot represent. */
   readonly #halves: readonly LeafView[];
 
   /**
-   * @param at where the record begins
-   * @param addresses where each leaf begins
-   * @param arrays the same of its array, which half floats are made of
-   * @param lead the first dimension of values: none where there is one lane
-   * @param isVector whether values of one lane may have that dimension, too
-   * @param onNaN called if a value that is given holds NaN; then `checkForNaN` finds it
+   * @param at the address of the record
+   * @param addresses the address of each leaf
+   * @param arrays the address of each leaf's array; half floats are converted from it
+   * @param lead the first dimension of values; empty for a single lane
+   * @param isVector whether values of a single lane may also have that dimension
+   * @param onNaN called if a passed value holds NaN; `checkForNaN` then finds the leaf
    */
   constructor(
     memory: StagedMemory,
@@ -254,7 +254,7 @@ export class Staging {
     this.#flags = this.#views.filter(({ leaf }) => leaf.dtype === "bool");
     this.#floats = this.#views.filter(({ leaf }) => isFloat(leaf.dtype));
     this.#halves = this.#views.filter(({ leaf }) => isHalf(leaf.dtype));
-    // Of several lanes the record is a block of columns.
+    // With several lanes, the record is a block of columns.
     if (lead.length > 0) memory.u32.set(addresses, at / 4);
     this.setters = this.#views.map((view) => setterOf(view, view.alternative));
     this.#step = maker(this);
@@ -262,32 +262,35 @@ export class Staging {
     memory.listeners.add(this);
   }
 
-  /** What the user sees. */
+  /** Returns the object that the user sees. */
   use(): object {
     this.#isUsed = true;
     return this.#step;
   }
 
-  /** Before an append: arrays that were read before memory moved are void, and what was written to them is lost. */
+  /** Checks the lent arrays before an append. Arrays read before memory moved are invalid, and values written to them are lost. */
   check(): void {
     if (this.#checkedMoves !== this.#moves) this.#checkAll();
   }
 
   #checkAll(): void {
     if (this.#flags.length > 0) this.#checkFlags();
-    if (!this.#isUsed) throw mustBe(TypeError, "step", "a step, since nothing is in writer.staged, which append() without a step appends", undefined);
-    // No function here: one that holds another allocates at each call.
+    if (!this.#isUsed) throw mustBe(TypeError, "step", "a step, because writer.staged is empty (append() without a step appends writer.staged)", undefined);
+    // No function here: one with a closure allocates on each call.
     for (const { borrowedAt = this.#moves, keys } of this.#views) {
       if (borrowedAt < this.#moves)
-        throw new ReplayError("OUT_OF_TURN", `staged.${pathText(keys)} is out of date because memory has grown: read it from writer.staged again`);
+        throw new ReplayError("OUT_OF_TURN", `staged.${pathText(keys)} is out of date because memory has grown. Read it from writer.staged again`);
     }
-    // By index: before V8 has optimized it, `of` leaves an object per turn.
+    // By index: before V8 optimizes this function, `of` allocates an object per iteration.
     for (let i = 0; i < this.#halves.length; i++) mustNarrow(this.#halves[i] as LeafView);
-    // What is written to flags and halves is looked at in each step.
+    // Flags and half floats are checked in every step.
     if (this.#flags.length === 0 && this.#halves.length === 0) this.#checkedMoves = this.#moves;
   }
 
-  /** Looks through the values of floats of the step that was appended last. @param looks of its writer, with this one @returns steps until it should look again */
+  /**
+   * Checks the float values of the last appended step for NaN. @param looks number of checks of its writer, including this one @returns steps until the next
+   * check
+   */
   checkForNaN(reportNaN: (leaf: string) => void, looks: number): number {
     for (const { view, size, keys } of this.#floats) if (hasNaN(view, 0, size, Math.ceil(size / MAX_CHECKED))) reportNaN(pathText(keys));
     return this.#floats.length === 0 ? NEVER : looks < FIRST_CHECKS ? 1 : CHECK_INTERVAL;
@@ -299,12 +302,12 @@ export class Staging {
         if ((view[i] as number) > 1) throw mustBe("INVALID_DATA", `staged.${pathText(keys)}`, "bool, an integer in 0 … 1", view[i]);
   }
 
-  /** Whether somebody may hold an array that looks at the record. */
+  /** Whether a caller may hold an array that views the record. */
   get isBorrowed(): boolean {
     return this.#views.some(({ borrowedAt }) => borrowedAt === this.#moves);
   }
 
-  /** The memory is no longer this writer's. */
+  /** Detaches from the memory, which no longer belongs to this writer. */
   close(): void {
     this.#memory.listeners.delete(this);
     this.#setMemory(CLOSED, CLOSED);
@@ -312,25 +315,25 @@ export class Staging {
     this.#views = CLOSED;
   }
 
-  /** The elements of leaf i. */
+  /** Returns the elements of leaf i. */
   view(i: number): NumberArray {
     return (this.#views[i] as LeafView).view;
   }
 
-  /** The same, for a user to keep until memory moves. */
+  /** Returns the same elements, for a user to keep until memory moves. */
   borrow(i: number): NumberArray {
     const leaf = this.#views[i] as LeafView;
     leaf.borrowedAt = this.#moves;
     return leaf.view;
   }
 
-  /** Why a step was refused: a misspelt field is missing first, and a fast way may only have stumbled over a value. */
+  /** Returns the error for a rejected step. Missing fields come first, because a misspelt field is missing, and a fast path may have failed on a value only. */
   misfit(spec: Spec, step: unknown, error: unknown): unknown {
     checkNodes(spec, step);
     return error instanceof ReplayError ? error : (this.#misfitOf(flattener(spec)(step)) ?? error);
   }
 
-  /** Which of these values, one a leaf, does not fit; undefined where all do. */
+  /** Returns the error of the first value that does not fit, one value per leaf; undefined if all fit. */
   #misfitOf(values: readonly unknown[]): Error | undefined {
     for (const [i, view] of this.#views.entries()) {
       const misfit = put(matchingTarget(values[i], view, view.alternative), undefined, 0, values[i]);
@@ -339,18 +342,18 @@ export class Staging {
     return undefined;
   }
 
-  /** Adds an object of its step, which needs the place of the record. */
+  /** Adds an object of its step, which needs the address of the record. */
   addStep(step: Step): void {
     this.#steps.push(step);
   }
 
-  /** Leaf i was assigned: what was written to an array that is out of date would be nowhere in it. */
+  /** Marks leaf i as assigned. Values written to an outdated array would be lost. */
   markAssigned(i: number): void {
     const leaf = this.#views[i] as LeafView;
     if (leaf.borrowedAt !== this.#moves) leaf.borrowedAt = undefined;
   }
 
-  /** The texts of leaf i: a copy, so that nobody takes it for what is staged. */
+  /** Returns a copy of the texts of leaf i. A copy, because changes to it have no effect on the staged step. */
   texts(i: number): readonly string[] {
     const { leaf, size, view } = this.#views[i] as LeafView;
     const texts: string[] = [];
@@ -358,7 +361,7 @@ export class Staging {
     return Object.freeze(texts);
   }
 
-  /** Memory has moved. */
+  /** Updates the views after memory has moved. */
   onMemoryMoved(): void {
     const { buffer } = this.#memory.u8;
     this.#moves++;
@@ -377,5 +380,5 @@ function viewOf({ leaf, address, size }: LeafView, buffer: ArrayBuffer): NumberA
 }
 
 export function writerClosed(): ReplayError {
-  return new ReplayError("CLOSED", "this writer was closed: make a new one with replay.writer()");
+  return new ReplayError("CLOSED", "this writer was closed. Make a new one with replay.writer()");
 }

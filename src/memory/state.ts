@@ -1,6 +1,6 @@
 /**
- * The state of a Replay as sections of records, both ways. A snapshot is all of what a journal writes as it changes: the same records, all by number or those that
- * changed (changes.ts). Single steps are in step-codec.ts; no other file calls the core's exports for records.
+ * The state of a Replay as sections of records, saved and loaded. Snapshots and journals have the same records: a snapshot has all of them in order, a journal
+ * the changed ones (changes.ts). step-codec.ts handles single steps. No other file calls the core's exports for records.
  */
 import { COUNTS, DRAWN, ENTRIES, FREE, LINKS, POOLS, ROWS, SLOTS, STREAMS, TABLE } from "../base/kinds.ts";
 import type { ColumnLayouts } from "./column-layouts.ts";
@@ -9,40 +9,40 @@ import type { Engine } from "./engine.ts";
 
 export type Section = readonly [kind: number, id: number, payload: Uint8Array];
 
-/** Bytes of a section of records, at most, unless one record has more. */
+/** Maximum bytes of a section of records, unless a single record is larger. */
 export const SECTION_MAX = 64 * 1024;
-/** What stands before the records of a section: their count. */
+/** Bytes before the records of a section: their count. */
 export const COUNT_BYTES = 4;
-/** Of the link of a row, and of the count of a slot. */
+/** Bytes of a row's link, and of a slot's count. */
 export const LINK_BYTES = 8;
 const RUN_BYTES = 8;
-/** Of a pool's numbers, and of a stream. */
+/** Bytes of a pool's numbers, and of a stream. */
 const POOL_BYTES = 8;
 const STREAM_BYTES = 24;
-/** Room before a payload, for the head of its section. */
+/** Bytes before a payload, for the head of its section. */
 const HEAD_BYTES = 16;
 
-/** What a Replay's state is of, beside its engine. */
+/** The parts of a Replay with state, besides its engine. */
 export interface StateParts {
   readonly tables: readonly { readonly handle: number }[];
-  /** In the order in which they were made. */
+  /** In creation order. */
   readonly writers: readonly { readonly streams: readonly number[] }[];
 }
 
 export class State {
   readonly core: Core;
-  /** Those of entries first, then of frames, then of steps: rows of steps name rows of frames, and those that are packed name entries. */
+  /** Pools of entries, then of frames, then of steps: rows of steps refer to rows of frames, and packed frames refer to entries. */
   readonly pools: readonly number[];
-  /** How many of them are of entries. */
+  /** The number of pools of entries. */
   readonly entryPools: number;
   readonly tables: readonly number[];
-  /** Bytes of a record, of each pool and each table. */
+  /** Bytes of a record, per pool and per table. */
   readonly rowBytes: readonly number[];
   readonly slotBytes: readonly number[];
   readonly #tableBytes: number;
   readonly #drawnBytes: number;
   readonly #parts: StateParts;
-  /** Of what is loaded: the newest of those of which there is one each. */
+  /** The newest loaded payload of each section that exists once. */
   readonly #newest = new Map<string, Uint8Array>();
   readonly #columnLayouts: ColumnLayouts;
 
@@ -60,12 +60,12 @@ export class State {
     this.#drawnBytes = x.record_drawn_bytes();
   }
 
-  /** Takes the memory that `all` needs: later there may be none. @throws ReplayError OUT_OF_MEMORY */
+  /** Reserves the memory that `all` needs, since it may be unavailable later. @throws ReplayError OUT_OF_MEMORY */
   reserve(): void {
     this.allocate(Math.max(SECTION_MAX, COUNT_BYTES + Math.max(...this.rowBytes, ...this.slotBytes)));
   }
 
-  /** Everything, to be read one by one: a payload is there until the next one is asked for. Changes nothing, not even what a journal knows of changes. */
+  /** Yields all sections. A payload is valid until the next one is requested. Changes nothing, including the notes of a journal. */
   *all(): Generator<Section, void> {
     const { x } = this.core;
     for (const [id, pool] of this.pools.entries()) {
@@ -78,7 +78,7 @@ export class State {
     yield* this.numbers();
   }
 
-  /** What there is one of each: counts, random states, what is open. Payloads are copies. */
+  /** Yields the sections that exist once: counts, random states, open writers. Payloads are copies. */
   *numbers(): Generator<Section, void> {
     const { core, pools, tables } = this;
     const { x } = core;
@@ -91,9 +91,9 @@ export class State {
   }
 
   /**
-   * Takes a section; `finish` follows when all have come. Rows stand where they were written, in whatever order they come.
-   * @param segment its place among a journal's segments, and `live` where those are counted; else 0
-   * @returns false where it is none of these, or contradicts itself
+   * Loads a section; call `finish` after the last one. Rows are loaded to their original places, in any order.
+   * @param segment its place among a journal's segments @param live the address where segments are counted; else 0
+   * @returns false if it is not a section of a state, or contradicts itself
    * @throws ReplayError OUT_OF_MEMORY
    */
   load(kind: number, id: number, payload: Uint8Array, segment = 0, live = 0): boolean {
@@ -118,14 +118,14 @@ export class State {
     return kind === FREE && this.#ok(x.record_load_free(handle, count, from));
   }
 
-  /** Whether anything was loaded. */
+  /** Whether a section was loaded. */
   get hasLoaded(): boolean {
     return this.#newest.size !== 0;
   }
 
   /**
-   * Makes what was loaded one state, once its writers are there: into a Replay that is new.
-   * @returns false where it contradicts itself @throws ReplayError OUT_OF_MEMORY
+   * Completes the loaded state of a new Replay, after its writers exist.
+   * @returns false if the state contradicts itself @throws ReplayError OUT_OF_MEMORY
    */
   finish(live = 0): boolean {
     const { pools, tables } = this;
@@ -136,14 +136,14 @@ export class State {
       this.#loadStreams(streams) &&
       tables.every((table, id) => this.#loadEach(DRAWN, id, this.#drawnBytes, [table], x.record_load_drawn)) &&
       tables.every((table, id) => this.#loadEach(TABLE, id, this.#tableBytes, [table], x.record_load_table)) &&
-      // Steps hold frames: these are settled after them.
+      // Steps hold frames, so frames are settled after steps.
       [...pools].reverse().every((pool) => this.#ok(x.record_hold_frames(pool, live))) &&
       this.#columnLayouts.complete();
     this.#newest.clear();
     return ok;
   }
 
-  /** Everything that can be checked of itself, by name: what is broken, and which invariant. O(state) */
+  /** Returns the broken invariants, each with the name of its subject. O(state) */
   brokenInvariants(): readonly (readonly [what: string, invariant: number])[] {
     const { x } = this.core;
     const found = [
@@ -154,33 +154,33 @@ export class State {
     return found.filter(([, invariant]) => invariant !== 0);
   }
 
-  /** Records that a section may hold. */
+  /** Returns the number of records that fit into a section. */
   max(bytes: number): number {
     return Math.max(1, Math.floor((SECTION_MAX - COUNT_BYTES) / Math.max(bytes, LINK_BYTES)));
   }
 
-  /** Memory for a payload, with room for a head before it; until something else asks for it. */
+  /** Returns memory for a payload, with room for a head before it. Valid until the next use of scratch. */
   protected allocate(bytes: number): number {
     return this.core.scratch(HEAD_BYTES + bytes) + HEAD_BYTES;
   }
 
-  /** Room for a payload of entries: one at least. */
+  /** Returns the room for a payload with at least one entry. */
   protected entriesRoom(id: number): number {
     return Math.max(SECTION_MAX, COUNT_BYTES + (this.rowBytes[id] as number));
   }
 
-  /** A view on a payload of entries. */
+  /** Returns a view of a payload of entries. */
   protected entriesPayload(at: number): Uint8Array {
     return this.core.u8.subarray(at, at + COUNT_BYTES + (this.core.u32[at / 4] as number));
   }
 
-  /** A view on a payload of records. */
+  /** Returns a view of a payload of records. */
   protected payload(at: number, bytes: number): Uint8Array {
     const count = this.core.u32[at / 4] as number;
     return this.core.u8.subarray(at, at + COUNT_BYTES + count * bytes);
   }
 
-  /** Sections of records that `save` writes from a cursor on, until it gives 0. */
+  /** Yields sections of the records that `save` writes from a cursor on, until it returns 0. */
   *#records(kind: number, id: number, bytes: number, first: number, save: (from: number, max: number, out: number) => number): Generator<Section, void> {
     const max = this.max(bytes);
     for (let cursor = first; ; ) {
@@ -191,7 +191,7 @@ export class State {
     }
   }
 
-  /** Entries of packed frames, which have several sizes. */
+  /** Yields sections of the entries of packed frames, which vary in size. */
   *#entries(id: number, pool: number): Generator<Section, void> {
     const room = this.entriesRoom(id);
     for (let number = 1; number !== 0; ) {
@@ -214,14 +214,14 @@ export class State {
     return this.#parts.writers.flatMap((writer) => writer.streams);
   }
 
-  /** What `save` writes of each of some handles, so many bytes each. */
+  /** Returns the bytes that `save` writes for each handle, `bytes` bytes each. */
   #copyOut(bytes: number, handles: readonly number[], save: (handle: number, out: number) => void): Uint8Array {
     const at = this.allocate(bytes * handles.length);
     for (const [i, handle] of handles.entries()) save(handle, at + bytes * i);
     return this.core.u8.slice(at, at + bytes * handles.length);
   }
 
-  /** Gives each of some handles its bytes of a section that was kept. */
+  /** Loads each handle's bytes from a section that was kept. */
   #loadEach(kind: number, id: number, bytes: number, handles: readonly number[], load: (handle: number, from: number) => number): boolean {
     const payload = this.#newest.get(`${kind}.${id}`);
     if (payload?.length !== bytes * handles.length) return false;
@@ -236,7 +236,7 @@ export class State {
     return true;
   }
 
-  /** Copies a payload into memory; its address. */
+  /** Copies a payload into memory. Returns its address. */
   #copyIn(payload: Uint8Array): number {
     const at = this.allocate(payload.length);
     this.core.u8.set(payload, at);

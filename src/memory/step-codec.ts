@@ -1,4 +1,4 @@
-/** Steps as bytes, one by one, and back into a stream (assembly/persistence/step.ts). */
+/** Converts single steps to bytes, and back into a stream (assembly/persistence/step.ts). */
 import type { Engine } from "./engine.ts";
 import type { CoreStream } from "./stream.ts";
 
@@ -11,14 +11,14 @@ export class StepCodec {
     this.#maxBytes = engine.core.x.record_max_bytes(engine.pool) >>> 0;
   }
 
-  /** A row's bytes, good until the next call. @param previousRow the row of the step before, whose frames are not written again; 0 for none */
+  /** Returns a row's bytes, valid until the next call. @param previousRow the row of the step before, whose frames are not written again; 0 for none */
   write(row: number, previousRow: number): Uint8Array {
     const { core, pool } = this.#engine;
     const at = core.scratch(this.#maxBytes);
     return core.u8.subarray(at, at + (core.x.record_write(pool, row, previousRow, at) >>> 0));
   }
 
-  /** Appends a step that was written so; more bytes may stand behind it. How many are its own, 0 where they are none of this spec. @throws ReplayError OUT_OF_MEMORY */
+  /** Appends a step from bytes that may be followed by others. Returns its length; 0 if it is not a step of this spec. @throws ReplayError OUT_OF_MEMORY */
   append(stream: CoreStream, bytes: Uint8Array): number {
     const { core } = this.#engine;
     const at = core.scratch(bytes.length);

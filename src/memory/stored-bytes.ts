@@ -1,8 +1,8 @@
-/** A limit on what the steps of a Replay take, with their frames (assembly/tables/stored-bytes.ts). */
+/** A limit on the bytes of a Replay's steps, including their frames (assembly/tables/stored-bytes.ts). */
 import { HEAD_BYTES, type Layout, storedFrameBytes, WIDE } from "../schema/layout.ts";
 import type { Engine } from "./engine.ts";
 
-/** Bytes that a step takes at most: with new frames for all of its leaves, none of which packs. */
+/** Returns the maximum bytes of a step, with new and incompressible frames for all of its leaves. */
 export function maxStepBytes({ leaves, rowBytes, pools }: Layout): number {
   let bytes = HEAD_BYTES + rowBytes;
   for (const { kind, leaf, bytes: value, frameBytes } of leaves) {
@@ -17,7 +17,7 @@ export class StoredBytes {
   readonly #engine: Engine;
   readonly #handle: number;
 
-  /** @param table the one that evicts, 0 for none @throws ReplayError OUT_OF_MEMORY */
+  /** @param table the table that evicts; 0 for none @throws ReplayError OUT_OF_MEMORY */
   constructor(engine: Engine, max: number, table: number) {
     this.#engine = engine;
     const { core, layout } = engine;
@@ -28,7 +28,7 @@ export class StoredBytes {
     core.x.stored_bytes_init(this.#handle, max, maxStepBytes(layout), table, at, pools.length);
   }
 
-  /** Bytes that steps take now. O(pools) */
+  /** Bytes of the steps now. O(pools) */
   get now(): number {
     return this.#engine.core.x.stored_bytes_now(this.#handle);
   }

@@ -1,12 +1,12 @@
 /** A stream of the core: the steps that a lane, an episode or a memory holds, oldest first. */
 import type { Engine } from "./engine.ts";
 
-/** What the arena gives at least: a stream of its own takes so much. */
+/** The arena's smallest allocation, and so the size of a standalone stream. */
 const GRANULE = 4096;
-/** Names of rows that are read at a time: what fills memory can be read all the same. */
+/** Row numbers read at a time, so that even a stream that fills the memory can be read. */
 const NAMES = 1024;
 
-/** A stream that is somewhere: the lane of a writer, one of a set. */
+/** A stream inside another structure: the lane of a writer, or a member of a set. */
 export class CoreStream {
   /** STREAM in linear memory. */
   readonly handle: number;
@@ -23,12 +23,12 @@ export class CoreStream {
     return this.engine.core.x.stream_episode_steps(this.handle);
   }
 
-  /** The row of the last step; 0 where none may follow. */
+  /** The row of the last step; 0 if no step may follow. */
   get newest(): number {
     return this.engine.core.x.stream_newest(this.handle) >>> 0;
   }
 
-  /** Names of n rows from the `from`-th oldest on. */
+  /** Returns the numbers of n rows from the `from`-th oldest on. */
   rows(from = 0, n: number = this.length - from): Uint32Array {
     const { core } = this.engine;
     const rows = new Uint32Array(n);
@@ -40,23 +40,23 @@ export class CoreStream {
     return rows;
   }
 
-  /** Room for so many steps more. @throws ReplayError OUT_OF_MEMORY, and then nothing changed */
+  /** Makes room for `steps` more steps. @throws ReplayError OUT_OF_MEMORY; nothing has changed then */
   reserve(steps: number): void {
     const { core } = this.engine;
     core.checkedResult(core.x.stream_reserve(this.handle, steps));
   }
 
-  /** A writer's lane, which is empty, goes on where this one ended. */
+  /** Lets a writer's empty lane continue this stream. */
   lend(lane: number): void {
     this.engine.core.x.stream_lend(this.handle, lane);
   }
 
-  /** Takes over what was appended to a lane since it was lent; room for it was made before. What is lent is taken back, whatever happened (`finally`). O(steps) */
+  /** Moves the steps appended to a lane since `lend` into this stream; room must be reserved. Call it in `finally`, since it also ends the loan. O(steps) */
   take(lane: number): void {
     this.engine.core.x.stream_take(this.handle, lane);
   }
 
-  /** Holds another's steps as well; room for them was made before. O(steps) */
+  /** Also holds the steps of another stream; room must be reserved. O(steps) */
   hold(other: CoreStream): void {
     this.engine.core.x.stream_hold(this.handle, other.handle);
   }
@@ -64,27 +64,27 @@ export class CoreStream {
     this.engine.core.x.stream_drop(this.handle, n);
   }
 
-  /** Gives the newest step the value that the newest step of another has in a leaf; it must have zeros there. O(bytes) */
+  /** Copies the value of a leaf from another stream's newest step to the newest step here, which must have zeros there. O(bytes) */
   patch(leaf: number, from: CoreStream): void {
     this.engine.core.x.stream_patch(this.handle, from.handle, leaf);
   }
 
-  /** Lets all steps go; nothing is linked to the next one. */
+  /** Releases all steps. The next step is not linked to them. */
   clear(): void {
     this.engine.core.x.stream_clear(this.handle);
   }
 
-  /** Ends the episode, and lets the steps go unless they live on. */
+  /** Ends the episode, and releases its steps unless they continue across episodes. */
   end(across = false): void {
     this.engine.core.x.stream_end(this.handle, across ? 1 : 0);
   }
 }
 
-/** One with memory of its own. */
+/** A stream with its own memory. */
 export class StandaloneStream extends CoreStream {
   readonly #room: number;
 
-  /** @param keep how many steps it holds; 0: all, it grows. @throws ReplayError OUT_OF_MEMORY */
+  /** @param keep number of steps that it holds; 0: all, and it grows. @throws ReplayError OUT_OF_MEMORY */
   constructor(engine: Engine, keep: number) {
     const { core, pool } = engine;
     super(engine, core.alloc(GRANULE));
@@ -93,13 +93,13 @@ export class StandaloneStream extends CoreStream {
     core.x.stream_init(this.handle, pool, this.#room, keep);
   }
 
-  /** Ends the episode, and gives back what it took as it grew: it is as it was at first. */
+  /** Ends the episode, and frees the memory taken for growth. */
   reset(): void {
     this.end();
     this.engine.core.x.stream_shrink(this.handle, this.#room);
   }
 
-  /** Gives its memory back. */
+  /** Frees its memory. */
   close(): void {
     this.reset();
     this.engine.core.x.arena_free(this.handle, GRANULE);

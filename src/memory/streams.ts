@@ -1,9 +1,9 @@
-/** A set of streams that follow each other in memory: buffers draw windows of their steps. */
+/** A set of streams that are adjacent in memory. Buffers draw windows of their steps. */
 import type { Engine } from "./engine.ts";
 
 export interface StreamSetOptions {
   readonly seed: number | bigint;
-  /** The lanes of a writer; or how many of its own, which grow. */
+  /** The lanes of a writer; or the number of the set's own streams, which grow. */
   readonly streams: readonly number[] | number;
 }
 
@@ -14,7 +14,7 @@ export class StreamSet {
   readonly #engine: Engine;
   readonly #first: number;
   readonly #stride: number;
-  /** What it took: the set, and streams of its own behind it. */
+  /** Bytes of the set and its own streams after it. */
   readonly #bytes: number;
 
   /** @throws ReplayError OUT_OF_MEMORY */
@@ -43,7 +43,7 @@ export class StreamSet {
     return this.#engine.core.x.stream_length(this.at(i));
   }
 
-  /** The sum of the streams' weights for windows of `width` steps; 0 where no stream is long enough. O(1), or O(streams) after a change */
+  /** Returns the sum of the streams' weights for windows of `width` steps; 0 if no stream is long enough. O(1), or O(streams) after a change */
   total(width: number, weigh: number): number {
     return this.#engine.core.x.streams_total(this.handle, width, weigh);
   }
@@ -51,32 +51,32 @@ export class StreamSet {
     this.#engine.core.x.streams_show(this.handle, i, isShown ? 1 : 0);
   }
 
-  /** Room for so many steps more in stream i. @throws ReplayError OUT_OF_MEMORY, and then nothing changed */
+  /** Makes room for `steps` more steps in stream i. @throws ReplayError OUT_OF_MEMORY; nothing has changed then */
   reserve(i: number, steps: number): void {
     const { core } = this.#engine;
     core.checkedResult(core.x.stream_reserve(this.at(i), steps));
   }
 
-  /** A writer's lane, which is empty, goes on where stream i ended. */
+  /** Lets a writer's empty lane continue stream i. */
   lend(i: number, lane: number): void {
     this.#engine.core.x.stream_lend(this.at(i), lane);
   }
 
-  /** Stream i takes over what was appended to a lane since it was lent; room for it was made before. O(steps) */
+  /** Moves the steps appended to a lane since `lend` into stream i; room must be reserved. O(steps) */
   take(i: number, lane: number): void {
     const { x } = this.#engine.core;
     x.stream_take(this.at(i), lane);
     x.streams_changed(this.handle);
   }
 
-  /** Ends the episode of stream i, and lets its steps go. O(steps) */
+  /** Ends the episode of stream i, and releases its steps. O(steps) */
   end(i: number): void {
     const { x } = this.#engine.core;
     x.stream_end(this.at(i), 0);
     x.streams_changed(this.handle);
   }
 
-  /** Gives its memory back. Streams of its own must be empty. */
+  /** Frees its memory. Its own streams must be empty. */
   close(): void {
     this.#engine.core.x.arena_free(this.handle, this.#bytes);
   }

@@ -1,4 +1,4 @@
-/** A table of the core: its limits, what comes in and goes, and what there is to tell of its items. */
+/** A table of the core: its limits, inserts and deletions, and the numbers of its items. */
 
 import { type Exports, WITH_MIN } from "../base/abi.ts";
 import { mustBe } from "../base/error.ts";
@@ -15,17 +15,17 @@ export interface CoreTableOptions {
   readonly sampler: Selector;
   readonly remover: Selector;
   readonly rateLimiter: RateLimiter;
-  /** Number.MAX_SAFE_INTEGER where there is no limit, of both. */
+  /** Number.MAX_SAFE_INTEGER if there is no limit; likewise below. */
   readonly maxSteps: number;
   readonly maxTimesSampled: number;
 }
 
-/** maxTimesSampled as far as the core counts; 0 where there is no limit. */
+/** Returns maxTimesSampled within the range of the core; 0 if there is no limit. */
 function usesOf({ maxTimesSampled }: CoreTableOptions): number {
   return maxTimesSampled > 0xffffffff ? 0 : maxTimesSampled;
 }
 
-/** What there is to tell of an item that is in a table, or waits. */
+/** The state of an item in a table, or of a pending item. */
 export interface ItemState {
   readonly isWaiting: boolean;
   readonly length: number;
@@ -34,29 +34,29 @@ export interface ItemState {
   readonly probability: number;
 }
 
-/** The numbers of a table's sampler and remover for the core. */
+/** Returns the numbers of a table's sampler and remover for the core. */
 export function kindsOf(x: Exports, sampler: Selector, remover: Selector): { sampler: number; remover: number } {
   const [samplerKind, removerKind] = [sampler, remover].map(({ kind, withMin }) => SELECTORS.indexOf(kind) + 1 + (withMin ? WITH_MIN : 0)) as [number, number];
   return { sampler: samplerKind, remover: x.table_remover(samplerKind, removerKind, Number(sampler.exponent === remover.exponent)) };
 }
 
-/** Bytes of a table. */
+/** Returns the bytes of a table. */
 export function tableBytes({ x }: Core, { maxSize, maxPending, sampler, remover }: CoreTableOptions): number {
   const kinds = kindsOf(x, sampler, remover);
   return x.table_bytes(maxSize, maxPending, kinds.sampler, kinds.remover);
 }
 
 export class CoreTable {
-  /** TABLE in linear memory; another one when its room has grown. */
+  /** TABLE in linear memory. Changes when the table grows. */
   handle: number;
   protected readonly engine: Engine;
-  /** Whether neither role looks at priorities; whether a warning has said so. */
+  /** Whether neither role uses priorities; whether a warning was logged about it. */
   readonly ignoresPriorities: boolean;
   hasWarnedIgnored = false;
-  /** maxTimesSampled; 0 where there is none. */
+  /** maxTimesSampled; 0 if there is no limit. */
   readonly #uses: number;
 
-  /** @param number its place among the `tables` of a Replay: each has a random state of its own, and other keys. @throws ReplayError OUT_OF_MEMORY */
+  /** @param number its index among the `tables` of a Replay, which determines its random state and its keys. @throws ReplayError OUT_OF_MEMORY */
   constructor(engine: Engine, options: CoreTableOptions, seed: number | bigint | string, number: number, tables = 1) {
     this.engine = engine;
     this.#uses = usesOf(options);
@@ -68,7 +68,7 @@ export class CoreTable {
     if (tables > 1) engine.core.x.table_number(this.handle, number, tables);
   }
 
-  /** A table's memory, without items. @throws ReplayError OUT_OF_MEMORY */
+  /** Allocates a table's memory, without items. @throws ReplayError OUT_OF_MEMORY */
   protected make(options: CoreTableOptions): number {
     const { core, pool } = this.engine;
     const { maxSize, maxPending, sampler, remover } = options;
@@ -92,42 +92,42 @@ export class CoreTable {
     return this.counter(0);
   }
 
-  /** Steps of all of them together. */
+  /** Total steps of all items. */
   get steps(): number {
     return this.counter(1);
   }
 
-  /** The key of the item that came last; 0 if there never was one. */
+  /** The key of the last inserted item; 0 if there never was one. */
   get newest(): number {
     return this.engine.core.x.table_newest(this.handle);
   }
 
-  /** An epoch begins: what comes from now on is told from what is there. The number that tells it; 0 where no keys are left for that. O(slots) */
+  /** Begins an epoch. Returns the number that separates later inserts from its items; 0 if no keys are left for that. O(slots) */
   beginEpoch(): number {
     return this.engine.core.x.table_epoch_begin(this.handle) >>> 0;
   }
 
-  /** An epoch that began before goes on. Whether that can be. @param flags SHUFFLED */
+  /** Resumes an earlier epoch. Returns whether that is possible. @param flags SHUFFLED */
   resumeEpoch(since: number, slots: number, position: number, flags: number): boolean {
     return this.engine.core.x.table_epoch_resume(this.handle, since, slots, position, flags) !== 0;
   }
 
-  /** The highest slot that was ever used. */
+  /** The highest slot ever used. */
   get high(): number {
     return this.engine.core.x.table_high(this.handle) >>> 0;
   }
 
-  /** A counter, by its place in COUNTERS; LAYOUT, LONGEST. */
+  /** Returns a counter by its index in COUNTERS, or LAYOUT or LONGEST. */
   counter(index: number): number {
     return this.engine.core.x.table_counter(this.handle, index);
   }
 
-  /** Whether it is worth a look how long the items of a draw really are, before there is room for n of `longest` steps. */
+  /** Returns whether it pays to look up the actual lengths of a draw's items before room for n of `longest` steps is made. */
   isLoose(n: number, longest: number, stepBytes: number): boolean {
     return this.engine.core.x.table_loose(this.handle, n, longest, stepBytes) !== 0;
   }
 
-  /** Whether the rate limiter would let n samples, or inserts, pass. */
+  /** Returns whether the rate limiter would permit n samples, or n inserts. */
   canSample(n: number): boolean {
     return this.engine.core.x.table_can_sample(this.handle, n) !== 0;
   }
@@ -136,15 +136,15 @@ export class CoreTable {
     return this.engine.core.x.table_can_insert(this.handle, n) !== 0;
   }
 
-  /** Of n draws how many pass now, whichever items they give. @param flags DISTINCT, and NEWEST if `among` is of the newest */
+  /** Returns how many of n draws are possible now, for any items. @param flags DISTINCT, and NEWEST if `among` counts from the newest */
   guaranteedDraws(n: number, flags: number, among: number): number {
     const { core } = this.engine;
     return core.x.table_sure(this.handle, n, flags, among, this.#uses === 0 ? 0 : core.scratch(4 * Math.min(n, this.#uses) + 4));
   }
 
   /**
-   * Sets priorities by key, of those `from` … `to`; how many were there.
-   * @throws RangeError for a priority that it does not take; then nothing changed
+   * Sets priorities by key, for the elements `from` … `to`. Returns how many of the items existed.
+   * @throws RangeError if a priority is invalid; nothing has changed then
    */
   update(keys: Numbers, priorities: Numbers, from = 0, to?: number): number {
     const keyValues = checkedKeys("keys", keys);
@@ -154,12 +154,12 @@ export class CoreTable {
     return found;
   }
 
-  /** Checks the priorities `from` … `to`. @throws RangeError for one that it does not take */
+  /** Checks the priorities `from` … `to`. @throws RangeError if one is invalid */
   checkPriorities(priorities: Numbers, from: number, to: number): void {
     this.#update(undefined, priorities, from, to);
   }
 
-  /** @param keys undefined for those of no item */
+  /** @param keys undefined to check priorities without items */
   #update(keys: Numbers | undefined, priorities: Numbers, from: number, to: number): number {
     const { core } = this.engine;
     const n = to - from;
@@ -170,7 +170,7 @@ export class CoreTable {
       core.f64.set(keys, first);
       core.f64.set(priorities, first + n);
     } else {
-      // Views on parts of the lists would be allocated.
+      // Subarrays of the lists would be allocated.
       for (let i = 0; i < n; i++) {
         core.f64[first + i] = keys === undefined ? 0 : (keys[from + i] as number);
         core.f64[first + n + i] = priorities[from + i] as number;
@@ -182,7 +182,7 @@ export class CoreTable {
     return found;
   }
 
-  /** Counts a draw of n items that was made ahead, by their keys. @param times how often each was drawn by then: as it is now, of those that are still there */
+  /** Counts a draw of n items that was made ahead, by their keys. @param times draw counts in the batch; set to the current counts of items that still exist */
   count(keys: Float64Array, n: number, times?: Uint32Array): void {
     const { core } = this.engine;
     const at = core.scratch(12 * n);
@@ -194,7 +194,7 @@ export class CoreTable {
     this.engine.changed();
   }
 
-  /** Deletes by key; how many were there. */
+  /** Deletes items by key. Returns how many existed. */
   delete(keys: Numbers): number {
     const { core } = this.engine;
     const keyValues = checkedKeys("keys", keys);
@@ -212,18 +212,18 @@ export class CoreTable {
     this.engine.changed();
   }
 
-  /** The numbers of the column layouts that slots have. */
+  /** Returns the numbers of the column layouts of slots. */
   layoutsOf(slots: Uint32Array): number[] {
     const { core } = this.engine;
     const at = (core.x.table_layouts(this.handle) >>> 0) / 4;
     return Array.from(slots, (slot) => (at === 0 ? 0 : columnsOf(core.u32[at + slot] as number)));
   }
 
-  /** Of an item by its key; undefined where it has left. */
+  /** Returns the state of an item by its key; undefined if it has left. */
   item(key: number): ItemState | undefined {
     const { core } = this.engine;
     if (typeof key !== "number") throw mustBe(TypeError, "key", "a number", key);
-    if (!isKey(key)) throw mustBe(RangeError, "key", "a whole number from 0 to 2^53 - 1, as batches have keys", key);
+    if (!isKey(key)) throw mustBe(RangeError, "key", "a whole number from 0 to 2^53 - 1, such as a key of a batch", key);
     const at = core.scratch(48);
     if (core.x.table_item(this.handle, key, at) === 0) return undefined;
     const [, length = 0, timesSampled = 0, isWaiting, priority = 0, probability = 0] = core.f64.subarray(at / 8);

@@ -1,14 +1,14 @@
-/** A frame, unpacked from the records of its entries: for readers of files. In an instance of the core without an arena. */
+/** A frame unpacked from the records of its entries, for readers of files. It is in an instance of the core without an arena. */
 import { alignUp } from "../schema/layout.ts";
 import { SectionMemory } from "./section-memory.ts";
 
-/** What the core may read behind an entry. */
+/** Bytes after an entry that the core may read. */
 const SLACK = 32;
 
 export class UnpackedFrame {
   readonly #memory: SectionMemory;
   readonly #frameBytes: number;
-  /** Where the frame is, and where entries are put. */
+  /** The addresses of the frame and of entries. */
   readonly #frameAt: number;
   readonly #entryAt: number;
 
@@ -22,14 +22,14 @@ export class UnpackedFrame {
     x.entry_init(base);
   }
 
-  /** A view on the frame, as it is after `apply`. */
+  /** A view of the frame, as of the last `apply`. */
   get bytes(): Uint8Array {
     return this.#memory.u8.subarray(this.#frameAt, this.#frameAt + this.#frameBytes);
   }
 
   /**
-   * Makes the frame of an entry; of a patch together with the frame that is there. @param fill writes the entry's bytes
-   * @returns whether they were one; a patch that is none changes nothing
+   * Builds the frame of an entry; a patch is applied to the current frame. @param fill writes the entry's bytes
+   * @returns whether they were a valid entry; an invalid patch changes nothing
    */
   apply(size: number, isPatch: boolean, fill: (into: Uint8Array) => void): boolean {
     const { base, u8, x } = this.#memory;

@@ -1,4 +1,4 @@
-/** A writer of the core: a stream a lane, and the rules by which their steps become items. */
+/** A writer of the core: one stream per lane, and the rules that make items of their steps. */
 import { E_OUT_OF_MEMORY, type Exports, LINK_ENDS, LINK_FINAL, MAX_PRIORITY, PENDING } from "../base/abi.ts";
 import type { Core } from "./core.ts";
 import type { Engine } from "./engine.ts";
@@ -6,36 +6,36 @@ import type { SmallBlocks } from "./small-blocks.ts";
 
 export interface CoreWriterOptions {
   readonly lanes: number;
-  /** Steps that each lane holds. */
+  /** Number of steps that each lane holds. */
   readonly keep: number;
-  /** Whether these live on over the ends of episodes. */
+  /** Whether they stay past the ends of episodes. */
   readonly across: boolean;
-  /** Whether the final step of an episode comes as the next one of its lane. */
+  /** Whether the final step of an episode comes as the next step of its lane. */
   readonly finalIsNext: boolean;
   /** The leaf whose values must be finite. */
   readonly reward: number | undefined;
 }
 
-/** A rule as the core has it. */
+/** A rule in the form of the core. */
 export interface CoreRule {
   readonly table: number;
   readonly length: number;
   readonly stride: number;
   readonly layout: number;
   readonly priority: number;
-  /** TAILS, LARGEST, SEQUENCE: then `layout` is its burn-in. */
+  /** TAILS, LARGEST, SEQUENCE (then `layout` is its burn-in). */
   readonly flags: number;
 }
 
 export class CoreWriter {
-  /** Where its lanes are. */
+  /** The addresses of its lanes. */
   readonly streams: readonly number[];
-  /** Of the item to insert: handed on as an argument, a fraction would be allocated. */
+  /** The priority of the item to insert. In an array: a fraction passed as an argument would be allocated. */
   readonly priority: Float64Array = new Float64Array(1);
   readonly #core: Core;
   readonly #x: Exports;
   readonly #blocks: SmallBlocks;
-  /** WRITER in linear memory: so many bytes. */
+  /** WRITER in linear memory, and its bytes. */
   readonly #handle: number;
   readonly #bytes: number;
 
@@ -52,7 +52,7 @@ export class CoreWriter {
     this.streams = Array.from({ length: lanes }, (_, lane) => x.writer_stream(this.#handle, lane) >>> 0);
   }
 
-  /** Rule k: 0, or a code where the table does not take the priority, or finds no room for a column layout. */
+  /** Sets rule k. Returns 0, or a code if the table does not accept the priority or has no room for a column layout. */
   rule(k: number, { table, length, stride, layout, priority, flags }: CoreRule): number {
     return this.#x.writer_rule(this.#handle, k, table, length, stride, layout, priority, flags);
   }
@@ -63,29 +63,29 @@ export class CoreWriter {
     return this.#x.stream_episode_steps(this.streams[lane] as number);
   }
 
-  /** Appends what is staged, a step a lane: how many items wait, or a code. */
+  /** Appends the staged steps, one per lane. Returns the number of pending items, or a code. */
   append(staged: number): number {
     return this.#x.writer_append(this.#handle, staged);
   }
 
-  /** Appends a block of rows (block.ts): how many items wait, or a code. */
+  /** Appends a block of rows (block.ts). Returns the number of pending items, or a code. */
   appendBlock(block: number, rows: number, ends: number, finals: number): number {
     return this.#x.writer_append_block(this.#handle, block, rows, ends, finals);
   }
 
-  /** Ends a lane's episode with its final step, which is staged: how many items wait, or a code. */
+  /** Ends a lane's episode with its staged final step. Returns the number of pending items, or a code. */
   finish(lane: number, staged: number, terminated: boolean): number {
     return this.#x.writer_finish(this.#handle, lane, staged, terminated ? LINK_ENDS : LINK_FINAL);
   }
 
-  /** What neither its options nor its streams have: steps of earlier episodes, priorities of transitions to come; undefined where there is nothing of that. */
+  /** The state beyond options and streams: steps of earlier episodes, priorities of future transitions; undefined if there is none. */
   get state(): readonly number[] | undefined {
     const x = this.#x;
     const count = x.writer_numbers(this.#handle);
     return count === 0 ? undefined : Array.from({ length: count }, (_, i) => x.writer_number(this.#handle, i));
   }
 
-  /** Takes that back, once the rules are there; false where it does not fit. @throws ReplayError OUT_OF_MEMORY */
+  /** Restores that state after the rules are set. Returns false if it does not fit. @throws ReplayError OUT_OF_MEMORY */
   restore(state: readonly number[]): boolean {
     return state.every((number, i) => {
       if (typeof number !== "number") return false;
@@ -95,20 +95,20 @@ export class CoreWriter {
     });
   }
 
-  /** Episodes that ended before a rule made an item of them. */
+  /** Number of episodes that ended before a rule made an item of them. */
   get barrenEpisodes(): number {
     return this.#x.writer_barren(this.#handle);
   }
 
   /**
-   * An item of a lane's `length` steps that end so many before the newest: 1 it is in, 0 it waits, or a code.
+   * Inserts an item of `length` steps of a lane that end `stepsBack` steps before the newest. Returns 1 if it is in, 0 if it is pending, or a code.
    * @param isEarlier 1 if an item that this lane made for the table ends later
    */
   insert(table: number, lane: number, length: number, stepsBack: number, layout: number, isEarlier: number): number {
     return this.#x.table_insert_earlier(table, this.streams[lane] as number, length, stepsBack, layout, this.priority[0] as number, isEarlier);
   }
 
-  /** How many items would wait for a table's rate limiter if it were given n more. */
+  /** Returns how many items would wait for a table's rate limiter after n more inserts. */
   waiting(table: number, n: number): number {
     const x = this.#x;
     const pending = x.table_counter(table, PENDING);
@@ -117,7 +117,7 @@ export class CoreWriter {
     return pending + n - passing;
   }
 
-  /** The key of the item that a table was given last; 0 before the first. */
+  /** Returns the key of the last item inserted into a table; 0 before the first. */
   newest(table: number): number {
     return this.#x.table_newest(table);
   }
@@ -125,12 +125,12 @@ export class CoreWriter {
     this.#x.writer_end(this.#handle, lane);
   }
 
-  /** The larger of 1 and every priority given to a live item of a table since it was made or cleared. */
+  /** Returns the larger of 1 and every priority that a live item of a table has had since the table was made or cleared. */
   maxPriority(table: number): number {
     return this.#x.table_counter(table, MAX_PRIORITY);
   }
 
-  /** Deletes the items of a lane's open episode from tables, and lets its steps go; how many items there were. */
+  /** Deletes the items of a lane's open episode from tables, and releases its steps. Returns the number of items. */
   discard(lane: number, tables: Iterable<{ readonly handle: number }>): number {
     let items = 0;
     for (const { handle } of tables) items += this.#x.table_discard(handle, this.streams[lane] as number);
@@ -138,7 +138,7 @@ export class CoreWriter {
     return items;
   }
 
-  /** Ends what is open, and lets the steps at hand go, and its memory. */
+  /** Ends open episodes, and frees the held steps and the memory. */
   close(): void {
     this.#x.writer_close(this.#handle);
     this.#blocks.give(this.#handle, this.#bytes);

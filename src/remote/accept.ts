@@ -1,4 +1,4 @@
-/** The memory's end: lets actors in that come over a port or a socket. */
+/** The Replay's end of a connection: accepts actors that connect over a port or a socket. */
 import { codeOf, finite, integer, oneOf, onlyKeys, ReplayError } from "../base/error.ts";
 import { MAX_TIMEOUT_MS } from "../base/limits.ts";
 import { abortable, checkWait, type WaitOptions } from "../base/wait.ts";
@@ -21,22 +21,25 @@ import { type ClosedMessage, type HelloMessage, type InviteMessage, type Refused
 import { sharedLeaves } from "./wire/shared-leaves.ts";
 import { StepDecoder } from "./wire/wire.ts";
 
-/** The writer's own options but for its lanes, which the actor says. */
+/** The options of the writer except `lanes`, which the actor sets. */
 export interface AcceptOptions<TableName extends string = string, Columns = object> extends Omit<WriterOptions<TableName, Columns>, "lanes">, WaitOptions {
-  /** Steps that may be on their way from the actor, and items of each table; then it has to wait. Default: 1024. */
+  /** Maximum unconfirmed steps of the actor, and unconfirmed items per table; at the limit the actor waits. Default: 1024. */
   readonly maxInFlight?: number;
   /**
-   * When a step counts as confirmed, which the actor keeps until then: when it is in the memory, or when it is on the disk (of `Replay.open`), so that a restart neither loses
-   * nor doubles one. Default: "memory".
+   * When a step counts as confirmed: when it is in memory, or when it is on the disk (of `Replay.open`), so that a restart neither loses nor repeats a step.
+   * The actor keeps unconfirmed steps. Default: "memory".
    */
   readonly confirm?: "memory" | "disk";
-  /** How long an actor whose socket broke may take to come again; its episode stays open. Default: 60,000. */
+  /** Time in milliseconds for an actor to reconnect after its socket broke. Its episode stays open. Default: 60,000. */
   readonly sessionTtlMs?: number;
-  /** What is taken of a socket, whose other end may be anybody. */
+  /** Limits for a socket, whose other end may be anybody. */
   readonly limits?: AcceptLimits;
-  /** After so long without a word a socket is asked whether it lives; null for never, where a timer would keep an object from hibernating. Default: 30,000. */
+  /**
+   * Milliseconds without a message after which a socket is pinged. Pass null to disable pings, for objects that a timer would keep from hibernating. Default:
+   * 30,000.
+   */
   readonly keepAliveMs?: number | null;
-  /** How long its answer may take, before the connection counts as broken. Default: 20,000. */
+  /** Milliseconds to wait for the answer to a ping before the connection counts as broken. Default: 20,000. */
   readonly keepAliveTimeoutMs?: number;
 }
 
@@ -45,13 +48,13 @@ const MAX_IN_FLIGHT = 1024;
 const SESSION_TTL_MS = 60_000;
 const KEEP_ALIVE_MS = 30_000;
 const KEEP_ALIVE_TIMEOUT_MS = 20_000;
-/** How long a socket may take to say hello, where nothing is said of that. */
+/** Default time for a socket to send its hello. */
 const HELLO_MS = 30_000;
 
-/** Codes of errors after which an actor may come again. */
+/** Codes of errors after which an actor may reconnect. */
 const PASSING: readonly unknown[] = ["IO", "TIMEOUT"];
 
-/** What an actor's end sends. */
+/** The messages that an actor's end sends. */
 const FROM_WRITER: ReadonlySet<KindName> = new Set(["hello", "block", "columns", "flush", "bye", "receipt"]);
 const CONFIRM = { memory: "memory", disk: "disk" } as const;
 
@@ -65,10 +68,10 @@ interface Checked {
   readonly keepAliveTimeoutMs: number;
 }
 
-/** Makes a host ready for actors. What it rejects with they are told. */
+/** Prepares a host for actors. Actors receive its rejection. */
 export type Preparation = (wait: { readonly signal: AbortSignal }) => Promise<void>;
 
-/** @param prepare is called once the options are checked, if given @throws as `replay.acceptWriter`; for wrong options the port or socket stays as it was */
+/** @param prepare called after the options are checked, if passed @throws as `replay.acceptWriter`; if an option is wrong, the port or socket is unchanged */
 export async function accept(arrival: Arrival, host: Host, options: AcceptOptions, prepare?: Preparation): Promise<AcceptedWriter> {
   const { signal, timeoutMs, ...rest } = onlyKeys("acceptWriter", options, OPTIONS);
   const checked = check(rest, host);
@@ -79,7 +82,7 @@ export async function accept(arrival: Arrival, host: Host, options: AcceptOption
   const closer = { close: () => aborter.abort(disposed()) };
   signal?.addEventListener("abort", stop);
   host.engine.closers.add(closer);
-  // It may have been disposed of while this was loaded.
+  // The Replay may have been disposed of during the import.
   if (host.engine.closed) closer.close();
   try {
     const wait = { signal: aborter.signal, timeoutMs };
@@ -106,7 +109,7 @@ function check(options: Omit<AcceptOptions, "signal" | "timeoutMs">, host: Host)
   return { writerOptions, maxInFlight, confirm, sessionTtlMs, limits: resolveLimits(limits), keepAliveMs, keepAliveTimeoutMs };
 }
 
-/** What an actor is told of the writer that it gets. @throws as `acceptWriter` */
+/** Returns the welcome message, which describes the writer to an actor. @throws as `acceptWriter` */
 function welcomeOf(host: Host, { writerOptions, maxInFlight, confirm }: Checked, lanes: number): WelcomeMessage {
   const { engine, tables } = host;
   const resolved = host.resolve({ ...writerOptions, lanes } as WriterOptions);
@@ -126,7 +129,7 @@ function welcomeOf(host: Host, { writerOptions, maxInFlight, confirm }: Checked,
   };
 }
 
-/** What carries a wait: always with a signal. */
+/** The options of a wait, always with a signal. */
 type Wait = WaitOptions & { readonly signal: AbortSignal };
 
 async function acceptPort(arrival: Arrival, host: Host, checked: Checked, wait: Wait, ready: Promise<void> | undefined): Promise<AcceptedWriter> {
@@ -136,9 +139,9 @@ async function acceptPort(arrival: Arrival, host: Host, checked: Checked, wait: 
   const descriptions = describeLeaves(host.engine.layout.leaves);
   let abandon = () => {};
   try {
-    if (ready !== undefined) await abortable(ready, "the memory is not ready", wait);
+    if (ready !== undefined) await abortable(ready, "the Replay is not ready", wait);
   } catch (error) {
-    // Whoever has asked is told.
+    // An actor that has already said hello receives the error.
     const tell = () => {
       throw error;
     };
@@ -169,7 +172,7 @@ async function acceptPort(arrival: Arrival, host: Host, checked: Checked, wait: 
     abandon = () => meeting.abandon();
   });
   try {
-    return await abortable(result, "no remoteWriter asks at the other end of the port", wait);
+    return await abortable(result, "no remoteWriter connected at the other end of the port", wait);
   } catch (error) {
     abandon();
     throw error;
@@ -188,7 +191,7 @@ async function acceptSocket(
   link.maxBytes = Math.max(link.maxBytes, limits.frameBytes);
   const result = new Promise<AcceptedWriter>((resolve, reject) => {
     const refuse = (error: unknown) => {
-      // Who gives up waiting closes it below.
+      // The end of the wait closes the link below.
       if (signal.aborted) return;
       link.post({ kind: "refused", error: encodeError(error) } satisfies RefusedMessage);
       link.close(CLOSE.refused, (error as Error).message);
@@ -199,12 +202,12 @@ async function acceptSocket(
       link.close(CLOSE.unready, (error as Error).message);
       reject(error);
     });
-    // What comes before a hello was sent to a memory that is no more.
+    // Messages before a hello were meant for an earlier Replay.
     let isGreeted = false;
     link.onMessage = (message: HelloMessage) => {
       if (kindOfMessage(message) !== "hello") return;
       isGreeted = true;
-      // Until its welcome an actor sends nothing else, but perhaps its hello once more.
+      // Before its welcome, an actor sends nothing except possibly its hello again.
       link.onMessage = (next: HelloMessage) => {
         if (kindOfMessage(next) === "hello" && next.session !== message.session) link.onFault(foreignHello());
       };
@@ -222,18 +225,18 @@ async function acceptSocket(
     };
     link.open();
     if (keepAliveMs !== null) link.watch(keepAliveMs, keepAliveTimeoutMs);
-    // A hello that is here already needs no invitation, which would ask for another one.
+    // If the hello has already arrived, an invitation would only cause another one.
     if (!isGreeted) link.post({ kind: "invite", versions: [VERSION] } satisfies InviteMessage);
   });
   try {
-    return await abortable(result, "no remoteWriter asks at the other end of the socket", { signal, timeoutMs });
+    return await abortable(result, "no remoteWriter connected at the other end of the socket", { signal, timeoutMs });
   } catch (error) {
     link.close(signal?.aborted ? CLOSE.normal : CLOSE.silent, (error as Error).message ?? "");
     throw error;
   }
 }
 
-/** Lets an actor in, once all is ready: into its session, or with a new one. @throws as `acceptWriter` */
+/** Accepts an actor after preparation: into its earlier session, or with a new one. @throws as `acceptWriter` */
 async function enter(link: SocketLink, message: unknown, host: Host, checked: Checked, ready: Promise<void> | undefined): Promise<AcceptedWriter> {
   if (ready !== undefined) await ready;
   if (link.isOver) throw socketClosed(undefined);
@@ -247,15 +250,15 @@ async function enter(link: SocketLink, message: unknown, host: Host, checked: Ch
   if (earlier?.farewell === undefined) earlier?.resume(hello, checked);
   const { writer, welcome } = earlier ?? sessions.open({ hello, writerOptions, welcome: welcomeOf(host, checked, lanes), options: checked });
   try {
-    // A session that was promised must be found again.
+    // A session that was promised must survive a restart.
     if (checked.confirm === "disk") await sessions.sync();
   } catch (error) {
     if (earlier === undefined) writer.abandon();
     throw error;
   }
   const known = sessions.find(hello, writerOptions.name);
-  // Another one has taken its name meanwhile.
-  if (known === undefined) throw new ReplayError("NOT_FOUND", "the session of this writer ended while it was let in: make a new writer");
+  // Another actor has taken its name in the meantime.
+  if (known === undefined) throw new ReplayError("NOT_FOUND", "the session of this writer ended while it connected. Make a new writer");
   if (known.farewell !== undefined) {
     link.post(known.farewell);
     link.close(known.code);
@@ -267,7 +270,7 @@ async function enter(link: SocketLink, message: unknown, host: Host, checked: Ch
   const { received, confirmed } = writer.position;
   const { frameBytes, inFlightBytes } = limits;
   const { confirm } = checked;
-  // Each ping would wake an object that hibernates.
+  // Each ping would wake a hibernating object.
   const pings = { keepAliveMs: keepAliveMs ?? Math.floor(MAX_TIMEOUT_MS / 2), keepAliveTimeoutMs };
   link.post({ ...welcome, confirm, received, confirmed, frameBytes, inFlightBytes, shared, ...pings } satisfies WelcomeMessage);
   writer.attach(link, receipt, () => {});

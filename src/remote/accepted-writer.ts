@@ -1,4 +1,4 @@
-/** The memory's end of a remote writer: takes its blocks in order, confirms them, and sends messages back. Over sockets it outlives a connection. */
+/** The Replay's end of a remote writer: appends its blocks in order, confirms them, and sends messages back. With sockets, it outlives a connection. */
 import { ReplayError } from "../base/error.ts";
 import { Fifo } from "../base/fifo.ts";
 import { customInspect } from "../base/inspect.ts";
@@ -27,44 +27,44 @@ import type {
   ToMemory,
 } from "./wire/messages.ts";
 
-/** How an accepted writer ended: by the actor's `close`, because the actor is gone, by `close` here, or by an error, which the actor is told. */
+/** How an accepted writer ended: the actor called `close`, the actor is gone, `close` was called here, or an error occurred, which the actor receives. */
 export interface Goodbye {
   readonly how: "left" | "gone" | "closed" | "failed";
   readonly error?: unknown;
 }
 
-/** What holds for a connection: the call that accepted it says so. */
+/** The terms of a connection, from the call that accepted it. */
 export interface Terms {
   readonly maxInFlight: number;
   readonly confirm: "memory" | "disk";
-  /** Of a socket; a port has none. */
+  /** Limits of a socket; undefined for a port. */
   readonly limits?: ResolvedLimits | undefined;
-  /** How long it waits for an actor whose connection broke; 0 where that never comes again. */
+  /** Milliseconds to wait for an actor whose connection broke; 0 if it cannot reconnect. */
   readonly ttlMs: number;
 }
 
-/** What an accepted writer has to know besides its writer. */
+/** The options of an accepted writer besides its writer. */
 export interface AcceptedOptions {
   /** The secret of the actor's end. */
   readonly session: string;
   readonly terms: Terms;
-  /** Where a session of an earlier run stands. */
+  /** The position of a session of an earlier run. */
   readonly from?: { readonly number: number; readonly progress: Progress; readonly steps: number } | undefined;
-  /** Told of each step within a block, before it is made. */
+  /** Called before each step of a block is appended. */
   readonly onProgress?: (() => void) | undefined;
-  /** Asks for the disk; resolves when what was done before is there. */
+  /** Requests a write to disk; resolves when everything done before is on the disk. */
   readonly sync: () => Promise<void>;
-  /** Called before its writer is closed, at the end: whether the actor has said goodbye. */
+  /** Called before its writer is closed at the end. @param isLeft whether the actor has said goodbye */
   readonly onEnding: (isLeft: boolean) => void;
-  /** Called at the end, with what the actor is told. */
+  /** Called at the end, with the actor's farewell. */
   readonly onEnd: (farewell: ClosedMessage, code: number) => void;
 }
 
-/** Bytes of answers that may wait in a socket whose other end does not read. */
+/** Maximum bytes of answers that wait in a socket whose other end does not read. */
 const MAX_ANSWERS = 1 << 20;
 
 export class AcceptedWriter {
-  /** Resolves when the actor has gone and all that came from it is in the memory, and with what ended it. It never rejects. */
+  /** Resolves with the reason of the end, after the actor has gone and everything from it is in memory. Never rejects. */
   readonly closed: Promise<Goodbye>;
   readonly #host: Host;
   readonly #writer: HostWriter;
@@ -74,20 +74,20 @@ export class AcceptedWriter {
   readonly #credits: Credits;
   #terms: Terms;
   #link: Link | undefined;
-  /** Gives the port back. */
+  /** Releases the port. */
   #leave: () => void = () => {};
-  /** What came and is not in the memory yet. */
+  /** Messages that are not in memory yet. */
   readonly #queue = new Fifo<ToMemory>();
   readonly #calls: Calls;
   #received: number;
   #confirmed: number;
-  /** Ends what waits. */
+  /** Ends pending waits. */
   readonly #aborter = new AbortController();
   #isWorking = false;
   #isGone = false;
   #ttlTimer: ReturnType<typeof setTimeout> | undefined;
   #throttleTimer: ReturnType<typeof setTimeout> | undefined;
-  /** Whether the actor was given what was published before it came. */
+  /** Whether the actor has received the message that was published before it connected. */
   #isGreeted = false;
   #resolveClosed!: (how: Goodbye) => void;
 
@@ -95,7 +95,7 @@ export class AcceptedWriter {
     customInspect<AcceptedWriter>(this, "AcceptedWriter", (writer) => writer.#inspect());
   }
 
-  /** `replay.acceptWriter` makes them. */
+  /** Created by `replay.acceptWriter`. */
   constructor(host: Host, writer: HostWriter, options: AcceptedOptions) {
     this.#host = host;
     this.#writer = writer;
@@ -129,53 +129,53 @@ export class AcceptedWriter {
 
   readonly #listener = { publish: (message: EncodedMessage) => this.#sender.publish(message) };
 
-  /** Steps that are in the memory. */
+  /** Number of steps in memory. */
   get steps(): number {
     return this.#appender.steps;
   }
 
-  /** Whether the actor has a connection now. Without one, the actor may come again, until `closed` says otherwise. */
+  /** Whether the actor has a connection now. Without one, the actor may reconnect until `closed` resolves. */
   get connected(): boolean {
     return this.#link !== undefined;
   }
 
-  /** The name that its writer has. */
+  /** The name of its writer. */
   get name(): string | undefined {
     return this.#writer.options.name;
   }
 
-  /** For the package's own modules: what holds from now on, also for what came before and waits. */
+  /** Sets the terms from now on, including for messages that are already waiting. For the package's own modules. */
   set terms(terms: Terms) {
     this.#terms = terms;
     this.#credits.limit(terms.maxInFlight, terms.limits);
   }
 
-  /** For the package's own modules: what a session is known by. */
+  /** The position of its session. For the package's own modules. */
   get position(): { readonly received: number; readonly confirmed: number; readonly number: number; readonly progress: Progress } {
     const { number, progress } = this.#appender;
     return { received: this.#received, confirmed: this.#confirmed, number, progress };
   }
 
   /**
-   * Sends a message to the actor's `onmessage`, after all that were sent before: bytes as they are, anything else as JSON. It is copied. A message that was sent arrives once,
-   * also where the connection breaks and the actor comes again.
-   * @returns `undefined`, or a promise to await where 1 MiB is on its way
-   * @throws TypeError for what JSON cannot say · ReplayError RATE_LIMITED where such a promise was not awaited · CLOSED
+   * Sends a copy of a message to the actor's `onmessage`, after all earlier messages: bytes unchanged, other values as JSON. A sent message arrives once, even
+   * if the connection breaks and the actor reconnects.
+   * @returns `undefined`, or a promise to await if 1 MiB is unconfirmed
+   * @throws TypeError if JSON cannot represent it · ReplayError RATE_LIMITED if such a promise was not awaited · CLOSED
    */
   send(message: Message): Promise<void> | undefined {
     return this.#sender.send(encodeMessage(message));
   }
 
   /**
-   * Sends a message to the actor's `onmessage` in the place of one that was published before and still waits: an actor that is slow receives only the newest weights. As
-   * `replay.publish` does for all actors.
-   * @throws TypeError for what JSON cannot say
+   * Sends a message to the actor's `onmessage`, and replaces a published message that is still waiting, so that a slow actor receives only the newest weights.
+   * `replay.publish` does the same for all actors.
+   * @throws TypeError if JSON cannot represent it
    */
   publish(message: Message): void {
     this.#sender.publish(encodeMessage(message));
   }
 
-  /** For the package's own modules: goes on over a link whose other end has handled the messages up to `receipt`. */
+  /** Continues over a link whose other end has handled the messages up to `receipt`. For the package's own modules. */
   attach(link: Link, receipt: number, leave: () => void): void {
     clearTimeout(this.#ttlTimer);
     this.#link?.close(CLOSE.replaced, "another connection has this session now");
@@ -197,14 +197,14 @@ export class AcceptedWriter {
   }
 
   /**
-   * Closes it at once: what came and still waits for a rate limiter is given up, the open episode is truncated, and the actor's next call throws CLOSED. For a
-   * Worker that has died where the runtime does not tell: browsers.
+   * Closes the writer immediately: steps that still wait for a rate limiter are dropped, the open episode is truncated, and the actor's next call throws
+   * CLOSED. Use it for a dead Worker if the runtime does not report its end, as in browsers.
    */
   close(): void {
-    this.#end({ how: "closed" }, withCloseCode(new ReplayError("CLOSED", "the writer was closed where the memory is"), CLOSE.normal));
+    this.#end({ how: "closed" }, withCloseCode(new ReplayError("CLOSED", "the writer was closed at the Replay's end"), CLOSE.normal));
   }
 
-  /** For the package's own modules: the actor does not come again. */
+  /** Handles an actor that cannot reconnect. For the package's own modules. */
   abandon(): void {
     this.#end({ how: "gone" });
   }
@@ -222,7 +222,7 @@ export class AcceptedWriter {
     try {
       const kind = kindOfMessage(message);
       if (typeof kind !== "string") throw foreignMessage();
-      // Its own one crosses with an invitation. A channel has one session: whose else should its steps be?
+      // Its own hello may cross with an invitation. A channel has only one session, so no other session can send steps.
       if (kind === "hello" && (message as HelloMessage).session === this.#options.session) return;
       if (kind === "hello") throw foreignHello();
       this.#checkAnswers();
@@ -238,7 +238,7 @@ export class AcceptedWriter {
       } else if (kind === "flush" || kind === "bye") {
         const id = kind === "bye" ? GOODBYE : (message as FlushMessage).id;
         if (!this.#calls.add(id)) return;
-        // Not the message, which may have fields that nobody counts.
+        // Not the message itself, whose additional fields no limit counts.
         this.#queue.push(kind === "bye" ? { kind } : { kind, id });
       } else throw foreignMessage();
       this.#run();
@@ -247,7 +247,7 @@ export class AcceptedWriter {
     }
   }
 
-  /** Checks the number of a block, and whether it may come now. Whether it is new. */
+  /** Checks the number of a block, and whether it may arrive now. Returns whether it is new. */
   #receiveSteps(message: BlockMessage | ColumnsMessage, bytes: number): boolean {
     checkSteps(message);
     const { number } = message;
@@ -304,12 +304,12 @@ export class AcceptedWriter {
   #pause(ms: number): Promise<unknown> {
     return new Promise((resolve) => {
       this.#throttleTimer = setTimeout(resolve, Math.min(ms, MAX_TIMEOUT_MS));
-      // A process of Node must not stay for this.
+      // This must not keep a Node process alive.
       (this.#throttleTimer as { unref?(): void }).unref?.();
     });
   }
 
-  /** A block is in the memory. */
+  /** Handles a block that is completely in memory. */
   #onTaken(): void {
     const { number } = this.#appender;
     const confirmation = this.#confirmation();
@@ -321,7 +321,7 @@ export class AcceptedWriter {
       );
   }
 
-  /** Resolves when what was taken so far is where its confirmation says; undefined if it is. */
+  /** Resolves when everything appended so far is confirmed as the option requires; undefined if it already is. */
   #confirmation(): Promise<void> | undefined {
     if (this.#writer.confirmSoFar !== undefined) return this.#writer.confirmSoFar();
     return this.#terms.confirm === "disk" ? this.#options.sync() : undefined;
@@ -337,12 +337,12 @@ export class AcceptedWriter {
     if (link?.transfers === false) link.post({ kind: "confirmation", number } satisfies ConfirmationMessage);
   }
 
-  /** @throws ReplayError CORRUPT for an actor that sends on, and reads no answers */
+  /** @throws ReplayError CORRUPT if an actor keeps sending without reading answers */
   #checkAnswers(): void {
     if ((this.#link?.buffered ?? 0) > MAX_ANSWERS + 2 * this.#sender.sentBytes) throw tooMuch("answers are not read");
   }
 
-  /** The actor has said goodbye. */
+  /** Handles the actor's goodbye. */
   *#leaveNow(): Task {
     if (this.#writer.confirmSoFar !== undefined) {
       yield this.#writer.flush({ signal: this.#aborter.signal }) as Promise<void>;
@@ -356,18 +356,18 @@ export class AcceptedWriter {
     this.#end({ how: "left" });
   }
 
-  /** The link broke. */
+  /** Handles a broken link. */
   #lose(): void {
     this.#link = undefined;
     this.#sender.detach();
     const { ttlMs } = this.#terms;
     if (ttlMs > 0) {
       this.#ttlTimer = setTimeout(() => this.#end({ how: "gone" }), ttlMs);
-      // A process of Node must not stay for this.
+      // This must not keep a Node process alive.
       (this.#ttlTimer as { unref?(): void }).unref?.();
       return;
     }
-    // What came before is taken.
+    // Messages received before are still processed.
     this.#isGone = true;
     if (!this.#isWorking) this.#end({ how: "gone" });
   }
@@ -379,7 +379,7 @@ export class AcceptedWriter {
   #closeWriter(): void {
     if (this.#host.engine.closed) return;
     this.#writer.close();
-    // A call of its own: it is told of what could not be written before.
+    // The close is a separate call, so it throws an earlier write error of the journal.
     this.#host.engine.begin();
   }
 
@@ -396,7 +396,7 @@ export class AcceptedWriter {
       this.#options.onEnding(goodbye.how === "left");
       this.#closeWriter();
     } catch (journalError) {
-      // The writer is closed, but a journal could not write that down.
+      // The writer is closed, but a journal could not record that.
       if (reason === undefined) [outcome, reason] = [{ how: "failed", error: journalError }, journalError];
     }
     const farewell: ClosedMessage = { kind: "closed", error: reason === undefined ? undefined : encodeError(reason) };

@@ -1,4 +1,4 @@
-/** Appends what an actor sent: block by block, as far as the rate limiters let it, and counts how far it has come within a block. */
+/** Appends the blocks of an actor as the rate limiters permit, and records the progress within a block. */
 import { ENDS, TERMINATES, TRUNCATES } from "../base/abi.ts";
 import { codeOf, type ReplayError } from "../base/error.ts";
 import type { PlacedLeaf } from "../schema/layout.ts";
@@ -10,10 +10,10 @@ import { fieldsOf, isBuffer, isCount, isNumber, isObject, listOf, malformed } fr
 import { type BlockLayout, blockLayout, CALL, columnAt, columnsOf, DISCARD, END, endsWithFinal, FLAGS, ITEM, LARGEST_PRIORITY } from "./wire/block.ts";
 import type { BlockMessage, ColumnsMessage } from "./wire/messages.ts";
 
-/** What has to wait on the way yields a promise. */
+/** A task that yields a promise when it has to wait. */
 export type Task = Generator<Promise<unknown>, void, unknown>;
 
-/** How much of a block is in the memory: of its calls and slots, or of the steps of columns. */
+/** The part of a block in memory: its calls and slots, or its steps for columns. */
 export interface Progress {
   readonly calls: number;
   readonly slots: number;
@@ -21,17 +21,17 @@ export interface Progress {
 
 const NONE: Progress = { calls: 0, slots: 0 };
 
-/** Steps to append; each part is read when it is. */
+/** Steps to append. Each part is read only when it is appended. */
 interface Steps {
   readonly steps: number;
   readonly columns: (from: number, steps: number) => unknown[];
-  /** As placeEnds has them, a byte a row. */
+  /** As placeEnds writes them, one byte per row. */
   readonly ends?: Uint8Array | undefined;
   readonly finals?: ((from: number, count: number) => unknown[]) | undefined;
   readonly priorities?: { readonly [table: string]: Float64Array };
-  /** Steps that are there already. */
+  /** Steps that are already in memory. */
   readonly done?: number;
-  /** How far it has come with so many of these steps. */
+  /** Returns the progress after `steps` of these steps. */
   readonly progress: (steps: number) => Progress;
 }
 
@@ -60,7 +60,7 @@ export function checkSteps(message: BlockMessage | ColumnsMessage): void {
   if (!(message.kind === "block" ? isBlock(message) : isColumnsMessage(message))) throw foreignMessage();
 }
 
-/** Steps of a block or of columns, in all lanes; final steps are none. */
+/** Returns the number of steps of a block or of columns, in all lanes; final steps do not count. */
 export function stepsIn(message: BlockMessage | ColumnsMessage, lanes: number): number {
   if (message.kind === "columns") return message.rows;
   const { used, calls } = message;
@@ -69,13 +69,13 @@ export function stepsIn(message: BlockMessage | ColumnsMessage, lanes: number): 
   return Math.max(0, used - finals) * lanes;
 }
 
-/** Slots of a call that are no steps. */
+/** Returns the number of slots of a call that are not steps. */
 function finalSlots(kind: unknown, a: unknown, b: unknown, c: unknown): number {
-  // Also where nothing was given but `terminated`, the slot is there.
+  // The slot exists even if only `terminated` was passed.
   return Number((kind === END && (c === 1 || b === 2)) || (kind === FLAGS && a !== 0));
 }
 
-/** Parses a message; a place outside of its buffer makes it a foreign message. */
+/** Parses a message. A place outside its buffer makes it malformed. */
 function readMessage<T>(from: () => T): T {
   try {
     return from();
@@ -96,15 +96,15 @@ export class Appender {
   /** The tables of its rules. */
   readonly #ruleTables: readonly string[];
   readonly #signal: AbortSignal;
-  /** Told that the progress is another one. */
+  /** Called when the progress has changed. */
   readonly #onProgress: () => void;
   #layout: BlockLayout | undefined;
   #steps = 0;
   #progress: Progress;
-  /** The last block that is in the memory with all that it has. */
+  /** The last block that is completely in memory. */
   number: number;
 
-  /** @param signal ends what waits @param from where it stands: the last block that is there, and how much of the next one */
+  /** @param signal ends waits @param from the last block in memory, and the progress in the next one */
   constructor(
     host: Host,
     writer: HostWriter,
@@ -128,7 +128,7 @@ export class Appender {
     this.#onProgress = from.onProgress ?? (() => {});
   }
 
-  /** Steps that are in the memory. */
+  /** Number of steps in memory. */
   get steps(): number {
     return this.#steps;
   }
@@ -149,7 +149,7 @@ export class Appender {
     this.#onProgress();
   }
 
-  /** Makes a call of the engine. A journal may write a group before it returns, so that the progress stands first; if the call is refused, nothing has happened. */
+  /** Calls the engine. The progress is set first, because a journal may write a group before the call returns; if the call fails, the progress is restored. */
   #call<T>(progress: Progress, call: () => T): T {
     const before = this.#progress;
     this.#setProgress(progress);
@@ -244,7 +244,7 @@ export class Appender {
     });
   }
 
-  /** Appends steps: as many at once as the rate limiters take. */
+  /** Appends steps, as many per call as the rate limiters permit. */
   *#append({ steps, columns, ends, finals, priorities = {}, done = 0, progress }: Steps): Task {
     const { lanes } = this.#writer.options;
     const countFinals = (of: Uint8Array) => of.reduce((sum, how) => sum + Number(endsWithFinal(how)), 0);
@@ -271,7 +271,7 @@ export class Appender {
     }
   }
 
-  /** A call that is made again when the rate limiters of these tables may have room for it. */
+  /** Repeats a call when the rate limiters of these tables may have room for it. */
   *#retry(tables: readonly string[], progress: Progress, call: () => unknown): Task {
     for (;;) {
       try {
@@ -285,7 +285,7 @@ export class Appender {
   }
 }
 
-/** What `appendColumns` takes, from the bytes of placeEnds. */
+/** Converts the bytes of placeEnds to options of `appendColumns`. */
 function endsOf(bytes: Uint8Array | undefined): Omit<BlockOptions, "final" | "priorities"> {
   if (bytes === undefined) return {};
   const flags = { terminated: bytes.map((how) => Number(how === TERMINATES)), truncated: bytes.map((how) => Number(how === TRUNCATES)) };

@@ -1,4 +1,4 @@
-/** What an actor may have on its way: the memory's end counts its blocks until they are confirmed, and says how long the next one has to wait. */
+/** The credits of an actor: the Replay's end counts its unconfirmed blocks, and computes the pause before the next one. */
 import { ReplayError } from "../base/error.ts";
 import { Fifo } from "../base/fifo.ts";
 import type { PlacedLeaf } from "../schema/layout.ts";
@@ -8,11 +8,11 @@ import { type ResolvedLimits, Throttle } from "./limits.ts";
 import { creditBytes, rowBytesOf } from "./wire/block.ts";
 import type { BlockMessage, ColumnsMessage } from "./wire/messages.ts";
 
-/** A block that is not confirmed. */
+/** An unconfirmed block. */
 interface Unconfirmed {
   readonly number: number;
   readonly steps: number;
-  /** What it counts, and the bytes of its frame. */
+  /** The bytes that it counts, and the bytes of its frame. */
   readonly bytes: number;
   readonly frameBytes: number;
   readonly buffer: ArrayBuffer;
@@ -35,7 +35,7 @@ export class Credits {
     this.#rowBytes = rowBytesOf(leaves);
   }
 
-  /** Sets what holds from now on. @param limits of a socket; a port has none, and nothing of it is refused */
+  /** Sets the limits from now on. @param limits of a socket; undefined for a port, which has none */
   limit(maxInFlight: number, limits: ResolvedLimits | undefined): void {
     const unlimited = Number.POSITIVE_INFINITY;
     this.#maxInFlight = limits === undefined ? unlimited : maxInFlight;
@@ -44,10 +44,9 @@ export class Credits {
     this.#byteThrottle.perSecond = limits?.bytesPerSecond ?? unlimited;
   }
 
-  /** Counts a block that has come. @throws ReplayError CORRUPT where it must not come yet */
+  /** Counts a received block. @throws ReplayError CORRUPT if it exceeds the credits */
   add(message: BlockMessage | ColumnsMessage, frameBytes: number): void {
-    if (this.#steps >= this.#maxInFlight || this.#bytes >= this.#maxBytes)
-      throw tooMuch(`${this.#steps} steps and ${this.#bytes} bytes are on their way without a confirmation`);
+    if (this.#steps >= this.#maxInFlight || this.#bytes >= this.#maxBytes) throw tooMuch(`${this.#steps} steps and ${this.#bytes} bytes are unconfirmed`);
     const { number, buffer } = message;
     const steps = stepsIn(message, this.#lanes);
     const bytes = creditBytes(message, frameBytes, this.#lanes, this.#rowBytes);
@@ -56,13 +55,13 @@ export class Credits {
     this.#bytes += bytes;
   }
 
-  /** How many milliseconds a block has to wait, which counts as taken then. */
+  /** Returns how many milliseconds a block has to wait, and counts it as appended then. */
   pauseMs(number: number): number {
     const { steps, frameBytes } = this.#blocks.find((block) => block.number === number) as Unconfirmed;
     return Math.max(this.#stepThrottle.take(steps), this.#byteThrottle.take(frameBytes));
   }
 
-  /** The next block up to this number, which is confirmed now. */
+  /** Removes and returns the oldest block, if its number is at most `number`. */
   shift(number: number): Unconfirmed | undefined {
     const { first } = this.#blocks;
     if (first === undefined || first.number > number) return undefined;
@@ -73,7 +72,7 @@ export class Credits {
   }
 }
 
-/** The error for a peer that sends more than it may. */
+/** Returns the error for a peer that exceeds its limits. */
 export function tooMuch(what: string): ReplayError {
-  return withCloseCode(new ReplayError("CORRUPT", `${what}: the other end does not keep to what it may send`), CLOSE.tooMuch);
+  return withCloseCode(new ReplayError("CORRUPT", `${what}. The other end exceeds its limits`), CLOSE.tooMuch);
 }

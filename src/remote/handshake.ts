@@ -1,4 +1,4 @@
-/** What the two ends tell each other before steps go: their specs, and what the actor's side must know of the writer. */
+/** The exchange before the first step: the two ends compare their specs, and the actor's end learns the properties of the writer. */
 
 import { ReplayError } from "../base/error.ts";
 import { MAX_TIMEOUT_MS } from "../base/limits.ts";
@@ -37,42 +37,42 @@ const isWelcome = fieldsOf({
   keepAliveTimeoutMs: maybe(isMilliseconds),
 });
 
-/** A secret that nobody guesses. */
+/** Returns a secret that cannot be guessed. */
 export function makeSession(): string {
   return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** The welcome of a message, checked. @throws ReplayError CORRUPT */
+/** Checks a message, and returns it as a welcome. @throws ReplayError CORRUPT */
 export function checkWelcome(message: unknown, leaves: readonly FoundLeaf[]): WelcomeMessage {
   const welcome = message as WelcomeMessage;
   if (!isWelcome(message) || !namesKnownLeaves(leaves.length, welcome)) throw malformed("an answer", "acceptWriter");
   return welcome;
 }
 
-/** Whether all numbers of leaves are of some that there are. */
+/** Returns whether all leaf numbers are in range. */
 function namesKnownLeaves(leaves: number, { reward = 0, ends, shared = [] }: WelcomeMessage): boolean {
   return [reward, ...ends.observation.leaves, ...shared.flatMap((entry) => entry.leaves)].every((leaf) => leaf < leaves);
 }
 
-/** What must stay as it is in a session. */
+/** The properties that must not change within a session. */
 const LASTING = ["keep", "across", "ends", "reward", "tables", "rules", "maxInFlight"] as const;
 
-/** @throws ReplayError SPEC_MISMATCH where the memory's end has another writer by now */
+/** @throws ReplayError SPEC_MISMATCH if the Replay's end now has another writer */
 export function checkSameWelcome(first: WelcomeMessage, next: WelcomeMessage): void {
   const changed = LASTING.find((name) => JSON.stringify(first[name]) !== JSON.stringify(next[name]));
   if (changed === undefined) return;
   throw new ReplayError(
     "SPEC_MISMATCH",
-    `${changed} of the writer at the other end is ${JSON.stringify(next[changed])} now, and was ${JSON.stringify(first[changed])}`,
+    `${changed} of the writer at the other end has changed from ${JSON.stringify(first[changed])} to ${JSON.stringify(next[changed])}`,
   );
 }
 
-/** @throws ReplayError UNSUPPORTED for an actor with more lanes than limits.lanes */
+/** @throws ReplayError UNSUPPORTED if an actor has more lanes than limits.lanes */
 export function checkLanes(lanes: number, max: number): void {
   if (lanes > max)
     throw new ReplayError(
       "UNSUPPORTED",
-      `the other end takes actors of at most ${max} lanes, got ${lanes}: make several writers, or raise limits.lanes of acceptWriter`,
+      `the other end accepts at most ${max} lanes per actor, got ${lanes}. Make several writers, or raise limits.lanes of acceptWriter`,
     );
 }
 
@@ -80,7 +80,10 @@ export function checkLanes(lanes: number, max: number): void {
 export function checkHello(message: unknown, memory: readonly LeafDescription[]): HelloMessage {
   const { version, leaves } = (message ?? {}) as HelloMessage;
   if (typeof version === "number" && version !== VERSION)
-    throw new ReplayError("UNSUPPORTED", `remoteWriter speaks version ${version} of the protocol, acceptWriter ${VERSION}: use one version of Reprise`);
+    throw new ReplayError(
+      "UNSUPPORTED",
+      `remoteWriter uses version ${version} of the protocol, and acceptWriter uses ${VERSION}. Use the same version of Reprise at both ends`,
+    );
   if (version !== VERSION || !isHello(message)) throw malformed("a question", "remoteWriter");
   const mismatch = difference(leaves, memory);
   if (mismatch !== undefined) throw new ReplayError("SPEC_MISMATCH", mismatch);
@@ -94,7 +97,7 @@ export function describeLeaves(leaves: readonly FoundLeaf[]): LeafDescription[] 
   }));
 }
 
-/** Where two specs differ first. */
+/** Returns the first difference between two specs, as text. */
 function difference(actor: readonly LeafDescription[], memory: readonly LeafDescription[]): string | undefined {
   const [actorTexts, memoryTexts] = [actor, memory].map((descriptions) => new Map(descriptions.map(({ path, text }) => [path, text]))) as [
     Map<string, string>,
@@ -102,28 +105,28 @@ function difference(actor: readonly LeafDescription[], memory: readonly LeafDesc
   ];
   for (const path of new Set([...actorTexts.keys(), ...memoryTexts.keys()])) {
     const [actorText, replayText] = [actorTexts.get(path) ?? "missing", memoryTexts.get(path) ?? "missing"];
-    if (actorText !== replayText) return `${path || "step"} is ${actorText} in the spec of remoteWriter, and ${replayText} in that of the Replay`;
+    if (actorText !== replayText) return `${path || "step"} is ${actorText} in the spec of remoteWriter, and ${replayText} in the spec of the Replay`;
   }
-  // Columns go without names.
+  // Columns are sent without names.
   const isSameOrder = actor.length === memory.length && actor.every(({ path }, i) => path === memory[i]?.path);
   return isSameOrder ? undefined : "the leaves in the spec of remoteWriter are not in the order of sorted keys";
 }
 
 export function portClosed(): ReplayError {
-  return new ReplayError("CLOSED", "the port was closed, or the worker behind it has ended");
+  return new ReplayError("CLOSED", "the port was closed, or its worker has ended");
 }
 
-/** @param code of the socket, where there was one */
+/** @param code of the socket, if there is one */
 export function socketClosed(code: number | undefined, reason = ""): ReplayError {
   const why = code === undefined ? "" : ` with code ${code}${reason === "" ? "" : `, ${JSON.stringify(reason)}`}`;
   return new ReplayError("CLOSED", `the socket was closed${why}`);
 }
 
-/** The error for a hello of another session on a channel that has one. */
+/** Returns the error for a hello of another session on a channel that has one. */
 export function foreignHello(): ReplayError {
-  return new ReplayError("CORRUPT", "a hello of another session came over a channel that has a writer: each writer needs a channel of its own");
+  return new ReplayError("CORRUPT", "a hello of another session came over a channel that already has a writer. Use a separate channel for each writer");
 }
 
 export function inUse(): ReplayError {
-  return new ReplayError("OUT_OF_TURN", "this port already has a writer: close that first, or give each writer a MessageChannel of its own");
+  return new ReplayError("OUT_OF_TURN", "this port already has a writer. Close that writer first, or use a separate MessageChannel for each writer");
 }

@@ -1,4 +1,4 @@
-/** What a Replay, or a client of a server, lends to the writers that it accepts. */
+/** The interface of a Replay, or of a client of a server, to the writers that it accepts. */
 import type { Publication } from "../base/publication.ts";
 import type { WaitOptions } from "../base/wait.ts";
 import type { PlacedLeaf } from "../schema/layout.ts";
@@ -8,29 +8,29 @@ import type { SessionRecords } from "../storage/format/sessions.ts";
 import type { BlockOptions, EndOptions } from "../tables/episode-ends.ts";
 import type { ItemOptions, ResolvedWriterOptions, WriterOptions } from "../tables/rules.ts";
 
-/** What is used of an engine. */
+/** The part of an engine that accepted writers use. */
 export interface HostEngine {
   readonly spec: Spec;
   readonly layout: { readonly leaves: readonly PlacedLeaf[] };
   readonly roles: Roles;
-  /** Called when it is disposed of. */
+  /** Closed when the engine is disposed of. */
   readonly closers: Set<{ close(): void }>;
   readonly closed: boolean;
-  /** @throws ReplayError CLOSED, or what a journal could not write before */
+  /** @throws ReplayError CLOSED, or an earlier write error of a journal */
   begin(): void;
 }
 
-/** What takes an actor's steps: a Replay's writer, or one that sends them on to a server. */
+/** The writer that appends an actor's steps: a Replay's writer, or one that sends them on to a server. */
 export interface HostWriter {
   readonly options: Pick<ResolvedWriterOptions, "lanes" | "items" | "name">;
-  /** @returns how many rows @throws ReplayError RATE_LIMITED where they have to wait: nothing has happened then; the same of the others */
+  /** @returns the number of rows @throws ReplayError RATE_LIMITED if they have to wait; nothing has happened then. The same applies to the other methods */
   appendColumns(columns: ColumnsOf<Spec>, options: BlockOptions): number;
   createItem(table: string, options: ItemOptions): unknown;
   endEpisode(options: EndOptions): unknown;
   discardEpisode(options: { readonly lane?: number }): unknown;
   flush(wait: WaitOptions): Promise<void> | undefined;
   close(): void;
-  /** Resolves when what was made so far is where it goes, if that is another process. */
+  /** Resolves when everything appended so far has arrived, if the target is another process. */
   confirmSoFar?(): Promise<void>;
 }
 
@@ -38,21 +38,21 @@ export interface Host {
   readonly engine: HostEngine;
   /** Names of its tables. */
   readonly tables: readonly string[];
-  /** What is published to all actors. */
+  /** The messages published to all actors. */
   readonly publication: Publication;
-  /** Where a Replay has one. */
+  /** The journal of a Replay, if it has one. */
   readonly journal: { readonly sessions: SessionRecords; flush(): Promise<void> } | undefined;
   resolve(options: WriterOptions): ResolvedWriterOptions;
-  /** Resolves when a call that was refused by the rate limiters of these tables may have room. @throws ReplayError RATE_LIMITED where it never will */
+  /** Resolves when a call that the rate limiters of these tables rejected may have room. @throws ReplayError RATE_LIMITED if it never will */
   waitForRoom(tables: readonly string[], signal: AbortSignal): Promise<unknown>;
-  /** @throws ReplayError OUT_OF_TURN for the name of a writer that is open in this run */
+  /** @throws ReplayError OUT_OF_TURN if a writer of this run has the name */
   mustBeFree(name: string | undefined): void;
-  /** A new writer, in the place of one of an earlier run. */
+  /** Returns a new writer, which replaces one of an earlier run. */
   writer(options: WriterOptions): HostWriter;
-  /** The writer of an earlier run that has the name, in the midst of its episode. @throws ReplayError SPEC_MISMATCH for other options */
+  /** Returns the writer of an earlier run with the name, in the middle of its episode. @throws ReplayError SPEC_MISMATCH if the options differ */
   resumeWriter(options: WriterOptions): HostWriter;
-  /** Whether there is a writer of an earlier run that nobody has gone on with. */
+  /** Returns whether there is a writer of an earlier run that was not continued. */
   hasOrphan(name: string): boolean;
-  /** Closes the writer of an earlier run that nobody has gone on with. */
+  /** Closes the writer of an earlier run that was not continued. */
   closeOrphan(name: string): void;
 }

@@ -1,11 +1,11 @@
-/** Messages of the memory's program, on their way to the actor's: each once, in order, the next one when the last one is handled. */
+/** Messages from the Replay's program to the actor's program: each is delivered once and in order, after the previous one was handled. */
 
 import { fieldsOf, isCount, malformed } from "./validators.ts";
 import type { UserMessage } from "./wire/messages.ts";
 
-/** A message, as MessagePorts and WebSockets have it. */
+/** A message event, as of MessagePorts and WebSockets. */
 export interface MessageEventLike {
-  /** Bytes as a Uint8Array; anything else as JSON has it. */
+  /** Bytes as a Uint8Array; other values as JSON represents them. */
   // biome-ignore lint/suspicious/noExplicitAny: the program's own value
   readonly data: any;
 }
@@ -15,9 +15,9 @@ type MessageHandler = (event: MessageEventLike) => unknown;
 const isUserMessage = fieldsOf({ number: isCount, type: (value) => value === "json" || value === "bytes", body: (value) => ArrayBuffer.isView(value) });
 
 export class Inbox {
-  /** The last message that was handled. */
+  /** The number of the last handled message. */
   #handled = 0;
-  /** The one that is being handled. */
+  /** The number of the message that is being handled. */
   #current = 0;
   readonly #onReceipt: (number: number) => void;
   readonly #queue: { readonly number: number; readonly data: unknown }[] = [];
@@ -29,7 +29,7 @@ export class Inbox {
     this.#onReceipt = onReceipt;
   }
 
-  /** The last message that need not come again over a new link: one that is being handled will be. */
+  /** The last message that need not be repeated over a new link, including the one that is being handled. */
   get receipt(): number {
     return Math.max(this.#handled, this.#current);
   }
@@ -38,7 +38,7 @@ export class Inbox {
     return this.#handler;
   }
 
-  /** Messages wait until there is a handler. */
+  /** Without a handler, messages wait. */
   set handler(handler: MessageHandler | null) {
     this.#handler = handler;
     this.#run();
@@ -49,7 +49,7 @@ export class Inbox {
     if (!isUserMessage(message)) throw malformed("a message", "acceptWriter");
     const { number } = message;
     if (number <= this.#received) {
-      // It was sent again after the link broke, and so was its receipt lost.
+      // It was sent again after the link broke, so its receipt was lost too.
       if (number <= this.#handled) this.#onReceipt(this.#handled);
       return;
     }
@@ -59,7 +59,7 @@ export class Inbox {
     this.#run();
   }
 
-  /** A new link: what is not handled comes again. */
+  /** Starts over on a new link, which repeats unhandled messages. */
   restart(): void {
     this.#queue.length = 0;
     this.#received = this.receipt;
@@ -76,7 +76,7 @@ export class Inbox {
       try {
         await handler({ data: message.data });
       } catch (error) {
-        // As an error in a listener: nobody who waits is told, and the program is.
+        // Thrown like an error in an event listener: the program sees it, and no call rejects.
         setTimeout(() => {
           throw error;
         }, 0);

@@ -1,12 +1,12 @@
-/** What an actor's end knows of its lanes: where each will stand when the writer at the other end has taken all. */
+/** The state of an actor's lanes, as it will be after the writer at the other end has appended everything. */
 
 import type { EpisodeEnds } from "../memory/block.ts";
 import { endsAlready } from "../tables/episode-ends.ts";
 import type { WelcomeMessage } from "./wire/messages.ts";
 
 /**
- * Where a lane stands to the final step of an episode: neither, it is the newest step, it is the next one, it is the newest one and the next step is its value; or the next step is that
- * of an episode which was given up, and is dropped.
+ * The position of a lane relative to a final step: none; the newest step is final; the next step is final; the newest step is final and the next step fills in
+ * its value; or the next step is the final step of a discarded episode, and is dropped.
  */
 const NO_FINAL = 0;
 const FINAL_IS_NEWEST = 1;
@@ -31,22 +31,22 @@ export class LaneStates {
     this.#finalIsNext = ends.autoreset === "nextStep";
   }
 
-  /** Steps in the window. */
+  /** Returns the steps in the window. */
   length(lane: number): number {
     return this.#window[lane] as number;
   }
 
-  /** Steps in the open episode. */
+  /** Returns the steps in the open episode. */
   episodeSteps(lane: number): number {
     return this.#episode[lane] as number;
   }
 
-  /** Whether the newest step is the final one of an episode. */
+  /** Returns whether the newest step is the final step of an episode. */
   hasFinal(lane: number): boolean {
     return this.#final[lane] === FINAL_IS_NEWEST || this.#final[lane] === FINAL_VALUE_IS_NEXT;
   }
 
-  /** Whether the next step is the final one of an episode, or its value. */
+  /** Returns whether the next step is the final step of an episode, or its value. */
   awaitsFinal(lane: number): boolean {
     return (this.#final[lane] as number) >= FINAL_IS_NEXT;
   }
@@ -67,20 +67,23 @@ export class LaneStates {
     this.#final[lane] = final === FINAL_IS_NEXT ? FINAL_IS_NEWEST : NO_FINAL;
   }
 
-  /** The episode ends with a final step. */
+  /** Ends the episode with a final step. */
   finish(lane: number): void {
     this.#addStep(lane);
     this.#final[lane] = FINAL_IS_NEWEST;
     this.#episode[lane] = 0;
   }
 
-  /** The episode ends by a flag: with the final step that came beside it, or with the next step. One that terminated ends at once, and its final step is zeros so far. */
+  /**
+   * Ends the episode with a flag: with its final step, or with the next step. A terminated episode ends immediately, and its final step is zeros until the next
+   * step.
+   */
   flag(lane: number, terminated: boolean): void {
     if (!this.#finalIsNext || terminated) this.finish(lane);
     if (this.#finalIsNext) this.#final[lane] = terminated ? FINAL_VALUE_IS_NEXT : FINAL_IS_NEXT;
   }
 
-  /** A plain end; whether there was something to end. */
+  /** Ends the episode without a final step. Returns whether there was one to end. */
   end(lane: number): boolean {
     const wasOpen = this.#episode[lane] !== 0 || (this.#final[lane] !== NO_FINAL && !this.#across) || this.#final[lane] === FINAL_VALUE_IS_NEXT;
     if (!this.#across) this.#window[lane] = 0;
@@ -89,7 +92,7 @@ export class LaneStates {
     return wasOpen;
   }
 
-  /** Gives up the open episode; whether there was one. */
+  /** Discards the open episode. Returns whether there was one. */
   discard(lane: number): boolean {
     const finalIsNext = this.#final[lane] === FINAL_IS_NEXT;
     const wasOpen = (this.#episode[lane] !== 0 || finalIsNext) && this.end(lane);
@@ -97,7 +100,7 @@ export class LaneStates {
     return wasOpen;
   }
 
-  /** Of rows lane by lane. @throws ReplayError where the row behind a done, which ends its episode already, ends again */
+  /** Checks rows, lane by lane. @throws ReplayError if the row after an end, which completes that episode, ends again */
   checkEnds({ terminated, truncated }: EpisodeEnds, rows: number): void {
     if (!this.#finalIsNext) return;
     const lanes = this.#final.length;

@@ -1,24 +1,27 @@
-/** What an accepting end takes of a peer that nobody trusts. */
+/** Limits that an accepting end sets for an untrusted peer. */
 import { finite, integer, onlyKeys } from "../base/error.ts";
 import { MAX_LANES } from "./wire/messages.ts";
 
 export interface AcceptLimits {
-  /** Bytes of a frame at most, and of the steps in it as columns. Default: 4 MiB. Memory is taken only for what has come; let the server of sockets limit messages as well. */
+  /**
+   * Maximum bytes of a frame, and of its steps as columns. Default: 4 MiB. Memory is allocated only for received bytes; also limit messages in the server of
+   * the sockets.
+   */
   readonly frameBytes?: number;
-  /** Bytes that may be on their way without a confirmation: of a frame, or of the steps in it as columns where those are more. Default: 8 MiB. */
+  /** Maximum unconfirmed bytes: of frames, or of their steps as columns if those are larger. Default: 8 MiB. */
   readonly inFlightBytes?: number;
-  /** Steps and bytes of frames per second, on average: beyond that blocks wait, and the actor with them. Default: no limit. */
+  /** Average steps and frame bytes per second. Above that, blocks wait, and so does the actor. Default: no limit. */
   readonly stepsPerSecond?: number;
   readonly bytesPerSecond?: number;
-  /** Lanes that an actor may have. Default: 1024. Each takes about 220 bytes, 4 for each step of `keep`, and the steps in its window. */
+  /** Maximum lanes of an actor. Default: 1024. A lane takes about 220 bytes, 4 bytes per step of `keep`, and the steps in its window. */
   readonly lanes?: number;
-  /** Sessions that the Replay keeps at once, of connected actors and of those that may come again: beyond that only those come in. Default: 4096. */
+  /** Maximum sessions of a Replay, of connected actors and of those that may reconnect. At the limit, only known actors are accepted. Default: 4096. */
   readonly sessions?: number;
 }
 
 export type ResolvedLimits = Required<AcceptLimits>;
 
-/** Less would not hold a block's text. */
+/** The minimum that holds a block's text. */
 const MIN_FRAME_BYTES = 1 << 17;
 const MAX_FRAME_BYTES = 2 ** 30;
 
@@ -36,14 +39,14 @@ export function resolveLimits(limits: AcceptLimits = {}): ResolvedLimits {
   return { frameBytes, inFlightBytes, stepsPerSecond, bytesPerSecond, lanes, sessions };
 }
 
-/** A bucket of one second's worth. */
+/** A token bucket with the capacity of one second. */
 export class Throttle {
   /** May change at any time. */
   perSecond = Number.POSITIVE_INFINITY;
   #level = 0;
   #at = performance.now();
 
-  /** Takes so much: how many milliseconds until the next may be taken. */
+  /** Takes `n` tokens. Returns the milliseconds until the next call may take some. */
   take(n: number): number {
     const { perSecond } = this;
     if (perSecond === Number.POSITIVE_INFINITY) return 0;

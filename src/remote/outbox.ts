@@ -1,4 +1,4 @@
-/** What leaves an actor: blocks that fill up, columns, and calls, in order. What the memory has not confirmed stays here, to be sent again where a socket breaks. */
+/** The messages that an actor sends: blocks, columns and calls, in order. Unconfirmed ones stay here, and are sent again after a socket broke. */
 
 import { ReplayError } from "../base/error.ts";
 import { abortable, type WaitOptions } from "../base/wait.ts";
@@ -18,17 +18,17 @@ import { type FrameRules, piecesOf } from "./wire/pieces.ts";
 
 const isConfirmation = fieldsOf({ number: isCount, buffer: maybe((value) => isBuffer(value) && (value as ArrayBuffer).byteLength % 8 === 0) });
 
-/** Calls of `flush` that may wait for an answer: with a goodbye, as many as the memory's end takes. */
+/** Maximum calls of `flush` that wait for an answer. Together with a goodbye, it is the limit of the Replay's end. */
 const MAX_FLUSHES = 999;
 
-/** Something that is sent in its turn, and again on the next link. */
+/** A message that is sent in its turn, and again on the next link. */
 interface Entry {
   readonly message: BlockMessage | ColumnsMessage | FlushMessage | ByeMessage;
-  /** Of a block; 0 of a call. */
+  /** The number of a block; 0 for a call. */
   readonly number: number;
-  /** Its steps, then its items by table. */
+  /** Its steps, followed by its items per table. */
   readonly counts: readonly number[];
-  /** What it counts, as both ends reckon it. */
+  /** The bytes that both ends count for it. */
   bytes: number;
   isSent: boolean;
 }
@@ -38,10 +38,10 @@ export interface OutboxOptions {
   readonly lanes: number;
   readonly tables: number;
   readonly rules: number;
-  /** The staged step, one a lane, and where each leaf begins in it. */
+  /** The staged step, one per lane, and the offset of each leaf in it. */
   readonly record: ArrayBuffer;
   readonly addresses: readonly number[];
-  /** Whether calls are refused while there is no link. */
+  /** Whether calls are rejected while there is no link. */
   readonly failsOffline: boolean;
   /** Called when nothing is sent or received any more. */
   readonly onDone: () => void;
@@ -49,22 +49,22 @@ export interface OutboxOptions {
 
 export class Outbox {
   readonly builder: BlockBuilder;
-  /** While a call reads what it was given, which may run functions of the caller. */
+  /** Whether a call is reading its arguments, which may run functions of the caller. */
   locked = false;
   readonly #options: OutboxOptions;
   readonly #rowBytes: number;
   #link: Link | undefined;
-  /** Steps that may be on their way, and items of each table; and of those that were sent, bytes. */
+  /** Maximum steps in flight, and items in flight per table; and maximum bytes of sent messages. */
   readonly #max: number;
   #maxBytes = Number.POSITIVE_INFINITY;
-  /** Of a socket. */
+  /** Only for a socket. */
   #frameRules: FrameRules | undefined;
-  /** The last buffer of columns that came back. */
+  /** The last returned buffer of columns. */
   #spareColumns: ArrayBuffer | undefined;
-  /** Steps, then items by table: in the open block, and in all that the memory has not confirmed. */
+  /** Steps, followed by items per table: in the open block, and in all unconfirmed messages. */
   #counts: number[];
   readonly #inFlight: Float64Array;
-  /** What is not confirmed or answered, in order. */
+  /** Unconfirmed or unanswered messages, in order. */
   #entries: Entry[] = [];
   #numbers = 0;
   #confirmed = 0;
@@ -87,25 +87,25 @@ export class Outbox {
     this.builder = new BlockBuilder(leaves, lanes, maxInFlight, record, addresses);
   }
 
-  /** Steps that the memory has not confirmed yet. */
+  /** Number of unconfirmed steps. */
   get inFlight(): number {
     return this.#inFlight[0] as number;
   }
 
-  /** Whether there is a link to the memory. */
+  /** Whether there is a link to the Replay. */
   get connected(): boolean {
     return this.#link !== undefined;
   }
 
-  /** Whether everything but a goodbye is confirmed: then nothing is lost with the link. */
+  /** Whether everything except a goodbye is confirmed, so that a lost link loses nothing. */
   get hasOnlyGoodbye(): boolean {
     return this.#closing !== undefined && this.#entries.every(({ number }) => number === 0);
   }
 
-  /** Goes on over a link: what the memory does not have is sent again. @throws ReplayError where it has lost what it had confirmed */
+  /** Continues over a link, and sends everything again that the Replay does not have. @throws ReplayError if the Replay has lost confirmed blocks */
   attach(link: Link, { received, confirmed, frameBytes, shared = [], inFlightBytes = Number.POSITIVE_INFINITY }: WelcomeMessage): void {
     if (received < this.#confirmed || received > this.#numbers || confirmed > received)
-      throw new ReplayError("CORRUPT", `the memory has the blocks up to ${received} of this session, and had confirmed ${this.#confirmed}`);
+      throw new ReplayError("CORRUPT", `the Replay has only the blocks up to ${received} of this session, but had confirmed ${this.#confirmed}`);
     this.#link = link;
     this.#frameRules = frameBytes === undefined ? undefined : { frameBytes, shared };
     this.#maxBytes = inFlightBytes;
@@ -122,28 +122,28 @@ export class Outbox {
     this.#pump();
   }
 
-  /** The link broke; another one follows. */
+  /** Handles a broken link that another one will replace. */
   detach(): void {
     this.#link = undefined;
-    // What waits for room was taken, and is sent once there is a link: told of an error, its caller would append it again.
+    // Waiting steps are already accepted, and are sent once there is a link. An error would make the caller append them again.
     if (this.#options.failsOffline) this.#rejectFlushes(offlineError());
   }
 
-  /** Before a step. @throws ReplayError CLOSED, RATE_LIMITED, IO without a link, or what went wrong where the memory is */
+  /** Checks before a step. @throws ReplayError CLOSED, RATE_LIMITED, IO without a link, or the error of the Replay's end */
   ready(): void {
     this.open();
     const steps = this.#inFlight[0] as number;
     if (steps >= this.#max) throw inFlightError(steps, "steps", this.#max, "append");
   }
 
-  /** The same before an item, which comes behind a step: more are taken, since that may have reached the limit. */
+  /** Checks before an item, which follows a step. Allows more, since that step may have reached the limit. */
   readyForItem(table: number): void {
     this.open();
     const items = this.#inFlight[1 + table] as number;
     if (items >= 2 * this.#max) throw inFlightError(items, "items", this.#max, "createItem");
   }
 
-  /** The same of calls that are always taken. */
+  /** Checks before calls that are always allowed. */
   open(): void {
     if (this.locked) throw reentrancyError();
     if (this.#error !== undefined) throw this.#error;
@@ -151,13 +151,13 @@ export class Outbox {
     if (this.#link === undefined && this.#options.failsOffline) throw offlineError();
   }
 
-  /** Room for so many slots in one block, and for a call with so many bytes of columns. */
+  /** Makes room for `slots` slots in one block, and for a call with `columnBytes` bytes of columns. */
   reserve(slots: number, columnBytes = 0): void {
     if (this.builder.isFull(slots, columnBytes)) this.send();
     this.builder.open();
   }
 
-  /** Sends columns, behind all that came before. */
+  /** Sends columns after all earlier messages. */
   sendColumns(place: (memory: ColumnMemory) => Block): { readonly rows: number; readonly room: Promise<void> | undefined } {
     const { leaves } = this.#options;
     const memory = new ColumnMemory(this.#spareColumns);
@@ -190,13 +190,16 @@ export class Outbox {
     return { rows, room: this.inFlight >= this.#max ? this.#waitForRoom() : undefined };
   }
 
-  /** Notes a call behind the steps of the block so far; `columns` of an item as text, where it has some. @throws ReplayError UNSUPPORTED where that is too long for a frame */
+  /**
+   * Records a call after the steps of the block so far. @param columns the columns of an item as text @throws ReplayError UNSUPPORTED if the text is too long
+   * for a frame
+   */
   call(kind: number, a: number, b = 0, c = 0, d = 0, columns?: string): void {
     this.reserve(0, columns === undefined ? 0 : columnsBytes(columns));
     this.builder.call(kind, a, b, c, d, columns);
   }
 
-  /** Ends a call with so many steps: `undefined`, or a promise where so many are on their way that the caller must wait. */
+  /** Completes a call with `steps` steps. Returns `undefined`, or a promise if the caller must wait because too many steps are in flight. */
   addSteps(steps: number): Promise<void> | undefined {
     return this.#addCount(0, steps);
   }
@@ -214,7 +217,7 @@ export class Outbox {
     return isFull() ? this.#waitForRoom() : undefined;
   }
 
-  /** What is left when the actor does something else, such as waiting for its environment, goes then. */
+  /** Sends the rest when the actor does something else, such as waiting for its environment. */
   #sendSoon(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
@@ -224,7 +227,7 @@ export class Outbox {
     }, 0);
   }
 
-  /** Sends what there is. */
+  /** Sends the open block. */
   send(): void {
     if (this.#error !== undefined) return;
     const message = this.builder.finish(this.#numbers + 1);
@@ -239,7 +242,7 @@ export class Outbox {
     this.#entries.push({ message, number, counts, bytes: 0, isSent: false });
   }
 
-  /** Sends what may go: blocks only as long as few steps and bytes are on their way. */
+  /** Sends pending messages; blocks only while few steps and bytes are in flight. */
   #pump(): void {
     const link = this.#link;
     if (link === undefined) return;
@@ -252,22 +255,22 @@ export class Outbox {
       entry.isSent = true;
       this.#sentSteps += counts[0] ?? 0;
       const frameBytes = link.post(message, link.transfers && number > 0 ? [buffer] : []);
-      // A channel may have brought its confirmation meanwhile.
+      // The channel may have delivered its confirmation in the meantime.
       if (number <= this.#confirmed) continue;
       entry.bytes = creditBytes(message as BlockMessage | ColumnsMessage, frameBytes, this.#options.lanes, this.#rowBytes);
       this.#sentBytes += entry.bytes;
     }
   }
 
-  /** Resolves when the memory has all that was sent before, and none of its items waits. @throws ReplayError RATE_LIMITED where too many calls wait */
+  /** Resolves when the Replay has everything sent before, and none of its items is waiting. @throws ReplayError RATE_LIMITED if too many calls are waiting */
   async flush(options: WaitOptions): Promise<void> {
     this.send();
     const last = this.#entries.at(-1)?.message;
-    // Nothing came since the last one: its answer is for this one, too.
+    // Nothing was sent since the last flush, so its answer also serves this one.
     const known = last?.kind === "flush" ? this.#flushes.get(last.id) : undefined;
     const { promise } = known ?? this.#addFlush();
     this.#pump();
-    return abortable(promise, "steps are still on their way, or items wait for the rate limiter", options);
+    return abortable(promise, "steps are still in flight, or items are waiting for the rate limiter", options);
   }
 
   #addFlush(): Pending {
@@ -279,7 +282,7 @@ export class Outbox {
     return pending;
   }
 
-  /** Sends what there is and leaves; resolves when the memory has it all. */
+  /** Sends the rest and leaves. Resolves when the Replay has everything. */
   close(options: WaitOptions): Promise<void> {
     if (this.locked) throw reentrancyError();
     if (this.#closing === undefined) {
@@ -289,10 +292,10 @@ export class Outbox {
       this.#add({ kind: "bye" });
       this.#pump();
     }
-    return abortable(this.#closing.promise, "steps are still on their way", options);
+    return abortable(this.#closing.promise, "steps are still in flight", options);
   }
 
-  /** Takes an answer of the memory. */
+  /** Handles an answer of the Replay's end. */
   receive(message: ToActor): void {
     switch (message?.kind) {
       case "confirmation":
@@ -309,7 +312,7 @@ export class Outbox {
         break;
       case "closed":
         if (message.error !== undefined) this.fail(decodeError(message.error));
-        // It answers a goodbye: without one, what is on its way may be lost.
+        // It answers a goodbye; without a goodbye, messages in flight may be lost.
         else if (this.#closing === undefined) this.fail(closedThere());
         else this.end();
         return;
@@ -323,7 +326,7 @@ export class Outbox {
     if (this.#entries.length === 0) this.#link?.keepAlive(false);
   }
 
-  /** Whether a block of this number is on its way, or was. */
+  /** Returns whether a block of this number was sent. */
   #isSent(number: number): boolean {
     return number <= this.#confirmed || this.#entries.some((entry) => entry.number === number && entry.isSent);
   }
@@ -346,7 +349,7 @@ export class Outbox {
         (this.#inFlight[index] as number) -= count;
       });
       const { kind, buffer } = entry.message as BlockMessage;
-      // Over a port it has gone, and comes back by itself.
+      // Over a port, the buffer was transferred, and comes back by itself.
       if (kind === "block" && buffer.byteLength > 0) this.builder.recycle(buffer);
     }
     const columns = this.#entries.filter((entry) => isOver(entry) && entry.message.kind === "columns").map(({ message }) => (message as ColumnsMessage).buffer);
@@ -370,7 +373,7 @@ export class Outbox {
     this.#entries = this.#entries.filter(({ message }) => message.kind !== "flush");
   }
 
-  /** From now on every call throws this. */
+  /** Makes every later call throw this error. */
   fail(error: Error): void {
     if (this.#error !== undefined) return;
     this.#error = error;
@@ -381,7 +384,7 @@ export class Outbox {
     this.#release();
   }
 
-  /** All is over as it should be. */
+  /** Ends normally. */
   end(): void {
     if (this.#error !== undefined) return;
     this.#room?.resolve();

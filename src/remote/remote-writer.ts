@@ -1,4 +1,4 @@
-/** Makes writers for actors: `remoteWriter`. */
+/** `remoteWriter` makes writers for actors. */
 import { integer, oneOf, onlyKeys } from "../base/error.ts";
 import type { WaitOptions } from "../base/wait.ts";
 import { blockOffsets } from "../memory/block.ts";
@@ -11,25 +11,27 @@ import { MAX_LANES, type WelcomeMessage } from "./wire/messages.ts";
 import { RemoteWriter } from "./writer.ts";
 
 export interface RemoteWriterOptions<S extends Spec = Spec, L extends number = number> extends WaitOptions {
-  /** The form of a step, as the Replay at the other end has it. */
+  /** The form of a step, the same as in the Replay at the other end. */
   readonly spec: S;
   /** Number of environments in lock-step. With more than one, every value has a leading dimension of that length. Default: 1. */
   readonly lanes?: L;
-  /** What calls do while a URL or a `connect` has no connection: "wait" until there is one and `maxInFlight` steps at most, or "fail" with IO. Default: "wait". */
+  /**
+   * What calls do while a URL or a `connect` function has no connection: "wait" for one, with at most `maxInFlight` steps, or "fail" with IO. Default: "wait".
+   */
   readonly whileOffline?: "wait" | "fail";
   /**
-   * How long a writer to a URL or a `connect` is without a connection before it fails with CLOSED, tries that are under way included; 0 for one try, which has 10 seconds.
-   * Default: 60,000.
+   * Milliseconds without a connection, including running attempts, after which a writer to a URL or a `connect` function fails with CLOSED; 0 for a single
+   * attempt of 10 seconds. Default: 60,000.
    */
   readonly reconnectTimeoutMs?: number;
 }
 
 /**
- * A writer whose Replay is at the other end of a port or a socket, where `replay.acceptWriter` takes its steps. Either end may come first.
- * @param port a MessagePort, or inside a worker what leads out of it: `parentPort`, or the global scope. Or a WebSocket, or any other `ByteChannel`; or its URL, or a
- * function that makes one: then the writer connects again where the connection breaks, and sends again what was not confirmed
- * @throws ReplayError SPEC_MISMATCH where the specs differ, which both ends are told · OUT_OF_TURN where the port, or the name at the other end, has a writer already ·
- * UNSUPPORTED for another version of Reprise at the other end · CLOSED, TIMEOUT, or the signal's reason
+ * Returns a writer whose Replay is at the other end of a port or a socket, where `replay.acceptWriter` accepts its steps. Either end may come first.
+ * @param port a MessagePort, a Worker, or inside a worker `parentPort` or the global scope; a WebSocket or any other `ByteChannel`; or a URL or a function that
+ * makes a socket: then the writer reconnects if the connection breaks, and sends unconfirmed steps again
+ * @throws ReplayError SPEC_MISMATCH if the specs differ, which both ends report · OUT_OF_TURN if the port, or the name at the other end, already has a writer ·
+ * UNSUPPORTED if the other end has another version of Reprise · CLOSED, TIMEOUT, or the reason of the signal
  */
 export async function remoteWriter<const S extends Spec, const L extends number = 0>(
   port: WriterTarget,
@@ -57,7 +59,7 @@ export async function remoteWriter<const S extends Spec, const L extends number 
 
 const WHILE_OFFLINE = { wait: false, fail: true } as const;
 
-/** The leaves of a step in a record that no core reads: each in a block of one row. */
+/** Returns the leaves of a step in a record that the core does not read: each in a block of one row. */
 function placeLeaves(found: readonly FoundLeaf[]): PlacedLeaf[] {
   const leaves = measureLeaves(found);
   const offsets = blockOffsets(leaves, 0, 1);

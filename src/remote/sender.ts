@@ -1,13 +1,13 @@
-/** Messages of the memory's program, on their way to an actor: in order, each once, with bounded bytes on their way; of what is published only the newest waits. */
+/** Messages from the Replay's program to an actor: in order, each once, with limited bytes in flight. Only the newest published message waits. */
 import { ReplayError } from "../base/error.ts";
 import type { EncodedMessage } from "../base/publication.ts";
 import type { Link } from "./channels/link.ts";
 import { makePending, type Pending } from "./pending.ts";
 
-/** Bytes without a receipt beyond which nothing more is sent; and those beyond which a program has to wait. */
+/** Unreceipted bytes above which sending stops, and above which the program has to wait. */
 const IN_FLIGHT_BYTES = 1 << 18;
 const WAITING_BYTES = 1 << 20;
-/** What a message counts beside its body: its head and text, so that empty ones are bounded, too. */
+/** Bytes that a message counts in addition to its body, so that empty messages are also limited. */
 const HEAD_BYTES = 64;
 
 interface Entry extends EncodedMessage {
@@ -18,22 +18,22 @@ interface Entry extends EncodedMessage {
 
 export class MessageSender {
   #link: Link | undefined;
-  /** Those without a receipt: first those that are sent, by their numbers. */
+  /** Messages without a receipt, beginning with the sent ones in order. */
   #entries: Entry[] = [];
   #sentEntries = 0;
   #numbers = 0;
-  /** Of all entries that were not published, and of those that are sent. */
+  /** Bytes of all messages except published ones, and of the sent messages. */
   #waitingBytes = 0;
   #sentBytes = 0;
   #room: Pending | undefined;
   #error: Error | undefined;
 
-  /** Bytes that were sent, and have no receipt. */
+  /** Sent bytes without a receipt. */
   get sentBytes(): number {
     return this.#sentBytes;
   }
 
-  /** Goes on over a link whose other end has handled messages up to `receipt`. */
+  /** Continues over a link whose other end has handled messages up to `receipt`. */
   attach(link: Link, receipt: number): void {
     this.#numbers = Math.max(this.#numbers, receipt);
     this.receive(receipt);
@@ -48,13 +48,13 @@ export class MessageSender {
 
   /**
    * Sends a message after all others.
-   * @returns `undefined`, or a promise to await where so much is on its way: until there is room
-   * @throws ReplayError RATE_LIMITED where such a promise was not awaited · CLOSED
+   * @returns `undefined`, or a promise of room to await if too much is in flight
+   * @throws ReplayError RATE_LIMITED if such a promise was not awaited · CLOSED
    */
   send(message: EncodedMessage): Promise<void> | undefined {
     if (this.#error !== undefined) throw this.#error;
     if (this.#waitingBytes >= WAITING_BYTES)
-      throw new ReplayError("RATE_LIMITED", `${this.#waitingBytes} bytes of messages are on their way to the actor already: await what send gives`);
+      throw new ReplayError("RATE_LIMITED", `${this.#waitingBytes} bytes of messages to the actor are already in flight. Await the promise from send`);
     this.#waitingBytes += sizeOf(message);
     this.#entries.push({ ...message, isPublication: false, number: 0 });
     this.#pump();
@@ -63,7 +63,7 @@ export class MessageSender {
     return this.#room.promise;
   }
 
-  /** Sends a message after all others, in the place of one that was published before and still waits. */
+  /** Sends a message after all others, and replaces a published message that is still waiting. */
   publish(message: EncodedMessage): void {
     if (this.#error !== undefined) return;
     this.#entries = this.#entries.filter(({ isPublication, number }) => !isPublication || number > 0);
@@ -71,7 +71,7 @@ export class MessageSender {
     this.#pump();
   }
 
-  /** The actor has handled the messages up to this one. */
+  /** Handles the receipt of messages up to this number. */
   receive(receipt: number): void {
     while (this.#entries[0] !== undefined && this.#entries[0].number > 0 && this.#entries[0].number <= receipt) {
       const entry = this.#entries.shift() as Entry;
@@ -86,7 +86,7 @@ export class MessageSender {
     this.#pump();
   }
 
-  /** Nothing more is sent. */
+  /** Stops sending. */
   close(error: Error): void {
     if (this.#error !== undefined) return;
     this.#error = error;

@@ -1,4 +1,4 @@
-/** An actor that came over a socket, and may come again: its writer, what it was told, and, where it confirms what is on the disk, its record in the journal. */
+/** The session of an actor over a socket, which may reconnect: its writer, its welcome and, with `confirm: "disk"`, its record in the journal. */
 import { ReplayError } from "../base/error.ts";
 import type { SessionRecord, SessionRecords } from "../storage/format/sessions.ts";
 import { type AcceptedOptions, AcceptedWriter, type Terms } from "./accepted-writer.ts";
@@ -9,20 +9,20 @@ export interface SessionOptions extends Omit<Terms, "ttlMs"> {
   readonly sessionTtlMs: number;
 }
 
-/** Where a session of an earlier run stands, and the place of its record. */
+/** The position of a session of an earlier run, and the place of its record. */
 export interface EarlierSession extends NonNullable<AcceptedOptions["from"]> {
   readonly place: number;
 }
 
-/** No record. */
+/** The place of a session without a record. */
 const NOWHERE = -1;
 
 export class Session {
   readonly lanes: number;
   readonly writer: AcceptedWriter;
-  /** What its writer is, which the actor compares each time that it comes. */
+  /** The properties of its writer, which the actor compares at each reconnect. */
   readonly welcome: WelcomeMessage;
-  /** What it was told at its end. */
+  /** The farewell sent at its end. */
   farewell: ClosedMessage | undefined;
   code: number | undefined;
   readonly #secret: string;
@@ -34,8 +34,8 @@ export class Session {
   #isLeft = false;
 
   /**
-   * @param name of its writer @param makeWriter is called when the session's record is there, so that no writer is ever without one
-   * @param sync asks for the disk @param onEnd is called at the end, with how long its farewell is to be kept
+   * @param name of its writer @param makeWriter called after the session's record exists, so that no writer is ever without one
+   * @param sync requests a write to disk @param onEnd called at the end, with the time to keep its farewell
    */
   constructor(
     host: Host,
@@ -56,7 +56,7 @@ export class Session {
     this.#from = from;
     this.#place = from?.place ?? NOWHERE;
     const terms = termsOf(options, reconnects);
-    // The record of an earlier run stays as it is until its writer goes on.
+    // The record of an earlier run stays unchanged until its writer continues.
     if (from === undefined) this.#keep(terms);
     let writer: HostWriter;
     try {
@@ -81,13 +81,13 @@ export class Session {
       onEnd: (farewell, code) => {
         this.farewell = farewell;
         this.code = code;
-        // Whoever is gone and comes all the same must not believe that it has left.
+        // An actor that was given up and reconnects anyway must not believe that it has left.
         onEnd(this.#isLeft || farewell.error !== undefined ? this.#ttlMs : 0);
       },
     });
   }
 
-  /** Its actor comes again: from now on holds what this call of `acceptWriter` says. @throws ReplayError UNSUPPORTED */
+  /** Handles a reconnect of its actor, with the options of this call of `acceptWriter`. @throws ReplayError UNSUPPORTED */
   resume({ reconnects }: HelloMessage, options: SessionOptions): void {
     const { maxInFlight } = this.welcome;
     const terms = termsOf({ ...options, maxInFlight }, reconnects);
@@ -96,12 +96,12 @@ export class Session {
     this.writer.terms = terms;
   }
 
-  /** Nobody may come for it any more. */
+  /** Forgets the session: its actor can no longer reconnect. */
   forget(): void {
     this.#erase();
   }
 
-  /** Sees to it that the journal has a record if a restart is to find one, and none otherwise: an old one would say less than what was confirmed since. */
+  /** Keeps a record in the journal only if a restart should find the session: an outdated record would miss later confirmations. */
   #keep({ confirm, ttlMs }: Terms): void {
     const make = () => this.#record;
     if (confirm !== "disk" || ttlMs === 0) this.#erase();
@@ -124,7 +124,7 @@ export class Session {
   }
 
   get #record(): SessionRecord {
-    // A record may be asked for before its writer is there.
+    // The record may be read before its writer exists.
     const writer = this.writer as AcceptedWriter | undefined;
     const { number = 0, progress = { calls: 0, slots: 0 } } = writer?.position ?? this.#from ?? {};
     const steps = writer?.steps ?? this.#from?.steps ?? 0;

@@ -1,4 +1,4 @@
-/** The sessions of a Replay's actors over sockets: who comes again is known by its secret, for as long as `sessionTtlMs` says. */
+/** The sessions of a Replay's actors over sockets. A reconnecting actor is known by its secret for `sessionTtlMs`. */
 import { ReplayError } from "../base/error.ts";
 import type { SessionRecord } from "../storage/format/sessions.ts";
 import type { WriterOptions } from "../tables/rules.ts";
@@ -7,18 +7,18 @@ import type { ResolvedLimits } from "./limits.ts";
 import { type EarlierSession, Session, type SessionOptions } from "./session.ts";
 import type { HelloMessage, WelcomeMessage } from "./wire/messages.ts";
 
-/** What a new session needs to know. */
+/** The request for a new session. */
 export interface SessionRequest {
   readonly hello: HelloMessage;
   readonly writerOptions: WriterOptions;
-  /** What its writer is. */
+  /** The properties of its writer. */
   readonly welcome: WelcomeMessage;
   readonly options: SessionOptions & { readonly limits: ResolvedLimits };
 }
 
 const ofEngine = new WeakMap<HostEngine, Sessions>();
 
-/** A timer that keeps no process alive. */
+/** Sets a timer that does not keep a process alive. */
 function later(ms: number, call: () => void): void {
   const timer = setTimeout(call, ms);
   (timer as { unref?(): void }).unref?.();
@@ -29,7 +29,7 @@ export class Sessions {
   readonly #sessions = new Map<string, Session>();
   #syncing: Promise<void> | undefined;
 
-  /** Those of a Replay. @param ttlMs how long sessions of an earlier run are kept, where this is asked for the first time */
+  /** Returns the sessions of a Replay. @param ttlMs how long sessions of an earlier run are kept; used by the first call */
   static of(host: Host, ttlMs: number): Sessions {
     const known = ofEngine.get(host.engine) ?? new Sessions(host, ttlMs);
     ofEngine.set(host.engine, known);
@@ -41,18 +41,18 @@ export class Sessions {
     for (const record of host.journal?.sessions.earlier.keys() ?? []) later(ttlMs, () => this.#expire(record));
   }
 
-  /** The session of a secret, whatever has become of it. @throws ReplayError NOT_FOUND where it is another writer's */
+  /** Returns the session of a secret, in any state. @throws ReplayError NOT_FOUND if it belongs to another writer */
   find({ session, lanes }: HelloMessage, name: string | undefined): Session | undefined {
     const known = this.#sessions.get(session);
     if (known !== undefined && (known.lanes !== lanes || (name !== undefined && known.writer.name !== name))) throw unknownSession();
     return known;
   }
 
-  /** Opens a session for an actor: a new one, or the one that an earlier run has left in the midst of its episode. @throws as `acceptWriter` */
+  /** Opens a session for an actor: a new one, or one that an earlier run left in the middle of its episode. @throws as `acceptWriter` */
   open(request: SessionRequest): Session {
     const { hello, writerOptions, options } = request;
     const earlier = this.#earlier(hello, writerOptions.name);
-    // One that was never welcomed, and whose writer did not get as far as the disk, begins anew.
+    // A session that was never welcomed, and whose writer did not reach the disk, starts over.
     if (earlier !== undefined && (hello.resume || this.#host.hasOrphan(earlier.name))) return this.#resume(earlier, request);
     if (hello.resume) throw unknownSession();
     const broken = this.#broken(writerOptions.name);
@@ -67,12 +67,12 @@ export class Sessions {
     return this.#add(request, name, () => this.#host.writer({ ...writerOptions, ...(name !== undefined && { name }), lanes } as WriterOptions));
   }
 
-  /** A writer of an actor whose connection is broken leaves its name to one that comes now. */
+  /** Releases a name for a new actor if the connection of its present actor is broken. */
   release(name: string | undefined): void {
     for (const { writer } of this.#broken(name)) writer.abandon();
   }
 
-  /** The sessions of a name whose actors have no connection. */
+  /** Returns the sessions of a name whose actors have no connection. */
   #broken(name: string | undefined): Session[] {
     if (name === undefined) return [];
     return [...this.#sessions.values()].filter(({ writer, farewell }) => writer.name === name && !writer.connected && farewell === undefined);
@@ -109,7 +109,7 @@ export class Sessions {
     return session;
   }
 
-  /** Resolves when what was done so far is on the disk; one write is for all who ask in the same turn. @throws ReplayError IO */
+  /** Resolves when everything so far is on the disk. Requests of the same turn share one write. @throws ReplayError IO */
   sync(): Promise<void> {
     this.#syncing ??= new Promise<void>((resolve) => setTimeout(resolve, 0)).then(() => {
       this.#syncing = undefined;
@@ -118,7 +118,7 @@ export class Sessions {
     return this.#syncing;
   }
 
-  /** A session of an earlier run whose actor has not come. */
+  /** Ends a session of an earlier run whose actor has not reconnected. */
   #expire(record: SessionRecord): void {
     if (this.#host.engine.closed || this.#host.journal?.sessions.earlier.has(record) !== true) return;
     this.#forget(record);
@@ -132,17 +132,17 @@ export class Sessions {
   }
 }
 
-/** Thrown where an actor asks for a session that has ended well in an earlier run: it is told so. */
+/** Thrown if an actor requests a session that has ended normally in an earlier run; the actor receives it. */
 export class EndedSession extends ReplayError {
   constructor() {
-    super("CLOSED", "this actor's session has ended already: only the farewell had not reached it");
+    super("CLOSED", "this actor's session has already ended, and only its farewell was lost");
   }
 }
 
 function tooManySessions(count: number): ReplayError {
   return new ReplayError(
     "RATE_LIMITED",
-    `${count} sessions of actors are kept already, and limits.sessions allows no more: come later, or raise limits.sessions of acceptWriter`,
+    `${count} sessions of actors are open, and limits.sessions allows no more. Retry later, or raise limits.sessions of acceptWriter`,
   );
 }
 

@@ -1,4 +1,4 @@
-/** The writer of an actor: it takes the steps of an environment here, and the memory is at the other end of a port. */
+/** The writer of an actor: it accepts the steps of an environment here, and the Replay is at the other end of a port. */
 
 import { integer, onlyKeys } from "../base/error.ts";
 import { customInspect } from "../base/inspect.ts";
@@ -40,8 +40,8 @@ import type { WelcomeMessage } from "./wire/messages.ts";
 
 type Appended<S, Lanes> = Lanes extends true ? ColumnsOf<S> : StepOf<S>;
 
-/** Without type arguments, `RemoteWriter` is one of any spec and lanes. */
-// biome-ignore lint/suspicious/noExplicitAny: every remote writer goes where `RemoteWriter` is asked for
+/** Without type arguments, `RemoteWriter` is a writer of any spec and lanes. */
+// biome-ignore lint/suspicious/noExplicitAny: `RemoteWriter` accepts every remote writer
 export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true ? boolean : false> {
   readonly spec: S;
   readonly lanes: number;
@@ -55,14 +55,14 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
   readonly #outbox: Outbox;
   readonly #inbox: Inbox;
   readonly #lanes: LaneStates;
-  /** Whether steps of a single lane may have a dimension of lanes, and flags beside them. */
+  /** Whether steps of a single lane may have a dimension of lanes, and flags. */
   readonly #isVector: boolean;
 
   static {
     customInspect<RemoteWriter<unknown, boolean>>(this, "RemoteWriter", (writer) => writer.#inspect());
   }
 
-  /** `remoteWriter` makes them. */
+  /** Created by `remoteWriter`. */
   constructor(
     spec: S,
     leaves: readonly PlacedLeaf[],
@@ -96,7 +96,7 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
     return this.#staging.use() as StagedOf<S, Lanes>;
   }
 
-  /** Number of steps in the window (of lane 0), the maximum length of an item now. */
+  /** Number of steps in the window (of lane 0), which is the maximum length of an item now. */
   get length(): number {
     return this.#lanes.length(0);
   }
@@ -106,24 +106,24 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
     return this.#lanes.episodeSteps(0);
   }
 
-  /** Steps that the writer at the other end keeps: the most that an item may have. */
+  /** Number of steps that the writer at the other end keeps: the maximum length of an item. */
   get keep(): number {
     return this.#reply.keep;
   }
 
-  /** Steps that the memory has not confirmed yet. */
+  /** Number of unconfirmed steps. */
   get inFlight(): number {
     return this.#outbox.inFlight;
   }
 
-  /** Whether there is a connection to the memory. It is true over a port, as long as the writer is open. */
+  /** Whether there is a connection to the Replay. Over a port, true until the writer is closed. */
   get connected(): boolean {
     return this.#outbox.connected;
   }
 
   /**
-   * Receives the messages of the other end's program, `accepted.send` and `replay.publish`: `data` is a Uint8Array, or what JSON has. Each comes once and in order; the next
-   * one comes when the promise that the function returns has settled. Without a function they wait.
+   * Receives the messages of the other end's program (`accepted.send` and `replay.publish`): `data` is a Uint8Array or a JSON value. Messages come once each
+   * and in order; the next one comes after the promise that the function returns has settled. Without a function, messages wait.
    */
   get onmessage(): ((event: MessageEventLike) => unknown) | null {
     return this.#inbox.handler;
@@ -134,12 +134,12 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
   }
 
   /**
-   * Appends a step, or the step in `staged`. The values are checked and copied here, and go over in a block: when it is full, when the actor waits for something
-   * else, or by `flush`. With several lanes, every value has a leading dimension with one step per lane; with `lanes: 1` it may have one. O(bytes)
-   * @param ends with `lanes`: whose episodes end with this step
-   * @returns `undefined`, or a promise to await where `maxInFlight` steps are on their way: until the memory has taken some
-   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA · RATE_LIMITED where such a promise was not awaited · CLOSED, or what went wrong where the memory is. Then no
-   * step is appended, but `staged` may be filled in part.
+   * Appends a step, or the step in `staged`. Values are checked and copied here, and sent in a block when it is full, when the actor waits for something else,
+   * or by `flush`. With several lanes, every value has a leading dimension with one step per lane; with `lanes: 1` the dimension is optional. O(bytes)
+   * @param ends with `lanes`: the lanes whose episodes end with this step
+   * @returns `undefined`, or a promise to await if `maxInFlight` steps are in flight; it resolves when the Replay has accepted some
+   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA · RATE_LIMITED if such a promise was not awaited · CLOSED, or the error of the Replay's end. No step is
+   * appended then, but `staged` may be filled in part
    */
   append(): Promise<void> | undefined;
   append(step: Appended<S, Lanes>, ends?: Lanes extends false ? undefined : LaneEnds<S>): Promise<void> | undefined;
@@ -165,10 +165,10 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
   }
 
   /**
-   * Appends many steps at once, which go over as they are: in one buffer. Each leaf is one column with a leading dimension of time; with several lanes, of time and
-   * lane. However many they are, they are taken where fewer than `maxInFlight` steps are on their way. O(bytes)
-   * @returns as `append`
-   * @throws RangeError for columns of different lengths · ReplayError SPEC_MISMATCH, INVALID_DATA, NOT_FOUND, RATE_LIMITED, CLOSED
+   * Appends many steps in one call, and sends them in one buffer. Each leaf is one column with a leading dimension of time; with several lanes, of time and
+   * lane. Any number of steps is accepted while fewer than `maxInFlight` steps are in flight. O(bytes)
+   * @returns the same as `append`
+   * @throws RangeError if columns differ in length · ReplayError SPEC_MISMATCH, INVALID_DATA, NOT_FOUND, RATE_LIMITED, CLOSED
    */
   appendColumns(columns: ColumnsOf<S>, options: BlockOptions<S> = {}): Promise<void> | undefined {
     const outbox = this.#outbox;
@@ -217,9 +217,9 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
   }
 
   /**
-   * Makes an item of the last steps, when those are in the memory. O(1)
-   * @returns `undefined`, or a promise to await where `maxInFlight` items of the table are on their way. Whether a rate limiter makes it wait `flush` tells.
-   * @throws RangeError for a length beyond the window or a wrong priority · ReplayError NOT_FOUND, RATE_LIMITED, CLOSED
+   * Makes an item of the last steps, once they are in the Replay. O(1)
+   * @returns `undefined`, or a promise to await if `maxInFlight` items of the table are in flight. `flush` shows whether a rate limiter makes it wait
+   * @throws RangeError if the length exceeds the window, or the priority is wrong · ReplayError NOT_FOUND, RATE_LIMITED, CLOSED
    */
   createItem(table: string, options: ItemOptions<ColumnSet<S>>): Promise<void> | undefined {
     const { tables, lanes } = this;
@@ -242,10 +242,10 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
   }
 
   /**
-   * Ends the episode. With `final` or `terminated` the step that was seen last ends it, from which transitions bootstrap unless it `terminated`; it stays at hand
-   * until the next append. Else the newest step ends it, in all lanes or in one. What is on its way is no hindrance.
-   * @returns as `append`
-   * @throws TypeError where rules of `nStep` need what is not said · ReplayError OUT_OF_TURN where no episode is open · SPEC_MISMATCH, INVALID_DATA, CLOSED
+   * Ends the episode. With `final` or `terminated`, the final observation ends it; transitions bootstrap from it unless the episode `terminated`, and it stays
+   * available until the next append. Otherwise the newest step ends the episode, in all lanes or in one. Steps in flight don't matter.
+   * @returns the same as `append`
+   * @throws TypeError if `nStep` rules require a missing option · ReplayError OUT_OF_TURN if no episode is open · SPEC_MISMATCH, INVALID_DATA, CLOSED
    */
   endEpisode(options: EndOptions<S> = {}): Promise<void> | undefined {
     const outbox = this.#outbox;
@@ -259,7 +259,7 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
     if (isPlain) {
       let wasOpen = false;
       for (let i = from; i < to; i++) wasOpen = this.#lanes.end(i) || wasOpen;
-      // Each end has a step before it, so that they do not pile up.
+      // Each end follows a step, so that ends cannot accumulate.
       if (!wasOpen) return undefined;
     } else {
       const values = flattenPartial(this.spec as Spec, final, "final");
@@ -276,10 +276,10 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
   }
 
   /**
-   * Gives up the open episode: the other end deletes the items that were made of it, and lets its steps go. As `discardEpisode` of a writer in the Replay's thread.
-   * @param options.lane the lane whose episode it is. Default: all
-   * @returns as `append`
-   * @throws ReplayError UNSUPPORTED for a writer that is `across`, CLOSED
+   * Discards the open episode: the other end deletes its items, and releases its steps. Works like `discardEpisode` of a local writer.
+   * @param options.lane the lane of the episode. Default: all lanes
+   * @returns the same as `append`
+   * @throws ReplayError UNSUPPORTED if the writer is `across`, CLOSED
    */
   discardEpisode(options: { readonly lane?: number } = {}): Promise<void> | undefined {
     const outbox = this.#outbox;
@@ -294,9 +294,10 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
   }
 
   /**
-   * Sends what there is; resolves when everything so far is in the memory and no item waits for the rate limiter in the tables of the writer's rules (without
+   * Sends the rest. Resolves when everything so far is in the Replay, and no item waits for the rate limiter in the tables of the writer's rules (without
    * rules: in all tables).
-   * @throws ReplayError RATE_LIMITED where 999 calls wait for an answer, with steps between them · CLOSED, TIMEOUT, what went wrong where the memory is, or the signal's reason
+   * @throws ReplayError RATE_LIMITED if 999 calls, with steps between them, are waiting for an answer · CLOSED, TIMEOUT, the error of the Replay's end, or the
+   * reason of the signal
    */
   async flush(options: WaitOptions = {}): Promise<void> {
     this.#outbox.open();
@@ -304,9 +305,9 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
   }
 
   /**
-   * Sends what there is and closes the writer at the other end: an open episode is truncated. Resolves when the memory has everything; an actor that ends
-   * before loses nothing that was sent. To close without waiting, leave the promise.
-   * @throws ReplayError TIMEOUT, what went wrong where the memory is, or the signal's reason
+   * Sends the rest, and closes the writer at the other end; an open episode is truncated. Resolves when the Replay has everything. An actor that exits earlier
+   * loses nothing that was sent. To close without waiting, ignore the promise.
+   * @throws ReplayError TIMEOUT, the error of the Replay's end, or the reason of the signal
    */
   async close(options: WaitOptions = {}): Promise<void> {
     return this.#outbox.close(checkedWait(options));
@@ -325,7 +326,7 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
     return { spec: describeSpec(this.spec as Spec), lanes, tables, length, episodeSteps, inFlight };
   }
 
-  /** Puts a step that ends the episodes of some lanes in the next slot, and what was seen last behind it. */
+  /** Writes a step that ends the episodes of some lanes to the next slot, and the final steps after it. */
   #putEnds(options: LaneEnds<S>): void {
     const outbox = this.#outbox;
     const { lanes } = this;
@@ -365,7 +366,7 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
     });
   }
 
-  /** Rules that sum rewards need finite ones; a final step has none. */
+  /** Rules that sum rewards require finite rewards; a final step has none. */
   #checkReward(): void {
     const { reward: leaf } = this.#reply;
     if (leaf === undefined) return;

@@ -1,6 +1,6 @@
 /** The options of a Replay, checked and with their defaults. */
 
-import { checkSeed, finite, integer, mustBe, oneOfRule, onlyKeys } from "../base/error.ts";
+import { checkSeed, finite, integer, mustBe, mustBeOneOf, onlyKeys } from "../base/error.ts";
 import { MAX_REPLAY_BYTES } from "../base/limits.ts";
 import type { Logger } from "../base/warnings.ts";
 import { copySpec, type Spec } from "../schema/spec.ts";
@@ -8,11 +8,11 @@ import { type ResolvedTableOptions, resolveTable, type TableOptions } from "../s
 import type { TransitionRoles } from "../schema/transition-roles.ts";
 import type { SavedOptions } from "../storage/replay-state.ts";
 
-/** A spec of which nothing is known: every Replay goes where `Replay` is asked for. */
-// biome-ignore lint/suspicious/noExplicitAny: nothing else goes both ways
+/** An unknown spec: `Replay` accepts every Replay. */
+// biome-ignore lint/suspicious/noExplicitAny: only any is assignable in both directions
 export type Any = any;
 
-/** Not `any`, so that an editor knows the names where none is written yet. */
+/** Not `any`, so that an editor completes the names before one is written. */
 type RolesOption<R> = 0 extends 1 & R ? TransitionRoles : R;
 
 export interface ReplayOptions<S extends Spec = Any, TableName extends string = string, R extends TransitionRoles = Any> {
@@ -23,29 +23,30 @@ export interface ReplayOptions<S extends Spec = Any, TableName extends string = 
   /** Maximum memory in bytes. Default and upper limit: 4 GiB. */
   readonly maxBytes?: number;
   /**
-   * Limits the bytes of stored steps with their frames (`stats().bytes.stored`), for packed frames, whose size depends on their content. After each call that appends, the
-   * table `evictFrom` evicts items with its remover until the bytes are within `max` or it is empty. Steps that writers or other tables hold stay. A block of columns is
-   * checked once per thousand steps or so. If the table is empty, an `append` beyond `max` throws OUT_OF_MEMORY and changes nothing. Default: no limit but `maxBytes`.
+   * Limits the bytes of stored steps including their frames (`stats().bytes.stored`), for packed frames, whose size depends on their content. After each call
+   * that appends, the table `evictFrom` evicts items with its remover until the bytes are within `max` or it is empty. Steps that writers or other tables hold
+   * stay. A block of columns is checked about once per thousand steps. If the table is empty, an `append` beyond `max` throws OUT_OF_MEMORY and changes
+   * nothing. Default: only `maxBytes` limits them.
    */
   readonly storedBytes?: StoredBytesOptions<NoInfer<TableName>>;
   /**
-   * Seed of every random draw: the same seed and calls give the same bytes. A whole number from 0, or a bigint below 2^64. Default: 0, always: two Replays without a
-   * seed draw alike.
+   * Seed of every random draw: the same seed and calls produce the same bytes. A whole number from 0, or a bigint below 2^64. Default: 0, so two Replays
+   * without a seed make the same draws.
    */
   readonly seed?: number | bigint;
-  /** Which leaf plays which part in a transition: for rules with `nStep`, and for views of transitions. Default: the leaves that have the parts' own names. */
+  /** Maps leaves to their roles in a transition, for `nStep` rules and transition views. Default: the leaves with the roles' own names. */
   readonly transition?: RolesOption<R>;
-  /** Another build of the core than the one that comes with the package, such as `reprise/core.wasm` where the host forbids compiling: all of the package runs with it. */
+  /** Another build of the core than the package's own, such as `reprise/core.wasm` if the host forbids compiling. The whole package uses it. */
   readonly module?: WebAssembly.Module;
   /**
-   * Told of what is allowed and hardly meant, each kind once; `stats().warnings` counts them. A function, or an object with a method `warn`. Snapshots do not
-   * have it. Default: `console.warn`; null for nobody.
+   * Receives each kind of warning once; `stats().warnings` counts all of them. A function, or an object with a method `warn`. Not part of snapshots. Default:
+   * `console.warn`. Pass null to silence warnings.
    */
   readonly logger?: Logger | null;
 }
 
 export interface StoredBytesOptions<TableName extends string = string> {
-  /** In bytes. At least the bytes of one step whose frames do not pack. */
+  /** Maximum bytes. At least the bytes of one step with incompressible frames. */
   readonly max: number;
   /** The table that evicts items. Default: none, so that `append` throws at the limit. */
   readonly evictFrom?: TableName;
@@ -54,7 +55,7 @@ export interface StoredBytesOptions<TableName extends string = string> {
 /** The options with all defaults filled in, as a snapshot stores them. */
 export interface ResolvedReplayOptions extends SavedOptions {
   readonly tables: { readonly [name: string]: ResolvedTableOptions };
-  /** As it was given. */
+  /** The option as passed. */
   readonly transition?: TransitionRoles | undefined;
 }
 
@@ -63,7 +64,7 @@ export const OPTIONS = "spec, tables, maxBytes, storedBytes, seed, transition, m
 export function resolveOptions(options: ReplayOptions, keys = OPTIONS): ResolvedReplayOptions {
   if (options === undefined) throw mustBe(TypeError, "the options of Replay", "an object with spec and tables", options);
   const { spec, tables, maxBytes = MAX_REPLAY_BYTES, storedBytes, seed = 0, transition } = onlyKeys("Replay", options, keys);
-  if (spec === undefined) throw mustBe(TypeError, "spec", "given: the form of a step, such as { observation: f32(4), action: i32(), reward: f32() }", spec);
+  if (spec === undefined) throw mustBe(TypeError, "spec", "the form of a step, such as { observation: f32(4), action: i32(), reward: f32() }", spec);
   if (typeof (tables ?? {}) !== "object" || Array.isArray(tables))
     throw mustBe(TypeError, "tables", "an object of tables by their names, such as { memory: { maxSize: 1000 } }", tables);
   checkSeed(seed);
@@ -77,10 +78,9 @@ export function resolveOptions(options: ReplayOptions, keys = OPTIONS): Resolved
   };
 }
 
-/** @param least what one step may take */
+/** @param least the maximum bytes of one step */
 export function checkStoredBytes({ max, evictFrom }: StoredBytesOptions, tables: object, least: number): void {
   finite("storedBytes.max", max, 0);
   if (max < least) throw mustBe(RangeError, "storedBytes.max", `at least ${least}, the bytes of a step whose frames do not pack`, max);
-  if (evictFrom !== undefined && !Object.hasOwn(tables, evictFrom))
-    throw mustBe("NOT_FOUND", "storedBytes.evictFrom", oneOfRule(Object.keys(tables)), evictFrom);
+  if (evictFrom !== undefined && !Object.hasOwn(tables, evictFrom)) throw mustBeOneOf("NOT_FOUND", "storedBytes.evictFrom", Object.keys(tables), evictFrom);
 }

@@ -40,17 +40,17 @@ import { ITEM_STEPS, type Plan, planOf } from "./plan.ts";
 export interface ReplayStats {
   /** Number of steps that items or writers hold. */
   readonly steps: number;
-  /** `used`: memory that is taken, `max`: `maxBytes`; `stored`: what steps take, with their frames, where `storedBytes` limits it. */
+  /** `used`: allocated memory; `max`: `maxBytes`; `stored`: bytes of steps including their frames, if `storedBytes` limits them. */
   readonly bytes: { readonly used: number; readonly max: number; readonly stored?: number };
-  /** By the name that `packed` was given. */
+  /** Statistics by the name in `packed`. */
   readonly packed: { readonly [name: string]: PackedStats };
   readonly tables: { readonly [name: string]: TableStats };
   readonly writers: number;
-  /** How often each kind of warning came up; `logger` is told the first time. */
+  /** How often each kind of warning occurred; `logger` receives only the first. */
   readonly warnings: { readonly [K in WarningKind]: number };
 }
 
-/** For modules of the package: the state of a Replay, as storage uses it. */
+/** Returns the state of a Replay for storage. For the package's own modules. */
 export let stateOf: <S extends Spec, N extends string>(replay: Replay<S, N>) => ReplayState;
 
 export function engineOf<S extends Spec, N extends string>(replay: Replay<S, N>): Engine {
@@ -58,17 +58,17 @@ export function engineOf<S extends Spec, N extends string>(replay: Replay<S, N>)
 }
 
 export interface OpenOptions<S extends Spec = Any, N extends string = string> extends Partial<ReplayOptions<S, N>>, JournalOptions {
-  /** With `onMismatch: "migrate"`: returns the new step of an old one, as `migrate` of `migrateSnapshot`. */
+  /** With `onMismatch: "migrate"`: returns the new step for an old one, like `migrate` of `migrateSnapshot`. */
   readonly migrate?: (step: Any) => OwnStepOf<NoInfer<S>>;
 }
 
 /** A Replay with a journal. */
 export type OpenReplay<S extends Spec = Any, N extends string = string> = Replay<S, N> & { readonly journal: Journal };
 
-/** Without type arguments, `Replay` is one of any spec and tables. */
+/** Without type arguments, `Replay` is a Replay of any spec and tables. */
 export class Replay<const S extends Spec = Any, const TableName extends string = string, const R extends TransitionRoles = Any> {
   readonly options: ResolvedReplayOptions;
-  /** All tables by their names: `const { memory } = replay.tables`. In the order of the options. */
+  /** All tables by name, in the order of the options: `const { memory } = replay.tables`. */
   readonly tables: { readonly [K in TableName]: Table<S, R> };
   readonly #engine: Engine;
   readonly #tables = new Map<string, Table<S, R>>();
@@ -76,7 +76,7 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
   readonly #storedBytes: StoredBytes | undefined;
 
   #journal: Journal | undefined;
-  /** What its actors are told. */
+  /** The messages published to its actors. */
   readonly #publication = new Publication();
 
   static {
@@ -85,8 +85,8 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
   }
 
   /**
-   * Takes the memory of the tables at once, and that of steps as they are appended.
-   * @throws RangeError if the limits do not fit into `maxBytes`; `Replay.plan` computes what they need
+   * Allocates the memory of the tables immediately, and that of steps as they are appended.
+   * @throws RangeError if the limits do not fit into `maxBytes`; `Replay.plan` computes the required bytes
    */
   constructor(options: ReplayOptions<S, TableName, R>);
   constructor(options: ReplayOptions<S, TableName, R>, places = 0) {
@@ -100,7 +100,9 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
     const plan = planOf(layout, tables, core, places, undefined, storedBytes?.max);
     if (plan.bytes > maxBytes) {
       const remedy =
-        plan.bytes > MAX_REPLAY_BYTES ? "; a Replay has 4 GiB at most: lower maxSize or maxSteps, or store less a step" : " (or lower maxSize or maxSteps)";
+        plan.bytes > MAX_REPLAY_BYTES
+          ? " (a Replay has at most 4 GiB: lower maxSize or maxSteps, or make each step smaller)"
+          : " (or lower maxSize or maxSteps)";
       const journal = places > 0 ? ` with a journal (${planOf(layout, tables, new Core(maxBytes, module), 0, undefined, storedBytes?.max).bytes} without)` : "";
       const need = `at least ${plan.bytes}${journal} for the tables and ${plan.steps} steps of ${plan.bytesPerStep} bytes${remedy}`;
       throw mustBe(RangeError, options.maxBytes === undefined ? "maxBytes (4 GiB by default)" : "maxBytes", need, maxBytes);
@@ -116,13 +118,13 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
       this.#storedBytes = new StoredBytes(engine, max, evictFrom === undefined ? 0 : (this.#tables.get(evictFrom) as Table<S, R>).handle);
     }
     this.tables = Object.freeze(Object.fromEntries(this.#tables)) as { readonly [K in TableName]: Table<S, R> };
-    // Whatever steps take, there is room for a snapshot.
+    // Reserved now, so that there is room for a snapshot even if steps use up the memory.
     new State(engine, this.#state()).reserve();
   }
 
   /**
-   * The memory that a Replay with these options would need. Allocates none of it. It counts one new step, and one new frame per pool of `shared`, for each item. Where
-   * items leave in another order than they came (removers but fifo and lifo, `maxTimesSampled`), it counts all steps and frames of each item.
+   * Returns the memory that a Replay with these options would need, without allocating it. Counts one new step, and one new frame per pool of `shared`, for
+   * each item. If items leave in another order than they came (removers other than fifo and lifo, `maxTimesSampled`), counts all steps and frames of each item.
    * @param options.itemSteps steps of the longest items that writers will make: `nStep` + 1, or the length of a rule or of `createItem`. Default: 4
    */
   static plan<const S extends Spec, const N extends string>(options: ReplayOptions<S, N> & { readonly itemSteps?: number }): Plan {
@@ -134,13 +136,14 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
   }
 
   /**
-   * Opens a Replay in a directory: a new one, or the one that is there, as it was after some call, and at least after all that was flushed. The next draws are
-   * those that it would have given. Its writers are in `writers`; `replay.writer({ name })` gives the one of a name. O(bytes of the files); memory for one section beside the Replay.
-   * @throws ReplayError LOCKED where another process has it open · CORRUPT where a file is damaged before its end (see `salvage`) · IO · NOT_FOUND where `spec`
-   * is left out and nothing is there · SPEC_MISMATCH where something else is there than the options say; or the signal's reason
+   * Opens a Replay in a directory: a new one, or the stored one in its state after some call, at least after everything flushed. The next draws are the same as
+   * without the interruption. Its writers are in `writers`; `replay.writer({ name })` returns the writer of a name. O(bytes of the files), with memory for one
+   * section in addition to the Replay.
+   * @throws ReplayError LOCKED if another process has it open · CORRUPT if a file is damaged before its end (see `salvage`) · IO · NOT_FOUND if `spec` is
+   * omitted and the directory is empty · SPEC_MISMATCH if the stored Replay differs from the options · the reason of the signal
    */
   static async open<const S extends Spec = Any, const N extends string = string>(options: OpenOptions<S, N>): Promise<OpenReplay<S, N>> {
-    // Loaded when asked for: a program that keeps nothing loads no files.
+    // Loaded on demand: a program without storage loads no files.
     const store = await import("../storage/open.ts");
     const { replay, journal } = await store.open<Replay<S, N>>(options, make<S, N>);
     replay.#journal = journal;
@@ -148,10 +151,10 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
   }
 
   /**
-   * A Replay as it was when the snapshot was taken: the same items and keys, and the same draws from now on. Its writers are in `writers`; `replay.writer({ name })` gives
-   * the one of a name. Type arguments are believed: `spec` is compared with the snapshot's, and gives the type.
-   * @param source bytes, an iterable of chunks, or an asynchronous one: then the result is a promise
-   * @throws ReplayError CORRUPT where bytes are missing or altered · UNSUPPORTED for another version's snapshot · SPEC_MISMATCH where `spec` is another one
+   * Returns a Replay in the state of a snapshot: the same items and keys, and the same draws from now on. Its writers are in `writers`; `replay.writer({ name
+   * })` returns the writer of a name. Type arguments are not checked; `spec` is compared with the snapshot's spec, and determines the type.
+   * @param source bytes, an iterable of chunks, or an asynchronous iterable: then the result is a promise
+   * @throws ReplayError CORRUPT if bytes are missing or altered · UNSUPPORTED if another version wrote the snapshot · SPEC_MISMATCH if `spec` differs
    */
   static restore<const S extends Spec = Any, N extends string = string>(source: SnapshotSource, options?: RestoreOptions<S>): Replay<S, N>;
   static restore<const S extends Spec = Any, N extends string = string>(source: AsyncIterable<Uint8Array>, options?: RestoreOptions<S>): Promise<Replay<S, N>>;
@@ -177,7 +180,7 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
     };
   }
 
-  /** The table of this name. @throws ReplayError NOT_FOUND */
+  /** Returns the table of this name. @throws ReplayError NOT_FOUND */
   table(name: TableName): Table<S, R> {
     this.#engine.open();
     const table = this.#tables.get(name);
@@ -186,10 +189,10 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
   }
 
   /**
-   * Makes a writer. Use one per environment, or one with several lanes for environments that run in lock-step. With a `name`, the first call of a run returns the writer of
-   * that name that `Replay.open` or `Replay.restore` brought back, in the midst of its episode, if its options are the same.
-   * @throws TypeError, RangeError for an option · ReplayError NOT_FOUND for a table · OUT_OF_MEMORY · OUT_OF_TURN for the name of a writer that is open in this run ·
-   * SPEC_MISMATCH for other options than the writer of that name has, naming the first one
+   * Returns a writer. Use one per environment, or one with several lanes for environments in lock-step. With a `name`, the first call of a run returns the
+   * writer of that name that `Replay.open` or `Replay.restore` restored, in the middle of its episode, if its options are the same.
+   * @throws TypeError, RangeError if an option is wrong · ReplayError NOT_FOUND for an unknown table · OUT_OF_MEMORY · OUT_OF_TURN if an open writer of this
+   * run has the name · SPEC_MISMATCH if the writer of that name has other options; the message names the first one
    */
   writer<const L extends number = 0>(
     options: WriterOptions<TableName, ColumnSet<S>, PathOf<S>> & { readonly lanes?: L } = {},
@@ -201,20 +204,20 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
   }
 
   /**
-   * Takes the steps of an environment at the other end of a port or a socket, where `remoteWriter` of `reprise/remote` writes them. Resolves when an actor has come;
-   * either end may come first. An actor whose socket broke comes again by another one: call this for each socket of a server; the result is the same object then. The
-   * options are those of a writer, but that the actor says how many lanes there are.
-   * @param port a MessagePort or a Worker; a WebSocket, of a server or a client, or any other `ByteChannel`
-   * @throws ReplayError SPEC_MISMATCH where the specs differ, which both ends are told · OUT_OF_TURN where the port, or the name, has a writer already · UNSUPPORTED for
-   * another version of Reprise at the other end, or `confirm: "disk"` without a journal · NOT_FOUND where the actor's session is not known any more · CORRUPT for a peer
-   * that does not speak the protocol · CLOSED, TIMEOUT, or the signal's reason; and as `writer`
+   * Accepts the steps of an environment at the other end of a port or a socket, where `remoteWriter` of `reprise/remote` writes them. Resolves when an actor
+   * has connected; either end may come first. An actor whose socket broke reconnects with another socket: call this method for each socket of a server, and it
+   * returns the same object. The options are those of a writer, except `lanes`, which the actor sets.
+   * @param port a MessagePort or a Worker; a WebSocket of a server or a client; or any other `ByteChannel`
+   * @throws ReplayError SPEC_MISMATCH if the specs differ, which both ends report · OUT_OF_TURN if the port or the name already has a writer · UNSUPPORTED if
+   * the other end has another version of Reprise, or for `confirm: "disk"` without a journal · NOT_FOUND if the actor's session is no longer known · CORRUPT if
+   * the peer breaks the protocol · CLOSED, TIMEOUT, or the reason of the signal · the errors of `writer`
    */
   async acceptWriter(port: PortLike | Socket, options: AcceptOptions<TableName, ColumnSet<S>> = {}): Promise<AcceptedWriter> {
     this.#engine.open();
-    // What comes while the rest is loaded must not be lost.
+    // Messages that arrive during the import must not be lost.
     const arrival = new Arrival(port);
     try {
-      // Loaded when asked for: most programs have no ports.
+      // Loaded on demand: most programs have no ports.
       const { accept } = await import("../remote/accept.ts");
       return await accept(arrival, this.#host, options as AcceptOptions);
     } finally {
@@ -222,7 +225,7 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
     }
   }
 
-  /** What it lends to the writers that it accepts. */
+  /** The part of the Replay that accepted writers use. */
   get #host(): Host {
     return {
       engine: this.#engine,
@@ -244,7 +247,7 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
       resumeWriter: (writerOptions) => {
         this.#engine.begin();
         if (this.#writers.orphan(writerOptions.name as string) === undefined)
-          throw new ReplayError("NOT_FOUND", "the writer of this session was closed since: make a new one");
+          throw new ReplayError("NOT_FOUND", "the writer of this session is closed. Make a new one");
         const writer = this.#writers.writer(writerOptions as WriterOptions<string, ColumnSet<unknown>>);
         return writer as unknown as ReturnType<Host["writer"]>;
       },
@@ -254,21 +257,21 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
   }
 
   /**
-   * Sends a message to all actors that `acceptWriter` let in, and to those that come later: the learner's weights. It arrives at their `onmessage`, bytes as they are and
-   * anything else as JSON. An actor that is slow, or away, receives only the newest one.
-   * @throws TypeError for what JSON cannot say
+   * Sends a message, such as the learner's weights, to all actors that `acceptWriter` accepted, and to later ones. It arrives at their `onmessage`: bytes
+   * unchanged, other values as JSON. An actor that is slow or disconnected receives only the newest message.
+   * @throws TypeError if JSON cannot represent it
    */
   publish(message: Message): void {
     this.#engine.open();
     this.#publication.put(message);
   }
 
-  /** The open writers, in the order of their creation. */
+  /** The open writers, in creation order. */
   get writers(): readonly Writer<S, TableName, boolean>[] {
     return this.#writers.all as unknown as Writer<S, TableName, boolean>[];
   }
 
-  /** Counters of the Replay and its tables. O(tables) */
+  /** Returns the counters of the Replay and its tables. O(tables) */
   stats(): ReplayStats {
     this.#engine.open();
     const { steps, bytes } = this.#engine;
@@ -283,29 +286,29 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
   }
 
   /**
-   * Everything, as chunks of at most about 64 KiB: items, keys, steps, open episodes, random states. Nothing may change until the last chunk was read.
-   * Needs no memory that the Replay does not have: it works at `maxBytes`, too.
-   * @throws ReplayError OUT_OF_TURN where something did
+   * Returns the whole state as chunks of about 64 KiB or less: items, keys, steps, open episodes, random states. Nothing may change until the last chunk was
+   * read. Needs no additional memory, so it also works at `maxBytes`.
+   * @throws ReplayError OUT_OF_TURN if something changed
    */
   snapshot(): Iterable<Uint8Array<ArrayBuffer>> {
     return snapshot(this.#state());
   }
 
-  /** What keeps this Replay in a directory; undefined where `Replay.open` did not make it. */
+  /** The journal that stores this Replay in a directory; undefined if `Replay.open` did not create the Replay. */
   get journal(): Journal | undefined {
     return this.#journal;
   }
 
   /**
-   * Resolves when everything so far is on the disk: at once for a Replay that is in memory only.
-   * @throws ReplayError IO where it cannot be written; what is in memory stands, and a later flush tries again
+   * Resolves when everything so far is on the disk; immediately for a Replay in memory only.
+   * @throws ReplayError IO if it cannot be written. The state in memory is unaffected, and a later flush tries again
    */
   async flush(): Promise<void> {
     this.#engine.open();
     await this.#journal?.flush();
   }
 
-  /** Flushes and gives everything up; calls that wait are rejected, later calls throw CLOSED. Its memory goes with the garbage. */
+  /** Flushes and releases all resources. Waiting calls reject, and later calls throw CLOSED. Its memory is garbage-collected. */
   dispose(): void {
     if (!this.#engine.closed) this.#engine.open();
     for (const closer of this.#engine.closers) closer.close();
@@ -320,7 +323,7 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
     this.dispose();
   }
 
-  /** As `dispose`, for `await using`. */
+  /** Calls `dispose`, for `await using`. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.dispose();
   }
@@ -335,7 +338,7 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
   }
 }
 
-/** Out of the class, which does not name itself: see base/inspect.ts. */
+/** Outside the class, which must not name itself: see base/inspect.ts. */
 function make<S extends Spec, N extends string>(options: object, places: number): ReplayState<Replay<S, N>> {
   return stateOf(new (Replay as unknown as new (options: object, places: number) => Replay<S, N>)(options, places)) as ReplayState<Replay<S, N>>;
 }

@@ -1,4 +1,4 @@
-/** The entry for hosts that compile no WebAssembly (dist/workerd): they import the core as a module and set it here. It is bundled with the Replay. */
+/** The entry for hosts that cannot compile WebAssembly (dist/workerd). They import the core as a module and set it here. It is bundled with the Replay. */
 import "./replay.ts";
 
 export { setModule } from "../memory/module.ts";

@@ -87,8 +87,8 @@ export class TableCache {
     }
     const tableEntry = this.cached(name);
     if (tableEntry === undefined) {
-      const names = [...(this.#tables?.keys() ?? [])].join(", ");
-      throw mustBe("NOT_FOUND", "table", `one of ${names}, the tables of the Reverb server at ${this.#servers.address}`, name);
+      const names = [...(this.#tables?.keys() ?? [])];
+      throw mustBe("NOT_FOUND", "table", `one of ${names.join(", ")}, the tables of the Reverb server at ${this.#servers.address}`, name, names);
     }
     return tableEntry;
   }

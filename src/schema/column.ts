@@ -11,7 +11,7 @@ interface DataOf extends ArrayOfDtype {
 type ElementName = keyof DataOf;
 type Element<D extends ElementName> = DataOf[D][number];
 
-/** What `at` gives: one number or text less than a column of one dimension, and else a column of one dimension less. */
+/** The result of `at`: a number or text for a column of one dimension, otherwise a column with one dimension less. */
 type ElementOf<D extends ElementName, Shape extends readonly number[]> = Shape extends readonly [number, ...infer Rest extends number[]]
   ? Rest extends readonly []
     ? Element<D>
@@ -20,15 +20,15 @@ type ElementOf<D extends ElementName, Shape extends readonly number[]> = Shape e
       : Column<D, Rest> | Element<D>
   : Column<D> | Element<D>;
 
-/** Plain arrays, nested as the shape says. */
+/** Plain arrays, nested by the shape. */
 export type NestedArray<E, Shape extends readonly number[]> = Shape extends readonly [number, ...infer Rest extends number[]]
   ? NestedArray<E, Rest>[]
   : Shape extends readonly []
     ? E
-    : // biome-ignore lint/suspicious/noExplicitAny: as deep as a shape that is not known
+    : // biome-ignore lint/suspicious/noExplicitAny: the shape is unknown
       any;
 
-/** What a column is made of: what callers may give in the place of one. */
+/** The fields of a column. Callers may pass an object with these fields instead of a `Column`. */
 export interface ColumnLike<D extends ElementName = Dtype, Shape extends readonly number[] = readonly number[]> {
   readonly data: DataOf[D];
   readonly shape: Shape;
@@ -36,7 +36,7 @@ export interface ColumnLike<D extends ElementName = Dtype, Shape extends readonl
 
 /**
  * One flat array and its shape: items, steps (unless the column is a single step), then the shape of the leaf. Numbers are in a typed array, text
- * (`Column<"string">`) is in a plain one. The type of the shape is as concrete as the spec: `[number, number, 84, 84]`.
+ * (`Column<"string">`) is in a plain one. The type of the shape is as specific as the spec: `[number, number, 84, 84]`.
  */
 export class Column<D extends ElementName = Dtype, Shape extends readonly number[] = number[]> implements ColumnLike<D, Shape> {
   readonly data: DataOf[D];
@@ -48,9 +48,9 @@ export class Column<D extends ElementName = Dtype, Shape extends readonly number
   }
 
   /**
-   * The i-th along the first dimension: a number or text, or a column of the rest of the shape on the same memory. Negative i count from the end. O(1), for
-   * text O(elements)
-   * @throws RangeError for an i that is not there
+   * Returns element i of the first dimension: a number or text, or a column of the remaining dimensions on the same memory. Negative i count from the end.
+   * O(1), for text O(elements)
+   * @throws RangeError if i is out of range
    */
   at(i: number): ElementOf<D, Shape> {
     const { data, shape } = this;
@@ -63,12 +63,12 @@ export class Column<D extends ElementName = Dtype, Shape extends readonly number
     return newColumn(part as DataOf[D], rest) as unknown as ElementOf<D, Shape>;
   }
 
-  /** `at` 0, 1, … */
+  /** Yields `at(0)`, `at(1)`, … */
   *[Symbol.iterator](): Generator<ElementOf<D, Shape>, void> {
     for (let i = 0; i < (this.shape[0] ?? 0); i++) yield this.at(i);
   }
 
-  /** A copy, as plain arrays in each other. O(elements) */
+  /** Returns a copy as nested plain arrays. O(elements) */
   toArray(): NestedArray<Element<D>, Shape> {
     const { data, shape } = this;
     let elements: unknown[] = Array.from(data as ArrayLike<unknown>).slice(0, sizeOf(shape));
@@ -81,20 +81,20 @@ export class Column<D extends ElementName = Dtype, Shape extends readonly number
   }
 }
 
-/** Out of the class, which does not name itself: see base/inspect.ts. */
+/** Outside the class, which must not name itself: see base/inspect.ts. */
 function newColumn<D extends ElementName>(data: DataOf[D], shape: number[]): Column<D> {
   return new Column(data, shape);
 }
 
-/** Whether a value is a column, or has its form. A nest may have these names, too; its `shape` has no numbers. */
+/** Returns whether a value is a column, or has its form. A nest may have these names too, but its `shape` has no numbers. */
 export function isColumn(value: unknown): value is ColumnLike {
   const { data, shape } = (value ?? {}) as Partial<ColumnLike>;
   return (ArrayBuffer.isView(data) || Array.isArray(data)) && Array.isArray(shape) && shape.every((n) => typeof n === "number");
 }
 
 /**
- * A list of a caller: of a column its flat array, as `info.ids` of Reverb's samples have the keys; anything else as it is.
- * @throws RangeError for a column that has not as many elements as its shape
+ * Returns a caller's list: the flat array of a column (as `info.ids` of Reverb samples hold keys), or the value itself.
+ * @throws RangeError if a column does not have as many elements as its shape
  */
 export function dataOf<T>(subject: string, values: T | ColumnLike): T {
   const column = columnIn(values);
@@ -106,12 +106,12 @@ export function dataOf<T>(subject: string, values: T | ColumnLike): T {
 }
 
 /**
- * Numbers of a caller that belong to keys one by one: as `dataOf`, of a column that has one dimension, or the shape of the keys. Dimensions of 1 do not count.
- * @throws RangeError for a column of another shape: its numbers would belong to other keys
+ * Returns a caller's numbers, one per key, as `dataOf` does. A column must have one dimension, or the shape of the keys; dimensions of 1 are ignored.
+ * @throws RangeError if a column has another shape, since its numbers would belong to other keys
  */
 export function dataBeside<T>(subject: string, values: T | ColumnLike, keys: unknown): T {
   const column = columnIn(values);
-  // An array costs nothing.
+  // Arrays need no further checks.
   if (column === undefined) return values as T;
   const own = columnIn(keys)?.shape;
   const shape = wideSizes(column.shape);
@@ -138,7 +138,7 @@ function shapeText(shape: readonly number[]): string {
   return `[${shape.join(", ")}]`;
 }
 
-/** A copy of a nest of columns, arrays and numbers, with memory of its own for each array. */
+/** Returns a copy of a nest of columns, arrays and numbers, with separate memory per array. */
 export function copyColumns<T>(value: T): T {
   if (isColumn(value)) return new Column(value.data.slice() as Column["data"], [...value.shape]) as T;
   if (ArrayBuffer.isView(value)) return (value as unknown as Uint8Array).slice() as T;

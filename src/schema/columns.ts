@@ -1,6 +1,6 @@
-/** Columns say which steps of an item a batch contains, under which names: transitions, n-step pairs, histories. */
+/** Columns define the steps of an item that a batch contains, and their names: transitions, n-step pairs, histories. */
 import { BOOTSTRAP } from "../base/abi.ts";
-import { integer, mustBe, oneOfRule, onlyKeys } from "../base/error.ts";
+import { integer, mustBe, mustBeOneOf, onlyKeys } from "../base/error.ts";
 import { MAX_LENGTH } from "../base/limits.ts";
 import type { PlacedLeaf } from "./layout.ts";
 import type { PathOf } from "./spec.ts";
@@ -9,7 +9,7 @@ import type { PathOf } from "./spec.ts";
 export interface ColumnOf<Path extends string = string> {
   /** The dotted path of the leaf. */
   readonly leaf: Path;
-  /** A single step, without a dimension of time: 0 is the first, -1 the last, "bootstrap" the one at which the n-step return ends. */
+  /** A single step, without a dimension of time: 0 is the first, -1 the last, "bootstrap" the step at which the n-step return ends. */
   readonly at?: number | "bootstrap";
   /** The first step of a run. Default: 0. */
   readonly from?: number;
@@ -30,36 +30,42 @@ export interface Selection {
   /** Its path in a batch. */
   readonly keys: readonly string[];
   readonly leaf: PlacedLeaf;
-  /** Its list of steps. Without it, every `step`-th step from `start` to before `to`. */
+  /** Its list of steps. Without a list: every `step`-th step from `start` to before `to`. */
   readonly steps?: readonly number[] | undefined;
   readonly start: number;
   readonly step: number;
   readonly to?: number | undefined;
-  /** Without a dimension of time. */
+  /** Whether it has no dimension of time. */
   readonly squeezed: boolean;
 }
 
-/** Columns that items were created with. An item notes the number of its layout; 0 is whole steps. */
+/** Columns that items were created with. An item stores the number of its layout; 0 means whole steps. */
 export interface ColumnLayout {
   readonly id: number;
-  /** As JSON. */
+  /** The columns as JSON. */
   readonly columns: string;
   readonly selections: readonly Selection[];
 }
 
-/** Every leaf of every step. */
+/** Returns columns for every leaf of every step. */
 export function wholeOf(leaves: readonly PlacedLeaf[]): Selection[] {
   return leaves.map((leaf) => ({ keys: leaf.keys, leaf, start: 0, step: 1, squeezed: false }));
 }
 
-/** The leaf at a path. */
+/** Returns the leaf at a path. @throws RangeError if there is none */
 export function leafAt(subject: string, leaves: readonly PlacedLeaf[], path: unknown): PlacedLeaf {
   const found = leaves.find((leaf) => leaf.path === path);
-  if (found === undefined) throw mustBe("NOT_FOUND", subject, oneOfRule(leaves.map((leaf) => leaf.path)), path);
+  if (found === undefined)
+    throw mustBeOneOf(
+      "NOT_FOUND",
+      subject,
+      leaves.map((leaf) => leaf.path),
+      path,
+    );
   return found;
 }
 
-/** Checks a set of columns against the leaves. */
+/** Checks a set of columns against the leaves. @throws TypeError, RangeError */
 export function selectionsOf(columns: object, leaves: readonly PlacedLeaf[]): Selection[] {
   const selections = Object.entries(columns ?? {}).map(([name, column]: [string, ColumnOf]) => {
     const subject = `columns.${name}`;
@@ -82,7 +88,7 @@ export function selectionsOf(columns: object, leaves: readonly PlacedLeaf[]): Se
   return selections;
 }
 
-/** Whether two sets of columns show the same steps of the same leaves under the same names, in whatever order. */
+/** Returns whether two sets of columns show the same steps of the same leaves under the same names, in any order. */
 export function isSameSelection(offset: readonly Selection[], other: readonly Selection[]): boolean {
   const [a, b] = [offset, other].map((selections) =>
     selections
@@ -93,7 +99,7 @@ export function isSameSelection(offset: readonly Selection[], other: readonly Se
   return a === b;
 }
 
-/** Columns as JSON, which keeps them as they are now; undefined where they cannot be said so. */
+/** Returns columns as JSON, which fixes their current values; undefined if JSON cannot represent them. */
 export function columnsText(columns: unknown): string | undefined {
   try {
     return JSON.stringify(columns);
@@ -102,16 +108,14 @@ export function columnsText(columns: unknown): string | undefined {
   }
 }
 
-/** The columns that a text says: getters may say something else each time. What is wrong is told of what was given. @throws as `selectionsOf` */
+/** Returns the columns in a text, since getters may return other values each time. Errors refer to the original columns. @throws the same as `selectionsOf` */
 export function textSelections(columns: object, text: string | undefined, leaves: readonly PlacedLeaf[]): Selection[] {
   selectionsOf(columns, leaves);
-  if (text === undefined) throw mustBe(TypeError, "columns", "an object of columns, as JSON has them", columns);
+  if (text === undefined) throw mustBe(TypeError, "columns", "an object of columns that JSON can represent", columns);
   return selectionsOf(JSON.parse(text), leaves);
 }
 
-/**
- * How many steps an item must have so that every column finds its steps. A list may begin before the start of an item: a history, padded.
- */
+/** Returns how many steps an item must have so that every column finds its steps. A list may begin before the start of an item, as a padded history. */
 export function stepsOf(selections: readonly Selection[]): number {
   let max = 0;
   for (const { steps = [], squeezed } of selections)
@@ -120,9 +124,9 @@ export function stepsOf(selections: readonly Selection[]): number {
 }
 
 /**
- * @param subject "columns", or those of a rule
- * @param reason where it comes from that there are no more steps
- * @throws RangeError for a column of a step that no item of so many steps has: it would be zeros for ever
+ * @param subject "columns", or the columns of a rule
+ * @param reason why there are no more steps
+ * @throws RangeError if no item of `length` steps has a column's step, so that it would always be zeros
  */
 export function checkSteps(subject: string, selections: readonly Selection[], length: number, reason: string): void {
   if (stepsOf(selections) <= length) return;
@@ -131,16 +135,16 @@ export function checkSteps(subject: string, selections: readonly Selection[], le
   throw mustBe(RangeError, `${subject}.${wrong.keys[0]}.${wrong.squeezed ? "at" : "steps"}`, `in ${-length} … ${length - 1}, because ${reason}`, step);
 }
 
-/** No step of any item: padding. */
+/** Not a step of any item: padding. */
 const PADDING = 0x7ffffffe;
 
-/** What says which steps an item shows. */
+/** Defines the steps that an item shows. */
 export type HasSelections = Pick<ColumnLayout, "selections">;
 
 /**
- * Columns that have room for those of several layouts that are alike, in windows of `width` steps. Which steps each item shows `stepLists` says.
- * @param first whose order they have
- * @param candidate returned if it has the right room already
+ * Returns columns with room for several joinable layouts, in windows of `width` steps. `stepLists` returns the steps of each item.
+ * @param first the layout whose order they have
+ * @param candidate returned if it already has the right room
  */
 export function jointOf(first: HasSelections, layouts: Iterable<HasSelections>, width: number, candidate?: readonly Selection[]): readonly Selection[] {
   const counts = first.selections.map(() => 0);
@@ -157,17 +161,17 @@ export function jointOf(first: HasSelections, layouts: Iterable<HasSelections>, 
   }));
 }
 
-/** Whether columns have room for others that show the same leaves under the same names. */
+/** Returns whether columns have room for others that show the same leaves under the same names. */
 export function hasRoom(room: readonly Selection[], { selections }: HasSelections, width: number): boolean {
   return selections.every((selection) => stepCount(selection, width) <= stepCount(columnNamed({ selections: room }, selection.keys), width));
 }
 
-/** Whether columns have the same names in the same order. */
+/** Returns whether columns have the same names in the same order. */
 export function sameOrder(first: readonly Selection[], second: readonly Selection[]): boolean {
   return first.length === second.length && first.every(({ keys }, i) => keys[0] === second[i]?.keys[0]);
 }
 
-/** For each joint column the steps of each item, by its layout. */
+/** Returns the steps of each item by its layout, for each joint column. */
 export function stepLists(joint: readonly Selection[], items: readonly HasSelections[], width: number): Int32Array[] {
   return joint.map(({ keys, steps = [] }) => {
     const room = steps.length;
@@ -182,7 +186,7 @@ export function stepLists(joint: readonly Selection[], items: readonly HasSelect
   });
 }
 
-/** Whether two sets of columns show the same leaves under the same names, of whichever steps. */
+/** Returns whether two sets of columns show the same leaves under the same names, at any steps. */
 export function isJoinable(first: readonly Selection[], second: readonly Selection[]): boolean {
   if (first === second) return true;
   const fits = ({ keys, leaf, squeezed }: Selection) =>
@@ -191,8 +195,8 @@ export function isJoinable(first: readonly Selection[], second: readonly Selecti
 }
 
 /**
- * Columns that have room for those of parts of a batch, which fit, in windows of `width` steps.
- * @param first whose order they have
+ * Returns columns with room for those of all parts of a batch, which must be joinable, in windows of `width` steps.
+ * @param first the columns whose order they have
  */
 export function jointSelections(first: readonly Selection[], parts: ReadonlySet<readonly Selection[]>, width: number): readonly Selection[] {
   if (parts.size === 1) return first;
@@ -200,18 +204,18 @@ export function jointSelections(first: readonly Selection[], parts: ReadonlySet<
   return jointOf({ selections: first }, layouts, width);
 }
 
-/** The column of a layout under a name. */
+/** Returns the column of a layout under a name. */
 export function columnNamed({ selections }: HasSelections, keys: readonly string[]): Selection {
   return selections.find((selection) => selection.keys[0] === keys[0]) as Selection;
 }
 
-/** The steps of a column in full windows of `width` steps. */
+/** Returns the steps of a column in full windows of `width` steps. */
 export function stepIndices(selection: Selection, width: number): readonly number[] {
   const { steps, start, step } = selection;
   return steps ?? Array.from({ length: stepCount(selection, width) }, (_, k) => start + k * step);
 }
 
-/** How many these are. */
+/** Returns the number of these steps. */
 function stepCount(selection: Selection, width: number): number {
   const { steps, start, step, to = width } = selection;
   const first = start < 0 ? width + start : start;
@@ -219,7 +223,7 @@ function stepCount(selection: Selection, width: number): number {
   return steps?.length ?? Math.max(Math.ceil((end - first) / step), 0);
 }
 
-/** Only an n-step return has a bootstrap step. */
+/** Returns whether a column is at the bootstrap step, which only n-step returns have. */
 export function isBootstrap(selection: Selection): boolean {
   return selection.steps?.[0] === BOOTSTRAP;
 }

@@ -23,18 +23,18 @@ export const f32 = of("f32");
 export const f64 = of("f64");
 
 /**
- * Leaves of half floats: `f16(84, 84)` takes half the memory of `f32(84, 84)`, and batches have it as a Float32Array all the same. Values are rounded to the nearest half, ties to
- * even. `f16` is IEEE 754 binary16, to 65504 with 11 bits of precision; `bf16` is bfloat16, with the range of f32 and 8 bits of precision. A finite number that would become
- * infinite is INVALID_DATA, as with `f32`. Takes numbers, nested arrays and a Float32Array; `f16` also takes a Float16Array.
+ * Leaves of half floats. `f16(84, 84)` takes half the memory of `f32(84, 84)`; batches still hold a Float32Array. Values are rounded to the nearest half, ties
+ * to even. `f16` is IEEE 754 binary16: up to 65504, 11 bits of precision. `bf16` is bfloat16: the range of f32, 8 bits of precision. A finite number that would
+ * become infinite throws INVALID_DATA, as with `f32`. Accepts numbers, nested arrays and a Float32Array; `f16` also accepts a Float16Array.
  */
 export const f16 = of("f16");
 export const bf16 = of("bf16");
 
 /**
- * A leaf for text: `text({ maxBytes: 64 })` is one string, `text({ maxBytes: 64 }, 2)` an array of two strings.
- * Every string takes maxBytes + 4 bytes in each step, however short it is. `shared` stores text that stays the same over many steps once.
- * @param options.maxBytes the most bytes that a string may have in UTF-8, where a character takes 1 to 4
- * @throws TypeError, RangeError for a maxBytes that is not a whole number of at least 1
+ * Returns a leaf for text: `text({ maxBytes: 64 })` is one string, `text({ maxBytes: 64 }, 2)` an array of two strings. Every string takes maxBytes + 4 bytes
+ * in each step, whatever its length. Use `shared` to store text that stays the same over many steps once.
+ * @param options.maxBytes maximum UTF-8 bytes of a string; a character takes 1 to 4 bytes
+ * @throws TypeError, RangeError if maxBytes is not a whole number of at least 1
  */
 export function text<const S extends readonly number[]>(options: { readonly maxBytes: number }, ...shape: S): BoundedText<S> {
   hideFrames(text);
@@ -68,7 +68,7 @@ export function shared(name: string, leaf: RowLeaf, stack?: number): RowLeaf {
   return { ...leaf, shared: name, stack };
 }
 
-/** All 57 games of the Arcade Learning Environment, as DQN sees them, pack at least this well under a random policy. */
+/** All 57 games of the Arcade Learning Environment, in DQN's preprocessing, pack at least this well under a random policy. */
 const RATIO = 4;
 
 /** Options of `packed`. */

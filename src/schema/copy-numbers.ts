@@ -1,35 +1,36 @@
-/** Checks keys and priorities and copies them into the core. */
+/** Checks keys and priorities, and copies them into the core. */
 
 import { mustBe, show } from "../base/error.ts";
 import { trimStack } from "../base/stack-trace.ts";
 import { isDetached, kindOf, typedLength } from "../base/typed-arrays.ts";
 
-/** Numbers from a caller. */
+/** Numbers that a caller passes. */
 export type Numbers = ArrayLike<number>;
 
-/** The error for a priority that the core refused. */
+/** Returns the error for a priority that the core rejected. */
 export function priorityError(subject: string, value: number): RangeError {
   return mustBe(RangeError, subject, "a finite number >= 0, with a weight (priority^exponent) of at most 2^990", value);
 }
 
-/** Whether a value is a plain or typed array. */
+/** Returns whether a value is a plain or typed array. */
 export function isList(value: unknown): value is ArrayLike<unknown> {
   return Array.isArray(value) || kindOf(value) !== undefined;
 }
 
-/** Elements of a plain or typed array: of the latter, whatever a subclass says. */
+/** Returns the length of a plain or typed array. The length of a typed array is read even if a subclass overrides it. */
 export function listLength(list: ArrayLike<unknown>): number {
   return kindOf(list) === undefined ? list.length : typedLength(list as Uint8Array);
 }
 
-/** The elements of a list, its holes too, each read once. */
+/** Returns the elements of a list, including holes, each read once. */
 export function elementsIn<T>(list: ArrayLike<T>): T[] {
   return Array.from({ length: listLength(list) }, (_, i) => list[i] as T);
 }
 
 /**
- * Numbers as nobody changes them while they are copied: a typed array as it is, of a plain one the elements, each read once.
- * @param n how many there must be
+ * Returns numbers that cannot change while they are copied: a typed array itself, or the elements of a plain array, each read once.
+ * @param n required number of elements
+ * @throws TypeError, RangeError
  */
 export function checkedNumbers(subject: string, input: Numbers, n?: number): Numbers {
   const kind = kindOf(input);
@@ -38,36 +39,36 @@ export function checkedNumbers(subject: string, input: Numbers, n?: number): Num
   if (n !== undefined && length !== n) throw mustBe(RangeError, subject, `an array of ${n} numbers`, input);
   if (kind === undefined) return copyElements(subject, input, length, "number");
   if (length === 0 && isDetached(input as Uint8Array))
-    throw mustBe(RangeError, subject, "an array of numbers", "one whose memory was transferred, or has shrunk");
+    throw mustBe(RangeError, subject, "an array of numbers", "an array whose memory was transferred or has shrunk");
   return input;
 }
 
-/** Keys of this process are below 2^53, those of a server below 2^64. */
-const KEY_RULE = "whole numbers from 0 to 2^53 - 1, as batches have them";
+/** Keys of this process are below 2^53, keys of a server below 2^64. */
+const KEY_RULE = "whole numbers from 0 to 2^53 - 1, such as batch.keys";
 const KEY_END = 2 ** 53;
 const SERVER_KEY_END = 2n ** 64n;
 
-/** Whether a value can be a key, of an item that is there or not. 0 is that of none. */
+/** Returns whether a value can be a key of an item, live or removed. 0 is the key of no item. */
 export function isKey(value: unknown): value is number | bigint {
   return typeof value === "bigint" ? value >= 0n && value < SERVER_KEY_END : Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/** What a list of keys may be: other typed arrays lose bits of large keys, which then name other items. @throws TypeError */
+/** Checks the class of a list of keys: other typed arrays lose bits of large keys, which then name other items. @throws TypeError */
 export function checkKeyArray(subject: string, input: unknown, alternative?: "BigUint64Array"): void {
   const kind = kindOf(input);
   if (kind === undefined || kind === "Float64Array" || kind === alternative) return;
   const reason = kind.startsWith("Big") ? "" : `: ${kind} loses bits of large keys, which then name other items`;
-  throw mustBe(TypeError, subject, `an array of numbers, or a Float64Array as batches have them${reason}`, input);
+  throw mustBe(TypeError, subject, `an array of numbers, or a Float64Array such as batch.keys${reason}`, input);
 }
 
-/** `checkedNumbers` for keys. `checkKeys` checks each of them once they are copied. */
+/** `checkedNumbers` for keys. `checkKeys` checks each key after the copy. */
 export function checkedKeys(subject: string, input: Numbers, n?: number): Numbers {
   if (kindOf(input) !== undefined) checkKeyArray(subject, input);
   else if (!Array.isArray(input)) throw notNumbersError(subject, input, keysIn(input));
   return checkedNumbers(subject, input, n);
 }
 
-/** n numbers from element `first` on. Allocates nothing. @throws RangeError where one can be no key */
+/** Checks n keys from element `first` on. Allocates nothing. @throws RangeError if one cannot be a key */
 export function checkKeys(numbers: Float64Array, first: number, n: number): void {
   for (let i = first; i < first + n; i++) {
     const key = numbers[i] as number;
@@ -76,22 +77,22 @@ export function checkKeys(numbers: Float64Array, first: number, n: number): void
   }
 }
 
-/** The error for numbers of which some can be no key: how many, and the first. */
+/** Returns the error for invalid keys, with their number and the first of them. */
 export function keyError(subject: string, keys: ArrayLike<unknown>, rule: string = KEY_RULE): RangeError {
   const invalid = elementsIn(keys).flatMap((key, i) => (isKey(key) ? [] : [i]));
   const [first = 0] = invalid;
   const summary = `${invalid.length} ${invalid.length === 1 ? "is" : "are"} not, the first is ${subject}[${first}]`;
-  return trimStack(new RangeError(`${subject} must be ${rule}: ${summary}, got ${show(keys[first])}. Pass them as they came`));
+  return trimStack(new RangeError(`${subject} must be ${rule}: ${summary}, got ${show(keys[first])}. Pass the keys of the batch unchanged`));
 }
 
-/** Where a batch, or its info, has the keys that were meant. */
+/** Returns a hint where a batch, or its info, has the keys. */
 function keysIn(input: unknown): string {
   const { keys, info } = (input ?? {}) as { readonly keys?: unknown; readonly info?: { readonly keys?: unknown } };
-  if (kindOf(info?.keys) !== undefined) return ", such as batch.info.keys (batch.keys, where transitions were sampled)";
+  if (kindOf(info?.keys) !== undefined) return ", such as batch.info.keys (batch.keys for transitions)";
   return kindOf(keys) === undefined ? "" : ", such as batch.keys";
 }
 
-/** The same of flags: numbers or booleans. */
+/** `checkedNumbers` for flags: numbers or booleans. */
 export function checkedFlags(subject: string, input: ArrayLike<unknown> | undefined, n: number): ArrayLike<unknown> | undefined {
   if (input === undefined) return input;
   if (!Array.isArray(input)) return checkedNumbers(subject, input as Numbers, n);

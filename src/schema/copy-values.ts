@@ -1,4 +1,4 @@
-/** Checks values and copies them into typed arrays. */
+/** Checks values, and copies them into typed arrays. */
 import { ReplayError, type ReplayErrorCode } from "../base/error.ts";
 import { kindOf, typedLength } from "../base/typed-arrays.ts";
 import { isList, listLength } from "./copy-numbers.ts";
@@ -8,7 +8,7 @@ import { type AnyLeaf, leafText, type RowLeaf, sizeOf } from "./leaf.ts";
 import { mismatchError, pathText, type Visit } from "./nest.ts";
 import { isWellFormed, textBytes, utf8Bytes, writeText } from "./text.ts";
 
-/** The form of the values for a leaf: one value, or as many as the leading dimensions of `shape` say. */
+/** The form of the values for a leaf: one value, or as many as the leading dimensions of `shape`. */
 export interface LeafTarget {
   readonly dtype: AnyLeaf["dtype"];
   readonly shape: readonly number[];
@@ -16,27 +16,30 @@ export interface LeafTarget {
   readonly size: number;
 }
 
-/** A form with a fixed place in memory. */
+/** A form with a place in memory. */
 export interface ViewTarget extends LeafTarget {
   readonly leaf: RowLeaf;
   readonly keys: readonly string[];
-  /** Its elements, or the bytes of its text; another array after memory has moved. */
+  /** Its elements, or the bytes of its text. Replaced after memory has moved. */
   view: NumberArray;
-  /** Called if a value of floats holds NaN, where each number is read anyway. */
+  /** Called if a float value holds NaN, on paths that read each number anyway. */
   readonly onNaN?: (() => void) | undefined;
-  /** Of half floats: makes them of the elements of the view, in the place where rows are read from. How many there were before one that would become infinite. */
+  /**
+   * For half floats: converts the elements of the view to halves in the place that rows are read from. Returns how many it converted before one that would
+   * become infinite.
+   */
   readonly narrow?: (() => number) | undefined;
 }
 
-/** Options of `put`: values that it accepts besides typed arrays of the dtype, and numbers that are flat or nested like the shape. */
+/** Options of `put`: values accepted in addition to typed arrays of the dtype, and to numbers that are flat or nested like the shape. */
 export interface PutOptions {
-  /** Typed arrays of any dtype, booleans and bigints, as numbers. */
+  /** Accepts typed arrays of any dtype, booleans and bigints as numbers. */
   readonly anyNumbers?: boolean;
-  /** `{data, shape}`. */
+  /** Accepts `{data, shape}`. */
   readonly columns?: boolean;
 }
 
-/** Why a value was refused. */
+/** The reason why a value was rejected. */
 export interface Misfit {
   readonly code: ReplayErrorCode;
   readonly rule: string;
@@ -45,26 +48,26 @@ export interface Misfit {
 
 const STRICT: PutOptions = {};
 
-/** Up to this many elements are copied by a loop, which is faster than a call of `set`. */
+/** Up to this length, a loop copies faster than a call of `set`. */
 const SHORT = 16;
 
-/** Whether a dtype would make a finite number infinite. What is beyond its largest by less than half a step is rounded to it. */
+/** Returns whether a dtype would make a finite number infinite. A number above its largest by less than half a step is rounded to the largest. */
 export function isOverflow(dtype: string, number: number): boolean {
   return isDtype(dtype) && Math.abs(number) >= DTYPES[dtype].infinite && Number.isFinite(number);
 }
 
 function overflowMisfit(dtype: Dtype, value: unknown): Misfit {
   const { largest } = DTYPES[dtype];
-  return { code: "INVALID_DATA", rule: `finite as ${dtype}, from -${largest} to ${largest}, or Infinity itself`, value };
+  return { code: "INVALID_DATA", rule: `finite as ${dtype}, from -${largest} to ${largest}, or Infinity`, value };
 }
 
-/** The error for an element of a leaf that its dtype would make infinite. */
+/** Returns the error for an element that the dtype of its leaf would make infinite. */
 export function overflowError(dtype: Dtype, keys: readonly string[], value: unknown): Error {
   const { code, rule } = overflowMisfit(dtype, value);
   return mismatchError(code, keys, rule, value);
 }
 
-/** How many of n elements, from one on, there are before the first one that a dtype would make infinite. */
+/** Returns how many of n elements, from `first` on, come before the first that a dtype would make infinite. */
 export function countFitting(dtype: Dtype, numbers: NumberArray, first: number, n: number): number {
   const { infinite } = DTYPES[dtype];
   for (let i = 0; i < n; i++) {
@@ -78,15 +81,15 @@ export function targetOf(dtype: AnyLeaf["dtype"], shape: readonly number[]): Lea
   return { dtype, shape, size: sizeOf(shape) };
 }
 
-/** Whether a value is `{data, shape}`, and both fit each other. */
+/** Returns whether a value is `{data, shape}` with as many elements as its shape. */
 export function isShaped(value: unknown): value is { readonly data: ArrayLike<unknown>; readonly shape: readonly number[] } {
   const { data, shape } = (value ?? {}) as { data?: ArrayLike<unknown>; shape?: unknown };
   return Array.isArray(shape) && shape.every((n) => Number.isInteger(n) && n >= 0) && isList(data) && listLength(data) === sizeOf(shape);
 }
 
 /**
- * Writes a value to an array, from element `at` on. Without an array it only checks. One copy for typed arrays of the dtype, else O(elements).
- * @returns why the value was refused, possibly after a part was written: SPEC_MISMATCH, or INVALID_DATA for a number that the dtype cannot hold
+ * Writes a value to an array, from element `at` on. Without an array it only checks. One copy for typed arrays of the dtype, otherwise O(elements).
+ * @returns the reason for a rejection, possibly after a partial write: SPEC_MISMATCH, or INVALID_DATA for a number that the dtype cannot hold
  */
 export function put(target: LeafTarget, to: NumberArray | undefined, at: number, input: unknown, options: PutOptions = STRICT): Misfit | undefined {
   const { dtype, shape, size } = target;
@@ -97,7 +100,7 @@ export function put(target: LeafTarget, to: NumberArray | undefined, at: number,
   return end < 0 ? { code: "SPEC_MISMATCH", rule: leafText(dtype, shape), value: input } : undefined;
 }
 
-/** What stands in a column of the target's shape; for a single value, what stands in a typed array of one. */
+/** Returns the data of a column of the target's shape; for a single value, the element of a typed array of length one. */
 function unwrap({ dtype, shape }: LeafTarget, input: object, { columns }: PutOptions): unknown {
   const isColumn = columns === true && !ArrayBuffer.isView(input) && isShaped(input) && input.shape.join() === shape.join();
   const value = isColumn ? input.data : input;
@@ -110,12 +113,12 @@ export function mustPut(target: LeafTarget, to: NumberArray, at: number, value: 
   if (misfit !== undefined) throw mismatchError(misfit.code, keys, misfit.rule, misfit.value);
 }
 
-/** Which of two forms of as many elements a value has; the first where it has neither. */
+/** Returns which of two forms of equal size a value has; the first if it has neither. */
 export function matchingTarget(value: unknown, target: LeafTarget, other?: LeafTarget): LeafTarget {
   return other !== undefined && put(target, undefined, 0, value) !== undefined && put(other, undefined, 0, value) === undefined ? other : target;
 }
 
-/** Writes a nested part. @returns the index after it, -1 if it is not nested like the shape, or what is wrong with a number */
+/** Writes a nested part. @returns the index after it, -1 if it is not nested like the shape, or the fault of a number */
 function putNested(
   target: LeafTarget,
   to: NumberArray | undefined,
@@ -166,13 +169,13 @@ function putNested(
   return next;
 }
 
-/** Where a byte is neither 0 nor 1; -1 for nowhere. */
+/** Returns the index of the first byte other than 0 and 1; -1 if there is none. */
 function indexOfNonFlag(bytes: NumberArray, n: number): number {
   for (let i = 0; i < n; i++) if ((bytes[i] as number) > 1) return i;
   return -1;
 }
 
-/** Whether a value is a typed array of the dtype. Text and bytes have none. */
+/** Returns whether a value is a typed array of the dtype. Text and bytes have none. */
 function isTyped(dtype: AnyLeaf["dtype"], value: unknown): value is NumberArray {
   return Object.hasOwn(DTYPES, dtype) && isArrayOf(dtype as Dtype, value);
 }
@@ -198,12 +201,12 @@ function putElement(dtype: AnyLeaf["dtype"], to: NumberArray | undefined, at: nu
 function putText(dtype: "string" | "bytes" | "object", to: unknown, at: number, value: unknown): Misfit | undefined {
   const isValid = dtype === "string" ? isWellFormed(value) : kindOf(value) === "Uint8Array";
   if (!isValid) return { code: "SPEC_MISMATCH", rule: dtype === "string" ? "string, well-formed text" : "bytes, a Uint8Array", value };
-  // A copy of bytes, because the caller may reuse the array.
+  // Copies the bytes, because the caller may reuse the array.
   if (to !== undefined) (to as unknown[])[at] = dtype === "string" ? value : new Uint8Array(value as Uint8Array);
   return undefined;
 }
 
-/** Copies plain numbers of at most this size; whether they all were. NaN is not one of them. */
+/** Copies plain numbers of at most this size. Returns whether all of them were; NaN is not. */
 function copyNumbers(to: NumberArray, values: readonly unknown[], max: number): boolean {
   for (let i = 0; i < values.length; i++) {
     const value = values[i];
@@ -213,7 +216,7 @@ function copyNumbers(to: NumberArray, values: readonly unknown[], max: number): 
   return true;
 }
 
-/** Whether some of n elements from one on are NaN, every `stride`-th of them. */
+/** Returns whether any of n elements from `first` on is NaN, checking every `stride`-th. */
 export function hasNaN(numbers: NumberArray, first: number, n: number, stride = 1): boolean {
   for (let i = first; i < first + n; i += stride) {
     const number = numbers[i] as number;
@@ -223,8 +226,8 @@ export function hasNaN(numbers: NumberArray, first: number, n: number, stride = 
 }
 
 /**
- * `mustPut` for text, as it is in rows: from a byte on.
- * @throws ReplayError SPEC_MISMATCH, INVALID_DATA where one is too long; both name the leaf
+ * `mustPut` for text in rows, from byte `at` on.
+ * @throws ReplayError SPEC_MISMATCH, INVALID_DATA if a text is too long; both name the leaf
  */
 export function mustPutText(target: LeafTarget, to: Uint8Array, at: number, value: unknown, keys: readonly string[], maxBytes: number): void {
   if (target.shape.length === 0 && isWellFormed(value)) {
@@ -241,8 +244,8 @@ function tooLong(text: string, keys: readonly string[], maxBytes: number): Error
 }
 
 /**
- * `mustPut` for a view: the commonest values have a way of their own.
- * @param other a form of as many elements that values may have instead
+ * Returns the setter of a view, which works like `mustPut`, with fast paths for the most common values.
+ * @param other an alternative form of equal size
  */
 export function setterOf(to: ViewTarget, other?: LeafTarget): Visit {
   const { leaf, shape, size, keys } = to;
@@ -260,7 +263,7 @@ export function setterOf(to: ViewTarget, other?: LeafTarget): Visit {
   };
   if (shape.length === 0 && dtype === "f32") {
     return (value) => {
-      // The largest number of f32 as a literal, since V8 loads a constant of the module at each call: with that a step of five leaves takes 2 to 3 % longer.
+      // The largest f32 as a literal: V8 loads a module constant on each call, which makes a step of five leaves 2 to 3 % slower.
       if (typeof value === "number" && Math.abs(value) <= 3.4028234663852886e38) to.view[0] = value;
       else setSlowly(value);
     };
@@ -290,14 +293,14 @@ export function setterOf(to: ViewTarget, other?: LeafTarget): Visit {
   return (value) => {
     const from = value as NumberArray;
     const { view } = to;
-    // By its elements: a subclass may lie about its length, but not about these.
+    // Checks the elements, since a subclass may override the length but not the elements.
     if (!(value instanceof array) || from[size - 1] === undefined || from[size] !== undefined) setSlowly(value);
     else if (size > SHORT) view.set(from);
     else for (let i = 0; i < size; i++) view[i] = from[i] as number;
   };
 }
 
-/** The same for half floats: the view has them as f32, and `narrow` looks at all of them. */
+/** The setter for half floats: the view holds f32, and `narrow` checks all elements. */
 function halfSetterOf(to: ViewTarget, dtype: HalfDtype, other?: LeafTarget): Visit {
   const { shape, size, keys, onNaN } = to;
   const { largest } = DTYPES[dtype];
@@ -312,7 +315,7 @@ function halfSetterOf(to: ViewTarget, dtype: HalfDtype, other?: LeafTarget): Vis
   };
 }
 
-/** @throws ReplayError INVALID_DATA for an element that would become infinite as a half */
+/** @throws ReplayError INVALID_DATA if an element would become infinite as a half float */
 export function mustNarrow({ view, size, keys, leaf, narrow }: ViewTarget): void {
   const fitting = narrow?.() ?? countFitting(leaf.dtype as Dtype, view, 0, size);
   if (fitting < size) throw overflowError(leaf.dtype as Dtype, keys, view[fitting]);

@@ -1,18 +1,18 @@
-/** Where two specs differ first. */
+/** The first difference between two specs. */
 import { show } from "../base/error.ts";
 import { isLeaf, leafText, type RowLeaf, shapeOf } from "./leaf.ts";
 import type { Nest } from "./nest.ts";
 
 export interface SpecDifference {
   readonly keys: readonly string[];
-  /** What each has there, as messages say it; undefined for nothing. */
+  /** The value on each side, as messages show it; undefined if there is none. */
   readonly requested: string | undefined;
   readonly existing: string | undefined;
 }
 
 type Node = Nest<RowLeaf> | undefined;
 
-/** The first difference of two specs, both of which were checked; undefined where they make the same steps. */
+/** Returns the first difference between two checked specs; undefined if they describe the same steps. */
 export function specDifference(requested: Node, existing: Node, keys: readonly string[] = []): SpecDifference | undefined {
   const [a, b] = [textOf(requested), textOf(existing)];
   if (requested === undefined || existing === undefined || isLeaf(requested) || isLeaf(existing) || Array.isArray(requested) !== Array.isArray(existing))

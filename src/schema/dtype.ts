@@ -1,9 +1,12 @@
-/** Element types, with their numbers in the core (assembly/rows/leaf.ts), their typed arrays, their bounds. */
+/** Element types with their numbers in the core (assembly/rows/leaf.ts), typed arrays and bounds. */
 import { kindOf } from "../base/typed-arrays.ts";
 
 export type Dtype = "bool" | "i8" | "u8" | "i16" | "u16" | "i32" | "u32" | "i64" | "u64" | "f32" | "f64" | "f16" | "bf16";
 
-/** The typed array of a dtype; `bool` is bytes of 0 and 1, half floats are numbers of f32. Its memory is not shared, so that `Blob`, `fetch` and `crypto.subtle` take it. */
+/**
+ * The typed array of each dtype. `bool` uses bytes of 0 and 1, half floats use f32. By default the memory is not shared, so that `Blob`, `fetch` and
+ * `crypto.subtle` accept it.
+ */
 export interface ArrayOfDtype<Memory extends ArrayBufferLike = ArrayBuffer> {
   bool: Uint8Array<Memory>;
   i8: Int8Array<Memory>;
@@ -21,14 +24,14 @@ export interface ArrayOfDtype<Memory extends ArrayBufferLike = ArrayBuffer> {
 }
 export type ArrayOf<D extends Dtype> = ArrayOfDtype[D];
 
-/** `Float16Array`, where the runtime and TypeScript's `lib` have it; else never. */
+/** `Float16Array` if the runtime and TypeScript's `lib` have it; otherwise never. */
 export type HalfArray = typeof globalThis extends { readonly Float16Array: { readonly prototype: infer T } } ? T : never;
 
-/** The same from a caller, who may share its memory. */
+/** The typed arrays that a caller may pass, including shared memory. */
 export type InputArrayOf<D extends Dtype> = ArrayOfDtype<ArrayBufferLike>[D] | (D extends "f16" ? HalfArray : never);
 export type AnyArray = ArrayOfDtype<ArrayBufferLike>[Dtype];
 
-/** Stands for typed arrays of any dtype: values are checked before they are written. */
+/** The type for typed arrays of any dtype: values are checked before they are written. */
 export type NumberArray = Float64Array;
 
 export type ArrayClass = {
@@ -41,17 +44,17 @@ export type ArrayClass = {
 export interface DtypeInfo {
   /** The number of the dtype in the core. */
   readonly code: number;
-  /** Bytes of an element in a row. */
+  /** Bytes per element in a row. */
   readonly bytes: number;
   /** The class of arrays in batches, whose elements may be larger. */
   readonly array: ArrayClass;
-  /** Bounds: of integers of 64 bits bigints, of floats infinities. */
+  /** Bounds: bigints for 64-bit integers, infinities for floats. */
   readonly min: number | bigint;
   readonly max: number | bigint;
   /** Whether its array holds bigints. */
   readonly big: boolean;
   readonly float: boolean;
-  /** Of floats: the largest finite number, and the least above it that would round to infinity. */
+  /** For floats: the largest finite number, and the smallest number above it that would round to infinity. */
   readonly largest: number;
   readonly infinite: number;
 }
@@ -81,7 +84,7 @@ export const DTYPES: { readonly [D in Dtype]: DtypeInfo } = {
   bf16: float(12, Float32Array, 3.3895313892515355e38, 3.39617752923046e38, 2),
 };
 
-/** Bytes are u8, not bool; and so are the pixels of a canvas. An array of f32 may become halves, but only one of halves says so. */
+/** Uint8Array means u8, not bool, and so do the clamped pixels of a canvas. Float32Array means f32, although half floats also use it. */
 const BY_ARRAY = new Map<string | undefined, Dtype>([
   ...Object.entries(DTYPES).map(([dtype, { array }]) => [array.name, dtype as Dtype] as const),
   ["Uint8Array", "u8"],
@@ -94,31 +97,31 @@ export function isDtype(word: unknown): word is Dtype {
   return typeof word === "string" && Object.hasOwn(DTYPES, word);
 }
 
-/** Whether a word is a dtype of floats. */
+/** Returns whether a word is a float dtype. */
 export function isFloat(word: unknown): word is "f32" | "f64" | "f16" | "bf16" {
   return isDtype(word) && DTYPES[word].float;
 }
 
-/** The dtype of a typed array, also of one from another realm. */
+/** Returns the dtype of a typed array, including arrays from other realms. */
 export function dtypeOf(value: unknown): Dtype | undefined {
   return BY_ARRAY.get(kindOf(value));
 }
 
-/** The dtype that the arrays of a dtype have by themselves. */
+/** Returns the dtype that the typed array of a dtype has on its own. */
 export function arrayDtype(dtype: string): string {
   return ARRAY_DTYPE[dtype] ?? dtype;
 }
 
-/** Whether a value is the typed array of a dtype: a subclass of it or one from another realm, too, for u8 a clamped one, and for f16 also a Float16Array. */
+/** Returns whether a value is the typed array of a dtype, including subclasses, arrays from other realms, clamped arrays for u8, and Float16Array for f16. */
 export function isArrayOf<D extends Dtype>(dtype: D, value: unknown): value is ArrayOf<D> {
   const found = dtypeOf(value);
   return found !== undefined && (found === dtype || found === ARRAY_DTYPE[dtype]);
 }
 
-/** The dtype whose array a dtype shares. */
+/** The dtype whose array class a dtype uses. */
 const ARRAY_DTYPE: { readonly [dtype: string]: Dtype | undefined } = { bool: "u8", f16: "f32", bf16: "f32" };
 
-/** An array of zeros. */
+/** Returns an array of zeros. */
 export function zeros<D extends Dtype>(dtype: D, length: number): ArrayOf<D> {
   return new DTYPES[dtype].array(length) as ArrayOf<D>;
 }

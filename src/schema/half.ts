@@ -1,4 +1,4 @@
-/** Half floats: two bytes in rows and files, numbers of f32 elsewhere. Rounds to nearest, ties to even, as assembly/memory/half.ts does. */
+/** Half floats: two bytes in rows and files, f32 elsewhere. Rounds to nearest, ties to even, like assembly/memory/half.ts. */
 
 import type { Dtype } from "./dtype.ts";
 
@@ -14,13 +14,13 @@ const U32 = new Uint32Array(F32.buffer);
 
 const MAGNITUDE = 0x7fffffff;
 const INFINITY = 0x7f800000;
-/** Bits of f32: of what rounds to infinity as f16, of its least normal number, of what separates the exponents of both. */
+/** Bits of f32: the threshold that rounds to infinity as f16, the smallest normal f16, and the offset between the exponents of both. */
 const F16_OVERFLOW = 0x477ff000;
 const F16_NORMAL = 0x38800000;
 const F16_REBIAS = 0x38000000;
 const F16_LEAST = 2 ** -24;
 
-/** The bits of a half of f32's bits. */
+/** Returns the bits of a half float from the bits of an f32. */
 function halfOf(bits: number, isBrain: boolean): number {
   const rest = bits & MAGNITUDE;
   if (isBrain) {
@@ -33,12 +33,12 @@ function halfOf(bits: number, isBrain: boolean): number {
   if (rest >= F16_OVERFLOW) return sign | 0x7c00;
   if (rest >= F16_NORMAL) return sign | ((rest - F16_REBIAS + 0xfff + ((rest >> 13) & 1)) >> 13);
   U32[0] = rest;
-  // To the last place of f16, by the steps that f32 has at 0.5.
+  // Rounds to the last place of f16, which is the precision of f32 at 0.5.
   F32[0] = (F32[0] as number) + 0.5;
   return sign | ((U32[0] as number) - 0x3f000000);
 }
 
-/** The bits of f32 of those of a half. */
+/** Returns the bits of an f32 from the bits of a half float. */
 function bitsOf(half: number, isBrain: boolean): number {
   if (isBrain) return half << 16;
   const sign = (half & 0x8000) << 16;
@@ -48,12 +48,12 @@ function bitsOf(half: number, isBrain: boolean): number {
   return sign | (U32[0] as number);
 }
 
-/** The half that is nearest to a number, as a number: infinite beyond the largest. Rounded once, and not by way of f32. */
+/** Returns the half float nearest to a number, as a number; infinite above the largest. Rounds once, not through f32. */
 export function roundHalf(dtype: HalfDtype, number: number): number {
   F32[0] = number;
   const nearest = F32[0] as number;
   let bits = U32[0] as number;
-  // To odd, where f32 has no such number: what lies beside a tie of halves does not become one.
+  // If f32 cannot represent the number, round to odd, so that a number next to a tie of halves does not become the tie.
   if (nearest !== number && !Number.isNaN(number)) bits = (Math.abs(nearest) > Math.abs(number) ? bits - 1 : bits) | 1;
   const isBrain = dtype === "bf16";
   const half = halfOf(bits, isBrain);
@@ -61,14 +61,14 @@ export function roundHalf(dtype: HalfDtype, number: number): number {
   return F32[0] as number;
 }
 
-/** Rounds elements to the nearest halves in their place, by their bits: a NaN that a half can hold stays as it is. O(n) */
+/** Rounds elements to the nearest half floats in place, by their bits. A NaN that a half float can represent is unchanged. O(n) */
 export function roundHalves(dtype: HalfDtype, numbers: Float32Array, at: number, size: number): void {
   const isBrain = dtype === "bf16";
   const bits = new Uint32Array(numbers.buffer, numbers.byteOffset, numbers.length);
   for (let i = at; i < at + size; i++) bits[i] = bitsOf(halfOf(bits[i] as number, isBrain), isBrain);
 }
 
-/** Elements as halves, into an array of as many. O(n) */
+/** Writes elements as half floats to an array of the same length. O(n) */
 export function narrowHalves(dtype: HalfDtype, from: Float32Array, to: Uint16Array<ArrayBuffer> = new Uint16Array(from.length)): Uint16Array<ArrayBuffer> {
   const isBrain = dtype === "bf16";
   const bits = new Uint32Array(from.buffer, from.byteOffset, from.length);
@@ -76,13 +76,13 @@ export function narrowHalves(dtype: HalfDtype, from: Float32Array, to: Uint16Arr
   return to;
 }
 
-/** The number that a half's bits are. */
+/** Returns the number with a half float's bits. */
 export function widenHalf(dtype: HalfDtype, half: number): number {
   U32[0] = bitsOf(half, dtype === "bf16");
   return F32[0] as number;
 }
 
-/** Halves as f32, every one exactly. O(n) */
+/** Returns half floats as f32, which is exact. O(n) */
 export function widenHalves(dtype: HalfDtype, from: ArrayLike<number>): Float32Array<ArrayBuffer> {
   const isBrain = dtype === "bf16";
   const bits = new Uint32Array(from.length);

@@ -1,7 +1,7 @@
-/** The spec of values, by rules of their taker: what is a leaf, and what lists and objects of leaves are. */
+/** Infers the spec of values, with rules that define leaves, lists and objects. */
 import type { Nest } from "./nest.ts";
 
-/** Where in a value one looks; the step goes on with the look. */
+/** A place in a value. `key` changes during the traversal. */
 export interface ValuePlace {
   key: string | number;
   readonly value: unknown;
@@ -10,18 +10,18 @@ export interface ValuePlace {
 }
 
 export interface InferRules<L> {
-  /** The leaf of a value that nests nothing; undefined for arrays and objects to look into. */
+  /** Returns the leaf of a value without nesting; undefined for arrays and objects, which are traversed. */
   leaf(value: unknown, at: ValuePlace): L | undefined;
-  /** What an array is. */
+  /** Returns the node of an array. */
   list(values: readonly unknown[], parts: readonly Nest<L>[], at: ValuePlace): Nest<L>;
-  /** What an object is. */
+  /** Returns the node of an object. */
   node(names: readonly string[], parts: readonly Nest<L>[]): Nest<L>;
-  /** Deeper nesting is refused, and so are circles. */
+  /** Maximum nesting. Cycles are also rejected. */
   readonly maxDepth: number;
   errorFor(rule: string, at: ValuePlace): Error;
 }
 
-/** @param name how messages call the value @throws what the rules throw */
+/** @param name the name of the value in messages @throws the errors of the rules */
 export function inferNest<L>(value: unknown, name: string, rules: InferRules<L>): Nest<L> {
   return inferAt(value, { key: name, value: undefined, parent: undefined, depth: 0 }, rules);
 }
@@ -48,18 +48,18 @@ function inferAt<L>(value: unknown, at: ValuePlace, rules: InferRules<L>): Nest<
   return rules.node(names, parts);
 }
 
-/** The steps from the value down to a place, its own name first. */
+/** Returns the keys from the value down to a place, beginning with the value's name. */
 export function stepsTo({ key: step, parent: above }: ValuePlace): (string | number)[] {
   return above === undefined ? [step] : [...stepsTo(above), step];
 }
 
-/** `state.left[3]` */
+/** Returns a place as text: `state.left[3]`. */
 export function placeText(at: ValuePlace): string {
   const [name, ...steps] = stepsTo(at);
   return name + steps.map((step) => (typeof step === "number" ? `[${step}]` : `.${step}`)).join("");
 }
 
-/** An object of the language itself, no instance of a class. */
+/** Returns whether a value is a plain object, not an instance of a class. */
 export function isPlain(value: unknown): value is { readonly [name: string]: unknown } {
   if (typeof value !== "object" || value === null) return false;
   const prototype = Object.getPrototypeOf(value);

@@ -1,30 +1,32 @@
-/** Where the leaves of a step are, as the core places them (assembly/rows/layout.ts): in the row; wide ones in a column of their own; if shared, in another pool. */
+/**
+ * The places of a step's leaves, as the core assigns them (assembly/rows/layout.ts): in the row, in a separate column if wide, or in another pool if shared.
+ */
 import { mustBe, show } from "../base/error.ts";
 import { isHalf } from "./half.ts";
 import { elementBytes, type RowLeaf } from "./leaf.ts";
 import type { FoundLeaf } from "./spec.ts";
 
-/** Where the bytes of a leaf are (assembly/rows/leaf.ts). */
+/** The kinds of places of a leaf's bytes (assembly/rows/leaf.ts). */
 export const NARROW = 0;
 export const WIDE = 1;
 export const SHARED = 2;
-/** The one leaf of a pool of packed frames, and of the pool of their entries. */
+/** The only leaf of a pool of packed frames, and of the pool of their entries. */
 export const PACKED = 3;
 export const ENTRY = 4;
 
-/** From this size on, neighbours go straight into a batch: for less, a copy by the host costs more than a stop on the way. */
+/** From this size on, adjacent values are copied directly into a batch. Smaller values are gathered first, since one host copy each costs more. */
 export const DIRECT_BYTES = 1024;
-/** The size of a row's count, link and episode. */
+/** The bytes of a row's count, link and episode. */
 export const HEAD_BYTES = 12;
-/** What an entry of a packed frame has beside its bytes, in a pack. */
+/** Bytes of an entry of a packed frame in a pack, in addition to its own bytes. */
 const ENTRY_HEAD_BYTES = 8;
 
-/** What can be told of a leaf alone. */
+/** The measures of a leaf that do not depend on other leaves. */
 export interface MeasuredLeaf extends FoundLeaf {
   readonly index: number;
   /** Bytes of one value in rows, including all frames of a stack. */
   readonly bytes: number;
-  /** The same in an array of a column or a batch: twice as many for half floats. */
+  /** Bytes of one value in an array of a column or a batch: twice as many for half floats. */
   readonly arrayBytes: number;
   /** Bytes of one frame in rows, or of the value if it is not a stack. */
   readonly frameBytes: number;
@@ -42,7 +44,7 @@ export interface Layout {
   readonly leaves: readonly PlacedLeaf[];
   readonly rowBytes: number;
   readonly stagedBytes: number;
-  /** Those of frames that leaves share. */
+  /** The pools of frames that leaves share. */
   readonly pools: readonly FramePool[];
 }
 
@@ -50,19 +52,19 @@ export interface Layout {
 export interface FramePool {
   readonly name: string;
   readonly frameBytes: number;
-  /** How they are packed, where they are. */
+  /** How the frames are packed; undefined if they are not. */
   readonly packed?: PackedFrames | undefined;
 }
 
 export interface PackedFrames {
-  /** How many times smaller they are expected to be. */
+  /** Expected ratio of their size to their packed size. */
   readonly ratio: number;
-  /** Bytes of a row of the image, and of a pixel: what packs well stands so far apart. */
+  /** Bytes of a row of the image, and of a pixel: the distances between bytes that are usually similar. */
   readonly row: number;
   readonly element: number;
 }
 
-/** Where they stand says the core (src/memory/layout.ts). */
+/** Measures leaves. The core assigns their places (src/memory/layout.ts). */
 export function measureLeaves(found: readonly FoundLeaf[]): MeasuredLeaf[] {
   return found.map((leaf, index) => {
     const bytes = leaf.size * elementBytes(leaf.leaf);
@@ -71,34 +73,34 @@ export function measureLeaves(found: readonly FoundLeaf[]): MeasuredLeaf[] {
   });
 }
 
-/** The pools of leaves that share frames, in the order of the leaves. @throws ReplayError SPEC_MISMATCH where their frames differ in size */
+/** Returns the pools of leaves that share frames, in the order of the leaves. @throws ReplayError SPEC_MISMATCH if their frames differ in size */
 export function poolsOf(leaves: readonly MeasuredLeaf[]): Layout["pools"] {
   const pools: FramePool[] = [];
   for (const leaf of leaves) if (leaf.leaf.shared !== undefined) addPool(pools, leaf, leaf.leaf.shared);
   return pools;
 }
 
-/** Whether its values at these steps go into a batch without a stop in scratch memory, which has their addresses alone. */
+/** Returns whether a leaf's values at these steps are copied directly into a batch; scratch memory then holds only their addresses. */
 export function isDirect(found: PlacedLeaf, steps: readonly number[]): boolean {
   const { kind } = found;
   if (!canBeDirect(found)) return false;
-  // Of a window they stand side by side, as far as others did not append at the same time.
+  // The values of a window are adjacent unless other writers appended in between.
   const areNeighbours = kind === WIDE && steps.length > 1 && steps.every((step, i) => i === 0 || step === (steps[i - 1] as number) + 1);
   return (areNeighbours ? steps.length : 1) * arrayFrameBytes(found) >= DIRECT_BYTES;
 }
 
-/** Bytes of one frame in an array of a batch. */
+/** Returns the bytes of one frame in an array of a batch. */
 export function arrayFrameBytes({ arrayBytes, leaf }: MeasuredLeaf): number {
   return arrayBytes / (leaf.stack ?? 1);
 }
 
-/** Whether its values do so at some steps. */
+/** Returns whether values of a leaf can be copied directly at some steps. */
 export function canBeDirect(found: PlacedLeaf): boolean {
   const { kind, leaf } = found;
   return (kind === WIDE || (kind === SHARED && arrayFrameBytes(found) >= DIRECT_BYTES)) && leaf.dtype !== "string";
 }
 
-/** Bytes that a frame takes with its heads. @param ratio how many times smaller a packed one becomes; 1 for one that does not pack */
+/** Returns the bytes of a stored frame, including its heads. @param ratio the packing ratio; 1 for a frame that does not compress */
 export function storedFrameBytes({ frameBytes, packed }: FramePool, ratio = 1): number {
   if (packed === undefined) return HEAD_BYTES + alignUp(frameBytes, 8);
   return 2 * HEAD_BYTES + alignUp(ENTRY_HEAD_BYTES + frameBytes / ratio, 4);
@@ -108,7 +110,10 @@ export function alignUp(n: number, multiple: number): number {
   return Math.ceil(n / multiple) * multiple;
 }
 
-/** Where so many values of each leaf are as arrays, if what is at their own offsets is to be kept: those of half floats from an offset on; last, where these end. */
+/**
+ * Returns the offsets of `rows` values of each leaf as arrays, followed by the end. Half floats get separate places from `from` on, since their own offsets
+ * must keep their contents.
+ */
 export function arrayOffsets(leaves: readonly MeasuredLeaf[], offsets: readonly number[], rows: number, from: number): number[] {
   let end = from;
   const arrays = leaves.map(({ bytes, arrayBytes }, i) => {
@@ -120,7 +125,7 @@ export function arrayOffsets(leaves: readonly MeasuredLeaf[], offsets: readonly 
   return [...arrays, alignUp(end, 16)];
 }
 
-/** Leaves that share frames use the same pool and must have frames of the same size, packed alike. */
+/** Adds a leaf to the pool of its name. All leaves of a pool must have frames of the same size and packing. */
 function addPool(pools: FramePool[], { leaf, frameBytes, path }: MeasuredLeaf, name: string): void {
   const pool = pools.find((other) => other.name === name);
   if (pool === undefined) {
@@ -134,10 +139,10 @@ function addPool(pools: FramePool[], { leaf, frameBytes, path }: MeasuredLeaf, n
     throw mustBe("SPEC_MISMATCH", `${path}`, `${ratio === undefined ? "not packed" : `packed with ratio ${ratio}`}, ${others}`, leaf.packed ?? "not packed");
 }
 
-/** Channels of a pixel at most, where they are the last dimension. */
+/** Maximum channels of a pixel, if they are the last dimension. */
 const MAX_CHANNELS = 4;
 
-/** A frame as an image: bytes of a row and of a pixel. Its last dimension is that of channels, if it is that short and not the only one beside rows. */
+/** Returns a frame as an image: bytes of a row and of a pixel. The last dimension is the channels if it is short and there are at least two others. */
 function imageOf(leaf: RowLeaf): Pick<PackedFrames, "row" | "element"> {
   const { shape } = leaf;
   const bytes = elementBytes(leaf);

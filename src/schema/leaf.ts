@@ -2,7 +2,7 @@
 import { type AnyArray, DTYPES, type Dtype, type InputArrayOf, zeros } from "./dtype.ts";
 import { textBytes } from "./text.ts";
 
-/** Numbers. */
+/** A leaf of numbers. */
 export interface Leaf<D extends Dtype = Dtype, S extends readonly number[] = readonly number[]> {
   readonly dtype: D;
   readonly shape: S;
@@ -10,19 +10,19 @@ export interface Leaf<D extends Dtype = Dtype, S extends readonly number[] = rea
   readonly shared?: string;
   /** A value is a stack of this many frames, each shared separately. It has a leading dimension of this length. */
   readonly stack?: number;
-  /** Frames are stored packed (`packed`): how many times smaller they are expected to be. */
+  /** Frames are stored packed (`packed`). The value is the expected ratio of their size to their packed size. */
   readonly packed?: number;
 }
 
-/** Text (strings) or bytes (Uint8Array), from files. */
+/** A leaf of text (strings) or bytes (Uint8Array), from files. */
 export interface TextLeaf {
   readonly dtype: "string" | "bytes";
   readonly shape: readonly number[];
-  /** Bytes of UTF-8 that one text may have. A Replay must know, a file need not. */
+  /** Maximum UTF-8 bytes of a text. Required in a Replay, optional in a file. */
   readonly maxBytes?: number;
 }
 
-/** Text with a limit: what a Replay can hold. */
+/** A leaf of text with a limit, which a Replay can store. */
 export interface BoundedText<S extends readonly number[] = readonly number[]> extends TextLeaf {
   readonly dtype: "string";
   readonly shape: S;
@@ -32,10 +32,10 @@ export interface BoundedText<S extends readonly number[] = readonly number[]> ex
   readonly packed?: number;
 }
 
-/** What a row holds. */
+/** A leaf that rows can store. */
 export type RowLeaf = Leaf | BoundedText;
 
-/** A value of any form, kept in JavaScript. */
+/** A leaf of values of any form, stored as JavaScript values. */
 export interface ObjectLeaf {
   readonly dtype: "object";
   readonly shape: readonly [];
@@ -43,7 +43,7 @@ export interface ObjectLeaf {
 
 export type AnyLeaf = RowLeaf | TextLeaf | ObjectLeaf;
 
-/** The shape of a leaf's value; a stack comes first. */
+/** The shape of a leaf's value, beginning with the stack. */
 export type ShapeOf<L> = L extends { readonly stack: infer Stack extends number; readonly shape: infer S extends readonly number[] }
   ? [Stack, ...S]
   : L extends { readonly shape: infer S extends readonly number[] }
@@ -59,15 +59,15 @@ export type LeafInput<D extends Dtype, S extends readonly number[]> =
   | InputArrayOf<D>
   | (S extends readonly [] ? ScalarOf<D> | (D extends "i64" | "u64" ? number : never) : Nested<ScalarOf<D> | number>);
 
-/** The same for text. */
+/** The texts that a leaf of text accepts. */
 export type TextInput<S extends readonly number[]> = S extends readonly [] ? string : Nested<string>;
 
-/** A leaf for values of any form: strings, objects, arrays of several lengths. They cost an object each, and batches have them as a plain array. */
+/** Returns a leaf for values of any form: strings, objects, arrays of varying length. Each value costs one object; batches hold them in a plain array. */
 export function object(): ObjectLeaf {
   return { dtype: "object", shape: [] };
 }
 
-/** Whether a node of a spec is a leaf: its `dtype` is a string. */
+/** Returns whether a node of a spec is a leaf: its `dtype` is a string. */
 export function isLeaf(node: unknown): node is AnyLeaf {
   return typeof (node as Leaf | null | undefined)?.dtype === "string";
 }
@@ -80,7 +80,7 @@ export function isObject(node: unknown): node is ObjectLeaf {
   return (node as ObjectLeaf).dtype === "object";
 }
 
-/** The shape of a leaf's value; a stack comes first. */
+/** Returns the shape of a leaf's value, beginning with the stack. */
 export function shapeOf({ shape, stack }: { readonly shape: readonly number[]; readonly stack?: number }): readonly number[] {
   return stack === undefined ? shape : [stack, ...shape];
 }
@@ -88,33 +88,33 @@ export function shapeOf({ shape, stack }: { readonly shape: readonly number[]; r
 /** The number of text in the core (assembly/rows/leaf.ts). */
 export const TEXT_CODE = 13;
 
-/** The number in the core of what a leaf holds. */
+/** Returns the number in the core of a leaf's dtype. */
 export function dtypeCode({ dtype }: RowLeaf): number {
   return dtype === "string" ? TEXT_CODE : DTYPES[dtype].code;
 }
 
-/** Bytes of one element in a row. */
+/** Returns the bytes of one element in a row. */
 export function elementBytes(leaf: RowLeaf): number {
   return leaf.dtype === "string" ? textBytes(leaf.maxBytes) : DTYPES[leaf.dtype].bytes;
 }
 
-/** The number of elements in an array of this shape. */
+/** Returns the number of elements in an array of this shape. */
 export function sizeOf(shape: readonly number[]): number {
   return shape.reduce((product, n) => product * n, 1);
 }
 
-/** A leaf in messages: `f32 of shape [4]`. */
+/** Returns a leaf as messages show it: `f32 of shape [4]`. */
 export function leafText(dtype: string, shape: readonly (number | string)[]): string {
   return `${dtype} of shape [${shape.join(", ")}]`;
 }
 
-/** So many elements: zeros, empty texts, or no bytes. */
+/** Returns `length` elements: zeros, empty texts, or empty bytes. */
 export function blank(leaf: Leaf | TextLeaf, length: number): AnyArray | (string | Uint8Array)[] {
   if (!isText(leaf)) return zeros(leaf.dtype, length);
   return new Array<string | Uint8Array>(length).fill(leaf.dtype === "string" ? "" : new Uint8Array(0));
 }
 
-/** A value of zeros: a number, or a typed array; of text nothing, or a list of that. */
+/** Returns a value of zeros: a number or a typed array; for text, an empty string or a list of empty strings. */
 export function zeroOf(leaf: Leaf | TextLeaf): unknown {
   const shape = shapeOf(leaf);
   const zero = blank(leaf, sizeOf(shape));

@@ -1,13 +1,14 @@
-/** Nests: objects and arrays with leaves at their ends. Leaves have the same order everywhere: objects by sorted key, arrays by index. */
+/** Nests: objects and arrays with leaves at their ends. The order of leaves is the same everywhere: objects by sorted key, arrays by index. */
 import { mustBe, type ReplayErrorCode } from "../base/error.ts";
 import { MAX_NEST_DEPTH } from "../base/limits.ts";
+import { nearestWord } from "../base/nearest-word.ts";
 import { type AnyLeaf, isLeaf } from "./leaf.ts";
 
 export type Nest<L> = L | readonly Nest<L>[] | { readonly [name: string]: Nest<L> };
 
 type Node<T> = { readonly [name: string]: T };
 
-/** `observation.image`, or `step` if the nest is a leaf. */
+/** Returns a path as text: `observation.image`, or `step` if the nest is a leaf. */
 export function pathText(keys: readonly string[]): string {
   return keys.join(".") || "step";
 }
@@ -33,23 +34,23 @@ export function fold<L, T>(
 }
 
 function notSpec(at: unknown, keys: readonly string[]): Error {
-  const hint = typeof at === "function" ? " (call it: f32() in the place of f32)" : "";
+  const hint = typeof at === "function" ? " (call it: f32() instead of f32)" : "";
   const subject = keys.length === 0 ? "spec" : `spec of ${pathText(keys)}`;
   return mustBe(TypeError, subject, `a leaf such as f32(4), or an object or array of leaves${hint}`, at);
 }
 
-/** Parts under their names: a list, or an object. */
+/** Returns parts under their names, as a list or an object. */
 export function nested<T>(names: readonly string[], parts: readonly T[], list: boolean): readonly T[] | Node<T> {
   return list ? parts : Object.fromEntries(names.map((name, i) => [name, parts[i] as T]));
 }
 
-/** Sets a part of a node, whatever its name: an assignment to `__proto__` would set the prototype. */
+/** Sets a part of a node under any name: an assignment to `__proto__` would set the prototype. */
 export function setPart(node: object, name: string, part: unknown): void {
   if (name === "__proto__") Object.defineProperty(node, name, { value: part, writable: true, enumerable: true, configurable: true });
   else (node as { [name: string]: unknown })[name] = part;
 }
 
-/** Every leaf in order, with its path. */
+/** Returns every leaf in order, with its path. */
 export function leaves<L>(nest: Nest<L>, isEnd?: (node: unknown) => boolean): { readonly keys: readonly string[]; readonly leaf: L }[] {
   const found: { readonly keys: readonly string[]; readonly leaf: L }[] = [];
   const note = (_: number, keys: readonly string[], leaf: L) => void found.push({ keys, leaf });
@@ -57,7 +58,7 @@ export function leaves<L>(nest: Nest<L>, isEnd?: (node: unknown) => boolean): { 
   return found;
 }
 
-/** Walks nests side by side. The result has the form of the first nest, with the result of `combine` at its ends, in the order of its own keys. */
+/** Walks nests in parallel. The result has the form of the first nest, with the result of `combine` at its ends, in the order of the nest's own keys. */
 export function zip<T>(
   nests: readonly unknown[],
   isEnd: (node: unknown, keys: readonly string[]) => boolean,
@@ -74,12 +75,12 @@ export function zip<T>(
   return nested(names, parts, Array.isArray(first));
 }
 
-/** The results of `transform` for the leaves of a spec, nested like the spec. */
+/** Returns the results of `transform` for the leaves of a spec, nested like the spec. */
 export function map<L, T>(spec: Nest<L>, transform: (leaf: L, keys: readonly string[]) => T): Nest<T> {
   return zip([spec], isLeaf, ([leaf], keys) => transform(leaf as L, keys));
 }
 
-/** Whether two specs have leaves in the same places that are equal by `isEqual`. */
+/** Returns whether two specs have leaves in the same places that are equal by `isEqual`. */
 export function isSameNest<L>(a: Nest<L>, b: Nest<L>, isEqual: (a: L, b: L) => boolean): boolean {
   if (a === b) return true;
   if (isLeaf(a) || isLeaf(b)) return isLeaf(a) && isLeaf(b) && isEqual(a as L, b as L);
@@ -91,7 +92,7 @@ export function isSameNest<L>(a: Nest<L>, b: Nest<L>, isEqual: (a: L, b: L) => b
   );
 }
 
-/** The value at the end of a path; undefined if the path breaks off. */
+/** Returns the value at the end of a path; undefined if the path breaks off. */
 export function valueAt(value: unknown, keys: readonly string[]): unknown {
   let at = value;
   for (const key of keys) at = (at as Node<unknown> | null | undefined)?.[key];
@@ -100,16 +101,23 @@ export function valueAt(value: unknown, keys: readonly string[]): unknown {
 
 export type Visit = (value: unknown) => void;
 
-/** Makes the error for a value in a nest, from a code, the path, the rule and the value. */
+/** Creates the error for a value in a nest, from a code, the path, the rule and the value. */
 export type MakeError = (code: ReplayErrorCode, keys: readonly string[], rule: string, value: unknown) => Error;
 
 export const mismatchError: MakeError = (code, keys, rule, value) => mustBe(code, pathText(keys), rule, value);
 
-/** Visits the leaves of nested values, with one function per leaf, made once from the spec. Generates no code, because web pages may forbid that. */
+/**
+ * Returns a visitor of the leaves of nested values, with one function per leaf, built once from the spec. Generates no code, because web pages may forbid that.
+ */
 export function visitor<L>(spec: Nest<L>, leaf: (index: number, keys: readonly string[], leaf: L) => Visit, makeError: MakeError = mismatchError): Visit {
   return fold(spec, leaf, (names, parts, keys) =>
     visitNode(names, parts, (value) => makeError("SPEC_MISMATCH", keys, nodeRule(names, value, pathText(keys)), value)),
   );
+}
+
+function nearText(unknown: string, names: readonly string[]): string {
+  const near = nearestWord(unknown, names);
+  return near === undefined ? "" : `: did you mean ${near}?`;
 }
 
 /** The rule for an object or array of a nest: it names the key that a value lacks, and the one that it has too many. @param path of the value */
@@ -124,12 +132,12 @@ export function nodeRule(names: readonly string[], value: unknown, path = "step"
   const parts = [...(missing === undefined ? [] : [`with ${missing}`]), ...(unknown === undefined ? [] : [`without ${unknown}`])];
   const reasons = [
     ...(missing === undefined ? [] : [`${path}.${missing} is missing`]),
-    ...(unknown === undefined ? [] : [`${path}.${unknown} is not in the spec`]),
+    ...(unknown === undefined ? [] : [`${path}.${unknown} is not in the spec${nearText(unknown, names)}`]),
   ];
   return `an object ${parts.join(" and ")} (${reasons.join(", ")})`;
 }
 
-/** Looks for objects that have another form than the spec's, where a leaf has been refused for want of a value. @throws the error that `makeError` makes */
+/** Looks for objects whose form differs from the spec's, after a leaf was rejected because its value is missing. @throws the error that `makeError` returns */
 export function checkNodes<L>(spec: Nest<L>, value: unknown, makeError: MakeError = mismatchError, keys: readonly string[] = []): void {
   if (isLeaf(spec)) return;
   const names = Array.isArray(spec) ? Object.keys(spec) : Object.keys(spec as object).sort();
@@ -140,8 +148,8 @@ export function checkNodes<L>(spec: Nest<L>, value: unknown, makeError: MakeErro
 }
 
 /**
- * Visits an object or array. Up to six keys are unrolled, with a function for each number of keys: each place in the code sees a single key, and V8 has room to
- * inline the whole of it into `append`.
+ * Visits an object or array. Up to six keys are unrolled, with a function per number of keys: each place in the code then sees a single key, and V8 can inline
+ * all of it into `append`.
  */
 function visitNode(names: readonly string[], parts: readonly Visit[], errorFor: (value: unknown) => Error): Visit {
   const n = names.length;
@@ -204,14 +212,14 @@ function visitNode(names: readonly string[], parts: readonly Visit[], errorFor: 
   }
 }
 
-/** Keys of an object or array; none of anything else. */
+/** Returns the number of keys of an object or array; 0 for other values. */
 function countKeys(value: unknown): number {
   let count = 0;
   if (typeof value === "object") for (const _ in value) count++;
   return count;
 }
 
-/** `flatten` for many values of the same spec. */
+/** Returns a function that works like `flatten`, for many values of the same spec. */
 export function flattener(spec: Nest<AnyLeaf>, makeError: MakeError = mismatchError): (value: unknown) => unknown[] {
   let values: unknown[] = [];
   const take = (index: number, keys: readonly string[]) => (value: unknown) => {
@@ -227,17 +235,17 @@ export function flattener(spec: Nest<AnyLeaf>, makeError: MakeError = mismatchEr
 }
 
 /**
- * The values of the leaves of a nested value, in the order of the spec's leaves.
- * @throws ReplayError SPEC_MISMATCH if the structure is not that of the spec
+ * Returns the values of the leaves of a nested value, in the order of the spec's leaves.
+ * @throws ReplayError SPEC_MISMATCH if the structure differs from the spec
  */
 export function flatten(spec: Nest<AnyLeaf>, value: unknown): unknown[] {
   return flattener(spec)(value);
 }
 
 /**
- * The values of some leaves of a nested value, in the order of the spec's leaves; undefined for those that it lacks.
- * @param label what the nest is called in messages
- * @throws ReplayError SPEC_MISMATCH for what the spec does not have
+ * Returns the values of some leaves of a nested value, in the order of the spec's leaves; undefined for missing ones.
+ * @param label the name of the nest in messages
+ * @throws ReplayError SPEC_MISMATCH if the value has parts outside the spec
  */
 export function flattenPartial(spec: Nest<AnyLeaf>, value: unknown, label: string): unknown[] {
   const values: unknown[] = [];
@@ -251,7 +259,8 @@ export function flattenPartial(spec: Nest<AnyLeaf>, value: unknown, label: strin
       const unknown = typeof at === "object" && at !== null && !ArrayBuffer.isView(at) ? Object.keys(at).find((name) => !names.includes(name)) : "";
       const rule = `an object with some of the keys ${names.join(", ")}`;
       if (unknown === "") throw mustBe("SPEC_MISMATCH", [label, ...keys].join("."), rule, at);
-      if (unknown !== undefined) throw mustBe("SPEC_MISMATCH", [label, ...keys].join("."), `${rule} (${unknown} is not one of them)`, at);
+      if (unknown !== undefined)
+        throw mustBe("SPEC_MISMATCH", [label, ...keys].join("."), `${rule} (${unknown} is not one of them${nearText(unknown, names)})`, at);
       for (const [i, name] of names.entries()) (parts[i] as Visit)((at as Node<unknown>)[name]);
     },
   );
@@ -261,7 +270,7 @@ export function flattenPartial(spec: Nest<AnyLeaf>, value: unknown, label: strin
 
 type Pack = (values: readonly unknown[]) => unknown;
 
-/** `pack` for many values of one spec. */
+/** Returns a function that works like `pack`, for many values of one spec. */
 export function packer(spec: Nest<AnyLeaf>): Pack {
   return fold<AnyLeaf, Pack>(
     spec,
@@ -274,7 +283,7 @@ export function packer(spec: Nest<AnyLeaf>): Pack {
   );
 }
 
-/** The reverse of `flatten`: nests one value per leaf like the spec. Unrelated to `packed`, which compresses frames. */
+/** Nests one value per leaf like the spec, the reverse of `flatten`. Unrelated to `packed`, which compresses frames. */
 export function pack(spec: Nest<AnyLeaf>, values: readonly unknown[]): unknown {
   return fold<AnyLeaf, unknown>(
     spec,

@@ -1,6 +1,6 @@
-/** Values in JavaScript, which rows cannot hold: stored by the name of their row. */
+/** JavaScript values, which rows cannot hold, stored by row number. */
 
-/** How many rows are looked at for each row that is taken: beside free rows are at most as many values as beside those that are held. */
+/** Rows checked for each row taken. This bounds the values kept for free rows by the number of held rows. */
 const CHECKS_PER_ROW = 2;
 
 export class ObjectStore {
@@ -8,22 +8,22 @@ export class ObjectStore {
   readonly #values = new Map<number, readonly unknown[]>();
   #sweep = this.#values.entries();
 
-  /** @param isLive whether something holds a row */
+  /** @param isLive returns whether a row is held */
   constructor(isLive: (row: number) => boolean) {
     this.#isLive = isLive;
   }
 
-  /** Rows that have values beside them. */
+  /** Number of rows with values. */
   get size(): number {
     return this.#values.size;
   }
 
-  /** Of a row that is held. */
+  /** Returns the values of a held row. */
   get(row: number): readonly unknown[] | undefined {
     return this.#values.get(row);
   }
 
-  /** Puts values, or nothing, beside a row that was just taken. Lets go of what is beside free rows, a few of them at a time: O(1). */
+  /** Sets or removes the values of a row that was just taken. Also removes the values of a few free rows: O(1). */
   set(row: number, values: readonly unknown[] | undefined): void {
     if (values !== undefined) this.#values.set(row, values);
     else if (this.#values.size > 0) this.#values.delete(row);

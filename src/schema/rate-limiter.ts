@@ -1,6 +1,6 @@
 /**
- * Rate limiters decide when inserts and draws must wait. All are Reverb's state machine with four numbers, chosen differently.
- * The cursor is inserts × samplesPerInsert - samples and must stay in minDiff … maxDiff. Below minSize items, inserts always pass and draws never.
+ * Rate limiters decide when inserts and draws must wait. All of them are Reverb's state machine with four numbers. The cursor is inserts × samplesPerInsert -
+ * samples and must stay in minDiff … maxDiff. Below minSize items, inserts always pass and draws never do.
  */
 import { finite, integer, mustBe } from "../base/error.ts";
 
@@ -11,19 +11,19 @@ export interface RateLimiter {
   readonly maxDiff: number;
 }
 
-/** Limits nothing. Its keys are the options of every rate limiter, in the order of LIMITER_OPTIONS in assembly/tables/rate-limiter.ts. */
+/** A limiter without limits. Its keys are the options of every rate limiter, in the order of LIMITER_OPTIONS in assembly/tables/rate-limiter.ts. */
 export const NO_LIMIT: RateLimiter = { samplesPerInsert: 1, minSize: 1, minDiff: -Number.MAX_VALUE, maxDiff: Number.MAX_VALUE };
 export const LIMITER_OPTIONS = Object.keys(NO_LIMIT) as readonly (keyof RateLimiter)[];
 
-/** Draws wait until the table holds `minSize` items. Inserts never wait. */
+/** Returns a limiter that makes draws wait until the table holds `minSize` items. Inserts never wait. Default: 1. */
 export function minSize(minSize = 1): RateLimiter {
   integer("minSize", minSize, 1);
   return { ...NO_LIMIT, minSize };
 }
 
 /**
- * Keeps the ratio of draws to inserts near `samplesPerInsert`.
- * @param errorBuffer how far the cursor may stray from `samplesPerInsert * minSize` in both directions, or the range [minDiff, maxDiff] itself
+ * Returns a limiter that keeps the ratio of draws to inserts near `samplesPerInsert`.
+ * @param errorBuffer how far the cursor may deviate from `samplesPerInsert * minSize` in both directions, or the range [minDiff, maxDiff] itself
  */
 export function sampleToInsertRatio(samplesPerInsert: number, minSize: number, errorBuffer: number | readonly [number, number]): RateLimiter {
   if (finite("samplesPerInsert", samplesPerInsert) <= 0) throw mustBe(RangeError, "samplesPerInsert", "> 0", samplesPerInsert);
@@ -33,22 +33,22 @@ export function sampleToInsertRatio(samplesPerInsert: number, minSize: number, e
   finite("errorBuffer[0]", minDiff);
   finite("errorBuffer[1]", maxDiff);
   const minRange = 2 * Math.max(1, samplesPerInsert);
-  // In a smaller range, inserts and draws block each other. In a higher one, the first draw waits forever.
+  // In a smaller range, inserts and draws block each other. In a higher range, the first draw never passes.
   if (minDiff <= middle && maxDiff - minDiff >= minRange) return { samplesPerInsert, minSize, minDiff, maxDiff };
   throw mustBe(RangeError, "errorBuffer", `a range of at least ${minRange} that starts at or below ${middle}`, `${minDiff} … ${maxDiff}`);
 }
 
-/** Makes the table a queue of `size` items: inserts wait while it is full, draws while it is empty. Use it with `maxTimesSampled: 1`. */
+/** Returns a limiter that makes the table a queue of `size` items: inserts wait while it is full, draws while it is empty. Use it with `maxTimesSampled: 1`. */
 export function queueLimiter(size: number): RateLimiter {
   return { ...NO_LIMIT, minDiff: 0, maxDiff: integer("size", size, 1) };
 }
 
-/** Whether a call may have to wait because of how many draws there were, or were not. */
+/** Returns whether a call may have to wait because of the number of draws so far. */
 export function waitsForDraws({ minDiff, maxDiff }: Pick<RateLimiter, "minDiff" | "maxDiff">): boolean {
   return minDiff > NO_LIMIT.minDiff || maxDiff < NO_LIMIT.maxDiff;
 }
 
-/** Checks a rate limiter that anyone may have made. @throws TypeError where it has not the four numbers, RangeError where they let nothing in or out */
+/** Checks a rate limiter from any source. @throws TypeError if one of the four numbers is missing · RangeError if they block all inserts or draws */
 export function checkRateLimiter(subject: string, value: unknown): void {
   const limiter = (value ?? {}) as RateLimiter;
   const { samplesPerInsert, minSize, minDiff, maxDiff } = limiter;

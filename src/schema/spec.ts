@@ -1,5 +1,5 @@
 /** A spec: the nested description of one step. Objects, arrays and tuples nest; a leaf is `{dtype, shape}`. */
-import { finite, integer, mustBe, oneOfRule } from "../base/error.ts";
+import { finite, integer, mustBe, mustBeOneOf } from "../base/error.ts";
 import { PlainText } from "../base/inspect.ts";
 import { MAX_LEAF_BYTES, MAX_LEAVES, MAX_PACKED_BYTES, MIN_PACKED_BYTES } from "../base/limits.ts";
 import { DTYPES, type InputArrayOf, isDtype } from "./dtype.ts";
@@ -20,7 +20,7 @@ import { fold, map, type Nest, pathText } from "./nest.ts";
 
 export type Spec = Nest<RowLeaf>;
 
-/** Whether a type is any spec: `any`, or the general Spec, whose recursion would never end. */
+/** True for `any` and for the general Spec, whose recursion would never end. */
 export type IsAny<S> = [Spec] extends [S] ? true : false;
 
 /** The steps that `append` accepts. */
@@ -33,7 +33,7 @@ export type StepOf<S> =
         ? TextInput<ShapeOf<S>>
         : { readonly [K in keyof S]: StepOf<S[K]> };
 
-/** Steps without leaves that are shared or packed, and without nodes of such leaves only: a migration carries their frames over. */
+/** Steps without shared or packed leaves, and without nodes that consist only of such leaves. Migrations keep the frames of those leaves. */
 export type OwnStepOf<S> =
   IsAny<S> extends true
     ? unknown
@@ -48,7 +48,7 @@ type HasOwn<S> = S extends { readonly dtype: string }
     ? true
     : false;
 
-/** Any leaves of a step: the others are zeros. */
+/** Steps with any subset of the leaves; the other leaves are zeros. */
 export type PartialStepOf<S> = IsAny<S> extends true ? unknown : S extends RowLeaf ? StepOf<S> : { readonly [K in keyof S]?: PartialStepOf<S[K]> };
 
 /** Columns of many steps: each leaf has a leading dimension of time. */
@@ -61,10 +61,10 @@ export type ColumnsOf<S> =
         ? Nested<string>
         : { readonly [K in keyof S]: ColumnsOf<S[K]> };
 
-/** Columns of any leaves. */
+/** Columns of any subset of the leaves. */
 export type PartialColumnsOf<S> = IsAny<S> extends true ? unknown : S extends RowLeaf ? ColumnsOf<S> : { readonly [K in keyof S]?: PartialColumnsOf<S[K]> };
 
-/** Columns of any leaves, in which null stands for a row that nobody reads. */
+/** Columns of any subset of the leaves, with null for rows that are not read. */
 export type GappedColumnsOf<S> =
   IsAny<S> extends true ? unknown : S extends RowLeaf ? ColumnsOf<S> | readonly (StepOf<S> | null)[] : { readonly [K in keyof S]?: GappedColumnsOf<S[K]> };
 
@@ -86,18 +86,18 @@ export type LeafAt<S, P extends string> =
           ? S[P]
           : never;
 
-/** A leaf that was found in a spec. */
+/** A leaf of a spec, with its path and form. */
 export interface FoundLeaf {
   readonly path: string;
   readonly keys: readonly string[];
   readonly leaf: RowLeaf;
-  /** Elements of one value, all frames of a stack included. */
+  /** Elements of one value, including all frames of a stack. */
   readonly size: number;
-  /** The value's shape: the stack first, where there is one. */
+  /** The value's shape, beginning with the stack if there is one. */
   readonly shape: readonly number[];
 }
 
-/** The leaves of a spec, in order. Errors name the path. */
+/** Returns the leaves of a spec, in order. Errors name the path. */
 export function leavesOf(spec: Spec): FoundLeaf[] {
   const found: FoundLeaf[] = [];
   fold<RowLeaf, void>(
@@ -114,7 +114,7 @@ export function leavesOf(spec: Spec): FoundLeaf[] {
   return found;
 }
 
-/** A copy that nobody can change. @throws TypeError, RangeError for what is no spec */
+/** Returns a frozen copy. @throws TypeError, RangeError if it is not a spec */
 export function copySpec<S extends Spec>(spec: S): S {
   leavesOf(spec);
   return deepFreeze(map(spec, (leaf: RowLeaf) => ({ ...leaf, shape: [...leaf.shape] }))) as S;
@@ -125,20 +125,20 @@ function deepFreeze<T>(node: T): T {
   return Object.freeze(node);
 }
 
-/** @throws TypeError, RangeError for what is no leaf, by its path */
+/** @throws TypeError, RangeError if it is not a valid leaf; the error names the path */
 export function checkLeaf(keys: readonly string[], leaf: RowLeaf): FoundLeaf {
   const path = pathText(keys);
   const { dtype, shape: dimensions, stack, shared } = leaf;
   if (leaf.dtype === "string") integer(`maxBytes of ${path}, which is text,`, leaf.maxBytes, 1, MAX_LEAF_BYTES);
-  else if (!isDtype(dtype)) throw mustBe(RangeError, `dtype of ${path}`, oneOfRule([...Object.keys(DTYPES), "string"]), dtype);
+  else if (!isDtype(dtype)) throw mustBeOneOf(RangeError, `dtype of ${path}`, [...Object.keys(DTYPES), "string"], dtype);
   if (!Array.isArray(dimensions)) throw mustBe(TypeError, `shape of ${path}`, "an array of integers >= 1", dimensions);
   for (const n of dimensions) {
-    if (Array.isArray(n)) throw mustBe(TypeError, `shape of ${path}`, "integers, one argument each: f32(2, 3) in the place of f32([2, 3])", n);
+    if (Array.isArray(n)) throw mustBe(TypeError, `shape of ${path}`, "integers, one argument each: f32(2, 3) instead of f32([2, 3])", n);
     integer(`shape of ${path}`, n, 1, 0x7fffffff);
   }
   if (stack !== undefined) {
     integer(`stack of ${path}`, stack, 1, 1024);
-    if (shared === undefined) throw new RangeError(`${path} has a stack of frames, which only shared(name, leaf, stack) can declare`);
+    if (shared === undefined) throw new RangeError(`${path} has a stack of frames. Declare it with shared(name, leaf, stack)`);
   }
   const shape = shapeOf(leaf);
   const size = sizeOf(shape);
@@ -147,17 +147,17 @@ export function checkLeaf(keys: readonly string[], leaf: RowLeaf): FoundLeaf {
   return { path: keys.join("."), keys, leaf, size, shape };
 }
 
-/** @throws RangeError for a frame that is too small to gain by packing, or too large, and for what `packed` cannot have made */
+/** @throws RangeError if a frame is too small to benefit from packing, or too large, or the leaf was not made by `packed` */
 function checkPacked(path: string, { shared, stack = 1, packed }: RowLeaf, bytes: number): void {
   finite(`packed of ${path}, its ratio,`, packed, 1);
-  if (shared === undefined) throw new RangeError(`${path} is packed, which only packed(name, leaf) can declare`);
+  if (shared === undefined) throw new RangeError(`${path} has the property packed. Declare it with packed(name, leaf)`);
   const frame = bytes / stack;
   if (frame < MIN_PACKED_BYTES)
     throw mustBe(RangeError, `a frame of ${path}, which is packed,`, `of at least ${MIN_PACKED_BYTES} bytes (use shared for less)`, frame);
   integer(`bytes of a frame of ${path}, which is packed,`, frame, MIN_PACKED_BYTES, MAX_PACKED_BYTES);
 }
 
-/** A spec as consoles show it: `f32 [4]` in the place of each leaf. */
+/** Returns a spec as consoles show it, with `f32 [4]` for each leaf. */
 export function describeSpec(spec: Spec): Nest<PlainText> {
   return map(spec, ({ dtype, shape, stack }: RowLeaf) => new PlainText(`${dtype} [${shapeOf({ shape, ...(stack && { stack }) }).join(", ")}]`));
 }

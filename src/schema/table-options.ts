@@ -1,4 +1,4 @@
-/** The options of a table, checked and with their defaults. */
+/** The checked options of a table, with their defaults. */
 
 import { finite, integer, mustBe, onlyKeys } from "../base/error.ts";
 import { MAX_ITEMS } from "../base/limits.ts";
@@ -6,7 +6,7 @@ import { checkRateLimiter, minSize, type RateLimiter } from "./rate-limiter.ts";
 import { fifo, MAX_RECENCY, SELECTOR_KINDS, SELECTORS, type Selector, uniform } from "./selector.ts";
 
 export interface TableOptions {
-  /** Maximum number of items. When it is exceeded, the remover chooses the item to evict. */
+  /** Maximum number of items. When an insert exceeds it, the remover chooses the item to evict. */
   readonly maxSize: number;
   /** Chooses the items to draw. Default: uniform(). */
   readonly sampler?: Selector;
@@ -14,9 +14,9 @@ export interface TableOptions {
   readonly remover?: Selector;
   /** Decides when inserts and draws must wait. Default: minSize(1). */
   readonly rateLimiter?: RateLimiter;
-  /** An item leaves after this many draws. Default: no limit. */
+  /** Number of draws after which an item leaves. Default: no limit. */
   readonly maxTimesSampled?: number;
-  /** Maximum number of steps, summed over the items. Default: no limit. */
+  /** Maximum total steps of the items. Default: no limit. */
   readonly maxSteps?: number;
   /** Maximum number of items that wait for the rate limiter. Default: 1,023. */
   readonly maxPending?: number;
@@ -27,7 +27,7 @@ export type ResolvedTableOptions = Required<TableOptions>;
 const DEFAULT_PENDING = 1023;
 const NO_LIMIT = Number.MAX_SAFE_INTEGER;
 
-/** The options of a table with their defaults. @throws TypeError, RangeError */
+/** Returns the options of a table with their defaults. @throws TypeError, RangeError */
 export function resolveTable(name: string, options: TableOptions): ResolvedTableOptions {
   if (name === "" || name === "__proto__") throw mustBe(RangeError, "the name of a table", "a non-empty string, and not __proto__", name);
   const subject = `tables.${name}`;
@@ -43,11 +43,10 @@ export function resolveTable(name: string, options: TableOptions): ResolvedTable
   return { maxSize, sampler: { ...sampler }, remover: { ...remover }, rateLimiter: { ...rateLimiter }, maxTimesSampled, maxSteps, maxPending };
 }
 
-/** @param value a selector, from one of the functions or from a snapshot */
+/** @param value a selector, from a selector function or from a snapshot */
 function checkSelector(subject: string, value: Selector, removes: boolean): void {
   const { kind, exponent = 1 } = (value ?? {}) as Selector;
   if (!SELECTORS.includes(kind) || !Number.isFinite(exponent)) throw mustBe(TypeError, subject, "a selector, such as uniform()", value);
   if (kind === "recency") finite(`${subject}.exponent`, exponent, 0, MAX_RECENCY);
-  if (removes && SELECTOR_KINDS[kind].samplesOnly)
-    throw mustBe(RangeError, subject, `a selector that removes, such as fifo(): ${kind} is a sampler only`, value);
+  if (removes && SELECTOR_KINDS[kind].samplesOnly) throw mustBe(RangeError, subject, `a remover such as fifo(), because ${kind} is only a sampler`, value);
 }

@@ -1,23 +1,23 @@
-/** Text in rows: how many bytes it has (u32), these in UTF-8, zeros up to the limit. Equal texts have equal bytes. */
+/** Text in rows: its length in bytes (u32), its UTF-8 bytes, then zeros up to the limit. Equal texts have equal bytes. */
 
 const HEAD_BYTES = 4;
-/** Half a character, which UTF-8 cannot say. */
+/** A lone surrogate, which UTF-8 cannot represent. */
 const LONE = /\p{Surrogate}/u;
 const encoder = new TextEncoder();
-// A byte order mark is a part of the text.
+// A byte order mark is part of the text.
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** Bytes of one text in a row: a multiple of 4. */
+/** Returns the bytes of one text in a row: a multiple of 4. */
 export function textBytes(maxBytes: number): number {
   return (HEAD_BYTES + maxBytes + 3) & ~3;
 }
 
-/** Whether a value is text that UTF-8 can say. */
+/** Returns whether a value is text that UTF-8 can represent. */
 export function isWellFormed(value: unknown): value is string {
   return typeof value === "string" && !LONE.test(value);
 }
 
-/** Writes a text; one that is too long becomes an empty one. Whether it fitted. */
+/** Writes a text, or an empty one if it is too long. Returns whether it fitted. */
 export function writeText(to: Uint8Array, at: number, maxBytes: number, text: string): boolean {
   const from = at + HEAD_BYTES;
   const { read, written } = encoder.encodeInto(text, to.subarray(from, from + maxBytes));
@@ -28,18 +28,18 @@ export function writeText(to: Uint8Array, at: number, maxBytes: number, text: st
   return fits;
 }
 
-/** Reads n texts that stand one after the other. @param first where the first of them goes */
+/** Reads n adjacent texts. @param first the index of the first of them in `to` */
 export function readTexts(from: Uint8Array, at: number, maxBytes: number, to: string[], n: number, first = 0): void {
   for (let i = first; i < first + n; i++, at += textBytes(maxBytes)) {
     let bytes = 0;
     for (let k = 0; k < HEAD_BYTES; k++) bytes += (from[at + k] as number) * 2 ** (8 * k);
     const begin = at + HEAD_BYTES;
-    // Bounded, since a file may say anything.
+    // Bounded, since a file may contain any length.
     to[i] = bytes === 0 ? "" : decoder.decode(from.subarray(begin, begin + Math.min(bytes, maxBytes)));
   }
 }
 
-/** Bytes of a text in UTF-8: for messages. */
+/** Returns the UTF-8 bytes of a text, for messages. */
 export function utf8Bytes(text: string): number {
   return encoder.encode(text).length;
 }

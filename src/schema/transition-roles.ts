@@ -1,18 +1,18 @@
-/** Which leaf plays which part in a transition: said once, in `new Replay`, for rules of n steps and for views of transitions. */
-import { mustBe, oneOfRule, onlyKeys, ReplayError, show } from "../base/error.ts";
+/** The roles of leaves in a transition, set once in `new Replay` for n-step rules and transition views. */
+import { didYouMean, mustBe, mustBeOneOf, oneOfRule, onlyKeys, ReplayError, show } from "../base/error.ts";
 import type { PlacedLeaf } from "./layout.ts";
 import { isText, leafText } from "./leaf.ts";
 
-/** Dotted paths of leaves; `observation` and `action` may name a subtree. What is left out is the leaf or subtree that has the part's own name, if there is one. */
+/** Dotted paths of leaves; `observation` and `action` may name a subtree. Default: the leaf or subtree with the role's own name, if there is one. */
 export interface TransitionRoles {
-  /** What the agent saw before the step. */
+  /** The observation before the step. */
   readonly observation?: string;
   readonly action?: string;
-  /** One number a step or several, which came of the action. */
+  /** The reward of the action: one number per step, or several. */
   readonly reward?: string;
-  /** A factor beside gamma, which came with the reward: 0 where nothing counts any more. */
+  /** A factor of later rewards in addition to gamma, which comes with the reward; 0 at the end. */
   readonly discount?: string;
-  /** Not 0 where the episode terminated with this step, as the mark of `endEpisode` says it too. */
+  /** Not 0 if the episode terminated with this step. `endEpisode` can also mark that. */
   readonly terminated?: string;
 }
 
@@ -21,7 +21,7 @@ export type TransitionRole = keyof TransitionRoles;
 export const ROLES: readonly TransitionRole[] = ["observation", "action", "reward", "discount", "terminated"];
 const KINDS: { readonly [R in TransitionRole]?: string } = {
   reward: "a leaf of numbers, not bool, text or shared",
-  discount: "a leaf of factors, one per step, not bool (name a flag that ends as terminated), text or shared",
+  discount: "a leaf of factors, one per step, not bool (pass a terminal flag as terminated), text or shared",
   terminated: "a leaf with one number or bool per step, not text or shared",
 };
 
@@ -29,7 +29,7 @@ export class Roles {
   readonly #leaves: readonly PlacedLeaf[];
   readonly #paths: TransitionRoles;
 
-  /** @throws TypeError, ReplayError NOT_FOUND, SPEC_MISMATCH for what was said and does not fit; what was left out is asked for where it is used */
+  /** @throws TypeError, ReplayError NOT_FOUND, SPEC_MISMATCH if a path does not fit. Roles without a path are checked when they are used */
   constructor(leaves: readonly PlacedLeaf[], paths: TransitionRoles = {}) {
     onlyKeys("transition", paths, ROLES.join(", "));
     this.#leaves = leaves;
@@ -38,34 +38,37 @@ export class Roles {
       const path = paths[role];
       if (path === undefined) continue;
       if (typeof path !== "string" || this.leaves(role).length === 0)
-        throw mustBe("NOT_FOUND", `transition.${role}`, oneOfRule(this.#names(KINDS[role] === undefined)), path);
+        throw mustBeOneOf("NOT_FOUND", `transition.${role}`, this.#names(KINDS[role] === undefined), path);
       this.optional(role);
     }
   }
 
-  /** Where it is in a step. */
+  /** Returns the path of a role in a step. */
   path(role: TransitionRole): string {
     return this.#paths[role] as string;
   }
 
-  /** The leaf in this role, or those of its subtree, in order; none where there is none. */
+  /** Returns the leaf in this role, or the leaves of its subtree, in order; empty if there are none. */
   leaves(role: TransitionRole): readonly PlacedLeaf[] {
     const path = this.path(role);
     return this.#leaves.filter((leaf) => leaf.path === path || leaf.path.startsWith(`${path}.`));
   }
 
-  /** The leaves that there must be. @param caller who asks, as messages call it @throws ReplayError NOT_FOUND */
+  /** Returns the leaves of a required role. @param caller the caller's name in messages @throws ReplayError NOT_FOUND */
   required(role: TransitionRole, caller: string): readonly PlacedLeaf[] {
     const found = this.leaves(role);
     if (found.length > 0) return found;
-    const names = oneOfRule(this.#names(KINDS[role] === undefined));
+    const names = this.#names(KINDS[role] === undefined);
     throw new ReplayError(
       "NOT_FOUND",
-      `${caller} needs the ${role}, and spec has no leaf ${show(role)}: name ${names} in new Replay({ transition: { ${role} } })`,
+      `${caller} requires the ${role}, but spec has no leaf ${show(role)}.${didYouMean(role, names)} Map it to ${oneOfRule(names)} in new Replay({ transition: { ${role} } })`,
     );
   }
 
-  /** The one leaf of a role that is a number a step, or of a reward one number or several; undefined where there is none. @throws ReplayError SPEC_MISMATCH where it is something else */
+  /**
+   * Returns the single leaf of a role: one number per step, or several for a reward; undefined if there is none. @throws ReplayError SPEC_MISMATCH if it has
+   * another form
+   */
   optional(role: TransitionRole): PlacedLeaf | undefined {
     const rule = KINDS[role];
     const [leaf] = this.leaves(role);
@@ -77,13 +80,13 @@ export class Roles {
     throw mustBe("SPEC_MISMATCH", `transition.${role}`, rule, `${this.path(role)}, ${what}`);
   }
 
-  /** The leaf of the reward, which there must be: one number a step, or several. @throws ReplayError NOT_FOUND, SPEC_MISMATCH */
+  /** Returns the required leaf of the reward: one number per step, or several. @throws ReplayError NOT_FOUND, SPEC_MISMATCH */
   rewards(caller: string): PlacedLeaf {
     this.required("reward", caller);
     return this.optional("reward") as PlacedLeaf;
   }
 
-  /** What can be named: leaves, and the subtrees that hold them. */
+  /** Returns the possible paths: leaves, and the subtrees that hold them. */
   #names(subtrees: boolean): string[] {
     const names = new Set<string>();
     for (const { path, keys } of this.#leaves) {

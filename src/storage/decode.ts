@@ -1,11 +1,11 @@
-/** Bytes as the value that they stand for (tags.ts). They may be anybody's: nothing is believed, and no name reaches a prototype. */
+/** Decodes bytes to a value (tags.ts). The bytes are untrusted: every length is checked, and no key reaches a prototype. */
 import { corrupt, type ReplayError } from "../base/error.ts";
 import { MAX_VALUE_DEPTH } from "../base/limits.ts";
 import { ARRAYS, TAG } from "./tags.ts";
 
 const BIGINT = /^-?[0-9a-f]+$/;
 
-/** @throws ReplayError CORRUPT where the bytes stand for nothing */
+/** @throws ReplayError CORRUPT if the bytes are not a tagged value */
 export function decodeTagged(bytes: Uint8Array): unknown {
   const reader = new TagReader(bytes);
   const value = reader.value(0);
@@ -49,7 +49,7 @@ class TagReader {
     }
     const array = ARRAYS[tag - TAG.arrays];
     if (array !== undefined) return this.#array(array);
-    // `end` of what is too deep never comes, so it is refused here.
+    // Rejected here, since the decoder would not return from nesting that deep.
     if (depth >= MAX_VALUE_DEPTH) throw this.#corrupt(from, `values are nested more than ${MAX_VALUE_DEPTH} deep`);
     switch (tag) {
       case TAG.array:
@@ -61,12 +61,12 @@ class TagReader {
       case TAG.object:
         return this.#object(depth);
       default:
-        throw this.#corrupt(from, `${tag} is no tag`);
+        throw this.#corrupt(from, `${tag} is not a tag`);
     }
   }
 
   end(): void {
-    if (this.#at !== this.#bytes.length) throw this.#corrupt(this.#at, "bytes behind the end");
+    if (this.#at !== this.#bytes.length) throw this.#corrupt(this.#at, "bytes after the end");
   }
 
   #object(depth: number): object {
@@ -74,10 +74,10 @@ class TagReader {
     for (let remaining = this.#count(6); remaining > 0; remaining--) {
       const at = this.#at;
       const tag = this.#view.getUint8(this.#take(1));
-      if (tag !== TAG.text && tag !== TAG.units) throw this.#corrupt(at, "a key is no text");
+      if (tag !== TAG.text && tag !== TAG.units) throw this.#corrupt(at, "a key is not text");
       const key = this.#text(tag);
       const value = this.value(depth + 1);
-      // An assignment to `__proto__` would be something else.
+      // An assignment to `__proto__` would set the prototype.
       Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
     }
     return object;
@@ -86,7 +86,7 @@ class TagReader {
   #bigint(): bigint {
     const at = this.#at;
     const digits = new TextDecoder().decode(this.#raw());
-    if (!BIGINT.test(digits)) throw this.#corrupt(at, "a bigint is none");
+    if (!BIGINT.test(digits)) throw this.#corrupt(at, "a bigint has other characters than digits");
     return digits.startsWith("-") ? -BigInt(`0x${digits.slice(1)}`) : BigInt(`0x${digits}`);
   }
 
@@ -97,7 +97,7 @@ class TagReader {
       try {
         return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(raw);
       } catch {
-        throw this.#corrupt(at, "a text is no UTF-8");
+        throw this.#corrupt(at, "a text is not UTF-8");
       }
     }
     if (raw.length % 2 !== 0) throw this.#corrupt(at, "a text ends within a character");
@@ -109,11 +109,11 @@ class TagReader {
   #array(kind: (typeof ARRAYS)[number]): unknown {
     const at = this.#at;
     const raw = this.#raw();
-    if (raw.length % kind.BYTES_PER_ELEMENT !== 0) throw this.#corrupt(at, `${raw.length} bytes are no ${kind.name}`);
+    if (raw.length % kind.BYTES_PER_ELEMENT !== 0) throw this.#corrupt(at, `${raw.length} bytes are not a ${kind.name}`);
     return new kind(raw.slice().buffer as ArrayBuffer);
   }
 
-  /** A count of things that take at least so many bytes each. */
+  /** Reads a count of values that take at least `min` bytes each. */
   #count(min: number): number {
     const at = this.#take(4);
     const count = this.#view.getUint32(at, true);

@@ -1,4 +1,4 @@
-/** Any plain value as bytes (tags.ts). */
+/** Encodes plain values as bytes (tags.ts). */
 import { mustBe } from "../base/error.ts";
 import { MAX_VALUE_DEPTH } from "../base/limits.ts";
 import { isPlain } from "../schema/infer.ts";
@@ -9,8 +9,8 @@ const KINDS = "null, undefined, a boolean, number, bigint, string, typed array, 
 const LONE = /\p{Surrogate}/u;
 
 /**
- * @param path how messages call the value
- * @throws TypeError that names the place of what has no such form: functions, symbols, instances of classes, circles, what is nested more than 128 deep
+ * @param path the name of the value in messages
+ * @throws TypeError with the path of a value that has no such form: functions, symbols, instances of classes, cycles, nesting of more than 128 levels
  */
 export function encodeTagged(value: unknown, path: string): Uint8Array<ArrayBuffer> {
   const writer = new TagWriter();
@@ -18,12 +18,12 @@ export function encodeTagged(value: unknown, path: string): Uint8Array<ArrayBuff
   return writer.bytes();
 }
 
-/** Where a value is: a list up to the top, so that nothing is put together before it is needed. */
+/** The place of a value, as a linked list to the root, so that paths are built only when needed. */
 interface TagPlace {
   readonly parent: TagPlace | undefined;
   readonly step: string | number;
   readonly depth: number;
-  /** The object that has this step. */
+  /** The object that contains this key. */
   readonly owner: object | undefined;
 }
 
@@ -51,7 +51,7 @@ class TagWriter {
   }
 
   #view(value: ArrayBufferView, place: TagPlace): void {
-    // Of subclasses too, and of other realms.
+    // Includes subclasses and arrays of other realms.
     const number = NAMES.indexOf((value as { [Symbol.toStringTag]?: string })[Symbol.toStringTag] as string);
     if (number < 0) throw unsupportedError(value, place);
     this.#raw(TAG.arrays + number, new Uint8Array(value.buffer, value.byteOffset, value.byteLength));
@@ -124,7 +124,7 @@ class TagWriter {
     this.#bytes.set(bytes, at + 4);
   }
 
-  /** Room for so many bytes more: where they begin. */
+  /** Makes room for `size` more bytes. Returns their offset. */
   #reserve(size: number): number {
     const at = this.#end;
     this.#end += size;

@@ -1,4 +1,4 @@
-/** reprise/storage: places for files, and the log of groups under a journal, for those who build on them. `Replay.open` is in the main entry. */
+/** reprise/storage: places for files, and the log under a journal, for programs that build on them. `Replay.open` is in the main entry. */
 import "../base/host.ts";
 
 export type { Logger } from "../base/warnings.ts";

@@ -1,4 +1,4 @@
-/** `Replay.open`: a Replay in a directory, new, or brought back as it was. */
+/** `Replay.open`: a new or restored Replay in a directory. */
 import { codeOf, flag, integer, mustBe, onlyKeys, ReplayError } from "../base/error.ts";
 import { GROUP_END, KEPT } from "../base/kinds.ts";
 import { MAX_REPLAY_BYTES, SEGMENT_BYTES } from "../base/limits.ts";
@@ -23,40 +23,43 @@ import { checkWriters, type MakeReplay, type OpenWriters, type ReplayState } fro
 import { checkSpec, MIGRATION_PAGE } from "./spec-mismatch.ts";
 
 export interface JournalOptions {
-  /** A directory's path (Node, Deno, Bun), or what `opfs`, `sqlite` or `memory` of reprise/storage gave. */
+  /** The path of a directory (Node, Deno, Bun), or a result of `opfs`, `sqlite` or `memory` from reprise/storage. */
   readonly dir: string | Directory;
-  /** When what a call changed is on the disk; a second later at most where it is left out. */
+  /** When the changes of a call are written to the disk. Default: within one second. */
   readonly durability?: Durability;
-  /** Where it is left out: what was said when the directory was made, then "capacity", which gives space back. */
+  /** Whether space on the disk is released. Default: the setting with which the directory was created, then "capacity", which releases space. */
   readonly retain?: Retain;
-  /** Bytes of a file, about; 16 MiB where it is left out. */
+  /** Approximate bytes of a file. Default: 16 MiB. */
   readonly segmentBytes?: number;
-  /** Whether to go on with what stands before damage in the middle, and to cut off the rest. */
+  /** Whether to continue with the data before damage in the middle, and cut off the rest. Default: false. */
   readonly salvage?: boolean;
   /**
-   * "close" closes the writers of the run before, as `close()` does: their episodes are truncated, their last items made. For environments that begin anew with each run. Default:
-   * "keep", for `replay.writer({ name })` and `replay.writers`.
+   * "close" closes the writers of the previous run, like `close()`: their episodes are truncated, and their last items made. For environments that restart with
+   * each run. Default: "keep", for `replay.writer({ name })` and `replay.writers`.
    */
   readonly writers?: OpenWriters;
-  /** Whether to take the directory from an owner that certainly has ended, where nobody else can tell: on another machine, in another container, in a worker. */
+  /**
+   * Whether to take the directory from an owner that has certainly ended, if that cannot be detected: on another machine, in another container, in a worker.
+   * Default: false.
+   */
   readonly takeOver?: boolean;
   /**
-   * "migrate" writes the journal anew if its spec or its tables are others than the options say; the old files stay until the new ones are whole. Default: "error", which throws
-   * SPEC_MISMATCH.
+   * "migrate" rewrites the journal if its spec or tables differ from the options; the old files stay until the new ones are complete. Default: "error", which
+   * throws SPEC_MISMATCH.
    */
   readonly onMismatch?: OnMismatch;
-  /** With `onMismatch: "migrate"`: new paths of leaves, by their old ones, as `rename` of `migrateSnapshot`. */
+  /** With `onMismatch: "migrate"`: new paths of leaves, by old path, like `rename` of `migrateSnapshot`. */
   readonly rename?: Renames;
-  /** With `onMismatch: "migrate"`: returns the new step of an old one, as `migrate` of `migrateSnapshot`. */
+  /** With `onMismatch: "migrate"`: returns the new step for an old one, like `migrate` of `migrateSnapshot`. */
   readonly migrate?: (step: AnyStep) => unknown;
-  /** Told of warnings, those of the journal included: what a crash cut off, what was given up. Default: console.warn; null for nobody. */
+  /** Receives warnings, including those of the journal about data that a crash cut off or lost. Default: `console.warn`. Pass null to silence warnings. */
   readonly logger?: Logger | null;
   readonly signal?: AbortSignal;
-  /** Told how far opening has come. */
+  /** Receives the progress of opening. */
   readonly onProgress?: (progress: { readonly bytes: number; readonly of: number }) => void;
 }
 
-/** Options of the Replay itself: those that are there already may be left out. */
+/** Options of the Replay itself. They may be omitted for an existing Replay. */
 interface ReplayOptions {
   readonly spec?: object;
   readonly tables?: object;
@@ -68,10 +71,10 @@ interface ReplayOptions {
 
 const OPTIONS =
   "dir, spec, tables, maxBytes, seed, transition, module, durability, retain, segmentBytes, salvage, writers, takeOver, onMismatch, rename, migrate, logger, signal, onProgress";
-/** Bytes that are read between two looks at the signal. */
+/** Bytes read between two checks of the signal. */
 const YIELD_BYTES = 32 << 20;
 
-/** What a directory says of the Replay in it. */
+/** A directory's manifest of its Replay. */
 interface About extends Omit<StateHead, "options"> {
   readonly content: "replay";
   readonly options: Omit<StateHead["options"], "maxBytes">;
@@ -91,7 +94,7 @@ export async function open<R>(options: JournalOptions & ReplayOptions, make: Mak
   signal?.throwIfAborted();
   await ready;
   if (typeof dir !== "string" && typeof dir?.list !== "function")
-    throw mustBe(TypeError, "dir", "the path of a directory, or what opfs(), sqlite() or memory() of reprise/storage gives", dir);
+    throw mustBe(TypeError, "dir", "the path of a directory, or a result of opfs(), sqlite() or memory() from reprise/storage", dir);
   const directory = typeof dir === "string" ? node(dir) : dir;
   const { spec, tables, seed, maxBytes, transition } = options;
   const replayOptions =
@@ -118,7 +121,7 @@ export async function open<R>(options: JournalOptions & ReplayOptions, make: Mak
     checkSpec("options.spec", replayState.options.spec, existing.options.spec, `${directory.name} (${OR})`);
     checkNames(Object.keys(replayState.options.tables), names, directory.name);
     checkSame(about(replayState, retain ?? existing.retain), existing, directory.name);
-    // Records have the numbers of tables, which are those of their order.
+    // Records refer to tables by number, in the order of the names.
     if (Object.keys(replayState.options.tables).some((name, number) => name !== names[number])) {
       const tables = replayState.options.tables;
       replayState.engine.dispose();
@@ -141,7 +144,7 @@ export async function open<R>(options: JournalOptions & ReplayOptions, make: Mak
     replayState.finishRestore(writers);
     return { replay: replayState.replay, journal };
   } catch (error) {
-    // What was there is as it was.
+    // The directory stays unchanged.
     log.leave();
     throw error;
   }
@@ -149,7 +152,7 @@ export async function open<R>(options: JournalOptions & ReplayOptions, make: Mak
 
 type Report = (progress: { readonly bytes: number; readonly of: number }) => Promise<void> | undefined;
 
-/** Tells how far reading has come, and lets others run now and then. @throws the signal's reason */
+/** Reports the progress, and lets other code run now and then. @throws the reason of the signal */
 function reportsOf(signal: AbortSignal | undefined, onProgress: JournalOptions["onProgress"]): Report {
   let last = 0;
   return (progress) => {
@@ -161,7 +164,7 @@ function reportsOf(signal: AbortSignal | undefined, onProgress: JournalOptions["
   };
 }
 
-/** Writes the journal anew, if there is one that differs from the Replay that is opened. @throws ReplayError SPEC_MISMATCH where more differs than a migration changes */
+/** Migrates the journal, if there is one that differs from the options. @throws ReplayError SPEC_MISMATCH if the differences exceed a migration */
 async function migrateDirectory(
   directory: Directory,
   replayState: ReplayState,
@@ -178,7 +181,7 @@ async function migrateDirectory(
   checkNames(Object.keys(tables), names, directory.name, BEYOND);
   const { spec: _, tables: __, transition: ___, ...existingOthers } = existing.options;
   checkSame(others, existingOthers, directory.name, BEYOND);
-  // Records have the numbers of tables, which are those of their order.
+  // Records refer to tables by number, in the order of the names.
   const ordered = Object.fromEntries(names.map((name) => [name, tables[name] as object]));
   const migration = migrateJournal({
     directory,
@@ -193,7 +196,7 @@ async function migrateDirectory(
   for await (const progress of migration) await report(progress);
 }
 
-/** Whether spec, tables or roles of two Replays differ. */
+/** Returns whether spec, tables or roles of two Replays differ. */
 function differs(requested: About, existing: About): boolean {
   try {
     checkSpec("spec", requested.options.spec, existing.options.spec, "");
@@ -205,7 +208,7 @@ function differs(requested: About, existing: About): boolean {
   }
 }
 
-/** A Replay from its journal: records in the order in which they were written, then what they come to. */
+/** Restores a Replay from its journal: reads records in written order, then completes the state. */
 export class Recovery {
   readonly #replayState: ReplayState;
   readonly #changes: Changes;
@@ -221,7 +224,7 @@ export class Recovery {
     this.#name = name;
   }
 
-  /** A section of a whole group. */
+  /** Reads a section of a complete group. */
   visit(kind: number, id: number, payload: Uint8Array, segment: number): void {
     if (kind === GROUP_END) return;
     if (kind === KEPT) this.keptValue = payload.slice();
@@ -229,7 +232,7 @@ export class Recovery {
       throw this.#corrupt(` in segment ${segment}`);
   }
 
-  /** Once all sections were visited. */
+  /** Completes the state after all sections were visited. */
   finish(): void {
     if (!this.#changes.hasLoaded) return;
     if (!this.#writers.adopt(this.#replayState) || !this.#changes.finish()) throw this.#corrupt();
@@ -246,7 +249,7 @@ function about(replayState: ReplayState, retain: Retain): About {
   return { content: "replay", version, options: stored, layout, retain };
 }
 
-/** @throws ReplayError SPEC_MISMATCH where something else is there · UNSUPPORTED where another version's state is */
+/** @throws ReplayError SPEC_MISMATCH if the directory holds something else · UNSUPPORTED if another version wrote the state */
 export function aboutIn(directory: Directory, log: Log): About {
   const { content } = log.about as About;
   if (content !== "replay") throw mustBe("SPEC_MISMATCH", "dir", "the directory of a Replay", directory.name);
@@ -254,14 +257,14 @@ export function aboutIn(directory: Directory, log: Log): About {
   return log.about as About;
 }
 
-/** The options of the Replay that is there, but for those that are given. @throws ReplayError NOT_FOUND where none is */
+/** Returns the options of the existing Replay, except those that were passed. @throws ReplayError NOT_FOUND if there is none */
 function existingOptions(
   directory: Directory,
   { salvage, takeOver }: PeekOptions,
   { maxBytes, tables, seed, transition, module }: ReplayOptions,
 ): ReplayOptions {
   const log = peekLog(directory, { salvage, takeOver, module });
-  if (log === undefined) throw new ReplayError("NOT_FOUND", `there is no Replay in ${directory.name}: pass spec and tables to create one`);
+  if (log === undefined) throw new ReplayError("NOT_FOUND", `there is no Replay in ${directory.name}. Pass spec and tables to create one`);
   const { options } = aboutIn(directory, log);
   const { spec } = options;
   return {
@@ -274,14 +277,14 @@ function existingOptions(
   };
 }
 
-/** In whatever order. @throws ReplayError SPEC_MISMATCH with the names of all tables */
+/** Compares names in any order. @throws ReplayError SPEC_MISMATCH with the names of all tables */
 function checkNames(requested: readonly string[], existing: readonly string[], name: string, remedy = OR): void {
   const namesText = (names: readonly string[]) => names.map((tableName) => JSON.stringify(tableName)).join(", ");
   if (requested.length === existing.length && requested.every((one) => existing.includes(one))) return;
   throw new ReplayError("SPEC_MISMATCH", `options.tables must be ${namesText(existing)} as in ${name} (${remedy}), got ${namesText(requested)}`);
 }
 
-/** @throws ReplayError SPEC_MISMATCH naming the first thing that differs */
+/** @throws ReplayError SPEC_MISMATCH with the first difference */
 function checkSame(requested: object, existing: object, name: string, remedy = OR, path = ""): void {
   for (const key of new Set([...Object.keys(requested), ...Object.keys(existing)])) {
     const [a, b] = [requested, existing].map((value) => (value as { [key: string]: unknown })[key]);
@@ -292,20 +295,17 @@ function checkSame(requested: object, existing: object, name: string, remedy = O
 
 function droppedError({ name }: Directory, segments: readonly number[]): ReplayError {
   const files = segments.map(fileOf).join(", ");
-  return new ReplayError(
-    "CORRUPT",
-    `what stands before the damage in ${name} is not whole: ${files} counted there, and was given back since; nothing was changed`,
-  );
+  return new ReplayError("CORRUPT", `the data before the damage in ${name} is incomplete: it needs ${files}, which was released since. Nothing was changed`);
 }
 
 function brokenError({ name }: Directory, what: string): ReplayError {
-  return new ReplayError("CORRUPT", `what stands before the damage in ${name} contradicts itself: ${what}; nothing was changed`);
+  return new ReplayError("CORRUPT", `the data before the damage in ${name} contradicts itself: ${what}. Nothing was changed`);
 }
 
-/** The way out of what is not as it is there. */
-const OR = `or leave spec and tables out, or use another directory, or pass onMismatch: "migrate"; see ${MIGRATION_PAGE}`;
+/** The remedy if the existing Replay differs. */
+const OR = `or omit spec and tables, or use another directory, or pass onMismatch: "migrate"; see ${MIGRATION_PAGE}`;
 
-/** The same where a migration has been asked for. */
+/** The remedy if a migration was requested. */
 const BEYOND = `which onMismatch: "migrate" does not change, or use another directory; see ${MIGRATION_PAGE}`;
 
 function mismatchError(name: string, key: string, requested: unknown, existing: unknown, remedy: string): Error {

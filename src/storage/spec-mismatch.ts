@@ -1,12 +1,15 @@
-/** What is said where a saved memory and its program have other specs. */
+/** The errors for a saved memory whose spec differs from the program's. */
 import { ReplayError } from "../base/error.ts";
 import { specDifference } from "../schema/difference.ts";
 import type { Spec } from "../schema/spec.ts";
 
 /** The page that messages name if a saved memory and its program differ. */
-export const MIGRATION_PAGE = "docs/migrate-memory.md";
+export const MIGRATION_PAGE = "docs/migrate/saved-memory.md";
 
-/** @param subject what the spec is called · @param place where the existing one is, and the way out @throws ReplayError SPEC_MISMATCH naming the first leaf that differs */
+/**
+ * @param subject the name of the spec in messages @param place the location of the existing spec, and the remedy @throws ReplayError SPEC_MISMATCH with the
+ * first difference
+ */
 export function checkSpec(subject: string, requested: Spec, existing: Spec, place: string): void {
   const difference = specDifference(requested, existing);
   if (difference === undefined) return;

@@ -1,4 +1,4 @@
-/** Values as bytes: one byte that says what follows, then that. Numbers are little endian, lengths u32. */
+/** Values as bytes: one byte for the type, followed by the value. Numbers are little endian, lengths u32. */
 
 export const TAG = {
   undefined: 0,
@@ -7,7 +7,7 @@ export const TAG = {
   true: 3,
   /** f64 */
   number: 4,
-  /** Hexadecimal digits as a text, a minus sign before. */
+  /** Hexadecimal digits as a text, after a minus sign if negative. */
   bigint: 5,
   /** Bytes of UTF-8. */
   text: 6,
@@ -23,11 +23,11 @@ export const TAG = {
   map: 11,
   set: 12,
   buffer: 13,
-  /** From here on typed arrays, in the order of ARRAYS: bytes, then those. */
+  /** From here on typed arrays, in the order of ARRAYS: length in bytes, then the bytes. */
   arrays: 32,
 } as const;
 
-/** Never in another order: their places are in files. */
+/** The order must never change, since files store the indices. */
 export const ARRAYS = [
   Uint8Array,
   Int8Array,

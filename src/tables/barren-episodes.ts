@@ -1,26 +1,26 @@
-/** Barren episodes: those that ended, and of which nothing can be learned. */
+/** Barren episodes: episodes that ended without an item. */
 
 import type { Warnings } from "../base/warnings.ts";
 import type { CoreWriter } from "../memory/writer.ts";
 
-/** Of a writer's options what says which episodes are barren, and how long their steps are at hand. */
+/** The options of a writer that determine which episodes are barren, and how long their steps stay available. */
 export interface BarrenOptions {
   readonly items: readonly { readonly length: number }[];
   readonly autoreset?: string | undefined;
 }
 
-/** Those of one writer. */
+/** The barren episodes of one writer. */
 export class BarrenEpisodes {
-  /** Whether `createItem` made one, or will: then it is not for the rules alone to make something of an episode. */
+  /** Whether `createItem` made an item, or will. Then the rules are not the only source of items. */
   createsItems: boolean;
-  /** Whether there are some that nobody was told of, for which `createItem` may still make an item: until the next step their last ones are at hand. */
+  /** Whether there are unreported ones for which `createItem` may still make an item: their last steps are available until the next append. */
   hasUnreported = false;
   readonly #warnings: Warnings;
   readonly #writer: CoreWriter;
   readonly #options: BarrenOptions;
-  /** How many `stats` knows of. */
+  /** The number that `stats` includes. */
   #reportedCount = 0;
-  /** How many had ended when it looked last, and when it did before. */
+  /** The number of ended ones at the last count, and at the count before it. */
   #endedCount = 0;
   #previousCount = 0;
 
@@ -31,7 +31,7 @@ export class BarrenEpisodes {
     this.createsItems = createsItems;
   }
 
-  /** Looks for new ones. @param canCreateItem whether `createItem` may still make an item of them */
+  /** Looks for new barren episodes. @param canCreateItem whether `createItem` may still make an item of them */
   count(canCreateItem: boolean): void {
     const { barrenEpisodes: barren } = this.#writer;
     if (barren === this.#reportedCount) return;
@@ -41,9 +41,9 @@ export class BarrenEpisodes {
     } else this.report(barren);
   }
 
-  /** After steps of all lanes: those that had ended before are at hand no more. */
+  /** Called after steps of all lanes: the steps of episodes that had ended before are no longer available. */
   countExpired(): void {
-    // There the next step may have been the value of a final one, which is at hand until one more comes.
+    // With nextStep, the next step may have been a final one, which stays available until another step comes.
     const expired = this.#options.autoreset === "nextStep" ? this.#previousCount : this.#endedCount;
     this.#previousCount = this.#endedCount;
     this.report(expired);
@@ -62,8 +62,8 @@ export class BarrenEpisodes {
       items.length === 0 ? "the writer has no rules, and createItem was not called" : `the shortest rule needs ${shortest} steps, and the episode had fewer`;
     const remedy =
       items.length === 0
-        ? "Say items: [{ table, nStep }] in replay.writer(), or call createItem"
-        : "Lower length, or say nStep in its place, which makes transitions of short episodes too";
+        ? "Pass items: [{ table, nStep }] to replay.writer(), or call createItem"
+        : "Lower length, or use nStep instead, which also makes transitions of short episodes";
     this.#warnings.log(`an episode ended without an item: ${reason}. ${remedy}`);
   }
 }

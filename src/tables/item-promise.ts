@@ -1,13 +1,14 @@
-/** The promise of items that may be refused after the call. */
+/** The promise of items that may be rejected after the call. */
 
 /**
- * Nobody has to read it: a refusal comes with the next `flush` then. Where somebody reads it (`await`, `then`, `Promise.all`), it has told of the refusal, and `flush`
- * does not tell of it again: whoever takes part in a `Promise.race` reads it, too. One of several items tells of the first reason.
+ * A promise that the caller need not read: if nobody does, the next `flush` throws its rejection. If the caller reads it (`await`, `then`, `Promise.all`), it
+ * has reported the rejection, and `flush` does not repeat it; taking part in a `Promise.race` also counts as reading. A promise of several items rejects with
+ * the first reason.
  */
 export class ItemPromise extends Promise<void> {
-  /** Promises of several items, of which this is one. */
+  /** Promises of several items that include this one. */
   readonly #wholes: ItemPromise[] = [];
-  /** Why the first of its items was refused, or what else broke it. */
+  /** The reason why the first of its items was rejected, or another error that broke it. */
   #refusal: { readonly reason: unknown } | undefined;
   #wasRead = false;
 
@@ -21,30 +22,30 @@ export class ItemPromise extends Promise<void> {
     return whole;
   }
 
-  // What `then` gives is an ordinary promise.
+  // `then` returns an ordinary promise.
   static override get [Symbol.species](): PromiseConstructor {
     return Promise;
   }
 
   constructor(start: (resolve: () => void, reject: (reason: unknown) => void) => void) {
     super(start as ConstructorParameters<typeof Promise<void>>[0]);
-    // Not an unhandled rejection: `flush` tells of it.
+    // Prevents an unhandled rejection, since `flush` reports it.
     super.then(undefined, () => {});
   }
 
-  /** Whether somebody reads it. */
+  /** Whether the caller reads it. */
   get wasRead(): boolean {
     return this.#wasRead;
   }
 
-  /** Whether somebody who reads it, or one of several items with it, has this reason. */
+  /** Returns whether a reader of it, or of a promise of several items that includes it, has this reason. */
   hasTold(reason: unknown): boolean {
     return this.#wasRead || this.#wholes.some((whole) => whole.#refusal?.reason === reason && whole.hasTold(reason));
   }
 
   /**
-   * Waits for it with a wait that may end before: a refusal that comes after that is not told by this.
-   * @param wait is given a promise of the same, and returns one that settles with it, or earlier
+   * Waits for it with a wait that may end earlier; later rejections are not reported through this wait.
+   * @param wait receives an equivalent promise, and returns one that settles with it, or earlier
    */
   readWithin<T>(wait: (source: Promise<void>) => Promise<T>): Promise<T> {
     let hasEnded = false;
@@ -60,14 +61,14 @@ export class ItemPromise extends Promise<void> {
     return result;
   }
 
-  /** Its item is refused: one of several items has the first reason. */
+  /** Notes the rejection of its item, and passes the first reason to the promises of several items. */
   noteRefusal(reason: unknown): void {
     if (this.#refusal !== undefined) return;
     this.#refusal = { reason };
     for (const whole of this.#wholes) whole.noteRefusal(reason);
   }
 
-  // biome-ignore lint/suspicious/noThenProperty: a promise that knows who reads it
+  // biome-ignore lint/suspicious/noThenProperty: a promise that records whether it is read
   override then<A = void, B = never>(
     resolved?: ((value: undefined) => A | PromiseLike<A>) | null,
     rejected?: ((reason: unknown) => B | PromiseLike<B>) | null,

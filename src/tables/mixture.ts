@@ -22,7 +22,7 @@ import type { Numbers } from "../schema/copy-numbers.ts";
 import type { PathOf } from "../schema/spec.ts";
 import type { BatchOf, Table } from "./table.ts";
 
-/** What a mixture can draw from. */
+/** The objects that a mixture can draw from. */
 export type MixtureView = Table | Transitions | Sequences;
 
 /** A source of a mixture. */
@@ -30,8 +30,8 @@ export interface MixtureSource<V extends MixtureView = MixtureView> extends Pick
   /** A table, or a view of its transitions or sequences. Several sources may draw from one table. */
   readonly from: V;
   /**
-   * Its share of each batch, or a function that returns the share for the number of a draw, from 0 on. Only proportions count: a source with share 1 next to one with share 3
-   * gives a quarter. A source with share 0 gives nothing.
+   * Its share of each batch, or a function that returns the share for the number of a draw (from 0 on). Only proportions count: a source with share 1 next to
+   * one with share 3 provides a quarter of the rows. A source with share 0 provides none.
    */
   readonly share: number | ((draw: number) => number);
 }
@@ -40,18 +40,21 @@ export interface MixtureOptions {
   /** Seed of the mixture's own random state, which only `exact: false` uses. Default: 0. */
   readonly seed?: number | bigint;
   /**
-   * Whether each batch has n × share rows of a source, rounded to whole rows: the largest remainders first, of equals the first source. What rounding keeps from a source is
-   * carried to the next batch, so that over many batches shares are exact. If false, the source of each row is drawn at random. Default: true.
+   * Whether each batch has n × share rows of a source, rounded to whole rows: largest remainder first, earlier sources first among equals. The remainder of a
+   * source is carried to the next batch, so that shares are exact over many batches. If false, the source of each row is drawn at random. Default: true.
    */
   readonly exact?: boolean;
-  /** "others": while a source has fewer items than the `minSize` of its rate limiter, which is 1 by default, the others give its rows. Default: such a source is an error. */
+  /**
+   * "others": if a source has fewer items than the `minSize` of its rate limiter (1 by default), the other sources provide its rows. Default: such a source is
+   * an error.
+   */
   readonly fallback?: "others";
-  /** Continues from what `state()` of a mixture of the same sources returned. */
+  /** Continues from a result of `state()` of a mixture with the same sources. */
   readonly state?: MixtureState;
 }
 
 type TableOptionsOf<S> = SampleOptions<PathOf<S>, ColumnSet<S>>;
-/** The options of `sample`: those of the sources' own. */
+/** The options of `sample`: those that the sources themselves accept. */
 type SampleOptionsOf<V> = V extends Transitions
   ? SampleTransitions
   : V extends Sequences
@@ -61,7 +64,7 @@ type SampleOptionsOf<V> = V extends Transitions
       : never;
 type LoopOptionsOf<V> = SampleOptionsOf<V> & Pick<DatasetOptions, "batchSize" | "signal" | "timeoutMs" | "dropRemainder" | "prefetch">;
 
-/** A batch of a mixture: that of its first source, with the number of the source of each row. */
+/** A batch of a mixture: a batch of its first source, plus the source number of each row. */
 export type MixtureBatch<V, P> =
   V extends Transitions<infer S, infer R, infer O>
     ? TransitionBatch<S, R, O, P> & { readonly source: Column<"u8", [number]> }
@@ -74,7 +77,7 @@ export type MixtureBatch<V, P> =
 /** Makes an unknown option a type error. */
 type Only<O, Known> = { readonly [K in Exclude<keyof O, keyof Known>]: never };
 
-/** A column that has the number of the source has room for so many. */
+/** The column of source numbers has room for this many sources. */
 const MAX_SOURCES = 256;
 
 export class Mixture<V extends MixtureView = MixtureView> {
@@ -84,26 +87,27 @@ export class Mixture<V extends MixtureView = MixtureView> {
     customInspect<Mixture>(this, "Mixture", (mix) => ({ tables: new PlainText(mix.#draws.sources.names), draw: mix.#draws.sources.shares.draw }));
   }
 
-  /** `mixture` makes mixtures. */
+  /** Created by `mixture`. */
   constructor(draws: MixedDraws) {
     hideFrames(new.target);
     this.#draws = draws;
   }
 
   /**
-   * Draws n rows, of each source its share: rows of the first source come first. Never waits. Takes the options of the sources' own `sample`. Weights correct for the priorities
-   * within each source, not for shares. Allocates nothing but strings with `into`, as long as each source gives as many rows as before. Costs what the draws of the parts cost.
-   * @throws ReplayError EMPTY for a source without items, RATE_LIMITED if a rate limiter does not allow a share now, TOO_FEW, SPEC_MISMATCH for columns that differ,
-   * UNSUPPORTED, OUT_OF_MEMORY; then nothing has changed in any source · RangeError for shares that are negative, not finite or all 0
+   * Draws n rows, a share from each source, with the rows of the first source first. Never waits. Accepts the options of the sources' own `sample`. Weights
+   * correct for the priorities within each source, not for shares. With `into`, allocates nothing but strings while each source provides as many rows as
+   * before. Costs as much as the draws of the parts.
+   * @throws ReplayError EMPTY if a source has no items, RATE_LIMITED if a rate limiter does not allow a share now, TOO_FEW, SPEC_MISMATCH if columns differ,
+   * UNSUPPORTED, OUT_OF_MEMORY; nothing has changed in any source then · RangeError if shares are negative, not finite or all 0
    */
   sample<const P extends SampleOptionsOf<V>>(n: number, options?: P & Only<P, SampleOptionsOf<V>>): MixtureBatch<V, P> {
     return this.#draws.sample(n, options as SampleOptions | undefined) as unknown as MixtureBatch<V, P>;
   }
 
   /**
-   * The same as soon as every source can give its share: until then nothing is drawn, so a wait that ends without a batch has taken nothing. It has no place in the queues
-   * of calls that wait for draws of one table.
-   * @throws RangeError if it can never be · ReplayError RATE_LIMITED if it cannot before others have drawn · TIMEOUT, CLOSED, or the reason of the signal
+   * Draws n rows as soon as every source can provide its share. Draws nothing before, so a wait that ends without a batch has taken nothing. It has no place in
+   * the queues of calls that wait for draws from one table.
+   * @throws RangeError if it can never be full · ReplayError RATE_LIMITED if other draws must come first · TIMEOUT, CLOSED, or the reason of the signal
    */
   sampleWhenReady<const P extends SampleOptionsOf<V> & WaitOptions>(
     n: number,
@@ -112,44 +116,48 @@ export class Mixture<V extends MixtureView = MixtureView> {
     return this.#draws.whole(n, (options ?? {}) as SampleOptions & WaitOptions) as Promise<unknown> as Promise<MixtureBatch<V, P>>;
   }
 
-  /** Batches for a `for` or `for await` loop, as those of `table.dataset`. Nothing is drawn ahead if a source has a rate limiter that counts draws, or `maxTimesSampled`. */
+  /**
+   * Returns batches for a `for` or `for await` loop. Works like `table.dataset`. Nothing is drawn ahead if a source has `maxTimesSampled`, or a rate limiter
+   * that counts draws.
+   */
   dataset<const P extends LoopOptionsOf<V>>(options: P & Only<P, LoopOptionsOf<V>>): Dataset<MixtureBatch<V, P>> {
     this.#draws.sources.open();
     return datasetOf(this.#draws, options as unknown as DatasetOptions) as unknown as Dataset<MixtureBatch<V, P>>;
   }
 
-  /** New arrays for n rows, to pass as `into`; of tables, with the `length` of their items. */
+  /** Returns new arrays for n rows, to pass as `into`; for tables, with the `length` of their items. */
   batch<const P extends BatchOptionsOf<V>>(n: number, options?: P & Only<P, SampleOptionsOf<V>>): MixtureBatch<V, P> {
     this.#draws.sources.open();
     return this.#draws.batch(n, (options ?? {}) as SampleOptions) as unknown as MixtureBatch<V, P>;
   }
 
   /**
-   * Whether every source can give its share of a batch of n now. O(sources), and what a look at the next draws costs where items differ in length or `among` is set
-   * @throws ReplayError UNSUPPORTED, SPEC_MISMATCH · RangeError for what the tables do not allow, as `sample` does: waiting would not mend it
+   * Returns whether every source can provide its share of a batch of n now. O(sources), plus a look at the next draws if items differ in length or `among` is
+   * set
+   * @throws ReplayError UNSUPPORTED, SPEC_MISMATCH · RangeError if the tables do not allow it, as `sample` does; waiting would not help
    */
   ready(n: number, options?: SampleOptionsOf<V>): boolean {
     return this.#draws.ready(n, options as SampleOptions | undefined);
   }
 
   /**
-   * Sets the priorities of a batch's items, each in its own table, by key. Skips items that are gone, and sources that ignore priorities. O(n log size)
-   * @param batch of this mixture
+   * Sets the priorities of a batch's items, each in its own table, by key. Skips removed items, and sources that ignore priorities. O(n log size)
+   * @param batch a batch of this mixture
    * @param priorities one per row
    * @returns the number of priorities that were set
-   * @throws TypeError, RangeError as `table.updatePriorities` does; then nothing has changed in any table
+   * @throws TypeError, RangeError as `table.updatePriorities` does; nothing has changed in any table then
    */
   updatePriorities(batch: object, priorities: Numbers | ColumnLike): number {
     return this.#draws.update(batch, dataBeside<Numbers>("priorities", priorities, undefined));
   }
 
-  /** The number of the next draw, what rounding has kept from each source, and the random state, for JSON: with the option `state` a new mixture continues from there. */
+  /** Returns the number of the next draw, the remainders of each source, and the random state, for JSON. Pass it as `state` to a new mixture to continue. */
   state(): MixtureState {
     return this.#draws.state;
   }
 }
 
-/** What `batch` needs. */
+/** The options of `batch`. */
 type BatchOptionsOf<V> = V extends Transitions | Sequences
   ? Pick<SampleTransitions, "beta">
   : V extends Table<infer S>
@@ -157,8 +165,9 @@ type BatchOptionsOf<V> = V extends Transitions | Sequences
     : never;
 
 /**
- * A mixture of tables, or of views of their transitions or sequences: each batch has rows of every source, by shares. The sources have the same columns.
- * @throws TypeError, RangeError for wrong arguments · ReplayError SPEC_MISMATCH for views with other columns than the first, and for a `state` of other sources
+ * Returns a mixture of tables, or of views of their transitions or sequences: each batch has rows of every source, by shares. The sources must have the same
+ * columns.
+ * @throws TypeError, RangeError if an argument is wrong · ReplayError SPEC_MISMATCH if a view has other columns than the first, or `state` is of other sources
  */
 export function mixture<V extends MixtureView>(sources: readonly MixtureSource<V>[], options: MixtureOptions = {}): Mixture<V> {
   const { seed = 0, exact = true, fallback, state } = onlyKeys("the options of mixture", options, "seed, exact, fallback, state");
@@ -174,7 +183,7 @@ export function mixture<V extends MixtureView>(sources: readonly MixtureSource<V
     );
   checkSeed(seed);
   flag("exact", exact);
-  if (fallback !== undefined && fallback !== "others") throw mustBe(RangeError, "fallback", '"others", or left out', fallback);
+  if (fallback !== undefined && fallback !== "others") throw mustBe(RangeError, "fallback", '"others", or omitted', fallback);
   const [first] = parts as [(typeof parts)[number]];
   const { engine } = first.draws.table;
   for (const { draws } of parts) draws.table.engine.open();
@@ -200,7 +209,7 @@ function sourceOf<V extends MixtureView>(source: MixtureSource<V>, i: number) {
   if (draws.sampler.relabels)
     throw new ReplayError(
       "UNSUPPORTED",
-      `sources[${i}].from is a view that relabels, whose rewards are computed for whole batches: draw from it by itself, or leave relabel out`,
+      `sources[${i}].from is a view with relabel, which computes rewards for whole batches. Draw from that view without a mixture, or omit relabel`,
     );
   draws.table.engine.open();
   draws.sampler.check(own);

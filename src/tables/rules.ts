@@ -1,4 +1,4 @@
-/** Rules: which items a writer makes of its steps. */
+/** Rules: the items that a writer makes of its steps. */
 
 import { LARGEST, PRIORITY_LEAF_BITS } from "../base/abi.ts";
 import { finite, flag, integer, mustBe, oneOfRule, onlyKeys, show } from "../base/error.ts";
@@ -12,28 +12,28 @@ import type { AnyTable } from "./table.ts";
 interface AnyRule<TableName extends string, Path extends string> {
   readonly table: TableName;
   /**
-   * "max" is the larger of 1 and every priority given to a live item of the table since it was made or cleared. `{ leaf }` takes the value that the leaf has in the item's
-   * first step: with `remover: minHeap()` the table keeps the items with the largest values. Default: 1; for `nStep` and `sequence` on a prioritized
-   * table "max".
+   * "max" is the larger of 1 and every priority that a live item of the table has had since the table was made or cleared. `{ leaf }` uses the leaf's value in
+   * the item's first step: with `remover: minHeap()` the table keeps the items with the largest values. Default: 1; for `nStep` and `sequence` rules of a
+   * prioritized table "max".
    */
   readonly priority?: number | "max" | LeafPriority<Path>;
 }
 
-/** The value of a leaf, one number per step, as a priority. */
+/** Uses the value of a leaf, one number per step, as the priority. */
 export interface LeafPriority<Path extends string = string> {
-  /** Its path. Every step but final ones must have a number from 0 up there: add an offset to values that can be negative. */
+  /** The path of the leaf. Every step except final ones must have a number of at least 0 there; add an offset to values that can be negative. */
   readonly leaf: Path;
 }
 
 /**
- * Makes an item of the last `length` steps whenever an episode has reached `length`, `length + stride`, … steps; of a writer that is `across`, whenever the lane has.
- * A final step is one of them, but begins no item.
+ * Makes an item of the last `length` steps when an episode (with `across`: a lane) reaches `length`, `length + stride`, … steps. A final step counts as a step,
+ * but begins no item.
  */
 export interface LengthRule<TableName extends string = string, Columns = object, Path extends string = string> extends AnyRule<TableName, Path> {
   readonly length: number;
   /** Steps between the starts of two items. Default: 1. */
   readonly stride?: number;
-  /** What a batch contains of these items unless `sample` asks for other columns. Default: every leaf of every step. */
+  /** The columns of these items in a batch, unless `sample` selects other columns. Default: every leaf of every step. */
   readonly columns?: Columns;
   readonly nStep?: never;
   readonly sequence?: never;
@@ -41,8 +41,8 @@ export interface LengthRule<TableName extends string = string, Columns = object,
 }
 
 /**
- * Makes one item of each step: a transition of n steps, of fewer where the episode ends before. It has a row more than steps, the one that the return bootstraps from.
- * An item is made when its last row arrives. Episodes end by `endEpisode({ final, terminated })`, or by what `append` and `appendColumns` have in its place.
+ * Makes one transition per step: n steps, or fewer if the episode ends earlier. It has one more row than steps, from which the return bootstraps. An item is
+ * made when its last row arrives. End episodes with `endEpisode({ final, terminated })`, or with the equivalent options of `append` and `appendColumns`.
  */
 export interface NStepRule<TableName extends string = string, Path extends string = string> extends AnyRule<TableName, Path> {
   readonly nStep: number;
@@ -56,19 +56,19 @@ export interface NStepRule<TableName extends string = string, Path extends strin
 
 /** The sequences of a rule (R2D2, Kapturowski et al., 2019; Acme's SequenceAdder). */
 export interface SequenceOptions {
-  /** Steps of a sequence, with its burn-in and its last step, from which returns bootstrap. At least burnIn + 2. */
+  /** Steps of a sequence, including its burn-in and its last step, from which returns bootstrap. At least burnIn + 2. */
   readonly length: number;
   /** Steps at the beginning of a sequence that only warm up the state of a recurrent network. At most 32,766. Default: 0. */
   readonly burnIn?: number;
-  /** Steps between the starts of two sequences, at most length - burnIn - 1, which is the default: each step is a learning step of one sequence. */
+  /** Steps between the starts of two sequences, at most length - burnIn - 1. Default: that maximum, with which each step is a learning step of one sequence. */
   readonly stride?: number;
 }
 
 /**
- * Makes sequences, so that each step of an episode is a learning step of at least one of them: one whenever the episode has `length`, `length + stride`, … steps, and a shorter
- * one of what is left where it ends. A learning step is behind the burn-in, and a step follows it. The sequence at the first step of an episode has no burn-in. Of a writer
- * that is `across` they go on over the ends of episodes: only the first one of a lane has no burn-in, and the shorter one is made by `close()`. Episodes end as with rules of
- * `nStep`. `table.sequences()` shows them.
+ * Makes sequences so that each step of an episode is a learning step of at least one of them: one when the episode has `length`, `length + stride`, … steps,
+ * and a shorter one of the remaining steps at its end. A learning step comes after the burn-in and is followed by a step. The sequence at the first step of an
+ * episode has no burn-in. With `across`, sequences continue past the ends of episodes: only the first of a lane has no burn-in, and `close()` makes the shorter
+ * one. Episodes end as with `nStep` rules. `table.sequences()` shows the sequences.
  */
 export interface SequenceRule<TableName extends string = string, Path extends string = string> extends AnyRule<TableName, Path> {
   readonly sequence: SequenceOptions;
@@ -86,25 +86,28 @@ export type ItemRule<TableName extends string = string, Columns = object, Path e
   | SequenceRule<TableName, Path>;
 
 export interface WriterOptions<TableName extends string = string, Columns = object, Path extends string = string> {
-  /** The name by which a later run finds this writer again, after `Replay.open` or `Replay.restore`. One open writer has it at a time. Default: none. */
+  /** The name under which a later run finds this writer, after `Replay.open` or `Replay.restore`. Unique among open writers. Default: none. */
   readonly name?: string;
-  /** Number of steps in the writer's window, which is the maximum length of an item. Default: the longest rule, but at least 32. */
+  /** Number of steps in the writer's window, which is the maximum length of an item. Default: the longest rule, at least 32. */
   readonly keep?: number;
   /**
-   * Number of environments in lock-step. With more than one, every value has a leading dimension of that length. With 1 it may have one, so that code for vector
-   * environments runs with one environment. Default: one environment, whose values have none.
+   * Number of environments in lock-step. With more than one, every value has a leading dimension of that length. With 1 the dimension is optional, so that code
+   * for vector environments runs with one environment. Default: one environment, without the dimension.
    */
   readonly lanes?: number;
-  /** Rules that make items of the appended steps. An empty list says that there are none on purpose: no warning of episodes without items. */
+  /**
+   * Rules that make items of the appended steps. An empty list means that there are no rules on purpose, and silences the warning about episodes without items.
+   */
   readonly items?: readonly ItemRule<TableName, Columns, Path>[];
   /**
-   * Whether items may span episodes: then `endEpisode` keeps the writer's window, and rules of `length` count the steps of the lane. Transitions stay in their episodes.
-   * Default: false.
+   * Whether items may span episodes. Then `endEpisode` keeps the writer's window, and `length` rules count the steps of the lane. Transitions stay within their
+   * episodes. Default: false.
    */
   readonly across?: boolean;
   /**
-   * How the environments of several lanes begin anew, as Gymnasium's vector environments call it. "nextStep": by the next step, which then is the final one of the episode
-   * that ended; the items of one that terminated are made before, and that step fills in what was seen last. "sameStep": at once; "disabled": when they are told to. Both give what was seen last as `final`. With rules of `nStep` or `sequence` it must be said. Default: "disabled".
+   * How the environments of several lanes reset, in the terms of Gymnasium's vector environments. "nextStep": the next step is the final step of the ended
+   * episode; items of a terminated episode are made before it, and it fills in the last observation. "sameStep": within the same step. "disabled": when the
+   * program resets them. With the last two, pass the last observation as `final`. Required with `nStep` or `sequence` rules. Default: "disabled".
    */
   readonly autoreset?: "nextStep" | "sameStep" | "disabled";
 }
@@ -115,10 +118,10 @@ export interface ResolvedRule {
   readonly length: number;
   readonly stride: number;
   readonly priority: number | "max" | LeafPriority;
-  /** 0: a rule of `length`. */
+  /** 0 for a `length` rule. */
   readonly nStep: number;
   readonly finite: boolean;
-  /** Of a rule of sequences. */
+  /** Only for a `sequence` rule. */
   readonly burnIn?: number;
 }
 
@@ -131,22 +134,22 @@ export interface ResolvedWriterOptions {
   readonly layouts: readonly number[];
   readonly across: boolean;
   readonly autoreset: "nextStep" | "sameStep" | "disabled";
-  /** Left out of a writer without a name. */
+  /** Absent for a writer without a name. */
   readonly name?: string;
 }
 
 const DEFAULT_KEEP = 32;
-/** Slots have so much room for it (assembly/tables/slots.ts). */
+/** Slots have this much room for it (assembly/tables/slots.ts). */
 const MAX_BURN_IN = 32766;
 const AUTORESETS = ["nextStep", "sameStep", "disabled"] as const;
 
-/** Checks the options of a writer and fills in the defaults. */
+/** Checks the options of a writer, and fills in the defaults. @throws TypeError, RangeError, ReplayError */
 export function resolveWriterOptions(engine: Engine, tables: ReadonlyMap<string, AnyTable>, options: WriterOptions): ResolvedWriterOptions {
   const { items = [], keep, lanes = 1, across = false, autoreset, name } = onlyKeys("writer", options, "keep, lanes, items, across, autoreset, name");
   if (name !== undefined) mustBeName(name);
   if (!Array.isArray(items)) throw mustBe(TypeError, "items", "an array of rules", items);
   const rules = (items as readonly ItemRule[]).map((rule, k) => resolveRule(engine, tables, rule, `items[${k}]`));
-  // Whether a sequence across episodes begins with the first step of one, the step before tells.
+  // Needs the step before: it shows whether a sequence across episodes begins with the first step of one.
   const longest = Math.max(1, ...rules.map((rule) => rule.length + Number(across === true && rule.burnIn !== undefined)));
   const layouts: number[] = [];
   (items as readonly ItemRule[]).forEach(({ columns }, k) => {
@@ -158,8 +161,8 @@ export function resolveWriterOptions(engine: Engine, tables: ReadonlyMap<string,
   integer("lanes", lanes, 1, 65536);
   const isRequired = lanes > 1 && rules.some(hasReturns);
   if (autoreset === undefined ? isRequired : !AUTORESETS.includes(autoreset)) {
-    const reason = isRequired ? ", which says how the environments of the lanes begin anew after an episode" : "";
-    throw mustBe(autoreset === undefined ? TypeError : RangeError, "autoreset", `${oneOfRule(AUTORESETS)}${reason}`, autoreset);
+    const reason = isRequired ? ", which sets how the environments of the lanes reset after an episode" : "";
+    throw mustBe(autoreset === undefined ? TypeError : RangeError, "autoreset", `${oneOfRule(AUTORESETS)}${reason}`, autoreset, AUTORESETS);
   }
   return {
     keep: integer("keep", keep ?? Math.max(DEFAULT_KEEP, longest), longest, MAX_LENGTH),
@@ -189,7 +192,7 @@ function resolveRule(engine: Engine, tables: ReadonlyMap<string, AnyTable>, rule
   if (to === undefined) throw unknownTable(table, tables.keys(), `${subject}.table`);
   const { priority = (isNStep || isSequence) && SELECTOR_KINDS[to.options.sampler.kind].weighs ? "max" : 1 } = rule;
   const hasForm = length !== undefined || isNStep || isSequence;
-  if (!hasForm) throw mustBe(TypeError, subject, "a rule with length (windows of so many steps), nStep (transitions) or sequence", rule);
+  if (!hasForm) throw mustBe(TypeError, subject, "a rule with length (windows of that many steps), nStep (transitions) or sequence", rule);
   const sequences = sequence === undefined ? undefined : resolveSequence(sequence, `${subject}.sequence`);
   if (isNStep || isSequence) {
     if (isNStep) integer(`${subject}.nStep`, nStep, 1, MAX_LENGTH - 1);
@@ -219,16 +222,16 @@ function resolvePriority(engine: Engine, priority: number | "max" | LeafPriority
   return { leaf: path };
 }
 
-/** What a writer of the core is told of a rule's priority. */
+/** Returns a rule's priority in the form of the core. */
 export function corePriority(engine: Engine, priority: ResolvedRule["priority"]): { readonly priority: number; readonly flags: number } {
   if (typeof priority === "number") return { priority, flags: 0 };
   if (priority === "max") return { priority: 1, flags: LARGEST };
   return { priority: 1, flags: (leafAt("leaf", engine.layout.leaves, priority.leaf).index + 1) << PRIORITY_LEAF_BITS };
 }
 
-/** The error for a value that is no priority. */
+/** Returns the error for a value that cannot be a priority. */
 export function noPriority({ table, priority }: ResolvedRule, value: unknown): Error {
-  const rule = `a finite number >= 0, with a weight (priority^exponent) of at most 2^990, since a rule for table ${show(table)} takes it as the priority of its items (add an offset)`;
+  const rule = `a finite number >= 0, with a weight (priority^exponent) of at most 2^990, because a rule for table ${show(table)} uses it as the priority of its items (add an offset)`;
   return mustBe("INVALID_DATA", (priority as LeafPriority).leaf, rule, value);
 }
 
@@ -245,32 +248,32 @@ function resolveSequence(sequence: SequenceOptions, subject: string): Pick<Resol
   return { length, burnIn, stride: integer(`${subject}.stride`, stride ?? longest, 1, longest) };
 }
 
-/** Whether returns are computed of the items of a rule: then the reward must be there, and how an episode ends. */
+/** Returns whether returns are computed from the items of a rule. Then rewards and the ends of episodes are required. */
 export function hasReturns({ nStep, burnIn }: ResolvedRule): boolean {
   return nStep > 0 || burnIn !== undefined;
 }
 
-/** The leaf whose values must be finite, by its number. */
+/** Returns the number of the leaf whose values must be finite. */
 export function finiteReward(engine: Pick<Engine, "roles">, items: readonly ResolvedRule[]): number | undefined {
   return items.some((rule) => hasReturns(rule) && rule.finite) ? engine.roles.optional("reward")?.index : undefined;
 }
 
 export function unknownTable(name: unknown, tables: Iterable<string>, subject = "table"): Error {
   const names = [...tables];
-  return mustBe("NOT_FOUND", subject, names.length === 0 ? "the name of a table, but there are none" : oneOfRule(names), name);
+  return mustBe("NOT_FOUND", subject, names.length === 0 ? "the name of a table, but there are none" : oneOfRule(names), name, names);
 }
 
 export interface ItemOptions<Columns = object> {
   /** The item consists of the last `length` steps. */
   readonly length: number;
-  /** "max" is the larger of 1 and every priority given to a live item of the table since it was made or cleared. Default: 1. */
+  /** "max" is the larger of 1 and every priority that a live item of the table has had since the table was made or cleared. Default: 1. */
   readonly priority?: number | "max";
   /** The lane of the steps. Default: 0. */
   readonly lane?: number;
   readonly columns?: Columns;
 }
 
-/** A priority, or "max". @throws TypeError, RangeError */
+/** Checks a priority or "max". @throws TypeError, RangeError */
 export function checkPriority(priority: number | "max"): void {
   if (typeof priority === "string" && priority !== "max") throw mustBe(TypeError, "priority", 'a finite number, or "max"', priority);
   if (priority !== "max") finite("priority", priority, 0);
@@ -278,7 +281,7 @@ export function checkPriority(priority: number | "max"): void {
 
 const ITEM_OPTIONS = { length: 0, priority: 0, lane: 0, columns: 0 };
 
-/** The options of `createItem`, checked. Allocates nothing. @throws TypeError */
+/** Checks the options of `createItem`, and returns them. Allocates nothing. @throws TypeError */
 export function checkItemOptions<T>(options: T): T {
   const isObject = typeof options === "object" && options !== null;
   if (isObject) for (const key in options) if (!(key in ITEM_OPTIONS)) return onlyKeys("item", options, Object.keys(ITEM_OPTIONS).join(", "));

@@ -1,4 +1,4 @@
-/** Where the steps of a writer go: a Replay of this process, one across a port, or a server. The writers of TF-Agents and Reverb know no more of it. */
+/** The target of a writer's steps: a Replay of this process, one across a port, or a server. The writers of TF-Agents and Reverb only use this interface. */
 import type { WaitOptions } from "../base/wait.ts";
 import type { Column } from "../schema/column.ts";
 import type { ColumnOf } from "../schema/columns.ts";
@@ -7,14 +7,14 @@ import type { Spec, StepOf } from "../schema/spec.ts";
 import { ItemPromise } from "./item-promise.ts";
 import type { ItemOptions } from "./rules.ts";
 
-/** Where a sink is: in this process, or on a server, which answers by promises. */
+/** The place of a sink: this process, or a server, which answers with promises. */
 export type SinkKind = "process" | "server";
 
 /** The result of a call that a server may delay: a promise of room when too many items are on their way. */
-// biome-ignore lint/suspicious/noConfusingVoidType: it is a return type
+// biome-ignore lint/suspicious/noConfusingVoidType: used only as a return type
 export type Room<K> = K extends "server" ? Promise<void> | undefined : void;
 
-/** The result of `flush`: a server always answers later. */
+/** The result of `flush`. A server always answers later. */
 export type Flushed<K> = K extends "server" ? Promise<void> : Promise<void> | undefined;
 
 export interface FlushOptions extends WaitOptions {
@@ -22,9 +22,12 @@ export interface FlushOptions extends WaitOptions {
   readonly blockUntilNumItems?: number;
 }
 
-/** What observers need: whole steps of one environment, and items of the last steps. A Replay's writer, a port's and a server's have it. */
+/**
+ * The methods that observers call: they append whole steps of one environment, and make items of the last steps. Writers of a Replay, a port and a server have
+ * them.
+ */
 export interface StepWriter<S extends Spec = Spec> {
-  /** Returns a promise if steps are taken elsewhere, and too many are on their way. */
+  /** Returns a promise if steps are sent elsewhere, and too many are on their way. */
   append(step: StepOf<S>): unknown;
   createItem(table: string, options: Pick<ItemOptions, "length" | "priority">): Promise<void> | undefined;
   endEpisode(): unknown;
@@ -34,7 +37,7 @@ export interface StepWriter<S extends Spec = Spec> {
 
 /** A column of an item: steps of one leaf, by their numbers. */
 export interface ItemColumn {
-  /** The column's name in the item, dotted where it is nested. */
+  /** The column's name in the item, with dots if it is nested. */
   readonly name: string;
   readonly leaf: PlacedLeaf;
   readonly steps: readonly number[];
@@ -42,37 +45,37 @@ export interface ItemColumn {
   readonly isSqueezed: boolean;
 }
 
-/** An item that a writer makes again and again: the same columns of the latest steps. */
+/** An item that a writer makes repeatedly: the same columns of the latest steps. */
 export interface ItemPattern {
   readonly config: { readonly table: string; readonly priority: { readonly value: number; readonly leaf?: unknown } };
   readonly nodes: readonly {
     /** The number of its leaf. */
     readonly leaf: number;
-    /** How many steps back its steps are, the oldest first; 1 is the newest step. */
+    /** The ages of its steps, oldest first; 1 is the newest step. */
     readonly ages: readonly number[];
     readonly node: { readonly isSqueezed: boolean; readonly leaf: Pick<PlacedLeaf, "leaf" | "shape"> };
   }[];
   readonly length: number;
-  /** Steps between the item's newest step and the newest one of all. */
+  /** Steps between the item's newest step and the newest step of all. */
   readonly endOffset: number;
-  /** The same columns as an item of a Replay names them. */
+  /** The same columns in the form of a Replay's items. */
   readonly columns: { readonly [name: string]: ColumnOf };
 }
 
-/** Takes steps leaf by leaf, also in parts, and makes items of any columns. Steps have numbers from 0, in the order of their appends. */
+/** Accepts steps leaf by leaf, also in parts, and makes items of any columns. Steps are numbered from 0, in append order. */
 export interface StepSink {
   readonly leaves: readonly PlacedLeaf[];
-  /** Number of steps so far, an open one included. */
+  /** Number of steps so far, including an open one. */
   readonly total: number;
   /** Complete steps of the open episode. */
   readonly episodeSteps: number;
-  /** The values of the step that the last append left open, one per leaf; undefined when it left none open. */
+  /** The values of the step that the last append left open, one per leaf; undefined if it left none open. */
   readonly open: readonly unknown[] | undefined;
-  /** Whether a trajectory writer refuses other calls while an end of an episode waits for items. */
+  /** Whether a trajectory writer rejects other calls while the end of an episode waits for items. */
   readonly isExclusiveAtEnd: boolean;
-  /** @throws ReplayError CLOSED, OUT_OF_TURN, or what ended a stream */
+  /** @throws ReplayError CLOSED, OUT_OF_TURN, or the error that ended a stream */
   check(): void;
-  /** @throws TypeError · ReplayError NOT_FOUND for a name that is certainly wrong */
+  /** @throws TypeError · ReplayError NOT_FOUND if the name is certainly wrong */
   mustKnow(table: unknown): void;
   /** Appends a step, or adds values to the open one. @param values one per leaf, undefined for a missing one @param step the same values, nested */
   append(values: readonly unknown[], step: unknown, isPartial: boolean): Promise<void> | undefined;
@@ -84,27 +87,30 @@ export interface StepSink {
   read(leaf: PlacedLeaf, steps: readonly number[]): Column["data"];
   /** Makes an item. @param columns in the order of their names @returns a promise if the item, or the caller, has to wait */
   createItem(table: string, priority: number, columns: readonly ItemColumn[]): Promise<void> | undefined;
-  /** Makes an item of the last `length` steps of these leaves. @returns as `createItem` */
+  /** Makes an item of the last `length` steps of these leaves. @returns the same as `createItem` */
   createLast(table: string, length: number, priority: number, leaves: readonly PlacedLeaf[]): Promise<void> | undefined;
-  /** Names the patterns of `insert`, once. @throws RangeError · ReplayError NOT_FOUND, SPEC_MISMATCH for a pattern that its table does not take */
+  /** Sets the patterns of `insert`. Called once. @throws RangeError · ReplayError NOT_FOUND, SPEC_MISMATCH if a table does not accept a pattern */
   prepare(patterns: readonly ItemPattern[]): void;
-  /** Checks whether the items of some patterns may come, before a step is appended. @param count how many of `patterns` count @throws ReplayError RATE_LIMITED, SPEC_MISMATCH */
+  /**
+   * Checks whether items of some patterns are allowed, before a step is appended. @param count number of valid entries in `patterns` @throws ReplayError
+   * RATE_LIMITED, SPEC_MISMATCH
+   */
   admit(patterns: Int32Array, count: number): void;
-  /** Makes the item of a pattern. @returns a promise of room, where the caller has to wait */
+  /** Makes the item of a pattern. @returns a promise of room if the caller has to wait */
   insert(pattern: number, priority: number): Promise<void> | undefined;
-  /** What `endEpisode` returns without a time limit: a promise if it is up to the caller to wait for items of this sink. */
+  /** Returns the result of `endEpisode` without a time limit: a promise if the caller has to wait for items of this sink. */
   waiting(): Promise<void> | undefined;
-  /** Ends the episode. @param clears whether no later item reaches back over the end */
+  /** Ends the episode. @param clears whether no later item may reach back past the end */
   endEpisode(clears: boolean): void;
   flush(options: FlushOptions): Promise<void> | undefined;
-  /** Keeps an error of a call for `flush`, unless the call's promise tells of it. */
+  /** Keeps an error of a call for `flush`, unless the call's promise reports it. */
   keepError?(reason: unknown, answer: ItemPromise): void;
-  /** Resolves when no item of an open sink depends on this process any more; undefined if that is so already. */
+  /** Resolves when no item of an open sink depends on this process any more; returns undefined if that already holds. */
   confirmed(): Promise<void> | undefined;
   close(): void;
 }
 
-/** One promise for the room of several items, which the caller need not await. */
+/** Returns one promise for the room of several items, which the caller need not await. */
 export function allOf(rooms: readonly Promise<void>[]): Promise<void> | undefined {
   if (rooms.length < 2) return rooms[0];
   return ItemPromise.of(rooms);

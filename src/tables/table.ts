@@ -31,7 +31,7 @@ import type { ResolvedTableOptions, TableOptions } from "../schema/table-options
 export type { ResolvedTableOptions, TableOptions };
 
 type Options<S> = SampleOptions<PathOf<S>, ColumnSet<S>>;
-/** The options of `get`: those of `sample` that say what a batch shows. */
+/** The options of `get`: the options of `sample` that define the contents of a batch. */
 type GetOptions<S> = Pick<Options<S>, "into" | "recycle" | "length" | "cross" | "columns" | "nStep" | "mask"> & { readonly offset?: "start" | "end" };
 /** Makes an unknown option a type error. */
 type Only<O, Known> = { readonly [K in Exclude<keyof O, keyof Known>]: never };
@@ -44,39 +44,39 @@ export type BatchOf<S, O> = Batch<
   (O extends { readonly beta: number } ? { readonly info: { readonly weights: Float64Array<ArrayBuffer> } } : unknown) &
   (O extends { readonly mask: true } ? { readonly mask: Uint8Array<ArrayBuffer> } : unknown);
 
-/** The counters of a table. `inserts`, `samples` and `deletes` are those of the rate limiter since the last `clear`. */
+/** The counters of a table. `inserts`, `samples` and `deletes` count for the rate limiter since the last `clear`. */
 export type TableStats = { readonly [K in (typeof COUNTERS)[number]]: number } & { readonly name: string; readonly maxSize: number };
 
 /** The state of one item. */
 export interface Explanation {
   readonly key: number;
-  /** live: can be drawn · waiting: the rate limiter has not let it in yet · gone: evicted, deleted or drawn maxTimesSampled times */
+  /** live: can be drawn · waiting: not yet admitted by the rate limiter · gone: evicted, deleted or drawn maxTimesSampled times */
   readonly state: "live" | "waiting" | "gone";
   readonly length?: number;
   readonly priority?: number;
   readonly timesSampled?: number;
-  /** The probability that a draw of one item would give it now. */
+  /** The probability that a draw of one item would return it now. */
   readonly probability?: number;
 }
 
-/** A priority beside which 1 is next to nothing. */
+/** Above this, new items (priority 1) are almost never drawn. */
 const HIGH_PRIORITY = 10;
-/** Before so many steps an empty table is nothing strange, nor before so many episodes that were too short. */
+/** Number of steps, and of too short episodes, below which an empty table is normal. */
 const MIN_STEPS = 5;
 const MIN_EPISODES = 2;
 
-/** A table of any spec, as other parts of the engine use it. */
+/** A table of any spec, for other parts of the engine. */
 export type AnyTable = Pick<Table, "name" | "options" | "handle" | "stats" | "explain">;
 
-/** The draws of each table, for buffers over it, and how its priorities change. */
+/** The draws of each table for buffers, and the function that sets its priorities. */
 const internals = new WeakMap<Table, { readonly draws: Draws<Batch>; update(keys: Numbers, priorities: Numbers): number }>();
 
-/** For the package's own modules: the draws of a table. */
+/** Returns the draws of a table, for the package's own modules. */
 export function drawsOf(table: Table): Draws<Batch> {
   return internalsOf(table).draws;
 }
 
-/** `updatePriorities` as Reverb has it: priorities may be data of the program, of a table that makes no use of them. */
+/** Updates priorities as Reverb does: priorities may be data of the program in a table that ignores them. */
 export function mutate(table: Table, keys: Numbers, priorities: Numbers): number {
   return internalsOf(table).update(keys, priorities);
 }
@@ -84,7 +84,7 @@ export function mutate(table: Table, keys: Numbers, priorities: Numbers): number
 const internalsOf = (table: Table) => internals.get(table) as NonNullable<ReturnType<typeof internals.get>>;
 
 /** Without type arguments, `Table` is a table of any spec, and of any roles of its leaves. */
-// biome-ignore lint/suspicious/noExplicitAny: every table goes where `Table` is asked for
+// biome-ignore lint/suspicious/noExplicitAny: `Table` accepts every table
 export class Table<S = any, R = any> {
   readonly name: string;
   readonly options: ResolvedTableOptions;
@@ -95,14 +95,14 @@ export class Table<S = any, R = any> {
   readonly #sampler: Sampler<Batch>;
   readonly #view: ItemView;
   readonly #draws: Draws<Batch>;
-  /** For `ready`. */
+  /** The option `among` of `ready`. */
   readonly #among = new CheckedAmong();
 
   static {
     customInspect<Table<unknown>>(this, "Table", (table) => table.#inspect());
   }
 
-  /** `new Replay` makes tables. */
+  /** Created by `new Replay`. */
   constructor(engine: Engine, name: string, options: ResolvedTableOptions, table: CoreTable) {
     hideFrames(new.target);
     this.#engine = engine;
@@ -122,23 +122,23 @@ export class Table<S = any, R = any> {
     internals.set(this, { draws: this.#draws, update: (keys, priorities) => this.#update(keys, priorities) });
   }
 
-  /** The form of a step, as the Replay was given it. */
+  /** The form of a step, as passed to the Replay. */
   get spec(): S {
     return this.#engine.spec as S;
   }
 
-  /** Number of items in the table. A function that another call runs, such as a share of a mixture, may read it. */
+  /** Number of items in the table. Also readable from functions that another call runs, such as a share of a mixture. */
   get size(): number {
     if (this.#engine.closed) this.#open();
     return this.#table.size;
   }
 
   /**
-   * Draws up to n items and copies their steps into arrays. Never waits: if the rate limiter or the number of items allows fewer draws, the batch
-   * is shorter and `blocked` says why. Allocates nothing but strings with `into`, if `columns` is the same object
-   * each time. O(n × (log size + steps) + bytes): steps are those that the columns show. All steps of a window count where there are
-   * 16 or fewer, where columns show more than half of them, with `nStep`, where items show different steps, and where an episode ends within an item. Of items whose steps do
-   * not stand side by side in memory, because freed places were taken again, those up to the last one shown count.
+   * Draws up to n items and copies their steps into arrays. Never waits: if the rate limiter or the number of items allows fewer draws, the batch is shorter
+   * and `blocked` has the reason. With `into` and the same `columns` object each time, allocates nothing but strings. O(n × (log size + steps) + bytes), where
+   * steps are those that the columns show. All steps of a window count if the window has 16 steps or fewer, if columns show more than half of them, with
+   * `nStep`, if items show different steps, and if an episode ends within an item. For items whose steps are not adjacent in memory, because freed rows were
+   * reused, all steps up to the last one shown count.
    * @throws ReplayError SPEC_MISMATCH, NOT_FOUND, UNSUPPORTED, OUT_OF_MEMORY
    */
   sample<const O extends Options<S>>(n: number, options?: O & Only<O, SampleOptions>): BatchOf<S, O> {
@@ -148,37 +148,39 @@ export class Table<S = any, R = any> {
   }
 
   /**
-   * n draws, each made as soon as the rate limiter allows it: the batch grows until it is whole, and its bytes are copied as they are drawn. Without replacement, or
-   * stratified, all draws are made at once, when that can be. Those who wait for one table are served in the order of their calls.
-   * @throws RangeError where it can never be · ReplayError RATE_LIMITED where it cannot before others have drawn · TIMEOUT, CLOSED, or the reason of the signal; what
-   * was drawn by then is the error's `batch`: then it is an error of this call alone, with the reason as its cause
+   * Draws n items, each as soon as the rate limiter allows it. The batch grows until it is full, and its bytes are copied as they are drawn. Without
+   * replacement, or stratified, all draws are made in one go, as soon as that is possible. Calls that wait for one table are served in call order.
+   * @throws RangeError if it can never be full · ReplayError RATE_LIMITED if other draws must come first · TIMEOUT, CLOSED, or the reason of the signal. If
+   * items were drawn before the wait ended, the error has them as its `batch`; it is then a separate error with the reason as its cause
    */
   sampleWhenReady<const O extends Options<S> & WaitOptions>(n: number, options?: O & Only<O, SampleOptions & WaitOptions>): Promise<BatchOf<S, O>> {
     return this.#draws.whole(n, (options ?? {}) as SampleOptions & WaitOptions) as Promise<BatchOf<S, O>>;
   }
 
   /**
-   * Returns the items of keys that are still there, in the order of the keys: `batch.info.keys` says which. It does not draw: nothing is counted, no random number is taken, and
-   * the rate limiter is not asked. Items that wait for the limiter are not there yet. Takes the options of `sample` that say what a batch shows. O(n × steps + bytes)
-   * @throws TypeError, RangeError for keys as `updatePriorities` does · ReplayError SPEC_MISMATCH, NOT_FOUND, OUT_OF_MEMORY
+   * Returns the items of keys that still exist, in the order of the keys; `batch.info.keys` has their keys. Not a draw: it changes no counter, uses no random
+   * number, and ignores the rate limiter. Items that wait for the limiter do not exist yet. Accepts the options of `sample` that define the contents of a
+   * batch. O(n × steps + bytes)
+   * @throws TypeError, RangeError for invalid keys, as `updatePriorities` does · ReplayError SPEC_MISMATCH, NOT_FOUND, OUT_OF_MEMORY
    */
   get<const O extends GetOptions<S>>(keys: Numbers, options?: O & Only<O, GetOptions<S>>): BatchOf<S, O> {
     const all = Float64Array.from(checkedKeys("keys", keys));
     checkKeys(all, 0, all.length);
     const own = onlyKeys("get", { ...options } as SampleOptions, GET_OPTIONS);
-    if (own.offset === "uniform") throw mustBe(RangeError, "offset", '"start" or "end": get leaves nothing to chance', own.offset);
+    if (own.offset === "uniform") throw mustBe(RangeError, "offset", '"start" or "end", because get draws no random numbers', own.offset);
     return this.#sampler.get(all, own) as BatchOf<S, O>;
   }
 
   /**
-   * Writes values to the stored steps that a batch of this table shows, for example targets that a learner computes anew (MuZero's reanalysis) or latent states
-   * (Dreamer). `values` has some of the batch's columns, under the same names and of the same shapes: `[count, …]`, or as long as the batch's arrays. Each value goes to
-   * the step that its place in the batch shows, also for columns at the bootstrap; padding is skipped, and of values for one step the last one counts. Another item that
-   * shares a step shows the new value, too. Priorities stay, and rewards that are not finite are written, too. All is checked before anything is written. Costs O(count × steps + bytes).
+   * Writes values to the stored steps that a batch of this table shows, for example targets that a learner recomputes (MuZero's reanalysis) or latent states
+   * (Dreamer). `values` has some of the batch's columns, under the same names and with the same shapes: `[count, …]`, or as long as the batch's arrays. Each
+   * value is written to the step at its place in the batch, including columns at the bootstrap. Padding is skipped; if several values belong to one step, the
+   * last one counts. Other items that share the step also show the new value. Priorities do not change, and rewards may be non-finite. All checks come before
+   * any write. O(count × steps + bytes)
    * @param batch from `sample`, `get` or `sampleWhenReady` of this table, or from a view of its transitions
-   * @returns the number of values written, and how many of the batch's items are gone: their values are skipped
-   * @throws TypeError for what is no batch of this table · ReplayError NOT_FOUND for a column that the batch does not have, UNSUPPORTED for `shared` and `packed` leaves,
-   * on which other steps stand, SPEC_MISMATCH, INVALID_DATA
+   * @returns the number of values written, and the number of items that no longer exist, whose values are skipped
+   * @throws TypeError if it is not a batch of this table · ReplayError NOT_FOUND if the batch has no such column, UNSUPPORTED for `shared` and `packed` leaves,
+   * whose values several steps share, SPEC_MISMATCH, INVALID_DATA
    */
   writeSteps(batch: object, values: object): WrittenSteps {
     this.#begin();
@@ -186,23 +188,23 @@ export class Table<S = any, R = any> {
     return writeSteps(table, batch, typeof batch === "object" && batch !== null ? table.filled.get(batch) : undefined, values);
   }
 
-  /** Batches for a `for` or `for await` loop. */
+  /** Returns batches for a `for` or `for await` loop. */
   dataset<const O extends DatasetOptions<PathOf<S>, ColumnSet<S>>>(options: O & Only<O, DatasetOptions>): DatasetOf<BatchOf<S, O>, O> {
     this.#engine.open();
     return datasetOf(this.#draws, options as DatasetOptions) as DatasetOf<BatchOf<S, O>, O>;
   }
 
-  /** New arrays for n items of `length` steps each, to pass as `into`. */
+  /** Returns new arrays for n items of `length` steps each, to pass as `into`. */
   batch<const O extends Options<S> & { readonly length: number }>(n: number, options: O & Only<O, SampleOptions>): BatchOf<S, O> {
     this.#engine.open();
     return this.#view.batch(n, options as SampleOptions) as BatchOf<S, O>;
   }
 
   /**
-   * A view of the items as transitions: an item of L steps is one of L - 1, whoever made it. Which leaf plays which part says the option `transition` of `new Replay`.
-   * Make it once: each view has its own batches to refill.
-   * @throws TypeError, RangeError for wrong options · ReplayError NOT_FOUND where no leaf plays a part, or for a name in `next`; SPEC_MISMATCH for a leaf that has the
-   * name of a column of the view, or a rule that makes items of a single step
+   * Returns a view that reads items as transitions: an item of L steps becomes a transition of L - 1 steps. `new Replay({ transition })` maps leaves to roles.
+   * Create it once, since each view has its own batches to refill.
+   * @throws TypeError, RangeError if an option is wrong · ReplayError NOT_FOUND if a role has no leaf, or `next` has an unknown name · SPEC_MISMATCH if a leaf
+   * has the name of a column of the view, or a rule makes items of a single step
    */
   transitions<const O extends TransitionOptions<NextName<S, R>, PathOf<S>>>(options: O & Only<O, TransitionOptions>): Transitions<S, R, O> {
     this.#open();
@@ -210,11 +212,11 @@ export class Table<S = any, R = any> {
   }
 
   /**
-   * A view of the items as sequences, for recurrent networks and models of the world: every step under the names of the roles, with masks, ends of episodes, and n-step
-   * returns that stay inside the sequence. An item of a rule of `sequence` knows its burn-in, and whether it begins an episode; any other item has no burn-in. Make it once:
-   * each view has its own batches to refill.
-   * @throws TypeError, RangeError for wrong options · ReplayError NOT_FOUND where no leaf plays a part, or for a name in `state`; SPEC_MISMATCH for a leaf that has the name
-   * of a column of the view
+   * Returns a view that reads items as sequences, for recurrent networks and world models: every step under the names of the roles, with masks, ends of
+   * episodes, and n-step returns within the sequence. An item of a `sequence` rule records its burn-in and whether it begins an episode; any other item has no
+   * burn-in. Create it once, since each view has its own batches to refill.
+   * @throws TypeError, RangeError if an option is wrong · ReplayError NOT_FOUND if a role has no leaf, or `state` has an unknown name · SPEC_MISMATCH if a leaf
+   * has the name of a column of the view
    */
   sequences<const O extends SequenceViewOptions<StateName<S, R>>>(options: O & Only<O, SequenceViewOptions>): Sequences<S, R, O> {
     this.#open();
@@ -222,11 +224,11 @@ export class Table<S = any, R = any> {
   }
 
   /**
-   * Sets the priorities of items by key. Skips keys whose items are gone. If a key occurs twice, the last priority counts. O(n log size)
+   * Sets the priorities of items by key. Skips keys whose items no longer exist. If a key occurs twice, the last priority counts. O(n log size)
    * @param keys f64 [n], or a column of any shape with n elements
    * @param priorities [n], or a column of one dimension or of the shape of the keys
    * @returns the number of keys whose items exist
-   * @throws TypeError for an array that cannot hold every key, such as a Float32Array · RangeError for values that can be no key, with their number and the first, for a
+   * @throws TypeError if an array cannot hold every key, such as a Float32Array · RangeError if values cannot be keys (with their number and the first), if a
    * priority that is negative or not finite, and for a column of another shape; then nothing has changed
    */
   updatePriorities(keys: Numbers | ColumnLike, priorities: Numbers | ColumnLike): number {
@@ -244,22 +246,22 @@ export class Table<S = any, R = any> {
   }
 
   /**
-   * Deletes items by key. Skips keys whose items are gone. O(n log size)
+   * Deletes items by key. Skips keys whose items no longer exist. O(n log size)
    * @returns the number of deleted items
-   * @throws TypeError, RangeError for keys as `updatePriorities` does; then nothing has changed
+   * @throws TypeError, RangeError for invalid keys, as `updatePriorities` does; nothing has changed then
    */
   delete(keys: Numbers | ColumnLike): number {
     return this.#begin().delete(dataOf<Numbers>("keys", keys));
   }
 
-  /** Removes every item and sets all counters to 0. Waiting items then come in. Keys are not reused. O(size log size) */
+  /** Removes every item and sets all counters to 0. Waiting items are then inserted. Keys are not reused. O(size log size) */
   clear(): void {
     this.#begin().clear();
   }
 
   /**
-   * Whether a batch of n can be drawn now, whichever items it will have: the rate limiter allows it, and there are enough items if they must differ or get used up.
-   * O(1); with `maxTimesSampled` or without replacement O(size) at most
+   * Returns whether a batch of n can be drawn now, for any items: the rate limiter allows it, and there are enough items for draws without replacement or with
+   * `maxTimesSampled`. O(1); in these two cases at most O(size)
    */
   ready(n: number, options: { readonly replacement?: boolean; readonly among?: Among } = {}): boolean {
     if (typeof options !== "object" || options === null) throw mustBe(TypeError, "the options of ready", "an object of replacement, among", options);
@@ -270,23 +272,23 @@ export class Table<S = any, R = any> {
     return table.guaranteedDraws(n, DISTINCT * (1 - flag("replacement", replacement)) + this.#among.flags, this.#among.of(table)) >= n;
   }
 
-  /** Whether the rate limiter allows n draws now. */
+  /** Returns whether the rate limiter allows n draws now. Default: 1. */
   canSample(n = 1): boolean {
     return this.#open().canSample(integer("n", n, 1));
   }
 
-  /** Whether the rate limiter allows n inserts now. */
+  /** Returns whether the rate limiter allows n inserts now. Default: 1. */
   canInsert(n = 1): boolean {
     return this.#open().canInsert(integer("n", n, 1));
   }
 
-  /** The counters of the table. O(1) */
+  /** Returns the counters of the table. O(1) */
   stats(): TableStats {
     const counters = Object.fromEntries(COUNTERS.map((name, i) => [name, this.#open().counter(i)]));
     return { name: this.name, maxSize: this.options.maxSize, ...counters } as unknown as TableStats;
   }
 
-  /** The state of an item, by its key. O(1) @throws RangeError for a number that can be no key */
+  /** Returns the state of an item by its key. O(1) @throws RangeError if the number cannot be a key */
   explain(key: number): Explanation {
     const item = this.#open().item(key);
     if (item === undefined) return { key, state: "gone" };
@@ -304,19 +306,19 @@ export class Table<S = any, R = any> {
     return { name, maxSize, size, steps, pending, inserts, samples, deletes, sampler, remover, minSize: rateLimiter.minSize };
   }
 
-  /** The core's table, as long as the Replay is open. */
+  /** Returns the core's table. @throws ReplayError CLOSED, OUT_OF_TURN */
   #open(): CoreTable {
     this.#engine.open();
     return this.#table;
   }
 
-  /** The same for a call that changes something. */
+  /** Returns the core's table for a call that changes something. @throws ReplayError CLOSED, OUT_OF_TURN */
   #begin(): CoreTable {
     this.#engine.begin();
     return this.#table;
   }
 
-  /** After a draw that gave nothing: warns where no item will ever come. */
+  /** After an empty draw: warns if no item can ever come. */
   #warnEmpty(): void {
     if (this.#table.newest !== 0) return;
     const name = show(this.name);
@@ -325,20 +327,20 @@ export class Table<S = any, R = any> {
     if (ruleWriters.length > 0) {
       if (ruleWriters.reduce((sum, { core }) => sum + core.barrenEpisodes, 0) < MIN_EPISODES) return;
       const shortest = Math.min(...this.#engine.ruleLengths(this.name));
-      const remedy = "lower length, or call createItem before an episode ends";
-      this.#engine.warn("emptyTable", `${subject} its rules need ${shortest} steps of an episode and no episode had so many: ${remedy}`);
+      const remedy = "Lower length, or call createItem before an episode ends";
+      this.#engine.warn("emptyTable", `${subject} its rules require episodes of ${shortest} steps and every episode was shorter. ${remedy}`);
     } else if (this.#engine.hadSteps(MIN_STEPS)) {
-      const remedy = `give replay.writer() a rule such as items: [{ table: ${name}, length: 2 }], or call writer.createItem(${name}, { length })`;
-      this.#engine.warn("emptyTable", `${subject} no writer has a rule for it and createItem was not called: ${remedy}`);
+      const remedy = `Pass replay.writer() a rule such as items: [{ table: ${name}, length: 2 }], or call writer.createItem(${name}, { length })`;
+      this.#engine.warn("emptyTable", `${subject} no writer has a rule for it and createItem was not called. ${remedy}`);
     }
   }
 
-  /** Warns where items get priorities beside which new items, whose priority is 1, are hardly drawn. */
+  /** Warns if items get priorities so high that new items, with priority 1, are almost never drawn. */
   #checkDefaultPriority(priorities: Numbers, from: number, to: number): void {
     for (let i = from; i < to; i++) {
       if (!((priorities[i] as number) > HIGH_PRIORITY)) continue;
       if (this.#engine.warnings.first("defaultPriority")) {
-        const reason = `a rule for table ${show(this.name)} gives new items priority 1 by default, and others have more (${priorities[i]}): new items are hardly drawn`;
+        const reason = `a rule for table ${show(this.name)} inserts items with priority 1 by default, but other items have more (${priorities[i]}), so new items are almost never drawn`;
         this.#engine.warnings.log(`${reason}. Set the rule's priority to "max", or to a number`);
       }
       return;

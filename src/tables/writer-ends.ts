@@ -1,4 +1,4 @@
-/** How the episodes of a writer end: the checks, and the bytes that the core reads of them. */
+/** The ends of a writer's episodes: the checks, and the bytes that the core reads. */
 
 import { onlyKeys } from "../base/error.ts";
 import { type Block, copyEnds, countEnds, finalsBytes, placeBlock, placeEnds, placeFinal, placeFinals } from "../memory/block.ts";
@@ -34,7 +34,7 @@ export class WriterEnds {
     this.#rules = endRulesOf(options, engine.roles);
   }
 
-  /** The options of `endEpisode`, checked. */
+  /** Checks the options of `endEpisode`, and returns them. */
   check<S>(options: EndOptions<S>): EndOptions<S> {
     return checkEnd(this.#rules, options);
   }
@@ -49,7 +49,7 @@ export class WriterEnds {
     });
   }
 
-  /** The options of `appendColumns`, checked, but for their values. */
+  /** Checks the options of `appendColumns`, except their values. */
   checkBlock<S>(options: BlockOptions<S>) {
     const { final, priorities, ...ends } = onlyKeys("appendColumns", options, "ends, terminated, truncated, final, priorities");
     for (const name in priorities) if (!this.tables.includes(name)) throw unknownTable(name, this.tables);
@@ -74,7 +74,10 @@ export class WriterEnds {
     });
   }
 
-  /** Places at an address how the episode of each lane ends with a step, and elsewhere the final steps. @returns how many end, how many of those are truncated; where the final steps are */
+  /**
+   * Places the ends of each lane's episode at an address, and the final steps elsewhere. @returns the number of ends, the number of truncated ones, and the
+   * address of the final steps
+   */
   placeLanes<S>(at: number, options: LaneEnds<S>): readonly [ended: number, truncated: number, finals: number] {
     const { core, spec, layout, reportNaN } = this.#engine;
     const { leaves } = layout;

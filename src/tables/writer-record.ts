@@ -1,4 +1,7 @@
-/** The staging record of a writer, in which the core finds a step: the engine's, which all writers of one step at a time share, until a step is staged by hand; else one of its own. */
+/**
+ * The staging record of a writer, which the core reads a step from. Writers of one step at a time share the engine's record until a program stages a step by
+ * hand; then a writer gets its own.
+ */
 import { blockOffsets, placeAddresses } from "../memory/block.ts";
 import type { Engine, StepFiller } from "../memory/engine.ts";
 import { Staging } from "../memory/staged.ts";
@@ -7,11 +10,11 @@ import { type Visit, visitor } from "../schema/nest.ts";
 import type { ResolvedWriterOptions } from "./rules.ts";
 
 export class WriterRecord {
-  /** The step as a block of columns, if its lanes can be told how they end. */
+  /** The address of the step as a block of columns, if its lanes can have ends. */
   readonly blockAt: number;
-  /** Behind that, how the episode of each lane ends with it. */
+  /** The address after it, for how the episode of each lane ends with the step. */
   readonly endsAt: number;
-  /** How often its writer looked for NaN. */
+  /** Number of NaN checks of its writer. */
   looks = 0;
   filler: StepFiller;
   readonly #engine: Engine;
@@ -40,19 +43,19 @@ export class WriterRecord {
     this.endsAt = record + stepBytes + head;
     const addresses = offsets.map((offset) => record + offset);
     const arrays = arrayAt.map((offset) => record + offset);
-    // A column of one row is that row's value.
+    // A column of one row is the value of that row.
     if (isVector) placeAddresses(engine.core, this.blockAt, addresses);
     const [maker, lead] = lanes === 1 ? [engine.makeStep, []] : [engine.makeLanes, [lanes]];
     const staging = new Staging(engine.core, maker, record, leaves, addresses, arrays, lead, isVector, engine.onNaN);
     this.filler = { record, staging, fill: visitor(engine.spec, (i) => staging.setters[i] as Visit) };
   }
 
-  /** Whether it is the engine's. */
+  /** Whether it is the engine's record. */
   get isShared(): boolean {
     return this.#isShared;
   }
 
-  /** Takes a record of its own, with the step that is in the engine's, if it is certain whose that is. @throws ReplayError OUT_OF_MEMORY */
+  /** Switches to its own record, with the step from the engine's record if that step certainly belongs to this writer. @throws ReplayError OUT_OF_MEMORY */
   own(): StepFiller {
     const engine = this.#engine;
     const record = engine.stage(this.#bytes);
@@ -64,7 +67,7 @@ export class WriterRecord {
     return this.filler;
   }
 
-  /** Gives it back: arrays that were lent of it may still be held. */
+  /** Releases the record. Arrays that were lent from it may still be held. */
   close(): void {
     const { record, staging } = this.filler;
     if (this.#isShared) {

@@ -1,4 +1,4 @@
-/** A writer: takes the steps of one environment, or of several in lock-step (its lanes), and makes items of them. */
+/** A writer: accepts the steps of one environment, or of several in lock-step (its lanes), and makes items of them. */
 
 import { E_PRIORITY, SEQUENCE, TAILS } from "../base/abi.ts";
 import { integer, ReplayError } from "../base/error.ts";
@@ -22,27 +22,27 @@ import { WriterEnds } from "./writer-ends.ts";
 import type { SavedWriterOptions, WriterInternals } from "./writer-internals.ts";
 import { WriterRecord } from "./writer-record.ts";
 
-/** Whether the values of a writer have a leading dimension of lanes; boolean if the type does not tell. 0: no lanes were asked for. */
+/** Whether the values of a writer have a leading dimension of lanes; boolean if the type is not known. 0: the option lanes was not passed. */
 export type HasLanes<L> = number extends L ? boolean : L extends 0 | 1 ? false : true;
 
-/** What a writer that was asked for `lanes: 1` takes as well: a step with a leading dimension, and how its episode ends. */
+/** The additional arguments of a writer with `lanes: 1`: a step with a leading dimension, and how its episode ends. */
 export type OneLane<S, L, Result = void> = [L] extends [1] ? { append(step: ColumnsOf<S>, ends?: LaneEnds<S>): Result } : unknown;
 
-/** How a writer was made, in addition to its options. */
+/** Properties of a writer besides its options. */
 export interface WriterTraits {
   /** Whether it has no rules on purpose. */
   readonly createsItems?: boolean;
-  /** Whether lanes were asked for: then values of a single one may have a dimension of lanes, too. */
+  /** Whether the option lanes was passed. Values of a single lane may then also have a dimension of lanes. */
   readonly isVector?: boolean;
 }
 
-/** For the package's own modules. */
+/** Returns the internals of a writer, for the package's own modules. */
 export let internalsOf: (writer: Writer) => WriterInternals;
 
 type AppendInput<S, Lanes> = Lanes extends true ? ColumnsOf<S> : StepOf<S>;
 
-/** Without type arguments, `Writer` is one of any spec, tables and lanes. */
-// biome-ignore lint/suspicious/noExplicitAny: every writer goes where `Writer` is asked for
+/** Without type arguments, `Writer` is a writer of any spec, tables and lanes. */
+// biome-ignore lint/suspicious/noExplicitAny: `Writer` accepts every writer
 export class Writer<S = any, TableName extends string = string, Lanes extends boolean = IsAny<S> extends true ? boolean : false> {
   readonly options: ResolvedWriterOptions;
   /** The streams in the core, one per lane, for snapshots. */
@@ -52,9 +52,9 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   readonly #onClose: () => void;
   readonly #writer: CoreWriter;
   readonly #ends: WriterEnds;
-  /** What the engine knows of this writer. */
+  /** The engine's information about this writer. */
   #info: Parameters<Engine["forget"]>[0] | undefined;
-  /** The staging record; with several lanes, a block of columns. What is needed at each step is here, too. */
+  /** The staging record; with several lanes, a block of columns. It also holds data that each step needs. */
   readonly #place: WriterRecord | undefined;
   #record = 0;
   #staging: Staging;
@@ -62,9 +62,9 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   #isClosed = false;
   readonly #isVector: boolean;
   readonly #barrenEpisodes: BarrenEpisodes;
-  /** Steps until one after which there may be something to warn of: one field, since each more costs `append` a tenth of its time. */
+  /** Steps until the next check for warnings. One field for all checks, since each further field costs `append` a tenth of its time. */
   #stepsToCheck = 1;
-  /** The table that was used last, because comparing names is cheaper than a lookup in the map. */
+  /** The table used last, because comparing names is cheaper than a lookup in the map. */
   #last: AnyTable | undefined;
 
   static {
@@ -73,7 +73,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
         return writer.#state();
       },
       resume: () => {
-        // Whether createItem made an item of what is open nobody knows.
+        // Whether createItem made an item of the open episode is unknown.
         if (writer.streams.some((_, lane) => writer.#writer.episodeSteps(lane) > 0)) writer.#barrenEpisodes.createsItems = true;
       },
       createItem: (table, options, stepsBack, isEarlier) => writer.#createItem(table, options, stepsBack, isEarlier),
@@ -83,7 +83,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     customInspect<Writer<unknown, string, boolean>>(this, "Writer", (writer) => writer.#inspect());
   }
 
-  /** `replay.writer` makes writers. */
+  /** Created by `replay.writer`. */
   constructor(
     engine: Engine,
     tables: ReadonlyMap<string, AnyTable>,
@@ -133,9 +133,9 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   }
 
   /**
-   * The next step, to fill in place: assign numbers and fill arrays, then call `append()`. Values that you do not write stay as they are.
-   * If several writers are open, all values are zeros at first.
-   * @throws ReplayError OUT_OF_MEMORY the first time
+   * The next step, to fill in place: assign numbers and fill arrays, then call `append()`. Values that you do not write stay as they are. If several writers
+   * are open, all values are zeros at first.
+   * @throws ReplayError OUT_OF_MEMORY on first use
    */
   get staged(): StagedOf<S, Lanes> {
     this.#open();
@@ -144,7 +144,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     return this.#staging.use() as StagedOf<S, Lanes>;
   }
 
-  /** Number of steps in the window (of lane 0), the maximum length of an item now. */
+  /** Number of steps in the window (of lane 0), which is the maximum length of an item now. */
   get length(): number {
     this.#open();
     return this.#writer.length(0);
@@ -157,16 +157,16 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   }
 
   /**
-   * Appends a step, or the step in `staged`, and makes items by the writer's rules. Copies the values and allocates nothing, unless there is text. O(bytes + items)
-   * With several lanes, every value has a leading dimension with one step per lane. A writer that was asked for `lanes: 1` takes values with that dimension and without.
-   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY, RATE_LIMITED (too many items wait). Then no step is appended, but `staged` may be
+   * Appends a step, or the step in `staged`, and makes items with the writer's rules. Copies the values and allocates nothing, unless there is text. O(bytes +
+   * items) With several lanes, every value has a leading dimension with one step per lane. With `lanes: 1`, that dimension is optional.
+   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY, RATE_LIMITED if too many items are waiting. No step is appended then, but `staged` may be
    * filled in part.
-   * @param ends with `lanes`: whose episodes end with this step; nothing of it is kept
+   * @param ends with `lanes`: the lanes whose episodes end with this step; not kept after the call
    */
   append(): void;
   append(step: AppendInput<S, Lanes>, ends?: Lanes extends false ? undefined : LaneEnds<S>): void;
   append(step?: AppendInput<S, Lanes>, ends?: Lanes extends false ? undefined : LaneEnds<S>): void {
-    // All that each step needs stands here and not in methods of its own, as far as it is short: V8 inlines up to 920 bytes of bytecode, and with all of the step's setters.
+    // Code that each step needs is inline here, as far as it is short: V8 inlines up to 920 bytes of bytecode, including all setters of the step.
     const engine = this.#engine;
     engine.begin();
     if (this.#isClosed) throw writerClosed();
@@ -193,9 +193,9 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   }
 
   /**
-   * Appends many steps at once. Each leaf is one column with a leading dimension of time; with several lanes, of time and lane. O(bytes + items)
+   * Appends many steps in one call. Each leaf is one column with a leading dimension of time; with several lanes, of time and lane. O(bytes + items)
    * @returns the number of steps, summed over the lanes
-   * @throws RangeError for columns of different lengths · ReplayError SPEC_MISMATCH, INVALID_DATA, NOT_FOUND, OUT_OF_MEMORY, RATE_LIMITED
+   * @throws RangeError if columns differ in length · ReplayError SPEC_MISMATCH, INVALID_DATA, NOT_FOUND, OUT_OF_MEMORY, RATE_LIMITED
    */
   appendColumns(columns: ColumnsOf<S>, options: BlockOptions<S, TableName> = {}): number {
     this.#begin();
@@ -211,21 +211,21 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   }
 
   /**
-   * Makes an item of the last steps. O(log size) if one of the same length was made a step before, and is still there; else O(length + log size)
-   * @returns `undefined` if the item is in the table, or a promise if the rate limiter makes it wait, which resolves when it is let in
-   * @throws RangeError for a length beyond the window or a wrong priority · ReplayError NOT_FOUND, RATE_LIMITED, OUT_OF_MEMORY
+   * Makes an item of the last steps. O(log size) if an item of the same length was made one step before and still exists; otherwise O(length + log size)
+   * @returns `undefined` if the item is in the table; otherwise a promise that resolves when the rate limiter admits the item
+   * @throws RangeError if the length exceeds the window, or the priority is wrong · ReplayError NOT_FOUND, RATE_LIMITED, OUT_OF_MEMORY
    */
   createItem(table: TableName | Table<S>, options: ItemOptions<ColumnSet<S>>): Promise<void> | undefined {
     return this.#createItem(table, options, 0, 0);
   }
 
   #createItem(table: string | AnyTable, options: ItemOptions<ColumnSet<S>>, stepsBack: number, isEarlier: number): Promise<void> | undefined {
-    // Read first, so that one look is enough.
+    // Read first, so that one check is enough.
     const { length, priority = 1, lane = 0, columns } = checkItemOptions(options);
     this.#begin();
     const to = this.#table(table);
     integer("length", length, 1);
-    // Tested here, because passing a fraction as an argument would allocate it.
+    // Tested here because passing a fraction as an argument would allocate it.
     if (typeof priority !== "number" || !(priority >= 0 && priority < Number.POSITIVE_INFINITY)) checkPriority(priority);
     integer("lane", lane, 0, this.options.lanes - 1);
     let layout = 0;
@@ -248,17 +248,18 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     return this.#finishCall(this.#writer.insert(table.handle, 0, length, stepsBack, layout, isEarlier)) === 1;
   }
 
-  /** The key of the newest item of a table; 0 if there was none yet. */
+  /** Returns the key of the newest item of a table; 0 if there was none yet. */
   lastKey(table: TableName | Table<S>): number {
     this.#open();
     return this.#writer.newest(this.#table(table).handle);
   }
 
   /**
-   * Ends the episode. With `final` or `terminated` the step that was seen last ends it, from which transitions bootstrap unless it `terminated`; it stays at hand until the
-   * next append. Else the newest step ends it, in all lanes or in one, and the window is emptied. A writer that is `across` keeps its window. O(items + log size)
-   * @throws TypeError where rules of `nStep` need what is not said · ReplayError OUT_OF_TURN where no episode is open · SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY,
-   * RATE_LIMITED; then nothing has changed
+   * Ends the episode. With `final` or `terminated`, the final observation ends it; transitions bootstrap from it unless the episode `terminated`, and it stays
+   * available until the next append. Otherwise the newest step ends the episode, in all lanes or in one, and the window is emptied. A writer with `across`
+   * keeps its window. O(items + log size)
+   * @throws TypeError if `nStep` rules require a missing option · ReplayError OUT_OF_TURN if no episode is open · SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY,
+   * RATE_LIMITED; nothing has changed then
    */
   endEpisode(options: EndOptions<S> = {}): void {
     this.#begin();
@@ -279,12 +280,12 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   }
 
   /**
-   * Gives up the open episode, for example if a simulator failed in the middle of it: deletes the items that were made of it, in all tables, cancels those that wait for a
-   * rate limiter, and lets its steps go. It takes nothing else back: what these items evicted is gone, and they count as inserted and deleted. With
-   * `autoreset: "nextStep"`, where the final step of the episode is still to come, that step is dropped. O(size) per table with such items.
-   * @param options.lane the lane whose episode it is. Default: all
-   * @returns the number of items that were deleted or cancelled; 0 if no episode is open
-   * @throws ReplayError UNSUPPORTED for a writer that is `across`, whose items may span episodes
+   * Discards the open episode, for example after a simulator failed in the middle of it: deletes its items in all tables, cancels those that wait for a rate
+   * limiter, and releases its steps. Has no other effects: items that these evicted stay evicted, and they count as inserted and deleted. With `autoreset:
+   * "nextStep"`, if the final step of the episode has not come yet, that step is dropped. O(size) per table with such items.
+   * @param options.lane the lane of the episode. Default: all lanes
+   * @returns the number of deleted or cancelled items; 0 if no episode is open
+   * @throws ReplayError UNSUPPORTED if the writer is `across`, since its items may span episodes
    */
   discardEpisode(options: { readonly lane?: number } = {}): number {
     this.#begin();
@@ -295,7 +296,10 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     return items;
   }
 
-  /** Waits until no item waits for the rate limiter in the tables of this writer's rules (without rules: in all tables). Returns `undefined` if none waits. */
+  /**
+   * Resolves when no item waits for the rate limiter in the tables of this writer's rules (without rules: in all tables). Returns `undefined` if none is
+   * waiting.
+   */
   flush(options: WaitOptions = {}): Promise<void> | undefined {
     this.#open();
     const names = this.#ends.tables;
@@ -304,8 +308,8 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   }
 
   /**
-   * Releases the window and the memory of the writer. Items stay. With rules of `nStep` or `sequence` an open episode is truncated: its newest step serves as the final one,
-   * and begins no item.
+   * Releases the window and the memory of the writer. Items stay. With `nStep` or `sequence` rules, an open episode is truncated: its newest step becomes the
+   * final step, and begins no item.
    */
   close(): void {
     if (this.#isClosed) return;
@@ -333,13 +337,13 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     if (this.#isClosed) throw writerClosed();
   }
 
-  /** Once more where options were read since: a getter among them may have closed the writer, or disposed of the Replay. */
+  /** Repeats the check after options were read: a getter may have closed the writer, or disposed of the Replay. */
   #begin(): void {
     this.#engine.begin();
     if (this.#isClosed) throw writerClosed();
   }
 
-  /** What a snapshot has of it. */
+  /** Returns the writer's part of a snapshot. */
   #state(): SavedWriterOptions {
     const { state } = this.#writer;
     return state === undefined ? this.options : { ...this.options, state };
@@ -352,7 +356,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     this.#writer.close();
   }
 
-  /** A table by its name, or the table itself if it belongs to this Replay. */
+  /** Returns a table by its name, or the table itself if it belongs to this Replay. */
   #table(table: string | AnyTable): AnyTable {
     const last = this.#last;
     if (last !== undefined && (last.name === table || last === table)) return last;
@@ -362,7 +366,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     return found;
   }
 
-  /** The number of a layout for items of so many steps. */
+  /** Returns the number of a layout for items of `length` steps. */
   #layoutOf(columns: object, length: number): number {
     const { columnLayouts } = this.#engine;
     const layout = columnLayouts.numberOf(columns);
@@ -370,13 +374,13 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     return layout;
   }
 
-  /** Resolves when the newest item is let in. */
+  /** Resolves when the newest item is admitted. */
   #whenAdmitted(table: AnyTable): Promise<void> | undefined {
     const key = this.#writer.newest(table.handle);
     return this.#engine.waiters.untilAtMost(() => Number(table.explain(key).state === "waiting"));
   }
 
-  /** Appends a step of several lanes, or what is staged, of which some end. */
+  /** Appends a step of several lanes, or the staged step, with some ends. */
   #appendWithEnds(step: unknown, endOptions: LaneEnds<S>): void {
     const engine = this.#engine;
     const { blockAt, endsAt } = this.#place as WriterRecord;
@@ -400,13 +404,13 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     }
   }
 
-  /** Looks at the step that was appended. */
+  /** Checks the appended step for NaN. */
   #checkValues(): void {
     this.#engine.sawNaN = false;
     this.#afterCall(this.#staging.checkForNaN(this.#engine.reportNaN, ++(this.#place as WriterRecord).looks));
   }
 
-  /** Warns of what the last call has seen. @param steps steps until the next look at values @param rows how many it appended */
+  /** Logs the warnings of the last call. @param steps steps until the next look at values @param rows how many it appended */
   #afterCall(steps: number, rows = 1): void {
     this.#engine.warnings.flush();
     if (this.#barrenEpisodes.hasUnreported && rows > 0) this.#barrenEpisodes.countExpired();
@@ -418,7 +422,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     if (this.#barrenEpisodes.hasUnreported) this.#stepsToCheck = 1;
   }
 
-  /** Ends a call to the core. Returns its result, or throws the error for its code. */
+  /** Completes a call to the core. Returns its result. @throws the error for its code */
   #finishCall(code: number, subject?: string, lane?: number): number {
     if (code < 0) throw this.#errorOf(code, subject, lane);
     this.#engine.changed();

@@ -1,4 +1,4 @@
-/** The open writers of a Replay: those of this run, and those that it was restored with, which a run finds again by their names. */
+/** The open writers of a Replay: writers of this run, and writers of an earlier run, which a run finds again by name. */
 import { codeOf, corrupt, ReplayError, show } from "../base/error.ts";
 import type { Engine } from "../memory/engine.ts";
 import { CoreStream } from "../memory/stream.ts";
@@ -14,15 +14,15 @@ type AnyOptions = WriterOptions<string, ColumnSet<unknown>>;
 export class Writers {
   readonly #engine: Engine;
   readonly #tables: ReadonlyMap<string, AnyTable>;
-  /** Those that are open, in the order of their creation, with the tables that they have rules without a priority for. */
+  /** Open writers in creation order, with the tables for which they have rules without a priority. */
   readonly #open = new Map<Writer, readonly string[]>();
-  /** What storage has of them, made once: a journal reads it after each group. */
+  /** Their states for storage, created once, because a journal reads them after each group. */
   readonly #states = new Map<Writer, ReplayState["writers"][number]>();
-  /** Those with a name. */
+  /** Writers with a name. */
   readonly #byName = new Map<string, Writer>();
-  /** Writers of an earlier run that nobody has asked for by name, and their positions when they were restored. */
+  /** Writers of an earlier run that were not requested by name, and their positions when they were restored. */
   readonly #orphans = new Map<Writer, string>();
-  /** Whether the shared record is kept for writers of an earlier run that find no room for one of their own. */
+  /** Whether the shared record is kept for writers of an earlier run that find no room for their own. */
   #holdsFiller = false;
 
   constructor(engine: Engine, tables: ReadonlyMap<string, AnyTable>) {
@@ -43,8 +43,9 @@ export class Writers {
   }
 
   /**
-   * A new writer, or the one of an earlier run that has the name.
-   * @throws ReplayError OUT_OF_TURN for a name that a writer of this run has · SPEC_MISMATCH where the writer of that name has other options; and as `replay.writer`
+   * Returns a new writer, or the writer of an earlier run with the name.
+   * @throws ReplayError OUT_OF_TURN if a writer of this run has the name · SPEC_MISMATCH if the writer of that name has other options · the errors of
+   * `replay.writer`
    */
   writer(options: AnyOptions): Writer {
     const resolved = resolveWriterOptions(this.#engine, this.#tables, options);
@@ -56,29 +57,32 @@ export class Writers {
     return existing;
   }
 
-  /** A new writer. One of an earlier run that has the name is closed: for an environment that cannot go on. @throws as `writer`, but for SPEC_MISMATCH */
+  /**
+   * Returns a new writer, and closes a writer of an earlier run with the name, for an environment that cannot continue. @throws as `writer`, except
+   * SPEC_MISMATCH
+   */
   replaceWriter(options: AnyOptions): Writer {
     const resolved = resolveWriterOptions(this.#engine, this.#tables, options);
     this.#findByName(resolved.name)?.close();
     return this.#create(resolved, options);
   }
 
-  /** The writer of an earlier run that has a name and that nobody has gone on with; undefined where there is none. */
+  /** Returns the writer of an earlier run with a name that nobody has continued; undefined if there is none. */
   orphan(name: string): Writer | undefined {
     return [...this.#orphans.keys()].find((writer) => writer.options.name === name);
   }
 
-  /** @throws ReplayError OUT_OF_TURN for a name that a writer of this run has */
+  /** @throws ReplayError OUT_OF_TURN if a writer of this run has the name */
   mustBeFree(name: string | undefined): void {
     this.#findByName(name);
   }
 
-  /** Opens a writer of an earlier run, whose state comes later. @throws ReplayError CORRUPT for a name that is none, or another's */
+  /** Opens a writer of an earlier run, whose state follows. @throws ReplayError CORRUPT if the name is invalid or already used */
   adopt(options: SavedWriterOptions): void {
     const { name } = options;
     if (name !== undefined && (typeof name !== "string" || name === "" || this.#byName.has(name)))
-      throw corrupt("the list of writers contradicts itself", `${show(name)} is no name of one writer`);
-    // An empty list of rules, or one lane, may be on purpose: it is not known any more.
+      throw corrupt("the list of writers contradicts itself", `${show(name)} is not the name of exactly one writer`);
+    // An empty list of rules, or one lane, may have been on purpose; that is no longer known.
     const createsItems = options.items.length === 0;
     if (options.lanes === 1 && !this.#holdsFiller) {
       this.#engine.shareFiller();
@@ -88,14 +92,14 @@ export class Writers {
     try {
       writer = this.#add(options, [], { createsItems, isVector: true });
     } catch (error) {
-      // At maxBytes there may be no room for a record of its own, but for the shared one there is.
+      // At maxBytes there may be room only for the shared record.
       if (codeOf(error) !== "OUT_OF_MEMORY" || options.lanes !== 1) throw error;
       writer = this.#add(options, [], { createsItems });
     }
     this.#orphans.set(writer, "");
   }
 
-  /** The state of those that were adopted is there. @param isCopy whether the run that they are of may go on */
+  /** Completes restored writers after their state was loaded. @param isCopy whether the original run may continue */
   finishRestore(writers: OpenWriters, isCopy = false): void {
     if (this.#holdsFiller) this.#engine.unshareFiller();
     this.#holdsFiller = false;
@@ -103,24 +107,24 @@ export class Writers {
       const { name, items } = writer.options;
       internalsOf(writer).resume();
       if (writers === "close") writer.close();
-      // Who looks at a copy loses nothing by a writer that makes no items by itself.
+      // In a copy, an unnamed writer without rules cannot lose items.
       else if (isCopy && name === undefined && items.length === 0) this.#orphans.delete(writer);
       else this.#orphans.set(writer, this.#positionText(writer));
     }
   }
 
-  /** Whether there are some of an earlier run, without a name, that nobody has gone on with. */
+  /** Whether unnamed writers of an earlier run were not continued. */
   get hasOrphans(): boolean {
     return this.#unnamedOrphans().length > 0;
   }
 
-  /** The writer of an earlier run that has a name. */
+  /** Returns the writer of an earlier run with a name. */
   #findByName(name: string | undefined): Writer | undefined {
     const existing = name === undefined ? undefined : this.#byName.get(name);
     if (existing === undefined || this.#orphans.has(existing)) return existing;
     throw new ReplayError(
       "OUT_OF_TURN",
-      `name must be one that no open writer of this run has, got ${show(name)}: close() that one first, or use another name`,
+      `name must be unique among the open writers of this run, got ${show(name)}. close() that writer first, or use another name`,
     );
   }
 
@@ -152,7 +156,7 @@ export class Writers {
     return writer;
   }
 
-  /** Notes the tables that a writer has rules without a priority for. */
+  /** Records the tables for which a writer has rules without a priority. */
   #count(writer: Writer, defaultTables: readonly string[]): void {
     this.#engine.countDefaultPriorities(this.#open.get(writer) ?? [], -1);
     this.#engine.countDefaultPriorities(defaultTables, 1);
@@ -163,8 +167,8 @@ export class Writers {
     const orphans = this.#unnamedOrphans();
     if (orphans.length === 0 || !this.#engine.warnings.first("leftWriters")) return;
     const subject = orphans.length === 1 ? "one writer of an earlier run is" : `${orphans.length} writers of an earlier run are`;
-    const reason = `${subject} still open without a name, beside a new one: the last items of open episodes are not made, and their steps stay held`;
-    const remedy = 'Name writers, replay.writer({ name }), which gives them back after a restart, or close them: Replay.open({ writers: "close" })';
+    const reason = `${subject} still open without a name while a new one opens, so the last items of their open episodes are never made, and their steps stay in memory`;
+    const remedy = 'Name them with replay.writer({ name }), which returns them after a restart, or close them with Replay.open({ writers: "close" })';
     this.#engine.warnings.log(`${reason}. ${remedy}`);
   }
 
@@ -172,7 +176,7 @@ export class Writers {
     return [...this.#orphans].flatMap(([writer, position]) => (writer.options.name === undefined && this.#positionText(writer) === position ? [writer] : []));
   }
 
-  /** Where a writer's lanes stand: another text once it was used. */
+  /** Returns the position of a writer's lanes as text, which changes with every use. */
   #positionText(writer: Writer): string {
     return writer.streams
       .map((handle) => {
@@ -208,10 +212,10 @@ export class Writers {
 /** Priorities from a leaf are objects. */
 const isSameOption = (one: unknown, two: unknown) => one === two || JSON.stringify(one) === JSON.stringify(two);
 
-/** What two rules can differ in, besides their columns. */
+/** The properties in which two rules can differ, besides their columns. */
 const RULE: readonly (keyof ResolvedRule)[] = ["table", "nStep", "burnIn", "length", "stride", "priority", "finite"];
 
-/** The tables of rules that leave the priority of items to a default. */
+/** Returns the tables of rules without a priority. */
 function defaultPriorityTables(items: AnyOptions["items"] = []): string[] {
   return (items as readonly ItemRule[]).flatMap((rule) =>
     rule.priority === undefined && rule.nStep === undefined && rule.sequence === undefined ? [rule.table] : [],

@@ -105,7 +105,7 @@ export function replace<T extends Trajectory<unknown, unknown, unknown, unknown,
   checkStep("trajectory", trajectory);
   checkStep("fields", fields);
   const unknown = Object.keys(fields).find((field) => !Object.hasOwn(trajectory, field));
-  if (unknown !== undefined) throw mustBe(RangeError, "fields", `some of ${Object.keys(trajectory).join(", ")}`, unknown);
+  if (unknown !== undefined) throw mustBe(RangeError, "fields", `some of ${Object.keys(trajectory).join(", ")}`, unknown, Object.keys(trajectory));
   return { ...trajectory, ...fields };
 }
 

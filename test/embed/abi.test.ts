@@ -1,4 +1,4 @@
-/** The page of embed.wasm: what it exports, and what docs/embedding.md says of it. */
+/** The page of embed.wasm: what it exports, and what docs/embed/protocol.md says of it. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -35,7 +35,7 @@ const CALLS = {
 };
 
 const read = (file: string) => readFileSync(join(root, file), "utf8");
-const page = read("docs/embedding.md");
+const page = read("docs/embed/protocol.md");
 
 test.each(BUILDS)("%s imports nothing, and exports these calls, its memory and its version", (build) => {
   const module = embedModule(build);

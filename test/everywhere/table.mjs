@@ -1,8 +1,8 @@
-// The table of docs/runtimes.md, made by the run itself.
+// The table of docs/reference/runtimes.md, made by the run itself.
 const BEGIN = "<!-- rows: made by npm run everywhere -- --write -->\n";
 const END = "<!-- end of rows -->\n";
 
-const lineOf = ({ where, version, what = "everything" }) => `| ${where} | ${version} | ${what} |`;
+const lineOf = ({ where, version, short, what = short ? "the short suite" : "everything" }) => `| ${where} | ${version} | ${what} |`;
 
 /** The page with the table of these rows. */
 export function written(page, rows) {

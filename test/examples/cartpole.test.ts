@@ -162,6 +162,6 @@ describe("npm start -- --dir", () => {
     expect(other.stderr).toMatch(/--dir .*b: it contains another run: options\.seed must be "1"/);
     const file = join(runs, "c");
     writeFileSync(file, "");
-    expect(start("--dir", file).stderr).toMatch(/--dir .*c: .*a file is in the place of the folder/);
+    expect(start("--dir", file).stderr).toMatch(/--dir .*c: .*it is a file, not a folder/);
   });
 });

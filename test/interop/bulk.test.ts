@@ -4,13 +4,14 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ReverbClient } from "../../src/reverb/index.ts";
+import { slow } from "../support/size.ts";
 import { differenceOf, episodes, imageStep, PYTHONS, SPECS, step, type Wanted, windowStep } from "./bulk-values.ts";
 import { type DeclaredServer, DeclaredServers } from "./declared.ts";
 import { python } from "./peer.ts";
 
-/** Of each shape that we write, and that Python writes. */
-const COUNT = 100_000;
-const PYTHONS_COUNT = 30_000;
+/** Of each shape that we write, and that Python writes: with REPRISE_SLOW five times as many. */
+const COUNT = slow ? 100_000 : 20_000;
+const PYTHONS_COUNT = slow ? 30_000 : 6_000;
 /** Each gives every item once, in the order in which they came. */
 const TABLES = ["steps", "windows", "images", "python"];
 /** Two processors take a tenth of it. */

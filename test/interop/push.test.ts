@@ -59,7 +59,7 @@ describe.skipIf(kind.missing)("reprise push --server", () => {
   it("fails with one line that says what to do: no table, another signature, too long episodes, no item, no server", async () => {
     expect((await failure(1, ...push("--table", "nowhere"))).error).toMatchObject({
       code: "NOT_FOUND",
-      message: `the Reverb server at ${on.address} has no table nowhere, but free, other, queue, signed`,
+      message: `the Reverb server at ${on.address} has no table nowhere. Tables: free, other, queue, signed`,
     });
     expect((await failure(1, ...push("--table", "other"))).error.message).toContain("the signature of the observer's tables must be");
     expect((await failure(2, ...push("--table", "free", "--episodes", "--max-length", "3"))).error.message).toContain("more than --max-length = 3 steps");

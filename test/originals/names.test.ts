@@ -1,4 +1,4 @@
-/** docs/from-reverb.md and docs/from-tf-agents.md have every public name of the two packages, and no other; what of ours they name is there. */
+/** docs/reference/names-reverb.md and names-tf-agents.md have every public name of the two packages, and no other; what of ours they name is there. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import ts from "typescript";
@@ -8,7 +8,7 @@ import { whole } from "../support/size.ts";
 import { kept } from "./count.mjs";
 
 const NAMES: { readonly [module: string]: readonly string[] } = kept().names;
-const PAGES = { reverb: "from-reverb.md", tf_agents: "from-tf-agents.md" };
+const PAGES = { reverb: "names-reverb.md", tf_agents: "names-tf-agents.md" };
 
 interface Row {
   readonly module: string;
@@ -18,7 +18,7 @@ interface Row {
 
 /** The rows of the tables whose heading is a module. */
 function rows(page: string): Row[] {
-  const [, ...sections] = readFileSync(join(root, "docs", page), "utf8").split(/^##+ /m);
+  const [, ...sections] = readFileSync(join(root, "docs/reference", page), "utf8").split(/^##+ /m);
   return sections.flatMap((section) => {
     const module = section.match(/^`([\w.]+)`\n/)?.[1];
     if (module === undefined) return [];

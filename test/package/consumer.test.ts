@@ -104,7 +104,10 @@ beforeAll(async () => {
   const fenced = (["js", "ts"] as const).flatMap((language) =>
     programs(language).map(({ path, heading, code }, i) => [`${`${path} ${heading}`.replace(/\W+/g, "-")}-${i}.${language}`, code] as const),
   );
-  const all = [...fenced, ...recipes.map(({ path, text }) => [path.replaceAll("/", "-"), text] as const)];
+  const files = recipes.map(({ path, text }) => [path.replaceAll("/", "-"), text] as const);
+  // The page for Stable-Baselines3 lets readers save the tutorial's program as TypeScript.
+  const typed = files.flatMap(([name, text]) => (name === "docs-start-cartpole.js" ? [["cartpole.ts", text] as const] : []));
+  const all = [...fenced, ...files, ...typed];
   for (const [name, code] of all) writeFileSync(join(folder, name), code);
   documents = all.map(([name]) => name);
 }, 3 * MINUTES);
@@ -114,9 +117,11 @@ afterAll(() => {
   parsed.clear();
 });
 
-const cells = VERSIONS.flatMap((version) =>
-  RESOLUTIONS.flatMap((resolution) => (["none", "page"] as const).map((host) => [version, resolution, host] as const)),
-);
+/** How modules are found does not depend on the host's types: without them, one way is tried. */
+const cells = VERSIONS.flatMap((version) => [
+  ...RESOLUTIONS.map((resolution) => [version, resolution, "page"] as const),
+  [version, "nodenext", "none"] as const,
+]);
 // Packing and several compilers take long: `npm run test:all` runs them.
 const compiled = test.runIf(whole);
 

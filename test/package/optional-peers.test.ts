@@ -6,7 +6,7 @@ import { root } from "../support/core.ts";
 
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 const locked = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"));
-const page = readFileSync(join(root, "docs/bundlers.md"), "utf8");
+const page = readFileSync(join(root, "docs/guides/bundlers.md"), "utf8");
 const peers = Object.entries(manifest.peerDependencies as { readonly [name: string]: string });
 
 /** Files of these packages are imported that they do not document: a minor version may move them. */
@@ -30,7 +30,7 @@ describe.each(peers)("the optional peer %s", (name, range) => {
     expect(range.startsWith(`>=${tested} `)).toBe(true);
   });
 
-  test("has the same range in the lock, and in docs/bundlers.md", () => {
+  test("has the same range in the lock, and in docs/guides/bundlers.md", () => {
     expect(locked.packages[""].peerDependencies[name]).toBe(range);
     expect(page).toContain(`| \`${name}\` | \`${range}\` |`);
   });

@@ -1,4 +1,4 @@
-/** docs/options.md has every option of the main entry, of reprise/remote and of reprise/reverb, and no other. */
+/** docs/reference/options.md has every option of the main entry, of reprise/remote and of reprise/reverb, and no other. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import ts from "typescript";
@@ -37,7 +37,7 @@ interface Section {
   readonly also: readonly string[];
 }
 
-const page = readFileSync(join(root, "docs", "options.md"), "utf8");
+const page = readFileSync(join(root, "docs/reference/options.md"), "utf8");
 const sections = new Map<string, Section>();
 for (const part of page.split(/^## (?!Next$)/m).slice(1)) {
   const type = part.match(/(\w+)\n/)?.[1] as string;
@@ -54,17 +54,17 @@ function written(type: string): Set<string> {
   return new Set([...own, ...also.flatMap((name) => [...written(name)])]);
 }
 
-test.runIf(whole)("docs/options.md has every option, by its type, and no other", () => {
+test.runIf(whole)("docs/reference/options.md has every option, by its type, and no other", () => {
   const types = options();
   expect([...sections.keys()].sort()).toEqual([...types.keys()].sort());
   for (const [type, names] of types) {
     expect(
       [...names].filter((name) => !written(type).has(name)),
-      `${type} has more than docs/options.md`,
+      `${type} has more than docs/reference/options.md`,
     ).toEqual([]);
     expect(
       [...(sections.get(type) as Section).own].filter((name) => !names.has(name)),
-      `docs/options.md has more than ${type}`,
+      `docs/reference/options.md has more than ${type}`,
     ).toEqual([]);
   }
 });

@@ -6,12 +6,10 @@ import { groupsOf, INDEX, REST, titleOf } from "../../build/docs-index.mjs";
 import { root } from "../support/core.ts";
 import { pages } from "./programs.ts";
 
-const FOLDERS = /^docs\/((start|guides|explain|reference|data)\/|[^/]+\.md$)|^README\.md$/;
+const FOLDERS = /^docs\/((start|guides|recipes|data|embed|migrate|reference|explain)\/|[^/]+\.md$)|^README\.md$/;
 /** Pages for maintainers, and the index. */
-const OTHERS = ["docs/README.md", "docs/actors-protocol.md", "docs/decisions.md"];
-/** Pages that are still to be written in plain English. */
-const OPEN = ["docs/datasets.md", "docs/from-tf-agents.md", "docs/migrate-memory.md"];
-const teaching = pages.filter(({ path }) => FOLDERS.test(path) && ![...OTHERS, ...OPEN].includes(path));
+const OTHERS = ["docs/README.md", "docs/explain/decisions.md"];
+const teaching = pages.filter(({ path }) => FOLDERS.test(path) && !OTHERS.includes(path));
 
 /** Paragraphs of prose: no code, table, heading or list. */
 function paragraphs(text: string): string[] {
@@ -28,6 +26,10 @@ it("there are pages of each kind", () => {
 describe.each(teaching)("$path", ({ path, text }) => {
   it("has paragraphs of at most 80 words", () => {
     expect(paragraphs(text).filter((part) => words(part) > 80)).toEqual([]);
+  });
+
+  it("has nothing but a language where a program begins", () => {
+    expect(text.match(/^```\w+ .*$/gm)).toBe(null);
   });
 
   it("has one heading of the first level, and begins with a sentence", () => {

@@ -1,6 +1,6 @@
 /** The pictures of the documents: each is the work of its script, shows its colours without a style sheet, and shows what the package does. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { decodeApng } from "fast-png";
 import { describe, expect, it, test } from "vitest";
 import { PICTURES } from "../../docs/pictures/index.mjs";
@@ -84,9 +84,9 @@ test.each(["docs/page-loop.png", "docs/page-loop-dark.png"])("%s moves, and is s
 });
 
 test("pictures for dark mode are there, and named beside a light one", () => {
-  const pictures = ["README.md", "docs/inspector.md"].flatMap((page) => {
+  const pictures = ["README.md", "docs/guides/inspect.md"].flatMap((page) => {
     const found = [...read(page).matchAll(/<picture>[\s\S]*?<\/picture>/g)].map(([picture]) => picture);
-    return found.map((picture) => ({ folder: page.startsWith("docs/") ? "docs" : "", picture }));
+    return found.map((picture) => ({ folder: dirname(page), picture }));
   });
   expect(pictures.length).toBe(2);
   for (const { folder, picture } of pictures) {

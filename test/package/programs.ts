@@ -10,7 +10,7 @@ export const pages = texts.filter(({ path }) => path.endsWith(".md"));
 export const recipes = texts.filter(({ path }) => path.endsWith(".js"));
 
 /** The page whose programs speak to a Reverb server, in Python as well: test/interop runs them. */
-export const SERVER_PAGE = "docs/reverb.md";
+export const SERVER_PAGE = "docs/guides/reverb-server.md";
 
 /** Each fenced program, under the page and heading that it follows. */
 export function programs(language: "js" | "ts"): { readonly path: string; readonly heading: string; readonly code: string }[] {

@@ -15,6 +15,25 @@ function said(code: string): string[] {
   return code.split("\n").flatMap((line) => line.split(" // → ").slice(1));
 }
 
+const FENCES = /^\s*```[\s\S]*?^\s*```$/gm;
+
+/** The anchors of a page: its headings as hosts of Markdown and the generated site spell them. */
+function partsOf(path: string): Set<string> {
+  const headings = [
+    ...readFileSync(join(root, path), "utf8")
+      .replaceAll(FENCES, "")
+      .matchAll(/^#{1,6} (.+)$/gm),
+  ].map(([, heading]) => heading as string);
+  return new Set(
+    headings.map((heading) =>
+      heading
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N}_ -]/gu, "")
+        .replaceAll(" ", "-"),
+    ),
+  );
+}
+
 test("there is an example in each part that shows the API", () => {
   expect(examples.length).toBeGreaterThanOrEqual(13);
   expect(pages.flatMap(({ text }) => text.match(/^```js$/gm) ?? []).length).toBe(all.length);
@@ -34,5 +53,9 @@ test.each(pages)("what $path names is there", ({ path, text }) => {
   );
   expect(Object.keys(scripts)).toEqual(expect.arrayContaining(named));
   for (const [, file] of text.matchAll(/\]\((?!https?:)([^)#]+)[^)]*\)/g)) expect(existsSync(join(root, dirname(path), file as string)), file).toBe(true);
+  for (const [, file, part] of text.replaceAll(FENCES, "").matchAll(/\]\((?!https?:)([^)#]*)#([^)]+)\)/g)) {
+    const target = file === "" ? path : join(dirname(path), file as string);
+    if (target.endsWith(".md")) expect([...partsOf(target)], `${path}: ${target}#${part}`).toContain(part);
+  }
   for (const [, folder] of text.matchAll(/^\| `([a-z/]+)\/` \|/gm)) expect(existsSync(join(root, folder as string)), folder).toBe(true);
 });

@@ -80,9 +80,9 @@ describe("a release", () => {
   });
 
   it("has links and pictures that a registry's page can follow", () => {
-    const page = "[guide](docs/guide.md#specs) ![chart](bench/peers/chart.svg) [site](https://a.example) [below](#install)";
+    const page = "[guide](docs/guides/specs.md#text) ![chart](bench/peers/chart.svg) [site](https://a.example) [below](#install)";
     expect(absolute(page, "README.md", address, "1.2.3")).toBe(
-      "[guide](https://host.example/owner/reprise/blob/v1.2.3/docs/guide.md#specs) ![chart](https://host.example/owner/reprise/raw/v1.2.3/bench/peers/chart.svg) " +
+      "[guide](https://host.example/owner/reprise/blob/v1.2.3/docs/guides/specs.md#text) ![chart](https://host.example/owner/reprise/raw/v1.2.3/bench/peers/chart.svg) " +
         "[site](https://a.example) [below](#install)",
     );
     expect(() => absolute("[nothing](docs/nothing.md)", "README.md", address, "1.2.3")).toThrow("README.md links to docs/nothing.md, which is not there");

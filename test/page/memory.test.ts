@@ -11,6 +11,9 @@ import { listed, opened, press, status, waits } from "./player.ts";
 import { inBrowsers, until } from "./support.ts";
 
 const minutes = Number(process.env.REPRISE_PAGE_MINUTES ?? 0.5);
+/** In a short time each round has all that a long one has, and lasts a third. */
+const PACE = minutes < 0.5 ? 1 / 3 : 1;
+const wait = (page: Page, ms: number) => page.waitForTimeout(PACE * ms);
 /** Bytes that the scripts of a page may have more than before: of Chromium, which tells what they have. */
 const LIVE_NOISE = 4 * 2 ** 20;
 /** Bytes that a browser's processes may have more than before; in a short time it is still compiling what is used often, and allocators keep what was free once. */
@@ -83,7 +86,7 @@ async function look(page: Page, number: number): Promise<void> {
       .getByRole("heading", { name: new RegExp(`^Episode ${episode} `) })
       .waitFor();
     await player(page).getByRole("button", { name: "Play", exact: true }).click();
-    await page.waitForTimeout(1000);
+    await wait(page, 1000);
   }
   await page.getByRole("region", { name: "Distributions" }).scrollIntoViewIfNeeded();
   await page.getByRole("region", { name: "Export" }).scrollIntoViewIfNeeded();
@@ -112,11 +115,11 @@ async function record(page: Page, number: number): Promise<void> {
   await play(page);
   const [newest, oldest] = await listed(page);
   await press(page, `Show episode ${newest?.id}`);
-  await page.waitForTimeout(700);
+  await wait(page, 700);
   await press(page, "Close");
   await press(page, "Train a clone");
   await page.locator(".record .clone progress[value]").waitFor();
-  await page.waitForTimeout(2000);
+  await wait(page, 2000);
   // It may be through by then.
   await page
     .locator(".record .clone")
@@ -134,7 +137,7 @@ async function record(page: Page, number: number): Promise<void> {
     (text) => text.startsWith("The clone"),
     "the clone's game",
   );
-  await page.waitForTimeout(700);
+  await wait(page, 700);
   await press(page, "Stop the clone");
   await page.getByLabel("Format").selectOption(FORMATS[number % FORMATS.length] as string);
   await press(page, "Download as a zip");

@@ -1,5 +1,5 @@
 // A million rows of each format, in 1,000 episodes and in one, through the command line: `npm run soak:rows [-- --rows N] [--limit MB] [WORDS]`. It prints the memory of each process at
-// its peak, as the system counts it, and fails where that is above the limit; one episode may take six times as much.
+// its peak, as the system counts it, and fails where that is above the limit.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,8 +14,6 @@ const { values, positionals } = parseArgs({
 const [rows, limit] = [Number(values.rows), Number(values.limit)];
 const FORMATS = ["parquet", "jsonl", "tfds", "lerobot", "minari", "npz", "d4rl"];
 const TARGETS = { parquet: "to.parquet", jsonl: "to.jsonl", tfds: "to", lerobot: "to", minari: "to" };
-/** Times the limit: what one episode of all rows may take. */
-const WHOLE = 6;
 /** Minari's tools read no longer episodes. */
 const MINARI_LENGTH = 125_000;
 
@@ -48,22 +46,20 @@ function write(format, length) {
 
 try {
   for (const episodes of [1000, 1]) {
-    // An episode is in memory, in several forms at a time.
-    const most = episodes === 1 ? WHOLE * limit : limit;
     const length = (format) => Math.min(rows / episodes, format === "minari" ? MINARI_LENGTH : rows);
     const title = (format) => `${rows / length(format)} episodes`;
     const names = (format, verb) => `${verb} ${format}, ${title(format)}`;
     for (const format of FORMATS) {
       if (![names(format, "inspect"), names(format, "inspect --stats"), names(format, "convert")].some((name) => name.includes(positionals[0] ?? ""))) continue;
       const path = write(format, length(format));
-      run(names(format, "inspect"), ["inspect", path], most);
-      run(names(format, "inspect --stats"), ["inspect", path, "--stats"], most);
+      run(names(format, "inspect"), ["inspect", path], limit);
+      run(names(format, "inspect --stats"), ["inspect", path, "--stats"], limit);
       const targets = format === "parquet" ? Object.keys(TARGETS) : ["parquet"];
       for (const target of targets) {
         const options = target === "lerobot" ? ["--fps", "10"] : target === "minari" ? ["--id", "rows-v0"] : [];
         const to = join(folder, TARGETS[target]);
         if (target !== "minari" || length(format) <= MINARI_LENGTH)
-          run(`${names(format, "convert")} to ${target}`, ["convert", path, to, "--format", target, "--overwrite", ...options], most);
+          run(`${names(format, "convert")} to ${target}`, ["convert", path, to, "--format", target, "--overwrite", ...options], limit);
         rmSync(to, { recursive: true, force: true });
       }
       rmSync(path, { recursive: true, force: true });

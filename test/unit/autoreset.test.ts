@@ -128,7 +128,7 @@ test("a plain end before the next step begins anew; another end is out of turn",
   const replay = new Replay({ spec, tables });
   const writer = replay.writer({ lanes: 2, autoreset: "nextStep", items: [{ table: "t", length: 2 }] });
   writer.append(two(1, 11), { terminated: [1, 0] });
-  expect(() => writer.endEpisode({ lane: 0, terminated: true })).toThrow(/the next step of lane 0 is the final one/);
+  expect(() => writer.endEpisode({ lane: 0, terminated: true })).toThrow(/the next step of lane 0 is the final step/);
   writer.endEpisode({ lane: 0 });
   expect(seen(replay)).toEqual([{ from: 1, to: 0, return: 1, steps: 1, how: "terminated" }]);
   writer.append(two(2, 12));

@@ -112,7 +112,7 @@ test("whoever waits for an item of it goes on, and counters say that it was dele
   expectError(
     errorOf(() => replay.writer({ across: true }).discardEpisode()),
     "UNSUPPORTED",
-    /^discardEpisode needs a writer that is not across/,
+    /^discardEpisode requires a writer without across/,
   );
   expectError(
     errorOf(() => writer.discardEpisode({ lane: 1 })),

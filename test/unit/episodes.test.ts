@@ -126,9 +126,9 @@ describe("a rule of nStep", () => {
   test("needs terminated where an episode ends", () => {
     const { writer } = lived();
     writer.append(step(1));
-    expect(() => writer.endEpisode()).toThrow(/terminated must be said/);
-    expect(() => writer.endEpisode({ final: { observation: [1, 1] } })).toThrow(/terminated must be said/);
-    expect(() => writer.endEpisode({ terminated: false })).toThrow(/final must be given where an episode is truncated/);
+    expect(() => writer.endEpisode()).toThrow(/^terminated .*nStep or sequence rule/);
+    expect(() => writer.endEpisode({ final: { observation: [1, 1] } })).toThrow(/^terminated .*nStep or sequence rule/);
+    expect(() => writer.endEpisode({ terminated: false })).toThrow(/^final .*truncated episode/);
     expect(() => writer.endEpisode({ final: { seen: 1 } as never, terminated: true })).toThrow(/seen is not one of them/);
     expect(() => writer.endEpisode({ terminated: 1 as never })).toThrow(/terminated must be a boolean/);
     expect(writer.episodeSteps).toBe(1);
@@ -143,7 +143,7 @@ describe("a rule of nStep", () => {
 
   test("needs the leaves of a transition", () => {
     const replay = new Replay({ spec: { obs: f32(), action: i32(), reward: f32() }, tables });
-    expect(() => replay.writer({ items: [{ table: "memory", nStep: 3 }] })).toThrow(/needs the observation.*transition: \{ observation \}/);
+    expect(() => replay.writer({ items: [{ table: "memory", nStep: 3 }] })).toThrow(/requires the observation.*transition: \{ observation \}/);
     const named = new Replay({ spec: { obs: f32(), action: i32(), reward: f32() }, tables, transition: { observation: "obs" } });
     expect(named.writer({ items: [{ table: "memory", nStep: 3 }] }).length).toBe(0);
   });
@@ -202,13 +202,13 @@ test("endEpisode needs final where it truncates, also of lanes whose final step 
   const replay = new Replay({ spec, tables });
   const writer = replay.writer({ lanes: 2, autoreset: "nextStep", items: [{ table: "memory", nStep: 1 }] });
   writer.append({ observation: new Float32Array(4), action: [1, 2], reward: [1, 2] }, { terminated: [0, 0] });
-  expect(() => writer.endEpisode({ lane: 1, terminated: false })).toThrow(/^final must be given where an episode is truncated/);
+  expect(() => writer.endEpisode({ lane: 1, terminated: false })).toThrow(/^final .*truncated episode/);
   writer.endEpisode({ lane: 1, terminated: false, final: { observation: [3, 3] } });
   expect(replay.tables.memory.size).toBe(1);
 });
 
 test("where an episode is truncated, final has the observation", () => {
-  const message = /^final must be an object with "observation" where an episode is truncated: its transitions bootstrap from there, got an object with keys/;
+  const message = /^final must be an object with "observation", .*truncated episode.* got an object with keys/;
   const { replay, writer } = lived(2);
   writer.append(step(1));
   expect(() => writer.endEpisode({ terminated: false, final: { reward: 1 } })).toThrow(message);
@@ -296,7 +296,7 @@ describe("lanes", () => {
 
   test("with transitions say how their environments begin anew", () => {
     const replay = new Replay({ spec, tables });
-    expect(() => replay.writer({ lanes: 2, items: [{ table: "memory", nStep: 1 }] })).toThrow(/autoreset must be one of/);
+    expect(() => replay.writer({ lanes: 2, items: [{ table: "memory", nStep: 1 }] })).toThrow(/autoreset is required: one of/);
     expect(() => replay.writer({ autoreset: "never" as never })).toThrow(RangeError);
   });
 
@@ -306,11 +306,11 @@ describe("lanes", () => {
       const writer = replay.writer({ lanes: 2, autoreset: "sameStep", items: [{ table: "memory", nStep: 1 }] });
       writer.append(two, { terminated: [false, false], truncated: [false, true], final: { observation: observation as never } });
       expect(items(replay)).toEqual([[2, 9]]);
-      expect(() => writer.append(two, { terminated: [0, 0], truncated: [1, 0] })).toThrow(/final must be given/);
-      expect(() => writer.append(two, { truncated: [1, 0] })).toThrow(/terminated must be said/);
+      expect(() => writer.append(two, { terminated: [0, 0], truncated: [1, 0] })).toThrow(/^final .*truncated episode/);
+      expect(() => writer.append(two, { truncated: [1, 0] })).toThrow(/^final .*pass terminated/);
       expect(() => writer.append(two, { terminated: [0] })).toThrow(/terminated must be an array of 2/);
       expect(() => writer.append(two, { terminated: [1, 0], final: { observation: [[1, 1]] } as never })).toThrow(/final\.observation/);
-      expect(() => writer.endEpisode({ terminated: true })).toThrow(/lane must be given/);
+      expect(() => writer.endEpisode({ terminated: true })).toThrow(/^lane .*the writer has 2 lanes/);
       expect(broken(replay)).toEqual([]);
     }
   });
@@ -326,9 +326,9 @@ describe("lanes", () => {
     const replay = new Replay({ spec, tables });
     const writer = replay.writer({ lanes: 2, autoreset: "nextStep", items: [{ table: "memory", nStep: 1 }] });
     writer.append(two, { terminated: [true, false] });
-    expect(() => writer.append(two, { terminated: [true, false] })).toThrow(/lane 0 is the final one.*sameStep/);
-    expect(() => writer.append(two, { terminated: [false, true], final: two as never })).toThrow(/final must be left out/);
-    expect(() => writer.endEpisode({ lane: 0, terminated: true })).toThrow(/lane 0 is the final one/);
+    expect(() => writer.append(two, { terminated: [true, false] })).toThrow(/lane 0 is the final step.*sameStep/);
+    expect(() => writer.append(two, { terminated: [false, true], final: two as never })).toThrow(/^final must be omitted/);
+    expect(() => writer.endEpisode({ lane: 0, terminated: true })).toThrow(/lane 0 is the final step/);
     writer.append(two, { terminated: [false, false] });
     expect(replay.table("memory").size).toBe(2);
   });

@@ -99,7 +99,7 @@ describe.each(some(HALVES, 1))("%s", (dtype) => {
 
   const [largest, beyond] = EDGES[dtype];
   const far = [beyond, -beyond, 3.4e38, Number.MAX_VALUE];
-  const says = [new RegExp(`must be finite as ${dtype}, from -${largest} to ${largest}, or Infinity itself`.replaceAll("+", "\\+"))];
+  const says = [new RegExp(`must be finite as ${dtype}, from -${largest} to ${largest}, or Infinity`.replaceAll("+", "\\+"))];
   const spec = { one: LEAVES[dtype](), line: LEAVES[dtype](3), wide: LEAVES[dtype](600), stack: shared("s", LEAVES[dtype](2), 2) };
   const good = { one: 1, line: [1, 2, 3], wide: new Float32Array(600), stack: [1, 2, 3, 4] };
   const replay = new Replay({ spec: spec as Spec, tables: { t: { maxSize: 500 } }, logger: null });
@@ -165,7 +165,7 @@ describe.each(some(HALVES, 1))("%s", (dtype) => {
     steps.append({ x: new Float32Array(40), y: 0 } as never);
     steps.append({ x: new Float32Array(40).fill(Number.NaN, 7, 8), y: 0 } as never);
     steps.appendColumns({ x: new Float32Array(80).fill(Number.NaN), y: [1, 1] } as never);
-    expect(said).toEqual([expect.stringMatching(/^reprise: x holds NaN: /)]);
+    expect(said).toEqual([expect.stringMatching(/^reprise: x holds NaN/)]);
   });
 
   test("takes numbers, nested arrays and a Float32Array, and refuses other typed arrays, as f32 does", () => {

@@ -62,7 +62,7 @@ test("keys whose memory was transferred are refused, and so are chunks of a snap
   const { replay, table } = filled();
   const gone = new Float64Array(2);
   structuredClone(gone.buffer, { transfer: [gone.buffer] });
-  expectRefused(replay, () => table.delete(gone), RangeError, /^keys must be an array of numbers, got "one whose memory was transferred/);
+  expectRefused(replay, () => table.delete(gone), RangeError, /^keys must be an array of numbers, got ".* memory was transferred/);
   expectRefused(replay, () => table.updatePriorities(gone, [1]), RangeError, /^keys must be an array of numbers/);
   expect(table.delete(new Float64Array(0))).toBe(0);
   expectError(
@@ -181,7 +181,7 @@ describe("a batch to refill whose memory is gone", () => {
     writer.append({ image: new Float32Array(600) });
     const into = replay.table("t").batch(1, { length: 1 }).detached();
     structuredClone(into.steps.image.data, { transfer: [into.steps.image.data.buffer] });
-    expectRefused(replay, () => replay.table("t").sample(1, { into }), "SPEC_MISMATCH", /^into\.steps\.image\.data must be/);
+    expectRefused(replay, () => replay.table("t").sample(1, { into }), "SPEC_MISMATCH", /^into\.steps\.image\.data (must be|is required:)/);
     expect(replay.table("t").size).toBe(1);
   });
 
@@ -189,7 +189,7 @@ describe("a batch to refill whose memory is gone", () => {
     const { replay, table } = filled();
     const into = table.batch(4, { length: 1, mask: true });
     structuredClone(into.steps.x.data, { transfer: [into.steps.x.data.buffer] });
-    expectRefused(replay, () => table.sample(4, { into, mask: true }), "SPEC_MISMATCH", /^into must be a batch whose memory is still there/);
+    expectRefused(replay, () => table.sample(4, { into, mask: true }), "SPEC_MISMATCH", /^into must be a batch whose memory was not transferred/);
   });
 });
 

@@ -248,7 +248,7 @@ describe("a batch of transitions has toArray", () => {
   test("no leaf may have its name", () => {
     const spec = { observation: f32(), action: f32(), reward: f32(), toArray: f32() };
     const { t } = new Replay({ spec, tables: { t: { maxSize: 1 } } }).tables;
-    expect(errorOf(() => t.transitions({ gamma: 1 })).message).toMatch(/^the leaf "toArray" has the name of a column/);
+    expect(errorOf(() => t.transitions({ gamma: 1 })).message).toMatch(/^the leaf "toArray" has the same name as a column/);
   });
 });
 

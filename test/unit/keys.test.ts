@@ -111,7 +111,7 @@ describe("keys of a table", () => {
   test.each(NARROW.map((kind) => [kind.name, kind] as const))("are no %s", (name, Kind) => {
     const { replay, table } = filled();
     const narrow = new Kind([1, 2]) as never;
-    const says = [/^keys must be an array of numbers, or a Float64Array as batches have them: [A-Z]\w+ loses bits/, new RegExp(`got ${name}\\(2\\)`)];
+    const says = [/^keys must be an array of numbers, or a Float64Array such as batch\.keys: [A-Z]\w+ loses bits/, new RegExp(`got ${name}\\(2\\)`)];
     expectRefused(replay, () => table.updatePriorities(narrow, [1, 1]), TypeError, ...says);
     expectRefused(replay, () => table.delete(narrow), TypeError, ...says);
     expectRefused(replay, () => table.delete(new Kind([]) as never), TypeError, ...says.slice(0, 1));

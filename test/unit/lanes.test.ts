@@ -94,7 +94,7 @@ test("what fits in neither form is refused by name, and changes nothing", () => 
   refused({ ...plain(1), observation: [[[1, 2]]] }, /^observation must be/);
   refused({ ...plain(1), note: ["a", "b"] }, /^note must be/);
   refused({ ...plain(1), one: [[1], [2]] }, /^one must be/);
-  refused(wrapped(1), /final must be given/, { truncated: [true] });
+  refused(wrapped(1), /^final .*truncated episode/, { truncated: [true] });
   refused(wrapped(1), /terminated must be an array of 1/, { terminated: [true, false] });
   expect(writer.length).toBe(0);
   const other = replay.writer(options);
@@ -127,8 +127,8 @@ describe("flags that are left out are those of no step", () => {
       [1, 1],
       [0, 0],
     ]);
-    expect(() => writer.appendColumns(columns, { truncated: [0, 1] })).toThrow(/final must be given where an episode is truncated.*terminated must be said/);
-    expect(() => writer.appendColumns(columns, { final: { observation: [[3, 3]] } })).toThrow(/terminated must be said/);
+    expect(() => writer.appendColumns(columns, { truncated: [0, 1] })).toThrow(/^final .*truncated episode.*pass terminated/);
+    expect(() => writer.appendColumns(columns, { final: { observation: [[3, 3]] } })).toThrow(/^terminated .*nStep or sequence rule/);
     await writer.close();
   });
 

@@ -29,7 +29,7 @@ test.each<[string, unknown, RegExp]>([
   [
     "a misspelt field",
     { ...lacking, rewrd: 1 },
-    /^step must be an object with reward and without rewrd \(step\.reward is missing, step\.rewrd is not in the spec\)/,
+    /^step must be an object with reward and without rewrd \(step\.reward is missing, step\.rewrd is not in the spec: did you mean reward\?\)/,
   ],
   ["no object", null, /^step must be an object with keys action, observation, reward, got null$/],
   ["a bigint for a number", { ...step, action: 1n }, /^action must be i32, .*, got 1n$/],
@@ -46,21 +46,19 @@ test.each<[string, unknown, RegExp]>([
 test("a nested field is named with its path, also where a sibling is misspelt", () => {
   const writer = new Replay({ spec: { o: { image: u8(2), speed: f32() } } }).writer();
   expect(errorOf(() => writer.append({ o: { image: [1, 2] } } as never)).message).toMatch(/^o must be an object with speed \(o\.speed is missing\)/);
-  expect(errorOf(() => writer.append({ o: { image: [1, 2], sped: 1 } } as never)).message).toMatch(/o\.speed is missing, o\.sped is not in the spec/);
+  expect(errorOf(() => writer.append({ o: { image: [1, 2], sped: 1 } } as never)).message).toMatch(
+    /o\.speed is missing, o\.sped is not in the spec: did you mean speed\?/,
+  );
 });
 
 test.each<[string, unknown, RegExp]>([
-  ["without options", undefined, /^the options of Replay must be an object with spec and tables, got undefined$/],
-  ["without a spec", { tables }, /^spec must be given: the form of a step, such as \{ observation: f32\(4\)/],
+  ["without options", undefined, /^the options of Replay are required: an object with spec/],
+  ["without a spec", { tables }, /^spec is required: the form of a step, such as \{ observation: f32\(4\)/],
   ["with null as a spec", { spec: null }, /^spec must be a leaf such as f32\(4\), or an object or array of leaves, got null$/],
-  ["with f32 for f32()", { spec: { a: f32 } }, /^spec of a must be .* \(call it: f32\(\) in the place of f32\), got a function$/],
-  ["with f32([2, 3])", { spec: { a: f32([2, 3] as never) } }, /^shape of a must be integers, one argument each: f32\(2, 3\) in the place of f32\(\[2, 3\]\)/],
+  ["with f32 for f32()", { spec: { a: f32 } }, /^spec of a must be .* \(call it: f32\(\) .*, got a function$/],
+  ["with f32([2, 3])", { spec: { a: f32([2, 3] as never) } }, /^shape of a must be integers, one argument each: f32\(2, 3\)/],
   ["with tables in a list", { spec, tables: [{ maxSize: 1 }] }, /^tables must be an object of tables by their names, such as/],
-  [
-    "with bytes as a module",
-    { spec, module: new Uint8Array(8) },
-    /^module must be a WebAssembly\.Module, such as await WebAssembly\.compile\(bytes\) gives, got Uint8Array\(8\)$/,
-  ],
+  ["with bytes as a module", { spec, module: new Uint8Array(8) }, /^module must be a WebAssembly\.Module, .*, got Uint8Array\(8\)$/],
 ])("new Replay %s says what is wrong", (_what, options, says) => {
   expectError(
     errorOf(() => new Replay(options as never)),
@@ -71,8 +69,7 @@ test.each<[string, unknown, RegExp]>([
 
 test("maxBytes that was never given is named as the default, with what can be done", () => {
   const big = { spec: u8(84, 84, 4), tables: { t: { maxSize: 1_000_000 } } };
-  const says =
-    /^maxBytes \(4 GiB by default\) must be at least \d+ for the tables and 1000000 steps of \d+ bytes; a Replay has 4 GiB at most: lower maxSize or maxSteps/;
+  const says = /^maxBytes \(4 GiB by default\) must be at least \d+ for the tables and 1000000 steps of \d+ bytes .*at most 4 GiB: lower maxSize or maxSteps/;
   expectError(
     errorOf(() => new Replay(big)),
     RangeError,
@@ -84,12 +81,12 @@ test("maxBytes that was never given is named as the default, with what can be do
 });
 
 test.each<[string, unknown[]]>([
-  ["undefined", ["t"]],
-  ["2", ["t", 2]],
-  ["null", ["t", null]],
-])("createItem without options says which argument: %s", (given, wrong) => {
+  ["is required:", ["t"]],
+  ["must be", ["t", 2]],
+  ["must be", ["t", null]],
+])("createItem without options says which argument: %s", (rule, wrong) => {
   const { writer } = filled();
-  const says = new RegExp(`^the second argument of createItem must be an object of length, priority, lane, columns, got ${given}$`);
+  const says = new RegExp(`^the second argument of createItem ${rule} an object of length`);
   expectError(
     errorOf(() => (writer.createItem as (...given: unknown[]) => unknown)(...wrong)),
     TypeError,
@@ -100,7 +97,7 @@ test.each<[string, unknown[]]>([
 test("a rule without length, nStep or sequence is told of all", () => {
   const { replay } = filled();
   expect(errorOf(() => replay.writer({ items: [{ table: "t" } as never] })).message).toMatch(
-    /^items\[0\] must be a rule with length \(windows of so many steps\), nStep \(transitions\) or sequence/,
+    /^items\[0\] must be a rule with length \(windows of that many steps\), nStep \(transitions\) or sequence/,
   );
 });
 
@@ -111,7 +108,7 @@ test.each<[string, object | undefined]>([
   ["no leaf", {}],
 ])("a truncated episode without what was seen last is refused, never zeros: final with %s", (_what, final) => {
   const replay = new Replay({ spec, tables });
-  const says = /^final must be given where an episode is truncated: what was seen last, which its transitions bootstrap from, got/;
+  const says = /^final .*the last observation of a truncated episode/;
   const items = [{ table: "t", nStep: 2 }] as const;
   const writer = replay.writer({ items });
   writer.append(step);
@@ -147,30 +144,26 @@ test("a misspelt table of a rule is named with its rule, what is no column as su
   expect(errorOf(() => table.updatePriorities(keys, { data: 1, shape: [2] } as never)).message).toMatch(
     /^priorities must be an array of numbers, got an object with keys data, shape$/,
   );
-  expect(errorOf(() => table.transitions(undefined as never)).message).toMatch(
-    /^the options of transitions must be an object of gamma, n, next, dtype, relabel, got/,
-  );
+  expect(errorOf(() => table.transitions(undefined as never)).message).toMatch(/^the options of transitions are required: an object of gamma/);
   const lanes = replay.writer({ lanes: 2 });
-  expect(errorOf(() => lanes.endEpisode({ terminated: true })).message).toMatch(/^lane must be given with final or terminated, since the writer has 2 lanes/);
+  expect(errorOf(() => lanes.endEpisode({ terminated: true })).message).toMatch(/^lane .*the writer has 2 lanes/);
 });
 
 test("into of another n names both, and what makes one", () => {
   const { table } = filled();
-  const says = "into must be a batch of at least 8 items, as table.batch(8, …) makes it, got one of 4";
+  const says = "into must have room for at least 8 items, got 4. Pass a batch from table.batch(8, …)";
   expect(errorOf(() => table.sample(8, { into: table.sample(4) }))).toMatchObject({ code: "SPEC_MISMATCH", message: says });
   for (const wrong of [true, {}, table.sample(4).steps])
-    expect(errorOf(() => table.sample(4, { into: wrong as never })).message).toMatch(
-      /^into must be a batch, such as table\.batch\(n, \{ length \}\) makes, got/,
-    );
+    expect(errorOf(() => table.sample(4, { into: wrong as never })).message).toMatch(/^into must be a batch, .*table\.batch\(n, \{ length \}\), got/);
 });
 
 test("dataset() without options says what it needs", () => {
   const { table } = filled();
-  expect(errorOf(() => (table.dataset as () => unknown)()).message).toMatch(/^the options of dataset must be an object with batchSize, got undefined$/);
+  expect(errorOf(() => (table.dataset as () => unknown)()).message).toMatch(/^the options of dataset are required: an object with batchSize/);
 });
 
 test("Replay.open without dir says what it takes", async () => {
-  await expect(Replay.open({ spec } as never)).rejects.toThrow(/^dir .*opfs\(\), sqlite\(\) or memory\(\)/);
+  await expect(Replay.open({ spec } as never)).rejects.toThrow(/^dir is required: the path of a directory/);
 });
 
 test("a host that forbids compiling is told of module, and of wasm-unsafe-eval", async () => {
@@ -184,7 +177,7 @@ test("a host that forbids compiling is told of module, and of wasm-unsafe-eval",
   );
   const error = errorOf(() => moduleOf());
   expect(error).toMatchObject({ name: "ReplayError", code: "UNSUPPORTED", cause: { name: "CompileError" } });
-  expect(error.message).toMatch(/disallowed by embedder\): let the page's Content-Security-Policy have 'wasm-unsafe-eval', or give the option module/);
+  expect(error.message).toMatch(/disallowed by embedder\)\. .*'wasm-unsafe-eval'.* option module/);
 });
 
 test.each(["NotCapable", "PermissionDenied"])("Deno without --allow-read (%s) is not told of a missing file", (name) => {
@@ -198,6 +191,6 @@ test.each(["NotCapable", "PermissionDenied"])("Deno without --allow-read (%s) is
       throw cause;
     }),
   );
-  expect(told.message).toMatch(/it is not allowed: start Deno with --allow-read/);
+  expect(told.message).toMatch(/it is not allowed \(start Deno with --allow-read/);
   expect(openError("there is no such file", "data", Object.assign(new Error(), { code: "ENOENT" }))).toMatchObject({ code: "NOT_FOUND" });
 });

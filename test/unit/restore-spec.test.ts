@@ -46,7 +46,11 @@ describe("another one is refused, and the first difference named", () => {
       /^spec\.frames must be .* shared as "f", a stack of 2 as .*got .* shared as "g", a stack of 2/,
     ],
     ["a stack", { ...v1, frames: shared("f", u8(2, 16)) }, /^spec\.frames must be .* a stack of 2 as .*got u8 of shape \[2, 16\] shared as "f"/],
-    ["a step that is a leaf", f32(3), /^spec must be an object with keys .* as in the snapshot \(.*; see docs\/migrate-memory\.md\), got f32 of shape \[3\]/],
+    [
+      "a step that is a leaf",
+      f32(3),
+      /^spec must be an object with keys .* as in the snapshot \(.*; see docs\/migrate\/saved-memory\.md\), got f32 of shape \[3\]/,
+    ],
   ];
   test.each(cases)("%s", async (_, spec, rule) => {
     expectError(
@@ -89,6 +93,6 @@ test("options that Replay.open has alone are refused", () => {
   expectError(
     errorOf(() => Replay.restore(saved(), options as never)),
     TypeError,
-    /Replay\.restore has no option "seed"; its options are module, logger, spec, writers/,
+    /Replay\.restore has no option "seed"\. Options: module, logger, spec, writers/,
   );
 });

@@ -182,20 +182,20 @@ describe("a view", () => {
     expectError(
       errorOf(() => view.sample(1)),
       "EMPTY",
-      /no open writer has a rule for it: replay.writer\(\{ items: \[\{ table, sequence \}\] \}\)/,
+      /no open writer has a rule for it. Add one: replay.writer\(\{ items: \[\{ table, sequence \}\] \}\)/,
     );
     const writer = replay.writer({ items: [{ table: "memory", sequence }] });
     expectError(
       errorOf(() => view.sample(1)),
       "EMPTY",
-      /the first comes when an episode has 6 steps, or with sequence when it ends/,
+      /when an episode has 6 steps \(or ends, with sequence\)/,
     );
     for (let i = 0; i < 3; i++) writer.append({ observation: { x: [i, 0] }, action: i, reward: 1, hidden: { h: [0, 0, 0], c: 0 }, note: "" });
     writer.endEpisode({ terminated: true });
     expectError(
       errorOf(() => view.sample(1)),
       "RATE_LIMITED",
-      /has 1 items, and its rate limiter asks for 2/,
+      /has 1 items, and its rate limiter requires 2/,
     );
   });
 
@@ -204,14 +204,14 @@ describe("a view", () => {
     expectError(
       errorOf(() => named.tables.t.sequences({ gamma: 1 })),
       "SPEC_MISMATCH",
-      /the leaf "isFirst" has the name of a column of sequences\(\): rename it in spec/,
+      /the leaf "isFirst" has the same name as a column of sequences\(\)/,
     );
     named.tables.t.transitions({ gamma: 1 });
     const bare = new Replay({ spec: { observation: f32(), action: i32() }, tables: { t: { maxSize: 9 } } });
     expectError(
       errorOf(() => bare.tables.t.sequences({ gamma: 1 } as never)),
       "NOT_FOUND",
-      /sequences\(\) needs the reward/,
+      /sequences\(\) requires the reward/,
     );
   });
 
@@ -267,25 +267,25 @@ describe("a rule", () => {
     expectError(
       errorOf(() => writer.endEpisode()),
       TypeError,
-      /terminated must be said with rules of nStep or sequence/,
+      /^terminated .*nStep or sequence rule/,
     );
     expectError(
       errorOf(() => writer.endEpisode({ terminated: false })),
       TypeError,
-      /final must be given/,
+      /^final .*truncated episode/,
     );
     const step = { observation: { x: [0, 0] }, action: 0, reward: Number.NaN, hidden: { h: [0, 0, 0], c: 0 }, note: "" };
     expectError(
       errorOf(() => writer.append(step)),
       "INVALID_DATA",
-      /reward must be finite, since rules of nStep and sequence sum it/,
+      /reward must be finite, because nStep and sequence rules sum it/,
     );
-    expectError(errorOf(make({ sequence }, { lanes: 2 })), TypeError, /autoreset must be/);
+    expectError(errorOf(make({ sequence }, { lanes: 2 })), TypeError, /autoreset (must be|is required)/);
     const noReward = new Replay({ spec: { observation: f32(), action: i32() }, tables: { t: { maxSize: 9 } } });
     expectError(
       errorOf(() => noReward.writer({ items: [{ table: "t", sequence }] })),
       "NOT_FOUND",
-      /items\[0\] \(sequence\) needs the reward/,
+      /items\[0\] \(sequence\) requires the reward/,
     );
   });
 

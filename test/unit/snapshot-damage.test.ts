@@ -36,8 +36,8 @@ test("nothing, too little, too much, or something else is CORRUPT", () => {
       /^snapshot /,
     );
   }
-  expectError(refusalOf(Buffer.concat([bytes, Buffer.from([0])])), "CORRUPT", /behind the end/);
-  expectError(refusalOf(Buffer.concat([bytes, bytes])), "CORRUPT", /behind the end/);
+  expectError(refusalOf(Buffer.concat([bytes, Buffer.from([0])])), "CORRUPT", /after the end/);
+  expectError(refusalOf(Buffer.concat([bytes, bytes])), "CORRUPT", /after the end/);
   expectError(refusalOf(Buffer.concat([bytes.subarray(0, 8), bytes])), "CORRUPT");
 });
 
@@ -125,5 +125,5 @@ test("two writers of one name are CORRUPT, though the checksum is right", () => 
   const payload = bytes.subarray(at + 16, at + 16 + bytes.readUInt32LE(at + 8));
   payload.write("first", payload.indexOf("other"));
   bytes.writeUInt32LE(crc32c(Buffer.concat([bytes.subarray(at, at + 12), payload])), at + 12);
-  expectError(refusalOf(bytes), "CORRUPT", /contradicts itself: "first" is no name of one writer/);
+  expectError(refusalOf(bytes), "CORRUPT", /contradicts itself: "first" is not the name of exactly one writer/);
 });

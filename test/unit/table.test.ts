@@ -80,7 +80,7 @@ test("keys and priorities of another form are refused", () => {
       [keys, [Number.POSITIVE_INFINITY, 2, 3, 4, 5], RangeError, /^priorities\[0\] must/, /Infinity/],
       [keys, [1, "2", 3, 4, 5], TypeError, /^priorities\[1\] must be a number/, /"2"/],
       [["a"], [1], TypeError, /^keys\[0\] must be a number/, /"a"/],
-      [undefined, [1], TypeError, /^keys must be an array of numbers/, /undefined/],
+      [undefined, [1], TypeError, /^keys is required: an array of numbers/],
       [[1], "1", TypeError, /^priorities must be an array of numbers/, /"1"/],
       [new BigInt64Array(1), [1], TypeError, /^keys must be an array of numbers/, /BigInt64Array\(1\)/],
     ];
@@ -89,7 +89,7 @@ test("keys and priorities of another form are refused", () => {
     expectRefused(replay, () => table.delete(3 as never), TypeError, /^keys must/, /got 3/);
     expectRefused(replay, () => table.explain("3" as never), TypeError, /^key must be a number/, /"3"/);
     expectRefused(replay, () => table.batch(0, { length: 1 }), RangeError, /^n must/, /got 0/);
-    expectRefused(replay, () => table.batch(1, {} as never), TypeError, /^length must/, /undefined/);
+    expectRefused(replay, () => table.batch(1, {} as never), TypeError, /^length is required/);
     expectRefused(replay, () => table.batch(1, { length: 1, size: 1 } as never), TypeError, /"size"/);
   }
   const { replay, table, keys } = make({ sampler: prioritized(2) });

@@ -58,9 +58,9 @@ test("a role that is said and does not fit is refused by the constructor", () =>
     [{ reward: "obs" }, "SPEC_MISMATCH", /^transition\.reward/, /obs, a subtree/],
     [{ reward: "says" }, "SPEC_MISMATCH", /^transition\.reward/, /string/],
     [{ reward: "over" }, "SPEC_MISMATCH", /^transition\.reward/, /bool/],
-    [{ discount: "over" }, "SPEC_MISMATCH", /^transition\.discount must be .*name a flag that ends as terminated/, /over, bool/],
+    [{ discount: "over" }, "SPEC_MISMATCH", /^transition\.discount must be .*pass a terminal flag as terminated/, /over, bool/],
     [{ terminated: "wide" }, "SPEC_MISMATCH", /^transition\.terminated/],
-    [{ rewards: "r" }, TypeError, /^transition has no option "rewards"; its options are observation, action, reward, discount, terminated/],
+    [{ rewards: "r" }, TypeError, /^transition has no option "rewards"\. Did you mean "reward"\? Options: observation, action, reward, discount, terminated/],
     ["r" as never, TypeError, /^transition must be an object/],
     [null as never, TypeError, /^transition must be an object/],
   ];
@@ -84,12 +84,12 @@ test("a role that nothing plays is refused where it is asked for, by the names t
   expectError(
     missing,
     "NOT_FOUND",
-    /^nStep of items\[0\] needs the reward, and spec has no leaf "reward": name one of "act\.0", .*"r".* transition: \{ reward \}/,
+    /^nStep of items\[0\] requires the reward, but spec has no leaf "reward"\. Map it to one of "act\.0", .*"r".* transition: \{ reward \}/,
   );
   expectError(
     errorOf(() => roles.required("observation", "transitions()")),
     "NOT_FOUND",
-    /needs the observation/,
+    /requires the observation/,
     /"obs", "obs\.image"/,
   );
   const flag = engineOf(new Replay({ spec: { reward: bool() } })).roles;

@@ -205,7 +205,7 @@ describe("the batch", () => {
     expectError(
       errorOf(() => t.transitions({ gamma: 1, relabel: { ...relabel, reward: ({ rows }) => new Float32Array(rows.length) } }).sample(1)),
       RangeError,
-      /^what relabel\.reward returns must be .* of 4 numbers/,
+      /^the result of relabel\.reward must be .* of 4 numbers/,
     );
   });
 

@@ -78,13 +78,13 @@ test("a restored Replay has the logger that it is given, and no other's counters
   warns(restored);
   expect([said.length, again.length]).toEqual([1, 1]);
   expect(restored.options).toEqual(replay.options);
-  expect(errorOf(() => Replay.restore([...replay.snapshot()], { log: null } as never)).message).toMatch(/has no option "log"; its options are module, logger/);
+  expect(errorOf(() => Replay.restore([...replay.snapshot()], { log: null } as never)).message).toMatch(/has no option "log"\..* Options: module, logger/);
 });
 
 test("append(undefined) is refused: it is no step, and does not mean the staged one", () => {
   const { replay } = told();
   const writer = replay.writer();
-  const message = "step must be a step, since nothing is in writer.staged, which append() without a step appends, got undefined";
+  const message = expect.stringMatching(/^step .*writer\.staged/);
   expect(errorOf(() => writer.append(undefined as never))).toMatchObject({ name: "TypeError", message });
   expect(replay.stats().steps).toBe(0);
   writer.staged.reward = 1;
@@ -100,10 +100,7 @@ test("an empty table that no rule and no createItem fills is told of", () => {
   expect(said).toEqual([]);
   steps(writer, 1);
   expect(table.sample(4)).toMatchObject({ count: 0, blocked: { by: "minSize" } });
-  expect(said).toEqual([
-    'reprise: table "t" is empty, because no writer has a rule for it and createItem was not called: ' +
-      'give replay.writer() a rule such as items: [{ table: "t", length: 2 }], or call writer.createItem("t", { length })',
-  ]);
+  expect(said).toEqual([expect.stringMatching(/^reprise: table "t" is empty, because no writer has a rule for it .*items: \[\{ table: "t"/)]);
 });
 
 test("an empty table whose rules are longer than all episodes is told of", () => {
@@ -120,10 +117,7 @@ test("an empty table whose rules are longer than all episodes is told of", () =>
   steps(writer, 1);
   writer.endEpisode();
   table.sample(1);
-  expect(ofTable()).toEqual([
-    'reprise: table "t" is empty, because its rules need 5 steps of an episode and no episode had so many: ' +
-      "lower length, or call createItem before an episode ends",
-  ]);
+  expect(ofTable()).toEqual([expect.stringMatching(/^reprise: table "t" is empty, because .* 5 steps .*length, or call createItem/)]);
 });
 
 test("a table is empty for good reasons: items that left, or wait", () => {
@@ -143,10 +137,11 @@ const N_STEP = { n: 3, gamma: 0.9, reward: "reward" } as const;
 test("n-step returns of items of one step are refused: all would be 0", () => {
   const { replay, table } = told();
   steps(replay.writer({ items: [{ table: "t", length: 1 }] }), 5);
-  const remedy = 'make items of 4 steps, by a rule with length: 4 or nStep: 3, or set nextState: "own" where a step holds its next observation';
   expect(errorOf(() => table.sample(2, { nStep: N_STEP }))).toMatchObject({
     name: "RangeError",
-    message: `the length of the longest item of table "t" must be at least 2 for nStep, which takes the last step only as the next state (${remedy}), got 1`,
+    message: expect.stringMatching(
+      /^the length of the longest item of table "t" must be at least 2 for nStep, .*length: 4 or nStep: 3.*nextState: "own".*, got 1$/,
+    ),
   });
   expect(table.stats().samples).toBe(0);
   expect(table.sample(2, { nStep: { ...N_STEP, n: 1, nextState: "own" } }).nStep.returns[0]).toBe(1);
@@ -162,10 +157,7 @@ test("n-step returns that no item is long enough for are told of", () => {
   const { replay, table, said } = told();
   steps(replay.writer({ items: [{ table: "t", length: 3 }] }), 5);
   for (let i = 0; i < 3; i++) expect(table.sample(2, { nStep: N_STEP }).nStep.steps).toEqual(new Uint32Array([2, 2]));
-  expect(said).toEqual([
-    'reprise: nStep with n 3 gives returns of at most 2 steps, because the length of the longest item of table "t" is 3: ' +
-      "make items of 4 steps, by a rule with length: 4 or nStep: 3",
-  ]);
+  expect(said).toEqual([expect.stringMatching(/^reprise: nStep with n 3 .* at most 2 steps, .* table "t" is 3: .*length: 4 or nStep: 3$/)]);
   expect(replay.stats().warnings.shortReturns).toBe(3);
 });
 
@@ -183,9 +175,9 @@ test("n-step returns of whole items, and those before longer items come, are not
 describe("rules of two steps and a plain endEpisode, as in a Gymnasium loop that drops what it saw last", () => {
   const spec = { ...SPEC, done: bool() };
   const tables = { t: { maxSize: 100, sampler: fifo() } };
-  const message =
-    'reprise: the last step of an episode in table "t" has a reward or a terminal flag that no n-step return counts: it ended by endEpisode() or close() alone, so that ' +
-    "the step only serves as the next state of the one before. Say endEpisode({ final, terminated }), which keeps what was seen after it";
+  const message = expect.stringMatching(
+    /^reprise: the last step of an episode in table "t" has a reward or a terminal flag .*endEpisode\(\{ final, terminated \}\)/,
+  );
   /** Three episodes of four steps, of which the last has these. */
   function lived(last: object, end: object = {}) {
     const said: string[] = [];
@@ -237,8 +229,7 @@ test('nextState: "own" that does not see that episodes terminated is told of', (
   const { replay, table, said } = lived(1, true);
   for (let i = 0; i < 2; i++) table.sample(3, { nStep: own });
   expect(said).toEqual([
-    'reprise: nStep does not see which episodes of table "t" terminated: with nextState: "own" items of up to 1 steps end before the final step, which says it. ' +
-      "Name the leaf that says it as nStep.terminal or nStep.discount, or make items of 2 steps",
+    expect.stringMatching(/^reprise: nStep .* episodes of table "t" terminated: .*nStep.terminal or nStep.discount, or make items of 2 steps$/),
   ]);
   expect(replay.stats().warnings.unseenEnds).toBe(2);
   table.sample(3, { nStep: { ...own, terminal: "done" } });
@@ -288,10 +279,7 @@ test("priorities above 1 beside a rule that gives new items 1 are told of", () =
   table.updatePriorities(keys, [0.5, 0.2, 1, 0.1]);
   expect(said).toEqual([]);
   for (let i = 0; i < 3; i++) table.updatePriorities(keys, [0.5, 50, 1, 70]);
-  expect(said).toEqual([
-    'reprise: a rule for table "t" gives new items priority 1 by default, and others have more (50): new items are hardly drawn. ' +
-      'Set the rule\'s priority to "max", or to a number',
-  ]);
+  expect(said).toEqual([expect.stringMatching(/^reprise: a rule for table "t" .*priority 1 by default, .*\(50\).*"max"/)]);
   expect(replay.stats().warnings.defaultPriority).toBe(3);
   writer.close();
   table.updatePriorities(keys, [9, 9, 9, 9]);

@@ -131,7 +131,7 @@ describe("writers that share a staging record", () => {
     expectError(
       errorOf(() => others[1].append()),
       TypeError,
-      /nothing is in writer.staged/,
+      /writer\.staged is empty/,
     );
     expect(
       newest(7)

@@ -58,11 +58,11 @@ test("createItem's arguments are checked", () => {
   writer.createItem("t", { length: 1 });
   const bad: [unknown, unknown, Kind, ...RegExp[]][] = [
     ["x", { length: 1 }, "NOT_FOUND", /^table must be one of "t", "u"/, /"x"/],
-    [undefined, { length: 1 }, "NOT_FOUND", /^table must be/, /undefined/],
+    [undefined, { length: 1 }, "NOT_FOUND", /^table is required/],
     [{ name: "t" }, { length: 1 }, "NOT_FOUND", /^table must be/],
     [other.table("t"), { length: 1 }, "NOT_FOUND", /^table must be/],
-    ["t", {}, TypeError, /^length must/, /undefined/],
-    ["t", undefined, TypeError, /^the second argument of createItem must be an object of length/, /got undefined/],
+    ["t", {}, TypeError, /^length is required/],
+    ["t", undefined, TypeError, /^the second argument of createItem is required: an object of length/],
     ["t", { length: 0 }, RangeError, /^length must/, /got 0/],
     ["t", { length: -1 }, RangeError, /^length must/, /got -1/],
     ["t", { length: 1.5 }, TypeError, /^length must/, /1\.5/],
@@ -83,7 +83,8 @@ test("createItem's arguments are checked", () => {
   for (const [table, options, kind, ...says] of bad) expectRefused(replay, () => writer.createItem(table as "t", options as never), kind, ...says);
   for (let i = 3; i < 9; i++) writer.append(step(i));
   expectRefused(replay, () => writer.createItem("t", { length: 5 }), RangeError, /^length must/, /raise keep for longer items\), got 5/);
-  for (const table of ["x", undefined, other.table("t")]) expectRefused(replay, () => writer.lastKey(table as "t"), "NOT_FOUND", /^table must be/);
+  for (const table of ["x", undefined, other.table("t")])
+    expectRefused(replay, () => writer.lastKey(table as "t"), "NOT_FOUND", /^table (must be|is required:) one of/);
   for (const lane of [1, -1, 0.5, "0"]) {
     expectRefused(replay, () => writer.endEpisode({ lane: lane as number }), typeof lane === "number" && lane % 1 === 0 ? RangeError : TypeError, /^lane must/);
   }
@@ -300,6 +301,6 @@ test("a misspelt lane does not end the episodes of all", () => {
   const replay = new Replay({ spec: { x: f32() }, tables: { t: { maxSize: 4 } } });
   const writer = replay.writer({ lanes: 2 });
   writer.append({ x: [1, 2] });
-  expect(() => writer.endEpisode({ lan: 1 } as never)).toThrow(/^endEpisode has no option "lan"; its options are final, terminated, lane/);
+  expect(() => writer.endEpisode({ lan: 1 } as never)).toThrow(/^endEpisode has no option "lan"\. Did you mean "lane"\? Options: final, terminated, lane/);
   expect(writer.episodeSteps).toBe(1);
 });

@@ -1,4 +1,4 @@
-"""Experience replay by embed.wasm, with NumPy arrays: the same bytes as the TypeScript API of Reprise. docs/embedding.md has the lines and the calls."""
+"""Experience replay by embed.wasm, with NumPy arrays: the same bytes as the TypeScript API of Reprise. docs/embed/protocol.md has the lines and the calls."""
 
 from .batches import Batches
 from .columns import Batch, Column

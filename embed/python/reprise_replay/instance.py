@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import itertools
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,12 @@ def must(holds: object, text: str) -> None:
     """Raises ReplayError with this text unless the condition holds."""
     if not holds:
         raise ReplayError(text)
+
+
+def did_you_mean(name: object, known: Iterable[str]) -> str:
+    """The end of a message that suggests the nearest known name, or an empty text if none is near."""
+    near = difflib.get_close_matches(name, known, 1) if isinstance(name, str) else []
+    return f". Did you mean {near[0]!r}?" if near else ""
 
 
 class Instance:

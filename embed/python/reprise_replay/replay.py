@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .batches import Batches, Beta
 from .columns import Batch, Column, Columns, Taken, array, put
-from .instance import Bytes, Instance, ReplayError, Wasm, must
+from .instance import Bytes, Instance, ReplayError, Wasm, did_you_mean, must
 from .writer import Writer, described
 
 #: Steps: arrays by the paths of the leaves, or packed steps as bytes.
@@ -39,7 +39,7 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
     blocked: str | None
 
     def __init__(self, text: str, *, wasm: Wasm = None) -> None:
-        """Makes an empty Replay. `text`: lines as in docs/embedding.md. `wasm`: the path of another embed.wasm.
+        """Makes an empty Replay. `text`: lines as in docs/embed/protocol.md. `wasm`: the path of another embed.wasm.
 
         Raises ReplayError if a line is wrong; the message counts the line.
         """
@@ -225,7 +225,7 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
         with self._lock:
             must(operator.index(view) in self._columns, f"OUT_OF_TURN: sample or get a batch of view {view} first: it says which columns there are")
             found, given = self._columns[operator.index(view)].found, np.asarray(values)
-            must(column in found, f"NOT_FOUND: column must be one of {list(found)}, got {column!r}")
+            must(column in found, f"NOT_FOUND: column must be one of {list(found)}, got {column!r}{did_you_mean(column, found)}")
             place = found[column]
             if place.windowed and given.ndim == 1 + len(place.shape):
                 place = place._replace(shape=(given.shape[1], *place.shape[1:]))

@@ -1,4 +1,4 @@
-"""The recorded operations that every host plays (docs/embedding.md, One digest), and those with packed leaves."""
+"""The recorded operations that every host plays (docs/embed/protocol.md, One digest), and those with packed leaves."""
 
 import pytest
 from player import digest

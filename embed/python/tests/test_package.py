@@ -21,7 +21,7 @@ def programs(path):
     return re.findall(r"(<!-- [^\n]* -->\n)?^```python\n(.*?)^```$", path.read_text(encoding="utf-8"), re.M | re.S)
 
 
-PROGRAMS = [(page.name, *program) for page in (ROOT / "docs/embedding.md", FOLDER / "README.md") for program in programs(page)]
+PROGRAMS = [(page.name, *program) for page in (ROOT / "docs/embed/python.md", ROOT / "docs/embed/protocol.md", FOLDER / "README.md") for program in programs(page)]
 #: The one that pip install is for.
 FIRST = next(program for _, _, program in PROGRAMS if "reprise_replay" in program)
 PIP = ("-m", "pip", "--quiet", "--disable-pip-version-check")

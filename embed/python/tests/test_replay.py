@@ -5,7 +5,7 @@ import threading
 
 import numpy as np
 import pytest
-from reprise_replay import ENDED, STATS, TERMINATED, TRUNCATED, Replay
+from reprise_replay import ENDED, STATS, TERMINATED, TRUNCATED, Replay, ReplayError
 from support import TEXT, refused, steps
 
 
@@ -102,6 +102,8 @@ def test_items_by_key_and_written_values():
     refused("SPEC_MISMATCH", lambda: replay.write(0, "x", keys[:1], [[1, 2]]))
     refused("SPEC_MISMATCH", lambda: replay.write(0, "y", keys, [[1, 2]]))
     refused("NOT_FOUND", lambda: replay.write(0, "z", keys, [[1, 2]]))
+    with pytest.raises(ReplayError, match=r"got 'key'\. Did you mean 'keys'\?"):
+        replay.write(0, "key", keys, keys)
     refused("UNSUPPORTED", lambda: replay.write(0, "keys", keys, keys))
     refused("UNSUPPORTED", lambda: replay.get(1, keys))
     refused("INVALID_DATA", lambda: replay.write(0, "y", keys[:1], [[1.5, 2]]))

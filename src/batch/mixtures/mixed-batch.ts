@@ -1,11 +1,11 @@
-/** Batches of mixtures: which row came from which source, and which item it has. */
+/** Batches of mixtures: the source and the item of each row. */
 
 import { mustBe } from "../../base/error.ts";
 import type { Numbers } from "../../schema/copy-numbers.ts";
 import type { BatchBuffer } from "../buffer.ts";
 import type { Field } from "../layout.ts";
 
-/** The number of the array that tells the source of each row. */
+/** Returns the number of the array with the source of each row. */
 export function sourceField({ layout }: BatchBuffer): number {
   const { fields } = layout;
   for (let i = 0; i < fields.length; i++) {
@@ -15,7 +15,7 @@ export function sourceField({ layout }: BatchBuffer): number {
   return -1;
 }
 
-/** The keys of a batch's items: under their name in transitions, below `info` in items. @throws TypeError for what is no batch of a mixture */
+/** Returns the keys of a batch's items: `keys` in transitions, `info.keys` in items. @throws TypeError if it is not a batch of a mixture */
 export function keysOf(batch: object): Numbers {
   if (typeof batch !== "object" || batch === null) throw notMixed(batch);
   const { info } = batch as MixedColumns;
@@ -24,7 +24,7 @@ export function keysOf(batch: object): Numbers {
   return keys;
 }
 
-/** The number of the source of each. @throws TypeError */
+/** Returns the source number of each row. @throws TypeError if it is not a batch of a mixture */
 export function sourceIn(batch: object): ArrayLike<number> {
   const { info } = batch as MixedColumns;
   const source = info === undefined ? (batch as MixedColumns).source?.data : info.source;
@@ -43,7 +43,7 @@ function notMixed(batch: unknown): Error {
   return mustBe(TypeError, "batch", "a batch of this mixture, with the columns keys and source", batch);
 }
 
-/** Behind the rows of one source, from `from` on. */
+/** Returns the end of the run of rows from one source that begins at `from`. */
 export function runEnd(source: ArrayLike<number>, from: number, count: number): number {
   let to = from + 1;
   while (to < count && source[to] === source[from]) to++;

@@ -1,4 +1,4 @@
-/** Draws of a mixture: each source fills its rows of one batch. Everything that can be refused is refused before the first of them draws. */
+/** The draws of a mixture: each source fills its rows of one batch. Every check runs before the first source draws. */
 
 import { integer, mustBe } from "../../base/error.ts";
 import { MAX_LENGTH } from "../../base/limits.ts";
@@ -17,24 +17,24 @@ import { keysOf, type MixedColumns, runEnd, sourceField, sourceIn } from "./mixe
 import type { AnyBatch, MixedSources, Source } from "./mixed-sources.ts";
 import type { MixtureState } from "./shares.ts";
 
-/** A batch that is not there now is an error; is waited for, if it can come; is left. */
+/** What to do if a batch is not available now: throw, wait if it can become available, or skip it. */
 const THROW = 0;
 const WAIT = 1;
 const SKIP = 2;
 
 export class MixedDraws implements DrawSource<AnyBatch> {
   readonly sources: MixedSources;
-  /** Reads the options of calls, and has the buffers of whole batches: of the first source's view. */
+  /** Reads the options of calls, and holds the buffers of whole batches. It belongs to the first source's view. */
   readonly #whole: Sampler;
-  /** Weights of a batch before they are divided. */
+  /** The weights of a batch before their division. */
   #weights = new Float64Array(0);
-  /** The array that they go to, of the batch that was refilled last. */
+  /** The array of weights of the batch that was refilled last. */
   #target: AnyArray | undefined;
   #refilled: object | undefined;
-  /** The batch of one row by which `ready` looked last. */
+  /** The batch of one row that the last `ready` used. */
   #probed: BatchBuffer | undefined;
 
-  /** @throws ReplayError SPEC_MISMATCH if the sources differ in their columns */
+  /** @throws ReplayError SPEC_MISMATCH if the columns of the sources differ */
   constructor(sources: MixedSources) {
     this.sources = sources;
     const [first, ...others] = sources.list as [Source, ...Source[]];
@@ -47,17 +47,20 @@ export class MixedDraws implements DrawSource<AnyBatch> {
     }
   }
 
-  /** A batch of n. @throws ReplayError EMPTY, RATE_LIMITED, TOO_FEW, SPEC_MISMATCH and what the draws of a source throw; then nothing has changed */
+  /** Returns a batch of n. @throws ReplayError EMPTY, RATE_LIMITED, TOO_FEW, SPEC_MISMATCH, and any error of a source's draw. Nothing has changed then */
   sample(n: number, options?: SampleOptions): AnyBatch {
     return this.#sample(n, options, false, THROW) as AnyBatch;
   }
 
-  /** A batch of n if every source can give its share now; undefined if that can come. @throws RangeError if it never can · ReplayError RATE_LIMITED if it cannot before others have drawn */
+  /**
+   * Returns a batch of n if every source can provide its share now; undefined if it may later. @throws RangeError if it never can · ReplayError RATE_LIMITED if
+   * other draws must come first
+   */
   atOnce(n: number, options?: SampleOptions): AnyBatch | undefined {
     return this.#sample(n, options, false, WAIT);
   }
 
-  /** A batch of n as long as nobody has it: random states have changed, and the number of the draw. Undefined if it is not there now. */
+  /** Draws a batch of n ahead: only random states and the draw number change. Returns undefined if it is not available now. */
   ahead(n: number, options?: SampleOptions): AnyBatch | undefined {
     return this.#sample(n, options, true, SKIP);
   }
@@ -74,12 +77,12 @@ export class MixedDraws implements DrawSource<AnyBatch> {
     }
   }
 
-  /** How many of so many batches may be drawn ahead; warns if that is none. */
+  /** Returns how many of `prefetch` batches may be drawn ahead. Warns if the result is 0. */
   most(prefetch: number): number {
     return Math.min(...this.sources.list.map(({ draws }) => draws.most(prefetch)));
   }
 
-  /** Whether every source can give its share of n rows now. @throws what their tables do not allow, as `sample` does */
+  /** Returns whether every source can provide its share of n rows now. @throws the same errors as `sample` */
   ready(n: number, options?: SampleOptions): boolean {
     this.sources.begin();
     this.sources.lock(true);
@@ -93,7 +96,7 @@ export class MixedDraws implements DrawSource<AnyBatch> {
     }
   }
 
-  /** A batch to wait for: nothing of it is drawn before every source can give its share. */
+  /** Returns a batch to wait for. Nothing is drawn before every source can provide its share. */
   awaited(n: number, options: SampleOptions): PendingBatch<AnyBatch> {
     this.sources.open();
     integer("n", n, 1, MAX_LENGTH);
@@ -101,7 +104,7 @@ export class MixedDraws implements DrawSource<AnyBatch> {
     return { until: (wait) => this.sources.until(() => this.atOnce(n, options), what, wait, this), rest: () => undefined, ended: (why) => why };
   }
 
-  /** The batch of a wait. */
+  /** Returns a promise of the batch. */
   whole(n: number, callOptions: SampleOptions & WaitOptions): Promise<AnyBatch> {
     const begin = async () => {
       if (typeof callOptions !== "object" || callOptions === null) throw mustBe(TypeError, "the options of sampleWhenReady", "an object", callOptions);
@@ -109,17 +112,17 @@ export class MixedDraws implements DrawSource<AnyBatch> {
       return this.awaited(n, options).until({ signal, timeoutMs } as WaitOptions);
     };
     const promise = begin();
-    // The caller need not await it, and an unhandled rejection must not end the program.
+    // The caller need not await the promise, and an unhandled rejection must not end the program.
     promise.catch(() => {});
     return promise;
   }
 
-  /** New arrays for n rows, for use as `into`. */
+  /** Returns new arrays for n rows, for use as `into`. */
   batch(n: number, options: SampleOptions): object {
     return this.#whole.batch(n, options, SOURCE);
   }
 
-  /** Sets priorities of the items of a batch, each in its own table; how many were there. Sources that ignore priorities are skipped. Allocates nothing. */
+  /** Sets the priorities of a batch's items in their tables. Returns how many still existed. Skips sources that ignore priorities. Allocates nothing. */
   update(batch: object, priorities: Numbers): number {
     this.sources.begin();
     const list = keysOf(batch);
@@ -129,7 +132,7 @@ export class MixedDraws implements DrawSource<AnyBatch> {
     const keys = checkedKeys("the keys of batch", list) as Float64Array;
     const values = checkedNumbers("priorities", priorities, count);
     if (keys instanceof Float64Array) checkKeys(keys, 0, count);
-    // First all of them are checked, then all are set.
+    // Checks all of them before it sets any.
     for (let from = 0, to = 0; from < count; from = to) {
       to = runEnd(source, from, count);
       const { core } = this.sources.of(source, from).draws.table;
@@ -149,7 +152,7 @@ export class MixedDraws implements DrawSource<AnyBatch> {
     return this.sources.shares.state;
   }
 
-  /** @param otherwise what to do if a source cannot give its share now: THROW, WAIT or SKIP */
+  /** @param otherwise what to do if a source cannot provide its share now: THROW, WAIT or SKIP */
   #sample(n: number, callOptions: SampleOptions | undefined, ahead: boolean, otherwise: number): AnyBatch | undefined {
     this.sources.begin();
     const { list: sources, shares } = this.sources;
@@ -159,7 +162,7 @@ export class MixedDraws implements DrawSource<AnyBatch> {
     let hasChanged = false;
     let isNew = false;
     let isWeighed = false;
-    // Options and shares are read here, and getters and functions may call back.
+    // Getters of the options and functions of the shares may call back.
     this.sources.lock(true);
     try {
       const why = this.#prepare(n, callOptions);
@@ -194,7 +197,7 @@ export class MixedDraws implements DrawSource<AnyBatch> {
     return (isNew ? sampler.pool.give(whole) : whole.batch) as AnyBatch;
   }
 
-  /** Reads the options of a call. Which source cannot give its share of n rows now, and why; undefined if all can. */
+  /** Reads the options of a call. Returns the source that cannot provide its share of n rows now, with the error; undefined if all can. */
   #prepare(n: number, callOptions: SampleOptions | undefined): { readonly source: number; readonly error: Error } | undefined {
     const { options } = this.#whole;
     if (callOptions === undefined && options.isPlain && options.n === n) options.isSame = true;
@@ -202,13 +205,13 @@ export class MixedDraws implements DrawSource<AnyBatch> {
     return this.sources.prepare(n, options);
   }
 
-  /** Lets go of what the last call is to fill. */
+  /** Drops the references to the batch of the last call. */
   #forget(): void {
     this.#whole.options.into = undefined;
     for (let i = 0; i < this.sources.list.length; i++) (this.sources.list[i] as Source).sampler.options.into = undefined;
   }
 
-  /** Refuses what the plans of the parts would. */
+  /** Runs the checks that the plans of the parts would run. */
   #look(): void {
     const whole = this.#probe();
     for (let i = 0; i < this.sources.list.length; i++) {
@@ -221,7 +224,7 @@ export class MixedDraws implements DrawSource<AnyBatch> {
     }
   }
 
-  /** A batch of one row. Of views it stays, as long as windows have as many steps. */
+  /** Returns a batch of one row. For views it is reused while windows have the same number of steps. */
   #probe(): BatchBuffer {
     const longest = this.sources.longest();
     const { options } = this.#whole;
@@ -242,7 +245,7 @@ export class MixedDraws implements DrawSource<AnyBatch> {
     }
   }
 
-  /** Makes a source ready to fill its rows, from the `first` on. */
+  /** Prepares a source to fill its rows from the `first` on. */
   #plan(i: number, whole: BatchBuffer, first: number, divides: boolean): void {
     const { sampler, part } = this.sources.list[i] as Source;
     this.sources.checkAmong(i);
@@ -266,7 +269,7 @@ export class MixedDraws implements DrawSource<AnyBatch> {
     for (let i = 0; i < n; i++) target[i] = (weights[i] as number) / largest;
   }
 
-  /** The array of weights of a batch. */
+  /** Returns the array of weights of a batch. */
   #targetIn(whole: BatchBuffer, into: object | undefined): AnyArray {
     if (into !== undefined && this.#refilled === into && this.#target !== undefined && this.#target.length > 0) return this.#target;
     const target = whole.array(whole.layout.fields.findIndex(({ keys }) => keys.at(-1) === "weights" && (keys.length === 1 || keys[0] === "info"))) as AnyArray;
@@ -275,7 +278,7 @@ export class MixedDraws implements DrawSource<AnyBatch> {
     return target;
   }
 
-  /** Notes from which source each row is. */
+  /** Records the source of each row. */
   #note(whole: BatchBuffer): void {
     const { rows } = this.sources.shares;
     const field = sourceField(whole);
@@ -284,7 +287,7 @@ export class MixedDraws implements DrawSource<AnyBatch> {
     for (let i = 0; i < rows.length; i++) for (let k = rows[i] as number; k > 0; k--) bytes[at++] = i;
   }
 
-  /** A batch as wide as the longest item that was drawn. */
+  /** Returns a batch as wide as the longest drawn item. */
   #narrow(wide: BatchBuffer, n: number): BatchBuffer {
     const { width, fields } = wide.layout;
     const lengths = fields.findIndex(({ keys }) => keys[0] === "lengths");
@@ -301,7 +304,7 @@ export class MixedDraws implements DrawSource<AnyBatch> {
     return narrow;
   }
 
-  /** Says what the draws warn of. */
+  /** Logs the warnings of the draws. */
   #say(isWeighed: boolean): void {
     for (let i = 0; i < this.sources.list.length; i++) (this.sources.list[i] as Source).sampler.say();
     if (isWeighed && this.sources.ignorePriorities) this.sources.warnIgnored("beta");

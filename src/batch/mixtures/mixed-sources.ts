@@ -1,4 +1,4 @@
-/** The sources of a mixture: whether each can give its share of a batch now, and who waits until they can. */
+/** The sources of a mixture: whether each can provide its share of a batch now, and the waits until all can. */
 
 import { DISTINCT, NEWEST } from "../../base/abi.ts";
 import { finite, mustBe, ReplayError, show } from "../../base/error.ts";
@@ -13,12 +13,12 @@ import type { Draws } from "../waiting.ts";
 import { PartOptions, type SourceOptions } from "./part-options.ts";
 import type { Shares } from "./shares.ts";
 
-/** A source, as a mixture draws from it. */
+/** A source of a mixture, ready to draw from. */
 export interface Source {
   readonly draws: Draws<AnyBatch>;
   readonly sampler: Sampler;
   readonly part: Part;
-  /** A part of a batch of one row, by which `ready` looks. */
+  /** A part of a batch of one row, which `ready` uses. */
   readonly probe: Part;
   readonly own: SourceOptions;
   /** The options of its next draw. */
@@ -32,13 +32,13 @@ export interface AnyBatch {
   release?(): void;
 }
 
-/** Whether a source without items is an error, or the others give its rows. */
+/** If a source has no items: "others" lets the other sources provide its rows; undefined makes it an error. */
 export type Fallback = "others" | undefined;
 
 export class MixedSources {
   readonly list: readonly Source[];
   readonly shares: Shares;
-  /** The Replays of the sources, each once. */
+  /** The Replays of the sources, without duplicates. */
   readonly #engines: readonly Engine[];
   readonly #fallback: Fallback;
 
@@ -60,12 +60,12 @@ export class MixedSources {
     return this.list.map(({ draws }) => show(draws.table.name)).join(", ");
   }
 
-  /** Refuses calls while one of the Replays is closed, or busy. @throws ReplayError CLOSED, OUT_OF_TURN */
+  /** Rejects calls while one of the Replays is closed or busy. @throws ReplayError CLOSED, OUT_OF_TURN */
   open(): void {
     for (const engine of this.#engines) engine.open();
   }
 
-  /** The same of calls that may change something. */
+  /** Rejects calls that may change a Replay, in the same way. */
   begin(): void {
     for (let i = 0; i < this.#engines.length; i++) (this.#engines[i] as Engine).begin();
   }
@@ -74,12 +74,12 @@ export class MixedSources {
     for (let i = 0; i < this.#engines.length; i++) (this.#engines[i] as Engine).locked = locked;
   }
 
-  /** Tells the Replays that a draw has changed them. */
+  /** Notifies the Replays that a draw has changed them. */
   changed(): void {
     for (let i = 0; i < this.#engines.length; i++) (this.#engines[i] as Engine).changed();
   }
 
-  /** Whether none of the tables uses priorities. */
+  /** Whether all of the tables ignore priorities. */
   get ignorePriorities(): boolean {
     return this.list.every(({ draws }) => draws.table.core.ignoresPriorities);
   }
@@ -91,12 +91,15 @@ export class MixedSources {
 
   of(source: ArrayLike<number>, row: number): Source {
     const found = this.list[source[row] as number];
-    // A text is made only for an error.
+    // The text is built only for an error.
     if (found === undefined) throw mustBe(RangeError, `the source of row ${row}`, `an integer in 0 … ${this.list.length - 1}`, source[row]);
     return found;
   }
 
-  /** Reads the shares of a draw of n, and divides its rows. @param options those of the call @returns which source cannot give its share now, and why; undefined if all can. */
+  /**
+   * Reads the shares of a draw of n, and divides its rows. @param options of the call @returns the source that cannot provide its share now, with the error;
+   * undefined if all can
+   */
   prepare(n: number, options: ParsedOptions): { readonly source: number; readonly error: Error } | undefined {
     const { list: sources, shares } = this;
     shares.read();
@@ -118,7 +121,7 @@ export class MixedSources {
     return undefined;
   }
 
-  /** With a fallback: leaves out sources that have too few items for their limiter. A source that is missing; -1 if there is enough to draw from. */
+  /** With a fallback: leaves out sources with too few items for their limiter. Returns one that remains insufficient; -1 if the others suffice. */
   #leaveOut(): number {
     if (this.#fallback === undefined) return -1;
     let missing = -1;
@@ -135,7 +138,7 @@ export class MixedSources {
     return has ? -1 : missing;
   }
 
-  /** Why a source cannot give its rows now. */
+  /** Returns the error of a source that cannot provide its rows now; undefined if it can. */
   #lacking(i: number): Error | undefined {
     const { sampler, draws, isRepeated } = this.list[i] as Source;
     const { table } = draws;
@@ -146,7 +149,7 @@ export class MixedSources {
     return isRepeated ? this.#lackingTogether(i) : undefined;
   }
 
-  /** The same of all sources that draw from its table, together. */
+  /** Returns the same for all sources that draw from its table together. */
   #lackingTogether(i: number): Error | undefined {
     const { table } = (this.list[i] as Source).draws;
     let n = 0;
@@ -157,11 +160,11 @@ export class MixedSources {
       if (draws.table !== table || this.shares.rows[k] === 0) continue;
       sources++;
       n += sampler.options.n;
-      // Items that leave with the draws of one source are missing for another.
+      // Items that the draws of one source remove are not available to another.
       if (table.limits.maxTimesSampled <= 0xffffffff) distinct |= sampler.options.flags & DISTINCT;
     }
     if (sources === 1) return undefined;
-    // Whichever items the others give; then so many different ones, too.
+    // Checks draws of any items first, then of that many distinct items.
     for (let how = 0; how <= distinct; how += DISTINCT) if (table.core.guaranteedDraws(n, how, 0) < n) return this.#errorOf(i, notReady(table, n, how, 0));
     return undefined;
   }
@@ -171,17 +174,17 @@ export class MixedSources {
     return new ReplayError(error.code, `source ${i} of the mixture: ${error.message}${remedy}`);
   }
 
-  /** @throws RangeError if a source can never give its rows · ReplayError RATE_LIMITED if it cannot before others have drawn */
+  /** @throws RangeError if a source can never provide its rows · ReplayError RATE_LIMITED if other draws must come first */
   checkComing(i: number, n: number): void {
     const { draws, sampler } = this.list[i] as Source;
     const { table } = draws;
     if (this.shares.rows[i] !== 0) draws.check(sampler.options.n, { replacement: sampler.options.replacement }, true);
     if (table.core.canInsert(1)) return;
-    const why = `its rate limiter lets no item in before there were draws, and does not allow as many as it gives of ${n}`;
-    throw new ReplayError("RATE_LIMITED", `source ${i} of the mixture: table ${show(table.name)} cannot give its share, because ${why}: sample fewer`);
+    const why = `its rate limiter blocks inserts until there are draws, and allows fewer draws than its share of ${n}`;
+    throw new ReplayError("RATE_LIMITED", `source ${i} of the mixture: table ${show(table.name)} cannot provide its share, because ${why}. Sample fewer`);
   }
 
-  /** Steps of the longest item that a source may give. */
+  /** Returns the steps of the longest item that a source may draw. */
   longest(): number {
     const { list: sources, shares } = this;
     let longest = 0;
@@ -196,7 +199,10 @@ export class MixedSources {
     if (isRepeated && sampler.options.among !== 0 && draws.table.limits.maxTimesSampled <= 0xffffffff) throw noAmong(draws.table.name);
   }
 
-  /** What `attempt` gives; a promise of it where it gives nothing yet. `queue`: whose calls are served in their order. @param what for the message of a timeout */
+  /**
+   * Returns the result of `attempt`, or a promise if it is undefined for now. @param queue calls with the same queue are served in call order @param what
+   * describes the wait for a timeout
+   */
   until<T>(attempt: () => T | undefined, what: () => string, wait: WaitOptions, queue: object): T | Promise<T> {
     if (this.#engines.length === 1) return (this.#engines[0] as Engine).waiters.until(attempt, what, wait, queue);
     const { signal, timeoutMs } = wait;
@@ -206,7 +212,7 @@ export class MixedSources {
     return this.#untilOneOf(attempt, what, wait, queue);
   }
 
-  /** Waits with every Replay: whichever call lets a source give its share wakes it. */
+  /** Waits with every Replay; any call that lets a source provide its share wakes it. */
   async #untilOneOf<T>(attempt: () => T | undefined, what: () => string, { signal, timeoutMs }: WaitOptions, queue: object): Promise<T> {
     const stop = new AbortController();
     const forward = () => stop.abort(signal?.reason);
@@ -227,10 +233,10 @@ export class MixedSources {
 }
 
 function noAmong(table: string): ReplayError {
-  const why = "which draws of another source may remove (maxTimesSampled)";
+  const why = "because draws of another source may remove them (maxTimesSampled)";
   return new ReplayError(
     "UNSUPPORTED",
-    `among cannot choose between the items of table ${show(table)}, ${why}: leave it out, or draw from the table in one source`,
+    `among cannot choose between the items of table ${show(table)}, ${why}. Omit among, or draw from the table in only one source`,
   );
 }
 

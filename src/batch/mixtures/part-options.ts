@@ -1,12 +1,12 @@
-/** The options by which a source of a mixture draws its part of a batch. */
+/** The options with which a source of a mixture draws its part of a batch. */
 
 import type { ParsedOptions, SampleOptions } from "../options.ts";
 import type { Part } from "../part-buffer.ts";
 
-/** Options of draws from one source alone. */
+/** Options that apply to one source only. */
 export type SourceOptions = Pick<SampleOptions, "replacement" | "among" | "stratified">;
 
-/** The options of one source: those of the call, and its own. */
+/** The options of one source: those of the call, plus its own. */
 export class PartOptions {
   into: Part;
   beta: number | undefined;
@@ -25,9 +25,9 @@ export class PartOptions {
     this.into = part;
   }
 
-  /** Takes those of a call, which were read, and those of the source. */
+  /** Combines the options of a call, after they were read, with those of the source. */
   take(call: ParsedOptions, own: SourceOptions): this {
-    // The value of beta goes its own way: in a field, a fraction would be allocated.
+    // The value of beta is passed separately, because a fraction in a field would be allocated.
     this.beta = call.hasBeta ? 1 : undefined;
     this.among = own.among ?? call.amongOption;
     this.replacement = own.replacement ?? call.replacement;
@@ -38,7 +38,7 @@ export class PartOptions {
     this.columns = call.columns;
     this.nStep = call.returns;
     this.mask = call.mask;
-    // The weights of the whole batch are divided by the largest of them.
+    // The weights of the whole batch are divided by the largest of them later.
     this.normalize = call.normalize === "batch" ? "none" : call.normalize;
     return this;
   }

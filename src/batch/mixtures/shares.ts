@@ -1,16 +1,16 @@
-/** How many rows of each batch the sources of a mixture give: their shares, what rounding has kept from each, and a random state of the mixture's own. */
+/** The shares of a mixture: the rows of each batch per source, the remainders of rounding, and the mixture's own random state. */
 
 import { finite, integer, mustBe, onlyKeys, ReplayError } from "../../base/error.ts";
 import type { Core } from "../../memory/core.ts";
 
-/** A number, of which only its proportion to the others counts, or a function of the number of the draw, from 0 on. */
+/** A number, relative to the other shares, or a function of the number of the draw (from 0 on). */
 export type Share = number | ((draw: number) => number);
 
-/** Where a mixture stands: plain numbers, as JSON has them. */
+/** The state of a mixture: plain numbers, which JSON can store. */
 export interface MixtureState {
   /** Batches drawn so far. */
   readonly draw: number;
-  /** Rows that rounding has kept from each source so far; negative where it has given more. */
+  /** Rows that rounding has withheld from each source so far; negative if it has received more than its share. */
   readonly carry: readonly number[];
   /** The random state: 8 words of 32 bits. */
   readonly random: readonly number[];
@@ -23,22 +23,22 @@ const WORD_END = 2 ** 32 - 1;
 export class Shares {
   /** The number of the next draw. */
   draw = 0;
-  /** Rows of each source, as `split` has them. */
+  /** Rows per source, as `split` computes them. */
   readonly rows: Uint32Array;
   readonly #core: Core;
-  /** Those of functions are 0. In an array of their own: a value that may be either would be allocated. */
+  /** The constant shares; 0 for functions. Separate from the functions, because a value of either type would be allocated. */
   readonly #numbers: Float64Array;
   readonly #functions: readonly (((draw: number) => number) | undefined)[];
   readonly #isExact: boolean;
-  /** Values of the shares for this draw, 0 of sources that give nothing. */
+  /** The shares for this draw; 0 for sources that provide no rows. */
   readonly #values: Float64Array;
   readonly #carry: Float64Array;
   readonly #random: Uint8Array;
-  /** The same behind the draw that was split last. */
+  /** The same values after the last split draw. */
   readonly #nextCarry: Float64Array;
   readonly #nextRandom: Uint8Array;
 
-  /** @param core computes */
+  /** @param core the core that computes the split */
   constructor(core: Core, shares: readonly Share[], isExact: boolean, seed: number | bigint) {
     const k = shares.length;
     this.#core = core;
@@ -56,7 +56,7 @@ export class Shares {
     this.#nextRandom = this.#random.slice();
   }
 
-  /** Asks for the shares of the next draw: functions of the caller's. @throws RangeError, TypeError */
+  /** Reads the shares of the next draw, and calls the caller's functions. @throws RangeError, TypeError */
   read(): void {
     let sum = 0;
     for (let i = 0; i < this.#functions.length; i++) {
@@ -65,20 +65,20 @@ export class Shares {
       else this.#values[i] = finite(`the share of source ${i} in draw ${this.draw}`, share(this.draw), 0);
       sum += this.#values[i] as number;
     }
-    if (!(sum > 0 && sum < Number.POSITIVE_INFINITY)) throw mustBe(RangeError, `the sum of the shares in draw ${this.draw}`, "more than 0, and finite", sum);
+    if (!(sum > 0 && sum < Number.POSITIVE_INFINITY)) throw mustBe(RangeError, `the sum of the shares in draw ${this.draw}`, "a finite number above 0", sum);
   }
 
-  /** Whether a source is to give something. */
+  /** Returns whether a source has a share in this draw. */
   has(i: number): boolean {
     return (this.#values[i] as number) > 0;
   }
 
-  /** Leaves a source out of this draw: the others give its rows. */
+  /** Leaves a source out of this draw: the other sources provide its rows. */
   leaveOut(i: number): void {
     this.#values[i] = 0;
   }
 
-  /** Divides n rows among the sources. Nothing has changed until `count`. @param n rows */
+  /** Divides n rows among the sources. Changes nothing until `count`. */
   split(n: number): void {
     const core = this.#core;
     const k = this.rows.length;
@@ -99,7 +99,7 @@ export class Shares {
     if (!this.#isExact) for (let i = 0; i < RANDOM_BYTES; i++) this.#nextRandom[i] = u8[at + i] as number;
   }
 
-  /** Counts the draw that was split last. */
+  /** Counts the last split draw. */
   count(): void {
     this.draw++;
     this.#carry.set(this.#nextCarry);
@@ -118,7 +118,7 @@ export class Shares {
     if (!Array.isArray(carry) || carry.length !== k)
       throw new ReplayError(
         "SPEC_MISMATCH",
-        `state is of a mixture of ${Array.isArray(carry) ? carry.length : "no"} sources, and this one has ${k}: pass that of the same sources`,
+        `state belongs to a mixture of ${Array.isArray(carry) ? carry.length : "no"} sources, and this mixture has ${k}. Pass a state of a mixture of the same sources`,
       );
     if (!Array.isArray(random) || random.length !== RANDOM_BYTES / 4) throw mustBe(TypeError, "state.random", "an array of 8 numbers", random);
     integer("state.draw", draw, 0);
@@ -131,5 +131,5 @@ export class Shares {
   }
 }
 
-/** More is never kept from a source. */
+/** Bound for the rows that rounding withholds from a source. */
 const MAX_CARRY = 2 ** 32;

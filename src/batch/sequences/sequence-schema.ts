@@ -1,11 +1,11 @@
-/** What a view of sequences shows: which leaves, of which steps, under which names. */
-import { mustBe, oneOfRule } from "../../base/error.ts";
+/** The schema of a sequence view: the leaves, the steps and the names of its batches. */
+import { mustBeOneOf } from "../../base/error.ts";
 import type { Engine } from "../../memory/engine.ts";
 import type { PlacedLeaf } from "../../schema/layout.ts";
 import { otherParts, type Part, partInRole, reservedName } from "../transitions/transition-schema.ts";
 
 export interface SequenceSchema {
-  /** Those of every step; of those of the state only the first step is shown. */
+  /** Parts that show every step; parts of the state show only the first step. */
   readonly parts: readonly Part[];
   readonly state: readonly Part[];
   readonly reward: PlacedLeaf;
@@ -14,13 +14,13 @@ export interface SequenceSchema {
 }
 
 const CALLER = "sequences()";
-/** Columns of a batch that are no leaves. */
+/** Columns of a batch that are not leaves. */
 export const NUMBERS = ["returns", "discounts", "bootstraps", "mask", "learningMask", "isFirst", "isLast", "isTerminal"] as const;
 const OWN = ["count", "observation", "action", "reward", ...NUMBERS, "weights", "keys", "toArray", "detached", "release"];
 
 /**
- * @param state names of the batch's parts of which only the first step is shown
- * @throws ReplayError NOT_FOUND for a role without a leaf, or a name in `state` that there is not · SPEC_MISMATCH for a leaf that has the name of a column of the view
+ * @param state names of the batch's parts that show only the first step
+ * @throws ReplayError NOT_FOUND if a role has no leaf, or `state` has an unknown name · SPEC_MISMATCH if a leaf has the name of a column of the view
  */
 export function sequenceSchema(engine: Engine, state: readonly string[]): SequenceSchema {
   const { roles } = engine;
@@ -31,7 +31,7 @@ export function sequenceSchema(engine: Engine, state: readonly string[]): Sequen
     roleParts.flatMap(({ leaves }) => leaves.map(({ leaf }) => leaf)),
   );
   const names = others.map(({ name }) => name);
-  for (const name of state) if (!names.includes(name)) throw mustBe("NOT_FOUND", "each of state", oneOfRule(names), name);
+  for (const name of state) if (!names.includes(name)) throw mustBeOneOf("NOT_FOUND", "each of state", names, name);
   for (const name of names) if (OWN.includes(name)) throw reservedName(name, CALLER);
   return {
     parts: [...roleParts, ...others.filter(({ name }) => !state.includes(name))],

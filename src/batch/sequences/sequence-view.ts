@@ -1,4 +1,4 @@
-/** Items of a table as sequences: every step under the names of the roles, and what a learner of recurrent networks needs to know of each. */
+/** Items of a table as sequences: every step under the names of the roles, with the columns that recurrent learners need. */
 
 import { CROSS, DISTINCT, KEY, LONGEST, NEWEST, NO_LEAF, SEQUENCE_ROW_WORK, SEQUENCE_WORK, WEIGHT, WIDE_FLOATS } from "../../base/abi.ts";
 import { finite, integer, mustBe, onlyKeys } from "../../base/error.ts";
@@ -19,7 +19,7 @@ import { NUMBERS, type SequenceSchema, sequenceSchema } from "./sequence-schema.
 
 const OPTIONS = "gamma, n, state, length, dtype";
 
-/** The columns of a batch of sequences. @param float the class of returns, discounts and weights */
+/** Returns the columns of a batch of sequences. @param float the class of returns, discounts and weights */
 function columnsOf(schema: SequenceSchema, width: number, float: ArrayClass, holds: number): readonly ColumnSpec[] {
   const { reward } = schema;
   const all = Array.from({ length: width }, (_, step) => step);
@@ -44,13 +44,13 @@ function columnsOf(schema: SequenceSchema, width: number, float: ArrayClass, hol
   ];
 }
 
-/** The classes of a view's batches, without weights and with them. */
+/** The classes of a view's batches: without weights, and with weights. */
 const classes = new WeakMap<SequenceSchema, (typeof DrawnSequences)[]>();
 
 class SequenceLayout extends BatchLayout {
   /** The class of returns, discounts and weights. */
   readonly float: ArrayClass;
-  /** The array of rewards, if they are gathered as one f32 per step; else -1. */
+  /** The number of the array of rewards, if they are gathered as one f32 per step; otherwise -1. */
   readonly rewards: number;
 
   constructor(schema: SequenceSchema, n: number, width: number, float: ArrayClass, holds: number) {
@@ -79,7 +79,7 @@ export class SequenceView extends ColumnView {
   readonly nStep = undefined;
   readonly nStepTable = 0;
   protected readonly schema: SequenceSchema;
-  /** The arguments of the returns, of floats as the batch has them and of f64. */
+  /** The arguments of returns, with the batch's float type and with f64. */
   readonly #returns: NStep;
   readonly #wideReturns: NStep;
   readonly #length: number | undefined;
@@ -134,7 +134,7 @@ export class SequenceView extends ColumnView {
     return this.bufferOf(into instanceof Part ? into.whole.layout.width : this.#widthOf(into ?? part?.options.into), part);
   }
 
-  /** Makes weights f32 if the batch has them so. */
+  /** Converts weights to f32 if the batch stores them so. */
   derive({ layout }: BatchBuffer, draw: Draw): boolean {
     if ((layout as SequenceLayout).float !== Float64Array && layout.holds & WEIGHTS) draw.narrow(WEIGHT);
     return false;
@@ -168,7 +168,7 @@ export class SequenceView extends ColumnView {
     return this.#widthOf(undefined);
   }
 
-  /** Steps of a window: as many as the batch to refill has, as the option `length` says, or as the longest item and rule have. */
+  /** Returns the steps of a window: of the batch to refill, of the option `length`, or of the longest item and rule. */
   #widthOf(into: object | undefined): number {
     const known = into === undefined || into === null ? undefined : (leaseOf(into)?.layout ?? this.sampler.pool.known.get(into)?.layout);
     if (known !== undefined) return known.width;

@@ -1,4 +1,4 @@
-/** A view of a table's items as sequences, for recurrent networks and models of the world: every step, and what there is to learn of it. */
+/** A view of a table's items as sequences, for recurrent networks and world models: every step, with its returns and masks. */
 
 import { finite, mustBe, onlyKeys } from "../../base/error.ts";
 import { customInspect, PlainText } from "../../base/inspect.ts";
@@ -18,7 +18,7 @@ type Only<O, Known> = { readonly [K in Exclude<keyof O, keyof Known>]: never };
 
 const NO_OPTIONS: PriorityOptions = {};
 
-// biome-ignore lint/suspicious/noExplicitAny: without type arguments it is a view of any table
+// biome-ignore lint/suspicious/noExplicitAny: the default is a view of any table
 export class Sequences<S = any, R = any, O = any> {
   readonly #view: SequenceView;
   readonly #draws: Draws<AnySequences>;
@@ -30,7 +30,7 @@ export class Sequences<S = any, R = any, O = any> {
     });
   }
 
-  /** `table.sequences` makes views. */
+  /** Created by `table.sequences`. */
   constructor(table: SampledTable, options: SequenceViewOptions) {
     hideFrames(new.target);
     let view: SequenceView | undefined;
@@ -41,15 +41,16 @@ export class Sequences<S = any, R = any, O = any> {
   }
 
   /**
-   * Draws n items and copies their sequences into arrays. Never waits. Allocates nothing but strings with `into`. O(n log size + n × steps × rewards of a return + bytes)
-   * @throws ReplayError EMPTY for a table without items, RATE_LIMITED where the rate limiter does not allow n draws now, TOO_FEW where there are too few items that
-   * differ, SPEC_MISMATCH for an `into` of another form, UNSUPPORTED, OUT_OF_MEMORY
+   * Draws n items and copies their sequences into arrays. Never waits. With `into`, allocates nothing but strings. O(n log size + n × steps × rewards of a
+   * return + bytes)
+   * @throws ReplayError EMPTY if the table has no items, RATE_LIMITED if the rate limiter does not allow n draws now, TOO_FEW if there are too few distinct
+   * items, SPEC_MISMATCH if `into` has another form, UNSUPPORTED, OUT_OF_MEMORY
    */
   sample<const P extends SampleSequences>(n: number, options?: P & Only<P, SampleSequences>): SequenceBatch<S, R, O, P> {
     return this.#draws.sampler.sample(n, options as SampleOptions | undefined) as unknown as SequenceBatch<S, R, O, P>;
   }
 
-  /** n sequences, each drawn as soon as the rate limiter allows it, as `sampleWhenReady` of a table does. */
+  /** Draws n sequences, each as soon as the rate limiter allows it. Works like `sampleWhenReady` of a table. */
   sampleWhenReady<const P extends SampleSequences & WaitOptions>(
     n: number,
     options?: P & Only<P, SampleSequences & WaitOptions>,
@@ -57,24 +58,25 @@ export class Sequences<S = any, R = any, O = any> {
     return this.#draws.whole(n, (options ?? {}) as SampleOptions & WaitOptions) as Promise<unknown> as Promise<SequenceBatch<S, R, O, P>>;
   }
 
-  /** Batches for a `for` or `for await` loop, as those of `table.dataset`. */
+  /** Returns batches for a `for` or `for await` loop. Works like `table.dataset`. */
   dataset<const P extends SequenceDatasetOptions>(options: P & Only<P, SequenceDatasetOptions>): DatasetOf<SequenceBatch<S, R, O, P>, P> {
     this.#draws.table.engine.open();
     return datasetOf(this.#draws, options as unknown as DatasetOptions) as unknown as DatasetOf<SequenceBatch<S, R, O, P>, P>;
   }
 
-  /** New arrays for n sequences, to pass as `into`; with `beta`, also for weights. */
+  /** Returns new arrays for n sequences, to pass as `into`; with `beta`, also for weights. */
   batch<const P extends Pick<SampleSequences, "beta">>(n: number, options?: P & Only<P, Pick<SampleSequences, "beta">>): SequenceBatch<S, R, O, P> {
     this.#draws.table.engine.open();
     return this.#view.batch(n, (options ?? {}) as SampleOptions) as unknown as SequenceBatch<S, R, O, P>;
   }
 
   /**
-   * Returns the priority of each sequence of a batch, for `updatePriorities(batch.keys, priorities)`: eta × the largest absolute error + (1 - eta) × their mean, over the
-   * steps whose `learningMask` is 1 (R2D2, Kapturowski et al., 2019, section 2.3). A sequence without such a step has 0. Allocates nothing with `into`. O(steps)
-   * @param errors one number per step, [count, T] or longer, in one flat array; of other steps they are not read
-   * @returns an array of `batch.count` elements, or `into`, whose elements behind `count` become 0
-   * @throws TypeError, RangeError for arrays that are too short, or eta outside of [0, 1]
+   * Returns the priority of each sequence of a batch, for `updatePriorities(batch.keys, priorities)`: eta × the largest absolute error + (1 - eta) × their
+   * mean, over the steps whose `learningMask` is 1 (R2D2, Kapturowski et al., 2019, section 2.3). A sequence without such a step has 0. Allocates nothing with
+   * `into`. O(steps)
+   * @param errors one number per step in one flat array of shape [count, T], or longer; errors of other steps are not read
+   * @returns an array of `batch.count` elements, or `into`, whose elements after `count` become 0
+   * @throws TypeError, RangeError if an array is too short, or eta is outside [0, 1]
    */
   prioritiesOf(
     batch: { readonly count: number; readonly learningMask: { readonly data: ArrayLike<number>; readonly shape: readonly number[] } },
@@ -97,7 +99,7 @@ export class Sequences<S = any, R = any, O = any> {
       for (let k = i * steps; k < (i + 1) * steps; k++) {
         if (data[k] === 0) continue;
         const error = Math.abs(errors[k] as number);
-        // Not Math.max: NaN must stay, for updatePriorities to refuse.
+        // Not Math.max: NaN must survive, so that updatePriorities rejects it.
         if (!(error <= largest)) largest = error;
         sum += error;
         learned++;

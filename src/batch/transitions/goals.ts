@@ -1,4 +1,7 @@
-/** Goals of hindsight for transitions that are drawn (Andrychowicz et al., 2017): which rows have another goal, where it goes, and the rewards that a function of the caller gives for it. */
+/**
+ * Hindsight goals for drawn transitions (Andrychowicz et al., 2017): the rows that get another goal, the goals, and the rewards that the caller's function
+ * returns for them.
+ */
 
 import { ACHIEVED, E_UNSUPPORTED, EPISODE, FINAL, FUTURE, GOALS, GOALS_ONCE, RELABELLED, STEPS } from "../../base/abi.ts";
 import { finite, mustBe, oneOf, onlyKeys, ReplayError, show } from "../../base/error.ts";
@@ -15,52 +18,52 @@ import type { Draw } from "../draw.ts";
 import type { NStep, Output } from "../layout.ts";
 import type { SampledTable } from "../sampler.ts";
 
-/** Every step of the returns that have another goal: one row of its columns each. The arrays are filled again by the next draw of the view: copy what you keep. */
+/** Every step of the relabelled returns, one row of its columns per step. The next draw of the view refills the arrays, so copy what you keep. */
 export interface RelabelledSteps {
-  /** What was achieved with the step: the leaf `achieved` at the step after it, `[m, ...shape of the leaf]`. */
-  // biome-ignore lint/suspicious/noExplicitAny: of any dtype and shape
+  /** The goal achieved by the step: the leaf `achieved` at the following step, `[m, ...shape of the leaf]`. */
+  // biome-ignore lint/suspicious/noExplicitAny: any dtype and shape
   readonly achieved: Column<any, any>;
-  /** The other goal, of the same shape. */
-  // biome-ignore lint/suspicious/noExplicitAny: of any dtype and shape
+  /** The new goal, of the same shape. */
+  // biome-ignore lint/suspicious/noExplicitAny: any dtype and shape
   readonly goal: Column<any, any>;
-  /** Which transition of the batch the step belongs to, and how many steps of its return come before it. */
+  /** The transition of the batch that the step belongs to, and the number of steps before it in its return. */
   readonly rows: Uint32Array<ArrayBuffer>;
   readonly steps: Uint32Array<ArrayBuffer>;
-  /** The batch, with its goals; its returns are those that are stored. */
-  // biome-ignore lint/suspicious/noExplicitAny: of any view
+  /** The batch with its new goals. Its returns are still the stored ones. */
+  // biome-ignore lint/suspicious/noExplicitAny: any view
   readonly batch: any;
 }
 
 export interface RelabelOptions<Path extends string = string> {
-  /** The path of the leaf that is replaced, wherever the batch shows it. */
+  /** The path of the leaf that is replaced, everywhere the batch shows it. */
   readonly goal: Path;
-  /** The path of the leaf that goals are taken from, of the same dtype and shape. */
+  /** The path of the leaf that goals are taken from. It has the same dtype and shape. */
   readonly achieved: Path;
   /**
-   * Which steps of the transition's episode goals come from: any that is later than its first one, the last one, or any but the first of the episode. Those that live items of
-   * the table hold. Default: "future".
+   * The steps of the transition's episode that goals come from: any later than its first step, only the last, or any except the first of the episode. Only
+   * steps held by live items of the table count. Default: "future".
    */
   readonly strategy?: "future" | "final" | "episode";
   /**
-   * The share of transitions that get another goal, in [0, 1], exact in each batch: rounded down. One that reaches a final step which nobody gave (zeros in every leaf) gets none.
-   * Default: 0.8, which is 4 of 5.
+   * The share of transitions that get another goal, in [0, 1]. The number in each batch is exact, rounded down. A transition that reaches a final step without
+   * data (zeros in every leaf) keeps its goal. Default: 0.8.
    */
   readonly share?: number;
   /**
-   * Returns the reward of each step for its new goal, as m numbers, or as m × k if a reward has k; called once per draw, after it. No call on the Replay is allowed in it. "stored": the rewards do not depend
-   * on the goal, or you compute them yourself.
+   * Returns the reward of each step for its new goal, as m numbers, or m × k if a reward has k components. Called once per draw, after it. It must not call the
+   * Replay. "stored": the rewards do not depend on the goal, or you compute them yourself.
    */
   readonly reward: ((steps: RelabelledSteps) => Numbers) | "stored";
-  /** Returns whether the episode terminated with each step for its new goal, as m booleans or numbers. Default: as it is stored. */
+  /** Returns whether the episode terminated at each step for its new goal, as m booleans or numbers. Default: the stored flags. */
   readonly terminated?: (steps: RelabelledSteps) => ArrayLike<number | boolean>;
 }
 
 const OPTIONS = "goal, achieved, strategy, share, reward, terminated";
 const STRATEGIES = { future: FUTURE, final: FINAL, episode: EPISODE };
-/** What a product of a share and a count may be below a whole number. */
+/** Rounding error of a product of a share and a count. */
 const DUST = 1e-9;
 
-/** Where in scratch the parts of a draw's goals are. */
+/** Addresses in scratch of the parts of a draw's goals. */
 interface Places {
   readonly room: number;
   readonly goals: number;
@@ -78,13 +81,13 @@ export class Goals {
   readonly #reward: RelabelOptions["reward"];
   readonly #terminated: RelabelOptions["terminated"];
   readonly #table: SampledTable;
-  /** Numbers of a reward. */
+  /** Components of a reward. */
   readonly #components: number;
   /** Values of the last draw. */
   #count = 0;
   #steps: Omit<RelabelledSteps, "batch"> | undefined;
 
-  /** @throws TypeError, RangeError · ReplayError NOT_FOUND, SPEC_MISMATCH, UNSUPPORTED for a table that does not keep the order in which its items came */
+  /** @throws TypeError, RangeError · ReplayError NOT_FOUND, SPEC_MISMATCH, UNSUPPORTED if the table does not keep the insertion order of its items */
   constructor(table: SampledTable, options: RelabelOptions) {
     const { goal, achieved, strategy = "future", share = 0.8, reward, terminated } = onlyKeys("relabel", options, OPTIONS);
     const { engine, limits, name } = table;
@@ -103,42 +106,46 @@ export class Goals {
       throw new TypeError('relabel.reward is required: a function of { achieved, goal } that returns rewards, or "stored" if they do not depend on the goal');
     if (typeof reward !== "function" && reward !== "stored") throw mustBe(TypeError, "relabel.reward", 'a function, or "stored"', reward);
     if (terminated !== undefined && typeof terminated !== "function") throw mustBe(TypeError, "relabel.terminated", "a function", terminated);
-    if (terminated !== undefined && reward === "stored") throw mustBe(TypeError, "relabel.reward", "a function too, since relabel.terminated is one", reward);
+    if (terminated !== undefined && reward === "stored")
+      throw mustBe(TypeError, "relabel.reward", "a function, since relabel.terminated is a function", reward);
     this.#reward = reward;
     this.#terminated = terminated;
     if ([limits.sampler, limits.remover].every(({ kind }) => SELECTOR_KINDS[kind].leaves === undefined)) {
       const kinds = `${limits.sampler.kind} and ${limits.remover.kind}`;
       throw new ReplayError(
         "UNSUPPORTED",
-        `relabel needs a table that keeps the order in which its items came, got the sampler and remover ${kinds} of table ${show(name)}. Give it remover: fifo()`,
+        `relabel requires a table that keeps the insertion order of its items, got the sampler and remover ${kinds} of table ${show(name)}. Pass remover: fifo()`,
       );
     }
   }
 
-  /** Bytes of scratch for batches of n windows of `width` rows. */
+  /** Returns the bytes of scratch for batches of n windows of `width` rows. */
   bytes(n: number, width: number): number {
     return this.#places(0, n, width).end;
   }
 
-  /** Makes sure that the core knows the steps of each episode. Before anything is drawn. @throws ReplayError OUT_OF_MEMORY, UNSUPPORTED where their order is not known */
+  /**
+   * Makes sure that the core knows the steps of each episode, before anything is drawn. @throws ReplayError OUT_OF_MEMORY, UNSUPPORTED if their order is
+   * unknown
+   */
   open(): void {
     const { engine, core, name } = this.#table;
     const code = engine.core.x.table_hold_steps(core.handle);
     if (code === E_UNSUPPORTED)
       throw new ReplayError(
         "UNSUPPORTED",
-        `relabel needs items that came in the order of their last steps, and in table ${show(name)} one came after another one of its writer that ends later. Make them in order, or use another table for earlier steps`,
+        `relabel requires items in the order of their last steps, but table ${show(name)} has an item inserted after an item of the same writer that ends later. Insert items in order, or use another table for earlier steps`,
       );
     engine.core.checkedResult(code);
   }
 
-  /** Draws which of the transitions have another goal, and the steps that these come from. */
+  /** Draws which transitions get another goal, and the steps that the goals come from. */
   choose({ handle }: Draw, count: number, before: number): void {
     const { engine, core } = this.#table;
     engine.core.x.draw_goals(handle, core.handle, this.#until(before + count) - this.#until(before), this.#strategy);
   }
 
-  /** Puts goals into the columns that show the leaf; in scratch, if they are still there. */
+  /** Writes goals into the columns that show the leaf; in scratch, if they are not copied out yet. */
   put(buffer: BatchBuffer, count: number): void {
     const { core, pool } = this.#table.engine;
     const { layout, draw } = buffer;
@@ -154,7 +161,9 @@ export class Goals {
     for (let i = 0; i < straight.length; i++) if ((straight[i] as Output).leaf === goal) this.#copy(buffer, (straight[i] as Output).field, places.goals, count);
   }
 
-  /** Computes returns by the rewards of the new goals. @returns what changed in the draw: nothing, its returns, or also the steps at which some of them end */
+  /**
+   * Computes returns from the rewards of the new goals. @returns what changed in the draw: nothing, its returns, or also the steps at which some of them end
+   */
   score(buffer: BatchBuffer, count: number, { components, discount, gamma }: NStep): "nothing" | "returns" | "steps" {
     const reward = this.#reward;
     const m = this.#count;
@@ -174,7 +183,7 @@ export class Goals {
     return shorter > 0 ? "steps" : "returns";
   }
 
-  /** How many of the first n transitions of a batch have another goal. */
+  /** Returns how many of the first n transitions of a batch have another goal. */
   #until(n: number): number {
     return Math.floor(this.#share * n + DUST);
   }
@@ -205,7 +214,7 @@ export class Goals {
     }
   }
 
-  /** Copies of what was gathered, for the caller. */
+  /** Returns copies of the gathered values, for the caller. */
   #values(core: Core, draw: Draw, { goals, achieved }: Places, count: number): Omit<RelabelledSteps, "batch"> {
     const m = this.#count;
     const { leaf, shape, size, arrayBytes } = this.achieved;
@@ -245,14 +254,14 @@ function numbersAt(subject: string, leaves: readonly PlacedLeaf[], path: unknown
 
 /** @throws TypeError, RangeError, ReplayError INVALID_DATA */
 function checkedRewards(returned: unknown, m: number): Numbers {
-  const rewards = checkedNumbers("what relabel.reward returns", returned as Numbers, m);
+  const rewards = checkedNumbers("the result of relabel.reward", returned as Numbers, m);
   for (let i = 0; i < m; i++) if (!Number.isFinite(rewards[i])) throw mustBe("INVALID_DATA", `reward ${i} of ${m} of relabel.reward`, "finite", rewards[i]);
   return rewards;
 }
 
 /** @throws TypeError, RangeError */
 function checkedFlags(returned: unknown, m: number): Uint8Array {
-  const subject = "what relabel.terminated returns";
+  const subject = "the result of relabel.terminated";
   if (!isList(returned)) throw mustBe(TypeError, subject, `an array of ${m} booleans or numbers`, returned);
   if (listLength(returned) !== m) throw mustBe(RangeError, subject, `an array of ${m} booleans or numbers`, returned);
   return Uint8Array.from({ length: m }, (_, i) => Number(Boolean(returned[i])));

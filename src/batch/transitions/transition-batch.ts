@@ -1,4 +1,4 @@
-/** What a view of transitions is asked, and what it gives. */
+/** The options and batches of transition views. */
 
 import type { Column } from "../../schema/column.ts";
 import type { RowLeaf } from "../../schema/leaf.ts";
@@ -10,20 +10,20 @@ import type { SampleOptions } from "../options.ts";
 import type { RelabelOptions } from "./goals.ts";
 
 export interface TransitionOptions<Name extends string = string, Path extends string = string> {
-  /** The discount a step, in [0, 1]. */
+  /** The discount per step, in [0, 1]. */
   readonly gamma: number;
   /** Cuts each transition to its first n steps. Default: an item of L steps is a transition of L - 1. */
   readonly n?: number;
-  /** Parts of the batch that it has at the bootstrap as well, as `nextAction`, `nextMask`, … */
+  /** Parts of the batch that are also shown at the bootstrap step, as `nextAction`, `nextMask`, … */
   readonly next?: readonly Name[];
   /** The dtype of returns, discounts and weights. Default: "f32". */
   readonly dtype?: "f32" | "f64";
-  /** Gives a share of the transitions another goal, one that was achieved in their episode (hindsight experience replay). */
+  /** Replaces the goal of a share of the transitions with one that was achieved in their episode (hindsight experience replay). */
   readonly relabel?: RelabelOptions<Path>;
 }
 
 export interface SampleTransitions extends Pick<SampleOptions, "recycle" | "replacement" | "among" | "stratified" | "normalize" | "beta"> {
-  /** A batch of this view to refill, or arrays of your own in the same form. Default: new arrays. */
+  /** A batch of this view to refill, or your own arrays in the same form. Default: new arrays. */
   readonly into?: object;
 }
 
@@ -31,7 +31,7 @@ export interface TransitionDatasetOptions
   extends SampleTransitions,
     Pick<DatasetOptions, "batchSize" | "signal" | "timeoutMs" | "dropRemainder" | "prefetch" | "epochs" | "shuffle" | "seed" | "state"> {}
 
-/** A batch of any view. */
+/** A batch of any transition view. */
 export interface AnyTransitions {
   count: number;
   release(): void;
@@ -39,11 +39,11 @@ export interface AnyTransitions {
   readonly [name: string]: unknown;
 }
 
-/** Where a role's leaves are: what `new Replay` was told, or the role's own name. */
+/** The path of a role's leaves: from `new Replay({ transition })`, or the role's own name. */
 export type PathIn<R, Role extends TransitionRole> = 0 extends 1 & R ? Role : R extends { readonly [K in Role]: infer P extends string } ? P : Role;
 type PathsIn<R> = { [Role in TransitionRole]: PathIn<R, Role> }[TransitionRole];
 
-/** What stands at a dotted path. */
+/** The node at a dotted path. */
 export type NodeAt<S, P extends string> = P extends keyof S
   ? S[P]
   : P extends `${infer K}.${infer Rest}`
@@ -52,11 +52,11 @@ export type NodeAt<S, P extends string> = P extends keyof S
       : never
     : never;
 
-/** A node without the leaves and subtrees that are `Used`. */
+/** A node without its `Used` leaves and subtrees. */
 export type Without<S, Used extends string, At extends string> = S extends RowLeaf | readonly unknown[]
   ? S
   : { readonly [K in keyof S & string as Left<S[K], Used, `${At}${K}`> extends never ? never : K]: Without<S[K], Used, `${At}${K}.`> };
-/** Whether anything is left of it: never, or the path. */
+/** Never if nothing is left; otherwise the path. */
 type Left<S, Used extends string, At extends string> = At extends Used
   ? never
   : S extends RowLeaf | readonly unknown[]
@@ -64,54 +64,57 @@ type Left<S, Used extends string, At extends string> = At extends Used
     : { [K in keyof S & string]: Left<S[K], Used, `${At}.${K}`> }[keyof S & string];
 type OthersOf<S, R> = Without<S, PathsIn<R>, "">;
 
-/** The parts that `next` can name. */
+/** The names that `next` accepts. */
 export type NextName<S, R> = IsAny<S> extends true ? string : "action" | (keyof OthersOf<S, R> & string);
 
 type FloatOf<O> = O extends { readonly dtype: infer D extends "f32" | "f64" } ? D : "f32";
 type NextOf<O> = 0 extends 1 & O ? never : O extends { readonly next: readonly (infer Name extends string)[] } ? Name : never;
 type PartAt<S, R, Name extends string> = Name extends "action" ? NodeAt<S, PathIn<R, "action">> : NodeAt<OthersOf<S, R>, Name>;
 
-/** One number a transition. */
+/** Numbers, one per transition. */
 interface TransitionColumns<Float extends "f32" | "f64", Returns extends readonly number[] = [number]> {
-  /** Number of transitions in the batch. The rest of the arrays has no meaning. */
+  /** Number of transitions in the batch. Ignore array elements after them. */
   readonly count: number;
-  /** r_0 + γ d_0 r_1 + … over the steps of the transition; of a reward of several numbers, each by itself. */
+  /** r_0 + γ d_0 r_1 + … over the steps of the transition. A vector reward has one return per component. */
   readonly returns: Column<Float, Returns>;
-  /** γ^k times the discounts on the way: what the value of nextObservation counts; 0 where the episode terminated. */
+  /** The factor of the value of nextObservation: γ^k times the discounts on the way; 0 if the episode terminated. */
   readonly discounts: Column<Float, [number]>;
-  /** The true number of steps k. */
+  /** The actual number of steps k. */
   readonly steps: Column<"u32", [number]>;
-  /** 1 where the episode terminated within the transition. */
+  /** 1 if the episode terminated within the transition. */
   readonly terminated: Column<"u8", [number]>;
-  /** 1 where the episode ended within the transition, but did not terminate: by a plain `endEpisode()`, too, at whose last step the transition bootstraps. */
+  /** 1 if the episode ended within the transition without terminating. This includes a plain `endEpisode()`, at whose last step the transition bootstraps. */
   readonly truncated: Column<"u8", [number]>;
-  /** The keys of the items, for `updatePriorities` and `delete`; 0, which is no item's, behind `count`. */
+  /** The keys of the items, for `updatePriorities` and `delete`. Elements after `count` are 0, which is never a key. */
   readonly keys: Float64Array<ArrayBuffer>;
 }
 
 /**
- * A batch of transitions, in arrays that belong to the caller. Columns have the shape [n, ...shape of the leaf]: `observation`, `nextObservation`, `action`, what `next`
- * asks for, and every leaf of the spec that plays no other part, under its own name. Without type arguments it is one of any view.
+ * A batch of transitions, in arrays that belong to the caller. Columns have the shape [n, ...shape of the leaf]: `observation`, `nextObservation`, `action`,
+ * the parts named in `next`, and every other leaf of the spec under its own name. Without type arguments it is a batch of any view.
  */
-// biome-ignore lint/suspicious/noExplicitAny: of any spec, roles and options
+// biome-ignore lint/suspicious/noExplicitAny: any spec, roles and options
 export type TransitionBatch<S = any, R = any, O = any, P = any> = PartsOf<S, R, O, P> & {
-  /** A copy of the transitions, to look at or to write as JSON: plain arrays and numbers under the same names. A batch has it that Reprise made. O(elements) */
+  /**
+   * Returns a copy of the transitions in plain arrays and numbers under the same names, for inspection or JSON. Only batches that Reprise made have this
+   * method. O(elements)
+   */
   toArray(): TransitionOf<PartsOf<S, R, O, P>>[];
-  /** A copy in plain objects, with an array of its own for each column: to send to a worker, or to keep some columns of. O(bytes) */
+  /** Returns a copy in plain objects with a separate array per column, to send to a worker or to keep only some columns. O(bytes) */
   detached(): PartsOf<S, R, O, P>;
   /**
-   * Returns a batch sampled with `recycle` to its view. Don't read its arrays afterwards: a later draw, which is another batch, fills them again. No effect on other
-   * batches, nor when it was released before. O(1)
+   * Returns a batch sampled with `recycle` to its view. Don't read its arrays afterwards: a later draw fills them as a different batch. No effect on other
+   * batches, or if the batch is already released. O(1)
    */
   release(): void;
-  /** The same, for `using`. */
+  /** Calls `release`, for `using`. */
   [Symbol.dispose](): void;
 };
 
 /** One transition of a batch, under the same names. */
 type TransitionOf<Parts> = { [K in keyof Parts as K extends "count" ? never : K]: Parts[K] extends Float64Array ? number : ItemOf<Parts[K]> };
 
-/** The shape of returns: that of the reward, behind the dimensions of the batch. */
+/** The shape of returns: the dimensions of the batch, then those of the reward. */
 export type ReturnsOf<S, R, Lead extends readonly number[]> = [S] extends [never]
   ? Lead
   : IsAny<S> extends true
@@ -121,11 +124,11 @@ export type ReturnsOf<S, R, Lead extends readonly number[]> = [S] extends [never
       : Lead;
 
 type PartsOf<S, R, O, P> = TransitionColumns<FloatOf<O>, ReturnsOf<S, R, [number]>> &
-  /** 1 where a transition has another goal. */
+  /** 1 if the transition has another goal. */
   (O extends { readonly relabel: object } ? { readonly relabelled: Column<"u8", [number]> } : unknown) &
   (P extends { readonly beta: number } ? { readonly weights: Column<FloatOf<O>, [number]> } : unknown) &
   (IsAny<S> extends true
-    ? // biome-ignore lint/suspicious/noExplicitAny: of any spec
+    ? // biome-ignore lint/suspicious/noExplicitAny: any spec
       { readonly [name: string]: any }
     : {
         readonly observation: StepsOf<NodeAt<S, PathIn<R, "observation">>, [number]>;

@@ -1,6 +1,6 @@
-/** What a view of transitions shows: which leaves, at which end of a transition, under which names. */
+/** The schema of a transition view: the leaves, the end of the transition at which each is shown, and their names. */
 import { BOOTSTRAP } from "../../base/abi.ts";
-import { mustBe, oneOfRule, ReplayError, show } from "../../base/error.ts";
+import { mustBe, mustBeOneOf, ReplayError, show } from "../../base/error.ts";
 import type { Engine } from "../../memory/engine.ts";
 import type { PlacedLeaf } from "../../schema/layout.ts";
 import { isLeaf, type RowLeaf } from "../../schema/leaf.ts";
@@ -11,14 +11,14 @@ import type { Spec } from "../../schema/spec.ts";
 export interface Part {
   readonly name: string;
   readonly spec: Spec;
-  /** Those of the subtree, in its order, each with its place in it. */
+  /** The leaves of the subtree in its order, each with its path in it. */
   readonly leaves: readonly { readonly keys: readonly string[]; readonly leaf: PlacedLeaf }[];
-  /** The steps that it shows: the first, or the one at which the return bootstraps. */
+  /** The steps that it shows: the first step, or the step at which the return bootstraps. */
   readonly at: readonly number[];
 }
 
 export interface TransitionSchema {
-  /** First those of the first step, then those of the bootstrap. */
+  /** The parts of the first step, then the parts of the bootstrap step. */
   readonly parts: readonly Part[];
   readonly reward: PlacedLeaf;
   readonly discount: PlacedLeaf | undefined;
@@ -32,9 +32,9 @@ const OWN = "count, observation, nextObservation, action, returns, discounts, st
 );
 
 /**
- * @param next names of the batch's parts that are shown at the bootstrap as well
+ * @param next names of the batch's parts that are also shown at the bootstrap step
  * @param goal the leaf that is relabelled
- * @throws ReplayError NOT_FOUND for a role without a leaf, or a name in `next` that there is not · SPEC_MISMATCH for a leaf that has the name of a column of the view
+ * @throws ReplayError NOT_FOUND if a role has no leaf, or `next` has an unknown name · SPEC_MISMATCH if a leaf has the name of a column of the view
  */
 export function schemaOf(engine: Engine, next: readonly string[], goal?: PlacedLeaf): TransitionSchema {
   const { roles } = engine;
@@ -45,11 +45,17 @@ export function schemaOf(engine: Engine, next: readonly string[], goal?: PlacedL
   const visible = [action, ...others];
   const nexts = [...new Set(next)].map((name) => {
     const part = visible.find((known) => known.name === name);
-    if (part === undefined) throw mustBe("NOT_FOUND", "each of next", oneOfRule(visible.map((known) => known.name)), name);
+    if (part === undefined)
+      throw mustBeOneOf(
+        "NOT_FOUND",
+        "each of next",
+        visible.map((known) => known.name),
+        name,
+      );
     return { ...part, name: nextName(name), at: LAST };
   });
   if (goal !== undefined && ![observation, ...visible].some((part) => part.leaves.some(({ leaf }) => leaf === goal)))
-    throw mustBe("SPEC_MISMATCH", "relabel.goal", "a leaf that batches show, not that of a reward, a discount or a terminal flag", goal.path);
+    throw mustBe("SPEC_MISMATCH", "relabel.goal", "a leaf that batches show, not a reward, discount or terminal flag", goal.path);
   const reserved = [...OWN, ...(goal === undefined ? [] : ["relabelled"]), ...nexts.map(({ name }) => name)];
   for (const { name } of others) {
     if (!reserved.includes(name)) continue;
@@ -59,14 +65,14 @@ export function schemaOf(engine: Engine, next: readonly string[], goal?: PlacedL
   return { parts: [observation, ...visible, { ...observation, name: "nextObservation", at: LAST }, ...nexts], reward, discount, terminated };
 }
 
-/** The leaf or subtree in a role. @param caller the view, as messages call it @throws ReplayError NOT_FOUND */
+/** Returns the leaf or subtree in a role. @param caller the view, as messages name it @throws ReplayError NOT_FOUND */
 export function partInRole(engine: Engine, role: "observation" | "action" | "reward", caller: string): Part {
   engine.roles.required(role, caller);
   const keys = engine.roles.path(role).split(".");
   return partOf(engine, role, valueAt(engine.spec, keys) as Spec, keys);
 }
 
-/** What is left of a spec without the leaves that play another part, under its own names. */
+/** Returns the parts of a spec without the leaves in `used`, under their own names. */
 export function otherParts(engine: Engine, used: readonly (PlacedLeaf | undefined)[]): Part[] {
   const paths = new Set(used.map((leaf) => leaf?.path));
   return Object.keys(engine.spec).flatMap((name) => {
@@ -76,7 +82,7 @@ export function otherParts(engine: Engine, used: readonly (PlacedLeaf | undefine
 }
 
 export function reservedName(name: string, caller: string, remedy = ""): ReplayError {
-  return new ReplayError("SPEC_MISMATCH", `the leaf ${show(name)} has the name of a column of ${caller}: rename it in spec${remedy}`);
+  return new ReplayError("SPEC_MISMATCH", `the leaf ${show(name)} has the same name as a column of ${caller}. Rename the leaf in spec${remedy}`);
 }
 
 function partOf({ layout }: Engine, name: string, nest: Spec, keys: readonly string[]): Part {
@@ -84,12 +90,12 @@ function partOf({ layout }: Engine, name: string, nest: Spec, keys: readonly str
   return { name, spec: nest, leaves: leaves(nest).map((found) => ({ keys: found.keys, leaf: placed([...keys, ...found.keys].join(".")) })), at: FIRST };
 }
 
-/** `nextMask` of `mask`. */
+/** Returns `nextMask` for `mask`. */
 function nextName(name: string): string {
   return `next${name.slice(0, 1).toUpperCase()}${name.slice(1)}`;
 }
 
-/** A part of the spec without these leaves; undefined where none is left. Of a list that lost some an object with the places that are left. */
+/** Returns a part of the spec without these leaves; undefined if none is left. A list that lost elements becomes an object with the remaining indices. */
 function without(nest: Nest<RowLeaf>, path: string, used: ReadonlySet<string | undefined>): Spec | undefined {
   if (isLeaf(nest)) return used.has(path) ? undefined : (nest as RowLeaf);
   const names = Object.keys(nest);

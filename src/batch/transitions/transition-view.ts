@@ -1,4 +1,4 @@
-/** Items of a table as transitions: the first step of each, the step at which its return bootstraps, and what came in between. */
+/** Items of a table as transitions: the first step of each, the step at which its return bootstraps, and the numbers between them. */
 
 import {
   DISCOUNT,
@@ -37,7 +37,7 @@ import { schemaOf, type TransitionSchema } from "./transition-schema.ts";
 
 const OPTIONS = "gamma, n, next, dtype, relabel";
 
-/** The columns of a batch of transitions. @param float the class of returns, discounts and weights */
+/** Returns the columns of a batch of transitions. @param float the class of returns, discounts and weights */
 function columnsOf(schema: TransitionSchema, float: ArrayClass, holds: number, goals: Goals | undefined): readonly ColumnSpec[] {
   const number = (name: string, drawColumn: number, type: ArrayClass): ColumnSpec => ({
     name,
@@ -66,7 +66,7 @@ function columnsOf(schema: TransitionSchema, float: ArrayClass, holds: number, g
   ];
 }
 
-/** The classes of a view's batches, without weights and with them. */
+/** The classes of a view's batches: without weights, and with weights. */
 const classes = new WeakMap<TransitionSchema, (typeof DrawnTransitions)[]>();
 
 class TransitionLayout extends BatchLayout {
@@ -152,7 +152,7 @@ export class TransitionView extends ColumnView {
     let width = this.#width();
     const how = flags & (DISTINCT | NEWEST);
     if (core.guaranteedDraws(n, how, among) < n) throw notReady(this.table, n, how, among);
-    // An item of a single step may have left long ago, too.
+    // An item of a single step may also have left long ago.
     if (into instanceof Part && !into.isSure) {
       if (core.counter(SHORTEST) === 1) throw this.#singleRow();
     } else if (core.isLoose(n, width, engine.layout.stagedBytes) || core.counter(SHORTEST) === 1) width = this.#lookAhead(n, flags, among, width);
@@ -160,7 +160,7 @@ export class TransitionView extends ColumnView {
     return this.bufferOf(width, part);
   }
 
-  /** Makes floats of the draw f32 if the batch has them so. */
+  /** Converts floats of the draw to f32 if the batch stores them so. */
   derive(buffer: BatchBuffer, draw: Draw): boolean {
     const { layout } = buffer;
     if (this.nStep.components > 1) draw.vectorReturns(this.nStep, !layout.isNarrow, buffer.valueAt(layout.computed));
@@ -188,12 +188,12 @@ export class TransitionView extends ColumnView {
     return 1;
   }
 
-  /** Batches of transitions of all lengths are alike. */
+  /** Batches of transitions of all lengths have the same form. */
   longest(): number {
     return 1;
   }
 
-  /** Rows of the longest transition. @throws what says why there is none */
+  /** Returns the rows of the longest transition. @throws if there is none, with the reason */
   #width(): number {
     const longest = this.table.core.counter(LONGEST);
     if (this.table.core.size === 0) throw emptyTable(this.table, "nStep");
@@ -203,19 +203,22 @@ export class TransitionView extends ColumnView {
     return Math.min(n + 1, longest);
   }
 
-  /** Rows of the longest transition of this draw, `width` at most. @throws ReplayError SPEC_MISMATCH where it would give an item of a single step */
+  /**
+   * Returns the rows of the longest transition of this draw, at most `width`. @throws ReplayError SPEC_MISMATCH if the draw would contain an item of a single
+   * step
+   */
   #lookAhead(n: number, flags: number, among: number, width: number): number {
     const draw = this.sampler.lookAhead(n, flags + SIZED, among);
     if (draw.result(DRAW_SHORTEST) === 1) throw this.#singleRow();
     return Math.min(width, draw.result(DRAW_LONGEST));
   }
 
-  /** Steps of the items that rules of open writers make. */
+  /** Returns the lengths of the items that rules of open writers make. */
   #ruled(): number[] {
     return this.table.engine.ruleLengths(this.table.name);
   }
 
-  /** @throws RangeError where n is more steps than any item has or will have */
+  /** @throws RangeError if n exceeds the steps of every item and rule */
   #checkN(longest: number): void {
     const most = Math.max(longest, ...this.#ruled()) - 1;
     if (this.n !== undefined && this.n > most)
@@ -223,8 +226,8 @@ export class TransitionView extends ColumnView {
   }
 
   #singleRow(): ReplayError {
-    const what = "items of a single step, which are no transitions, or items that begin with the last step of an episode, which are none either";
-    const rule = "give its rules nStep, or a length of 2 and more, end episodes with final, and clear() it";
-    return new ReplayError("SPEC_MISMATCH", `table ${show(this.table.name)} has ${what}: ${rule}`);
+    const what = "items that cannot be transitions: they have a single step, or begin with the last step of an episode";
+    const rule = "Use rules with nStep or a length of at least 2, end episodes with final, and clear() the table";
+    return new ReplayError("SPEC_MISMATCH", `table ${show(this.table.name)} has ${what}. ${rule}`);
   }
 }

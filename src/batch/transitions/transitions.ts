@@ -1,4 +1,4 @@
-/** A view of a table's items as transitions: what was seen and done, what came of it over some steps, and what was seen then. */
+/** A view of a table's items as transitions: observation and action, the return over some steps, and the next observation. */
 
 import { customInspect, PlainText } from "../../base/inspect.ts";
 import { hideFrames } from "../../base/stack-trace.ts";
@@ -13,7 +13,7 @@ import { TransitionView } from "./transition-view.ts";
 /** Makes an unknown option a type error. */
 type Only<O, Known> = { readonly [K in Exclude<keyof O, keyof Known>]: never };
 
-// biome-ignore lint/suspicious/noExplicitAny: without type arguments it is a view of any table
+// biome-ignore lint/suspicious/noExplicitAny: the default is a view of any table
 export class Transitions<S = any, R = any, O = any> {
   readonly #view: TransitionView;
   readonly #draws: Draws<AnyTransitions>;
@@ -25,7 +25,7 @@ export class Transitions<S = any, R = any, O = any> {
     });
   }
 
-  /** `table.transitions` makes views. */
+  /** Created by `table.transitions`. */
   constructor(table: SampledTable, options: TransitionOptions) {
     hideFrames(new.target);
     let view: TransitionView | undefined;
@@ -36,15 +36,16 @@ export class Transitions<S = any, R = any, O = any> {
   }
 
   /**
-   * Draws n items and copies their transitions into arrays. Never waits. Allocates nothing but strings with `into`. O(n log size + n × steps + bytes)
-   * @throws ReplayError EMPTY for a table without items, RATE_LIMITED where the rate limiter does not allow n draws now, TOO_FEW where there are too few items that
-   * differ, SPEC_MISMATCH for items of a single step or that begin with the last step of an episode, UNSUPPORTED, OUT_OF_MEMORY · RangeError where no item can be as long as `n` asks
+   * Draws n items and copies their transitions into arrays. Never waits. With `into`, allocates nothing but strings. O(n log size + n × steps + bytes)
+   * @throws ReplayError EMPTY if the table has no items, RATE_LIMITED if the rate limiter does not allow n draws now, TOO_FEW if there are too few distinct
+   * items, SPEC_MISMATCH if an item has a single step or begins with the last step of an episode, UNSUPPORTED, OUT_OF_MEMORY · RangeError if no item can have
+   * `n` steps
    */
   sample<const P extends SampleTransitions>(n: number, options?: P & Only<P, SampleTransitions>): TransitionBatch<S, R, O, P> {
     return this.#draws.sampler.sample(n, options as SampleOptions | undefined) as unknown as TransitionBatch<S, R, O, P>;
   }
 
-  /** n transitions, each drawn as soon as the rate limiter allows it, as `sampleWhenReady` of a table does. */
+  /** Draws n transitions, each as soon as the rate limiter allows it. Works like `sampleWhenReady` of a table. */
   sampleWhenReady<const P extends SampleTransitions & WaitOptions>(
     n: number,
     options?: P & Only<P, SampleTransitions & WaitOptions>,
@@ -52,13 +53,13 @@ export class Transitions<S = any, R = any, O = any> {
     return this.#draws.whole(n, (options ?? {}) as SampleOptions & WaitOptions) as Promise<unknown> as Promise<TransitionBatch<S, R, O, P>>;
   }
 
-  /** Batches for a `for` or `for await` loop, as those of `table.dataset`. */
+  /** Returns batches for a `for` or `for await` loop. Works like `table.dataset`. */
   dataset<const P extends TransitionDatasetOptions>(options: P & Only<P, TransitionDatasetOptions>): DatasetOf<TransitionBatch<S, R, O, P>, P> {
     this.#draws.table.engine.open();
     return datasetOf(this.#draws, options as unknown as DatasetOptions) as unknown as DatasetOf<TransitionBatch<S, R, O, P>, P>;
   }
 
-  /** New arrays for n transitions, to pass as `into`; with `beta`, also for weights. */
+  /** Returns new arrays for n transitions, to pass as `into`; with `beta`, also for weights. */
   batch<const P extends Pick<SampleTransitions, "beta">>(n: number, options?: P & Only<P, Pick<SampleTransitions, "beta">>): TransitionBatch<S, R, O, P> {
     this.#draws.table.engine.open();
     return this.#view.batch(n, (options ?? {}) as SampleOptions) as unknown as TransitionBatch<S, R, O, P>;

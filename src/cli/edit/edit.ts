@@ -17,9 +17,10 @@ import { finalStepsText, lossesText, type OpenOptions, reportText, withDataset }
 import { Interrupted, UsageError } from "../exit.ts";
 import { filmReferences, isUrl } from "../program-parts.ts";
 import type { Host, Result } from "../result.ts";
-import { datasetFolders, FORMATS, type Format, lossText, nonEmpty, remedyText, unreadLosses, write } from "../targets.ts";
+import { datasetFolders, FORMATS, type Format, lossText, nonEmpty, remedyText, unreadLosses, unreadPaths, write } from "../targets.ts";
 import { bytes, countText, escapeText } from "../text.ts";
 import { ffmpegEncoder, hasFfmpeg } from "./ffmpeg.ts";
+import { filmCutter } from "./film-cutter.ts";
 import { flagsOf } from "./flags.ts";
 import { checkNoMemoryOptions, editMemory, memoryKind } from "./memory.ts";
 import { type EditOptions, sharesOf } from "./options.ts";
@@ -58,6 +59,8 @@ export async function edit(from: string, to: string, options: EditOptions, host:
     const result = await withDatasets(paths, [own, others], host, async (readers) => {
       const target = targetOf(from, to, options, readers[0] as RldsReader, shares);
       checkFormatOptions(to, target.format, writeOptionsOf(target.options));
+      if (options.wholeFilms && target.format !== "lerobot")
+        throw new UsageError(`--whole-films works only with LeRobot, but ${to} becomes ${target.format}: leave it out`);
       const sources = readers.map((reader, k) => ({ name: paths[k] as string, reader }));
       replacement = await Replacement.begin(target.path, target.below);
       return await writeParts(sources, target, { shares, flagged, to, folder: replacement.to }, host).catch((error) => {
@@ -136,8 +139,7 @@ function ownPlace(to: string, options: EditOptions, reader: RldsReader, shares: 
 function checkUnread(to: string, { open = [] }: EditOptions, { unread = [], about }: RldsReader): void {
   // A user who sets the option knows what it leaves out.
   const lost = unread.filter(({ what }) => !open.some((option) => option.startsWith(`${what}=`)));
-  const paths = Array.isArray(about.unread) ? about.unread.map(String) : [];
-  const names = [...lost.map(({ what }) => what), ...paths];
+  const names = [...lost.map(({ what }) => what), ...unreadPaths(about)];
   if (names.length === 0) return;
   const remedies = lost.map(({ what, remedy }) => `${remedyText(remedy)}${remedy.includes(`${what}=true`) ? `, --open ${what}=false deletes them` : ""}; `);
   throw new UsageError(
@@ -198,7 +200,11 @@ async function writeParts(
   const edited = editedDataset(sources, { options, flagged, joinsFilms, encoded, host, onEpisode });
   const reader = changedReader(sources, edited, options, format);
   const parts = shares === undefined ? undefined : splitEpisodes(edited.data, shares, { seed: options.seed ?? 0n });
-  const films = encoded.length === 0 ? undefined : { videos: encoded, videoEncoder: ffmpegEncoder };
+  const folders = sources.map(({ name }) => name);
+  const films = {
+    ...(encoded.length > 0 && { videos: encoded, videoEncoder: ffmpegEncoder }),
+    ...(!options.wholeFilms && { cutFilm: filmCutter({ folders, signal: host.signal }) }),
+  };
   const common = { signal: host.signal, overwrite: options.overwrite ?? false, strict: options.strict ?? false };
   const reports: PartReport[] = [];
   try {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type FilmFrames, RldsError, type VideoEncoder, type VideoFormat } from "../../datasets/rlds/index.ts";
 import { checkInside, isUrl } from "../program-parts.ts";
 
-const PROGRAM = "ffmpeg";
+export const PROGRAM = "ffmpeg";
 /** Space beyond the requested pixels, in bytes. */
 const SLACK = 1 << 20;
 /** As in LeRobot, every second frame can be decoded without those before it. Frames that refer to later ones would shift all times. */
@@ -20,7 +20,7 @@ export function hasFfmpeg(): boolean {
  * @throws RldsError UNSUPPORTED if ffmpeg cannot decode the film, CORRUPT if the film does not have a frame
  */
 export function decodeFrames(folder: string, { path, times, fps, height, width }: FilmFrames): Uint8Array {
-  const film = placeOf(folder, path);
+  const film = filmPlace(folder, path);
   const size = height * width * 3;
   const first = Math.min(...times);
   const numbers = times.map((time) => Math.round((time - first) * fps));
@@ -84,12 +84,12 @@ export async function ffmpegEncoder({ width, height, fps, write }: VideoFormat):
   };
 }
 
-/** @throws RldsError CORRUPT for a path that leads out of the folder */
-function placeOf(folder: string, path: string): string {
+/** Where a film is. @throws RldsError CORRUPT for a path that leads out of the folder */
+export function filmPlace(folder: string, path: string): string {
   const inside = checkInside(path, "the path of a film");
   return isUrl(folder) ? new URL(inside, folder.endsWith("/") ? folder : `${folder}/`).href : join(folder, inside);
 }
 
-function lastLine(text: string): string {
+export function lastLine(text: string): string {
   return text.trim().split("\n").at(-1) ?? "";
 }

@@ -1,4 +1,5 @@
 /** Applies the options of `reprise edit` to the spec of a snapshot or a journal. */
+import { didYouMean } from "../../base/error.ts";
 import { MAX_REPLAY_BYTES } from "../../base/limits.ts";
 import { isDtype } from "../../schema/dtype.ts";
 import type { Spec } from "../../schema/spec.ts";
@@ -100,5 +101,5 @@ function pathOf(name: string): string {
 
 function checkPath(name: string, paths: readonly string[], isLeafOnly = false): void {
   if (!isLeafOnly && paths.some((path) => path === name || path.startsWith(`${name}.`))) return;
-  throw new UsageError(`there is no leaf ${JSON.stringify(name)}: the spec has ${paths.join(", ")}`);
+  throw new UsageError(`there is no leaf ${JSON.stringify(name)}.${didYouMean(name, paths)} Leaves: ${paths.join(", ")}`);
 }

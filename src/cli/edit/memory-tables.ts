@@ -1,4 +1,5 @@
 /** Applies the table options of `reprise edit` to the tables of a snapshot or a journal. */
+import { didYouMean } from "../../base/error.ts";
 import { minSize, queueLimiter, type RateLimiter, SELECTORS, type Selector, sampleToInsertRatio } from "../../index.ts";
 import { SELECTOR_KINDS, type SelectorName } from "../../schema/selector.ts";
 import type { TableOptions } from "../../schema/table-options.ts";
@@ -32,7 +33,8 @@ export function tableChangesOf(
   const put = (flag: string, texts: readonly string[], option: keyof TableOptions, rule: string, parse: (text: string) => unknown) => {
     for (const text of texts) {
       const [name, value] = pairOf(flag, text, rule);
-      if (!names.includes(name)) throw new UsageError(`${flag} ${text}: there is no table ${JSON.stringify(name)}, the tables are ${names.join(", ")}`);
+      if (!names.includes(name))
+        throw new UsageError(`${flag} ${text}: there is no table ${JSON.stringify(name)}.${didYouMean(name, names)} Tables: ${names.join(", ")}`);
       if (tables[name]?.[option] !== undefined) throw new UsageError(`${flag} names ${name} twice. Pass it once`);
       tables[name] = { ...tables[name], [option]: parsed(`${flag} ${text}`, `${flag} takes ${rule}, got ${JSON.stringify(text)}`, () => parse(value)) };
     }

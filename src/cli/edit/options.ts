@@ -21,6 +21,7 @@ export interface EditOptions extends Omit<ConvertOptions, "task"> {
   readonly concat?: readonly string[];
   readonly splitInto?: string;
   readonly seed?: bigint;
+  readonly wholeFilms?: true;
   readonly add?: readonly string[];
   readonly maxSize?: readonly string[];
   readonly maxTimesSampled?: readonly string[];
@@ -81,6 +82,7 @@ export function addEdit(command: Command): Command {
       "--split-into <shares>",
       "divide the episodes at random into parts, such as train=0.9,val=0.1: splits for TFDS, otherwise one dataset OUT/PART each",
     )
+    .option("--whole-films", "LeRobot: copy films whole, with the frames of episodes that are left out; does not need ffmpeg")
     .option("--seed <n>", "for --split-into: the seed of the random assignment (default: 0)", seed)
     .option(
       "--add <leaf=value>",

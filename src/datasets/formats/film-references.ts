@@ -20,8 +20,17 @@ export interface Films {
   readonly cameras: ReadonlyMap<string, Camera>;
   /** @param path as steps have it @throws RldsError NOT_FOUND */
   open(path: string): Promise<SourceFile>;
+  /** The frames of all episodes of the source in a film, in order. Undefined if the source does not list them. */
+  spans?(path: string): readonly FilmSpan[] | undefined;
   /** Of an episode of the source, by its number, as meta/episodes has it: a list a statistic, an element a channel. Undefined if it has none */
   statistics(camera: string, episode: number): Promise<CameraStatistics | undefined>;
+}
+
+/** The frames of an episode in a film. */
+export interface FilmSpan {
+  /** The time of the first one, in seconds of the film. */
+  readonly from: number;
+  readonly frames: number;
 }
 
 export interface CameraStatistics {

@@ -7,7 +7,7 @@ export interface LazyValues {
   readonly rows: number;
   /** Elements of a value. */
   readonly size: number;
-  /** The values from … to - 1, in an array of their own. */
+  /** The values from … to - 1, in an array that nobody else changes. */
   read(from: number, to: number): AnyArray;
   /** Called before all of it is read. @throws where that would be too much */
   check(): void;

@@ -43,9 +43,19 @@ export class StepColumns<S = RldsStep> implements Iterable<S> {
     this.#make = createStepFactory(spec, data[Symbol.iterator]());
   }
 
-  /** The columns, nested as the spec. */
+  /** The columns, nested as the spec. One that is stored elsewhere is read when its data is asked for. */
   get columns(): AnyValue {
-    const columns = this.#leaves.map(({ leaf }, i): StepColumn => ({ data: this.data[i] as ColumnData, shape: [this.length, ...leaf.shape] }));
+    const { data } = this;
+    const columns = this.#leaves.map(({ leaf }, i): StepColumn => {
+      const shape = [this.length, ...leaf.shape];
+      if (!isLazy(this.#data[i])) return { data: data[i] as ColumnData, shape };
+      return {
+        get data() {
+          return data[i] as ColumnData;
+        },
+        shape,
+      };
+    });
     return pack(this.spec, columns);
   }
 

@@ -1,6 +1,8 @@
-/** Node's own modules, which Deno and Bun have too. A host hands them out; where it does not (before Node 20.16), they come by a name that leads to nothing in a page. */
+/**
+ * Node's built-in modules, which Deno and Bun also have. The host returns them; before Node 20.16, they are imported under a name that has no target in a page.
+ */
 
-/** What is used of `process`. */
+/** The part of `process` in use. */
 export interface Host {
   readonly pid: number;
   readonly platform: string;
@@ -11,18 +13,18 @@ export interface Host {
 
 export const host = (globalThis as { process?: Host }).process;
 
-/** Whether there are such modules. */
+/** Whether the host has such modules. */
 export const hasBuiltins: boolean = host?.versions?.node !== undefined;
 
-/** A module, where the host hands it out; else undefined. */
+/** Returns a module if the host provides it synchronously; otherwise undefined. */
 export function getBuiltin(name: BuiltinName): unknown {
   return host?.getBuiltinModule?.(name);
 }
 
-/** A module. Only where `hasBuiltins`. @throws Error where the host hands out none, and a bundler has taken it for a page */
+/** Returns a module. Only if `hasBuiltins`. @throws Error if the host has no such module because the program was bundled for a page */
 export async function builtin<M>(name: BuiltinName): Promise<M> {
   const found = getBuiltin(name) ?? (await import("#builtins")).builtins[name];
-  if (found === undefined) throw new Error(`this runtime has no ${name}; where a bundler made this program, it must ask for the condition node`);
+  if (found === undefined) throw new Error(`this runtime has no ${name}. If this program is bundled, set the condition node in the bundler`);
   return found as M;
 }
 

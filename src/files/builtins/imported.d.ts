@@ -1,4 +1,4 @@
-/** Where package.json's `imports` leads to. */
+/** The target of `#builtins` in package.json's `imports`. */
 declare module "#builtins" {
   export const builtins: { readonly [name: string]: unknown };
 }

@@ -1,4 +1,4 @@
-/** What package.json's `#builtins` is in Node. */
+/** The target of package.json's `#builtins` in Node. */
 import * as fs from "node:fs";
 import * as promises from "node:fs/promises";
 import * as http2 from "node:http2";

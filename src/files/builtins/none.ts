@@ -1,2 +1,2 @@
-/** What package.json's `#builtins` is elsewhere. */
+/** The target of package.json's `#builtins` outside Node. */
 export const builtins: { readonly [name: string]: unknown } = {};

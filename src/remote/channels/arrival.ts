@@ -1,15 +1,15 @@
-/** The way to an actor from the moment on that it is passed in: what comes while its end is being loaded waits here. */
+/** A port or socket from the moment it is passed in: holds the messages that arrive while its end is being loaded. */
 import { type ByteChannel, CHANNEL_KINDS, type ChannelHandlers, channelOf, claimSocket, releaseSocket, type Socket } from "./channel.ts";
 import { isPort, listen, type PortLike } from "./port.ts";
 
-/** Bytes that wait at most: before its welcome, an actor sends only its hello. */
+/** Maximum bytes to hold. Before its welcome, an actor sends only its hello. */
 const WAITING_BYTES = 1 << 20;
 
-/** A channel that listens from the start; what came is passed on once there are handlers. */
+/** A channel that listens from the start, and passes held messages on once there are handlers. */
 export class HeldChannel implements ByteChannel {
   readonly #channel: ByteChannel;
   #handlers: ChannelHandlers | undefined;
-  /** Undefined while nobody is going to listen. */
+  /** Undefined if messages are dropped. */
   #waiting: (ArrayBuffer | Uint8Array)[] | undefined;
   #bytes = 0;
   #end: readonly [code: number | undefined, reason: string | undefined] | undefined;
@@ -29,12 +29,12 @@ export class HeldChannel implements ByteChannel {
     return this.#channel.bufferedAmount ?? 0;
   }
 
-  /** Keeps what comes. */
+  /** Holds messages. */
   hold(): void {
     this.#waiting ??= [];
   }
 
-  /** Drops what comes, unless somebody listens. */
+  /** Drops messages, unless there are handlers. */
   drop(): void {
     this.#waiting = undefined;
     this.#bytes = 0;
@@ -83,7 +83,7 @@ class HeldPort {
     );
   }
 
-  /** As `listen` of a port, with what came before. */
+  /** Works like `listen` of a port, including messages that arrived before. */
   listen(onMessage: (message: unknown) => void, onEnd: () => void): () => void {
     const waiting = this.#waiting;
     this.#waiting = [];
@@ -95,18 +95,18 @@ class HeldPort {
   }
 }
 
-/** Sockets that were passed in before: a channel receives once. */
+/** Held channels by socket, since a channel can receive only once. */
 const heldChannels = new WeakMap<object, HeldChannel>();
 
 export class Arrival {
-  /** One of the two. */
+  /** Either the port or the channel is set. */
   readonly port: PortLike | undefined;
   readonly channel: HeldChannel | undefined;
   readonly #target: object;
   readonly #heldPort: HeldPort | undefined;
   #isTaken = false;
 
-  /** Listens from now on. @throws TypeError · ReplayError OUT_OF_TURN for a socket that has a writer */
+  /** Starts to listen. @throws TypeError · ReplayError OUT_OF_TURN if the socket already has a writer */
   constructor(target: PortLike | Socket) {
     this.#target = target;
     if (isPort(target)) {
@@ -122,19 +122,19 @@ export class Arrival {
     this.channel.hold();
   }
 
-  /** The channel, for good. */
+  /** Returns the channel for good. */
   takeChannel(): HeldChannel {
     this.#isTaken = true;
     return this.channel as HeldChannel;
   }
 
-  /** Listens to the port, for good: to what came before, too. Returns a function that stops this. */
+  /** Listens to the port for good, including messages that arrived before. Returns a function that stops this. */
   takePort(onMessage: (message: unknown) => void, onEnd: () => void): () => void {
     this.#isTaken = true;
     return (this.#heldPort as HeldPort).listen(onMessage, onEnd);
   }
 
-  /** Leaves the port or the socket as it was, unless it was taken. */
+  /** Leaves the port or the socket unchanged, unless it was taken. */
   release(): void {
     if (this.#isTaken) return;
     this.#isTaken = true;

@@ -1,26 +1,24 @@
-/** Duplex channels of whole messages: sockets of browsers, of Node, Deno, Bun and Cloudflare Workers, and whatever has the same three methods. */
+/** Duplex channels of whole messages: sockets of browsers, Node, Deno, Bun and Cloudflare Workers, and any object with the same three methods. */
 import { mustBe, ReplayError } from "../../base/error.ts";
 import { isBuffer } from "../validators.ts";
 
-/** What a channel calls. Each call is a method, so that plain functions fit. */
+/** The handlers that a channel calls. They are methods, so that plain functions fit. */
 export interface ChannelHandlers {
-  /** Receives a message as it was sent. The bytes must not change afterwards: what waits is read later. */
+  /** Receives a message as it was sent. The bytes must not change afterwards, since they may be read later. */
   message(bytes: ArrayBuffer | Uint8Array): void;
-  /** Receives the end of the channel, once, with code and reason where there are some. */
+  /** Receives the end of the channel, once, with code and reason if there are any. */
   close(code?: number, reason?: string): void;
 }
 
-/**
- * A duplex channel of messages in order, each whole. Implement it for any transport: `remoteWriter` and `acceptWriter` take it where they take a WebSocket.
- */
+/** A duplex channel of ordered, whole messages. Implement it for any transport: `remoteWriter` and `acceptWriter` accept it instead of a WebSocket. */
 export interface ByteChannel {
-  /** Sends one message. The bytes are not changed afterwards. A call after the end does nothing. */
+  /** Sends one message. Its bytes are not changed afterwards. No effect after the end. */
   send(bytes: Uint8Array<ArrayBuffer>): void;
-  /** Ends the channel, after what was sent before. The other end receives code (1000, or 4000 to 4999) and reason (at most 123 bytes). */
+  /** Ends the channel after earlier messages. The other end receives code (1000, or 4000 to 4999) and reason (at most 123 bytes). */
   close(code: number, reason: string): void;
-  /** Starts to receive. Called once, before anything is sent. What came before may be lost. */
+  /** Starts to receive. Called once, before the first `send`. Messages that arrived before may be lost. */
   receive(handlers: ChannelHandlers): void;
-  /** Bytes that were sent and have not left yet, if the channel can tell. */
+  /** Bytes sent that have not left yet, if the channel knows. */
   readonly bufferedAmount?: number;
 }
 
@@ -35,7 +33,7 @@ export interface SocketLike {
   addEventListener(type: string, listener: Listener): void;
 }
 
-/** A server's socket whose events call functions that the server was given: `Bun.serve`, a Durable Object that hibernates. */
+/** A server's socket whose events call functions of the server: `Bun.serve`, or a hibernating Durable Object. */
 export interface ServerSocketLike {
   send(data: never): unknown;
   close(code?: number, reason?: string): void;
@@ -57,17 +55,17 @@ export function isSocket(value: unknown): value is SocketLike {
   return typeof send === "function" && typeof close === "function" && typeof addEventListener === "function" && typeof readyState === "number";
 }
 
-/** What is a channel, or has one. */
+/** The values that are channels or have one, for messages. */
 export const CHANNEL_KINDS = "a WebSocket, or a ByteChannel with send, close and receive";
 
-/** The channel that a value is, or has. @param rule what it may be @throws TypeError */
+/** Returns the channel that a value is, or has. @param rule the accepted values, for the message @throws TypeError */
 export function channelOf(value: unknown, subject: string, rule: string): ByteChannel {
   if (isByteChannel(value)) return value;
   if (isSocket(value)) return new SocketChannel(value);
   throw mustBe(TypeError, subject, rule, value);
 }
 
-/** A message of a socket as bytes; undefined for text, which is the program's own. */
+/** Returns a message of a socket as bytes; undefined for text, which belongs to the program. */
 function bytesOf(data: unknown): ArrayBuffer | Uint8Array | undefined {
   if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset, data.byteLength);
   return isBuffer(data) ? (data as ArrayBuffer) : undefined;
@@ -88,7 +86,7 @@ class SocketChannel implements ByteChannel {
 
   receive(handlers: ChannelHandlers): void {
     const socket = this.#socket;
-    // Browsers would give a Blob, and the package ws pieces of a larger buffer.
+    // By default, browsers would pass a Blob, and the package ws pieces of a larger buffer.
     (socket as { binaryType?: string }).binaryType = "arraybuffer";
     socket.addEventListener("message", (event) => {
       const bytes = bytesOf((event as { readonly data: unknown }).data);
@@ -103,7 +101,7 @@ class SocketChannel implements ByteChannel {
       const { code, reason } = event as { readonly code?: number; readonly reason?: string };
       end(code, reason);
     });
-    // A close follows. Without a listener, the package ws would end the process.
+    // A close event follows. Without a listener, the package ws would end the process.
     socket.addEventListener("error", () => {});
     if (socket.readyState === CONNECTING) {
       this.#waiting = [];
@@ -127,27 +125,27 @@ class SocketChannel implements ByteChannel {
   }
 }
 
-/** The server's end of a WebSocketPair says nothing before it is accepted; one that was accepted already refuses. */
+/** Accepts the server's end of a WebSocketPair, which receives nothing before; a second accept throws. */
 function acceptPair(socket: SocketLike): void {
   const { accept } = socket as { readonly accept?: () => void };
   if (typeof accept !== "function") return;
   try {
     accept.call(socket);
   } catch {
-    // It was accepted before.
+    // It is already accepted.
   }
 }
 
 /**
- * A channel for a server's socket whose events call functions of the program: call `message` and `end` in those. For `Bun.serve`, and for Durable Objects whose sockets
- * hibernate.
+ * A channel for a server's socket whose events call functions of the program: call `message` and `end` in those functions. For `Bun.serve`, and for Durable
+ * Objects with hibernating sockets.
  */
 export class ServerChannel implements ByteChannel {
   readonly #socket: ServerSocketLike;
   #handlers: ChannelHandlers | undefined;
   #isOver = false;
 
-  /** @param socket what `open` of Bun's handlers receives, or an accepted WebSocket */
+  /** @param socket the argument of Bun's `open` handler, or an accepted WebSocket */
   constructor(socket: ServerSocketLike) {
     this.#socket = socket;
   }
@@ -157,7 +155,7 @@ export class ServerChannel implements ByteChannel {
     return bufferedAmount ?? getBufferedAmount?.call(this.#socket) ?? 0;
   }
 
-  /** Passes a message on. Text is ignored. */
+  /** Passes a message on. Ignores text. */
   message(data: unknown): void {
     const bytes = bytesOf(data);
     if (bytes !== undefined && !this.#isOver) this.#handlers?.message(bytes);
@@ -187,13 +185,13 @@ export class ServerChannel implements ByteChannel {
 /** Sockets that have a writer, or wait for one. */
 const busySockets = new WeakSet<object>();
 
-/** Takes a socket for one of the two ends. @throws ReplayError OUT_OF_TURN where it has one */
+/** Claims a socket for one end. @throws ReplayError OUT_OF_TURN if it is already claimed */
 export function claimSocket(socket: object, writer: "a writer" | "a remote writer"): void {
-  if (busySockets.has(socket)) throw new ReplayError("OUT_OF_TURN", `this socket already has ${writer}: a socket has one, to its end`);
+  if (busySockets.has(socket)) throw new ReplayError("OUT_OF_TURN", `this socket already has ${writer}. Use a new socket for each writer`);
   busySockets.add(socket);
 }
 
-/** Gives a socket back of which nothing was used. */
+/** Releases a socket that was not used. */
 export function releaseSocket(socket: object): void {
   busySockets.delete(socket);
 }

@@ -1,39 +1,39 @@
-/** Why a socket is closed (docs/actors-protocol.md). */
+/** Codes for the reasons why a socket is closed (docs/actors-protocol.md). */
 import { codeOf } from "../../base/error.ts";
 
 export const CLOSE = {
-  /** After a goodbye, or by the program of an end. */
+  /** After a goodbye, or closed by the program of either end. */
   normal: 1000,
-  /** The memory failed. */
+  /** The Replay failed. */
   failed: 4000,
-  /** The two ends do not fit each other. */
+  /** The two ends do not match. */
   refused: 4001,
-  /** A frame breaks the protocol, or a value the spec. */
+  /** A frame breaks the protocol, or a value does not fit the spec. */
   broken: 4002,
   tooLarge: 4003,
   tooMuch: 4004,
-  /** Another connection has this session now. */
+  /** Another connection has taken over this session. */
   replaced: 4005,
   silent: 4006,
-  /** The memory cannot let anybody in now, and may later. */
+  /** The Replay cannot accept actors now, but may later. */
   unready: 4007,
 } as const;
 
-/** Whether a writer that is closed so does not come again. */
+/** Returns whether a writer that is closed with this code does not reconnect. */
 export function isFinal(code: number | undefined): boolean {
   return code === CLOSE.normal || (code !== undefined && code >= CLOSE.failed && code <= CLOSE.replaced);
 }
 
-/** Codes of errors that are no fault of the writer's end. */
+/** Codes of errors that the writer's end did not cause. */
 const OWN_FAULTS: readonly unknown[] = ["OUT_OF_MEMORY", "IO", "CLOSED", "LOCKED", "KEYS_EXHAUSTED", "RATE_LIMITED", "TIMEOUT", "OUT_OF_TURN"];
 
-/** The code that an error of a writer closes its socket with. */
+/** Returns the code with which an error closes its socket. */
 export function closeCodeOf(error: unknown): number {
   const { closeCode } = (error ?? {}) as { readonly closeCode?: number };
   return closeCode ?? (OWN_FAULTS.includes(codeOf(error)) ? CLOSE.failed : CLOSE.broken);
 }
 
-/** An error that closes its socket with a code of its own. */
+/** Attaches a close code to an error. */
 export function withCloseCode<E extends Error>(error: E, closeCode: number): E {
   Object.defineProperty(error, "closeCode", { value: closeCode });
   return error;
@@ -41,7 +41,7 @@ export function withCloseCode<E extends Error>(error: E, closeCode: number): E {
 
 const MAX_REASON_BYTES = 123;
 
-/** A reason as sockets take it. */
+/** Shortens a reason to the length that sockets accept. */
 export function reasonText(text: string): string {
   const encoder = new TextEncoder();
   if (encoder.encode(text).length <= MAX_REASON_BYTES) return text;

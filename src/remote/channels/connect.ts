@@ -1,4 +1,4 @@
-/** How a writer's end gets its connection: a port, a socket, or what makes sockets. */
+/** Connects a writer's end: over a port, a socket, or a function that makes sockets. */
 import { finite, mustBe } from "../../base/error.ts";
 import { abortable, checkWait, type WaitOptions } from "../../base/wait.ts";
 import { portClosed } from "../handshake.ts";
@@ -9,7 +9,7 @@ import { Dialer } from "./dialer.ts";
 import { isPort, type PortLike } from "./port.ts";
 import { meetMemory } from "./port-handshake.ts";
 
-/** What `remoteWriter` writes to. With a URL or a function, it connects again where the connection breaks. */
+/** The targets of `remoteWriter`. With a URL or a function, it reconnects if the connection breaks. */
 export type WriterTarget = PortLike | Socket | string | URL | (() => Socket | Promise<Socket>);
 
 const TARGET_KINDS = "a MessagePort, a Worker, a WebSocket, a ByteChannel with send, close and receive, or a URL or a function that makes a socket";
@@ -20,7 +20,7 @@ interface ConnectOptions extends WaitOptions {
   readonly reconnectTimeoutMs?: number;
 }
 
-/** Resolves with what `make` makes when the other end has answered. @throws as `remoteWriter` */
+/** Resolves with the result of `make` after the other end has answered. @throws as `remoteWriter` */
 export async function connect<T>(
   target: WriterTarget,
   options: Omit<ConversationOptions, "reconnects">,
@@ -39,7 +39,7 @@ export async function connect<T>(
       reject(error);
     };
   });
-  // What fails at once is told by the promise alone.
+  // Errors are reported only through the promise.
   result.catch(() => {});
   if (isPort(target)) leave = meet(target, conversation);
   else {
@@ -51,7 +51,7 @@ export async function connect<T>(
     dialer.dial();
   }
   try {
-    const what = isPort(target) ? "no acceptWriter answers at the other end of the port" : "no acceptWriter answers at the other end of the socket";
+    const what = isPort(target) ? "no acceptWriter answered at the other end of the port" : "no acceptWriter answered at the other end of the socket";
     return await abortable(result, what, { signal, timeoutMs });
   } catch (error) {
     leave();
@@ -59,7 +59,7 @@ export async function connect<T>(
   }
 }
 
-/** What makes sockets; undefined for a port, or for a socket that there is. @throws TypeError */
+/** Returns a function that makes sockets; undefined for a port or an existing socket. @throws TypeError */
 function dialOf(target: WriterTarget): (() => unknown) | undefined {
   if (typeof target === "function") return target;
   if (typeof target !== "string" && !(target instanceof URL)) return undefined;
@@ -74,7 +74,7 @@ function dialOf(target: WriterTarget): (() => unknown) | undefined {
   return () => new WebSocket(target);
 }
 
-/** Meets the memory's end at a port. Returns what gives the port back. */
+/** Meets the Replay's end at a port. Returns a function that releases the port. */
 function meet(port: PortLike, conversation: Conversation): () => void {
   let leave: (() => void) | undefined;
   const meeting = meetMemory(

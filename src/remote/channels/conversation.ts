@@ -1,4 +1,4 @@
-/** What a writer's end says and takes, whatever carries it: a hello, the welcome, and then what the outbox and the inbox are for. */
+/** The messages of a writer's end over any link: a hello, the welcome, and then those of the outbox and the inbox. */
 import { codeOf, ReplayError } from "../../base/error.ts";
 import type { PlacedLeaf } from "../../schema/layout.ts";
 import { checkSameWelcome, checkWelcome, describeLeaves, makeSession } from "../handshake.ts";
@@ -15,16 +15,16 @@ export interface ConversationOptions {
   readonly leaves: readonly PlacedLeaf[];
   readonly lanes: number;
   readonly reconnects: boolean;
-  /** Makes what sends steps, once the memory has answered; `onDone` is called at its end. */
+  /** Creates the outbox after the Replay has answered. `onDone` is called at its end. */
   makeOutbox(welcome: WelcomeMessage, onDone: () => void): Outbox;
 }
 
 export class Conversation {
   readonly inbox: Inbox;
   outbox: Outbox | undefined;
-  /** The first answer. */
+  /** The first welcome. */
   welcome: WelcomeMessage | undefined;
-  /** Called when it is welcomed for the first time; and when it is over, with an error if that came before. */
+  /** `onStart` is called at the first welcome, `onDone` at the end, with an error if the end came before a welcome. */
   onStart: () => void = () => {};
   onDone: (error?: Error) => void = () => {};
   readonly #options: ConversationOptions;
@@ -58,7 +58,7 @@ export class Conversation {
     return welcome;
   }
 
-  /** Begins, or goes on, over a link whose other end has answered so. @throws ReplayError UNSUPPORTED, CORRUPT */
+  /** Starts, or continues, over a link whose other end has sent this welcome. @throws ReplayError UNSUPPORTED, CORRUPT */
   start(link: Link, welcome: WelcomeMessage): void {
     const isFirst = this.outbox === undefined;
     this.outbox ??= this.#options.makeOutbox(welcome, () => this.onDone(this.#error));
@@ -70,7 +70,7 @@ export class Conversation {
     if (isFirst) this.onStart();
   }
 
-  /** Takes a message, but for invitations and welcomes. */
+  /** Handles a message other than an invitation or a welcome. */
   receive(message: ToActor): void {
     const kind = kindOfMessage(message);
     try {
@@ -85,12 +85,12 @@ export class Conversation {
   #refuse(message: ToActor): void {
     const { error } = (message ?? {}) as { readonly error?: unknown };
     const reason = decodeError(error as never);
-    // Of a session that has ended with all of its steps confirmed, only the farewell was lost.
+    // If a session has ended with all of its steps confirmed, only the farewell was lost.
     if (codeOf(reason) === "NOT_FOUND" && this.outbox?.hasOnlyGoodbye) this.outbox.end();
     else this.fail(reason);
   }
 
-  /** The link broke, and another one follows. */
+  /** Handles a broken link that another one will replace. */
   lose(): void {
     this.#link = undefined;
     this.outbox?.detach();
@@ -103,7 +103,7 @@ export class Conversation {
   }
 }
 
-/** Of a leaf's padding, and of how many of its shared frames are new. */
+/** Bytes for a leaf's padding, and for its number of new shared frames. */
 const LEAF_BYTES = 24;
 
 function checkSize({ builder: { layout } }: Outbox, { frameBytes = Number.POSITIVE_INFINITY, shared = [] }: WelcomeMessage): void {
@@ -112,6 +112,6 @@ function checkSize({ builder: { layout } }: Outbox, { frameBytes = Number.POSITI
   if (bytes <= frameBytes) return;
   throw new ReplayError(
     "UNSUPPORTED",
-    `a block of steps has ${bytes} bytes, and the other end takes frames of ${frameBytes}: raise limits.frameBytes of acceptWriter`,
+    `a block of steps has ${bytes} bytes, and the other end accepts frames of at most ${frameBytes}. Raise limits.frameBytes of acceptWriter`,
   );
 }

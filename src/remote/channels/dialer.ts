@@ -1,4 +1,4 @@
-/** The writer's end of a socket: it says hello, and again where the socket breaks, if it can make another one. */
+/** The writer's end of a socket: sends a hello, and another one after a reconnect, if it can make sockets. */
 import { ReplayError } from "../../base/error.ts";
 import { MAX_TIMEOUT_MS } from "../../base/limits.ts";
 import type { PlacedLeaf } from "../../schema/layout.ts";
@@ -12,19 +12,19 @@ import { CLOSE, closeCodeOf, isFinal } from "./close-codes.ts";
 import type { Conversation } from "./conversation.ts";
 import { SocketLink } from "./link.ts";
 
-/** What the memory's end sends. */
+/** The messages that the Replay's end sends. */
 const FROM_MEMORY: ReadonlySet<KindName> = new Set(["invite", "welcome", "refused", "confirmation", "flushed", "closed", "message"]);
 
-/** The first pause before another try, and the longest. */
+/** The first and the longest pause before another attempt. */
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 10_000;
-/** How long a socket may take until it is welcomed. */
+/** Maximum time from the start of a socket to its welcome. */
 const WELCOME_MS = 10_000;
 
 export interface DialerOptions {
-  /** Makes a new socket; undefined where there is only the first one. */
+  /** Makes a new socket; undefined if there is only the first one. */
   readonly connect: (() => unknown) | undefined;
-  /** The first one. */
+  /** The first channel. */
   readonly channel: ByteChannel | undefined;
   readonly reconnectTimeoutMs: number;
   readonly leaves: readonly PlacedLeaf[];
@@ -37,13 +37,13 @@ export class Dialer {
   #link: SocketLink | undefined;
   #isOver = false;
   #pauseMs = FIRST_PAUSE_MS;
-  /** Since when there is no welcome. */
+  /** The time since which there is no welcome. */
   #lostAt = performance.now();
   #isWelcome = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** Why the last try failed, unless another one is under way. */
+  /** The reason why the last attempt failed, unless another attempt is running. */
   #reason: Error | undefined;
-  /** Ends the whole, however a try goes on. */
+  /** Ends all attempts, whatever their state. */
   #deadline: ReturnType<typeof setTimeout> | undefined;
 
   constructor(conversation: Conversation, options: DialerOptions) {
@@ -59,7 +59,7 @@ export class Dialer {
     try {
       if (connect !== undefined) socket = await connect();
     } catch (error) {
-      // A TypeError too: that is what `fetch` throws without a network.
+      // Includes TypeError, which `fetch` throws without a network.
       this.#retry(error as Error);
       return;
     }
@@ -68,13 +68,13 @@ export class Dialer {
       if (this.#isOver) dismiss(next);
       else this.#open(next);
     } catch (error) {
-      // What is no socket will not become one.
+      // A value that is not a socket will not become one later.
       if (error instanceof TypeError) this.#conversation.fail(error);
       else this.#retry(error as Error);
     }
   }
 
-  /** Ends it. */
+  /** Closes the connection for good. */
   close(code: number = CLOSE.normal, reason = ""): void {
     this.#isOver = true;
     clearTimeout(this.#timer);
@@ -90,7 +90,7 @@ export class Dialer {
     link.onEnd = (code, reason) => this.#onEnd(code, reason);
     link.onFault = (error) => this.#onFault(link, error);
     link.open();
-    // Where there is only one socket, the memory's end may come as late as the caller waits.
+    // With a single socket, the Replay's end may answer at any time within the caller's wait.
     if (this.#options.connect !== undefined) link.watch(WELCOME_MS, 1);
     link.post(this.#conversation.hello);
   }
@@ -100,7 +100,7 @@ export class Dialer {
     if (kind === "invite") {
       const { versions } = message as InviteMessage;
       if (Array.isArray(versions) && versions.includes(VERSION)) {
-        // What went before the next welcome would be lost, and what follows it out of order.
+        // Steps sent before the next welcome would be lost, and later ones would be out of order.
         if (this.#isWelcome) {
           this.#countFromNow();
           if (this.#options.connect !== undefined) this.#watchDeadline();
@@ -108,7 +108,10 @@ export class Dialer {
         }
         link.post(this.#conversation.hello);
       } else
-        this.#fail(new ReplayError("UNSUPPORTED", `acceptWriter does not speak version ${VERSION} of the protocol: use one version of Reprise`), CLOSE.refused);
+        this.#fail(
+          new ReplayError("UNSUPPORTED", `acceptWriter does not support version ${VERSION} of the protocol. Use the same version of Reprise at both ends`),
+          CLOSE.refused,
+        );
     } else if (kind === "welcome") this.#start(link, message);
     else this.#conversation.receive(message);
   }
@@ -120,7 +123,7 @@ export class Dialer {
       const { shared = [], keepAliveMs, keepAliveTimeoutMs, frameBytes = 0, inFlightBytes = 0 } = welcome;
       checkShared(shared, leaves);
       link.codec = new StepEncoder(leaves, lanes, shared);
-      // The memory's program sends what it likes.
+      // Messages of the Replay's program may have any size.
       link.maxBytes = Number.POSITIVE_INFINITY;
       link.watch(keepAliveMs ?? WELCOME_MS, keepAliveTimeoutMs ?? WELCOME_MS);
       if (frameBytes * inFlightBytes === 0) throw new ReplayError("CORRUPT", "the welcome of a socket has no limits");
@@ -170,19 +173,19 @@ export class Dialer {
     }
     if (this.#deadline === undefined) this.#watchDeadline();
     this.#conversation.lose();
-    // Half of it by chance, so that not all writers of a server come back at once.
+    // Half of the pause is random, so that not all writers of a server reconnect together.
     const pause = this.#pauseMs * (0.5 + ((crypto.getRandomValues(new Uint8Array(1))[0] as number) / 256) * 0.5);
     this.#pauseMs = Math.min(2 * this.#pauseMs, LONGEST_PAUSE_MS);
     this.#timer = setTimeout(() => this.dial(), Math.min(pause, Math.max(1, reconnectTimeoutMs - elapsed)));
   }
 
-  /** The writer was welcome, and is no more. */
+  /** Starts the timeout after a welcomed writer lost its connection. */
   #countFromNow(): void {
     this.#isWelcome = false;
     this.#lostAt = performance.now();
   }
 
-  /** Gives up when the time is over: a function that connects may never settle, and a socket say nothing. */
+  /** Fails after the timeout: a function that connects may never settle, and a socket may stay silent. */
   #watchDeadline(): void {
     const { reconnectTimeoutMs } = this.#options;
     const limit = reconnectTimeoutMs === 0 ? WELCOME_MS : reconnectTimeoutMs;
@@ -197,18 +200,18 @@ export class Dialer {
   }
 
   #giveUp(ms: number): void {
-    const reason = this.#link === undefined ? (this.#reason?.message ?? "the function that connects has not settled") : "nothing came from the other end";
-    this.#fail(new ReplayError("CLOSED", `there was no connection to the memory for ${ms} ms: ${reason}`), CLOSE.silent);
+    const reason = this.#link === undefined ? (this.#reason?.message ?? "the function that connects has not settled") : "the other end sent nothing";
+    this.#fail(new ReplayError("CLOSED", `there was no connection to the Replay for ${ms} ms: ${reason}`), CLOSE.silent);
   }
 }
 
-/** Closes a socket that came too late: one that is not open yet may tell of an error, which somebody must hear. */
+/** Closes a socket that came too late. Its handlers receive the errors of a socket that is not open yet. */
 function dismiss(channel: ByteChannel): void {
   channel.receive({ message() {}, close() {} });
   channel.close(CLOSE.normal, "");
 }
 
-/** @throws ReplayError CORRUPT where frames do not make up the values of their leaves */
+/** @throws ReplayError CORRUPT if frames do not divide the values of their leaves */
 function checkShared(shared: readonly { readonly leaves: readonly number[]; readonly frameBytes: number }[], leaves: readonly PlacedLeaf[]): void {
   const all = shared.flatMap((entry) => entry.leaves);
   const fits = shared.every((entry) => entry.leaves.every((leaf) => (leaves[leaf] as PlacedLeaf).arrayBytes % entry.frameBytes === 0));

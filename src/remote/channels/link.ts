@@ -1,4 +1,4 @@
-/** A link carries messages between the two ends: as they are over a port, as frames over a socket. What speaks above it is the same. */
+/** A link carries messages between the two ends: as objects over a port, as frames over a socket. The code above it is the same for both. */
 import { ReplayError } from "../../base/error.ts";
 import { corruptFrame, type Frame, type KindName, makeFrame, readFrame } from "../wire/frame.ts";
 import type { BlockMessage, ColumnsMessage, ToActor, ToMemory, UserMessage } from "../wire/messages.ts";
@@ -9,27 +9,27 @@ import { type Control, listen, type PortLike } from "./port.ts";
 type AnyMessage = ToActor | ToMemory;
 
 export interface Link {
-  /** Receives each message, and how many bytes its frame had. */
+  /** Receives each message, with the bytes of its frame. */
   onMessage: (message: never, bytes: number) => void;
   /** Called once when the other end is gone. */
   onEnd: (code?: number, reason?: string) => void;
-  /** Called where what came breaks the protocol, or nothing comes any more. */
+  /** Called if a message breaks the protocol, or no messages arrive any more. */
   onFault: (error: ReplayError) => void;
-  /** Whether it was closed, or has broken. */
+  /** Whether it was closed, or broke. */
   readonly isOver?: boolean;
-  /** Whether buffers that were sent are gone, and come back with a confirmation. */
+  /** Whether sent buffers are transferred, and return with a confirmation. */
   readonly transfers: boolean;
   /** Bytes that have not left yet. */
   readonly buffered: number;
-  /** Sends a message; the bytes of its frame. */
+  /** Sends a message. Returns the bytes of its frame. */
   post(message: AnyMessage, transfer?: readonly object[]): number;
-  /** Sets whether the link keeps a process of Node alive. */
+  /** Sets whether the link keeps a Node process alive. */
   keepAlive(isAlive: boolean): void;
-  /** Messages that were posted still arrive. */
+  /** Closes the link. Messages posted before still arrive. */
   close(code?: number, reason?: string): void;
 }
 
-/** One end of a port of a connection's own. */
+/** One end of a separate port for this connection. */
 export class PortLink implements Link {
   onMessage: (message: never, bytes: number) => void = () => {};
   onEnd: (code?: number, reason?: string) => void = () => {};
@@ -61,15 +61,15 @@ export class PortLink implements Link {
   }
 }
 
-/** How steps become frames: each end has one of the two. */
+/** Converts steps to frames (the writer's end), or frames to steps (the Replay's end). */
 export interface StepCodec {
   encode?(message: BlockMessage | ColumnsMessage): Frame;
   decode?(frame: Frame): BlockMessage | ColumnsMessage;
 }
 
-/** Bytes of a frame before the two ends know each other: a hello names all leaves of a spec. */
+/** Maximum bytes of a frame before the welcome: a hello names all leaves of a spec. */
 const HELLO_BYTES = 1 << 20;
-/** A socket that has so much to send needs no pong to seem alive. */
+/** A socket with this much data to send is alive without a pong. */
 const PONG_BYTES = 1 << 16;
 
 /** One end of a socket. */
@@ -78,7 +78,7 @@ export class SocketLink implements Link {
   onEnd: (code?: number, reason?: string) => void = () => {};
   onFault: (error: ReplayError) => void = (error) => this.close(CLOSE.broken, error.message);
   readonly transfers = false;
-  /** How steps become frames, once the two ends know each other. */
+  /** Converts steps after the welcome. */
   codec: StepCodec = {};
   maxBytes = HELLO_BYTES;
   readonly #channel: ByteChannel;
@@ -88,13 +88,13 @@ export class SocketLink implements Link {
   #receivedAt = performance.now();
   #pinged = false;
 
-  /** @param kinds that the other end may send, besides pings */
+  /** @param kinds the messages that the other end may send, besides pings */
   constructor(channel: ByteChannel, kinds: ReadonlySet<KindName>) {
     this.#channel = channel;
     this.#kinds = kinds;
   }
 
-  /** Whether it was closed, or has broken. */
+  /** Whether it was closed, or broke. */
   get isOver(): boolean {
     return this.#isOver;
   }
@@ -124,7 +124,7 @@ export class SocketLink implements Link {
     return frame.bytes.length;
   }
 
-  /** Pings where nothing has come for so long, and ends where nothing comes for that and `timeoutMs`. */
+  /** Pings after `ms` milliseconds without a message, and ends after another `timeoutMs`. */
   watch(ms: number, timeoutMs: number): void {
     clearTimeout(this.#timer);
     const check = () => {
@@ -134,7 +134,7 @@ export class SocketLink implements Link {
         this.#pinged = true;
         this.#send(makeFrame("ping", {}));
       } else if (silence >= ms + timeoutMs) {
-        this.onFault(withCloseCode(new ReplayError("TIMEOUT", `nothing came from the other end for ${ms + timeoutMs} ms`), CLOSE.silent));
+        this.onFault(withCloseCode(new ReplayError("TIMEOUT", `the other end sent nothing for ${ms + timeoutMs} ms`), CLOSE.silent));
         return;
       }
       schedule((this.#pinged ? ms + timeoutMs : ms) - silence);
@@ -142,7 +142,7 @@ export class SocketLink implements Link {
     const schedule = (after: number) => {
       if (this.#isOver) return;
       this.#timer = setTimeout(check, Math.max(1, after));
-      // A process of Node must not stay for this.
+      // This must not keep a Node process alive.
       (this.#timer as { unref?(): void }).unref?.();
     };
     schedule(ms);
@@ -165,7 +165,7 @@ export class SocketLink implements Link {
     try {
       this.#channel.send(bytes);
     } catch {
-      // The channel has broken, and tells it in its own time; some never do.
+      // The channel has broken; some channels report that later, some never.
       queueMicrotask(() => this.#end());
     }
   }
@@ -174,7 +174,8 @@ export class SocketLink implements Link {
     if (this.#isOver) return;
     this.#receivedAt = performance.now();
     try {
-      if (message.byteLength > this.maxBytes) throw withCloseCode(corruptFrame(`has ${message.byteLength} bytes, more than ${this.maxBytes}`), CLOSE.tooLarge);
+      if (message.byteLength > this.maxBytes)
+        throw withCloseCode(corruptFrame(`has ${message.byteLength} bytes, but at most ${this.maxBytes} are allowed`), CLOSE.tooLarge);
       const frame = readFrame(message);
       if (frame.kind === "ping") {
         if (this.buffered < PONG_BYTES) this.#send(makeFrame("pong", {}));
@@ -190,7 +191,7 @@ export class SocketLink implements Link {
     if (!this.#kinds.has(kind)) throw corruptFrame(`of the kind ${kind} came from the wrong end`);
     if (kind === "message") return { ...fields, kind, body: bytes.slice(body) };
     if (kind !== "block" && kind !== "columns") return { ...fields, kind };
-    // Steps before a hello mean nothing.
+    // Steps before a hello have no meaning.
     return this.codec.decode?.(frame) ?? { kind };
   }
 

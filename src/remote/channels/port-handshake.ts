@@ -1,4 +1,4 @@
-/** How the two ends of a port meet: either may come first, and from then on they speak over a channel of their own. */
+/** The handshake of two ends at a port. Either may come first; afterwards they communicate over a separate channel. */
 
 import { ReplayError } from "../../base/error.ts";
 import { inUse, portClosed } from "../handshake.ts";
@@ -8,18 +8,18 @@ import type { Arrival } from "./arrival.ts";
 import { PortLink } from "./link.ts";
 import { encodeError, isPort, listen, type PortLike } from "./port.ts";
 
-/** On the user's port: an actor asks to be let in, by the channel that it brings. */
+/** On the user's port: an actor requests a connection, with the channel for it. */
 interface PortHello extends Omit<HelloMessage, "kind"> {
   readonly reprise: "hello";
   readonly channel: PortLike;
 }
 
-/** On the user's port: the memory's side has come. */
+/** On the user's port: the Replay's end is ready. */
 interface Invitation {
   readonly reprise: "invitation";
 }
 
-/** On the channel: the actor takes the welcome, or leaves. */
+/** On the channel: the actor accepts the welcome, or leaves. */
 interface Answer {
   readonly kind: "ready" | "bye";
 }
@@ -27,7 +27,7 @@ interface Answer {
 /** Ports that have a writer at this end, or wait for one. */
 const busyPorts = new WeakSet<object>();
 
-/** Whom a port's memory end has answered last: who asks once more meanwhile has an answer already. */
+/** The session last answered at a port. A repeated request of the same session is already answered. */
 const answered = new WeakMap<object, string>();
 
 function claimPort(port: PortLike): void {
@@ -35,15 +35,16 @@ function claimPort(port: PortLike): void {
   busyPorts.add(port);
 }
 
-/** A meeting at a port. */
+/** A pending handshake at a port. */
 export interface PortMeeting {
-  /** Gives it up, and the port back. */
+  /** Abandons the handshake, and releases the port. */
   abandon(): void;
 }
 
 /**
- * The actor's end asks at a port.
- * @param onAnswer receives each link whose other end has answered, with the answer, and `take`, which lets the memory's end begin and returns what gives the port back
+ * Requests a connection at a port, as the actor's end.
+ * @param onAnswer receives each link whose other end has answered, with the answer and `take`, which lets the Replay's end start and returns a function that
+ * releases the port
  */
 export function meetMemory(
   port: PortLike,
@@ -53,7 +54,7 @@ export function meetMemory(
 ): PortMeeting {
   claimPort(port);
   const links = new Set<PortLink>();
-  /** Links that nobody needs any more: a welcome that is on its way goes nowhere. */
+  /** Closes unused links, so that a welcome in transit has no effect. */
   const abandonLinks = () => {
     for (const link of links) {
       link.post({ kind: "bye" } satisfies Answer);
@@ -86,7 +87,8 @@ export function meetMemory(
   const onMessage = (message: unknown) => {
     const { reprise } = (message ?? {}) as PortHello | Invitation;
     if (reprise === "invitation") ask();
-    if (reprise === "hello") onError(new ReplayError("OUT_OF_TURN", "both ends of the port call remoteWriter: where the Replay is, call replay.acceptWriter"));
+    if (reprise === "hello")
+      onError(new ReplayError("OUT_OF_TURN", "both ends of the port call remoteWriter. Call replay.acceptWriter at the end with the Replay"));
   };
   const stop = listen(port, onMessage, () => onError(portClosed()));
   ask();
@@ -107,9 +109,9 @@ function listenForEnd(port: PortLike, onEnd: () => void): () => void {
 }
 
 /**
- * The memory's end answers at a port.
- * @param reply makes the answer to a hello; both ends receive what it throws
- * @param onReady receives the link of the actor that has taken the answer, and what gives the port back
+ * Answers at a port, as the Replay's end.
+ * @param reply returns the answer to a hello; both ends receive its error
+ * @param onReady receives the link of the actor that accepted the answer, and a function that releases the port
  */
 export function meetActor(
   arrival: Arrival,
@@ -157,14 +159,14 @@ export function meetActor(
   };
   const onMessage = (message: unknown) => {
     const { reprise } = (message ?? {}) as PortHello | Invitation;
-    // Without a channel there is nobody to answer.
+    // Without a channel there is no way to answer.
     if (reprise === "hello" && isPort((message as PortHello).channel)) onHello(message as PortHello);
     if (reprise === "invitation")
-      onError(new ReplayError("OUT_OF_TURN", "both ends of the port call acceptWriter: where the environment is, call remoteWriter"));
+      onError(new ReplayError("OUT_OF_TURN", "both ends of the port call acceptWriter. Call remoteWriter at the end with the environment"));
   };
   const onEnd = () => {
     if (writer === undefined) onError(portClosed());
-    // What was sent before may still be on its way over the channel.
+    // Earlier messages may still be in transit over the channel.
     else setTimeout(() => writer?.onEnd(), 0);
   };
   const stop = arrival.takePort(onMessage, onEnd);

@@ -1,14 +1,14 @@
-/** Ports as Node, Deno, Bun and browsers have them: what is sent, what is heard, and how an error goes over. */
+/** Ports of Node, Deno, Bun and browsers: sending, listening, and errors in messages. */
 import { codeOf, mustBe, ReplayError, type ReplayErrorCode } from "../../base/error.ts";
 import { malformed } from "../validators.ts";
 import type { SentError } from "../wire/messages.ts";
 
-/** A method, so that each port's own listeners fit. */
+/** A method type, so that each port's own listeners fit. */
 type Listener = { onMessage(event: unknown): void }["onMessage"];
 
 /**
- * A MessagePort or a Worker; inside a worker, what leads out of it: `parentPort`, or the global scope. With the types of pages that scope, `self`, is a Window, which takes
- * what is transferred as an option. A worker has both forms, and only the list is used.
+ * A MessagePort or a Worker; inside a worker, the way out: `parentPort`, or the global scope. With the types of web pages, that scope (`self`) is a Window,
+ * which takes the transfer list as an option. A Worker supports both forms; only the list is used.
  */
 export interface PortLike {
   postMessage(message: unknown, transfer?: readonly object[] | { readonly transfer?: object[] }): void;
@@ -18,7 +18,7 @@ export interface PortLike {
   off?(event: string, listener: Listener): unknown;
 }
 
-/** What only some ports have. */
+/** Methods that only some ports have. */
 export interface Control {
   start?(): void;
   close?(): void;
@@ -26,7 +26,7 @@ export interface Control {
   unref?(): void;
 }
 
-/** What ends a port: a MessagePort closes, a Worker of Node exits. Not every browser tells. */
+/** Events that end a port: a MessagePort closes, a Worker of Node exits. Not every browser reports them. */
 const ENDS = ["close", "exit"] as const;
 
 /** @throws TypeError */
@@ -39,7 +39,7 @@ export function isPort(value: unknown): value is PortLike {
   return typeof postMessage === "function" && (typeof on === "function" || typeof addEventListener === "function");
 }
 
-/** Calls `onMessage` with each message, and `onEnd` when the port is known to have ended. Returns a function that stops this. */
+/** Calls `onMessage` for each message, and `onEnd` when the port has ended. Returns a function that stops this. */
 export function listen(port: PortLike, onMessage: (message: unknown) => void, onEnd: () => void): () => void {
   const { on, off } = port;
   if (typeof on === "function" && typeof off === "function") {
@@ -66,7 +66,7 @@ export function encodeError(error: unknown): SentError {
   return { kind: error instanceof RangeError ? "RangeError" : "TypeError", message: codeOf(error) === undefined ? message : `${codeOf(error)}: ${message}` };
 }
 
-/** Whatever came in its place is an error, too. */
+/** Decodes an error. A malformed one also becomes an error. */
 export function decodeError(sentError: SentError): Error {
   const { kind, code = "CLOSED", message } = (sentError ?? {}) as Partial<SentError>;
   if (typeof message !== "string" || typeof code !== "string") return malformed("an error", "one that Reprise has sent");

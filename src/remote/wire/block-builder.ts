@@ -1,4 +1,4 @@
-/** A block that fills up: steps in its slots, and calls between them. */
+/** A block that is being filled: steps in its slots, and calls between them. */
 import { ReplayError } from "../../base/error.ts";
 import { type EpisodeEnds, placeColumn, placeEnds } from "../../memory/block.ts";
 import { DTYPES } from "../../schema/dtype.ts";
@@ -6,37 +6,37 @@ import type { PlacedLeaf } from "../../schema/layout.ts";
 import { type BlockLayout, blockLayout } from "./block.ts";
 import type { BlockMessage } from "./messages.ts";
 
-/** Bytes and slots of a block, about: enough that a message costs little beside its steps. */
+/** Approximate bytes and slots of a block: large enough that the overhead of a message is small. */
 const BLOCK_BYTES = 64 << 10;
 const MAX_SLOTS = 1024;
-/** Bytes of a block's text at most, by which the memory's end has to be ready for it; of what is not a call, and of a call without columns. */
+/** Maximum bytes of a block's text, for which the Replay's end must be prepared; of its head; and of a call without columns. */
 export const TEXT_BYTES = 1 << 16;
 const HEAD_BYTES = 1024;
 const CALL_BYTES = 64;
 const MAX_COLUMNS_BYTES = TEXT_BYTES - HEAD_BYTES - CALL_BYTES;
-/** Blocks in which `maxInFlight` steps go, so that some come back while others are filled. */
+/** Number of blocks for `maxInFlight` steps, so that some return while others are filled. */
 const BLOCKS = 4;
 
-/** Up to this many bytes are copied by a loop, which is faster than a call of `set`. */
+/** Up to this many bytes, a loop copies faster than a call of `set`. */
 const SHORT = 128;
 
-/** Where a leaf's staged value is, and where it goes. */
+/** The source and target of a leaf's staged value. */
 interface LeafCopy {
   readonly bytes: Uint8Array;
-  /** In words, where it is short and made of them; else 0. */
+  /** Its length in words if it is short and consists of words; otherwise 0. */
   readonly words: number;
   readonly from: number;
   readonly size: number;
   readonly to: number;
 }
 
-/** Bytes of an item's columns in a block's text. @throws ReplayError UNSUPPORTED for more than a block has */
+/** Returns the bytes of an item's columns in a block's text. @throws ReplayError UNSUPPORTED if they exceed a block's text */
 export function columnsBytes(text: string): number {
   const bytes = new TextEncoder().encode(text).length + 1;
   if (bytes <= MAX_COLUMNS_BYTES) return bytes;
   throw new ReplayError(
     "UNSUPPORTED",
-    `columns has ${bytes} bytes as text, and an item of a remote writer may have ${MAX_COLUMNS_BYTES}: name fewer columns, or give them shorter names`,
+    `columns has ${bytes} bytes as text, but an item of a remote writer may have at most ${MAX_COLUMNS_BYTES}. Use fewer columns, or shorter names`,
   );
 }
 
@@ -44,19 +44,19 @@ export class BlockBuilder {
   readonly layout: BlockLayout;
   readonly #words: Int32Array;
   readonly #copies: readonly LeafCopy[];
-  /** Buffers that came back. */
+  /** Returned buffers. */
   readonly #spare: ArrayBuffer[] = [];
   #block: { readonly buffer: ArrayBuffer; readonly words: Int32Array; readonly bytes: Uint8Array<ArrayBuffer> } | undefined;
   #used = 0;
   #calls: number[] = [];
   #columns: object[] = [];
-  /** Of the calls, at most. */
+  /** Maximum bytes of the calls. */
   #textBytes = 0;
 
   /**
-   * @param max steps that may be on their way
-   * @param record the staged step, one a lane
-   * @param addresses where each leaf begins in it
+   * @param max maximum steps in flight
+   * @param record the staged step, one per lane
+   * @param addresses the offset of each leaf in it
    */
   constructor(leaves: readonly PlacedLeaf[], lanes: number, max: number, record: ArrayBuffer, addresses: readonly number[]) {
     const slotBytes = leaves.reduce((sum, { arrayBytes }) => sum + arrayBytes, 0) * lanes;
@@ -70,7 +70,7 @@ export class BlockBuilder {
     });
   }
 
-  /** Whether so many slots more, and a call with so many bytes of columns, do not fit in the block. */
+  /** Returns whether the block has no room for `slots` more slots, and a call with `columnBytes` bytes of columns. */
   isFull(slots: number, columnBytes: number): boolean {
     return this.#used + slots > this.layout.slots || this.#textBytes + columnBytes > MAX_COLUMNS_BYTES;
   }
@@ -80,14 +80,14 @@ export class BlockBuilder {
     return this.#used === this.layout.slots;
   }
 
-  /** Begins a block, unless there is one. */
+  /** Starts a block, unless there is one. */
   open(): void {
     if (this.#block !== undefined) return;
     const buffer = this.#spare.pop() ?? new ArrayBuffer(this.layout.bytes);
     this.#block = { buffer, words: new Int32Array(buffer), bytes: new Uint8Array(buffer) };
   }
 
-  /** The block, which is then over; undefined where none was begun. */
+  /** Completes and returns the block; undefined if none was started. */
   finish(number: number): BlockMessage | undefined {
     if (this.#block === undefined) return undefined;
     const { buffer } = this.#block;
@@ -97,7 +97,7 @@ export class BlockBuilder {
     return message;
   }
 
-  /** Gives up the block. */
+  /** Discards the block. */
   drop(): void {
     this.#block = undefined;
     this.#used = 0;
@@ -106,20 +106,20 @@ export class BlockBuilder {
     this.#textBytes = 0;
   }
 
-  /** Takes a buffer back. Whether it is one of a block. */
+  /** Takes a buffer back. Returns whether it belongs to a block. */
   recycle(buffer: ArrayBuffer): boolean {
     if (buffer.byteLength !== this.layout.bytes) return false;
     if (this.#spare.length <= BLOCKS) this.#spare.push(buffer);
     return true;
   }
 
-  /** Notes a call behind the steps of the block so far; `columns` of an item as text, where it has some. */
+  /** Records a call after the steps of the block so far. @param columns the columns of an item as text */
   call(kind: number, a: number, b = 0, c = 0, d = 0, columns?: string): void {
     this.#textBytes += CALL_BYTES + (columns === undefined ? 0 : columnsBytes(columns));
     this.#calls.push(this.#used, kind, a, b, c, d, columns === undefined ? 0 : this.#columns.push(JSON.parse(columns)));
   }
 
-  /** Copies what is staged to the next slot, for which there is room. */
+  /** Copies the staged step to the next slot, for which there is room. */
   put(): void {
     const { words: toWords, bytes: toBytes } = this.#block as { words: Int32Array; bytes: Uint8Array };
     const fromWords = this.#words;
@@ -133,7 +133,7 @@ export class BlockBuilder {
     }
   }
 
-  /** Writes final steps to the first rows of a slot that comes so many behind the next one; a leaf without a column is zeros. */
+  /** Writes final steps to the first rows of a slot, `slotsAhead` slots after the next one. A leaf without a column is zeros. */
   putFinals(slotsAhead: number, columns: readonly unknown[], lead: readonly number[]): void {
     const { buffer, bytes: u8 } = this.#block as { buffer: ArrayBuffer; bytes: Uint8Array<ArrayBuffer> };
     const { leaves, lanes, offsets } = this.layout;
@@ -147,13 +147,13 @@ export class BlockBuilder {
     });
   }
 
-  /** How the lanes' episodes end with the step of the next slot. */
+  /** Writes how the lanes' episodes end with the step of the next slot. */
   putEnds(ends: EpisodeEnds): void {
     const { lanes, flags } = this.layout;
     placeEnds({ u8: (this.#block as { bytes: Uint8Array<ArrayBuffer> }).bytes }, flags + this.#used * lanes, ends, lanes);
   }
 
-  /** The next slot has been filled. */
+  /** Advances past the next slot after it was filled. */
   skip(): void {
     this.#used++;
   }

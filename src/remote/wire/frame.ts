@@ -1,12 +1,12 @@
 /**
- * Frames: the messages of a socket (docs/actors-protocol.md has all of them). Numbers are little endian.
+ * Frames: the messages of a socket (docs/reference/actors-protocol.md has all of them). Numbers are little endian.
  *
  *   │ kind u8 │ 0 u8 │ 0 u16 │ bytes of the text u32 │ text: a JSON object │ zeros up to a multiple of 8 │ body │
  */
 import { ReplayError } from "../../base/error.ts";
 import { alignUp } from "../../schema/layout.ts";
 
-/** Kinds by their names. */
+/** Kinds by name. */
 export const KIND = {
   invite: 1,
   hello: 2,
@@ -27,11 +27,11 @@ export const KIND = {
 
 export type KindName = keyof typeof KIND;
 
-/** The other way round. */
+/** Names by kind. */
 const NAMES = Object.fromEntries(Object.entries(KIND).map(([name, kind]) => [kind, name])) as { readonly [kind: number]: KindName | undefined };
 
 const HEAD_BYTES = 8;
-/** Of columns and of the body: as the largest element. */
+/** The alignment of columns and of the body: the size of the largest element. */
 export const ALIGNMENT = 8;
 
 const encoder = new TextEncoder();
@@ -39,15 +39,15 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
 
 export interface Frame {
   readonly kind: KindName;
-  /** What its text says. */
+  /** The object in its text. */
   readonly fields: object;
   /** The whole frame, at the start of a buffer or at a multiple of 8. */
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** Where the body begins. */
+  /** The offset of the body. */
   readonly body: number;
 }
 
-/** A frame with room for so many bytes of a body, which is zeros. */
+/** Returns a frame with a body of `bodyBytes` zeros. */
 export function makeFrame(name: KindName, fields: object, bodyBytes = 0): Frame {
   const text = encoder.encode(JSON.stringify(fields));
   const body = HEAD_BYTES + alignUp(text.length, ALIGNMENT);
@@ -58,7 +58,7 @@ export function makeFrame(name: KindName, fields: object, bodyBytes = 0): Frame 
   return { kind: name, fields, bytes, body };
 }
 
-/** Reads a frame; its body is not looked at. @throws ReplayError CORRUPT */
+/** Reads a frame, without its body. @throws ReplayError CORRUPT */
 export function readFrame(message: ArrayBuffer | Uint8Array): Frame {
   const bytes = aligned(message);
   if (bytes.length < HEAD_BYTES) throw corruptFrame(`has ${bytes.length} bytes`);
@@ -67,8 +67,8 @@ export function readFrame(message: ArrayBuffer | Uint8Array): Frame {
   if (bytes[1] !== 0 || bytes[2] !== 0 || bytes[3] !== 0) throw corruptFrame("has a head that is not zero where it must be");
   const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(4, true);
   const body = HEAD_BYTES + alignUp(length, ALIGNMENT);
-  // The last frame of a text alone may leave out the zeros.
-  if (HEAD_BYTES + length > bytes.length) throw corruptFrame(`has a text of ${length} bytes, and ${bytes.length} in all`);
+  // A frame without a body may omit the zeros at the end.
+  if (HEAD_BYTES + length > bytes.length) throw corruptFrame(`has a text of ${length} bytes, but only ${bytes.length} bytes in total`);
   let fields: unknown;
   try {
     fields = JSON.parse(decoder.decode(bytes.subarray(HEAD_BYTES, HEAD_BYTES + length)));
@@ -79,12 +79,12 @@ export function readFrame(message: ArrayBuffer | Uint8Array): Frame {
   return { kind, fields, bytes, body: Math.min(body, bytes.length) };
 }
 
-/** @param what a frame does or has */
+/** @param what what is wrong with a frame */
 export function corruptFrame(what: string): ReplayError {
-  return new ReplayError("CORRUPT", `a frame ${what}: the other end does not speak the protocol of remote writers`);
+  return new ReplayError("CORRUPT", `a frame ${what}. The other end breaks the protocol of remote writers`);
 }
 
-/** The bytes of a message, where arrays of any dtype may look at them: a socket of Node may cut them out of a larger buffer. */
+/** Returns the bytes of a message, aligned for arrays of any dtype. A socket of Node may pass a part of a larger buffer. */
 function aligned(message: ArrayBuffer | Uint8Array): Uint8Array<ArrayBuffer> {
   if (!ArrayBuffer.isView(message)) return new Uint8Array(message);
   const isWhole = message.byteOffset % ALIGNMENT === 0 && !(typeof SharedArrayBuffer === "function" && message.buffer instanceof SharedArrayBuffer);

@@ -1,11 +1,11 @@
-/** What goes between an actor and the memory: as objects over a port, as frames over a socket (frame.ts). */
+/** The messages between an actor and the Replay: objects over a port, frames over a socket (frame.ts). */
 import type { EndRules } from "../../tables/episode-ends.ts";
 import type { SharedLeaves } from "./shared-frames.ts";
 
-/** Of all messages. Both ends must have the same. */
+/** The version of the protocol, which must be the same at both ends. */
 export const VERSION = 1;
 
-/** Of any writer. */
+/** Maximum lanes of a writer. */
 export const MAX_LANES = 65_536;
 
 /** An error in a message. */
@@ -15,28 +15,28 @@ export interface SentError {
   readonly message: string;
 }
 
-/** A leaf, in a message. */
+/** A leaf in a message. */
 export interface LeafDescription {
   readonly path: string;
-  /** Dtype and shape, and of text how long it may be. */
+  /** Dtype and shape; for text also its maximum length. */
   readonly text: string;
 }
 
-/** The memory's end listens: who asked before, and may not have been heard, asks again. */
+/** The Replay's end is ready. An actor whose earlier request may have been lost repeats it. */
 export interface InviteMessage {
   readonly kind: "invite";
   readonly versions: readonly number[];
 }
 
-/** An actor asks to be let in. */
+/** An actor requests a connection. */
 export interface HelloMessage {
   readonly kind: "hello";
   readonly version: number;
-  /** A secret of the writer: the same each time that it asks. */
+  /** The secret of the writer, the same in each request. */
   readonly session: string;
   /** Whether it was welcomed before. */
   readonly resume: boolean;
-  /** Whether it comes again where the channel breaks. */
+  /** Whether it reconnects if the channel breaks. */
   readonly reconnects: boolean;
   readonly leaves: readonly LeafDescription[];
   readonly lanes: number;
@@ -44,23 +44,23 @@ export interface HelloMessage {
   readonly receipt: number;
 }
 
-/** What the actor's side must know of the writer. */
+/** The properties of the writer for the actor's end. */
 export interface WelcomeMessage {
   readonly kind: "welcome";
   readonly keep: number;
   readonly across: boolean;
   readonly ends: EndRules;
-  /** The leaf whose values must be finite, by its number. */
+  /** The number of the leaf whose values must be finite. */
   readonly reward?: number | undefined;
   readonly tables: readonly string[];
   /** The table of each rule. */
   readonly rules: readonly string[];
   readonly maxInFlight: number;
   readonly confirm: "memory" | "disk";
-  /** The last block that the memory has, and the last one that is confirmed. */
+  /** The last block that the Replay has, and the last confirmed one. */
   readonly received: number;
   readonly confirmed: number;
-  /** Bytes of a frame at most, and of frames that are not confirmed. A port has no such limits. */
+  /** Maximum bytes of a frame, and of unconfirmed frames. Undefined for a port. */
   readonly frameBytes?: number | undefined;
   readonly inFlightBytes?: number | undefined;
   readonly shared?: readonly SharedLeaves[] | undefined;
@@ -71,34 +71,34 @@ export interface WelcomeMessage {
 /** Steps and calls. */
 export interface BlockMessage {
   readonly kind: "block";
-  /** Counts blocks and columns of a session, from 1 on. */
+  /** The number in the session's sequence of blocks and columns, from 1 on. */
   readonly number: number;
   readonly buffer: ArrayBuffer;
-  /** Where the block begins in it. */
+  /** The offset of the block in the buffer. */
   readonly base: number;
-  /** Slots that the block has room for, and those that it has. */
+  /** Capacity in slots, and the number of used slots. */
   readonly slots: number;
   readonly used: number;
-  /** CALL numbers each. */
+  /** CALL numbers per call. */
   readonly calls: readonly number[];
-  /** Those that items of this block name. */
+  /** The columns that items of this block use. */
   readonly columns: readonly object[];
 }
 
-/** Columns that were given as such. */
+/** Columns from `appendColumns`. */
 export interface ColumnsMessage {
   readonly kind: "columns";
   readonly number: number;
   readonly buffer: ArrayBuffer;
   readonly rows: number;
-  /** Where each leaf's column begins. */
+  /** The offset of each leaf's column. */
   readonly columns: readonly number[];
-  /** Where the rows are told which of them end an episode, a byte each; 0 for nowhere. */
+  /** The offset of the bytes that end episodes, one per row; 0 for none. */
   readonly ends: number;
-  /** Final steps, and where each leaf's column of them begins. */
+  /** Number of final steps, and the offset of each leaf's column of them. */
   readonly finals: number;
   readonly finalColumns: readonly number[];
-  /** Where each rule's priorities begin; 0 for none. */
+  /** The offset of each rule's priorities; 0 for none. */
   readonly priorities: readonly number[];
 }
 
@@ -111,7 +111,7 @@ export interface ByeMessage {
   readonly kind: "bye";
 }
 
-/** The actor's program has handled the messages up to this one. */
+/** The actor's program has handled the messages up to this number. */
 export interface ReceiptMessage {
   readonly kind: "receipt";
   readonly number: number;
@@ -119,7 +119,7 @@ export interface ReceiptMessage {
 
 export type ToMemory = BlockMessage | ColumnsMessage | FlushMessage | ByeMessage | ReceiptMessage | HelloMessage;
 
-/** All blocks up to this one are taken. Over a port, the buffer comes back. */
+/** All blocks up to this number are accepted. Over a port, the buffer is returned. */
 export interface ConfirmationMessage {
   readonly kind: "confirmation";
   readonly number: number;
@@ -137,13 +137,13 @@ export interface ClosedMessage {
   readonly error?: SentError | undefined;
 }
 
-/** The memory does not let the actor in. */
+/** The Replay rejects the actor. */
 export interface RefusedMessage {
   readonly kind: "refused";
   readonly error: SentError;
 }
 
-/** A message of the memory's program. */
+/** A message of the Replay's program. */
 export interface UserMessage {
   readonly kind: "message";
   readonly number: number;

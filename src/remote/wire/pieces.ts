@@ -1,21 +1,21 @@
-/** Columns that are too large for one frame, in pieces. */
+/** Splits columns that are too large for one frame. */
 import type { PlacedLeaf } from "../../schema/layout.ts";
 import { endsWithFinal, rowBytesOf } from "./block.ts";
 import type { ColumnsMessage } from "./messages.ts";
 import { referenceBytesOf, type SharedLeaves } from "./shared-frames.ts";
 
-/** Of the text and the padding of a frame, about. */
+/** Approximate bytes of a frame's text and padding. */
 const OVERHEAD = 8192;
-/** Of a leaf, or of an entry of shared ones. */
+/** Bytes per leaf, or per entry of shared leaves. */
 const LEAF_BYTES = 16;
 
-/** What the memory's end has said of frames. */
+/** The frame limits that the Replay's end has set. */
 export interface FrameRules {
   readonly frameBytes: number;
   readonly shared: readonly SharedLeaves[];
 }
 
-/** The same steps as columns that fit in frames, also where all shared frames are new; they look at the same buffer. */
+/** Yields the same steps as columns that fit into frames, even if all shared frames are new. They view the same buffer. */
 export function* piecesOf(message: ColumnsMessage, leaves: readonly PlacedLeaf[], lanes: number, rules: FrameRules): Generator<ColumnsMessage, void> {
   const { frameBytes, shared } = rules;
   const { buffer, rows, columns, ends, finals, finalColumns, priorities } = message;

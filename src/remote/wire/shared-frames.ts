@@ -1,12 +1,12 @@
-/** Frames that cross once: leaves that share them have references in their columns, and both ends know the frames that crossed last (docs/actors-protocol.md). */
+/** Frames that are sent once: columns of leaves that share them have references, and both ends keep the most recent frames (docs/actors-protocol.md). */
 import type { PlacedLeaf } from "../../schema/layout.ts";
 import { corruptFrame } from "./frame.ts";
 
-/** Leaves that share frames, and how many of those the memory's end keeps. */
+/** Leaves that share frames, and the number of frames that the Replay's end keeps. */
 export interface SharedLeaves {
-  /** By their numbers. */
+  /** The numbers of the leaves. */
   readonly leaves: readonly number[];
-  /** Of a frame in a column. */
+  /** Bytes of a frame in a column. */
   readonly frameBytes: number;
   readonly capacity: number;
 }
@@ -14,24 +14,24 @@ export interface SharedLeaves {
 /** Bytes of a reference. */
 export const REFERENCE_BYTES = 4;
 
-/** Bytes of a row's references, which come on top of its frames where all of those are new. */
+/** Returns the bytes of a row's references, which are added to its frames if all of them are new. */
 export function referenceBytesOf(leaves: readonly PlacedLeaf[], shared: readonly SharedLeaves[]): number {
   const bytesOf = (entry: SharedLeaves) =>
     entry.leaves.reduce((sum, leaf) => sum + (leaves[leaf] as PlacedLeaf).arrayBytes / entry.frameBytes, 0) * REFERENCE_BYTES;
   return shared.reduce((sum, entry) => sum + bytesOf(entry), 0);
 }
 
-/** The writer's end: which frames crossed lately. */
+/** The writer's end: the most recently sent frames. */
 export class FrameSender {
   readonly #bytes: number;
   readonly #capacity: number;
   readonly #isWords: boolean;
-  /** The last ones; each at its number modulo capacity. */
+  /** The most recent frames; each at its number modulo capacity. */
   #ring = new Uint8Array(0);
   #ringWords = new Int32Array(0);
-  /** By hash, the newest number. */
+  /** The newest number per hash. */
   readonly #numbers = new Map<number, number>();
-  /** By place in the ring. */
+  /** Hashes by place in the ring. */
   readonly #hashes: number[] = [];
   #count = 0;
 
@@ -41,7 +41,7 @@ export class FrameSender {
     this.#isWords = frameBytes % 4 === 0;
   }
 
-  /** The number of a frame, and whether it has to cross. @param at a multiple of 4 where frames are made of words */
+  /** Returns the number of a frame, and whether it has to be sent. @param at a multiple of 4 if frames consist of words */
   refer(from: Uint8Array, at: number): { readonly number: number; readonly isNew: boolean } {
     const bytes = this.#bytes;
     const words = this.#isWords ? new Int32Array(from.buffer, from.byteOffset + at, bytes / 4) : undefined;
@@ -79,12 +79,12 @@ export class FrameSender {
   }
 }
 
-/** The memory's end: the frames that crossed last. */
+/** The Replay's end: the most recently received frames. */
 export class FrameReceiver {
   readonly #bytes: number;
   readonly #capacity: number;
   #ring = new Uint8Array(0);
-  /** Frames that crossed. */
+  /** Number of frames received. */
   #count = 0;
 
   constructor({ frameBytes, capacity }: SharedLeaves) {
@@ -93,18 +93,18 @@ export class FrameReceiver {
   }
 
   /**
-   * Writes the frames that references name.
-   * @param references bytes of references @param frames the new ones @param to where the first one goes
-   * @throws ReplayError CORRUPT for one that is not known
+   * Writes the frames of references.
+   * @param references bytes of references @param frames the new frames @param to the target of the first frame
+   * @throws ReplayError CORRUPT if a reference is unknown
    */
   resolve(references: Uint32Array, frames: Uint8Array, to: Uint8Array, at: number): void {
     const bytes = this.#bytes;
     const fresh = frames.length / bytes;
     const oldest = -Math.min(this.#count, this.#capacity);
     for (let i = 0; i < references.length; i++) {
-      // How far behind the first new frame; counts go around at 2^32.
+      // The distance from the first new frame; counts wrap at 2^32.
       const place = ((references[i] as number) - this.#count) | 0;
-      if (place < oldest || place >= fresh) throw corruptFrame(`refers to the frame ${references[i]}, which is not known`);
+      if (place < oldest || place >= fresh) throw corruptFrame(`refers to the frame ${references[i]}, which is unknown`);
       const isNew = place >= 0;
       const source = isNew ? frames : this.#ring;
       const from = (isNew ? place : (this.#count + place) % this.#capacity) * bytes;
@@ -112,7 +112,7 @@ export class FrameReceiver {
     }
   }
 
-  /** Keeps the new frames, once all references of their block are resolved. */
+  /** Keeps the new frames, after all references of their block are resolved. */
   add(frames: Uint8Array): void {
     const bytes = this.#bytes;
     const fresh = frames.length / bytes;

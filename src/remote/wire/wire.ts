@@ -1,4 +1,4 @@
-/** Steps as frames: a block's columns one after the other, of shared frames only those that the other end does not know. */
+/** Steps as frames: the columns of a block one after the other, with only those shared frames that the other end does not have. */
 import type { PlacedLeaf } from "../../schema/layout.ts";
 import { alignUp } from "../../schema/layout.ts";
 import { CLOSE, withCloseCode } from "../channels/close-codes.ts";
@@ -8,15 +8,15 @@ import { ALIGNMENT, corruptFrame, type Frame, makeFrame } from "./frame.ts";
 import type { BlockMessage, ColumnsMessage } from "./messages.ts";
 import { FrameReceiver, FrameSender, REFERENCE_BYTES, type SharedLeaves } from "./shared-frames.ts";
 
-/** A part of a body: its place in what it is copied from, and its size. */
+/** A part of a body: its place in the source, and its size. */
 interface Part {
   readonly at: number;
   readonly bytes: number;
-  /** The leaf whose values these are; undefined for bytes that are no values. */
+  /** The leaf of these values; undefined for other bytes. */
   readonly leaf?: number;
 }
 
-/** A leaf whose frames cross once: the entry of its frames, and how many a value has. */
+/** A leaf whose frames are sent once: the entry of its frames, and the number of frames in a value. */
 interface Reference {
   readonly pool: number;
   readonly frames: number;
@@ -26,7 +26,7 @@ function padded(bytes: number): number {
   return alignUp(bytes, ALIGNMENT);
 }
 
-/** What both ends know of a connection's steps. */
+/** The state of a connection's steps that both ends have. */
 abstract class StepWire {
   protected readonly leaves: readonly PlacedLeaf[];
   protected readonly lanes: number;
@@ -44,13 +44,13 @@ abstract class StepWire {
     });
   }
 
-  /** Bytes of a leaf's values on the wire. */
+  /** Returns the bytes of a leaf's values on the wire. */
   protected wireBytes(leaf: number, rows: number): number {
     const reference = this.references[leaf];
     return rows * (reference === undefined ? (this.leaves[leaf] as PlacedLeaf).arrayBytes : reference.frames * REFERENCE_BYTES);
   }
 
-  /** The parts of a block; `base` is where it begins. */
+  /** Returns the parts of a block. @param base the offset of the block */
   protected blockParts(base: number, slots: number, used: number): Part[] {
     const { offsets, flags } = blockLayout(this.leaves, this.lanes, slots);
     const rows = used * this.lanes;
@@ -58,7 +58,7 @@ abstract class StepWire {
     return [...parts, { at: base + flags, bytes: rows }];
   }
 
-  /** The parts of columns. */
+  /** Returns the parts of columns. */
   protected columnParts({ rows, columns, ends, finals, finalColumns, priorities }: Omit<ColumnsMessage, "kind" | "number" | "buffer">): Part[] {
     const column = (of: readonly number[], count: number) =>
       of.map((at, leaf): Part => ({ at, bytes: count * (this.leaves[leaf] as PlacedLeaf).arrayBytes, leaf }));
@@ -70,7 +70,7 @@ abstract class StepWire {
     ];
   }
 
-  /** Bytes of a part on the wire. */
+  /** Returns the bytes of a part on the wire. */
   protected sizeOf({ leaf, bytes }: Part): number {
     return leaf === undefined ? bytes : this.wireBytes(leaf, bytes / (this.leaves[leaf] as PlacedLeaf).arrayBytes);
   }
@@ -118,7 +118,7 @@ export class StepEncoder extends StepWire {
     return frame;
   }
 
-  /** The references of a part, where its leaf has some; `fresh` receives the places of frames that have to cross. */
+  /** Returns the references of a part if its leaf shares frames. @param fresh receives the places of frames to send */
   #refer(from: Uint8Array, { at, bytes }: Part, leaf: number, fresh: number[][]): number[] | undefined {
     const reference = this.references[leaf];
     if (reference === undefined) return undefined;
@@ -138,13 +138,13 @@ const isCounts = maybe(listOf(isCount));
 const isBlockFields = fieldsOf({ number: isCount, slots: isCount, calls: listOf(isNumber), columns: listOf(isObject), frames: isCounts });
 const isColumnsFields = fieldsOf({ number: isCount, rows: isCount, ends: isFlag, finals: isCount, priorities: listOf(isCount), frames: isCounts });
 
-/** The memory's end of a connection. It believes no size before it has compared it with the bytes that are there. */
+/** The Replay's end of a connection. It compares every size in a message with the received bytes before it uses the size. */
 export class StepDecoder extends StepWire {
   readonly #receivers: readonly FrameReceiver[];
   readonly #maxBytes: number;
   readonly #rules: number;
 
-  /** @param maxBytes that steps may have as columns @param rules of the writer */
+  /** @param maxBytes maximum bytes of steps as columns @param rules of the writer */
   constructor(leaves: readonly PlacedLeaf[], lanes: number, shared: readonly SharedLeaves[], maxBytes: number, rules: number) {
     super(leaves, lanes, shared);
     this.#receivers = shared.map((entry) => new FrameReceiver(entry));
@@ -179,7 +179,7 @@ export class StepDecoder extends StepWire {
     };
     if (rows === 0 || rows % this.lanes !== 0 || finals > rows || priorities.length !== this.#rules) throw corruptFrame("of columns contradicts itself");
     this.#checkRows(rows + finals);
-    // Places as if they began at 0; which of them are there is told by other numbers than 0.
+    // Places are computed as if they began at 0; a place other than 0 marks the parts that exist.
     let at = ALIGNMENT;
     const place = (size: number) => {
       const from = at;
@@ -213,23 +213,23 @@ export class StepDecoder extends StepWire {
   #checkRows(rows: number): void {
     const bytes = rows * rowBytesOf(this.leaves);
     if (bytes <= this.#maxBytes) return;
-    throw withCloseCode(corruptFrame(`has ${rows} rows of ${bytes} bytes, more than limits.frameBytes, ${this.#maxBytes}, allows`), CLOSE.tooLarge);
+    throw withCloseCode(corruptFrame(`has ${rows} rows of ${bytes} bytes, but limits.frameBytes allows ${this.#maxBytes}`), CLOSE.tooLarge);
   }
 
   /**
-   * The bytes of parts that are places in a buffer of `size` bytes: in the frame itself, or, where frames have to be put in, in a new buffer.
-   * @param first where the first part is
+   * Returns the bytes of parts in a buffer of `size` bytes: the frame itself, or a new buffer if frames have to be inserted.
+   * @param first the place of the first part
    */
   #read(bytes: Uint8Array<ArrayBuffer>, body: number, parts: readonly Part[], size: number, counts: readonly number[] = [], first = 0) {
-    if (counts.length !== this.shared.length) throw corruptFrame("tells of other frames than are shared");
+    if (counts.length !== this.shared.length) throw corruptFrame("counts other frames than the shared ones");
     const columnBytes = parts.reduce((sum, part) => sum + padded(this.sizeOf(part)), 0);
     const frameBytes = counts.map((count, pool) => count * (this.shared[pool] as SharedLeaves).frameBytes);
     const total = frameBytes.reduce((sum, each) => sum + padded(each), columnBytes);
     const available = padded(bytes.length - body);
-    if (total !== available) throw corruptFrame(`has a body of ${bytes.length - body} bytes, where ${total} must be`);
+    if (total !== available) throw corruptFrame(`has a body of ${bytes.length - body} bytes, but must have ${total}`);
     if (this.shared.length === 0 && bytes.length - body === total) return { buffer: bytes.buffer, base: bytes.byteOffset + body - first };
     const to = new Uint8Array(size);
-    // The zeros at the end may be left out.
+    // The zeros at the end are optional.
     const whole = bytes.length - body === total ? bytes : extended(bytes, body + total);
     let frameAt = body + columnBytes;
     const frames = frameBytes.map((each) => {
@@ -255,7 +255,7 @@ export class StepDecoder extends StepWire {
   }
 }
 
-/** The same bytes, and zeros behind them. */
+/** Returns the same bytes, followed by zeros. */
 function extended(bytes: Uint8Array, length: number): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(length);
   whole.set(bytes);

@@ -1,6 +1,6 @@
 /**
- * What a reader must know before the first record: the head of a snapshot, and of each segment of a journal. Tagged values (tags.ts), which it takes no JavaScript to
- * read: each says in one byte what it is, and in the next four how long or how many, so that a reader skips what it does not know.
+ * The state's head, which a reader needs before the first record: in snapshots, and in each segment of a journal. It consists of tagged values (tags.ts), which
+ * can be read without JavaScript: one byte holds the type and the next four the length or count, so that a reader can skip unknown values.
  *
  *   object { version: number, of the records (assembly/persistence/)
  *            options: object { spec, tables: object by name, maxBytes, storedBytes: object { max, evictFrom: text } where it was given, seed: text,

@@ -8,24 +8,24 @@ import type { SectionMemory } from "../../memory/section-memory.ts";
 
 export const MAGIC = "REPRISE1";
 export const SECTION_BYTES = 16;
-/** Of a number u64, which the log's own sections hold. */
+/** Bytes of a u64 number, which the log's own sections hold. */
 export const NUMBER_BYTES = 8;
 
-/** Sections out of bytes as they come: each is checked where it stands, before it is believed. */
+/** Parses sections from incoming bytes. Each is checked in place before its contents are used. */
 export class SectionParser {
-  /** Of the section that `next` found. */
+  /** The kind of the section that `next` found. */
   kind = 0;
   id = 0;
   crc = 0;
-  /** Where it begins in the source, and where it ends: the next one's place, or that of the fault. */
+  /** The section's begin and end in the source; the end is the place of the next section, or of the fault. */
   from = 0;
   end = 0;
-  /** Why there is no next one, whatever comes. */
+  /** The reason why there can be no next section. */
   fault: string | undefined;
-  /** How many bytes from `end` on must be there before `next` can tell more. */
+  /** Bytes that must be available from `end` on before `next` can continue. */
   need = MAGIC.length;
   readonly #memory: SectionMemory;
-  /** Bytes of the source in memory: from `base` on so many, of which the first `#at` are done with. */
+  /** Number of bytes of the source in memory, from `base` on; the first `#at` of them are consumed. */
   #length = 0;
   #at = 0;
   /** The payload of the section of `next`. */
@@ -36,12 +36,12 @@ export class SectionParser {
     this.#memory = memory;
   }
 
-  /** Bytes that came, from `end` on. */
+  /** Available bytes from `end` on. */
   get available(): number {
     return this.#length - this.#at;
   }
 
-  /** Room for so many bytes more. What was shown before is gone. */
+  /** Makes room for `bytes` more bytes, and returns it. Invalidates earlier payloads. */
   reserve(bytes: number): Uint8Array {
     const memory = this.#memory;
     if (this.#at >= this.available) {
@@ -53,12 +53,12 @@ export class SectionParser {
     return memory.u8.subarray(memory.base + this.#length, memory.base + this.#length + bytes);
   }
 
-  /** So many bytes came into the room. */
+  /** Records that `bytes` bytes were written into the room. */
   advance(bytes: number): void {
     this.#length += bytes;
   }
 
-  /** What the source begins with: MAGIC, or something else, and then nothing can be read; undefined before it is there. */
+  /** Returns the first bytes of the source, which must be MAGIC; undefined if they are not available yet. */
   readMagic(): string | undefined {
     if (this.available < MAGIC.length) return undefined;
     const at = this.#memory.base + this.#at;
@@ -67,7 +67,7 @@ export class SectionParser {
     return magic;
   }
 
-  /** The next section: whether a whole one is there. @param remaining bytes of the source from `end` on, where they are known */
+  /** Moves to the next section. Returns whether a whole one is available. @param remaining bytes of the source from `end` on, if known */
   next(remaining: number = Number.POSITIVE_INFINITY): boolean {
     this.from = this.end;
     this.need = SECTION_BYTES;
@@ -90,12 +90,12 @@ export class SectionParser {
     return true;
   }
 
-  /** The payload of the section, until the next call. */
+  /** The payload of the section, valid until the next call. */
   get payload(): Uint8Array {
     return this.#memory.u8.subarray(this.#payload, this.#payload + this.#bytes);
   }
 
-  /** The same as numbers: cheaper than the payload. */
+  /** The payload as a view for numbers, which is cheaper. */
   get view(): DataView {
     return new DataView(this.#memory.u8.buffer, this.#payload, this.#bytes);
   }
@@ -111,7 +111,7 @@ export class SectionParser {
   }
 }
 
-/** The sum of sections, each after the ones before: any other section, and any other order, gives another one. */
+/** Adds a section's checksum to a sum. Any other section, or another order, changes the sum. */
 export function addToSum(sum: number, crc: number): number {
   return Math.imul(sum ^ crc, 0x9e3779b1) >>> 0;
 }

@@ -1,7 +1,7 @@
 /**
  * Sessions of remote writers that confirm what is on the disk, as tagged values: SESSIONS, id: places >>> 4 │ an array of 16 of
  *   undefined, or object { session: text, name: text, lanes: number, number, calls, slots: numbers, steps: number, isOver: boolean }
- * They stand in the same group as the steps that they count: `number` blocks are there, and of the next one so many calls and slots (remote/appender.ts).
+ * They stand in the same group as the steps that they count: `number` blocks are there, and of the next one that many calls and slots (remote/appender.ts).
  */
 import { SESSIONS } from "../../base/kinds.ts";
 import type { Section } from "../../memory/state.ts";
@@ -11,10 +11,10 @@ import { encodeTagged } from "../encode.ts";
 export interface SessionRecord {
   /** The secret of the writer's end. */
   readonly session: string;
-  /** Of its writer. */
+  /** The name of its writer. */
   readonly name: string;
   readonly lanes: number;
-  /** Blocks that are in the memory, and how much of the next one. */
+  /** The number of blocks in memory, and the progress in the next one. */
   readonly number: number;
   readonly calls: number;
   readonly slots: number;
@@ -27,14 +27,14 @@ const BITS = 4;
 const SIZE = 1 << BITS;
 
 export class SessionRecords {
-  /** By place: what makes a record. */
+  /** Functions that create records, by place. */
   readonly #entries: ((() => SessionRecord) | undefined)[] = [];
-  /** By section; undefined where a record has changed. */
+  /** Encoded sections; undefined if a record has changed. */
   readonly #sections: (Uint8Array | undefined)[] = [];
-  /** Those of an earlier run that nobody has gone on with, and their places. */
+  /** Sessions of an earlier run that were not continued, with their places. */
   readonly earlier = new Map<SessionRecord, number>();
 
-  /** Keeps a record, as `make` says it whenever something is written: its place. */
+  /** Adds a record, which `make` creates for each write. Returns its place. */
   add(make: () => SessionRecord): number {
     const free = this.#entries.indexOf(undefined);
     const place = free < 0 ? this.#entries.length : free;
@@ -42,18 +42,18 @@ export class SessionRecords {
     return place;
   }
 
-  /** Keeps a record at a place. */
+  /** Sets the record at a place. */
   put(place: number, make: (() => SessionRecord) | undefined): void {
     this.#entries[place] = make;
     this.touch(place);
   }
 
-  /** The record has changed. */
+  /** Marks a record as changed. */
   touch(place: number): void {
     this.#sections[place >>> BITS] = undefined;
   }
 
-  /** All sections, each the same bytes as long as nothing has changed. */
+  /** Yields all sections; unchanged sections have identical bytes. */
   *sections(): Generator<Section, void> {
     for (let id = 0; id < this.#entries.length; id += SIZE) {
       const at = id >>> BITS;
@@ -65,7 +65,7 @@ export class SessionRecords {
     }
   }
 
-  /** Takes a section of an earlier run; whether it is one. */
+  /** Reads a section of an earlier run. Returns whether it is one. */
   take(kind: number, id: number, payload: Uint8Array): boolean {
     if (kind !== SESSIONS) return false;
     const records = decodeTagged(payload.slice()) as readonly (SessionRecord | undefined)[];

@@ -1,4 +1,4 @@
-/** The journal of a Replay: after its calls, what they changed goes to a log as a group; what the log holds in vain is given back. */
+/** The journal of a Replay: writes the changes of its calls to a log in groups, and releases the space of obsolete records. */
 
 import { ReplayError } from "../../base/error.ts";
 import { KEPT, WRITERS } from "../../base/kinds.ts";
@@ -15,27 +15,27 @@ import type { Log } from "../log/log.ts";
 import type { ReplayState } from "../replay-state.ts";
 import { Layouts } from "./layouts.ts";
 
-/** Bytes of changes that make a group, unless it must go at once. */
+/** Bytes of changes that make a group, unless it is needed earlier. */
 const GROUP = 128 * 1024;
-/** Bytes that one call's share of compaction reads at least. */
+/** Minimum bytes that one share of compaction reads. */
 const SHARE = 1 << 20;
-/** Shares at most that a group takes, where one is not enough. */
+/** Maximum shares per group, if one is not enough. */
 const SHARES = 1000;
-/** Bytes that may wait for a disk that is full. */
+/** Maximum bytes that wait for a full disk. */
 const MAX_WAITING = 8 << 20;
-/** How often the counts of draws are written where nobody asks for it: a busy learner draws every item of its table each second, and each count has 8 bytes. */
+/** Interval for writing draw counts. A busy learner draws every item of its table each second, and each count takes 8 bytes. */
 const COUNTS_MS = 1000;
 
 export interface JournalStats {
-  /** Of the files. */
+  /** Bytes of the files. */
   readonly bytes: number;
-  /** Of records that still count; with `retain: "capacity"` the files stay within twice as many and two segments. */
+  /** Bytes of records that still count. With `retain: "capacity"`, the files have at most twice as many bytes plus two segments. */
   readonly liveBytes: number;
   readonly segments: number;
 }
 
 export class Journal {
-  /** Of remote writers: for the package's own modules. */
+  /** Sessions of remote writers. For the package's own modules. */
   readonly sessions: SessionRecords;
   readonly #replayState: ReplayState;
   readonly #engine: Engine;
@@ -46,29 +46,29 @@ export class Journal {
   readonly #isCompacting: boolean;
   readonly #segmentBytes: number;
   readonly #logger: FullLogger;
-  /** Whether the last try to write failed. */
+  /** Whether the last write failed. */
   #isFailing = false;
-  /** Marks that make a group. */
+  /** Number of changes that make a group. */
   readonly #max: number;
-  /** What was written last of the things of which there is one each, by kind and id. */
+  /** The last written section of each kind and id that exists once. */
   readonly #lastWritten = new Map<string, Uint8Array>();
-  /** The segment in which they all are. */
+  /** The segment that holds all of them. */
   #restSegment = 0;
-  /** The segment that is being emptied, and how far. */
+  /** The segment that is being emptied, and the progress. */
   #victim = 0;
   #structure = 0;
   #cursor = 1;
-  /** With by-hand durability a group is a moment that the caller chose: it has the counts of draws. */
+  /** With manual durability, the caller chooses the moment of a group, so groups include draw counts. */
   readonly #countsInGroups: boolean;
-  /** Whether the timer that flushes is slow enough to write the counts of draws. */
+  /** Whether the flush timer is slow enough to include draw counts. */
   readonly #countsInFlushes: boolean;
   readonly #flushTimer = new DelayedCall(() => this.#onTime(this.#countsInFlushes));
-  /** Else they have a timer of their own. */
+  /** Otherwise draw counts have a separate timer. */
   readonly #countsTimer = new DelayedCall(() => this.#onTime(true));
   #isBusy = false;
   #isClosed = false;
   #keptValue: Uint8Array | undefined;
-  /** WRITERS, and the options that it was made of. */
+  /** The encoded WRITERS, and the options it was made from. */
   #writers: Uint8Array | undefined;
   #encodedOptions: readonly object[] = [];
 
@@ -94,7 +94,7 @@ export class Journal {
     this.#segmentBytes = options.segmentBytes;
     this.#logger = options.logger;
     const record = Math.max(64, ...changes.rowBytes, ...changes.slotBytes);
-    // Where everything is kept, rows that are freed wait for their group: it comes at once, so that they take no room.
+    // With retain "all", freed rows wait for their group. It is written immediately, so that they take no room.
     const marksPerGroup = options.durability === "manual" ? Number.POSITIVE_INFINITY : Math.max(1, Math.floor(GROUP / record));
     this.#max = options.durability === "always" || !this.#isCompacting ? 1 : marksPerGroup;
     if (!this.#isCompacting) changes.keep();
@@ -108,18 +108,18 @@ export class Journal {
     };
   }
 
-  /** What `keep` was given last, in this run or one before; undefined before the first. */
+  /** The last value passed to `keep`, in this run or an earlier one; undefined before the first. */
   // biome-ignore lint/suspicious/noExplicitAny: the program's own value
   get kept(): any {
     return this.#keptValue && decodeTagged(this.#keptValue);
   }
 
   /**
-   * Keeps a value of the program's own beside the Replay, of the same moment: a learner's weights, where an environment stands. Copies. It takes the place of the
-   * one before, and is on the disk when what was done so far is. Calls before it may be on the disk earlier: only with `durability: "manual"` and `retain: "capacity"`
-   * are they and the value one group, so that a kill leaves both or neither.
+   * Stores a copy of a value of the program together with the Replay, from the same moment: for example a learner's weights, or the position of an environment.
+   * It replaces the previous value, and is on the disk when everything done so far is. Earlier calls may be on the disk before it. Only with `durability:
+   * "manual"` and `retain: "capacity"` do they form one group with the value, so that a crash leaves both or neither.
    * @param value null, booleans, numbers, bigints, strings, typed arrays, Dates, and arrays, plain objects, Maps and Sets of them
-   * @throws TypeError naming the path of anything else
+   * @throws TypeError with the path of any other value
    */
   keep(value: unknown): void {
     this.#open();
@@ -135,8 +135,8 @@ export class Journal {
   }
 
   /**
-   * Resolves when everything so far is on the disk: it will be there after a crash.
-   * @throws ReplayError IO where it cannot be written; what is in memory stands, and later calls and flushes try again
+   * Resolves when everything so far is on the disk and would survive a crash.
+   * @throws ReplayError IO if it cannot be written. The state in memory is unaffected, and later calls and flushes try again
    */
   async flush(): Promise<void> {
     this.#open();
@@ -144,7 +144,7 @@ export class Journal {
     await this.#log.confirm();
   }
 
-  /** Flushes, and lets the files go. The Replay is not usable afterwards. */
+  /** Flushes and closes the files. The Replay is not usable afterwards. */
   close(): void {
     if (this.#isClosed) return;
     try {
@@ -154,11 +154,11 @@ export class Journal {
     }
   }
 
-  /** Writes everything anew, behind what is there; that is given back, unless everything is kept. For what was salvaged. @throws ReplayError IO */
+  /** Rewrites everything after the existing records, and releases those unless everything is retained. Used after salvaging. @throws ReplayError IO */
   renew(): void {
     const changes = this.#changes;
     const old = this.#log.segments.map(({ id }) => id);
-    // From here on it is in a new segment.
+    // The rewritten records begin in a new segment.
     this.#log.flush();
     for (const id of old)
       for (let k = changes.pools.length + changes.tables.length - 1; k >= 0; k--) for (let at = 1; at !== 0; ) at = changes.collect(id, k, at, SHARE);
@@ -186,7 +186,7 @@ export class Journal {
     if (this.#isClosed) throw closedError();
   }
 
-  /** @param counts whether the counts of draws are written, too */
+  /** @param counts whether to include draw counts */
   #flush(counts = true): void {
     this.#flushTimer.cancel();
     if (counts) this.#countsTimer.cancel();
@@ -194,21 +194,21 @@ export class Journal {
       this.#group(counts);
       this.#log.flush();
     } catch (error) {
-      // Whoever waits for this is told; without a timer nothing would try again.
+      // The caller receives the error; without a timer nothing would retry.
       this.#tryAgain();
       throw error;
     }
     this.#clearFailure();
   }
 
-  /** After a call that changed something, which stands whatever becomes of this. */
+  /** Called after a call that changed something. Errors of the write do not undo the call. */
   #onChange(): void {
     if (this.#isBusy) return;
     if (this.#changes.marks >= this.#max || this.#durability === "always") this.#save();
     this.#schedule();
   }
 
-  /** What changed is written when its time has come. */
+  /** Schedules the write of the changes. */
   #schedule(): void {
     if (typeof this.#durability === "object") this.#flushTimer.schedule(this.#durability.everyMs);
     if (!this.#countsInGroups && !this.#countsInFlushes && this.#changes.hasCounts) this.#countsTimer.schedule(COUNTS_MS);
@@ -233,9 +233,9 @@ export class Journal {
     }
   }
 
-  /** Nobody waits for what failed: the logger is told at once, and the next call that would change something is refused. */
+  /** Handles a failure without a waiting caller: logs it immediately, and the next call that would change something throws it. */
   #onFailure(error: Error): void {
-    if (!this.#isFailing) this.#logger.warn(`${error.message}; what was done is in memory`);
+    if (!this.#isFailing) this.#logger.warn(`${error.message}. The changes are in memory`);
     this.#isFailing = true;
     const takeError = (): Error => {
       if (!this.#log.broken) this.#engine.journalError = undefined;
@@ -250,24 +250,24 @@ export class Journal {
   }
 
   #clearFailure(): void {
-    if (this.#isFailing) this.#logger.info("what waited for the disk is there now");
+    if (this.#isFailing) this.#logger.info("all waiting changes are on the disk now");
     this.#isFailing = false;
     this.#engine.journalError = undefined;
   }
 
-  /** Writes what changed since the last group as one. @param counts whether the counts of draws are part of it */
+  /** Writes the changes since the last group as one group. @param counts whether to include draw counts */
   #group(counts: boolean): void {
     this.#isBusy = true;
     try {
-      // Where the disk refuses, changes stay marked rather than pile up.
+      // If the disk is full, changes stay marked instead of accumulating as bytes.
       if (this.#log.waiting > MAX_WAITING) this.#log.flush();
       this.#changes.forget();
       if (this.#write(counts)) this.#log.commit();
       if (this.#isCompacting) {
         this.#compact();
-        // Large groups need more than a share.
+        // Large groups need several shares.
         for (let shares = SHARES; shares > 0 && this.#exceeds(1.5, this.#log.leaving); shares--) this.#compact();
-        // Files go with the next flush or segment, when what is in their place is on the disk; here only where they are too many.
+        // Files are removed with the next flush or segment, after their replacement is on the disk; earlier only if there are too many.
         if (this.#exceeds(1.75)) this.#log.flush();
       }
     } finally {
@@ -275,7 +275,7 @@ export class Journal {
     }
   }
 
-  /** Whether there was anything to write. */
+  /** Returns whether there was anything to write. */
   #write(counts = this.#countsInGroups): boolean {
     const log = this.#log;
     const segment = log.segment;
@@ -305,7 +305,7 @@ export class Journal {
     yield* this.sessions.sections();
   }
 
-  /** What WRITERS says: made anew where a writer came or went, or has a state of its own. */
+  /** Returns the encoded WRITERS, renewed if a writer opened or closed, or has state. */
   #openWriters(): Uint8Array {
     const all = this.#replayState.writers.map(({ options }) => options);
     const isSame = all.length === this.#encodedOptions.length && all.every((options, i) => options === this.#encodedOptions[i]);
@@ -316,10 +316,10 @@ export class Journal {
     return this.#writers;
   }
 
-  /** A share of what keeps the files small: segments whose records nothing asks for any more are given back, the emptiest one is emptied. */
+  /** Does a share of compaction: releases segments without live records, and empties the emptiest segment. */
   #compact(): void {
     const log = this.#log;
-    // What there is one of each must be in the newest segment.
+    // Sections that exist once must be in the newest segment.
     if (this.#restSegment !== log.segment) return;
     const old = log.segments.filter(({ id }) => id < log.segment);
     for (const { id } of old) if (id !== this.#victim && this.#liveIn(id) === 0) log.drop(id);
@@ -334,7 +334,7 @@ export class Journal {
     this.#empty();
   }
 
-  /** Notes some of the records as changed that still count in the victim, so that they are written again; when all are, drops it. */
+  /** Marks some live records of the victim as changed, so that they are written again. Drops the segment when none is left. */
   #empty(): void {
     const changes = this.#changes;
     const structures = changes.pools.length + changes.tables.length;
@@ -354,12 +354,12 @@ export class Journal {
     }
   }
 
-  /** Whether the files, but for so many bytes, are larger than twice what counts and so many segments. */
+  /** Returns whether the files, minus `leaving` bytes, exceed twice the live bytes plus `segments` segments. */
   #exceeds(segments: number, leaving = 0): boolean {
     return this.stats.bytes - leaving > 2 * this.#liveBytes() + segments * this.#segmentBytes;
   }
 
-  /** Bytes in a segment that still count, but for what there is one of each. */
+  /** Returns the live bytes of a segment, excluding sections that exist once. */
   #liveIn(segment: number): number {
     return this.#changes.liveIn(segment) + this.#layouts.liveIn(segment);
   }
@@ -373,13 +373,13 @@ export class Journal {
 }
 
 function closedError(): ReplayError {
-  return new ReplayError("CLOSED", "this journal was closed, or its directory was opened again: a directory has one owner");
+  return new ReplayError("CLOSED", "this journal was closed, or its directory was opened again. A directory has only one owner");
 }
 
-/** @param broken whether nothing more is written */
+/** @param broken whether nothing more can be written */
 function refusalError({ code, message, cause }: ReplayError, broken: boolean): ReplayError {
-  const remedy = broken ? "" : ", and is written as soon as that is possible: make this call again";
-  const error = new ReplayError(code, `${message}; all calls before this one are in memory, this one did nothing${remedy}`);
+  const remedy = broken ? "" : ", and is written as soon as possible. Repeat this call";
+  const error = new ReplayError(code, `${message}. The effect of all earlier calls is in memory; this call did nothing${remedy}`);
   error.cause = cause;
   return error;
 }

@@ -1,4 +1,4 @@
-/** Where a journal has column layouts: a section of them is written when it changed, and once more when its segment is emptied. */
+/** The column layouts in a journal: a section is written when it changed, and again when its segment is emptied. */
 import type { Section } from "../../memory/state.ts";
 import { layoutSections } from "../format/writers.ts";
 import type { ReplayState } from "../replay-state.ts";
@@ -7,19 +7,19 @@ export class Layouts {
   readonly #replayState: ReplayState;
   /** The newest section of each id, and its segment. */
   readonly #sections = new Map<number, { readonly segment: number; readonly payload: Uint8Array }>();
-  /** Their bytes, by segment. */
+  /** Bytes of these sections, by segment. */
   readonly #liveBytes = new Map<number, number>();
 
   constructor(replayState: ReplayState) {
     this.#replayState = replayState;
   }
 
-  /** Bytes in a segment that still count. */
+  /** Returns the live bytes of a segment. */
   liveIn(segment: number): number {
     return this.#liveBytes.get(segment) ?? 0;
   }
 
-  /** Writes what changed to a segment. O(layouts / 64) */
+  /** Writes changed sections to a segment. O(layouts / 64) */
   write(segment: number, write: (...section: Section) => void): void {
     const { chunks } = this.#replayState.engine.columnLayouts;
     for (const section of layoutSections(this.#replayState)) {
@@ -33,7 +33,7 @@ export class Layouts {
     if (this.#sections.size > chunks.size) for (const id of this.#sections.keys()) if (!chunks.has(id)) this.#forget(id);
   }
 
-  /** What counts in a segment is to be written again. */
+  /** Marks the live sections of a segment to be written again. */
   empty(segment: number): void {
     if (this.liveIn(segment) === 0) return;
     for (const [id, section] of this.#sections) if (section.segment === segment) this.#forget(id);

@@ -1,5 +1,5 @@
-/** A journal for the next version of its program: read with its own spec, and written anew in the same directory. */
-import { mustBe, ReplayError } from "../../base/error.ts";
+/** Migrates a journal to the next version of its program: reads it with its own spec, and rewrites it in the same directory. */
+import { mustBe, mustBeOneOf, ReplayError } from "../../base/error.ts";
 import { GROUP_END } from "../../base/kinds.ts";
 import type { FullLogger, Logger } from "../../base/warnings.ts";
 import type { Directory } from "../../files/directory.ts";
@@ -11,21 +11,21 @@ import { Successor } from "../log/successor.ts";
 import { type MigrationReport, resolveMigration, type StateMigration } from "../migration/options.ts";
 import { StateMigrator } from "../migration/state-migrator.ts";
 
-/** What `Replay.open` does if the directory holds another spec or other tables than its options say. */
+/** The behavior of `Replay.open` if the directory's spec or tables differ from the options. */
 export type OnMismatch = "error" | "migrate";
 
 export interface JournalMigration {
   readonly directory: Directory;
-  /** What the directory says of itself. */
+  /** The present contents of the directory's manifest. */
   readonly existing: Omit<StateHead, "options"> & { readonly options: Omit<StateHead["options"], "maxBytes">; readonly retain: Retain };
-  /** What it is to say. Default: the same with what `options` change. */
+  /** The new contents. Default: the present contents with the changes in `options`. */
   readonly about?: object;
   readonly options: StateMigration;
   readonly takeOver: boolean;
   readonly module: WebAssembly.Module | undefined;
   readonly logger: FullLogger;
   readonly warningLogger: Logger | null;
-  /** Bytes that the new journal may have with `retain: "all"`. Default: those that a reader of its steps can address in one file. */
+  /** Maximum bytes of the new journal with `retain: "all"`. Default: the bytes that a reader of its steps can address in one file. */
   readonly maxBytes?: number;
 }
 
@@ -33,10 +33,10 @@ const MAX_RETAINED_BYTES = 2 ** 32 - 1;
 const NO_BYTES = new Uint8Array(0);
 
 /**
- * Writes the journal anew, and yields after each piece that was read. Until the new one is whole on the disk, the old one is what the directory holds. Memory: a section, and about 1.2 KB
- * per item of a table that changes. Disk: both at the same time.
- * With `retain: "all"`, every record is written anew, also of steps that no item holds.
- * @throws ReplayError UNSUPPORTED for a directory with `retain: "all"` that is too large; as `migrateSnapshot`
+ * Rewrites the journal, and yields after each piece read. The old journal stays valid until the new one is completely on the disk. Memory: a section, and about
+ * 1.2 KB per item of a changed table. Disk: both journals at the same time. With `retain: "all"`, every record is rewritten, including steps that no item
+ * holds.
+ * @throws ReplayError UNSUPPORTED if a directory with `retain: "all"` is too large · the errors of `migrateSnapshot`
  */
 export async function* migrateJournal(migration: JournalMigration): AsyncGenerator<{ bytes: number; of: number }, MigrationReport> {
   const { directory, existing, about, options, takeOver, module, logger, warningLogger, maxBytes = MAX_RETAINED_BYTES } = migration;
@@ -80,7 +80,7 @@ function largeError({ name }: Directory, maxBytes: number): ReplayError {
   );
 }
 
-/** @throws RangeError for options that make no sense together */
+/** @throws RangeError if the combination of options has no meaning */
 export function checkOnMismatch({
   onMismatch = "error",
   migrate,
@@ -94,12 +94,12 @@ export function checkOnMismatch({
   readonly spec?: unknown;
   readonly salvage?: unknown;
 }): boolean {
-  if (onMismatch !== "error" && onMismatch !== "migrate") throw mustBe(RangeError, "onMismatch", 'one of "error", "migrate"', onMismatch);
+  if (onMismatch !== "error" && onMismatch !== "migrate") throw mustBeOneOf(RangeError, "onMismatch", ["error", "migrate"], onMismatch);
   const isMigrating = onMismatch === "migrate";
   for (const [name, value] of Object.entries({ migrate, rename }))
     if (value !== undefined && !isMigrating) throw mustBe(RangeError, "onMismatch", `"migrate" if ${name} is passed`, onMismatch);
   if (!isMigrating) return false;
   if (spec === undefined) throw mustBe(TypeError, "spec", 'given with onMismatch: "migrate": the spec of this version of the program', spec);
-  if (salvage) throw mustBe(RangeError, "salvage", 'left out with onMismatch: "migrate": open the directory once with salvage first', salvage);
+  if (salvage) throw mustBe(RangeError, "salvage", 'omitted with onMismatch: "migrate" (open the directory with salvage first)', salvage);
   return true;
 }

@@ -1,12 +1,12 @@
-/** When what was committed goes to the disk without being asked for, and what stays there. */
+/** When committed data is written to the disk, and how long it is kept there. */
 import { integer, mustBe, onlyKeys } from "../../base/error.ts";
 import { MAX_TIMEOUT_MS } from "../../base/limits.ts";
 import { atExit, cancelAtExit } from "../../files/exit.ts";
 
-/** `always`: before each commit returns · `manual`: when `flush` is called · `everyMs`: at most so long after a commit. */
+/** `always`: before each commit returns · `manual`: when `flush` is called · `everyMs`: at most that many milliseconds after a commit. */
 export type Durability = "always" | "manual" | { readonly everyMs: number };
 
-/** What becomes of evicted steps on the disk. "capacity": their space is given back · "all": everything is kept. */
+/** What happens to evicted steps on the disk. "capacity": their space is released · "all": everything is kept. */
 export type Retain = "capacity" | "all";
 
 export const EVERY_SECOND: Durability = { everyMs: 1000 };
@@ -23,17 +23,17 @@ export function checkRetain(value: Retain): Retain {
   throw mustBe(typeof value === "string" ? RangeError : TypeError, "retain", '"capacity" or "all"', value);
 }
 
-/** The least between two tries to write, where nobody asks. */
+/** Minimum milliseconds between two attempts to write without a request. */
 const RETRY_MS = 100;
-/** So many times it may be asked for between two looks at the clock. */
+/** Maximum requests between two looks at the clock. */
 const MAX_REQUESTS = 16;
 
-/** A call that is made some time after it was first scheduled, even if a busy loop keeps timers from running; or when the process ends before. */
+/** A delayed call that runs even if a busy loop keeps timers from firing, and at the latest when the process ends. */
 export class DelayedCall {
   readonly #call: () => void;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #at = 0;
-  /** When the clock was looked at, how often it was asked for since, and how often it may be until the next look. */
+  /** The time of the last look at the clock, the number of requests since, and the number that triggers the next look. */
   #checkedAt = 0;
   #requests = 0;
   #nextCheck = 1;
@@ -57,10 +57,10 @@ export class DelayedCall {
     atExit(this.#call);
   }
 
-  /** Once more after a failure, not before `RETRY_MS` have passed, unless the program ends before. */
+  /** Retries after a failure, at the earliest after `RETRY_MS`, or when the program ends. */
   retry(ms: number): void {
     this.schedule(Math.max(ms, RETRY_MS));
-    // Browsers have numbers.
+    // Timers are numbers in browsers.
     (this.#timer as { unref?(): void }).unref?.();
   }
 
@@ -71,14 +71,14 @@ export class DelayedCall {
     cancelAtExit(this.#call);
   }
 
-  /** A loop that awaits nothing gives timers no turn. */
+  /** A loop without await gives timers no turn. */
   #checkClock(ms: number): void {
     const now = performance.now();
     if (now >= this.#at) {
       this.#call();
       return;
     }
-    // Who asks slowly is asked as often as takes a sixteenth of the time.
+    // Checks the clock about once per sixteenth of the delay, however rare the requests are.
     const interval = (now - this.#checkedAt) / this.#requests;
     this.#nextCheck = Math.max(1, Math.min(MAX_REQUESTS, Math.floor(ms / 16 / interval)));
     this.#checkedAt = now;

@@ -1,8 +1,7 @@
 /**
- * The files of a log as they were at one moment, while its owner goes on: which segments there were, and how many bytes of each count.
- *
- * The newest segment is looked at first: what it knows of older ones is in them already, and they no longer change. Only three things may be ahead of what was seen: a
- * seal, which says that there is a later segment; that later segment; and what is given back, whose file is gone.
+ * The files of a log as of one moment, while its owner continues: the segments, and the number of valid bytes of each. The newest segment is read first:
+ * everything it refers to is already in older segments, which no longer change. Only three things may be newer than the state seen: a seal, which announces a
+ * later segment; that later segment; and removed files of released segments.
  */
 import { dataView } from "../../base/bytes.ts";
 import { ReplayError } from "../../base/error.ts";
@@ -12,28 +11,28 @@ import { fileOf, segmentOf } from "./segment-head.ts";
 
 type Awaitable<T> = T | Promise<T>;
 
-/** Files that somebody else may be writing to. Each call sees them as they are then. */
+/** Files that another process may be writing. Each call sees their present state. */
 export interface LogFiles {
-  /** Names of all files, in any order. */
+  /** Returns the names of all files, in any order. */
   list(): Awaitable<readonly string[]>;
-  /** Bytes of a file; undefined where there is none (any more). */
+  /** Returns the bytes of a file; undefined if it does not exist (any more). */
   size(name: string): Awaitable<number | undefined>;
-  /** Bytes of a file that was looked at. Fewer where it has become shorter. */
+  /** Reads bytes of a file. Returns fewer if it has become shorter. */
   read(name: string, at: number, length: number): Awaitable<Uint8Array>;
 }
 
-/** By their names, in any order. */
+/** Sizes by name, in any order. */
 export type SegmentSizes = ReadonlyMap<string, number>;
 
-/** Moments that are tried before the reader gives up. */
+/** Maximum number of moments that the reader tries. */
 const TRIES = 100;
-/** Later segments that are followed, where each is full by the time it is looked at. */
+/** Maximum number of later segments to follow, if each is full when it is read. */
 const HOPS = 8;
-/** Of a SEAL. */
+/** Bytes of a SEAL. */
 const END_BYTES = SECTION_BYTES + NUMBER_BYTES;
 const HEAD_BYTES = MAGIC.length + SECTION_BYTES;
 
-/** Where all calls return at once. @throws ReplayError LOCKED where the owner makes and removes files all the time */
+/** Reads the sizes synchronously. @throws ReplayError LOCKED if the owner creates and removes files all the time */
 export function readSizesNow(files: LogFiles): SegmentSizes {
   const steps = findSizes(files);
   let step = steps.next();
@@ -41,7 +40,7 @@ export function readSizesNow(files: LogFiles): SegmentSizes {
   return step.value;
 }
 
-/** @throws ReplayError LOCKED where the owner makes and removes files all the time; what `signal` says */
+/** @throws ReplayError LOCKED if the owner creates and removes files all the time · the reason of `signal` */
 export async function readSizes(files: LogFiles, signal?: AbortSignal): Promise<SegmentSizes> {
   const steps = findSizes(files);
   let step = steps.next();
@@ -53,10 +52,9 @@ export async function readSizes(files: LogFiles, signal?: AbortSignal): Promise<
 }
 
 /**
- * Reads a log that may be written to meanwhile: again, where what was read contradicts itself. Damage does so twice in the same way; a file that is missed is not asked for by
- * what is read later, unless it should be there.
- * @param read takes a moment of its own each time
- * @throws ReplayError what `read` throws; LOCKED where it never fails twice in the same way; what `signal` says
+ * Reads a log that may be changing, and repeats the read if the result is inconsistent. Damage fails twice in the same way.
+ * @param read reads a new moment each time
+ * @throws ReplayError the errors of `read` · LOCKED if it never fails twice in the same way · the reason of `signal`
  */
 export async function readConsistently<T>(name: string, read: () => Promise<T>, signal?: AbortSignal): Promise<T> {
   for (const failures = new Failures(name); ; ) {
@@ -69,7 +67,7 @@ export async function readConsistently<T>(name: string, read: () => Promise<T>, 
   }
 }
 
-/** The same, where reading does not wait. */
+/** Does the same synchronously. */
 export function readConsistentlyNow<T>(name: string, read: () => T): T {
   for (const failures = new Failures(name); ; ) {
     try {
@@ -89,7 +87,7 @@ class Failures {
     this.#name = name;
   }
 
-  /** Returns where it is worth another try. */
+  /** Returns if another attempt may succeed. @throws the error otherwise */
   add(error: unknown): void {
     const mayPass = error instanceof ReplayError && ["CORRUPT", "NOT_FOUND", "IO"].includes(error.code);
     if (!mayPass || error.message === this.#last?.message) throw error;
@@ -102,7 +100,7 @@ function busyError(name: string, cause?: unknown): ReplayError {
   return Object.assign(new ReplayError("LOCKED", `${name} changes all the time. Try again when its owner writes less`), { cause });
 }
 
-/** Yields what is to be awaited, and takes what came of it. */
+/** A generator that yields promises to await, and receives their results. */
 type Steps<T> = Generator<unknown, T, never>;
 
 function* findSizes(files: LogFiles): Steps<SegmentSizes> {
@@ -113,7 +111,7 @@ function* findSizes(files: LogFiles): Steps<SegmentSizes> {
   throw busyError("the folder");
 }
 
-/** Undefined where the newest segment was removed before it was looked at. */
+/** Returns undefined if the newest segment was removed before it was read. */
 function* trySizes(files: LogFiles): Steps<SegmentSizes | undefined> {
   const sizes = new Map<string, number>();
   const segments = yield* segmentsIn(files);
@@ -127,7 +125,7 @@ function* trySizes(files: LogFiles): Steps<SegmentSizes | undefined> {
       if (!(yield* hasHead(files, newest, size))) yield* endBefore(files, segments, sizes);
       break;
     }
-    // There is a later segment, or there was one: this one ended after the files were listed.
+    // There is, or was, a later segment: this one ended after the files were listed.
     const hasNext = (yield* sizeOf(files, newest + 1)) !== undefined;
     if (hasNext && hops < HOPS) {
       segments.push(newest + 1);
@@ -140,13 +138,13 @@ function* trySizes(files: LogFiles): Steps<SegmentSizes | undefined> {
   for (const segment of segments) {
     if (segment === segments.at(-1) || sizes.has(fileOf(segment))) continue;
     const size = yield* sizeOf(files, segment);
-    // What was given back is not asked for.
+    // Removed segments of the list are skipped.
     if (size !== undefined) sizes.set(fileOf(segment), size);
   }
   return sizes;
 }
 
-/** The newest segment has only begun: the log ends with the one before. A seal there says that the newest one has begun by now. */
+/** Handles a newest segment that has only begun: the log ends with the one before. A seal there shows that the newest segment has begun by now. */
 function* endBefore(files: LogFiles, segments: readonly number[], sizes: Map<string, number>): Steps<void> {
   const [previous, newest] = segments.slice(-2) as [number, number | undefined];
   if (newest === undefined) return;
@@ -174,14 +172,14 @@ function* read(files: LogFiles, segment: number, at: number, length: number): St
   return dataView((yield files.read(fileOf(segment), at, length)) as unknown as Uint8Array);
 }
 
-/** Whether a segment ends with a SEAL. Its checksum is looked at where it counts. */
+/** Returns whether a segment ends with a SEAL. Its checksum is verified when the segment is read. */
 function* isSealed(files: LogFiles, segment: number, size: number): Steps<boolean> {
   if (size < HEAD_BYTES + END_BYTES) return false;
   const end = yield* read(files, segment, size - END_BYTES, END_BYTES);
   return end.byteLength === END_BYTES && end.getUint32(0, true) === SEAL && end.getUint32(4, true) === 0 && end.getUint32(8, true) === NUMBER_BYTES;
 }
 
-/** Whether all of a segment's head is there, or something that is no head. */
+/** Returns whether the whole head of a segment exists, or other bytes in its place. */
 function* hasHead(files: LogFiles, segment: number, size: number): Steps<boolean> {
   if (size < HEAD_BYTES) return false;
   const head = yield* read(files, segment, MAGIC.length, SECTION_BYTES);

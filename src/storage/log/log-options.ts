@@ -5,21 +5,21 @@ import { type FullLogger, type Logger, loggerOf } from "../../base/warnings.ts";
 import { checkDurability, type Durability, EVERY_SECOND } from "./durability.ts";
 
 export interface LogOptions {
-  /** The owner's, for a new directory; JSON. It never changes. */
+  /** A JSON value of the owner for a new directory. It never changes. */
   readonly about: object;
-  /** Where a segment ends, but for the group that goes beyond. Default: 16 MiB */
+  /** Bytes after which a segment ends, plus the group that exceeds them. Default: 16 MiB. */
   readonly segmentBytes?: number;
   /** Default: `{ everyMs: 1000 }` */
   readonly durability?: Durability;
-  /** Keep what stands before damage instead of refusing it; the rest is given up. */
+  /** Keep the data before damage instead of throwing; the rest is lost. */
   readonly salvage?: boolean;
-  /** Nothing is changed, not even a torn tail, and nothing locked. */
+  /** Changes nothing, including a torn tail, and takes no lock. */
   readonly readOnly?: boolean;
-  /** Takes the directory also from an owner of whom nobody can tell whether it still runs: the caller knows that it does not. */
+  /** Take the directory even from an owner whose state is unknown. The caller must know that the owner has ended. */
   readonly takeOver?: boolean;
-  /** Told what was found and mended. Default: nobody. */
+  /** Receives findings and repairs. Default: silent. */
   readonly logger?: Logger | null;
-  /** The id of a new directory's run, which tells its segments from others. Default: a drawn one */
+  /** The id of a new directory's run, which distinguishes its segments from others. Default: a random id. */
   readonly run?: string;
   /** Another build of the core, for hosts that forbid compiling. */
   readonly module?: WebAssembly.Module;

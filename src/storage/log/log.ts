@@ -1,6 +1,6 @@
 /**
- * A log: groups of sections, one after the other, in segments of a directory. A group is applied whole or not at all. What was flushed is there when the
- * directory is opened again, whatever happened meanwhile; of what came later, the first groups, up to some one.
+ * A log: groups of sections, one after the other, in segments of a directory. Groups are atomic. After a crash, everything flushed is still there, and of later
+ * groups a prefix.
  */
 
 import { mustBe, ReplayError } from "../../base/error.ts";
@@ -26,14 +26,14 @@ export type { LogOptions, Segment, Visit };
 
 const NOTHING = new Uint8Array(0);
 
-/** Where a group begins. */
+/** The position at which a group begins. */
 export interface GroupMark {
   readonly segment: number;
   readonly group: number;
   readonly at: Mark;
 }
 
-/** For the package's own modules: where a log goes on that was opened and not written to. */
+/** Returns the end of a log that was opened but not written. For the package's own modules. */
 export let endOf: (log: Log) => LogEnd;
 
 export class Log {
@@ -41,56 +41,56 @@ export class Log {
     endOf = (log) => ({ run: log.#run, group: log.#group, segment: (log.#scanResult ?? log.#pendingRepair)?.next ?? log.segment + 1 });
   }
 
-  /** What the directory says: the option's where it is new. */
+  /** The directory's manifest; for a new directory, the option's value. */
   readonly about: object;
   readonly isNew: boolean;
-  /** Whether damage was cut off: what is shown is older than what was on the disk. */
+  /** Whether damage was cut off, so that the contents are older than those that were on the disk. */
   readonly salvaged: boolean;
-  /** Segments that counted where damage was cut off, and were given back since: what replaced them stood behind it. */
+  /** Segments that were valid at the point of damage, and were released since; their replacements came after the damage. */
   readonly lost: readonly number[];
-  /** A new segment begins, with an empty group: its owner writes what every segment must hold. What is written is committed when it returns. */
+  /** Called when a new segment begins, with an empty group. The owner writes the sections that every segment must hold, which are then committed. */
   onSegment: (() => void) | undefined;
-  /** Bytes are about to be written: the last moment to have on the disk what they tell of. */
+  /** Called before bytes are written: the last chance to sync data that they refer to. */
   onWrite: (() => void) | undefined;
-  /** The directory is opened again by this process: the last moment to write something. */
+  /** Called before this process opens the directory again: the last chance to write. */
   onTakeover: (() => void) | undefined;
   readonly #directory: Directory;
   readonly #segmentBytes: number;
   readonly #durability: Durability;
   readonly #logger: FullLogger;
-  /** What is read stands in it until it was replayed, then what is to be written. */
+  /** Holds the sections that are read until the replay ends, then the sections to be written. */
   readonly #memory: SectionMemory;
-  /** Of the writers of this process. */
+  /** Removes this log from the open logs of this process. */
   #unregister: (() => void) | undefined;
   readonly #release: () => void;
   readonly #flushTimer = new DelayedCall(() => this.#onTime());
   readonly #run: string;
   readonly #older = new OlderSegments();
-  /** What opening found, until it was replayed; then, until the first write, what has to be mended. */
+  /** The findings of opening, until the replay ends; then, until the first write, the pending repair. */
   #scanResult: ScanResult | undefined;
   #pendingRepair: ScanResult | undefined;
-  /** Segments before the newest that do not say that they have a next one, oldest first. */
+  /** Segments before the newest without a seal, oldest first. */
   #unsealedSegments: readonly UnsealedSegment[] = [];
   readonly #readOnly: boolean;
   #writer: SegmentWriter | undefined;
-  /** Number of the open group, and where it begins in its segment. */
+  /** Number of the open group, and its position in the segment. */
   #group: number;
   #groupAt: Mark = { bytes: 0, sum: 0 };
-  /** Bytes that wait when the next try to write is made. */
+  /** Number of waiting bytes at which the next write is tried. */
   #retryAt = FULL_BYTES;
-  /** What failed while nobody could be told. */
+  /** An error that occurred without a waiting caller. */
   #failure: Error | undefined;
-  /** Whether the logger heard that writing fails, and nothing was written since. */
+  /** Whether a write failure was logged, and nothing was written since. */
   #isFailing = false;
-  /** Bytes of what the owner wrote into the segment at its beginning. */
+  /** Bytes that the owner wrote at the beginning of the segment. */
   #preamble = 0;
   #isBeginning = false;
   #isClosed = false;
 
   /**
-   * Opens what is there, or begins anew. With `readOnly` it shows one moment, whatever its owner does in the meantime.
-   * @throws ReplayError LOCKED where another process has the directory, or with `readOnly` makes and removes files all the time · CORRUPT where what is there was altered ·
-   * UNSUPPORTED for another version's files · IO
+   * Opens an existing log, or creates one. With `readOnly` it shows one moment, whatever its owner does.
+   * @throws ReplayError LOCKED if another process has the directory, or with `readOnly` creates and removes files all the time · CORRUPT if the contents were
+   * altered · UNSUPPORTED if another version wrote the files · IO
    */
   static open(directory: Directory, options: LogOptions): Log {
     if (options?.readOnly !== true || directory instanceof ReadOnlyDirectory) return new Log(directory, options);
@@ -127,9 +127,10 @@ export class Log {
   }
 
   /**
-   * Shows every section in order; to be exhausted before the first write. It yields after each piece of a file, so that a caller can report, stop, or let others run.
-   * @param newest whether those of segments are left out, and not looked at, that were on the disk for sure because they are sealed; those of the last two never are
-   * @throws ReplayError CORRUPT where what is there was altered: nothing of what was shown should be used then
+   * Shows every section in order. Must be exhausted before the first write. Yields after each piece of a file, so that a caller can report progress, stop, or
+   * let other code run.
+   * @param newest whether to skip sealed segments, which are certainly on the disk; the last two are always read
+   * @throws ReplayError CORRUPT if the contents were altered; sections already shown must then be discarded
    */
   *replay(visit: Visit, newest = false): Generator<{ bytes: number; of: number }, void> {
     this.#open();
@@ -148,19 +149,19 @@ export class Log {
     if (!this.#readOnly) this.#pendingRepair = scanResult;
   }
 
-  /** Adds a section to the open group. The payload is copied. */
+  /** Adds a section to the open group. Copies the payload. */
   write(kind: number, id: number, payload: Uint8Array): void {
     const writer = this.#writable();
     if (isOwn(kind)) throw mustBe(RangeError, "kind", "a number that the log does not use itself", kind);
     writer.add(kind, id, payload);
-    // A group that is larger than the buffer is written in parts. If that fails, the commit says so.
+    // A group larger than the buffer is written in parts. If that fails, the commit throws the error.
     if (writer.pendingBytes >= this.#retryAt) this.#try(() => writer.spill(), false);
   }
 
   /**
    * Ends the group.
-   * @param now whether it is on the disk when this returns
-   * @throws ReplayError IO where it was to be written and that failed: it stays in memory, and is tried again
+   * @param now whether it must be on the disk when this returns
+   * @throws ReplayError IO if that failed; the group stays in memory, and is tried again
    */
   commit(now = this.#durability === "always"): void {
     const writer = this.#writable();
@@ -175,13 +176,13 @@ export class Log {
     if (isFull && (this.#retryAt <= FULL_BYTES || writer.pendingBytes >= this.#retryAt)) this.#try(() => this.#roll(writer));
   }
 
-  /** Where the open group begins, or the next one will. */
+  /** The position of the open group, or of the next one. */
   get mark(): GroupMark {
     const { segment } = this.#writable();
     return { segment, group: this.#group, at: this.#groupAt };
   }
 
-  /** Takes back what came since a mark, such as a group that could not be written: whether it could, since of another segment, or after a sync that failed, it cannot. */
+  /** Removes everything after a mark, such as a group that could not be written. Returns false if the mark is in another segment, or a sync failed. */
   takeBack({ segment, group, at }: GroupMark): boolean {
     const writer = this.#writer;
     if (this.#isClosed || writer === undefined || writer.broken || writer.segment !== segment) return false;
@@ -191,7 +192,10 @@ export class Log {
     return true;
   }
 
-  /** Before something is done that is to be written. @throws ReplayError CLOSED · IO where nothing can be written any more · what failed while nobody could be told: once */
+  /**
+   * Checks before a call that will be written. @throws ReplayError CLOSED · IO if nothing can be written any more · an earlier error without a waiting caller,
+   * once
+   */
   check(): void {
     this.#writable();
     const failure = this.#failure;
@@ -199,7 +203,7 @@ export class Log {
     if (failure !== undefined) throw failure;
   }
 
-  /** Everything that was committed is on the disk when it returns. @throws ReplayError IO where it is not */
+  /** Writes everything committed to the disk before it returns. @throws ReplayError IO if that failed */
   flush(): void {
     const writer = this.#writable();
     this.#flushTimer.cancel();
@@ -212,7 +216,7 @@ export class Log {
     }
   }
 
-  /** Resolves when what was flushed is safe, where the directory knows that later. @throws ReplayError IO where it will never be */
+  /** Resolves when flushed data is safe, if the directory confirms that later. @throws ReplayError IO if it never will be */
   async confirm(): Promise<void> {
     try {
       await this.#directory.confirm?.();
@@ -221,13 +225,13 @@ export class Log {
     }
   }
 
-  /** Tells the logger that writing failed, once until something is written. For failures that nobody waits for. */
+  /** Logs a write failure, once until something is written. For failures without a waiting caller. */
   warn(error: Error): void {
-    if (!this.#isFailing) this.#logger.warn(`${error.message}; what was done is in memory`);
+    if (!this.#isFailing) this.#logger.warn(`${error.message}. The changes are in memory`);
     this.#isFailing = true;
   }
 
-  /** The segment that the open group will stand in. */
+  /** The segment of the open group. */
   get segment(): number {
     return this.#writer?.segment ?? this.#older.segments.at(-1)?.id ?? 0;
   }
@@ -237,12 +241,12 @@ export class Log {
     return this.#writer === undefined ? older : [...older, { id: this.#writer.segment, bytes: this.#writer.bytes }];
   }
 
-  /** Bytes of segments that were given back, and are files yet. */
+  /** Bytes of released segments whose files still exist. */
   get leaving(): number {
     return this.#older.pendingDrops.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
-  /** Bytes that were not written yet. */
+  /** Bytes that are not written yet. */
   get waiting(): number {
     return this.#writer?.pendingBytes ?? 0;
   }
@@ -251,23 +255,23 @@ export class Log {
     return this.#isClosed;
   }
 
-  /** Whether what opening found was replayed. */
+  /** Whether the replay has ended. */
   get isRead(): boolean {
     return this.#scanResult === undefined;
   }
 
-  /** Whether a sync failed: nothing more is written then. */
+  /** Whether a sync failed, so that nothing more is written. */
   get broken(): boolean {
     return this.#writer?.broken ?? false;
   }
 
-  /** Gives a segment's file back, once what was written until now is on the disk: with the next flush, or the next segment. */
+  /** Releases a segment's file with the next flush or segment, after everything written until now is on the disk. */
   drop(id: number): void {
     this.#writable();
     this.#older.drop(id);
   }
 
-  /** Flushes, and lets go of the directory. A group that is open is given up. @throws ReplayError IO where flushing failed */
+  /** Flushes, and releases the directory. Discards an open group. @throws ReplayError IO if the flush failed */
   close(): void {
     if (this.#isClosed) return;
     try {
@@ -280,7 +284,7 @@ export class Log {
     }
   }
 
-  /** Lets go of the directory as it is: what opening found is not mended, what waits is not written. */
+  /** Releases the directory as it is: without repairs, and without writing waiting bytes. */
   leave(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -293,12 +297,12 @@ export class Log {
   #createFirst(): SegmentWriter {
     const writer = new SegmentWriter(this.#directory, 1, { bytes: 0, sum: 0 }, this.#memory);
     this.#head(writer);
-    // So that a directory that cannot be written to is known at once.
+    // Fails now if the directory cannot be written.
     writer.drain();
     return writer;
   }
 
-  /** When it is first written to: goes on at the end of what is there, or after damage in a new segment; what is no part of it goes. */
+  /** Before the first write: continues at the end of the log, or after damage in a new segment, and removes files that do not belong to it. */
   #repair(scanResult: ScanResult): void {
     const { salvaged, next: nextSegment, remove } = scanResult;
     const { id, ...written } = this.#older.segments.at(-1) as Segment & Mark;
@@ -346,7 +350,7 @@ export class Log {
     this.#groupAt = writer.mark;
   }
 
-  /** Ends a segment that is full, and begins the next one. Where that fails nothing is changed, and the segment goes on. */
+  /** Ends a full segment, and begins the next one. If that fails, nothing changes, and the segment continues. */
   #roll(writer: SegmentWriter, segment = writer.segment + 1): void {
     if (this.#older.pendingDrops.length > 0) this.#sync(writer);
     else writer.drain();
@@ -359,17 +363,17 @@ export class Log {
       this.onSegment?.();
       this.commit();
     } finally {
-      // Nothing, where it was committed.
+      // Has no effect if it was committed.
       next.cut(this.#groupAt);
       this.#isBeginning = false;
     }
     this.#preamble = next.bytes;
   }
 
-  /** Has everything on the disk; then the segments that were given back may go, which the log says first. */
+  /** Writes everything to the disk; then removes released segments, after the log has recorded that. */
   #sync(writer: SegmentWriter): void {
     const [mark, group] = [this.#groupAt, this.#group];
-    // A group that is open would be ended.
+    // An open group would be ended.
     const dropping = writer.bytes === mark.bytes ? this.#older.pendingDrops : [];
     if (dropping.length > 0) {
       for (const { id } of dropping) writer.add(DROP, id, NOTHING);
@@ -388,14 +392,14 @@ export class Log {
     if (dropping.length > 0) this.#older.remove(this.#directory, this.#logger);
   }
 
-  /** Tries to write: after a failure not before as much more waits. @param now whether a failure is thrown at once, or by the next commit */
+  /** Tries to write; after a failure only when as many bytes again are waiting. @param now whether to throw a failure immediately, or in the next commit */
   #try(write: () => void, now = true): void {
     try {
       this.onWrite?.();
       write();
       this.#retryAt = FULL_BYTES;
       this.#failure = undefined;
-      if (this.#isFailing) this.#logger.info(`${this.#directory.name} is written to again`);
+      if (this.#isFailing) this.#logger.info(`${this.#directory.name} can be written again`);
       this.#isFailing = false;
     } catch (error) {
       this.#retryAt = (this.#writer?.pendingBytes ?? 0) + FULL_BYTES;
@@ -408,7 +412,7 @@ export class Log {
     try {
       this.flush();
     } catch (error) {
-      // Nobody waits for it.
+      // No caller waits for it.
       this.#failure = error as Error;
       this.warn(this.#failure);
     }
@@ -424,7 +428,7 @@ export class Log {
   }
 
   #open(): void {
-    if (this.#isClosed) throw new ReplayError("CLOSED", `the log in ${this.#directory.name} was closed, or this process has opened it again`);
+    if (this.#isClosed) throw new ReplayError("CLOSED", `the log in ${this.#directory.name} is closed, or this process has opened it again`);
   }
 
   #writable(): SegmentWriter {

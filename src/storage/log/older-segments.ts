@@ -1,4 +1,4 @@
-/** The segments before the newest: what their files have, and which of them are to go. */
+/** The segments before the newest: their contents, and those to be removed. */
 import { mustBe } from "../../base/error.ts";
 import type { FullLogger } from "../../base/warnings.ts";
 import type { Directory } from "../../files/directory.ts";
@@ -10,32 +10,32 @@ export interface Segment {
 }
 
 interface SummedSegment extends Segment {
-  /** Of its sections. */
+  /** The sum of its sections. */
   readonly sum: number;
 }
 
 export class OlderSegments {
   readonly #segments = new Map<number, SummedSegment>();
-  /** To be given back as soon as what replaces them is on the disk. */
+  /** Segments to be released as soon as their replacement is on the disk. */
   #pendingDrops: Segment[] = [];
 
   add(segment: SummedSegment): void {
     this.#segments.set(segment.id, segment);
   }
 
-  /** Takes the last one out, which is written to again. */
+  /** Removes and returns the last one, which is written again. */
   pop(): SummedSegment {
     const last = [...this.#segments.values()].at(-1) as SummedSegment;
     this.#segments.delete(last.id);
     return last;
   }
 
-  /** Oldest first. */
+  /** The segments, oldest first. */
   get segments(): readonly SummedSegment[] {
     return [...this.#segments.values()];
   }
 
-  /** What the next segment's head says of them. */
+  /** Their part of the next segment's head. */
   get inHead(): Pick<SegmentHead, "kept" | "sums"> {
     return { kept: rangesOf([...this.#segments.keys()]), sums: Uint32Array.from(this.segments, ({ sum }) => sum) };
   }
@@ -44,7 +44,7 @@ export class OlderSegments {
     return this.#pendingDrops;
   }
 
-  /** @throws RangeError where there is none of this id */
+  /** @throws RangeError if no segment has this id */
   drop(id: number): void {
     const segment = this.#segments.get(id);
     if (segment === undefined) throw mustBe(RangeError, "id", "the id of an earlier segment", id);
@@ -52,7 +52,7 @@ export class OlderSegments {
     this.#pendingDrops.push(segment);
   }
 
-  /** Removes the files of those that are given back, once the log says so on the disk. */
+  /** Removes the files of released segments, after the log on the disk records the release. */
   remove(directory: Directory, logger: FullLogger): void {
     const dropped = this.#pendingDrops;
     this.#pendingDrops = [];
@@ -60,7 +60,7 @@ export class OlderSegments {
       try {
         directory.remove(fileOf(id));
       } catch (error) {
-        logger.warn(`${directory.name}/${fileOf(id)} could not be removed, and will be when it is opened again: ${error}`);
+        logger.warn(`${directory.name}/${fileOf(id)} could not be removed. The next opening removes it: ${error}`);
       }
     }
   }

@@ -1,20 +1,20 @@
-/** The open logs of this process: they are flushed before somebody reads their directory. */
+/** The open logs of this process, which are flushed before another reader opens their directory. */
 import type { Directory } from "../../files/directory.ts";
 
 export interface OpenLog {
-  /** Before that nothing can have been written. */
+  /** Before that, nothing can be waiting. */
   readonly isRead: boolean;
   flush(): void;
 }
 
-/** What a log has of its own here. Empty when it is closed: what a WeakRef names lives until the job ends, and a log has memory. */
+/** The entry of a log. Emptied on close, because the target of a WeakRef lives until the job ends, and a log holds memory. */
 interface Registration {
   open: { readonly log: OpenLog; readonly directory: Directory } | undefined;
 }
 
 const entries = new Set<WeakRef<Registration>>();
 
-/** Returns what the log calls when it is closed, and keeps until then. */
+/** Registers a log. Returns a function that the log keeps, and calls on close. */
 export function registerLog(directory: Directory, log: OpenLog): () => void {
   for (const ref of entries) if (ref.deref() === undefined) entries.delete(ref);
   const entry: Registration = { open: { log, directory } };

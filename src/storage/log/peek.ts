@@ -14,15 +14,15 @@ export interface PeekOptions {
 }
 
 /**
- * Looks at a log, which is closed again. Where it makes no sense its owner may be writing to it: then it is looked at once more with the lock.
- * @returns undefined where there is none, or no folder; none is made
- * @throws ReplayError LOCKED where an owner is at it · CORRUPT, UNSUPPORTED, IO
+ * Reads a log and closes it. If it is inconsistent, its owner may be writing, so it is read again with the lock.
+ * @returns undefined if there is no log or no folder; creates none
+ * @throws ReplayError LOCKED if an owner has it open · CORRUPT, UNSUPPORTED, IO
  */
 export function peekLog(directory: Directory, options: PeekOptions): Log | undefined {
   let failure: unknown;
   try {
     flushLogs(directory);
-    // The newest file says it.
+    // The newest file has the head.
     const log = readConsistentlyNow(directory.name, () => openReadOnly(new ReadOnlyDirectory(directory, { isLazy: true }), options));
     if (log !== undefined) return log;
   } catch (error) {
@@ -50,7 +50,7 @@ function hasFiles(directory: Directory): boolean {
   try {
     return directory.list().length > 0;
   } catch {
-    // There is no folder.
+    // The folder does not exist.
     return false;
   }
 }

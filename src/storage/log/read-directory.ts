@@ -1,43 +1,39 @@
-/** Reads a directory: its segments, how far they are valid, and what is damaged. */
+/** Reads a directory: its segments, the valid part of each, and any damage. */
 import { corrupt, ReplayError } from "../../base/error.ts";
-import { COMMIT, SEAL } from "../../base/kinds.ts";
+import { SEAL } from "../../base/kinds.ts";
 import type { FullLogger } from "../../base/warnings.ts";
-import type { Directory, StorageFile } from "../../files/directory.ts";
+import type { Directory } from "../../files/directory.ts";
 import { withIoErrors } from "../../files/io-errors.ts";
 import type { SectionMemory } from "../../memory/section-memory.ts";
-import { NUMBER_BYTES, numberAt, SECTION_BYTES } from "../format/section.ts";
+import { NUMBER_BYTES } from "../format/section.ts";
+import { END_BYTES, laterGroup, withFile } from "./group-ends.ts";
 import { SegmentReader } from "./read-segment.ts";
-import { openSegment } from "./segment-file.ts";
 import { fileOf, inRanges, type SegmentHead, segmentOf } from "./segment-head.ts";
 
-const CHUNK_BYTES = 1 << 20;
-/** Of a COMMIT, or a SEAL. */
-const END_BYTES = SECTION_BYTES + NUMBER_BYTES;
-
 export interface RecoverOptions {
-  /** Keep what stands before damage, and give up the rest. */
+  /** Keep the data before damage; the rest is lost. */
   readonly salvage: boolean;
-  /** Told what was found and mended. */
+  /** Receives findings and repairs. */
   readonly logger: FullLogger;
 }
 
 export interface ScanResult {
   readonly head: SegmentHead;
-  /** Oldest first; the last one may be written to. `bytes` that count, and the sum of its sections. */
+  /** Segments, oldest first; the last one may be continued. `bytes` are valid; `sum` is the sum of its sections. */
   readonly segments: readonly { readonly id: number; readonly bytes: number; readonly sum: number }[];
   /** Number of the next group. */
   readonly group: number;
-  /** Whether damage was cut off: what is there is older than what was on the disk. */
+  /** Whether damage was cut off, so that the contents are older than those that were on the disk. */
   readonly salvaged: boolean;
-  /** Number of a new segment: higher than that of any file, since a file may come back after a crash that was removed. */
+  /** Number for a new segment: higher than that of any file, since a removed file may reappear after a crash. */
   readonly next: number;
-  /** Files to remove, newest first: they hold nothing that counts. */
+  /** Files to remove, newest first. They have no valid contents. */
   readonly remove: readonly string[];
-  /** Segments that counted where damage was cut off, and were given back since. */
+  /** Segments that were valid at the point of damage, and were released since. */
   readonly lost: readonly number[];
 }
 
-/** @returns undefined where there is nothing @throws ReplayError CORRUPT · UNSUPPORTED for another version's files */
+/** @returns undefined if there is no log @throws ReplayError CORRUPT · UNSUPPORTED if another version wrote the files */
 export function recover(directory: Directory, memory: SectionMemory, options: RecoverOptions): ScanResult | undefined {
   const names = withIoErrors("listing", directory, "", () => directory.list());
   const segments = names.map(segmentOf).filter((segment) => segment > 0);
@@ -45,7 +41,7 @@ export function recover(directory: Directory, memory: SectionMemory, options: Re
   return new DirectoryScan(directory, memory, options, segments).result();
 }
 
-/** A place in a segment, as messages begin. */
+/** Returns the beginning of a message about a place in a segment. */
 export function damageAt(directory: Directory, segment: number, at: number): string {
   return `${directory.name}/${fileOf(segment)} is cut or altered at byte ${at}`;
 }
@@ -73,7 +69,7 @@ class DirectoryScan {
     const { run } = newest.head;
     const sums = sumsOf(newest.head);
     const expected = this.#expectedSegments(newest);
-    for (const segment of this.#segments) if (segment < newest.segment && !expected.includes(segment)) this.#discard(segment, "it was given back");
+    for (const segment of this.#segments) if (segment < newest.segment && !expected.includes(segment)) this.#discard(segment, "it was released");
     const lastUsable = this.#options.salvage ? this.#lastUsable(expected, newest, sums) : newest;
     const older = expected.filter((segment) => segment < lastUsable.segment);
     if (lastUsable === newest) this.#checkMissing(expected);
@@ -91,7 +87,7 @@ class DirectoryScan {
     };
   }
 
-  /** The newest segment, or the one before where that never held anything. */
+  /** Returns the newest segment, or the one before if the newest never held anything. */
   #newestSegment(): SegmentReader | undefined {
     for (let following: SegmentReader | undefined; ; ) {
       const segment = this.#segments.at(-1);
@@ -99,7 +95,7 @@ class DirectoryScan {
       const reader = this.#readSegment(segment);
       if (this.#isUnfinished(reader)) {
         this.#segments.pop();
-        this.#discard(segment, "the log that it begins is not whole, and the one before it is");
+        this.#discard(segment, "the log that begins there is incomplete, and the log before it is complete");
         continue;
       }
       const fault = reader.fault ?? openGroup(reader);
@@ -108,22 +104,22 @@ class DirectoryScan {
       if (reader.head !== undefined && !this.#isAhead(reader)) return reader;
       following = reader;
       this.#segments.pop();
-      this.#discard(segment, "it holds nothing");
+      this.#discard(segment, "it is empty");
       if (this.#segments.length === 0 && segment !== 1) throw new ReplayError("CORRUPT", `${this.#directory.name}/${fileOf(segment - 1)} is missing`);
     }
   }
 
-  /** Says what becomes of the end of the newest segment. @throws ReplayError CORRUPT where it is damage */
+  /** Decides about the end of the newest segment. @throws ReplayError CORRUPT if it is damaged */
   #checkTail(reader: SegmentReader, fault: string): void {
     const { segment, size, wholeBytes, isForeign: foreign } = reader;
     const at = reader.faultAt ?? wholeBytes;
     const isAlone = reader.head === undefined && this.#segments.length === 1;
     const isDamage = reader.fault !== undefined && laterGroup(this.#directory, segment, this.#memory, at, reader.head === undefined ? -1 : reader.group);
-    // What stands alone has nothing before it, and may be anybody's.
-    if (isAlone && (foreign || isDamage)) throw corrupt(damageAt(this.#directory, segment, at), `${fault}; it is left as it is`);
+    // A single segment has nothing before it, and may belong to another program.
+    if (isAlone && (foreign || isDamage)) throw corrupt(damageAt(this.#directory, segment, at), `${fault}. The file is unchanged`);
     if (foreign || isDamage) this.#onDamage(segment, at, fault);
     else {
-      const what = `${size - wholeBytes} bytes behind byte ${wholeBytes} are a torn tail, and are cut off (${fault})`;
+      const what = `${size - wholeBytes} bytes after byte ${wholeBytes} are a torn tail, and are cut off (${fault})`;
       this.#options.logger.warn(`${this.#directory.name}/${fileOf(segment)}: ${what}`);
     }
   }
@@ -133,10 +129,10 @@ class DirectoryScan {
     const error = corrupt(damageAt(this.#directory, segment, at), what);
     if (!this.#options.salvage) throw error;
     this.#salvaged = true;
-    this.#options.logger.warn(`${error.message}; what follows is given up`);
+    this.#options.logger.warn(`${error.message}. Everything after it is lost`);
   }
 
-  /** Whether a segment holds no group, and the one before it has lost its tail: then nothing of it was on the disk for sure. */
+  /** Returns whether a segment holds no group, and the one before it lost its tail: then none of it was certainly on the disk. */
   #isAhead({ group, head }: SegmentReader): boolean {
     const [segment = 0] = this.#segments.slice(-2, -1);
     if (head === undefined || head.group !== group || head.kept.at(-1)?.[1] !== segment) return false;
@@ -144,14 +140,14 @@ class DirectoryScan {
     return previous.head?.run === head.run && !previous.isSealed && previous.sum !== sumsOf(head).get(segment);
   }
 
-  /** Whether a segment begins a log in the place of the ones before it (successor.ts), and its first group was never whole. */
+  /** Returns whether a segment begins a log that replaces the segments before it (successor.ts), but its first group was never complete. */
   #isUnfinished({ segment, head, group, wholeBytes }: SegmentReader): boolean {
     if (head === undefined || head.kept.length > 0 || head.group !== group || this.#segments.length < 2) return false;
-    // A group that was whole once is damaged.
+    // A group that was complete before is damaged.
     return !laterGroup(this.#directory, segment, this.#memory, wholeBytes, group - 1);
   }
 
-  /** The segments that should be there, oldest first. */
+  /** Returns the segments that should exist, oldest first. */
   #expectedSegments({ head, segment, drops }: SegmentReader): number[] {
     const droppedIds = new Set(drops);
     return [...inRanges(head?.kept ?? []), segment].filter((number) => !droppedIds.has(number));
@@ -162,7 +158,7 @@ class DirectoryScan {
     if (missing !== undefined) throw new ReplayError("CORRUPT", `${this.#directory.name}/${fileOf(missing)} is missing`);
   }
 
-  /** The last segment that can be used, as far as it can: the newest, or an older one with the first damage, or the one before that. */
+  /** Returns the last usable segment, up to its damage: the newest one, an older one with the first damage, or the one before that. */
   #lastUsable(expected: readonly number[], newest: SegmentReader, sums: ReadonlyMap<number, number>): SegmentReader {
     const run = newest.head?.run;
     let previous: SegmentReader | undefined;
@@ -178,11 +174,11 @@ class DirectoryScan {
       const at = reader?.faultAt ?? 0;
       if (last === undefined) {
         const error = corrupt(damageAt(this.#directory, segment, at), fault as string);
-        throw new ReplayError("CORRUPT", `${error.message}; there is nothing before it to salvage`);
+        throw new ReplayError("CORRUPT", `${error.message}. There is nothing before it to salvage`);
       }
       this.#onDamage(segment, at, fault as string);
       for (const following of expected.filter((number) => number > last.segment && this.#segments.includes(number)).reverse())
-        this.#discard(following, "it stands behind the damage");
+        this.#discard(following, "it comes after the damage");
       return last;
     }
     return newest;
@@ -203,39 +199,30 @@ class DirectoryScan {
   }
 }
 
-/** What is wrong with a segment that is not the newest: all that the newest one knows of must be there, and no group behind it. */
+/** Returns the fault of a segment before the newest: everything that the newest refers to must exist, and no group may follow. */
 export function faultOf(reader: SegmentReader, run: string | undefined, sum: number | undefined): string | undefined {
   if (reader.head !== undefined && reader.head.run !== run) return "it is of another run";
   const open = openGroup(reader);
   if (reader.head !== undefined && reader.sum === sum && open === undefined) return undefined;
-  return reader.fault ?? open ?? "it is another one than stood here";
+  return reader.fault ?? open ?? "its contents have changed";
 }
 
 function openGroup(reader: SegmentReader): string | undefined {
   return reader.isOpen ? `group ${reader.group} has no end` : undefined;
 }
 
-/** Whether a segment may follow another one: groups are missing only where segments between were given back. */
+/** Returns whether a segment may follow another one: groups may be missing only if segments between them were released. */
 function follows(previous: SegmentReader | undefined, reader: SegmentReader): boolean {
   const group = reader.head?.group ?? 0;
   return previous === undefined || group === previous.group || (reader.segment !== previous.segment + 1 && group > previous.group);
 }
 
-/** The sums of the segments that were kept when one began. */
+/** Returns the sums of the segments that were kept when a segment began. */
 export function sumsOf({ kept, sums }: SegmentHead): Map<number, number> {
   return new Map([...inRanges(kept)].map((segment, i) => [segment, sums[i] as number]));
 }
 
-function withFile<T>(directory: Directory, segment: number, read: (file: StorageFile, size: number) => T): T {
-  const { file, size } = openSegment(directory, segment);
-  try {
-    return read(file, size);
-  } finally {
-    file.close();
-  }
-}
-
-/** Whether a segment ends with a SEAL: all of it was on the disk. */
+/** Returns whether a segment ends with a SEAL, so that all of it was on the disk. */
 export function isSealed(directory: Directory, segment: number, memory: SectionMemory): boolean {
   return withFile(directory, segment, (file, size) => {
     const from = size - END_BYTES;
@@ -246,34 +233,4 @@ export function isSealed(directory: Directory, segment: number, memory: SectionM
     const isSeal = count === END_BYTES && view.getUint32(base, true) === SEAL && view.getUint32(base + 8, true) === NUMBER_BYTES;
     return isSeal && view.getUint32(base + 12, true) === memory.sum(base);
   });
-}
-
-/** Whether a whole COMMIT or SEAL of a later group than this one stands anywhere behind an offset: that tells damage from a tail that was cut. */
-function laterGroup(directory: Directory, segment: number, memory: SectionMemory, from: number, group: number): boolean {
-  return withFile(directory, segment, (file, size) => {
-    memory.reserve(Math.min(CHUNK_BYTES, Math.max(size - from, 0)) + END_BYTES);
-    let length = 0;
-    for (let at = from; ; ) {
-      const into = memory.u8.subarray(memory.base + length, Math.min(memory.base + length + CHUNK_BYTES, memory.u8.length));
-      const count = withIoErrors("reading", directory, fileOf(segment), () => file.read(into, at));
-      if (!(count > 0)) return false;
-      at += count;
-      length += count;
-      for (const kind of [COMMIT, SEAL]) if (isIn(memory, length, kind, group)) return true;
-      // One may have begun at the end of the piece.
-      const rest = Math.min(length, END_BYTES - 1);
-      memory.u8.copyWithin(memory.base, memory.base + length - rest, memory.base + length);
-      length = rest;
-    }
-  });
-}
-
-function isIn(memory: SectionMemory, length: number, kind: number, group: number): boolean {
-  const { u8, view, base } = memory;
-  const last = base + length - END_BYTES;
-  for (let at = u8.indexOf(kind, base); at >= 0 && at <= last; at = u8.indexOf(kind, at + 1)) {
-    if (view.getUint32(at, true) !== kind || view.getUint32(at + 8, true) !== NUMBER_BYTES) continue;
-    if (memory.sum(at) === view.getUint32(at + 12, true) && numberAt(view, at + SECTION_BYTES) > group) return true;
-  }
-  return false;
 }

@@ -1,6 +1,6 @@
 /**
- * A directory that somebody else may be writing to, as it was at one moment, without a lock. Its files are kept open, so that what the owner removes meanwhile can still be read. Writes stay
- * in memory, so that a journal can be opened.
+ * A snapshot of a directory that another process may be writing, without a lock. Its files stay open, so that files that the owner removes can still be read.
+ * Writes stay in memory, so that a journal can be opened.
  */
 import { codeOf } from "../../base/error.ts";
 import type { Directory, StorageFile } from "../../files/directory.ts";
@@ -10,9 +10,9 @@ import { node } from "../../files/node.ts";
 import { type LogFiles, readConsistentlyNow, readSizesNow, type SegmentSizes } from "./file-sizes.ts";
 
 export interface ReadOnlyOptions {
-  /** A directory that was opened before: files that are gone by now are read from it. It is not to be used any more. */
+  /** An earlier view of the directory, from which files that are gone by now are read. It must not be used afterwards. */
   readonly previous?: ReadOnlyDirectory | undefined;
-  /** Whether files are opened when they are read: for logs whose owner removes none. */
+  /** Whether to open files only when they are read, for logs whose owner removes none. */
   readonly isLazy?: boolean;
 }
 
@@ -26,7 +26,7 @@ export class ReadOnlyDirectory implements Directory {
   readonly #sizes: Map<string, number>;
   readonly #overlay = memory();
 
-  /** @throws ReplayError LOCKED where the owner makes and removes files all the time · IO */
+  /** @throws ReplayError LOCKED if the owner creates and removes files all the time · IO */
   constructor(of: string | Directory, { previous, isLazy = false }: ReadOnlyOptions = {}) {
     this.#source = typeof of === "string" ? node(of) : of;
     this.name = this.#source.name;
@@ -64,12 +64,12 @@ export class ReadOnlyDirectory implements Directory {
     };
   }
 
-  /** Lets go of all files. */
+  /** Closes all files. */
   close(): void {
     for (const file of this.takeFiles().values()) file.close();
   }
 
-  /** The open files: another one closes them from now on. */
+  /** Returns the open files, which the caller must close. */
   takeFiles(): Map<string, StorageFile> {
     const files = new Map(this.#files);
     this.#files.clear();
@@ -91,7 +91,7 @@ export class ReadOnlyDirectory implements Directory {
     return sizes;
   }
 
-  /** Opens a file anew: another one may have its name. One that is gone is what it was. */
+  /** Reopens a file, since another file may have its name. A removed file keeps its earlier contents. */
   #reopen(name: string): number | undefined {
     const previous = this.#files.get(name);
     try {
@@ -104,7 +104,7 @@ export class ReadOnlyDirectory implements Directory {
       const code = codeOf((error as Error).cause);
       if (code === "ENOENT") return previous?.size;
       if (code !== "EMFILE" || this.#isLazy) throw error;
-      // Those of a log that keeps so many stay where they are.
+      // The files of a log with that many segments are not removed.
       this.#isLazy = true;
       this.close();
       return this.#reopen(name);
@@ -126,7 +126,7 @@ export class ReadOnlyDirectory implements Directory {
   }
 }
 
-/** Reads moments of a directory until one makes sense (`readConsistently`): its files are closed where none does. */
+/** Reads moments of a directory until one is consistent (`readConsistently`), and closes the files of inconsistent ones. */
 export function withReadOnlyDirectory<T>(of: Directory, read: (moment: ReadOnlyDirectory) => T): T {
   let moment: ReadOnlyDirectory | undefined;
   try {
@@ -143,7 +143,7 @@ export function withReadOnlyDirectory<T>(of: Directory, read: (moment: ReadOnlyD
   }
 }
 
-/** Reads the file on disk, as long as it was at the moment, until the first write, and a copy in memory from then on. */
+/** A file that reads from the disk, up to its length at the moment, until the first write, and from a copy in memory afterwards. */
 class OverlayFile implements StorageFile {
   readonly #ownsSource: boolean;
   readonly #source: StorageFile;
@@ -151,7 +151,7 @@ class OverlayFile implements StorageFile {
   readonly #makeCopy: () => StorageFile;
   #copy: StorageFile | undefined;
 
-  /** @param ownsSource whether the file below is closed with this one */
+  /** @param ownsSource whether to close the underlying file with this one */
   constructor(source: StorageFile, size: number, ownsSource: boolean, makeCopy: () => StorageFile) {
     this.#source = source;
     this.#size = size;

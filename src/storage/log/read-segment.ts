@@ -1,4 +1,4 @@
-/** What one segment holds: its sections in order, its head, its groups, whether it is sealed, and where it stops to make sense. */
+/** The contents of one segment: its sections in order, its head, its groups, its seal, and the place of its first fault. */
 
 import { ReplayError } from "../../base/error.ts";
 import { COMMIT, DROP, isOwn, SEAL, SEGMENT } from "../../base/kinds.ts";
@@ -11,46 +11,58 @@ import { fileOf, headOf, type SegmentHead } from "./segment-head.ts";
 
 const CHUNK_BYTES = 1 << 20;
 
+/** The position at which reading starts after damage, instead of at the file's head. */
+export interface SegmentStart {
+  /** The offset of a section. */
+  readonly at: number;
+  /** Number of the group that begins there; undefined if only its end has the number. */
+  readonly group: number | undefined;
+  readonly head: SegmentHead | undefined;
+}
+
 /**
- * Goes through a segment's sections, each checked before it is shown; what it says of groups, it says of those that have passed. Needs memory for a piece of the file,
- * or for its longest section.
+ * Reads a segment's sections, each checked before it is shown. Its properties cover the sections read so far. Needs memory for a piece of the file, or for its
+ * longest section.
  */
 export class SegmentReader {
   readonly segment: number;
-  /** What it has found: the section of `next`. */
+  /** The parser, with the section of `next`. */
   readonly sections: SectionParser;
-  /** Bytes of the file that count. */
+  /** Valid bytes of the file. */
   readonly size: number;
-  /** Pieces that were read: who reads many files may stop to breathe after each. */
+  /** Number of pieces read, so that a caller of many files can yield between them. */
   chunks = 0;
   head: SegmentHead | undefined;
-  /** Number of the next group. */
+  /** Number of the next group; NaN until the end of the first group is read, if only that has the number. */
   group = 0;
-  /** End of the last whole group, or of the head; and the sum of all sections up to there. */
+  /** Number of the first group read; NaN in the same case. */
+  firstGroup = Number.NaN;
+  /** The end of the last complete group, or of the head; and the sum of all sections up to there. */
   wholeBytes = 0;
   sum = 0;
-  /** Whether it says that the next segment is on the disk. */
+  /** Whether a seal records that the next segment is on the disk. */
   isSealed = false;
-  /** Whether it is no beginning of a segment, however that was cut: somebody else's file. */
+  /** Whether it is not even a cut beginning of a segment: a file of another program. */
   isForeign = false;
-  /** Segments that whole groups give back. */
+  /** Segments that complete groups release. */
   readonly drops: number[] = [];
-  /** Why there is no next section; undefined at the end of the file. */
+  /** The reason why there is no next section; undefined at the end of the file. */
   fault: string | undefined;
   readonly #directory: Directory;
   readonly #name: string;
   readonly #file: StorageFile;
   readonly #chunkBytes: number;
+  #isBegun: boolean;
   #read = 0;
-  /** Of all sections so far. */
+  /** The sum of all sections so far. */
   #sum = 0;
-  /** Those that the open group gives back. */
+  /** Segments that the open group releases. */
   #groupDrops: number[] = [];
-  /** Whether there are sections behind the last whole group. */
+  /** Whether sections follow the last complete group. */
   #hasOpenGroup = false;
 
-  /** @param limit bytes of the file that count @param chunkBytes bytes that are read at once */
-  constructor(directory: Directory, segment: number, memory: SectionMemory, limit = Number.MAX_SAFE_INTEGER, chunkBytes = CHUNK_BYTES) {
+  /** @param limit valid bytes of the file @param chunkBytes bytes per read */
+  constructor(directory: Directory, segment: number, memory: SectionMemory, limit = Number.MAX_SAFE_INTEGER, chunkBytes = CHUNK_BYTES, start?: SegmentStart) {
     this.segment = segment;
     this.#chunkBytes = chunkBytes;
     this.#directory = directory;
@@ -59,14 +71,22 @@ export class SegmentReader {
     const { file, size } = openSegment(directory, segment);
     this.#file = file;
     this.size = Math.min(size, limit);
+    this.#isBegun = start !== undefined;
+    if (start === undefined) return;
+    this.head = start.head;
+    this.group = start.group ?? Number.NaN;
+    this.firstGroup = this.group;
+    this.sections.end = start.at;
+    this.#read = start.at;
+    this.wholeBytes = start.at;
   }
 
-  /** The next section of the owner: whether there is one. */
+  /** Moves to the owner's next section. Returns whether there is one. */
   next(): boolean {
-    if (this.head === undefined && !this.#begin()) return false;
+    if (!this.#isBegun && !this.#begin()) return false;
     while (this.fault === undefined) {
       if (!this.#readSection()) return false;
-      if (this.isSealed) return this.#setFault("bytes behind the seal");
+      if (this.isSealed) return this.#setFault("bytes after the seal");
       const { kind, id } = this.sections;
       if (!isOwn(kind)) {
         this.#hasOpenGroup = true;
@@ -82,18 +102,18 @@ export class SegmentReader {
     return false;
   }
 
-  /** Goes to the end, or to the fault. */
+  /** Reads to the end, or to the fault. */
   readToEnd(): this {
     while (this.next());
     return this;
   }
 
-  /** Whether sections stand behind the last whole group. */
+  /** Whether sections follow the last complete group. */
   get isOpen(): boolean {
     return this.#hasOpenGroup;
   }
 
-  /** Where what follows makes no sense; undefined where all of it does. A group that did not end is a fault too. */
+  /** The place of the first fault; undefined if there is none. An unfinished group is also a fault. */
   get faultAt(): number | undefined {
     if (this.fault !== undefined) return this.sections.from;
     return this.#hasOpenGroup ? this.wholeBytes : undefined;
@@ -108,14 +128,20 @@ export class SegmentReader {
     const { kind, payload, end } = this.sections;
     this.head = kind === SEGMENT ? headOf(payload, this.segment) : undefined;
     this.isForeign = this.head === undefined;
-    if (this.head === undefined) return this.#setFault("its head is that of another segment");
+    if (this.head === undefined) return this.#setFault("its head belongs to another segment");
+    this.#isBegun = true;
     this.group = this.head.group;
+    this.firstGroup = this.group;
     this.#markWhole(end);
     return true;
   }
 
   #commit(): void {
     const { end, from, view } = this.sections;
+    if (Number.isNaN(this.group) && end - from === SECTION_BYTES + NUMBER_BYTES) {
+      this.group = numberAt(view, 0);
+      this.firstGroup = this.group;
+    }
     if (end - from !== SECTION_BYTES + NUMBER_BYTES || numberAt(view, 0) !== this.group) {
       this.#setFault(`not the end of group ${this.group}`);
       return;
@@ -146,20 +172,20 @@ export class SegmentReader {
     return false;
   }
 
-  /** Reads the magic: whether it is there. @throws ReplayError UNSUPPORTED where another version's is */
+  /** Reads the magic. Returns whether it is valid. @throws ReplayError UNSUPPORTED if it belongs to another version */
   #readMagic(): boolean {
     const magic = this.#readStart(Math.min(MAGIC.length, this.size));
     if (magic === MAGIC) return true;
     if (/^REPRISE[2-9]$/.test(magic)) {
       throw new ReplayError("UNSUPPORTED", `${this.#directory.name}/${this.#name} begins with ${magic}, but this version of Reprise reads ${MAGIC}`);
     }
-    // A system that failed may have left zeros.
+    // A system crash may leave zeros.
     this.isForeign = !MAGIC.startsWith(magic.replaceAll("\0", ""));
     const description = `it begins with ${JSON.stringify(magic)}, not with ${MAGIC}`;
     return this.#setFault(this.size === 0 ? "it is empty" : this.isForeign || magic.length === MAGIC.length ? description : "it is cut");
   }
 
-  /** So many bytes at the beginning, at most a magic, as text. */
+  /** Returns the first bytes, at most a magic, as text. */
   #readStart(bytes: number): string {
     if (bytes === MAGIC.length) {
       this.#fill(bytes);
@@ -170,7 +196,7 @@ export class SegmentReader {
     return String.fromCharCode(...buffer);
   }
 
-  /** The next section of the file: whether there is one that is whole. */
+  /** Moves to the next section of the file. Returns whether there is a complete one. */
   #readSection(): boolean {
     const { sections } = this;
     const remaining = this.size - sections.end;
@@ -183,13 +209,13 @@ export class SegmentReader {
     return true;
   }
 
-  /** Has so many bytes from the last section's end on in memory. */
+  /** Reads until `need` bytes from the last section's end on are in memory. */
   #fill(need: number): void {
     const { sections } = this;
     const missing = need - sections.available;
     if (missing <= 0) return;
     this.chunks++;
-    // With what waits no more than a piece: more would not stay in the cache.
+    // At most one piece including the waiting bytes, since more would not stay in the cache.
     const into = sections.reserve(Math.min(Math.max(missing, this.#chunkBytes - sections.available), this.size - this.#read));
     for (let count = 0; count < missing; ) {
       const n = withIoErrors("reading", this.#directory, this.#name, () => this.#file.read(into.subarray(count), this.#read));

@@ -1,4 +1,4 @@
-/** All sections of what was found in a directory, in order. */
+/** All sections of a directory's log, in order. */
 import { corrupt } from "../../base/error.ts";
 import type { FullLogger } from "../../base/warnings.ts";
 import type { Directory } from "../../files/directory.ts";
@@ -8,7 +8,7 @@ import { SegmentReader } from "./read-segment.ts";
 import { fileOf } from "./segment-head.ts";
 import type { Mark } from "./segment-writer.ts";
 
-/** Where a section is. */
+/** The position of a section. */
 export interface SectionPosition {
   /** Number of its group. */
   readonly group: number;
@@ -16,22 +16,22 @@ export interface SectionPosition {
   readonly from: number;
 }
 
-/** Called with each section of the owner's. The payload is there until it returns. */
+/** Called with each section of the owner. The payload is valid until it returns. */
 export type Visit = (kind: number, id: number, payload: Uint8Array, segment: number, position: SectionPosition) => void;
 
-/** A segment before the newest that has all it must have, but does not say that it has a next one. */
+/** A complete segment before the newest that has no seal. */
 export interface UnsealedSegment {
   readonly id: number;
   readonly mark: Mark;
-  /** Number of the group that follows. */
+  /** Number of the next group. */
   readonly group: number;
 }
 
 /**
- * Shows every section; yields after each piece of a file.
- * @param newest whether segments that are sealed are passed over, but for the last two: what stands at the newest one's beginning may have been cut off
- * @returns the segments that are not sealed as they should be, oldest first
- * @throws ReplayError CORRUPT where a segment is not the one that the newest one knows
+ * Shows every section, and yields after each piece of a file.
+ * @param newest whether to skip sealed segments, except the last two: the beginning of the newest may have been cut off
+ * @returns the segments without a seal, oldest first
+ * @throws ReplayError CORRUPT if a segment is not the one that the newest segment refers to
  */
 export function* readSections(
   directory: Directory,
@@ -44,7 +44,7 @@ export function* readSections(
   const of = segments.reduce((sum, { bytes }) => sum + bytes, 0);
   const last = segments.slice(-2).map(({ id }) => id);
   const unsealed: UnsealedSegment[] = [];
-  // One for all: journals have very many sections.
+  // One object for all sections, since journals have very many.
   const position = { group: 0, from: 0 };
   let done = 0;
   for (const { id, bytes, sum } of segments) {
@@ -69,7 +69,8 @@ export function* readSections(
       reader.close();
     }
     const { wholeBytes, fault } = reader;
-    if (fault !== undefined) logger.warn(`${directory.name}/${fileOf(id)}: what stands behind byte ${wholeBytes} is no part of it, and is cut off (${fault})`);
+    if (fault !== undefined)
+      logger.warn(`${directory.name}/${fileOf(id)}: the bytes after byte ${wholeBytes} do not belong to the log, and are cut off (${fault})`);
     if (id !== segments.at(-1)?.id && (!reader.isSealed || fault !== undefined)) unsealed.push({ id, mark: { bytes: wholeBytes, sum }, group: reader.group });
     done += bytes;
     yield { bytes: done, of };

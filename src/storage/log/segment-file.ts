@@ -1,4 +1,4 @@
-/** The file of a segment, open to be read, and its size: a size may fail as a read may. */
+/** Opens the file of a segment for reading, with its size, which may fail like a read. */
 import type { Directory, StorageFile } from "../../files/directory.ts";
 import { withIoErrors } from "../../files/io-errors.ts";
 import { fileOf } from "./segment-head.ts";

@@ -1,4 +1,4 @@
-/** The first section of a segment: the manifest, one copy a segment, as a tagged value (tags.ts). */
+/** The first section of a segment: one copy of the manifest per segment, as a tagged value (tags.ts). */
 import { ReplayError } from "../../base/error.ts";
 import { decodeTagged } from "../decode.ts";
 import { encodeTagged } from "../encode.ts";
@@ -7,16 +7,16 @@ export const FORMAT = 2;
 
 export interface SegmentHead {
   readonly format: number;
-  /** Drawn when the directory was begun, the same in each: a segment of another one is none of these. */
+  /** A random id of the directory, the same in all of its segments. */
   readonly run: string;
   readonly segment: number;
-  /** Number of the first group in it. */
+  /** Number of its first group. */
   readonly group: number;
   /** The earlier segments that were kept when it began, as ranges: [first, last]. */
   readonly kept: readonly (readonly [number, number])[];
-  /** Of each of them the sum of its sections: it is the one that it was. */
+  /** The sum of the sections of each of them, which identifies its contents. */
   readonly sums: Uint32Array;
-  /** The owner's: the same in each. */
+  /** The owner's value, the same in each segment. */
   readonly about: object;
 }
 
@@ -26,7 +26,7 @@ export function fileOf(segment: number): string {
   return `${String(segment).padStart(8, "0")}.rpr`;
 }
 
-/** The number of a segment's file; 0 for any other file. */
+/** Returns the number of a segment's file; 0 for any other file. */
 export function segmentOf(file: string): number {
   return Number(FILE.exec(file)?.[1] ?? 0);
 }
@@ -35,7 +35,7 @@ export function headBytes(head: SegmentHead): Uint8Array {
   return encodeTagged(head, "about");
 }
 
-/** Its checksum was right, so it is what was written; but by whom? */
+/** Decodes a head whose checksum is valid, but whose writer is unknown. */
 export function headOf(bytes: Uint8Array, segment: number): SegmentHead | undefined {
   let head: SegmentHead;
   try {

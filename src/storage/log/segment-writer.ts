@@ -1,4 +1,4 @@
-/** The end of the newest segment: bytes that wait in memory, and the file that they go to. A write that fails leaves both as they were. */
+/** The end of the newest segment: waiting bytes in memory, and the file they are written to. A failed write leaves both unchanged. */
 import { ReplayError } from "../../base/error.ts";
 import { SEAL } from "../../base/kinds.ts";
 import { MAX_SECTION_BYTES } from "../../base/limits.ts";
@@ -8,18 +8,18 @@ import type { SectionMemory } from "../../memory/section-memory.ts";
 import { addToSum, MAGIC, numberBytes, SECTION_BYTES } from "../format/section.ts";
 import { fileOf } from "./segment-head.ts";
 
-/** From here on bytes are written without being asked for. */
+/** Number of waiting bytes from which they are written without a request. */
 export const FULL_BYTES = 1 << 17;
-/** Whole ones are written while there is time: the system copies what is aligned faster (measured, a quarter). */
+/** Whole pages are written if possible, since the system copies aligned data faster (measured: a quarter). */
 const PAGE = 4096;
-/** Files that are kept open to be synced. */
+/** Maximum number of files kept open until they are synced. */
 const MAX_UNSYNCED = 32;
-/** Up to here a loop copies faster than a call. */
+/** Up to this length, a loop copies faster than a call. */
 const SHORT = 48;
-/** Where in a section its checksum is. */
+/** The offset of the checksum in a section. */
 const CRC = 12;
 
-/** A place in a segment: so many bytes, and the sum of the sections in them. */
+/** A position in a segment: its bytes, and the sum of the sections in them. */
 export interface Mark {
   readonly bytes: number;
   readonly sum: number;
@@ -30,24 +30,24 @@ export class SegmentWriter {
   readonly #directory: Directory;
   readonly #memory: SectionMemory;
   #file: StorageFile | undefined;
-  /** Bytes of the file that are as they should be. */
+  /** Valid bytes of the file. */
   #writtenBytes: number;
-  /** Bytes that wait. */
+  /** Waiting bytes. */
   #pendingBytes = 0;
-  /** Of all sections, those that wait as well. */
+  /** The sum of all sections, including waiting ones. */
   #sum: number;
-  /** Whether there may be more in the file than `#writtenBytes`. */
+  /** Whether the file may be longer than `#writtenBytes`. */
   #isTorn = false;
   #isSynced = true;
-  /** The segment before, as long as it is not known to be on the disk; and how many there are in a row. */
+  /** The previous segment while it may not be on the disk, and the number of such segments in a row. */
   #previous: SegmentWriter | undefined;
   #unsyncedSegments = 0;
-  /** What is behind the last group, once the next segment is on the disk: if that is missing then, it is known. */
+  /** The seal, which is written after the last group once the next segment is on the disk. It reveals if that segment is missing later. */
   #seal: Uint8Array | undefined;
-  /** Why nobody knows what is on the disk. */
+  /** The reason why the state of the disk is unknown. */
   #syncError: ReplayError | undefined;
 
-  /** @param mark what counts of the file; the rest is cut off. Nothing: a new one, which is made when it is first written to */
+  /** @param mark the valid part of the file; the rest is cut off. Empty: a new file, which is created at the first write */
   constructor(directory: Directory, segment: number, mark: Mark, memory: SectionMemory) {
     this.segment = segment;
     this.#directory = directory;
@@ -58,7 +58,7 @@ export class SegmentWriter {
       memory.u8.set(new TextEncoder().encode(MAGIC), this.#start);
       this.#pendingBytes = MAGIC.length;
     } else {
-      // Whoever wrote it may have been killed before it was synced.
+      // Its writer may have been killed before a sync.
       this.#isSynced = false;
       this.#open(false, mark.bytes);
       if (this.#isTorn) this.sync();
@@ -83,8 +83,8 @@ export class SegmentWriter {
   }
 
   /**
-   * Begins the next segment, in the same memory, when all is written. This one is synced, sealed and closed by its first sync.
-   * @param group number of the group that follows
+   * Begins the next segment in the same memory, after everything is written. This segment is synced, sealed and closed by the next segment's first sync.
+   * @param group number of the next group
    */
   next(segment: number, group: number): SegmentWriter {
     if (this.#unsyncedSegments >= MAX_UNSYNCED) this.sync();
@@ -93,7 +93,7 @@ export class SegmentWriter {
     return next;
   }
 
-  /** Goes on where another one ended, which is not sealed yet. */
+  /** Continues after another segment, which is not sealed yet. */
   follow(previous: SegmentWriter, group: number): void {
     previous.#seal = this.#sealOf(group);
     this.#previous = previous;
@@ -107,7 +107,7 @@ export class SegmentWriter {
     const at = this.#start + this.#pendingBytes;
     if (this.#start + size > memory.u8.length) {
       if (size > MAX_SECTION_BYTES)
-        throw new ReplayError("OUT_OF_MEMORY", `${size} bytes wait to be written to ${this.#directory.name}; the limit is ${MAX_SECTION_BYTES}`);
+        throw new ReplayError("OUT_OF_MEMORY", `${size} bytes are waiting to be written to ${this.#directory.name}, but the limit is ${MAX_SECTION_BYTES}`);
       memory.reserve(PAGE + size);
     }
     const { u8 } = memory;
@@ -119,12 +119,12 @@ export class SegmentWriter {
     this.#pendingBytes = size;
   }
 
-  /** Where in memory the bytes are that wait: as far from the begin of a page as their place in the file. */
+  /** The address of waiting bytes, at the same offset in a page as in the file. */
   get #start(): number {
     return this.#memory.base + (this.#writtenBytes % PAGE);
   }
 
-  /** Forgets everything behind a place. */
+  /** Discards everything after a mark. */
   cut({ bytes, sum }: Mark): void {
     this.#sum = sum;
     if (bytes >= this.#writtenBytes) {
@@ -137,12 +137,12 @@ export class SegmentWriter {
     this.#isSynced = false;
   }
 
-  /** Writes what waits, but for the last page that is not full. @throws ReplayError IO where that failed: it may be tried again */
+  /** Writes waiting bytes, except a last incomplete page. @throws ReplayError IO if that failed; it may be retried */
   spill(): void {
     this.#write(Math.max(this.#pendingBytes - ((this.#writtenBytes + this.#pendingBytes) % PAGE), 0));
   }
 
-  /** Writes what waits. @throws ReplayError IO likewise */
+  /** Writes all waiting bytes. @throws ReplayError IO in the same way */
   drain(): void {
     this.#write(this.#pendingBytes);
   }
@@ -167,7 +167,7 @@ export class SegmentWriter {
       try {
         this.#truncate(file);
       } catch {
-        // It is tried again before the next write.
+        // It is retried before the next write.
       }
       throw error;
     }
@@ -177,17 +177,17 @@ export class SegmentWriter {
     if (this.#pendingBytes > 0) this.#memory.u8.copyWithin(this.#start, start + count, start + count + this.#pendingBytes);
   }
 
-  /** Writes what waits, and has it on the disk. @throws ReplayError IO; where it was the disk that failed, now and for ever */
+  /** Writes all waiting bytes, and syncs them. @throws ReplayError IO; if the sync failed, every later call also throws */
   sync(): void {
     this.drain();
     const previous = this.#previous;
     if (this.#isSynced && previous === undefined) return;
     try {
-      // In order: what is on the disk is the beginning of what was written.
+      // In order, so that the disk always has a prefix of the written data.
       previous?.sync();
       if (!this.#isSynced) this.#attempt("syncing", () => (this.#file as StorageFile).sync());
     } catch (error) {
-      // Systems drop what they could not write, and say so once: a second try would succeed, and prove nothing.
+      // Systems discard data that they could not write, and report that only once: a second sync would succeed without proving anything.
       this.#syncError = error as ReplayError;
       throw error;
     }
@@ -197,9 +197,10 @@ export class SegmentWriter {
     this.#unsyncedSegments = 0;
   }
 
-  /** @throws ReplayError IO where a sync failed before */
+  /** @throws ReplayError IO if an earlier sync failed */
   check(): void {
-    if (this.#syncError !== undefined) throw ioError(`${this.#syncError.message}; nobody knows what is on the disk: open it again`, this.#syncError.cause);
+    if (this.#syncError !== undefined)
+      throw ioError(`${this.#syncError.message}. The state of the disk is unknown. Open the directory again`, this.#syncError.cause);
   }
 
   close(): void {
@@ -208,7 +209,7 @@ export class SegmentWriter {
     this.#file = undefined;
   }
 
-  /** A SEAL, made in memory behind what waits. */
+  /** Returns a SEAL, created in memory after the waiting bytes. */
   #sealOf(group: number): Uint8Array {
     const memory = this.#memory;
     const payload = numberBytes(group);
@@ -219,13 +220,13 @@ export class SegmentWriter {
     return memory.u8.slice(at, at + SECTION_BYTES + payload.length);
   }
 
-  /** Says that there is a next segment, and closes. Where that cannot be written it is left out: nothing else depends on it. */
+  /** Writes the seal and closes the file. A failed write is ignored, since nothing depends on the seal. */
   #sealAndClose(): void {
     const [seal, file] = [this.#seal as Uint8Array, this.#file as StorageFile];
     try {
       if (file.write(seal, this.#writtenBytes) !== seal.length) file.truncate(this.#writtenBytes);
     } catch {
-      // What stands there in part is cut off when it is opened again.
+      // An incomplete seal is cut off when the log is opened again.
     }
     this.close();
   }
@@ -234,7 +235,7 @@ export class SegmentWriter {
     return `${this.#directory.name}/${fileOf(this.segment)}`;
   }
 
-  /** @param bytes that it should have: what more there is, another attempt left */
+  /** @param bytes valid bytes; more bytes come from an earlier attempt */
   #open(create: boolean, bytes: number): StorageFile {
     return this.#attempt("opening", () => {
       const file = this.#directory.open(fileOf(this.segment), create);

@@ -1,6 +1,6 @@
 /**
- * A log in the place of another one, in the same directory: one segment behind all of the old ones, which it does not keep, with one group. Until that group is whole on the disk,
- * the old log is what the directory holds (read-directory.ts).
+ * A log that replaces another one in the same directory: one segment after all of the old ones, with one group. Until that group is complete on the disk, the
+ * old log stays valid (read-directory.ts).
  */
 import { COMMIT, SEGMENT } from "../../base/kinds.ts";
 import type { Directory } from "../../files/directory.ts";
@@ -11,7 +11,7 @@ import { numberBytes } from "../format/section.ts";
 import { FORMAT, fileOf, headBytes, segmentOf } from "./segment-head.ts";
 import { FULL_BYTES, SegmentWriter } from "./segment-writer.ts";
 
-/** Where a log goes on. */
+/** The position at which a log continues. */
 export interface LogEnd {
   readonly run: string;
   /** Number of the next group. */
@@ -25,7 +25,7 @@ export class Successor {
   readonly #end: LogEnd;
   readonly #writer: SegmentWriter;
 
-  /** @param end of the old log, which was read to its end @param about what the new one is about @throws ReplayError IO */
+  /** @param end of the old log, after its replay @param about the new manifest @throws ReplayError IO */
   constructor(directory: Directory, end: LogEnd, about: object, module: WebAssembly.Module | undefined) {
     this.#directory = directory;
     this.#end = end;
@@ -34,7 +34,7 @@ export class Successor {
     this.#writer.add(SEGMENT, 0, headBytes({ format: FORMAT, run, segment, group, kept: [], sums: new Uint32Array(0), about }));
   }
 
-  /** Of the segment, by now. */
+  /** Bytes of the segment so far. */
   get bytes(): number {
     return this.#writer.bytes;
   }
@@ -45,7 +45,7 @@ export class Successor {
     if (this.#writer.pendingBytes >= FULL_BYTES) this.#writer.spill();
   }
 
-  /** Has the new log on the disk, and removes the files of the old one. @throws ReplayError IO: the old log is what is there, or the new one */
+  /** Writes the new log to the disk, and removes the files of the old one. @throws ReplayError IO; the directory then has the old log, or the new one */
   async commit(): Promise<void> {
     this.#writer.add(COMMIT, 0, numberBytes(this.#end.group));
     this.#writer.sync();
@@ -57,18 +57,18 @@ export class Successor {
       try {
         this.#directory.remove(name);
       } catch {
-        // It holds nothing that counts, and goes when the directory is written to.
+        // It has no valid contents, and is removed at the next write to the directory.
       }
     }
   }
 
-  /** Removes what was written. Never fails: it follows a failure, and what stays holds nothing. */
+  /** Removes the written segment. Never throws: it follows a failure, and a remaining file has no valid contents. */
   discard(): void {
     try {
       this.#writer.close();
       this.#directory.remove(fileOf(this.#end.segment));
     } catch {
-      // It goes when the directory is written to.
+      // It is removed at the next write to the directory.
     }
   }
 }

@@ -1,10 +1,10 @@
-/** Which items leave a table that becomes smaller: those that its remover picks. */
+/** The items that leave a table that becomes smaller, as its remover chooses them. */
 import type { ResolvedTableOptions } from "../../schema/table-options.ts";
 import type { SavedItem } from "./saved-item.ts";
 
 /**
- * Returns the items that leave, in that order: those that were drawn too often, then as the remover picks them until the limits hold.
- * @param items oldest first @param seed of the remover's draws, if it draws
+ * Returns the items that leave, in order: those that were drawn too often, then those that the remover chooses until the limits hold.
+ * @param items oldest first @param seed of the remover's random draws
  */
 export function evictionsOf(items: readonly SavedItem[], options: ResolvedTableOptions, seed: number): readonly SavedItem[] {
   const { maxSize, maxSteps, maxTimesSampled } = options;
@@ -21,13 +21,13 @@ export function evictionsOf(items: readonly SavedItem[], options: ResolvedTableO
   return [...used, ...leaving];
 }
 
-/** The items in the order in which the remover picks them. */
+/** Returns the items in the order in which the remover chooses them. */
 function inOrder(items: readonly SavedItem[], { remover: { kind, exponent = 1 } }: ResolvedTableOptions, seed: number): readonly SavedItem[] {
   if (kind === "fifo") return items;
   if (kind === "lifo") return [...items].reverse();
   if (kind === "minHeap") return [...items].sort((a, b) => a.priority - b.priority || a.stamp - b.stamp);
   if (kind === "maxHeap") return [...items].sort((a, b) => b.priority - a.priority || a.stamp - b.stamp);
-  // Draws without replacement: the item of the least exponential variate with its weight as the rate is the first one (Efraimidis and Spirakis, 2006).
+  // Draws without replacement: the item with the smallest exponential variate, with its weight as the rate, comes first (Efraimidis and Spirakis, 2006).
   const random = generator(seed);
   const weight = ({ priority }: SavedItem) => (kind === "prioritized" ? (priority === 0 ? 0 : priority ** exponent) : 1);
   const isFlat = items.every((item) => weight(item) === 0);
@@ -39,7 +39,7 @@ function compare(a: number, b: number): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Numbers from 0 to 1 (splitmix32). */
+/** Returns a generator of numbers from 0 to 1 (splitmix32). */
 function generator(seed: number): () => number {
   let state = seed;
   return () => {

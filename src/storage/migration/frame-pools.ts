@@ -1,19 +1,19 @@
-/** Pools of shared frames, which a migration carries over as they are: leaves of the new spec name the same frames. */
+/** Pools of shared frames, which a migration keeps unchanged: leaves of the new spec refer to the same frames. */
 import { ReplayError } from "../../base/error.ts";
 import type { FramePool, Layout, PlacedLeaf } from "../../schema/layout.ts";
 import type { LeafNames } from "./leaf-names.ts";
 
-/** Of a pool in POOLS. */
+/** Bytes of a pool in POOLS. */
 const POOL_BYTES = 8;
 
 export class FramePools {
-  /** The new id of each old one, as sections have it: entries first, then frames, then steps. */
+  /** The new id of each old pool, in the order of sections: entries, then frames, then steps. */
   readonly #ids: readonly (number | undefined)[];
   readonly #newCount: number;
-  /** The old leaf of each new one that is shared. */
+  /** The old leaf of each new shared leaf. */
   readonly leaves: ReadonlyMap<PlacedLeaf, PlacedLeaf>;
 
-  /** @throws ReplayError UNSUPPORTED for a shared leaf that the old spec has not, or in another form */
+  /** @throws ReplayError UNSUPPORTED if the old spec does not have a shared leaf, or has it in another form */
   constructor(before: Layout, after: Layout, names: LeafNames) {
     const leaves = new Map<PlacedLeaf, PlacedLeaf>();
     const olds = new Map<FramePool, FramePool>();
@@ -23,7 +23,8 @@ export class FramePools {
         if (old?.leaf.shared !== undefined) throw refusal(`${old.path} is ${kindOf(old)}, and its frames cannot become the leaf ${leaf.path}`);
         continue;
       }
-      if (old === undefined || !isSameLeaf(old, leaf)) throw refusal(`spec has ${leaf.path}, which is ${kindOf(leaf)}: such a leaf must be as it was`);
+      if (old === undefined || !isSameLeaf(old, leaf))
+        throw refusal(`spec has ${leaf.path}, which is ${kindOf(leaf)}. The form of such a leaf must not change`);
       const [pool, oldPool] = [poolOf(after, leaf), poolOf(before, old)];
       const known = olds.get(pool);
       const isTaken = [...olds].some(([other, taken]) => other !== pool && taken === oldPool);
@@ -43,12 +44,12 @@ export class FramePools {
     this.#newCount = newIds.length;
   }
 
-  /** The id of the steps, in the old sections. */
+  /** The id of the steps in the old sections. */
   get steps(): number {
     return this.#ids.length - 1;
   }
 
-  /** The new id of a pool; undefined if no leaf has it any more. @param id one of the old sections */
+  /** Returns the new id of a pool; undefined if no leaf uses it any more. @param id in the old sections */
   newId(id: number): number | undefined {
     return this.#ids[id];
   }
@@ -57,7 +58,7 @@ export class FramePools {
     return id < this.#ids.length;
   }
 
-  /** POOLS in the new order; undefined if it contradicts itself. */
+  /** Returns POOLS in the new order; undefined if the payload is inconsistent. */
   numbers(payload: Uint8Array): Uint8Array | undefined {
     if (payload.length !== POOL_BYTES * this.#ids.length) return undefined;
     const changed = new Uint8Array(POOL_BYTES * this.#newCount);
@@ -66,7 +67,7 @@ export class FramePools {
   }
 }
 
-/** The pools in the order of sections; undefined for that of steps. */
+/** Returns the pools in the order of sections; undefined stands for the steps. */
 function idsOf({ pools }: Layout): readonly ({ readonly pool: FramePool; readonly isEntries: boolean } | undefined)[] {
   const entries = pools.filter(({ packed }) => packed !== undefined).map((pool) => ({ pool, isEntries: true }));
   return [...entries, ...pools.map((pool) => ({ pool, isEntries: false })), undefined];
@@ -86,5 +87,5 @@ function kindOf({ leaf }: PlacedLeaf): string {
 }
 
 function refusal(what: string): ReplayError {
-  return new ReplayError("UNSUPPORTED", `${what}. Keep the leaf, leave it out, or move the episodes (openReplay, pushEpisodes)`);
+  return new ReplayError("UNSUPPORTED", `${what}. Keep the leaf, omit it, or move the episodes (openReplay, pushEpisodes)`);
 }

@@ -1,4 +1,4 @@
-/** The numbers of a table's keys, as the core makes them (assembly/tables/slots.ts): key = generation × scale + base + slot. */
+/** The layout of a table's keys, as the core assigns them (assembly/tables/slots.ts): key = generation × scale + base + slot. */
 import type { ResolvedTableOptions } from "../../schema/table-options.ts";
 
 const KEY_BITS = 53;
@@ -10,7 +10,7 @@ export class KeyLayout {
   readonly base: number;
   readonly lastGeneration: number;
 
-  /** @param number its place among the `tables` of a Replay */
+  /** @param number its index among the `tables` of a Replay */
   constructor({ maxSize, maxPending }: ResolvedTableOptions, number: number, tables: number) {
     this.capacity = maxSize + 1 + maxPending;
     const bits = 32 - Math.clz32(this.capacity);
@@ -24,7 +24,7 @@ export class KeyLayout {
     return generation * this.scale + this.base + slot;
   }
 
-  /** The slot and generation of a key; undefined if no slot can have it. */
+  /** Returns the slot and generation of a key; undefined if no slot can have it. */
   placeOf(key: number): { readonly slot: number; readonly generation: number } | undefined {
     const slot = (key % this.scale) - this.base;
     const generation = Math.floor(key / this.scale);

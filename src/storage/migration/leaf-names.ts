@@ -1,29 +1,33 @@
-/** Names of leaves that change: in steps, in rules and columns, and in the roles of a transition. */
+/** Renames leaves in steps, in rules and columns, and in the roles of a transition. */
 import { mustBe, oneOfRule } from "../../base/error.ts";
 import type { PlacedLeaf } from "../../schema/layout.ts";
 import { setPart, valueAt } from "../../schema/nest.ts";
 import { ROLES, type TransitionRoles } from "../../schema/transition-roles.ts";
 
-/** New paths of leaves and subtrees, by their old ones. */
+/** New paths of leaves and subtrees, by old path. */
 export interface Renames {
   readonly [path: string]: string;
 }
 
-/** Whether a leaf or a subtree of these leaves has this path. */
+/** Returns whether a leaf or a subtree of these leaves has this path. */
 export function hasPath(leaves: readonly PlacedLeaf[], path: string): boolean {
   return leaves.some((leaf) => leaf.path === path || leaf.path.startsWith(`${path}.`));
+}
+
+function unknownPath(subject: string, owner: string, leaves: readonly PlacedLeaf[], value: unknown): Error {
+  const paths = leaves.map(({ path }) => path);
+  return mustBe("NOT_FOUND", subject, `a path of ${owner}, ${oneOfRule(paths)}`, value, paths);
 }
 
 export class LeafNames {
   readonly #renames: readonly (readonly [from: string, to: string])[];
 
-  /** @throws ReplayError NOT_FOUND for a path that the old or the new spec does not have */
+  /** @throws ReplayError NOT_FOUND if the old or the new spec does not have a path */
   constructor(renames: Renames, before: readonly PlacedLeaf[], after: readonly PlacedLeaf[]) {
     this.#renames = Object.entries(renames);
     for (const [from, to] of this.#renames) {
-      if (!hasPath(before, from)) throw mustBe("NOT_FOUND", "rename", `a path of the saved spec, ${oneOfRule(before.map(({ path }) => path))}`, from);
-      if (typeof to !== "string" || !hasPath(after, to))
-        throw mustBe("NOT_FOUND", `rename.${from}`, `a path of the new spec, ${oneOfRule(after.map(({ path }) => path))}`, to);
+      if (!hasPath(before, from)) throw unknownPath("rename", "the saved spec", before, from);
+      if (typeof to !== "string" || !hasPath(after, to)) throw unknownPath(`rename.${from}`, "the new spec", after, to);
     }
   }
 
@@ -31,13 +35,13 @@ export class LeafNames {
     return this.#renames.length === 0;
   }
 
-  /** The new path of a leaf or subtree. */
+  /** Returns the new path of a leaf or subtree. */
   path(path: string): string {
     for (const [from, to] of this.#renames) if (path === from || path.startsWith(`${from}.`)) return to + path.slice(from.length);
     return path;
   }
 
-  /** A step with the new names: the same object, which is the migration's own. */
+  /** Renames the leaves of a step in place; the step belongs to the migration. */
   step(step: unknown): unknown {
     if (this.areSame) return step;
     const values = this.#renames.map(([from]) => valueAt(step, from.split(".")));
@@ -46,7 +50,7 @@ export class LeafNames {
     return step;
   }
 
-  /** Options with the new path in each `leaf`. */
+  /** Returns options with the new path in each `leaf`. */
   options(value: unknown): unknown {
     if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return value;
     if (Array.isArray(value)) return value.map((part) => this.options(part));
@@ -55,7 +59,7 @@ export class LeafNames {
     );
   }
 
-  /** The roles of a transition with the new paths: a leaf that had its role by its name keeps the role. */
+  /** Returns the roles of a transition with the new paths. A leaf that had its role because of its name keeps the role. */
   roles(roles: TransitionRoles | undefined, before: readonly PlacedLeaf[]): TransitionRoles | undefined {
     if (this.areSame) return roles;
     const changed: { [role: string]: string } = {};
@@ -68,13 +72,13 @@ export class LeafNames {
   }
 }
 
-/** Every path that a `leaf` of these options names. */
+/** Returns every path in a `leaf` of these options. */
 export function leafPaths(value: unknown): readonly string[] {
   if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return [];
   return Object.entries(value).flatMap(([key, part]) => (key === "leaf" && typeof part === "string" ? [part] : leafPaths(part)));
 }
 
-/** Removes the part at a path, and nodes that are empty then. */
+/** Removes the part at a path, and nodes that become empty. */
 export function removePath(step: object, keys: readonly string[]): void {
   const [key, ...rest] = keys as [string, ...string[]];
   const part = (step as { [key: string]: unknown })[key];
@@ -82,7 +86,7 @@ export function removePath(step: object, keys: readonly string[]): void {
   if (rest.length === 0 || (typeof part === "object" && part !== null && Object.keys(part).length === 0)) delete (step as { [key: string]: unknown })[key];
 }
 
-/** Sets the part at a path, in nodes that are made if need be. */
+/** Sets the part at a path, and creates missing nodes. */
 export function setPath(step: object, keys: readonly string[], value: unknown): void {
   const [key, ...rest] = keys as [string, ...string[]];
   if (rest.length === 0) {

@@ -1,6 +1,6 @@
 /**
- * What names leaves, if a migration loses some: writers and columns of items. Only what is in use at the end counts: a journal still has writers that are closed, and columns of items that
- * are gone.
+ * The users of leaves that a migration removes: writers and columns of items. Only the users at the end count, since a journal also has closed writers, and
+ * columns of removed items.
  */
 import { dataView } from "../../base/bytes.ts";
 import { ReplayError } from "../../base/error.ts";
@@ -13,7 +13,7 @@ import { hasPath, type LeafNames, leafPaths } from "./leaf-names.ts";
 import type { SlotForm } from "./slot-form.ts";
 import { AT, eachRecord, isUsed } from "./slot-record.ts";
 
-/** Where a leaf is named, and what helps if the new spec lacks it. */
+/** The kinds of users, and the remedy if the new spec lacks the leaf. */
 const USERS = {
   transition: ["transition", "pass transition with the new names"],
   writer: ["a writer", "close that writer with the old spec first"],
@@ -29,11 +29,11 @@ export class LeafUsers {
   readonly #leaves: readonly PlacedLeaf[];
   /** Whether the new spec lacks a leaf of the old one. */
   readonly #areLost: boolean;
-  /** The newest writers, if they name what is lost. */
+  /** The newest writers, if they use a removed leaf. */
   #writers: unknown;
-  /** The newest layouts of each section, if some name what is lost. */
+  /** The newest layouts of each section, if some use a removed leaf. */
   readonly #layouts = new Map<number, readonly Layout[]>();
-  /** The layouts of items with columns, by slots, of each table. */
+  /** Per table, the layouts of items with columns, by slot. */
   readonly #used = new Map<number, Map<number, number>>();
 
   constructor(names: LeafNames, before: readonly PlacedLeaf[], after: readonly PlacedLeaf[]) {
@@ -42,12 +42,12 @@ export class LeafUsers {
     this.#areLost = !before.every(({ path }) => hasPath(after, names.path(path)));
   }
 
-  /** Writers or layouts with the new names of leaves; undefined if some are lost, and what is in use at the end decides. */
+  /** Returns writers or layouts with the new names of leaves; undefined if some leaves are removed, so that the users at the end decide. */
   renamed(kind: number, id: number, payload: Uint8Array): Uint8Array | undefined {
     if (!this.#areLost && this.#names.areSame) return payload;
     const renamed = this.#names.options(decodeTagged(payload));
     const isWhole = !this.#areLost || this.#hasAll(renamed);
-    // A later section of the same takes the place of an earlier one.
+    // A later section replaces an earlier one of the same id.
     if (kind === WRITERS) this.#writers = isWhole ? undefined : renamed;
     else if (isWhole) this.#layouts.delete(id);
     else this.#layouts.set(id, renamed as readonly Layout[]);
@@ -55,7 +55,7 @@ export class LeafUsers {
     return this.#names.areSame ? payload : encodeTagged(renamed, "writers");
   }
 
-  /** Takes slots of a table as the new state has them; false if they contradict themselves. */
+  /** Reads the slots of a table in the new state. Returns false if they are inconsistent. */
   takeSlots(table: number, form: SlotForm, payload: Uint8Array): boolean {
     if (!this.#areLost) return true;
     const used = this.#used.get(table) ?? new Map<number, number>();
@@ -68,7 +68,7 @@ export class LeafUsers {
     });
   }
 
-  /** What came to the end, without layouts that no item has and that name what is lost. @throws ReplayError NOT_FOUND */
+  /** Yields the remaining sections, without unused layouts that use removed leaves. @throws ReplayError NOT_FOUND */
   *sections(): Generator<Section, void> {
     for (const path of leafPaths(this.#writers)) this.check(path, "writer");
     const used = new Set([...this.#used.values()].flatMap((layouts) => [...layouts.values()]));
@@ -79,7 +79,7 @@ export class LeafUsers {
     }
   }
 
-  /** Whether the new spec has every leaf that these options name. */
+  /** Returns whether the new spec has every leaf in these options. */
   #hasAll(options: unknown): boolean {
     return leafPaths(options).every((path) => hasPath(this.#leaves, path));
   }
@@ -90,7 +90,7 @@ export class LeafUsers {
     const [name, remedy] = USERS[user];
     throw new ReplayError(
       "NOT_FOUND",
-      `spec must have ${path}, which ${name} names. If it has a new name, pass rename: { ${JSON.stringify(path)}: … }. Else keep the leaf, or ${remedy}`,
+      `spec must have ${path}, which ${name} uses. If it has a new name, pass rename: { ${JSON.stringify(path)}: … }. Otherwise keep the leaf, or ${remedy}`,
     );
   }
 }

@@ -1,39 +1,41 @@
-/** The options of a migration: what is another one in the next version of a program. */
-import { integer, mustBe, oneOfRule, onlyKeys } from "../../base/error.ts";
+/** The options of a migration to the next version of a program. */
+import { integer, mustBe, mustBeOneOf, onlyKeys } from "../../base/error.ts";
 import type { OwnStepOf, Spec } from "../../schema/spec.ts";
 import { copySpec } from "../../schema/spec.ts";
 import { type ResolvedTableOptions, resolveTable, type TableOptions } from "../../schema/table-options.ts";
 import type { TransitionRoles } from "../../schema/transition-roles.ts";
 import type { Renames } from "./leaf-names.ts";
 
-// biome-ignore lint/suspicious/noExplicitAny: saved state says what its steps are only when it is read
+// biome-ignore lint/suspicious/noExplicitAny: the type of saved steps is known only at run time
 export type AnyStep = any;
 
 export interface StateMigration<S extends Spec = Spec> {
   /** The spec of the new steps. Default: that of the snapshot. */
   readonly spec?: S;
-  /** New paths of leaves, by their old ones: in steps, before `migrate` receives them, and where a writer's rule, an item's columns or `transition` name them. */
+  /**
+   * New paths of leaves, by old path. They apply to steps before `migrate` receives them, and to the rules of writers, the columns of items, and `transition`.
+   */
   readonly rename?: Renames;
   /**
-   * Returns the new step of an old one. Default: the old step itself, whose numbers are cast to the new dtypes. It neither receives nor returns leaves that are `shared` or
-   * `packed`, which stay as they are.
+   * Returns the new step for an old one. Default: the old step itself, with its numbers cast to the new dtypes. It neither receives nor returns leaves that are
+   * `shared` or `packed`, which do not change.
    */
   readonly migrate?: (step: AnyStep) => OwnStepOf<S>;
-  /** Options of tables that change, by the names of the tables. Default: those of the snapshot. */
+  /** Changed options of tables, by table name. Default: the options of the snapshot. */
   readonly tables?: { readonly [name: string]: Partial<TableOptions> };
-  /** Which leaf plays which part in a transition. Default: those of the snapshot. */
+  /** Maps leaves to their roles in a transition. Default: the roles of the snapshot. */
   readonly transition?: TransitionRoles;
-  /** The memory limit of the Replay. Default: that of the snapshot. */
+  /** The memory limit of the Replay. Default: the limit of the snapshot. */
   readonly maxBytes?: number;
 }
 
-/** What a migration did, as far as it was read. */
+/** The effects of a migration, as far as it was read. */
 export interface MigrationReport {
-  /** Steps that were written, final observations among them. */
+  /** Number of steps written, including final observations. */
   readonly steps: number;
-  /** Items that left each table: its new limits have no room for them, or they were drawn too often. */
+  /** Number of items that left each table because its new limits have no room for them, or because they were drawn too often. */
   readonly removed: { readonly [table: string]: number };
-  /** Tables whose items have new keys, since the new `maxSize` has no room for the old ones. */
+  /** Tables whose items have new keys, because the new `maxSize` has no room for the old keys. */
   readonly newKeys: readonly string[];
 }
 
@@ -62,13 +64,13 @@ export function resolveMigration({ spec, rename = {}, migrate, tables = {}, tran
   };
 }
 
-/** The options of all tables, of which some change. @throws ReplayError NOT_FOUND for a table that is not there; TypeError, RangeError for an option */
+/** Returns the options of all tables with changes. @throws ReplayError NOT_FOUND if a table does not exist · TypeError, RangeError if an option is invalid */
 export function changedTables(
   tables: { readonly [name: string]: object },
   changes: { readonly [name: string]: Partial<TableOptions> },
 ): { readonly [name: string]: ResolvedTableOptions } {
   const unknown = Object.keys(changes).find((name) => !Object.hasOwn(tables, name));
-  if (unknown !== undefined) throw mustBe("NOT_FOUND", "tables", oneOfRule(Object.keys(tables)), unknown);
+  if (unknown !== undefined) throw mustBeOneOf("NOT_FOUND", "tables", Object.keys(tables), unknown);
   return Object.fromEntries(
     Object.entries(tables).map(([name, saved]) => {
       if (!Object.hasOwn(changes, name)) return [name, saved as ResolvedTableOptions];

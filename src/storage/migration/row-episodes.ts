@@ -1,11 +1,11 @@
-/** The episodes of rows, and the rows that follow them: 8 bytes for each row. */
+/** The episodes and successors of rows: 8 bytes per row. */
 import type { SavedItem } from "./saved-item.ts";
 
 const LINK_ROW = 0x3fffffff;
 const FIRST_ROWS = 1024;
 
 export class RowEpisodes {
-  /** By the numbers of rows. */
+  /** By row number. */
   #links = new Uint32Array(FIRST_ROWS);
   #episodes = new Uint32Array(FIRST_ROWS);
 
@@ -19,12 +19,12 @@ export class RowEpisodes {
     this.#episodes[row] = episode;
   }
 
-  /** Of a row that has a successor now. */
+  /** Sets the successor of a row. */
   link(row: number, link: number): void {
     if (row < this.#links.length) this.#links[row] = link;
   }
 
-  /** Episodes of items that leave, of which no item is kept. O(rows of all items) if any leaves */
+  /** Returns the number of episodes whose items all leave. O(rows of all items) if any item leaves */
   countGone(evicted: ReadonlySet<SavedItem>, kept: readonly SavedItem[]): number {
     if (evicted.size === 0) return 0;
     const [gone, remaining] = [this.#episodesOf(evicted), this.#episodesOf(kept)];

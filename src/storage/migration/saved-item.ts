@@ -8,6 +8,6 @@ export interface SavedItem {
   readonly length: number;
   readonly timesSampled: number;
   readonly priority: number;
-  /** When it was inserted or updated last; without stamps, its place among the others. */
+  /** The time of its insert or last update; without stamps, its position among the others. */
   readonly stamp: number;
 }

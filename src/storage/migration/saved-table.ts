@@ -1,4 +1,4 @@
-/** A table's records (assembly/persistence/slot.ts, table.ts), and the same table with another capacity, sampler, remover or rate limiter. */
+/** A table's records (assembly/persistence/slot.ts, table.ts), and their conversion to another capacity, sampler, remover or rate limiter. */
 import { dataView } from "../../base/bytes.ts";
 import { mustBe, ReplayError } from "../../base/error.ts";
 import { DRAWN, SLOTS, TABLE } from "../../base/kinds.ts";
@@ -12,7 +12,7 @@ import type { SavedItem } from "./saved-item.ts";
 import { type PlacedOrder, SlotForm, TABLE_BYTES } from "./slot-form.ts";
 import { AT, eachRecord, freeRecord, isLive, isPending, isUsed, NUMBERS_BYTES } from "./slot-record.ts";
 
-/** Of a TABLE. */
+/** Offsets in a TABLE. */
 const NEWEST = 0;
 const STEPS = 4;
 const STAMP = 12;
@@ -26,7 +26,7 @@ const HIGH = 76;
 const FREE_FIRST = 80;
 const FREE_LAST = 84;
 const RETIRED = 88;
-/** Of a DRAWN: its random state, and the samples behind it. */
+/** Offsets in a DRAWN: its random state, followed by the samples. */
 const RANDOM_AT = 8;
 const SAMPLES = 40;
 
@@ -38,9 +38,9 @@ interface Place {
 
 export interface TableChange {
   readonly sections: readonly Section[];
-  /** Items that left. */
+  /** Number of items that left. */
   readonly removed: number;
-  /** Whether the items have other keys: the new capacity has no room for the old ones. */
+  /** Whether the items have new keys, because the new capacity has no room for the old keys. */
   readonly hasNewKeys: boolean;
 }
 
@@ -57,7 +57,7 @@ export class SavedTable {
   #table: Uint8Array | undefined;
   #draws: Uint8Array | undefined;
 
-  /** @param number its place among the `tables` of the Replay */
+  /** @param number its index among the `tables` of the Replay */
   constructor(name: string, options: ResolvedTableOptions, number: number, tables: number, memory: SectionMemory) {
     this.#memory = memory;
     this.#name = name;
@@ -68,7 +68,7 @@ export class SavedTable {
     this.#keys = new KeyLayout(options, number, tables);
   }
 
-  /** Takes SLOT records; false if they contradict themselves. */
+  /** Reads SLOT records. Returns false if they are inconsistent. */
   takeSlots(payload: Uint8Array): boolean {
     const { bytes } = this.#form;
     return eachRecord(payload, bytes, (from) => {
@@ -77,12 +77,12 @@ export class SavedTable {
     });
   }
 
-  /** Takes COUNT records, which a journal has; false if they contradict themselves. */
+  /** Reads COUNT records of a journal. Returns false if they are inconsistent. */
   takeCounts(payload: Uint8Array): boolean {
     const view = dataView(payload);
     return eachRecord(payload, LINK_BYTES, (from) => {
       const record = this.#slots.get(view.getUint32(from, true));
-      // A record of the slot that was given back has a newer one, which has its count.
+      // A released slot has a newer record, which includes its count.
       if (record !== undefined && isLive(dataView(record))) dataView(record).setUint32(AT.timesSampled, view.getUint32(from + 4, true), true);
     });
   }
@@ -95,7 +95,10 @@ export class SavedTable {
     this.#draws = payload.slice();
   }
 
-  /** The table with other options. @param rows the episodes of all rows @throws ReplayError CORRUPT, KEYS_EXHAUSTED; RangeError for fewer places than items wait */
+  /**
+   * Returns the table with other options. @param rows the episodes of all rows @throws ReplayError CORRUPT, KEYS_EXHAUSTED · RangeError if there are more
+   * pending items than places
+   */
   change(next: ResolvedTableOptions, rows: RowEpisodes): TableChange {
     if (this.#table?.length !== TABLE_BYTES || this.#draws === undefined) throw this.#corrupt();
     const table = this.#table.slice();
@@ -104,12 +107,12 @@ export class SavedTable {
     const pending = this.#pending(view);
     const admitted = isSame(next.rateLimiter, this.#options.rateLimiter) ? 0 : this.#admit(view, live, pending, next);
     if (pending.length > next.maxPending)
-      throw mustBe(RangeError, `tables.${this.#name}.maxPending`, `at least ${pending.length}, since so many items wait`, next.maxPending);
+      throw mustBe(RangeError, `tables.${this.#name}.maxPending`, `at least ${pending.length}, because that many items are waiting`, next.maxPending);
     const evicted = new Set(evictionsOf(live, next, seedOf(this.#draws)));
     const kept = live.filter((item) => !evicted.has(item));
     view.setFloat64(DELETED_EPISODES, view.getFloat64(DELETED_EPISODES, true) + rows.countGone(evicted, kept), true);
     const hasOtherForm = this.#hasOtherForm(next);
-    // Nothing moves: the orders stay as they are, and with them the draws.
+    // Nothing moves, so the orders, and with them the draws, stay the same.
     if (!hasOtherForm && evicted.size === 0 && admitted === 0)
       return { sections: [...this.#slotSections([...this.#slots.values()], this.#form.bytes), ...this.#numbers(table)], removed: 0, hasNewKeys: false };
     const places = this.#places(view, [...kept, ...pending], new KeyLayout(next, this.#number, this.#tables));
@@ -135,7 +138,7 @@ export class SavedTable {
     return { sections: [...this.#slotSections(slots, form.bytes), ...this.#numbers(table)], removed: evicted.size, hasNewKeys: places.areNew };
   }
 
-  /** Live items, oldest first as far as the table knows that: by its order of insertion, by a ring, by stamps, or by their keys. */
+  /** Returns the live items, oldest first as far as the table records it: by its order of insertion, a ring, stamps, or keys. */
   #live(table: DataView): SavedItem[] {
     const { links, rings, stampAt } = this.#form;
     const slots: number[] = [];
@@ -164,7 +167,7 @@ export class SavedTable {
     slots.sort((a, b) => index(a) - index(b));
   }
 
-  /** Items that wait, first come first. */
+  /** Returns the pending items in order of arrival. */
   #pending(table: DataView): SavedItem[] {
     const items: SavedItem[] = [];
     let slot = table.getUint32(PENDING_FIRST, true);
@@ -176,7 +179,7 @@ export class SavedTable {
     return items;
   }
 
-  /** Items that the new rate limiter lets in: they come as the youngest. How many. */
+  /** Admits items that the new rate limiter permits, as the newest items. Returns their number. */
   #admit(table: DataView, live: SavedItem[], pending: SavedItem[], { rateLimiter }: ResolvedTableOptions): number {
     const { samplesPerInsert, minSize, maxDiff } = rateLimiter;
     const samples = Number(dataView(this.#draws as Uint8Array).getBigUint64(SAMPLES, true));
@@ -205,22 +208,22 @@ export class SavedTable {
     );
   }
 
-  /** Whether both roles share a structure in one table and not in the other: two of one kind do if their exponents are equal. */
+  /** Returns whether both roles share a structure in only one of the tables; two roles of one kind share it if their exponents are equal. */
   #together(next: ResolvedTableOptions): boolean {
     return new SlotForm(next, this.#memory).bytes !== this.#form.bytes;
   }
 
-  /** Where items are in the new table. A key stays if the new capacity can have it. */
+  /** Returns the places of items in the new table. A key is kept if it fits the new capacity. */
   #places(table: DataView, items: readonly SavedItem[], next: KeyLayout): Places {
     const high = table.getUint32(HIGH, true);
     if (next.equals(this.#keys) && items.every(({ slot }) => slot <= next.capacity)) return this.#samePlaces(table, items, Math.min(high, next.capacity));
     const old = this.#keys;
     let generation = 0;
     for (const record of this.#slots.values()) generation = Math.max(generation, dataView(record).getUint32(AT.generation, true));
-    // All keys until now are below those of this generation.
+    // All earlier keys are below those of this generation.
     const fresh = Math.floor(old.key(high, generation) / next.scale) + 1;
     if (fresh > next.lastGeneration)
-      throw new ReplayError("KEYS_EXHAUSTED", `tables.${this.#name} has used up its keys: move its episodes into a new Replay, or keep its maxSize`);
+      throw new ReplayError("KEYS_EXHAUSTED", `tables.${this.#name} has used up its keys. Move its episodes into a new Replay, or keep its maxSize`);
     const places = items.map((item) => next.placeOf(old.key(item.slot, item.generation)));
     const found = places.filter((place) => place !== undefined);
     const areNew = found.length !== items.length || new Set(found.map(({ slot }) => slot)).size !== items.length;
@@ -247,7 +250,7 @@ export class SavedTable {
     return placesOf({ of, free, retired: others.filter(isRetired).map(place), since: table.getUint32(this.#form.sinceAt, true), areNew: false, high });
   }
 
-  /** The record of an item, without its place in an order. */
+  /** Returns the record of an item, without its place in an order. */
   #record({ slot, priority, stamp }: SavedItem, place: Place, form: SlotForm): DataView {
     const record = new Uint8Array(form.bytes);
     record.set((this.#slots.get(slot) as Uint8Array).subarray(0, NUMBERS_BYTES));
@@ -259,7 +262,7 @@ export class SavedTable {
     return view;
   }
 
-  /** Puts the live items into the orders of the new table. @param items oldest first */
+  /** Links the live items into the orders of the new table. @param items oldest first */
   #link(table: DataView, items: readonly SavedItem[], { byItem, places, form, hasAllItems }: Links): void {
     const slotOf = (item: SavedItem | undefined) => (item === undefined ? 0 : (places.of.get(item) as Place).slot);
     for (const item of items) {
@@ -279,7 +282,7 @@ export class SavedTable {
     }
     for (const { place, ends } of form.rings) {
       const [old] = this.#form.rings;
-      // The order of a ring decides which items are drawn: it stays if nothing left.
+      // The order of a ring determines which items are drawn, so it is kept if no item left.
       const isOld = old !== undefined && hasAllItems;
       const ring = isOld ? this.#inRing(items, old) : items;
       for (const [i, item] of ring.entries()) (byItem.get(item) as DataView).setUint32(place, i, true);
@@ -289,7 +292,7 @@ export class SavedTable {
     }
   }
 
-  /** The items in the order of the old ring, those that waited last. */
+  /** Returns the items in the order of the old ring, with formerly pending items last. */
   #inRing(items: readonly SavedItem[], ring: PlacedOrder): readonly SavedItem[] {
     const slots = items.map(({ slot }) => slot).filter((slot) => !isPending(this.#view(slot)));
     this.#sortByRing(slots, ring, dataView(this.#table as Uint8Array));
@@ -298,7 +301,7 @@ export class SavedTable {
     return [...items].sort((a, b) => placeOf(a) - placeOf(b));
   }
 
-  /** Chains what waits, and what is free. */
+  /** Chains the pending and the free slots. */
   #queue(table: DataView, pending: readonly SavedItem[], byItem: ReadonlyMap<SavedItem, DataView>, places: Places): void {
     const slots = pending.map((item) => (places.of.get(item) as Place).slot);
     for (const [i, item] of pending.entries()) (byItem.get(item) as DataView).setUint32(AT.timesSampled, slots[i + 1] ?? 0, true);
@@ -367,15 +370,15 @@ interface Links {
 
 interface Places {
   readonly of: ReadonlyMap<SavedItem, Place>;
-  /** In the order in which they are used again. */
+  /** Free places in the order of reuse. */
   readonly free: readonly Place[];
-  /** Their slots. */
+  /** The slots of pending items. */
   readonly queued: readonly number[];
   readonly retired: readonly Place[];
-  /** The least generation of items to come. */
+  /** The smallest generation of future items. */
   readonly since: number;
   readonly areNew: boolean;
-  /** The highest slot that was ever used. */
+  /** The highest slot ever used. */
   readonly high: number;
 }
 
@@ -383,7 +386,7 @@ function placesOf(places: Omit<Places, "queued">): Places {
   return { ...places, queued: places.free.map(({ slot }) => slot) };
 }
 
-/** A number made of a table's random state. */
+/** Returns a seed computed from a table's random state. */
 function seedOf(draws: Uint8Array): number {
   let hash = 0x811c9dc5;
   for (const byte of draws.subarray(RANDOM_AT, SAMPLES)) hash = Math.imul(hash ^ byte, 0x01000193);

@@ -1,21 +1,21 @@
-/** Where a table's records have what (assembly/persistence/slot.ts, table.ts), for its sampler and remover. */
+/** The layout of a table's records (assembly/persistence/slot.ts, table.ts) for its sampler and remover. */
 import type { SectionMemory } from "../../memory/section-memory.ts";
 import { kindsOf } from "../../memory/table.ts";
 import type { SelectorName } from "../../schema/selector.ts";
 import type { ResolvedTableOptions } from "../../schema/table-options.ts";
 
-/** Added to a remover's kind if the sampler's structure serves it too (assembly/selectors/kinds.ts). */
+/** Added to a remover's kind if it shares the sampler's structure (assembly/selectors/kinds.ts). */
 const TOGETHER = 32;
-/** Words of a slot's place in an order that is state. */
+/** Words of a slot's place in a stored order. */
 const PLACE_WORDS: { readonly [K in SelectorName]: number } = { fifo: 2, lifo: 2, recency: 2, uniform: 1, prioritized: 0, minHeap: 0, maxHeap: 0 };
 const SLOT_BYTES = 32;
 const STAMP_BYTES = 8;
-/** Of a TABLE record: where its orders end, and their words. */
+/** In a TABLE record: the offset of the ends of its orders, and their bytes. */
 const ENDS_AT = 92;
 const END_BYTES = 12;
 export const TABLE_BYTES = ENDS_AT + 2 * END_BYTES;
 
-/** A role whose order is state: where its words are in a SLOT, and its ends in a TABLE. */
+/** A stored order of a role: the offset of its words in a SLOT, and of its ends in a TABLE. */
 export interface PlacedOrder {
   readonly place: number;
   readonly ends: number;
@@ -24,15 +24,15 @@ export interface PlacedOrder {
 export class SlotForm {
   /** Bytes of a SLOT. */
   readonly bytes: number;
-  /** Where a SLOT has the stamp; undefined if there are none. */
+  /** The offset of the stamp in a SLOT; undefined if there are none. */
   readonly stampAt: number | undefined;
-  /** The order of insertion that fifo, lifo and recency have: a table has one at most. */
+  /** The order of insertion for fifo, lifo and recency. A table has at most one. */
   readonly links: PlacedOrder | undefined;
   /** The rings of uniform roles. */
   readonly rings: readonly PlacedOrder[];
-  /** Items that a ring has room for. */
+  /** Maximum items of a ring. */
   readonly ringCapacity: number;
-  /** Where a TABLE has the least generation of items to come. */
+  /** The offset in a TABLE of the smallest generation of future items. */
   readonly sinceAt: number;
 
   constructor({ sampler, remover, maxSize }: ResolvedTableOptions, { x }: SectionMemory) {
@@ -49,7 +49,7 @@ export class SlotForm {
     }
     this.rings = rings;
     this.bytes = place;
-    // A fifo makes room first, any other remover after.
+    // A fifo remover evicts before the insert, any other remover after it.
     this.ringCapacity = remover.kind === "fifo" ? maxSize : maxSize + 1;
     this.sinceAt = ENDS_AT + (isSeparate && remover.kind === "uniform" ? END_BYTES : 2 * END_BYTES) - 4;
   }

@@ -2,11 +2,11 @@
 import { dataView } from "../../base/bytes.ts";
 import { COUNT_BYTES } from "../../memory/state.ts";
 
-/** Of a SLOT. */
+/** Offsets in a SLOT. */
 export const AT = { first: 4, length: 8, generation: 12, timesSampled: 16, layout: 20, priority: 24 } as const;
 export const NUMBERS_BYTES = 32;
 const PENDING = 0x80000000;
-/** Calls `take` with the offset of each record; false if the payload is not that of a section of records. */
+/** Calls `take` with the offset of each record. Returns false if the payload is not a section of records. */
 export function eachRecord(payload: Uint8Array, bytes: number, take: (from: number) => void): boolean {
   const count = payload.length < COUNT_BYTES ? 0 : dataView(payload).getUint32(0, true);
   if (payload.length !== COUNT_BYTES + count * bytes) return false;

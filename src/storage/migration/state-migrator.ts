@@ -1,4 +1,4 @@
-/** The sections of a Replay's state with another spec and other tables, one by one: of a snapshot or of a journal. */
+/** Converts the sections of a snapshot or a journal, one by one, to another spec and other tables. */
 import { dataView } from "../../base/bytes.ts";
 import { codeOf, mustBe, ReplayError } from "../../base/error.ts";
 import { COUNTS, DRAWN, ENTRIES, FREE, LAYOUTS, LINKS, POOLS, ROWS, SLOTS, TABLE, WRITERS } from "../../base/kinds.ts";
@@ -22,7 +22,7 @@ import { SlotForm } from "./slot-form.ts";
 import { eachRecord } from "./slot-record.ts";
 
 export class StateMigrator {
-  /** What the new state's head says. */
+  /** The head of the new state. */
   readonly head: StateHead;
   readonly #migrate: ((step: unknown) => unknown) | undefined;
   readonly #oldRows: RowCodec;
@@ -30,22 +30,22 @@ export class StateMigrator {
   readonly #names: LeafNames;
   readonly #users: LeafUsers;
   readonly #pools: FramePools;
-  /** Where an old and a new row have the numbers of shared frames. */
+  /** The offsets of shared frame numbers in old and new rows. */
   readonly #frames: readonly (readonly [from: number, to: number, bytes: number])[];
-  /** Tables that change, by their numbers. */
+  /** Changed tables, by number. */
   readonly #tables = new Map<number, readonly [table: SavedTable, options: ResolvedTableOptions, name: string]>();
-  /** For what leaves tables that change. */
+  /** The episodes of rows, for changed tables. */
   readonly #episodes = new RowEpisodes();
-  /** Of the new slots of all tables. */
+  /** The form of the new slots of all tables. */
   readonly #forms: SlotForm[] = [];
-  /** A section of new steps, full as those of a snapshot are, and how many it has by now. */
+  /** A section of new steps, with the capacity of a snapshot's sections, and its number of steps so far. */
   readonly #pending: Uint8Array<ArrayBuffer>;
   #pendingCount = 0;
   #steps = 0;
   readonly #removed: { [table: string]: number } = {};
   readonly #newKeys: string[] = [];
 
-  /** @param what is migrated, as messages begin @throws ReplayError UNSUPPORTED, NOT_FOUND; TypeError, RangeError for an option */
+  /** @param what the subject of messages @throws ReplayError UNSUPPORTED, NOT_FOUND · TypeError, RangeError if an option is invalid */
   constructor(what: string, head: StateHead, options: ResolvedMigration, memory: SectionMemory, module: WebAssembly.Module | undefined) {
     const { options: saved } = head;
     const oldSpec = copySpec(saved.spec);
@@ -67,7 +67,7 @@ export class StateMigrator {
       throw mustBe(
         RangeError,
         `storedBytes.max of ${what}`,
-        `at least ${maxStepBytes(after)}, the bytes of a new step whose frames do not pack`,
+        `at least ${maxStepBytes(after)}, the bytes of a new step with incompressible frames`,
         storedBytes.max,
       );
     const transition = options.transition ?? this.#names.roles(saved.transition as TransitionRoles | undefined, before.leaves);
@@ -79,7 +79,7 @@ export class StateMigrator {
       if (JSON.stringify(table) === JSON.stringify(old)) continue;
       this.#tables.set(number, [new SavedTable(name, old, number, Object.keys(tables).length, memory), table, name]);
     }
-    // In the order of a head, and without what was left out: so a migration that changes nothing has the same bytes.
+    // In the order of a head, without undefined options, so that a migration without changes produces the same bytes.
     const changed = { ...saved, spec, tables, maxBytes: options.maxBytes ?? saved.maxBytes, transition };
     this.head = JSON.parse(JSON.stringify({ ...head, options: changed, layout: headLayout(after) }));
   }
@@ -88,7 +88,10 @@ export class StateMigrator {
     return { steps: this.#steps, removed: { ...this.#removed }, newKeys: [...this.#newKeys] };
   }
 
-  /** The new sections in the place of an old one; they may come later. The old payload is not kept. @throws ReplayError CORRUPT for a section that contradicts itself; what `migrate` throws */
+  /**
+   * Yields the new sections for an old one, possibly later. Does not keep the old payload. @throws ReplayError CORRUPT if a section is inconsistent · the
+   * errors of `migrate`
+   */
   *section(kind: number, id: number, payload: Uint8Array): Generator<Section, void> {
     if (kind === ROWS && id === this.#pools.steps) {
       yield* this.#rows(payload);
@@ -110,7 +113,7 @@ export class StateMigrator {
     } else if (!this.#take(kind, id, payload)) yield this.#noted([kind, id, payload]);
   }
 
-  /** A section, of whose slots is known which layouts they have. */
+  /** Notes the layouts of a section's slots. */
   #noted(section: Section): Section {
     const [kind, id, payload] = section;
     const form = this.#forms[id];
@@ -118,7 +121,7 @@ export class StateMigrator {
     return section;
   }
 
-  /** What is left: steps that wait, tables that change, and what names leaves. */
+  /** Yields the rest: waiting steps, changed tables, and users of leaves. */
   *finish(): Generator<Section, void> {
     yield* this.#flush();
     for (const [table, options, name] of this.#tables.values()) {
@@ -130,7 +133,7 @@ export class StateMigrator {
     yield* this.#users.sections();
   }
 
-  /** Whether a section is of a table that changes: it is kept until the end. */
+  /** Returns whether a section belongs to a changed table, which is kept until the end. */
   #take(kind: number, id: number, payload: Uint8Array): boolean {
     const [table] = this.#tables.get(id) ?? [];
     if (table === undefined) return false;
@@ -171,11 +174,11 @@ export class StateMigrator {
     if (!isWhole) throw contradiction();
   }
 
-  /** @throws ReplayError SPEC_MISMATCH, INVALID_DATA for a step that the new spec does not have · TypeError for a promise */
+  /** @throws ReplayError SPEC_MISMATCH, INVALID_DATA if a step does not fit the new spec · TypeError for a promise */
   #write(target: Uint8Array, step: unknown): void {
     const next = this.#migrate === undefined ? step : this.#migrate(step);
     if (typeof (next as PromiseLike<unknown> | undefined)?.then === "function") {
-      // It may be rejected later, when nobody waits for it.
+      // The promise may reject later without a handler.
       Promise.resolve(next).catch(() => {});
       throw mustBe(TypeError, "migrate", "a function that returns the new step itself, not a promise: without async", next);
     }
@@ -183,12 +186,12 @@ export class StateMigrator {
       this.#newRows.write(target, next);
     } catch (error) {
       if (this.#migrate !== undefined || codeOf(error) !== "SPEC_MISMATCH") throw error;
-      const remedy = `pass migrate, which returns the new step of an old one, and rename for a leaf that has a new name; see ${MIGRATION_PAGE}`;
-      throw new ReplayError("SPEC_MISMATCH", `${(error as Error).message}: ${remedy}`);
+      const remedy = `Pass migrate, which returns the new step for an old one, and rename for renamed leaves (see ${MIGRATION_PAGE})`;
+      throw new ReplayError("SPEC_MISMATCH", `${(error as Error).message}. ${remedy}`);
     }
   }
 
-  /** The steps that wait for a full section. */
+  /** Yields the steps that wait for a full section. */
   *#flush(): Generator<Section, void> {
     const count = this.#pendingCount;
     if (count === 0) return;

@@ -1,4 +1,4 @@
-/** A snapshot for the next version of its program: the same sections, with other steps and tables. */
+/** Migrates a snapshot to the next version of its program: the same sections, with other steps and tables. */
 import { corrupt, mustBe, onlyKeys, show } from "../../base/error.ts";
 import { END, HEAD } from "../../base/kinds.ts";
 import { kindOf } from "../../base/typed-arrays.ts";
@@ -13,25 +13,26 @@ import { StateMigrator } from "../migration/state-migrator.ts";
 import type { SnapshotSource } from "./read.ts";
 
 export interface SnapshotMigration<S extends Spec = Spec> extends StateMigration<S> {
-  /** Another build of the core than the one that comes with the package. */
+  /** Another build of the core than the package's own. */
   readonly module?: WebAssembly.Module;
 }
 
-/** The chunks of a snapshot, to be read once. */
+/** The chunks of a snapshot, which can be read once. */
 export interface MigratedSnapshot extends IterableIterator<Uint8Array<ArrayBuffer>> {
-  /** What was done, complete once all chunks were read. */
+  /** The effects of the migration, complete after all chunks were read. */
   readonly report: MigrationReport;
 }
 
-/** Bytes that are taken over at a time. */
+/** Bytes copied at a time. */
 const CHUNK_BYTES = 1 << 20;
 
 /**
- * Returns the snapshot with the steps of another spec, or with other limits of its tables, as chunks of about 64 KiB, which can be read once. Everything else stays, to the byte:
- * items, keys, priorities, counts of draws, random states, episodes, writers, frames that are shared or packed. A smaller table removes items with its remover.
- * Reads the source once. Memory: a chunk, a section, and about 1.2 KB per item of a table that changes.
- * @throws TypeError, RangeError for an option. While it is read: ReplayError CORRUPT, UNSUPPORTED for another version's snapshot and for a leaf that becomes, or was, shared or
- * packed; NOT_FOUND for a table, and for a leaf that a writer, an item or `transition` still names; SPEC_MISMATCH and INVALID_DATA for a value that the new spec does not take
+ * Returns the snapshot with steps of another spec, or with other limits of its tables, as chunks of about 64 KiB that can be read once. Everything else is
+ * preserved to the byte: items, keys, priorities, draw counts, random states, episodes, writers, and shared or packed frames. A smaller table removes items
+ * with its remover. Reads the source once. Memory: a chunk, a section, and about 1.2 KB per item of a changed table.
+ * @throws TypeError, RangeError if an option is invalid. While it is read: ReplayError CORRUPT · UNSUPPORTED if another version wrote the snapshot, or a leaf
+ * becomes or was shared or packed · NOT_FOUND if a table is unknown, or a writer, an item or `transition` uses a removed leaf · SPEC_MISMATCH, INVALID_DATA if
+ * a value does not fit the new spec
  */
 export function migrateSnapshot<const S extends Spec>(source: SnapshotSource, options: SnapshotMigration<S>): MigratedSnapshot {
   const { module, ...others } = onlyKeys("migrateSnapshot", options, `${MIGRATION_OPTIONS}, module`);
@@ -49,7 +50,7 @@ class SnapshotMigrator {
   readonly #module: WebAssembly.Module | undefined;
   readonly #output: SectionMemory;
   #migrator: StateMigrator | undefined;
-  /** Sections that were read, and written. */
+  /** Number of sections read, and written. */
   #read = 0;
   #written = 0;
   #hasEnded = false;
@@ -83,7 +84,7 @@ class SnapshotMigrator {
         }
         while (!this.#hasEnded && parser.next()) yield* this.#section(parser);
         if (parser.fault !== undefined) throw corrupt(`snapshot is cut or altered at byte ${parser.from}`, parser.fault);
-        if (this.#hasEnded && parser.available > 0) throw corrupt(`snapshot is cut or altered at byte ${parser.end}`, "bytes behind the end");
+        if (this.#hasEnded && parser.available > 0) throw corrupt(`snapshot is cut or altered at byte ${parser.end}`, "bytes after the end");
       }
     }
     if (!this.#hasEnded) throw corrupt(`snapshot is cut or altered at byte ${parser.end}`, "the end is missing");

@@ -1,4 +1,4 @@
-/** Restoring a snapshot: sections as they come, each checked before it is believed. */
+/** Restores a snapshot from its sections. Each is checked before its contents are used. */
 import { corrupt, mustBe, onlyKeys, ReplayError } from "../../base/error.ts";
 import { END, HEAD } from "../../base/kinds.ts";
 import { kindOf } from "../../base/typed-arrays.ts";
@@ -17,19 +17,19 @@ const CONTRADICTION = "snapshot contradicts itself";
 
 export type SnapshotSource = Uint8Array | Iterable<Uint8Array>;
 
-// biome-ignore lint/suspicious/noExplicitAny: without a spec, nothing is known of it
+// biome-ignore lint/suspicious/noExplicitAny: without the option, the spec is unknown
 export interface RestoreOptions<S extends Spec = any> {
-  /** The spec that the program takes the steps for: another one than the snapshot's is refused. Default: that of the snapshot, whatever it is. */
+  /** The spec that the program expects. A snapshot with another spec is rejected. Default: any spec. */
   readonly spec?: S;
-  /** "close" closes the writers of the snapshot, as `close()` does. Default: "keep", for `replay.writer({ name })` and `replay.writers`. */
+  /** "close" closes the writers of the snapshot, like `close()`. Default: "keep", for `replay.writer({ name })` and `replay.writers`. */
   readonly writers?: OpenWriters;
-  /** Another build of the core than the one that comes with the package. */
+  /** Another build of the core than the package's own. */
   readonly module?: WebAssembly.Module;
-  /** Told of warnings. Default: console.warn; null for nobody. */
+  /** Receives warnings. Default: `console.warn`. Pass null to silence warnings. */
   readonly logger?: Logger | null;
 }
 
-/** Bytes that are taken over at a time. */
+/** Bytes copied at a time. */
 const CHUNK_BYTES = 1 << 20;
 
 export function restore<R>(source: SnapshotSource | AsyncIterable<Uint8Array>, options: RestoreOptions, make: MakeReplay<R>): R | Promise<R> {
@@ -84,7 +84,7 @@ class SnapshotReader<R> {
       if (!this.#hasMagic && !this.#readMagic()) continue;
       while (!this.#hasEnded && parser.next()) this.#read();
       if (parser.fault !== undefined) throw this.#corrupt(parser.fault);
-      if (this.#hasEnded && parser.available > 0) throw this.#corrupt("bytes behind the end");
+      if (this.#hasEnded && parser.available > 0) throw this.#corrupt("bytes after the end");
     }
   }
 
@@ -93,7 +93,7 @@ class SnapshotReader<R> {
     if (!this.#hasEnded || replayState === undefined) throw this.#corrupt("the end is missing");
     const state = this.#state as State;
     if (!this.#writers.adopt(replayState)) throw this.#corrupt("the writers are missing");
-    if (!state.finish()) throw corrupt(CONTRADICTION, "records are missing, or name what is not there");
+    if (!state.finish()) throw corrupt(CONTRADICTION, "records are missing, or refer to missing ones");
     for (const [what, invariant] of state.brokenInvariants()) throw corrupt(CONTRADICTION, `${what}, invariant ${invariant}`);
     replayState.finishRestore(this.#openWriters, true);
     return replayState.replay;
@@ -141,5 +141,5 @@ class SnapshotReader<R> {
   }
 }
 
-/** Where the other spec is, and the way out. */
-const PLACE = `the snapshot (pass the spec that it was taken with, or leave spec out; see ${MIGRATION_PAGE})`;
+/** The place of the other spec, and the remedy. */
+const PLACE = `the snapshot (pass the spec of the snapshot, or omit spec; see ${MIGRATION_PAGE})`;

@@ -1,4 +1,6 @@
-/** The values of a step in the ROW record of a snapshot (assembly/persistence/row.ts), and back. Frames that are shared have records of their own, and are not read here. */
+/**
+ * Reads and writes the values of a step in a snapshot's ROW record (assembly/persistence/row.ts). Shared frames have separate records, and are not read here.
+ */
 import { countFitting, mustPut, mustPutText, overflowError, targetOf } from "../../schema/copy-values.ts";
 import { type ArrayClass, DTYPES, type Dtype, type NumberArray, zeros } from "../../schema/dtype.ts";
 import { type HalfDtype, isHalf, narrowHalves, widenHalves } from "../../schema/half.ts";
@@ -8,19 +10,19 @@ import { flattener, type Nest, pack } from "../../schema/nest.ts";
 import type { Spec } from "../../schema/spec.ts";
 import { readTexts } from "../../schema/text.ts";
 
-/** Number, link and episode: what stands before the values. */
+/** Bytes of number, link and episode before the values. */
 export const ROW_HEAD_BYTES = 12;
 
 interface LeafPlace {
   readonly found: PlacedLeaf;
-  /** In the record. */
+  /** The offset in the record. */
   readonly at: number;
 }
 
 export class RowCodec {
   /** Bytes of a record. */
   readonly bytes: number;
-  /** Without shared leaves: a row has only the numbers of their frames. */
+  /** The spec without shared leaves, of which a row has only the frame numbers. */
   readonly #spec: Nest<AnyLeaf>;
   readonly #places: readonly LeafPlace[];
   readonly #flatten: (step: unknown) => unknown[];
@@ -40,7 +42,7 @@ export class RowCodec {
     this.bytes = end;
   }
 
-  /** The step of a record: typed arrays and texts that are the caller's own, numbers where a leaf is a single one. */
+  /** Returns the step of a record, with new typed arrays and texts, and numbers for leaves of shape []. */
   read(record: Uint8Array): unknown {
     return pack(
       this.#spec,
@@ -48,14 +50,14 @@ export class RowCodec {
     );
   }
 
-  /** Writes a step behind the head of a record. @throws ReplayError SPEC_MISMATCH, INVALID_DATA; both name the leaf */
+  /** Writes a step after the head of a record. @throws ReplayError SPEC_MISMATCH, INVALID_DATA; both name the leaf */
   write(record: Uint8Array, step: unknown): void {
     const values = this.#flatten(step);
     for (const [i, { found, at }] of this.#places.entries()) writeValue(found, record, at, values[i]);
   }
 }
 
-/** A spec without its shared leaves, and without what is empty then. */
+/** Returns a spec without its shared leaves, and without nodes that become empty. */
 function ownPart(spec: Nest<AnyLeaf>): Nest<AnyLeaf> | undefined {
   if (isLeaf(spec)) return (spec as RowLeaf).shared === undefined ? spec : undefined;
   const parts = Object.entries(spec).flatMap(([name, part]) => {
@@ -77,7 +79,7 @@ function readValue({ leaf, size, bytes, shape }: PlacedLeaf, record: Uint8Array,
   return shape.length === 0 ? array[0] : array;
 }
 
-/** Texts, nested like their shape. */
+/** Returns texts nested by their shape. */
 function nestedOf(texts: readonly unknown[], shape: readonly number[]): readonly unknown[] {
   let parts = texts;
   for (const length of shape.slice(1).reverse()) {

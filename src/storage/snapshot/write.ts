@@ -1,6 +1,6 @@
 /**
- * The snapshot: HEAD, WRITERS, LAYOUTS, all records of the state by number, END (format/kinds.ts), in chunks of a section each. The order in which freed rows are used again
- * goes with them, so that a Replay that goes on from it does what the original does, to the byte.
+ * The snapshot: HEAD, WRITERS, LAYOUTS, all records of the state in order, END (format/kinds.ts), in chunks of one section each. It includes the order in which
+ * freed rows are reused, so that a restored Replay behaves like the original, to the byte.
  */
 
 import { ReplayError } from "../../base/error.ts";
@@ -26,7 +26,7 @@ function* chunks(replayState: ReplayState): Generator<Uint8Array<ArrayBuffer>, v
     engine.open();
     yield sealSection(core, SECTION_BYTES, kind, id, payload);
     if (engine.changes !== changes)
-      throw new ReplayError("OUT_OF_TURN", "this Replay changed while its snapshot was being read: read all chunks before you change it");
+      throw new ReplayError("OUT_OF_TURN", "this Replay changed while its snapshot was being read. Read all chunks before you change it");
   }
 }
 
@@ -34,7 +34,7 @@ function* sections(replayState: ReplayState) {
   let count = 2;
   yield [HEAD, 0, encodeTagged(headOf(replayState), "options")] as const;
   yield [WRITERS, 0, writersBytes(replayState)] as const;
-  // Those that nothing names any more are no state.
+  // Unused layouts are not part of the state.
   replayState.engine.columnLayouts.sweep();
   for (const records of [layoutSections(replayState), new State(replayState.engine, replayState).all()]) {
     for (const section of records) {

@@ -162,7 +162,7 @@ export class ReverbVariableContainer {
 
   #checkOptions(options: VariableOptions): { readonly table: string; readonly wait: WaitOptions } {
     const { table = DEFAULT_TABLE, signal, timeoutMs } = onlyKeys("options", options, "table, signal, timeoutMs");
-    if (!this.#names.includes(table)) throw mustBe("NOT_FOUND", "table", `one of this container's tables, ${this.#names.join(", ")}`, table);
+    if (!this.#names.includes(table)) throw mustBe("NOT_FOUND", "table", `one of this container's tables, ${this.#names.join(", ")}`, table, this.#names);
     const wait = { ...(signal !== undefined && { signal }), ...(timeoutMs !== undefined && { timeoutMs }) };
     checkWait(wait);
     return { table, wait };
@@ -188,7 +188,8 @@ export class ReverbVariableContainer {
   #check(tables: { readonly [name: string]: TableInfo }, spec: Spec | undefined): ReadonlyMap<string, Known> {
     const known = new Map<string, Known>();
     for (const name of this.#names) {
-      if (!Object.hasOwn(tables, name)) throw mustBe("NOT_FOUND", "tableNames", `some of ${Object.keys(tables).join(", ")}, the client's tables`, name);
+      if (!Object.hasOwn(tables, name))
+        throw mustBe("NOT_FOUND", "tableNames", `some of ${Object.keys(tables).join(", ")}, the client's tables`, name, Object.keys(tables));
       const { maxSize, signature = spec && stepSignature(spec) } = tables[name] as TableInfo;
       if (maxSize !== 1) throw mustBe(RangeError, `maxSize of table ${name}, for variables,`, "1", maxSize);
       if (signature === undefined) throw new TypeError(`table ${name} has no signature, which variables require. Define the table with a signature`);

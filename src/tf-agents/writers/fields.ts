@@ -83,7 +83,14 @@ export class Fields<S extends Spec> {
     if (maxChunkLength !== undefined && maxChunkLength !== null) integer("maxChunkLength", maxChunkLength, 1, numKeepAliveRefs);
     if (!Array.isArray(path)) throw mustBe(TypeError, "path", "an array of keys", path);
     const leaf = this.leaves.findIndex((leafEntry) => leafEntry.path === path.join("."));
-    if (leaf < 0) throw mustBe("NOT_FOUND", "path", "the path of a field", path.join("."));
+    if (leaf < 0)
+      throw mustBe(
+        "NOT_FOUND",
+        "path",
+        "the path of a field",
+        path.join("."),
+        this.leaves.map((known) => known.path),
+      );
     return { leaf, numKeepAliveRefs, maxChunkLength: maxChunkLength ?? undefined };
   }
 

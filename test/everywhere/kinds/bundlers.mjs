@@ -6,9 +6,9 @@ import * as esbuild from "esbuild";
 import { serving } from "../servers.mjs";
 import { clean, warningsIn } from "../warnings.mjs";
 import { run } from "../workshop.mjs";
-import { MAIN, page } from "./pages.mjs";
+import { main, page } from "./pages.mjs";
 
-const FILES = { "main.js": MAIN, "index.html": page("./main.js"), "built/index.html": page("./main.js") };
+const files = (short) => ({ "main.js": main(short), "index.html": page("./main.js"), "built/index.html": page("./main.js") });
 
 export async function rows(workshop, browsers) {
   const tool = async (name, path) => import(pathToFileURL(workshop.tool(name, path)).href);
@@ -23,8 +23,9 @@ export async function rows(workshop, browsers) {
       where: peers ? `${where}, with the optional packages` : where,
       version: name === "esbuild" ? esbuild.version : workshop.version(name),
       peers,
-      async suite() {
-        const folder = workshop.project(name, { peers, files: FILES });
+      short: peers,
+      async suite(short) {
+        const folder = workshop.project(name, { peers, files: files(short) });
         await make(folder, peers);
         return browsers.lines("chromium", join(folder, "built"));
       },
@@ -34,7 +35,9 @@ export async function rows(workshop, browsers) {
     where: peers ? "Vite's own server, with the optional packages" : "Vite's own server",
     version: workshop.version("vite"),
     peers,
-    suite: () => dev(workshop, browsers, peers),
+    // `Vite` has what it is made of.
+    short: true,
+    suite: (short) => dev(workshop, browsers, peers, short),
   }));
   return [...all, ...served];
 }
@@ -83,8 +86,8 @@ async function built(workshop, folder, peers) {
   clean(warningsIn(await run(folder, process.execPath, args, { what: "all" })), peers);
 }
 
-async function dev(workshop, browsers, peers) {
-  const folder = workshop.project("vite-dev", { peers, files: FILES });
+async function dev(workshop, browsers, peers, short) {
+  const folder = workshop.project("vite-dev", { peers, files: files(short) });
   const args = [workshop.tool("vite/bin/vite.js"), "--host", "127.0.0.1", "--port", "0"];
   const server = await serving(process.execPath, args, { cwd: folder });
   try {

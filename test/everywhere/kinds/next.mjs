@@ -3,20 +3,20 @@ import { serving } from "../servers.mjs";
 import { clean, warningsIn } from "../warnings.mjs";
 import { run } from "../workshop.mjs";
 
-const FILES = {
+const files = (short) => ({
   "app/layout.js": "export default function Layout({ children }) { return <html><head><title>…</title></head><body>{children}</body></html>; }\n",
   "app/page.js": `"use client";
 import { useEffect } from "react";
 export default function Page() {
-  useEffect(() => void import("../suite.mjs").then(({ shown }) => shown()), []);
+  useEffect(() => void import("../suite.mjs").then(({ shown }) => shown(${JSON.stringify({ short })})), []);
   return null;
 }
 `,
   "app/lines/route.js": `import { answered } from "../../suite.mjs";
 export const dynamic = "force-dynamic";
-export const GET = () => answered({ folder: "files" });
+export const GET = () => answered(${JSON.stringify({ folder: "files", short })});
 `,
-};
+});
 
 export function rows(workshop, browsers) {
   // Next itself stands above the project.
@@ -28,8 +28,9 @@ export function rows(workshop, browsers) {
       const where = `Next with ${bundler}`;
       const and = peers ? ", with the optional packages" : "";
       let served;
-      const site = async () => {
-        served ??= await serve(next, flag, workshop.project(`next-${bundler.toLowerCase()}`, { peers, data: true, files: { ...FILES, ...config } }), peers);
+      const site = async (short) => {
+        const project = () => workshop.project(`next-${bundler.toLowerCase()}`, { peers, data: true, files: { ...files(short), ...config } });
+        served ??= await serve(next, flag, project(), peers);
         return served;
       };
       return [
@@ -37,15 +38,17 @@ export function rows(workshop, browsers) {
           where: `${where}, a page${and}`,
           version: workshop.version("next"),
           peers,
-          suite: async () => browsers.visit("chromium", `${(await site()).address}/`),
+          short: peers,
+          suite: async (short) => browsers.visit("chromium", `${(await site(short)).address}/`),
         },
         {
           where: `${where}, its server${and}`,
           version: workshop.version("next"),
           peers,
           files: true,
-          async suite() {
-            const { address } = await site();
+          short: peers,
+          async suite(short) {
+            const { address } = await site(short);
             try {
               return await (await fetch(`${address}/lines`)).json();
             } finally {

@@ -2,7 +2,7 @@
 import { runtimes } from "../../../build/runtimes.mjs";
 import { NODES, run } from "../workshop.mjs";
 
-const MAIN = 'import { suite } from "./suite.mjs";\nawait suite(console.log, { folder: "files" });\n';
+const main = (short) => `import { suite } from "./suite.mjs";\nawait suite(console.log, ${JSON.stringify({ folder: "files", short })});\n`;
 
 const THREAD = `import { Worker } from "node:worker_threads";
 const thread = new Worker(new URL("./main.mjs", import.meta.url));
@@ -18,7 +18,7 @@ console.log(replay.table("t").sample(1).steps.x.data[0], typeof trajectorySpec);
 
 /** Without fsync nothing is acknowledged. */
 const NO_JOURNAL =
-  "IO: locking files/journal failed: Node's permission model disables fsync, without which nothing is on the disk for sure: run Node without --permission";
+  "IO: locking files/journal failed: Node's permission model disables fsync, which durability requires. Run Node without --permission";
 
 const WITH = ", with the optional packages";
 const DENO = ["run", "--allow-read=files", "--allow-write=files"];
@@ -29,19 +29,19 @@ export async function rows(workshop) {
   const bin = (name) => runtimes()[name] ?? workshop.tool(name, "bin/node");
   // The Node that runs this is the machine's.
   const versioned = async (name) => ({ version: (await run(".", bin(name), ["--version"])).match(/\d+\.\d+\.\d+/)[0], found: name === "node" });
-  const suite = async (where, name, { peers, args = () => [], main = "main.mjs", ...rest } = {}) => ({
+  const suite = async (where, name, { peers, args = () => [], entry = "main.mjs", ...rest } = {}) => ({
     where,
     ...rest,
     ...(await versioned(name)),
     peers,
     files: true,
-    async suite() {
+    async suite(short) {
       const folder = workshop.project(`${name} ${where}`.replaceAll(/\W+/g, "-").toLowerCase(), {
         peers,
         data: true,
-        files: { "main.mjs": MAIN, "thread.mjs": THREAD },
+        files: { "main.mjs": main(short), "thread.mjs": THREAD },
       });
-      return lines(await run(folder, bin(name), [...args(folder), main]));
+      return lines(await run(folder, bin(name), [...args(folder), entry]));
     },
   });
   const required = async (where, name) => ({
@@ -53,11 +53,12 @@ export async function rows(workshop) {
   });
   return Promise.all([
     ...["node", ...Object.keys(NODES)].map((name) => suite("Node.js", name)),
-    suite(`Node.js${WITH}`, "node", { peers: true }),
-    suite("Node.js, worker_threads", "node", { main: "thread.mjs" }),
+    suite(`Node.js${WITH}`, "node", { peers: true, short: true }),
+    suite("Node.js, worker_threads", "node", { entry: "thread.mjs", short: true }),
     suite("Node.js, permission model", "node-24", {
       args: (folder) => ["--permission", `--allow-fs-read=${folder}`, `--allow-fs-write=${folder}/files`],
-      what: "everything but journals in files",
+      short: true,
+      what: "the short suite, without journals in files",
       instead: { "file: journal": NO_JOURNAL },
     }),
     ...["node", "node-22", "node-24"].map((name) => required("Node.js", name)),
@@ -73,9 +74,9 @@ export async function rows(workshop) {
       },
     },
     suite("Deno", "deno", { args: () => DENO }),
-    suite(`Deno${WITH}`, "deno", { peers: true, args: () => [...DENO, "--allow-read"] }),
+    suite(`Deno${WITH}`, "deno", { peers: true, short: true, args: () => [...DENO, "--allow-read"] }),
     suite("Bun", "bun"),
-    suite(`Bun${WITH}`, "bun", { peers: true }),
+    suite(`Bun${WITH}`, "bun", { peers: true, short: true }),
     required("Bun", "bun"),
   ]);
 }

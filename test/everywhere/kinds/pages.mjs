@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { manifestIn, subpaths } from "../../../build/manifest.mjs";
 
 /** What a page runs: its title says when all is done. */
-export const MAIN = 'import { shown } from "./suite.mjs";\nshown();\n';
+export const main = (short) => `import { shown } from "./suite.mjs";\nshown(${JSON.stringify({ short })});\n`;
 
 export const page = (script) => `<!doctype html><meta charset="utf-8" /><title>…</title><script type="module" src="${script}"></script>\n`;
 
-const WORKER = `import { suite } from "./suite.mjs";
-suite((line) => postMessage(line)).then(
+const worker = (short) => `import { suite } from "./suite.mjs";
+suite((line) => postMessage(line), ${JSON.stringify({ short })}).then(
   () => postMessage(null),
   (error) => postMessage({ failed: String(error.stack ?? error) }),
 );
@@ -40,13 +40,14 @@ export async function rows(workshop, browsers) {
       {
         where: `${title}, a page with an import map`,
         ...versioned,
-        suite: () => browsers.lines(name, mapped(workshop.project(`${name}-map`, { files: { "main.js": MAIN } }))),
+        suite: (short) => browsers.lines(name, mapped(workshop.project(`${name}-map`, { files: { "main.js": main(short) } }))),
       },
       {
         where: `${title}, a strict Content-Security-Policy`,
         ...versioned,
-        async suite() {
-          const folder = workshop.project(`${name}-policy`, { files: { "main.js": MAIN, "index.html": page("./main.bundled.js") } });
+        short: true,
+        async suite(short) {
+          const folder = workshop.project(`${name}-policy`, { files: { "main.js": main(short), "index.html": page("./main.bundled.js") } });
           await bundled(folder, "main.js");
           return browsers.lines(name, folder, { headers: STRICT });
         },
@@ -54,8 +55,9 @@ export async function rows(workshop, browsers) {
       {
         where: `${title}, a Web Worker`,
         ...versioned,
-        async suite() {
-          const folder = workshop.project(`${name}-worker`, { files: { "main.js": STARTER, "worker.js": WORKER, "index.html": page("./main.js") } });
+        short: true,
+        async suite(short) {
+          const folder = workshop.project(`${name}-worker`, { files: { "main.js": STARTER, "worker.js": worker(short), "index.html": page("./main.js") } });
           await bundled(folder, "worker.js");
           return browsers.lines(name, folder);
         },

@@ -3,19 +3,20 @@ import { join } from "node:path";
 import { bundleWorker, serveWorker } from "../../support/workerd.mjs";
 import { run } from "../workshop.mjs";
 
-const WORKER = `import embed from "reprise/embed.wasm";
+const source = (short) => `import embed from "reprise/embed.wasm";
 import { answered } from "./suite.mjs";
-export default { fetch: () => answered({ embed }) };
+export default { fetch: () => answered({ embed, short: ${short} }) };
 `;
 
 export async function rows(workshop) {
   const program = workshop.tool(".bin/workerd");
   const version = (await run(".", program, ["--version"])).trim().replace("workerd ", "");
-  const of = (where, flags) => ({
+  const of = (where, flags, short) => ({
     where,
     version,
+    short,
     async suite() {
-      const folder = workshop.project("workerd", { files: { "main.js": WORKER } });
+      const folder = workshop.project("workerd", { files: { "main.js": source(short) } });
       const served = join(folder, "served");
       const worker = await serveWorker(program, served, { modules: await bundleWorker(join(folder, "main.js"), served), flags });
       try {
@@ -28,5 +29,5 @@ export async function rows(workshop) {
       }
     },
   });
-  return [of("workerd", []), of("workerd with nodejs_compat", ["nodejs_compat"])];
+  return [of("workerd", [], false), of("workerd with nodejs_compat", ["nodejs_compat"], true)];
 }

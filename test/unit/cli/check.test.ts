@@ -30,6 +30,9 @@ function lines(name: string, episodes: readonly (readonly object[])[]): string {
   return path;
 }
 
+/** The document of a check, whatever its exit code. */
+const checked = async (...args: string[]) => JSON.parse((await reprise("check", ...args, "--json")).stdout);
+
 const good = Array.from({ length: 6 }, (_, i) => step(i));
 const faulty = good.map((_, i) => step(i, i === 2 ? { reward: "NaN" } : i === 4 ? { timestamp: 0.3 } : {}));
 
@@ -94,23 +97,35 @@ test("a check of what edit mended is clean: another rate mends timestamps, anoth
   expect(JSON.parse((await reprise("check", path, "--json")).stdout)).toMatchObject({ clean: false, faults: { timestampRepeats: { count: 2 } } });
   const chosen = temp("chosen.jsonl");
   await document("edit", path, chosen, "--drop-episodes", "1");
-  expect(await document("check", chosen, "--strict")).toMatchObject({ episodes: 1, clean: true, warnings: {} });
+  expect(await document("check", chosen)).toMatchObject({ episodes: 1, clean: true, warnings: {} });
   const without = temp("without.jsonl");
   await document("edit", path, without, "--without", "timestamp");
-  expect(await document("check", without, "--strict")).toMatchObject({ episodes: 2, clean: true, warnings: {} });
+  expect(await document("check", without)).toMatchObject({ episodes: 2, clean: true, warnings: {} });
   const mended = temp("mended.jsonl");
   await document("edit", lines("nan.jsonl", [good, faulty]), mended, "--mode", "repair");
   expect(JSON.parse((await reprise("check", mended, "--json")).stdout).faults).not.toHaveProperty("nonFinite");
 });
 
-test("warnings fail with --strict only; thresholds are options", async () => {
+test("a warning fails as well, unless its kind is ignored; thresholds are options", async () => {
   const uneven = lines("uneven.jsonl", [good.map((_, i) => step(i, i === 5 ? { timestamp: 0.6 } : {}))]);
-  expect((await reprise("check", uneven)).status).toBe(0);
-  expect((await reprise("check", uneven, "--strict")).status).toBe(1);
-  expect(await document("check", uneven, "--max-jitter", "1.5", "--strict")).toMatchObject({ warnings: {} });
-  expect(await document("check", uneven, "--fps", "20")).toMatchObject({ warnings: { timestampJitter: { count: 5 } } });
-  expect(await document("check", uneven, "--min-steps", "6")).toMatchObject({ warnings: { shortEpisodes: { count: 1 } } });
-  expect(await document("check", uneven, "--without", "timestamp", "--strict")).toMatchObject({ warnings: {} });
+  const { status, stdout } = await reprise("check", uneven);
+  expect([status, stdout]).toEqual([1, "warning: episode 0, step 5: timestamp advances by 0.2, not 0.1\n1 episode, 6 steps: 0 faults, 1 warning\n"]);
+  for (const kind of ["timestampJitter", "warnings"]) {
+    expect(await reprise("check", uneven, "--ignore", kind)).toMatchObject({ status: 0, stdout: "1 episode, 6 steps: 0 faults, 0 warnings\n" });
+    expect(await document("check", uneven, "--ignore", kind)).toMatchObject({ clean: true, warnings: {} });
+  }
+  expect((await reprise("check", uneven, "--ignore", "constantRewards")).status).toBe(1);
+  expect(await document("check", uneven, "--max-jitter", "1.5")).toMatchObject({ warnings: {} });
+  expect(await checked(uneven, "--fps", "20")).toMatchObject({ clean: true, warnings: { timestampJitter: { count: 5 } } });
+  expect(await checked(uneven, "--min-steps", "6")).toMatchObject({ warnings: { shortEpisodes: { count: 1 } } });
+  expect(await document("check", uneven, "--without", "timestamp")).toMatchObject({ warnings: {} });
+  const nan = lines("faulty-again.jsonl", [faulty]);
+  expect(await checked(nan, "--ignore", "warnings", "--ignore", "nonFinite")).toMatchObject({ clean: false, faults: { timestampRepeats: { count: 1 } } });
+  expect(await document("check", nan, "--ignore", "warnings", "--ignore", "nonFinite", "--ignore", "timestampRepeats")).toMatchObject({
+    clean: true,
+    faults: {},
+  });
+  expect((await failure(2, "check", uneven, "--ignore", "jitter")).line).toMatch(/--ignore must be warnings, or one of emptyEpisodes, .*, got "jitter"/);
 });
 
 test("many of one kind are counted", async () => {
@@ -120,7 +135,7 @@ test("many of one kind are counted", async () => {
 
 test("real data; a wrong leaf is wrong usage", async () => {
   expect(await document("check", HALF_CHEETAH)).toMatchObject({ episodes: 40, steps: 10_040, clean: true, warnings: {} });
-  expect(await document("check", CARTPOLE)).toMatchObject({ clean: true, warnings: { constantRewards: { count: 1 } } });
+  expect(await checked(CARTPOLE)).toMatchObject({ clean: true, warnings: { constantRewards: { count: 1 } } });
   expect((await failure(2, "check", HALF_CHEETAH, "--timestamp", "action")).line).toMatch(/timestamp must be the path of a single number/);
 });
 

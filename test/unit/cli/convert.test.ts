@@ -1,6 +1,6 @@
 /** `reprise convert`: the same data in each format. */
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type ColumnData, openRlds } from "../../../src/datasets/rlds/index.ts";
@@ -225,5 +225,39 @@ test("a journal is written as any format", async () => {
     for await (const episode of reader) steps += episode.steps.length;
     expect(steps).toBe(wanted);
     await reader.close();
+  }
+});
+
+test("what no reader reads is listed, refused by --strict, and not named in the target", async () => {
+  const source = join(DATA, "wild/obj_info.npz");
+  const unread: string[] = (await document("inspect", source)).about.unread;
+  expect(unread.length).toBeGreaterThan(0);
+  for (const verb of ["convert", "edit"]) {
+    const to = temp(`unread-${verb}.jsonl`);
+    const { losses } = await document(verb, source, to);
+    for (const what of unread) expect(losses).toContainEqual({ what, reason: "not read from the source; no option reads it" });
+    expect((await document("inspect", to)).about).not.toHaveProperty("unread");
+    const { error } = await failure(1, verb, source, temp(`strict-${verb}.jsonl`), "--strict");
+    expect(error).toMatchObject({ code: "UNSUPPORTED", message: expect.stringContaining(`${unread[0]}: not read from the source`) });
+    expect(existsSync(temp(`strict-${verb}.jsonl`))).toBe(false);
+  }
+});
+
+test("a fault in mode strict names the flag that mends it", async () => {
+  const path = temp("endless.jsonl");
+  const flags = { is_first: true, is_last: false, is_terminal: false };
+  const spec = Object.fromEntries(["action", "reward"].map((name) => [name, { dtype: "f32", shape: [] }]));
+  const stepSpec = { ...spec, ...Object.fromEntries(Object.keys(flags).map((name) => [name, { dtype: "bool", shape: [] }])) };
+  const lines = [
+    { rlds: 1, stepSpec, metadataSpec: {} },
+    { episode: {} },
+    { step: { action: 1, reward: 1, ...flags } },
+    { step: { action: 1, reward: 1, ...flags } },
+  ];
+  writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+  for (const verb of ["convert", "edit"]) {
+    const { line } = await failure(1, verb, path, temp(`${verb}-endless.parquet`));
+    expect(line).toMatch(/; --mode repair .*, --mode drop leaves such episodes out/);
+    expect(line).not.toContain("importRlds");
   }
 });

@@ -44,6 +44,24 @@ async function journalFolder(name: string): Promise<string> {
   return dir;
 }
 
+test("stats of a snapshot shows its tables, as of a journal", async () => {
+  const [snapshot, journal] = [await document("stats", snapshotFile("stats.snapshot")), await document("stats", await journalFolder("stats-journal"))];
+  expect(snapshot).toMatchObject({ kind: "snapshot", bytes: saved.length, steps: 20, openWriters: 1, writers: [{ name: "game", lanes: 1, episodeSteps: 20 }] });
+  expect(snapshot.tables).toMatchObject([
+    { name: "memory", size: 20, maxSize: 30, sampler: "prioritized", priorities: { min: 1, max: 20, mean: 10.5 } },
+    { name: "other", size: 5, maxSize: 5, sampler: "uniform" },
+  ]);
+  expect([journal.tables, journal.spec]).toEqual([snapshot.tables, snapshot.spec]);
+  const { stdout } = await reprise("stats", temp("stats.snapshot"));
+  expect(stdout).toMatch(/stats\.snapshot: 20 steps; .* in memory\n\s+table +items +max .*\n\s+memory +20 +30 /);
+  expect(stdout).toContain("1 open writer: game");
+  const only = await document("stats", temp("stats.snapshot"), "--only", "obs/state");
+  expect(Object.keys(only.spec.obs)).toEqual(["state"]);
+  expect(await refusal("stats", temp("stats.snapshot"), "--split", "train")).toContain("--split and --open work only with datasets, and this is a snapshot");
+  writeFileSync(temp("half.snapshot"), saved.subarray(0, saved.length / 2));
+  expect(await refusal("stats", temp("half.snapshot"))).toContain("CORRUPT");
+});
+
 const OPTIONS = [
   "--add",
   "mood=0:i32",
@@ -111,7 +129,7 @@ describe("a snapshot", () => {
     const refused = (...args: string[]) => refusal("edit", path, path, "--overwrite", ...args);
     expect(await refused("--cast", "obs/state=u8")).toMatch(/obs\.state/);
     for (const [args, says] of [
-      [["--max-size", "nothing=4"], /there is no table "nothing", the tables are memory, other/],
+      [["--max-size", "nothing=4"], /there is no table "nothing"\. Tables: memory, other/],
       [["--max-size", "memory=4", "--max-size", "memory=5"], /--max-size names memory twice/],
       [["--max-size", "memory=1e12"], /a whole number from 1, got "memory=1e12"/],
       [["--max-size", "memory=1000000000000"], /tables\.memory\.maxSize must be/],

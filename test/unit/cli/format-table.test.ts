@@ -1,4 +1,4 @@
-/** Every format as every other one, as the table in docs/datasets.md has it: the table is what these conversions report. */
+/** Every format as every other one, as the table in docs/data/write-and-convert.md has it: the table is what these conversions report. */
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -51,7 +51,7 @@ const TARGETS: readonly (readonly [title: string, ...options: string[]])[] = [
 /** Conversions that fail, with their sentences; all others must succeed. */
 const REFUSED: { readonly [pair: string]: string } = {
   "LeRobot with films to LeRobot 2.1":
-    "observation.images.top: the film has several episodes, version 2.1 has a film per episode, and films are not cut. Write version 3.0 (videos/observation.images.top/chunk-000/file-000.mp4; episode 0)",
+    "observation.images.top: the film has several episodes, version 2.1 has a film per episode, and films are not cut. Write version 3.0, or use reprise edit or the option cutFilm, which cut films with ffmpeg (videos/observation.images.top/chunk-000/file-000.mp4; episode 0)",
 };
 
 /** A file that `convert` writes. */
@@ -114,7 +114,7 @@ function nounOf({ what, reason }: { readonly what: string; readonly reason: stri
   return reason.startsWith("films") ? "films" : what.endsWith("_space") ? "bounds" : what;
 }
 
-test.runIf(whole)("the table of docs/datasets.md is what conversions report", async () => {
+test.runIf(whole)("the table of docs/data/write-and-convert.md is what conversions report", async () => {
   const rows: string[] = [];
   const refused: { [pair: string]: unknown } = {};
   for (const [k, [title, path, ...options]] of SOURCES.entries()) {
@@ -141,5 +141,5 @@ test.runIf(whole)("the table of docs/datasets.md is what conversions report", as
   }
   expect(refused).toEqual(Object.fromEntries(Object.entries(REFUSED).map(([pair, message]) => [pair, `reprise: UNSUPPORTED: ${message}\n`])));
   const table = [`| from \\ to | ${TARGETS.map(([target]) => target).join(" | ")} |`, `|${"---|".repeat(TARGETS.length + 1)}`, ...rows].join("\n");
-  expect(readFileSync(join(root, "docs/datasets.md"), "utf8")).toContain(`${table}\n`);
+  expect(readFileSync(join(root, "docs/data/write-and-convert.md"), "utf8")).toContain(`${table}\n`);
 });

@@ -85,7 +85,10 @@ test("--open gives the format's function its options; those that it has not are 
   const { format, lengths } = await document("inspect", file, "--open", "maxEpisodeSteps=10");
   expect([format, lengths.max]).toEqual(["d4rl", 10]);
   expect((await failure(2, "inspect", file, "--open", "maxEpisodeSteps=0")).line).toMatch(/maxEpisodeSteps must be an integer >= 1|maxEpisodeSteps/);
-  expect((await failure(2, "inspect", file, "--split", "train")).line).toMatch(/options has no option "split"; its options are finalObservation/);
+  expect((await failure(2, "inspect", file, "--split", "train")).line).toMatch(/options has no option "split"\. Options: finalObservation/);
+  expect((await failure(2, "inspect", file, "--open", "finalObservations=rlds")).line).toMatch(
+    /"finalObservations"\. Did you mean "finalObservation"\? Options: finalObservation/,
+  );
   expect((await failure(2, "inspect", file, "--open", "finalObservation")).line).toMatch(/--open takes OPTION=VALUE/);
   expect((await document("inspect", PIXELS, "--open", "images=bytes")).stepSpec.observation.image.dtype).toBe("bytes");
 });

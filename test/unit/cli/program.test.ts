@@ -108,7 +108,7 @@ test.runIf(process.platform !== "win32")("a journal with a pipe in the place of 
   mkdirSync(temp("piped"));
   execFileSync("mkfifo", [join(temp("piped"), "00000001.rpr")]);
   const { status, stderr } = await reprise("stats", temp("piped"));
-  expect([status, stderr]).toEqual([1, expect.stringMatching(/^reprise: IO: opening .*00000001\.rpr failed: a pipe or a device is in the place of the file/)]);
+  expect([status, stderr]).toEqual([1, expect.stringMatching(/^reprise: IO: opening .*00000001\.rpr failed: it is a pipe or a device, not a file/)]);
 });
 
 test("on a terminal a bar shows how far it is, and goes away", () => {

@@ -294,7 +294,7 @@ test("where neither items nor draws pass, a wait ends with an error, and so does
   const stuck = table.sampleWhenReady(2);
   insert(1);
   const error = await errorFrom(stuck);
-  expectError(error, "RATE_LIMITED", /lets neither draws nor items pass/);
+  expectError(error, "RATE_LIMITED", /minDiff … maxDiff/);
   expect(xs(error.batch)).toEqual([1]);
 
   const ratio = make(sampleToInsertRatio(3, 3, 3));
@@ -310,7 +310,7 @@ test("where neither items nor draws pass, a wait ends with an error, and so does
           .next(),
       ),
       "RATE_LIMITED",
-      /allows 4 draws at once/,
+      /allows 4 draws now/,
     );
   expectError(await errorFrom(ratio.table.sampleWhenReady(5, { replacement: false })), "RATE_LIMITED");
   expect(ratio.table.dataset({ batchSize: 4 })[Symbol.iterator]().next().value?.count).toBe(4);
@@ -411,7 +411,7 @@ test("into is filled with a batch that came in parts, and not before", async () 
   const wrong = small.table.sampleWhenReady(4, { into: small.table.batch(2, { length: 6 }) });
   small.items[0]?.();
   const error = await errorFrom(wrong);
-  expectError(error, "SPEC_MISMATCH", /^into must be a batch of at least 4 items/);
+  expectError(error, "SPEC_MISMATCH", /^into must .* at least 4 items/);
   expect(small.table.size).toBe(1);
 });
 

@@ -317,7 +317,7 @@ describe("a dataset in epochs", () => {
     const { replay, table } = made(10);
     const make = (options: object) => () => table.dataset({ batchSize: 2, epochs: 1, ...options } as never);
     for (const [option, value] of Object.entries({ beta: 0.5, among: 3, stratified: true, normalize: "batch", replacement: true }))
-      expectRefused(replay, make({ [option]: value }), "UNSUPPORTED", new RegExp(`Leave ${option} out`));
+      expectRefused(replay, make({ [option]: value }), "UNSUPPORTED", new RegExp(`Omit ${option}`));
     expect([...table.dataset({ batchSize: 4, epochs: 1, replacement: false })]).toHaveLength(3);
     for (const [options, type, message] of [
       [{ epochs: 0 }, RangeError, /^epochs must be/],
@@ -327,25 +327,25 @@ describe("a dataset in epochs", () => {
       [{ seed: -1 }, RangeError, /^seed must be/],
       [{ betta: 1 }, TypeError, /betta/],
       [{ state: 3 }, TypeError, /^state must be/],
-      [{ state: {} }, TypeError, /^state\.shuffle must be/],
-      [{ state: { shuffle: true, seed: 0, epoch: 0, position: 0, since: 9, slots: 11 } }, RangeError, /^state must be that of a dataset of table "t"/],
+      [{ state: {} }, TypeError, /^state\.shuffle is required/],
+      [{ state: { shuffle: true, seed: 0, epoch: 0, position: 0, since: 9, slots: 11 } }, RangeError, /^state must be .* dataset of table "t"/],
       // Above every generation that there is; behind the last place; of no epoch.
-      [{ state: { shuffle: true, seed: 0, epoch: 0, position: 0, since: 3, slots: 2 } }, RangeError, /^state must be that of a dataset/],
-      [{ state: { shuffle: false, seed: 0, epoch: 0, position: 3, since: 2, slots: 2 } }, RangeError, /^state must be that of a dataset/],
-      [{ state: { shuffle: true, seed: 0, epoch: 0, position: 2 ** 31, since: 2, slots: 2 } }, RangeError, /^state must be that of a dataset/],
-      [{ state: { shuffle: true, seed: 0, epoch: 0, position: 1, since: 0, slots: 0 } }, RangeError, /^state must be that of a dataset/],
-      [{ state: { shuffle: true, seed: 0, epoch: 0, position: 0, since: 1, slots: 0 } }, RangeError, /^state must be that of a dataset/],
-      [{ seed: 1, state: { shuffle: true, seed: 0, epoch: 0, position: 0, since: 0, slots: 0 } }, RangeError, /^seed must be left out/],
+      [{ state: { shuffle: true, seed: 0, epoch: 0, position: 0, since: 3, slots: 2 } }, RangeError, /^state must be a state of a dataset/],
+      [{ state: { shuffle: false, seed: 0, epoch: 0, position: 3, since: 2, slots: 2 } }, RangeError, /^state must be a state of a dataset/],
+      [{ state: { shuffle: true, seed: 0, epoch: 0, position: 2 ** 31, since: 2, slots: 2 } }, RangeError, /^state must be a state of a dataset/],
+      [{ state: { shuffle: true, seed: 0, epoch: 0, position: 1, since: 0, slots: 0 } }, RangeError, /^state must be a state of a dataset/],
+      [{ state: { shuffle: true, seed: 0, epoch: 0, position: 0, since: 1, slots: 0 } }, RangeError, /^state must be a state of a dataset/],
+      [{ seed: 1, state: { shuffle: true, seed: 0, epoch: 0, position: 0, since: 0, slots: 0 } }, RangeError, /^seed must be equal to state.seed/],
     ] as const)
       expectRefused(replay, make(options), type, message);
     for (const option of ["shuffle", "seed", "state"])
       expectError(
         errorOf(() => table.dataset({ batchSize: 2, [option]: 1 } as never)),
         TypeError,
-        new RegExp(`^${option} must be left out without epochs`),
+        new RegExp(`^${option} must be omitted without epochs`),
       );
     const used = new Replay({ spec: u32(), tables: { t: { maxSize: 4, maxTimesSampled: 2 }, q: { maxSize: 4, rateLimiter: queueLimiter(2) } } });
-    expectRefused(used, () => used.tables.t.dataset({ batchSize: 2, epochs: 1 }), "UNSUPPORTED", /^epochs need a table without maxTimesSampled/);
+    expectRefused(used, () => used.tables.t.dataset({ batchSize: 2, epochs: 1 }), "UNSUPPORTED", /^epochs require a table without maxTimesSampled/);
     expectRefused(used, () => used.tables.q.dataset({ batchSize: 3, epochs: 1 }), RangeError, /^batchSize must be <= 2/);
   });
 });

@@ -231,12 +231,12 @@ describe("the reward", () => {
           relabel: { ...relabel, share: 1, reward: reward as () => number[], ...(terminated !== undefined && { terminated: terminated as () => number[] }) },
         })
         .sample(3);
-    expectError(errorOf(failing(() => [1, 2])), RangeError, /relabel\.reward returns must be an array of 3 numbers/);
+    expectError(errorOf(failing(() => [1, 2])), RangeError, /relabel\.reward must be an array of 3 numbers/);
     expectError(errorOf(failing(() => undefined)), TypeError, /relabel\.reward/);
     expectError(errorOf(failing(async () => [1, 2, 3])), TypeError, /relabel\.reward/);
     expectError(errorOf(failing(() => [1, Number.NaN, 3])), "INVALID_DATA", /reward 1 of 3 of relabel\.reward must be finite, got NaN/);
     expectError(errorOf(failing(() => new BigInt64Array(3))), TypeError, /relabel\.reward/);
-    expectError(errorOf(failing(zeros, () => [true])), RangeError, /relabel\.terminated returns must be an array of 3 booleans/);
+    expectError(errorOf(failing(zeros, () => [true])), RangeError, /relabel\.terminated must be an array of 3 booleans/);
     expectError(errorOf(failing(zeros, () => 1)), TypeError, /relabel\.terminated/);
   });
 });
@@ -259,7 +259,7 @@ test("what is refused", () => {
   expectRefused(replay, view({ share: 1.1 }), RangeError, /relabel\.share/);
   expectRefused(replay, view({ reward: undefined }), TypeError, /relabel\.reward is required/);
   expectRefused(replay, view({ reward: "sparse" }), TypeError, /relabel\.reward must be a function, or "stored"/);
-  expectRefused(replay, view({ reward: "stored", terminated: zeros }), TypeError, /relabel\.reward must be a function too/);
+  expectRefused(replay, view({ reward: "stored", terminated: zeros }), TypeError, /relabel\.reward must be a function/);
   expectRefused(replay, view({ terminated: 1 }), TypeError, /relabel\.terminated/);
   expectRefused(replay, view({ shares: 1 }), TypeError, /relabel has no option "shares"/);
   expectRefused(replay, () => t.transitions({ gamma: 0.9, relabel: "future" as never }), TypeError, /relabel must be an object/);
@@ -272,7 +272,7 @@ test("what is refused", () => {
   expectError(errorOf(of("t", "desired", "achieved")), "SPEC_MISMATCH", /relabel\.goal must be a leaf of numbers/);
   expectError(errorOf(of("t", "reward", "observation")), "SPEC_MISMATCH", /relabel\.goal must be a leaf that batches show/);
   expectError(errorOf(of("heap", "action", "relabelled")), "UNSUPPORTED", /uniform and minHeap of table "heap"/, /remover: fifo\(\)/);
-  expectError(errorOf(of("t", "action", "relabelled")), "SPEC_MISMATCH", /"relabelled" has the name of a column/);
+  expectError(errorOf(of("t", "action", "relabelled")), "SPEC_MISMATCH", /"relabelled" has the same name as a column/);
   const batch = t.transitions({ gamma: 0.9, relabel: { ...relabel, reward: zeros } }).sample(2);
   expectRefused(replay, () => t.writeSteps(batch, { observation: { desired: batch.observation.desired } }), "UNSUPPORTED", /goals of other steps/);
   expect(t.writeSteps(batch, { observation: { achieved: batch.observation.achieved } }).written).toBe(2);
@@ -393,7 +393,7 @@ test("a table with items out of order is refused, until it is empty, and so is a
   item(2, 6);
   expect(relabelled(replay)().count).toBe(2);
   item(1, 3);
-  expectRefused(replay, relabelled(replay), "UNSUPPORTED", /^relabel needs items that came in the order of their last steps/, /table "t"/);
+  expectRefused(replay, relabelled(replay), "UNSUPPORTED", /^relabel requires items in the order of their last steps/, /table "t"/);
   const copy = Replay.restore(replay.snapshot(), { logger: null }) as World;
   expectError(errorOf(relabelled(copy)), "UNSUPPORTED", /in the order of their last steps/);
   expect([broken(replay), broken(copy)]).toEqual([[], []]);

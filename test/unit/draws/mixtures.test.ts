@@ -155,10 +155,10 @@ describe("refused", () => {
       writer.createItem("u", { length: 1 });
     }
     const single = mixture([{ from: replay.table("u").transitions({ gamma: 1 }), share: 1 }]);
-    for (const call of [() => single.ready(2), () => single.sample(2)]) expectRefused(replay, call, "SPEC_MISMATCH", /items of a single step/);
+    for (const call of [() => single.ready(2), () => single.sample(2)]) expectRefused(replay, call, "SPEC_MISMATCH", /items that cannot be transitions/);
     const { replay: other, view: stratified } = filled(9, { sampler: fifo() });
     const bad = mixture([{ from: stratified, share: 1, stratified: true }]);
-    for (const call of [() => bad.ready(2), () => bad.sample(2)]) expectRefused(other, call, "UNSUPPORTED", /stratified needs/);
+    for (const call of [() => bad.ready(2), () => bad.sample(2)]) expectRefused(other, call, "UNSUPPORTED", /stratified requires/);
     expect(mix.sample(4).count).toBe(4);
   });
 
@@ -221,7 +221,7 @@ describe("refused", () => {
       "a state",
       ({ view }) => mixture([{ from: view, share: 1 }], { state: { draw: 0, carry: [0, 0], random: [] } }),
       "SPEC_MISMATCH",
-      /2 sources, and this one has 1/,
+      /^state .* 2 sources, .* has 1/,
     ],
     ["a state's words", ({ view }) => mixture([{ from: view, share: 1 }], { state: { draw: 0, carry: [0], random: [1] } }), TypeError, /state.random/],
     ["among", ({ view }) => mixture([{ from: view, share: 1, among: 0 }]), RangeError, /among/],
@@ -286,7 +286,7 @@ describe("refused", () => {
     expectError(
       errorOf(() => mixture([{ from: named.table("t").transitions({ gamma: 1 }), share: 1 }])),
       "SPEC_MISMATCH",
-      /rename it/,
+      /Rename the leaf/,
     );
   });
 
@@ -319,7 +319,7 @@ describe("refused", () => {
     expectRefused(replay, () => view.sample(4, { into: mixed }), TypeError, /one of a mixture/);
     expectRefused(replay, () => table.sample(4, { into: items }), TypeError, /one of a mixture/);
     expectRefused(replay, () => mix.sample(4, { into: ofView }), "SPEC_MISMATCH", /into.source/);
-    expectRefused(replay, () => table.writeSteps(mixed, { reward: [1, 2, 3, 4] }), "UNSUPPORTED", /batch is one of a mixture/);
+    expectRefused(replay, () => table.writeSteps(mixed, { reward: [1, 2, 3, 4] }), "UNSUPPORTED", /^batch belongs to a mixture/);
   });
 
   test("calls in the middle of a draw, and after a Replay was closed", () => {

@@ -208,7 +208,7 @@ test("a leaf has any name, in transitions too", () => {
 test("recycle is a boolean or a word, and goes without into", () => {
   const { replay, table } = filled();
   expectRefused(replay, () => table.sample(2, { recycle: 1 as never }), TypeError, /^recycle must be a boolean, or "detach", got 1$/);
-  expectRefused(replay, () => table.sample(2, { recycle: true, into: table.batch(2, { length: 1 }) }), TypeError, /^recycle must be left out beside into/);
+  expectRefused(replay, () => table.sample(2, { recycle: true, into: table.batch(2, { length: 1 }) }), TypeError, /^recycle must be omitted with into/);
 });
 
 test("JSON has every column of a batch, as of a detached copy", () => {
@@ -308,7 +308,7 @@ describe.each(["table", "view"] as const)("each holder has memory of its own, of
     expectError(
       errorOf(() => into(first)),
       "SPEC_MISMATCH",
-      /^into must be a batch that was not released/,
+      /^into must be a batch that is not released/,
     );
     const second = sample();
     expectError(
@@ -327,5 +327,5 @@ test("a loop that refills a batch ends with an error when the body releases it",
   const loop = async () => {
     for await (const batch of table.dataset({ batchSize: 4, into: lent })) batch.release();
   };
-  await expect(loop()).rejects.toThrow(/^into must be a batch that was not released/);
+  await expect(loop()).rejects.toThrow(/^into must be a batch that is not released/);
 });

@@ -74,23 +74,32 @@ test("into of another form is refused before anything is drawn", () => {
     ["x", TypeError, /^into must be a batch, .* got "x"/],
     [{}, TypeError, /^into must be a batch/],
     [[], TypeError, /^into must be a batch/],
-    [{ ...b, lengths: undefined }, "SPEC_MISMATCH", /^into\.lengths must be a Uint32Array of at least 3/],
+    [{ ...b, lengths: undefined }, "SPEC_MISMATCH", /^into\.lengths is required: a Uint32Array of at least 3/],
     [{ ...b, lengths: new Float64Array(3) }, "SPEC_MISMATCH", /^into\.lengths .*Float64Array\(3\)/],
     [{ ...b, lengths: new Uint32Array(2) }, "SPEC_MISMATCH", /^into\.lengths .*Uint32Array\(2\)/],
-    [{ ...b, info: { ...b.info, keys: new Float32Array(3) } }, "SPEC_MISMATCH", /^into\.info\.keys must be a Float64Array/],
-    [{ ...b, info: { ...b.info, timesSampled: new Float64Array(3) } }, "SPEC_MISMATCH", /^into\.info\.timesSampled must be a Uint32Array/],
-    [{ ...b, mask: new Uint8Array(8) }, "SPEC_MISMATCH", /^into\.mask must be a Uint8Array of at least 9/],
+    [{ ...b, info: { ...b.info, keys: new Float32Array(3) } }, "SPEC_MISMATCH", /^into\.info\.keys (must be|is required:) a Float64Array/],
+    [{ ...b, info: { ...b.info, timesSampled: new Float64Array(3) } }, "SPEC_MISMATCH", /^into\.info\.timesSampled (must be|is required:) a Uint32Array/],
+    [{ ...b, mask: new Uint8Array(8) }, "SPEC_MISMATCH", /^into\.mask (must be|is required:) a Uint8Array of at least 9/],
     [{ ...b, mask: new Float32Array(9) }, "SPEC_MISMATCH", /^into\.mask/],
-    [{ ...b, steps: { ...b.steps, x: { data: [1, 2, 3], shape: [3, 3] } } }, "SPEC_MISMATCH", /^into\.steps\.x\.data must be a Int32Array of at least 9/],
+    [
+      { ...b, steps: { ...b.steps, x: { data: [1, 2, 3], shape: [3, 3] } } },
+      "SPEC_MISMATCH",
+      /^into\.steps\.x\.data (must be|is required:) a Int32Array of at least 9/,
+    ],
     [{ ...b, steps: { ...b.steps, x: { data: new Float32Array(9), shape: [3, 3] } } }, "SPEC_MISMATCH", /^into\.steps\.x\.data .*Float32Array/],
     [{ ...b, steps: { ...b.steps, x: { data: new Int32Array(8), shape: [3, 3] } } }, "SPEC_MISMATCH", /^into\.steps\.x\.data .*Int32Array\(8\)/],
     [{ ...b, steps: { ...b.steps, x: undefined } }, "SPEC_MISMATCH", /^into\.steps\.x\.data/],
   ];
   for (const [into, kind, says] of bad) expectRefused(replay, () => table.sample(3, { into: into as never }), kind, says);
-  expectRefused(replay, () => table.sample(4, { into: made }), "SPEC_MISMATCH", /^into must be a batch of at least 4 items.* got one of 3$/);
+  expectRefused(replay, () => table.sample(4, { into: made }), "SPEC_MISMATCH", /^into must .* at least 4 items, got 3/);
   expectRefused(replay, () => table.sample(3, { into: made, length: 4 }), "SPEC_MISMATCH", /^into\./);
-  expectRefused(replay, () => table.sample(3, { into: made, beta: 1 }), "SPEC_MISMATCH", /^into\.info\.weights must be/);
-  expectRefused(replay, () => table.sample(3, { into: made, nStep: { n: 1, gamma: 1, reward: "r" } }), "SPEC_MISMATCH", /^into\.nStep\.returns must be/);
+  expectRefused(replay, () => table.sample(3, { into: made, beta: 1 }), "SPEC_MISMATCH", /^into\.info\.weights is required/);
+  expectRefused(
+    replay,
+    () => table.sample(3, { into: made, nStep: { n: 1, gamma: 1, reward: "r" } }),
+    "SPEC_MISMATCH",
+    /^into\.nStep\.returns (must be|is required)/,
+  );
 });
 
 test("options that mean nothing are refused before anything is drawn", () => {
@@ -119,9 +128,9 @@ test("options that mean nothing are refused before anything is drawn", () => {
     [4, { columns: { a: { leaf: "y" } } }, "NOT_FOUND", /^columns\.a\.leaf must be one of "d", "o"/, /got "y"/],
     [4, { columns: { a: { leaf: "x", From: 1 } } }, TypeError, /^columns\.a has no option "From"/],
     [4, { columns: { a: 3 } }, TypeError, /^columns\.a must be an object/, /got 3/],
-    [4, { columns: { a: { leaf: "x", at: 0, to: 2 } } }, TypeError, /^columns\.a has no option "to"; its options are leaf, at$/],
-    [4, { columns: { a: { leaf: "x", at: 0, steps: [1] } } }, TypeError, /^columns\.a has no option "steps"; its options are leaf, at$/],
-    [4, { columns: { a: { leaf: "x", from: 0, steps: [1] } } }, TypeError, /^columns\.a has no option "from"; its options are leaf, steps$/],
+    [4, { columns: { a: { leaf: "x", at: 0, to: 2 } } }, TypeError, /^columns\.a has no option "to"\. Options: leaf, at$/],
+    [4, { columns: { a: { leaf: "x", at: 0, steps: [1] } } }, TypeError, /^columns\.a has no option "steps"\. Options: leaf, at$/],
+    [4, { columns: { a: { leaf: "x", from: 0, steps: [1] } } }, TypeError, /^columns\.a has no option "from"\. Options: leaf, steps$/],
     [4, { columns: { a: { leaf: "x", steps: 2 } } }, TypeError, /^columns\.a\.steps must be an array/, /got 2/],
     [4, { columns: { a: { leaf: "x", steps: [0, 1.5] } } }, TypeError, /^columns\.a\.steps must be an integer/, /1\.5/],
     [4, { columns: { a: { leaf: "x", steps: [2 ** 24] } } }, RangeError, /^columns\.a\.steps must be an integer/, /16777216/],
@@ -149,7 +158,8 @@ test("draws that a table's selector cannot give are refused", () => {
     expectRefused(replay, () => replay.table(name).sample(2, { stratified: true }), "UNSUPPORTED", /stratified/, /uniform or prioritized/);
   }
   expectRefused(replay, () => replay.table("any").sample(2, { stratified: true, replacement: false }), "UNSUPPORTED", /stratified/, /replacement/);
-  for (const name of ["lifo", "heap", "per"] as const) expectRefused(replay, () => replay.table(name).sample(2, { among: 3 }), "UNSUPPORTED", /^among needs/);
+  for (const name of ["lifo", "heap", "per"] as const)
+    expectRefused(replay, () => replay.table(name).sample(2, { among: 3 }), "UNSUPPORTED", /^among requires/);
   expect(replay.table("fifo").sample(2, { among: 3 }).count).toBe(2);
 });
 
@@ -215,7 +225,7 @@ test("columns of an item are shown until others are asked for, and its batch can
   table.clear();
   writer.createItem("all", { length: 2, columns: { end: { leaf: "x", at: "bootstrap" } } });
   const own = table.batch(2, { length: 2, columns: { s: { leaf: "o", at: 0 } }, nStep: { n: 1, gamma: 1, reward: "r" } });
-  expect(() => table.sample(2, { into: own as never, nStep: { n: 1, gamma: 1, reward: "r" } })).toThrow(/^into\.steps\.end\.data must be/);
+  expect(() => table.sample(2, { into: own as never, nStep: { n: 1, gamma: 1, reward: "r" } })).toThrow(/^into\.steps\.end\.data is required/);
   expect(() => table.sample(2)).toThrow(/bootstrap/);
   const { steps } = table.sample(1, { nStep: { n: 1, gamma: 1, reward: "r" } }) as unknown as { steps: { end: { data: Int32Array } } };
   expect([...steps.end.data]).toEqual([43]);

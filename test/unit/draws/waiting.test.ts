@@ -43,7 +43,7 @@ test("limiters that mean nothing are refused", () => {
     [() => sampleToInsertRatio(1, 0, 9), RangeError, /^minSize must/, /got 0/],
     [() => sampleToInsertRatio(1, 1, "9" as never), TypeError, /^errorBuffer must/, /"9"/],
     [() => sampleToInsertRatio(1, 1, Number.POSITIVE_INFINITY), RangeError, /^errorBuffer must/, /Infinity/],
-    [() => sampleToInsertRatio(1, 1, [0] as never), TypeError, /^errorBuffer\[1\] must/, /undefined/],
+    [() => sampleToInsertRatio(1, 1, [0] as never), TypeError, /^errorBuffer\[1\] is required/],
     [() => sampleToInsertRatio(1, 1, [0, Number.NaN]), RangeError, /^errorBuffer\[1\] must/, /NaN/],
     [() => sampleToInsertRatio(4, 10, 3), RangeError, /^errorBuffer must be a range of at least 8 that/, /37 … 43/],
     [() => sampleToInsertRatio(1, 10, [20, 40]), RangeError, /^errorBuffer must be a range .* starts at or below 10, got/, /20 … 40/],
@@ -345,7 +345,7 @@ test("a dataset's options are checked", () => {
   const { replay, table, insert } = make(minSize(1));
   insert(1);
   const bad: [object, typeof TypeError | typeof RangeError, ...RegExp[]][] = [
-    [{}, TypeError, /^batchSize must/, /undefined/],
+    [{}, TypeError, /^batchSize is required/],
     [{ batchSize: 0 }, RangeError, /^batchSize must/, /got 0/],
     [{ batchSize: 1.5 }, TypeError, /^batchSize must/, /1\.5/],
     [{ batchSize: 1, prefetch: -1 }, RangeError, /^prefetch must/, /got -1/],

@@ -153,7 +153,7 @@ test("transitions are written at the step that each column shows, at the bootstr
     expectError(
       errorOf(() => table.writeSteps(batch, { [name]: [1] })),
       "UNSUPPORTED",
-      new RegExp(`^values.${name} cannot be written, since it is computed`),
+      new RegExp(`^values.${name} cannot be written, because it is computed`),
     );
   }
 });
@@ -193,7 +193,7 @@ test("get gives items in the order of their keys, and is no draw", () => {
   expectError(
     errorOf(() => table.get([1], { offset: "uniform" } as object)),
     RangeError,
-    /^offset must be "start" or "end": get leaves nothing to chance/,
+    /^offset must be "start" or "end"/,
   );
 });
 
@@ -270,9 +270,9 @@ test("what cannot be written is refused before anything is", () => {
     );
   refused({ a: [9, 9, 9], flag: [1, 2, 0.5] }, "INVALID_DATA", /^values.flag/);
   refused({ a: [9, 9, 9], flag: [1, 2] }, "SPEC_MISMATCH", /^values.flag must be .*\[3\]/);
-  refused({ a: [9, 9, 9], other: [1] }, "NOT_FOUND", /^values.other is no column of the batch; its columns of leaves are a, flag, frames, films/);
-  refused({ a: [9, 9, 9], frames: new Uint8Array(24) }, "UNSUPPORTED", /^values.frames cannot be written, since shared values/);
-  refused({ a: [9, 9, 9], films: new Uint8Array(900) }, "UNSUPPORTED", /^values.films cannot be written, since packed values/);
+  refused({ a: [9, 9, 9], other: [1] }, "NOT_FOUND", /^values.other is not a column of the batch.* a, flag, frames, films/);
+  refused({ a: [9, 9, 9], frames: new Uint8Array(24) }, "UNSUPPORTED", /^values.frames cannot be written, because shared values/);
+  refused({ a: [9, 9, 9], films: new Uint8Array(900) }, "UNSUPPORTED", /^values.films cannot be written, because packed values/);
   refused(5, TypeError, /^values must be an object of columns/);
   for (const other of [
     null,
@@ -317,7 +317,7 @@ test("a mixture's batch is refused, and its rows of a table are written by their
   expectError(
     errorOf(() => a.writeSteps(batch, { value: batch.steps.value })),
     "UNSUPPORTED",
-    /^batch is one of a mixture, .* of table "a" by their keys, with get\(keys\), and write to that batch/,
+    /^batch belongs to a mixture, .*get\(keys\).* table "a"/,
   );
   const rows = a.get(batch.info.keys.filter((_, i) => batch.info.source[i] === 0));
   expect(a.writeSteps(rows, { value: new Float32Array(rows.count).fill(7) })).toEqual({ written: 4, skipped: 0 });

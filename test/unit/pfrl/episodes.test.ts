@@ -139,7 +139,7 @@ function full(append: (i: number) => void): number {
   let i = 0;
   expect(() => {
     for (; ; i++) append(i);
-  }).toThrow(expect.objectContaining({ code: "OUT_OF_MEMORY", message: expect.stringMatching(/^out of memory: maxBytes .* is reached; .*capacity/) }));
+  }).toThrow(expect.objectContaining({ code: "OUT_OF_MEMORY", message: expect.stringMatching(/^out of memory: maxBytes .* is reached\. .*capacity/) }));
   return i;
 }
 

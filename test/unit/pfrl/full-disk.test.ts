@@ -25,7 +25,7 @@ test("an append that throws IO has appended nothing; what was appended is there 
   }
   expect([appended, refused]).toEqual([21, 19]);
   // Once for as long as there is no room.
-  expect(warned).toEqual([expect.stringMatching(/no space is left \(ENOSPC\); what was done is in memory$/)]);
+  expect(warned).toEqual([expect.stringMatching(/no space is left \(ENOSPC\)\. The changes are in memory$/)]);
   full = false;
   await buffer.flush();
   buffer.append(transition(-1));
@@ -67,7 +67,7 @@ test.each([
     // Each try is told to the next call, and the first of them to the logger. They come every 100 ms at most.
     expect(refused).toBeGreaterThan(10);
     expect(refused).toBeLessThanOrEqual(21);
-    expect(warned).toEqual([expect.stringMatching(/no space is left \(ENOSPC\); what was done is in memory$/)]);
+    expect(warned).toEqual([expect.stringMatching(/no space is left \(ENOSPC\)\. The changes are in memory$/)]);
     // Nobody calls any more.
     vi.advanceTimersByTime(1000);
     full = false;

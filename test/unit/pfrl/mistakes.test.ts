@@ -50,7 +50,7 @@ test.each(["done", "terminated", "terminal"])("%s is no isStateTerminal: alone i
     expectError(
       errorOf(() => buffer.append(step(9, { [name]: true }))),
       TypeError,
-      new RegExp(`${name} must be given as isStateTerminal \\(or beside it, as an extra\\), got true`),
+      new RegExp(`${name} (must be given|is required) as isStateTerminal \\(or beside it, as an extra\\), got true`),
     );
     expect(buffer.length).toBe(length);
     buffer.append(step(9, { [name]: true, isStateTerminal: false }));
@@ -77,7 +77,7 @@ test("a file has to be named", () => {
   for (const buffer of [filled(), new PersistentReplayBuffer(memory(), 9, { durability: "manual" })])
     for (const file of [undefined, null, 3, "", {}])
       for (const call of [() => buffer.save(file as string), () => buffer.load(file as string)])
-        expectError(errorOf(call), TypeError, /file must be the path of a file, or \{directory, file\}, got/);
+        expectError(errorOf(call), TypeError, /file (must be|is required:) the path of a file/);
 });
 
 describe("a path where no file can be", () => {
@@ -86,9 +86,9 @@ describe("a path where no file can be", () => {
   writeFileSync(join(place, "file"), "no folder");
 
   test.each([
-    ["sub", /places\/sub failed: a folder is in the place of the file \(EISDIR\)$/],
+    ["sub", /places\/sub failed: it is a folder, not a file \(EISDIR\)$/],
     ["none/f", /saving to .*places\/none\/f failed: there is no folder .*places\/none \(ENOENT\)/],
-    ["file/f", /places\/file failed: a file is in the place of a folder \(ENOTDIR\)$/],
+    ["file/f", /places\/file failed: a part of the path is a file, not a folder \(ENOTDIR\)$/],
   ])("is refused for what it is, and nothing is left: %s", async (path, says) => {
     const buffer = filled();
     const file = join(place, path);
@@ -102,7 +102,7 @@ describe("a path where no file can be", () => {
   });
 
   test("a folder is not loaded", () => {
-    const says = /opening .*places\/sub failed: a folder is in the place of the file \(EISDIR\)$/;
+    const says = /opening .*places\/sub failed: it is a folder, not a file \(EISDIR\)$/;
     expectError(
       errorOf(() => filled().load(join(place, "sub"))),
       "IO",

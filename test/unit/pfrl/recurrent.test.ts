@@ -133,7 +133,7 @@ describe("batchRecurrentExperiences", () => {
       "no recurrent state",
       () => batchRecurrentExperiences([[one(1, { recurrentState: undefined })]], { gamma }),
       TypeError,
-      /recurrentState must be given as an extra of each episode's first transition, or null/,
+      /recurrentState (must be given|is required) as an extra of each episode's first transition, or null/,
     ],
     ["a word", () => batchRecurrentExperiences([[one(1, { recurrentState: "x" })]], { gamma }), TypeError, /recurrentState must be null, a typed array/],
     ["a number", () => batchRecurrentExperiences([[one(1, { recurrentState: 3 })]], { gamma }), TypeError, /recurrentState must be null, a typed array/],
@@ -172,7 +172,7 @@ describe("randomSubseq", () => {
   });
 
   test.each<[string, () => unknown, typeof TypeError | typeof RangeError, RegExp]>([
-    ["no random numbers", () => randomSubseq([1, 2], 1, undefined as never), TypeError, /random must be a function, such as Math.random/],
+    ["no random numbers", () => randomSubseq([1, 2], 1, undefined as never), TypeError, /random is required: a function, such as Math.random/],
     ["numbers beyond 1", () => randomSubseq([1, 2], 1, () => 1), RangeError, /result of random must be .*got 1/],
     ["a length that is none", () => randomSubseq([1, 2], -1, () => 0), RangeError, /subseqLen/],
   ])("refuses %s", (_, call, kind, says) => expectError(errorOf(call), kind, says));

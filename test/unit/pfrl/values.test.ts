@@ -235,7 +235,7 @@ test("names of the document that a program may have kept are pointed out", () =>
   expectError(
     errorOf(() => buffer.append({ action: 1, reward: 1 } as never)),
     TypeError,
-    /state must be given/,
+    /state (must be given|is required)/,
   );
   expect(buffer.length).toBe(0);
 });

@@ -243,8 +243,8 @@ test("another about than the recording has is an error, as of all that is writte
     [{ ...about, licence: "GPL" }, 'about.licence must be "MIT" as in memory (or omit it, or use another directory), got "GPL"'],
     [{ ...about, robot: { name: "arm", joints: [1, 3] } }, "about.robot.joints.1 must be 2 as"],
     [{ ...about, more: 1 }, "about.more must be left out as"],
-    [{ licence: "MIT" }, "about.robot must be"],
-    [{}, "about.robot must be"],
+    [{ licence: "MIT" }, "about.robot is required"],
+    [{}, "about.robot is required"],
   ] as const)
     await expect(opened({ dir, about: given })).rejects.toThrow(expect.objectContaining({ code: "SPEC_MISMATCH", message: expect.stringContaining(path) }));
 });

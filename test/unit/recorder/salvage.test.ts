@@ -70,27 +70,6 @@ test.each(STORAGES)("a crash costs nothing of what was flushed, and the open epi
   expect(losses.every(({ reason }) => reason.includes("torn tail"))).toBe(true);
 });
 
-describe.each(["damaged", "missing"] as const)("a segment that is %s", (kind) => {
-  it("costs what is behind it", async () => {
-    const files = (await recorded({}, 80)).files();
-    const whole = await read(new Map(files) as never);
-    const segments = [...files.keys()].filter((name) => name.endsWith(".rpr")).sort();
-    expect(segments.length).toBeGreaterThan(4);
-    const name = segments[segments.length - 2] as string;
-    if (kind === "missing") files.delete(name);
-    else {
-      const bytes = (files.get(name) as Uint8Array).slice();
-      bytes[bytes.length >> 1] = (bytes[bytes.length >> 1] as number) ^ 255;
-      files.set(name, bytes);
-    }
-    expectError(await errorFrom(read(new Map(files) as never)), "CORRUPT", /salvage: true reads the rest/);
-    const { episodes, losses } = await salvaged(files);
-    expect(episodes.length).toBeGreaterThan(1);
-    expect(episodes.slice(0, -1)).toEqual(whole.slice(0, episodes.length - 1));
-    expect(losses.length).toBeGreaterThan(0);
-  });
-});
-
 test("what is left out takes no memory", async () => {
   const files = (await recorded({})).files();
   const one = { maxBytes: 200 } as const;

@@ -90,7 +90,7 @@ describe("what comes to a port right after the call", () => {
     const worker = port();
     const accepting = errorFrom(made().acceptWriter(worker, { timeoutMs: 5000 }));
     worker.emit("exit", 1);
-    expectError(await accepting, "CLOSED", /the worker behind it has ended/);
+    expectError(await accepting, "CLOSED", /its worker has ended/);
     expect(["message", "close", "exit"].map((event) => worker.listenerCount(event))).toEqual([0, 0, 0]);
   });
 

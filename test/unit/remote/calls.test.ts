@@ -147,7 +147,7 @@ test("a memory that has lost a writer, and welcomes it no more, is given up afte
   here.onSend = (bytes) => (bytes === invite ? bytes : pong);
   here.send(invite);
   const [error, ms] = await timed(() => errorFrom(writer.flush()));
-  expectError(error, "CLOSED", /no connection to the memory for 3000 ms/);
+  expectError(error, "CLOSED", /no connection to the Replay for 3000 ms/);
   expect(ms).toBeLessThan(3500);
 });
 

@@ -28,7 +28,7 @@ test("a function that never settles is given up after reconnectTimeoutMs, and a 
       settle = resolve;
     });
   const [error, ms] = await timed(() => errorFrom(remoteWriter(connect, { spec, reconnectTimeoutMs: 3000 })));
-  expectError(error, "CLOSED", /no connection to the memory for 3000 ms: .* has not settled/);
+  expectError(error, "CLOSED", /no connection to the Replay for 3000 ms: .* has not settled/);
   expect(ms).toBeGreaterThan(2900);
   expect(ms).toBeLessThan(3500);
   const [here, there] = memoryChannels();
@@ -59,7 +59,7 @@ test("so is one that settled the first time, and the calls of its writer throw i
 test("a socket that says nothing counts, too", async () => {
   const connect = () => memoryChannels()[0];
   const [error, ms] = await timed(() => errorFrom(remoteWriter(connect, { spec, reconnectTimeoutMs: 3000 })));
-  expectError(error, "CLOSED", /no connection to the memory for 3000 ms: nothing came from the other end/);
+  expectError(error, "CLOSED", /no connection to the Replay for 3000 ms: the other end sent nothing/);
   expect(ms).toBeLessThan(3500);
 });
 

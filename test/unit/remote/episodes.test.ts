@@ -200,7 +200,7 @@ describe.each(CHANNELS)("an episode that ends across a %s", (channel) => {
     const flushed = writer.flush({ timeoutMs: 5000 }).catch((error: Error) => error);
     // The first transition is in the table; the three of the end cannot come in at once.
     await replay.tables.queue.sampleWhenReady(1, { timeoutMs: 5000 });
-    expectError((await flushed) as Error, "RATE_LIMITED", /raise maxPending/);
+    expectError((await flushed) as Error, "RATE_LIMITED", /Raise maxPending/);
     expect(await accepted.closed).toMatchObject({ how: "failed", error: { code: "RATE_LIMITED" } });
   });
 

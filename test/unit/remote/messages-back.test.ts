@@ -36,7 +36,7 @@ describe.each(CHANNELS)("messages to an actor over a %s", (channel) => {
     expectError(
       errorOf(() => accepted.send(undefined as never)),
       TypeError,
-      /a message must be bytes, or a value that JSON can say/,
+      /a message is required/,
     );
     await writer.append({ n: 1 });
     await writer.close();
@@ -68,7 +68,7 @@ describe.each(CHANNELS)("messages to an actor over a %s", (channel) => {
     expectError(
       errorOf(() => accepted.send("more")),
       "RATE_LIMITED",
-      /await what send gives/,
+      /Await the promise from send/,
     );
     let seen = 0;
     writer.onmessage = () => {

@@ -47,10 +47,10 @@ describe("a handshake", () => {
   });
 
   test.each([
-    ["a dtype", { x: f32(), y: f32(2) }, "x is f32 of shape [] in the spec of remoteWriter, and i32 of shape [] in that of the Replay"],
-    ["a shape", { x: i32(), y: f32(3) }, "y is f32 of shape [3] in the spec of remoteWriter, and f32 of shape [2] in that of the Replay"],
-    ["a leaf too few", { x: i32() }, "y is missing in the spec of remoteWriter, and f32 of shape [2] in that of the Replay"],
-    ["a leaf too many", { ...spec, z: { deep: i32() } }, "z.deep is i32 of shape [] in the spec of remoteWriter, and missing in that of the Replay"],
+    ["a dtype", { x: f32(), y: f32(2) }, "x is f32 of shape [] in the spec of remoteWriter, and i32 of shape [] in the spec of the Replay"],
+    ["a shape", { x: i32(), y: f32(3) }, "y is f32 of shape [3] in the spec of remoteWriter, and f32 of shape [2] in the spec of the Replay"],
+    ["a leaf too few", { x: i32() }, "y is missing in the spec of remoteWriter, and f32 of shape [2] in the spec of the Replay"],
+    ["a leaf too many", { ...spec, z: { deep: i32() } }, "z.deep is i32 of shape [] in the spec of remoteWriter, and missing in the spec of the Replay"],
   ])("names %s that differs, at both ends", async (_, other, says) => {
     const replay = new Replay(options);
     const [here, there] = ends();
@@ -70,7 +70,7 @@ describe("a handshake", () => {
     port1.start();
     there.postMessage({ reprise: "hello", version: 99, id: "1", channel: port2 }, [port2]);
     const error = await errorFrom(new Replay(options).acceptWriter(here));
-    expectError(error, "UNSUPPORTED", /remoteWriter speaks version 99 of the protocol, acceptWriter 1/);
+    expectError(error, "UNSUPPORTED", /remoteWriter uses version 99 of the protocol, .*acceptWriter uses 1/);
     expect((await heard).data).toMatchObject({ kind: "refused", error: { code: "UNSUPPORTED", message: error.message } });
     port1.close();
   });
@@ -78,12 +78,12 @@ describe("a handshake", () => {
   test("ends by a timeout or a signal, and leaves the port free", async () => {
     const replay = new Replay(options);
     const [here, there] = ends();
-    expectError(await errorFrom(remoteWriter(there, { spec, timeoutMs: 5 })), "TIMEOUT", /no acceptWriter answers/);
+    expectError(await errorFrom(remoteWriter(there, { spec, timeoutMs: 5 })), "TIMEOUT", /no acceptWriter answered/);
     const controller = new AbortController();
     const coming = remoteWriter(there, { spec, signal: controller.signal });
     controller.abort(new Error("enough"));
     expect((await errorFrom(coming)).message).toBe("enough");
-    expectError(await errorFrom(replay.acceptWriter(ends()[0], { timeoutMs: 5 })), "TIMEOUT", /no remoteWriter asks/);
+    expectError(await errorFrom(replay.acceptWriter(ends()[0], { timeoutMs: 5 })), "TIMEOUT", /no remoteWriter connected/);
     expect((await errorFrom(replay.acceptWriter(here, { signal: AbortSignal.abort(new Error("no")) }))).message).toBe("no");
     // Those who gave up are not taken for the one who comes.
     const accepting = replay.acceptWriter(here);
@@ -223,7 +223,7 @@ describe.each(CHANNELS)("the end of a writer across a %s", (channel) => {
     accepted.close();
     expect(await accepted.closed).toEqual({ how: "closed" });
     for (const error of [await errorFrom(room), await flushed, errorOf(() => writer.append(stepAt(4))), await errorFrom(writer.close())])
-      expectError(error, "CLOSED", /closed where the memory is/);
+      expectError(error, "CLOSED", /closed at the Replay's end/);
     expect([replay.tables.q.size, replay.writers.length]).toEqual([2, 0]);
   });
 
@@ -259,7 +259,7 @@ describe.each(CHANNELS)("the end of a writer across a %s", (channel) => {
     const limited = { spec, tables: { q: { maxSize: 1, sampler: fifo(), rateLimiter: queueLimiter(1), maxTimesSampled: 1, maxPending: 0 } } };
     const { writer, accepted, replay } = await pair(limited, { items: [{ table: "q", length: 1 }] });
     for (let k = 0; k < 3; k++) writer.append(stepAt(k));
-    expectError(await errorFrom(writer.close({ timeoutMs: 5 })), "TIMEOUT", /steps are still on their way/);
+    expectError(await errorFrom(writer.close({ timeoutMs: 5 })), "TIMEOUT", /steps are still in flight/);
     const closing = writer.close();
     const seen: number[] = [];
     while (seen.length < 3) seen.push(...(await replay.tables.q.sampleWhenReady(1, { timeoutMs: 5000 })).steps.x.data);

@@ -1,4 +1,4 @@
-/** A peer that speaks the protocol by hand, as docs/actors-protocol.md draws it, and says what it likes. */
+/** A peer that speaks the protocol by hand, as docs/reference/actors-protocol.md draws it, and says what it likes. */
 import type { ByteChannel } from "../../../src/index.ts";
 
 export const KINDS = [

@@ -179,14 +179,14 @@ describe.each(some(CHANNELS, 1))("back-pressure over a %s", (channel) => {
     expectError(
       errorOf(() => writer.append(stepAt(8))),
       "RATE_LIMITED",
-      /8 steps are on their way already, maxInFlight is 8: await what append gives/,
+      /8 steps are already in flight, and maxInFlight is 8\. Await the promise from append/,
     );
     // Items come behind the step that has reached the limit.
     for (let k = 1; k <= 16; k++) expect(writer.createItem("t", { length: 1 })).toBe(k < 8 ? undefined : room);
     expectError(
       errorOf(() => writer.createItem("t", { length: 1 })),
       "RATE_LIMITED",
-      /16 items are on their way already, maxInFlight is 8: await what createItem gives/,
+      /16 items are already in flight, and maxInFlight is 8\. Await the promise from createItem/,
     );
     await room;
     expect(writer.inFlight).toBeLessThan(8);

@@ -150,7 +150,7 @@ describe("an actor whose socket breaks", () => {
     const room = writer.append(stepAt(3));
     server.replay = undefined;
     server.break();
-    if (room !== undefined) await room.catch((error) => expectError(error, "IO", /no connection to the memory/));
+    if (room !== undefined) await room.catch((error) => expectError(error, "IO", /no connection to the Replay/));
     await until(() => !writer.connected);
     for (const call of [() => writer.append(stepAt(9)), () => writer.endEpisode(), () => writer.createItem("t", { length: 1 })])
       expectError(errorOf(call), "IO", /whileOffline is "fail"/);
@@ -169,7 +169,7 @@ describe("an actor whose socket breaks", () => {
     const flushed = errorFrom(writer.flush());
     server.replay = undefined;
     server.break();
-    expectError(await flushed, "CLOSED", /no connection to the memory for 3000 ms: nobody listens/);
+    expectError(await flushed, "CLOSED", /no connection to the Replay for 3000 ms: nobody listens/);
     expectError(
       errorOf(() => writer.append(stepAt(1))),
       "CLOSED",
@@ -344,11 +344,11 @@ describe("silence", () => {
     const replay = made();
     const [here, there] = memoryChannels();
     there.receive({ message: () => {}, close: () => {} });
-    expectError(await errorFrom(replay.acceptWriter(here, { items, ...keepAlive })), "TIMEOUT", /nothing came from the other end for 300 ms/);
+    expectError(await errorFrom(replay.acceptWriter(here, { items, ...keepAlive })), "TIMEOUT", /the other end sent nothing for 300 ms/);
     expect(there.code).toBe(4006);
     const [mine, other] = memoryChannels();
     other.receive({ message: () => {}, close: () => {} });
-    expectError(await errorFrom(replay.acceptWriter(mine, { timeoutMs: 50 })), "TIMEOUT", /no remoteWriter asks/);
+    expectError(await errorFrom(replay.acceptWriter(mine, { timeoutMs: 50 })), "TIMEOUT", /no remoteWriter connected/);
   });
 });
 
@@ -434,7 +434,7 @@ describe('confirm: "disk"', () => {
     await closing;
     expect(stepsOf(replay)).toEqual(upTo(5));
     await until(() => server.errors.length > 0);
-    expectError(server.errors[0] as Error, "CLOSED", /has ended already/);
+    expectError(server.errors[0] as Error, "CLOSED", /has already ended/);
   });
 
   test("sessions of an earlier run expire, and their writers are closed", async () => {

@@ -46,7 +46,7 @@ describe("limits", () => {
     const options = { autoreset: "sameStep" };
     const before = replay.stats().bytes.used;
     const { peer, accepting } = await greet(replay, options, { lanes: 1025 });
-    expectError(await errorFrom(accepting), "UNSUPPORTED", /takes actors of at most 1024 lanes, got 1025: .* limits\.lanes of acceptWriter/);
+    expectError(await errorFrom(accepting), "UNSUPPORTED", /accepts at most 1024 lanes per actor, got 1025\. .* limits\.lanes of acceptWriter/);
     await peer.closed;
     expect([peer.code, peer.frames.at(-1)?.kind, replay.writers.length, replay.stats().bytes.used]).toEqual([4001, "refused", 0, before]);
     const next = await greet(replay, { ...options, limits: { lanes: 1025 } }, { lanes: 1025 });
@@ -61,7 +61,7 @@ describe("limits", () => {
     const server = new MemoryServer(replay, options);
     const [one, two] = [await remoteWriter(server.connect, { spec }), await remoteWriter(server.connect, { spec })];
     const { peer, accepting } = await greet(replay, options);
-    expectError(await errorFrom(accepting), "RATE_LIMITED", /2 sessions of actors are kept already, and limits\.sessions allows no more/);
+    expectError(await errorFrom(accepting), "RATE_LIMITED", /2 sessions of actors are open, and limits\.sessions allows no more/);
     await peer.closed;
     expect([peer.code, peer.frames.at(-1)?.kind, replay.writers.length]).toEqual([4001, "refused", 2]);
     server.break();

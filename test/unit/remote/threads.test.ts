@@ -97,7 +97,7 @@ describe("actors in threads", () => {
   test("a worker that ends before it asks is told to who accepts, and so is a wrong spec", async () => {
     const replay = new Replay({ spec, tables: {} });
     const silent = new Worker("", { eval: true });
-    expectError(await errorFrom(replay.acceptWriter(silent)), "CLOSED", /the worker behind it has ended/);
+    expectError(await errorFrom(replay.acceptWriter(silent)), "CLOSED", /its worker has ended/);
     const worker = start({ actor: 1, steps: 1 });
     worker.on("error", () => {});
     expectError(

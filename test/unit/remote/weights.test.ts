@@ -1,4 +1,4 @@
-/** Weights on their way to an actor, by the program of docs/actors.md: TensorFlow.js as it is; of ONNX the bytes, which are a file's, since its runtime is not among our packages. */
+/** Weights on their way to an actor, by the program of docs/guides/workers.md: TensorFlow.js as it is; of ONNX the bytes, which are a file's, since its runtime is not among our packages. */
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { i32 } from "../../../src/index.ts";
@@ -6,7 +6,7 @@ import { CHANNELS, pairOver, until } from "./support.ts";
 
 const spec = { n: i32() };
 const options = { spec, tables: { t: { maxSize: 100 } } };
-const page = readFileSync(new URL("../../../docs/actors.md", import.meta.url), "utf8");
+const page = readFileSync(new URL("../../../docs/guides/workers.md", import.meta.url), "utf8");
 
 /** A part of the program, which begins with a comment, as a function of the names that it uses. */
 function part(heading: string, after: string, names: readonly string[]): (...values: unknown[]) => Promise<unknown> {

@@ -79,7 +79,9 @@ describe.each(Object.entries(OBSERVERS))("an observer of the kind %s", (_, make)
   test("tells of it after it was closed and opened again", async () => {
     const observer = make(client, "nosuch");
     for (let n = 0; n < 3; n++) observer(step(n, isEnd(n) ? StepType.LAST : StepType.MID));
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    // The server answers in turn: then it has refused these items.
+    await client.serverInfo();
+    await new Promise((resolve) => setImmediate(resolve));
     observer.close();
     await expect((async () => observer.flush())()).rejects.toMatchObject({ code: "CLOSED" });
     observer.open();

@@ -31,7 +31,7 @@ it("steps and items of the wrong form change nothing", () => {
   const writer = client.writer({ keep: 2 });
   writer.append({ a: 1, b: [1, 2] });
   expect(() => writer.append({ a: 1.5, b: [1, 2] })).toThrow(expect.objectContaining({ code: "INVALID_DATA" }));
-  expect(() => writer.append({ a: 1 } as never)).toThrow(/^b .*every step/);
+  expect(() => writer.append({ a: 1 } as never)).toThrow(/^b is required/);
   expect(() => writer.createItem("t", { length: 2 })).toThrow("length must be an integer in 1 … 1, got 2");
   expect(() => writer.createItem("t", { length: 1, priority: -1 })).toThrow("priority must be a finite number >= 0, got -1");
   expect(writer.itemsMade.size).toBe(0);

@@ -86,7 +86,7 @@ describe("a log that is cut at any byte", () => {
     const bytes = directory.files().get(FIRST) as Uint8Array;
     const warned: string[] = [];
     reopened(memory({ files: [[FIRST, bytes.subarray(0, -1)]] }), { logger: { info() {}, warn: (message) => warned.push(message) } });
-    expect(warned).toEqual([expect.stringMatching(/^memory\/00000001\.rpr: \d+ bytes behind byte \d+ are a torn tail, and are cut off/)]);
+    expect(warned).toEqual([expect.stringMatching(/^memory\/00000001\.rpr: \d+ bytes after byte \d+ are a torn tail, and are cut off/)]);
     expect(groups.length).toBeGreaterThan(2);
   });
 });
@@ -230,7 +230,7 @@ describe("segments", () => {
         new RegExp(`${name} is missing`),
       );
       const salvage = () => groupsOf(reopened(memory({ files: rest }), { salvage: true }), groups);
-      if (name === names[0]) expectError(errorOf(salvage), "CORRUPT", /there is nothing before it to salvage/);
+      if (name === names[0]) expectError(errorOf(salvage), "CORRUPT", /There is nothing before it to salvage/);
       else expect(salvage()).toBeGreaterThan(0);
     }
   });
@@ -256,7 +256,7 @@ describe("segments", () => {
     const warned: string[] = [];
     const log = Log.open(longer, { ...MANUAL, logger: (message) => warned.push(message) });
     expect(groupsOf(shown(log), groups)).toBe(groups.length);
-    expect(warned).toEqual([expect.stringMatching(/00000001\.rpr: what stands behind byte \d+ is no part of it, and is cut off/)]);
+    expect(warned).toEqual([expect.stringMatching(/00000001\.rpr: the bytes after byte \d+ .* are cut off/)]);
     log.write(32, 0, Uint8Array.of(1));
     log.commit();
     log.close();
@@ -281,7 +281,7 @@ describe("segments", () => {
     expectError(
       errorOf(() => reopened(memory({ files: mixed }))),
       "CORRUPT",
-      new RegExp(`${last}.*it is another one than stood here`),
+      new RegExp(`${last}.*its contents have changed`),
     );
   });
 
@@ -293,7 +293,7 @@ describe("segments", () => {
         expectError(
           errorOf(() => reopened(theirs, { salvage })),
           "CORRUPT",
-          /00000001\.rpr.*it is left as it is/,
+          /00000001\.rpr.*The file is unchanged/,
         );
         expect(theirs.files().get(FIRST)).toEqual(Uint8Array.from(bytes));
       }
@@ -427,7 +427,7 @@ describe.each(
       expect(errors.length).toBeGreaterThan(1);
       for (const error of errors) expectError(error, "IO", /syncing memory\/\d+\.rpr failed: the device failed/);
       for (const later of [() => log.write(32, 0, new Uint8Array(1)), () => log.commit(), () => log.flush(), () => log.drop(1)]) {
-        expectError(errorOf(later), "IO", /nobody knows what is on the disk/);
+        expectError(errorOf(later), "IO", /The state of the disk is unknown/);
       }
       expectError(
         errorOf(() => log.close()),

@@ -42,9 +42,9 @@ test("a timer that finds no room says so at once, the next call is refused, and 
     writer.append({ n: 0 });
     expect(warned).toEqual([]);
     vi.advanceTimersByTime(20);
-    expect(warned).toEqual([expect.stringMatching(/no space is left \(ENOSPC\); what was done is in memory$/)]);
+    expect(warned).toEqual([expect.stringMatching(/no space is left \(ENOSPC\)\. The changes are in memory$/)]);
     expect(() => writer.append({ n: 1 })).toThrow(
-      expect.objectContaining({ code: "IO", message: expect.stringMatching(/ENOSPC.*this one did nothing.*make this call again/) }),
+      expect.objectContaining({ code: "IO", message: expect.stringMatching(/ENOSPC.*this call did nothing.*Repeat this call/) }),
     );
     expect(replay.table("t").size).toBe(1);
     // For as long as there is no room, it is told again and again.
@@ -136,6 +136,6 @@ test("a sync that failed ends the journal: every later call is refused, and what
   expect(warned.length).toBe(1);
   const saved = Replay.restore(replay.snapshot());
   expect(saved.table("t").size).toBe(2);
-  await expect(replay.flush()).rejects.toThrow(/nobody knows what is on the disk: open it again/);
+  await expect(replay.flush()).rejects.toThrow(/The state of the disk is unknown. Open the directory again/);
   expect(() => replay.dispose()).toThrow(expect.objectContaining({ code: "IO" }));
 });

@@ -219,11 +219,12 @@ describe("a smaller table", () => {
 });
 
 test("a table of very many items", () => {
-  const replay = new Replay({ spec: { x: i32() }, tables: { t: { maxSize: 300_000 } } }) as unknown as AnyReplay;
+  const count = scaled(300_000, 30_000);
+  const replay = new Replay({ spec: { x: i32() }, tables: { t: { maxSize: count } } }) as unknown as AnyReplay;
   const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
-  for (let from = 0; from < 300_000; from += 1000) writer.appendColumns({ x: Int32Array.from({ length: 1000 }, (_, i) => from + i) } as never);
-  const migrated = migrateSnapshot(bytesOf(replay), { tables: { t: { maxSize: 150_000 } } });
+  for (let from = 0; from < count; from += 1000) writer.appendColumns({ x: Int32Array.from({ length: 1000 }, (_, i) => from + i) } as never);
+  const migrated = migrateSnapshot(bytesOf(replay), { tables: { t: { maxSize: count / 2 } } });
   const next = Replay.restore(Buffer.concat([...migrated])) as unknown as AnyReplay;
-  expect(migrated.report).toMatchObject({ removed: { t: 150_000 } });
-  expect(next.table("t").size).toBe(150_000);
+  expect(migrated.report).toMatchObject({ removed: { t: count / 2 } });
+  expect(next.table("t").size).toBe(count / 2);
 });

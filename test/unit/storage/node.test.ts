@@ -84,9 +84,9 @@ describe("a folder", () => {
     for (const readOnly of [false, true]) {
       const open = (path: string) => errorOf(() => Log.open(node(join(folder, path)), { ...MANUAL, readOnly }));
       const error = open("file/below");
-      expectError(error, "IO", /(opening|listing) .*below failed: a file is in the place of a folder \(ENOTDIR\)$/);
+      expectError(error, "IO", /(opening|listing) .*below failed: a part of the path is a file, not a folder \(ENOTDIR\)$/);
       expect((error.cause as NodeJS.ErrnoException).code).toBe("ENOTDIR");
-      expectError(open("file"), "IO", /(opening|listing) .*file failed: a file is in the place of (the|a) folder \((EEXIST|ENOTDIR)\)$/);
+      expectError(open("file"), "IO", /(opening|listing) .*file failed: .* is a file, not a folder \((EEXIST|ENOTDIR)\)$/);
     }
     expectError(
       errorOf(() => node("")),
@@ -108,7 +108,7 @@ describe("a folder", () => {
     const before = readdirSync(away);
     for (const replaced of [false, true]) {
       if (replaced) mkdirSync(path);
-      for (let k = 0; k < 3; k++) expectError(errorOf(add), "IO", /it is no more what it was when it was opened \(ESTALE\)/);
+      for (let k = 0; k < 3; k++) expectError(errorOf(add), "IO", /it has changed since it was opened \(ESTALE\)/);
       if (replaced) expect(readdirSync(path)).toEqual([]);
       else expect(existsSync(path)).toBe(false);
       expect(readdirSync(away)).toEqual(before);
@@ -146,7 +146,7 @@ describe("a folder", () => {
     const child = spawn(process.execPath, args, { cwd: folder, stdio: ["ignore", "pipe", "inherit"] });
     children.push(child);
     const [said] = await once(child.stdout as NodeJS.ReadableStream, "data");
-    expect(String(said)).toMatch(/^IO locking run failed: Node's permission model disables fsync.*run Node without --permission/);
+    expect(String(said)).toMatch(/^IO locking run failed: Node's permission model disables fsync.*Run Node without --permission/);
   });
 
   // Root may write there all the same.
@@ -167,7 +167,7 @@ describe("the lock of a folder", () => {
     expectError(
       errorOf(() => Log.open(node(folder), MANUAL)),
       "LOCKED",
-      new RegExp(`process ${first.child.pid} since 2\\d{3}-.* \\(lock\\.1\\): close it there, or end that process`),
+      new RegExp(`process ${first.child.pid} since 2\\d{3}-.* \\(lock\\.1\\)\\. Close it there, or end that process`),
     );
     expect(reopened(node(folder), { readOnly: true }).length).toBe(1);
     first.child.kill("SIGKILL");
@@ -326,7 +326,7 @@ describe("the lock of a folder", () => {
       const path = mkdtempSync(join(folder, "pipe-"));
       execFileSync("mkfifo", [join(path, name)]);
       const { stdout } = spawnSync(process.execPath, ["--input-type=module", "-e", program, path], { encoding: "utf8", timeout: 20_000 });
-      expect(stdout).toMatch(/^IO (locking|opening) .* failed: a pipe or a device is in the place of the file \(ESPIPE\)$/m);
+      expect(stdout).toMatch(/^IO (locking|opening) .* failed: it is a pipe or a device, not a file \(ESPIPE\)$/m);
     }
   });
 

@@ -256,7 +256,7 @@ test.runIf(whole).each(LEAVES)(
     const cutOff = new Map<string, Uint8Array>(ring).set(second, (ring.get(second) as Uint8Array).subarray(0, 2000));
     const refused = memory({ files: cutOff });
     await expect(again(refused, { salvage: true, logger: null })).rejects.toThrow(
-      /counted there, and was given back since|is missing; there is nothing before it to salvage/,
+      /which was released since|is missing\. There is nothing before it to salvage/,
     );
     expect(refused.files()).toEqual(new Map(cutOff));
   },

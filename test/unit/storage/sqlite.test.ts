@@ -94,10 +94,10 @@ describe("in the storage of a Durable Object", () => {
   });
 
   it.each<[unknown, object | undefined, RegExp]>([
-    [undefined, undefined, /^storage must be ctx\.storage of a Durable Object whose class is in new_sqlite_classes, got undefined$/],
+    [undefined, undefined, /^storage is required, and must be ctx\.storage of a Durable Object/],
     [{ get() {}, put() {} }, undefined, /new_sqlite_classes, got an object with keys get, put$/],
-    [new TestSqlite(), { name: "" }, /^name must be a text that is not empty, got ""$/],
-    [new TestSqlite(), { nmae: "a" }, /^sqlite has no option "nmae"; its options are name$/],
+    [new TestSqlite(), { name: "" }, /^name must be a non-empty string/],
+    [new TestSqlite(), { nmae: "a" }, /^sqlite has no option "nmae"\. Did you mean "name"\? Options: name$/],
   ])("refuses what makes no sense", (storage, options, says) => {
     expectError(
       errorOf(() => sqlite(storage as SqliteStorage, options)),
@@ -231,7 +231,7 @@ describe("storage that refuses", () => {
     expectError(
       errorOf(() => writer.append({ n: 7 })),
       "IO",
-      /writing reprise\/00000001\.rpr failed: it is no more what it was when it was opened \(ESTALE\)/,
+      /writing reprise\/00000001\.rpr failed: it has changed since it was opened \(ESTALE\)/,
     );
     await expect(replay.flush()).rejects.toThrow(expect.objectContaining({ code: "IO" }));
     const left = await again(sqlite(storage.crash(storage.unconfirmed)));

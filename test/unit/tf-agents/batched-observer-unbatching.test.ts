@@ -442,7 +442,7 @@ describe("what nobody has read", () => {
 test("arguments are checked", () => {
   expect(() => new BatchedObserverUnbatching(7 as never, { batchSize: 1 })).toThrow("createDelegatedObserverFn must be a function, got 7");
   expect(() => new BatchedObserverUnbatching(() => () => 0, { batchSize: 0 })).toThrow(RangeError);
-  expect(() => new BatchedObserverUnbatching(() => () => 0, { batch: 1 } as never)).toThrow("its options are batchSize, spec");
+  expect(() => new BatchedObserverUnbatching(() => () => 0, { batch: 1 } as never)).toThrow("Options: batchSize, spec");
   expect(() => new BatchedObserverUnbatching((() => 7) as never, { batchSize: 1 })).toThrow(
     "the result 0 of createDelegatedObserverFn must be an observer, which is a function, got 7",
   );

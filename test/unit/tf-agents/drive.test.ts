@@ -170,7 +170,7 @@ test("observers and signal are checked", () => {
   expectError(
     errorOf(() => drive({ reset: () => 0, step: () => undefined as never }, () => 0, [], limit)),
     TypeError,
-    /environment's step .*TimeStep/,
+    /environment's step is required/,
   );
 });
 

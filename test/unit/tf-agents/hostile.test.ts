@@ -31,7 +31,7 @@ test("what is no step, no reward, and no batch size", () => {
   refused(() => isFirst(null as never), /^step must be an object with stepType, got null/);
   refused(() => isBoundary({ stepType: null as never }), /^stepType must be a number, a list of them, or a column, got null/);
   refused(() => isFirst({ stepType: [{}] as never }), /^a step type must be a number/);
-  refused(() => transition("o", undefined as never), /^reward /);
+  refused(() => transition("o", undefined as never), /^reward is required: a number/);
   refused(() => mid("o", 0, [], 1, null as never), /^discount must be a number, or a list/);
   refused(() => fromTransition(restart("o"), 1, null as never), /^nextTimeStep must be an object with stepType/);
   refused(() => restart("o", null as never), /^options must be an object of batchSize/);
@@ -58,7 +58,7 @@ test("lists of places, and specs, that are none", () => {
   structuredClone(gone.buffer, { transfer: [gone.buffer] });
   for (const wrong of [undefined, null, {}, 3])
     for (const call of [() => buffer.extendEpisodes([-1], wrong as never, copy as never), () => buffer.extract(wrong as never)])
-      expectError(errorOf(call), "SPEC_MISMATCH", /^(indices|locations) must be a list/);
+      expectError(errorOf(call), "SPEC_MISMATCH", /^(indices|locations) (must be|is required:) a list/);
   expect([...buffer.getValidIdsMask(gone)]).toEqual([]);
   refused(() => new EpisodicReplayBuffer(null as never, FLAGS), /^spec must be a leaf/);
 });

@@ -38,7 +38,7 @@ test("a client can be made from a list of tables, each name once", () => {
     }),
   ).toThrow(/^tables\[1\]\.name must be different from the names of the other tables, got "t"$/);
   expect(() => LocalClient.of({ spec, tables: [] })).toThrow(RangeError);
-  expect(() => LocalClient.of({ spec, tables: [{ maxSize: 1 } as never] })).toThrow(/must be/);
+  expect(() => LocalClient.of({ spec, tables: [{ maxSize: 1 } as never] })).toThrow(/is required/);
 });
 
 test("a client made from a list of tables takes every other option of a Replay", () => {

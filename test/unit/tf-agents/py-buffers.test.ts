@@ -110,7 +110,7 @@ test("a batch of several is added as a whole, or not at all", () => {
 describe("what is refused", () => {
   const one = () => new PyUniformReplayBuffer({ x: f32() }, { capacity: 3 });
   test.each<[string, () => unknown, typeof TypeError | "EMPTY", RegExp]>([
-    ["no capacity", () => new PyUniformReplayBuffer({ x: f32() }, {} as never), TypeError, /^capacity must be an integer in 1 … \d+, got undefined$/],
+    ["no capacity", () => new PyUniformReplayBuffer({ x: f32() }, {} as never), TypeError, /^capacity is required: an integer/],
     ["capacity 0", () => new PyUniformReplayBuffer({ x: f32() }, { capacity: 0 }), RangeError, /^capacity must be an integer in 1 … \d+, got 0$/],
     ["an option", () => new PyUniformReplayBuffer({ x: f32() }, { capacity: 1, logInterval: 5 } as never), TypeError, /no option "logInterval"/],
     ["nothing stored", () => one().getNext(), "EMPTY", /empty.*addBatch/],

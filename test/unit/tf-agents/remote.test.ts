@@ -173,7 +173,7 @@ describe("observer.resume", () => {
     expectError(
       errorOf(() => observer.resume(replay.writers[9] as never)),
       TypeError,
-      /writer must be a writer that Replay.open brought back: one of replay.writers, got undefined/,
+      /writer is required: a writer that Replay.open brought back/,
     );
   });
 });

@@ -253,7 +253,7 @@ describe("under a rate limiter", () => {
     expectError(
       errorOf(() => next(5)),
       "RATE_LIMITED",
-      /allows 4 draws at once/,
+      /allows 4 draws now/,
     );
   });
 

@@ -154,7 +154,7 @@ describe("refuses", () => {
     expect(make(["once"])).not.toThrow();
     expect(make("once" as never)).toThrow('tableNames must be an array of names of tables, got "once"');
     expect(() => new ReverbVariableContainer({} as never)).toThrow("client must be a Replay, a LocalClient or a ReverbClient, got an object without keys");
-    expect(() => new ReverbVariableContainer(replay, { tables: [] } as never)).toThrow("its options are tableNames");
+    expect(() => new ReverbVariableContainer(replay, { tables: [] } as never)).toThrow("Options: tableNames");
     expect(make([])).toThrow("tableNames must be an array of at least one name");
   });
 
@@ -167,7 +167,7 @@ describe("refuses", () => {
         /^table must be one of this container's tables, variables, got "other"$/,
       );
     expectError(await refusal(container.pull({ table: "other" })), "NOT_FOUND");
-    expectError(await refusal(container.pull({ name: "variables" } as never)), TypeError, /its options are table, signal, timeoutMs/);
+    expectError(await refusal(container.pull({ name: "variables" } as never)), TypeError, /Options: table, signal, timeoutMs/);
   });
 
   test.each([

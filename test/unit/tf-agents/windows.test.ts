@@ -110,7 +110,7 @@ describe("more than there is", () => {
       expectError(
         errorOf(() => buffer.getNext({ sampleBatchSize: max, numSteps: 1000 })),
         "OUT_OF_MEMORY",
-        /fewer or shorter windows/,
+        /sample fewer items/,
         /^the bytes of a batch .* got [0-9]+$/,
       );
   });

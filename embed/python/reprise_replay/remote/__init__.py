@@ -1,4 +1,4 @@
-"""Writers whose environment is at the other end of a WebSocket: both ends, by the protocol of docs/actors-protocol.md.
+"""Writers whose environment is at the other end of a WebSocket: both ends, by the protocol of docs/reference/actors-protocol.md.
 
 Needs the library websockets: `pip install "reprise-replay[websockets]"`.
 """

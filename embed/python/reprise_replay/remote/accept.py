@@ -38,7 +38,7 @@ async def accept(
     keep_alive_timeout: float = 20.0,
     timeout: float | None = 30.0,
 ) -> AcceptedWriter:
-    """Lets a `remoteWriter` in, whose steps become those of a writer of the Replay. Speaks the protocol of docs/actors-protocol.md.
+    """Lets a `remoteWriter` in, whose steps become those of a writer of the Replay. Speaks the protocol of docs/reference/actors-protocol.md.
 
     It returns once the two ends have met. Then `await websocket.wait_closed()` keeps the connection; `accepted.closed` resolves
     at the end of the session. If the connection breaks, the actor comes again within `session_ttl` seconds, and `accept`

@@ -1,4 +1,4 @@
-"""Frames of the protocol of remote writers (docs/actors-protocol.md), and what is checked of their fields."""
+"""Frames of the protocol of remote writers (docs/reference/actors-protocol.md), and what is checked of their fields."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..columns import Column, array
-from ..instance import ReplayError, must
+from ..instance import ReplayError, did_you_mean, must
 from ..replay import ENDED, TERMINATED, TRUNCATED, U1
 from .conversation import Conversation
 from .dialer import Target
@@ -121,7 +121,7 @@ class RemoteWriter:
     async def item(self, table: str, length: SupportsIndex, priority: float | Literal["max"] = 1.0, *, lane: SupportsIndex = 0) -> None:
         """Makes an item of a lane's last steps."""
         self._must_stay()
-        must(table in self.tables, f"NOT_FOUND: table must be one of {list(self.tables)}, got {table!r}")
+        must(table in self.tables, f"NOT_FOUND: table must be one of {list(self.tables)}, got {table!r}{did_you_mean(table, self.tables)}")
         number, size = -1.0 if priority == "max" else float(priority), operator.index(length)
         must(priority == "max" or 0 <= number < np.inf, f'INVALID: priority must be a finite number from 0 up, or "max", got {priority}')
         must(0 < size <= self.keep, f"INVALID: length must be from 1 up to {self.keep} (keep), got {length}")

@@ -28,7 +28,7 @@ const FINAL_OBSERVATIONS: readonly string[] = ["rlds", "next", "none"] satisfies
 
 /** @throws RangeError */
 export function checkFinalObservation(value: FinalObservation): void {
-  if (!FINAL_OBSERVATIONS.includes(value)) throw mustBe(RangeError, "finalObservation", `one of ${FINAL_OBSERVATIONS.join(", ")}`, value);
+  if (!FINAL_OBSERVATIONS.includes(value)) throw mustBe(RangeError, "finalObservation", `one of ${FINAL_OBSERVATIONS.join(", ")}`, value, FINAL_OBSERVATIONS);
 }
 
 export interface FlatOptions {

@@ -1,4 +1,4 @@
-/** The names of the fields of a step: what programs write, and what RLDS calls it. Every reader uses this table; docs/datasets.md shows it. */
+/** The names of the fields of a step: what programs write, and what RLDS calls it. Every reader uses this table; docs/reference/formats.md shows it. */
 
 /** RLDS's names, and those of what RLDS has no name for. */
 export type Field =

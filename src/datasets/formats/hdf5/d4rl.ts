@@ -73,14 +73,12 @@ export async function d4rlOf({ hdf5 }: Hdf5Source, options: D4rlOptions): Promis
     const selection = new Selection(options);
     const losses = damageOf(options.salvage);
     const table = await tableOf(await selectHdf5(hdf5, selection), options);
-    selection.check();
+    const hasInfos = options.infos !== true && (await hdf5.entry("/infos")) === "group";
+    const infos = hasInfos ? [{ what: "infos", remedy: "the option infos=true reads them" }] : [];
+    selection.check(infos);
     const metadata = options.metadata === false || (await hdf5.entry("/metadata")) !== "group" ? {} : await hdf5.tree("/metadata");
     const about = Object.fromEntries([...(await hdf5.attributes("/"))].map(([name, { leaf, data }]) => [name, leaf.shape.length > 0 ? data : data[0]]));
-    const hasInfos = options.infos !== true && (await hdf5.entry("/infos")) === "group";
-    const unread = [
-      ...(hasInfos ? [{ what: "infos", remedy: "the option infos=true reads them" }] : []),
-      ...(table.timeouts === undefined && options.maxEpisodeSteps === undefined ? [NO_TIMEOUTS] : []),
-    ];
+    const unread = [...infos, ...(table.timeouts === undefined && options.maxEpisodeSteps === undefined ? [NO_TIMEOUTS] : [])];
     return new D4rlReader(hdf5, table, metadata, await valuesOf(metadata), about, unread, { ...options, losses, finalObservation, maxBytes: hdf5.maxBytes });
   } catch (error) {
     await hdf5.close();

@@ -1,6 +1,7 @@
 /** An HDF5 file: groups, datasets that are read by rows, attributes. */
 import { MAX_GROUP_DEPTH } from "../../../base/file-limits.ts";
 import { MAX_LEAVES } from "../../../base/limits.ts";
+import type { NumberArray } from "../../../schema/dtype.ts";
 import { sizeOf } from "../../../schema/leaf.ts";
 import type { StepLeaf } from "../../model/dataset.ts";
 import { corruptFile, RldsError, unsupportedFile, withRemedy } from "../../model/rlds-error.ts";
@@ -20,6 +21,17 @@ const FILTERS = [1, 2, 3, 4, 5, 6];
 
 /** Of its own errors; its stack has room for many more. */
 const MAX_THROWN = 100;
+
+/** Bytes of rows that the library reads at a time. */
+const PIECE_BYTES = 2 ** 20;
+
+/** A dataset, and how its rows are stored. */
+interface RowSource {
+  readonly path: string;
+  readonly shape: readonly number[];
+  readonly element: Element;
+  readonly chunkRows: number;
+}
 
 /** Counts names that were visited. */
 interface NameCount {
@@ -160,14 +172,15 @@ export class Hdf5File {
     const { shape } = type;
     const row = shape.slice(1);
     const rowBytes = sizeOf(row) * element.bytes;
+    const chunkRows = Math.max(1, type.chunks?.[0] ?? 1);
     this.#checkBytes(path, Math.max(sizeOf(type.chunks ?? []), sizeOf(row)) * Math.max(element.bytes, 1) * sizeOf(element.shape));
     return new Column({
       path: path.replace(/^\//, ""),
       leaf: { dtype: element.dtype, shape: [...row, ...element.shape] } as StepLeaf,
       rows: shape.length === 0 ? undefined : (shape[0] as number),
       rowBytes,
-      chunkRows: type.chunks?.[0] ?? 1,
-      read: (from, to) => this.#rows(path, shape, element, from, to),
+      chunkRows,
+      read: (from, to) => this.#rows({ path, shape, element, chunkRows }, from, to),
     });
   }
 
@@ -261,10 +274,32 @@ export class Hdf5File {
       throw corruptFile({ file: this.name }, `${path} needs ${bytes} bytes at once, more than the ${this.maxBytes} that maxBytes allows: give a larger one`);
   }
 
-  async #rows(path: string, shape: readonly number[], element: Element, from: number, to: number): Promise<ColumnData> {
+  /** Rows of a dataset. Many are read in pieces: what the library's memory has grown to it keeps. */
+  async #rows({ path, shape, element, chunkRows }: RowSource, from: number, to: number): Promise<ColumnData> {
+    const rowBytes = sizeOf(shape.slice(1)) * element.bytes;
+    this.#checkBytes(path, shape.length === 0 ? element.bytes : (to - from) * rowBytes);
+    const pieceRows = chunkRows * Math.max(1, Math.floor(PIECE_BYTES / Math.max(rowBytes * chunkRows, 1)));
+    if (shape.length === 0 || to - from <= pieceRows) return this.#piece(path, shape, element, from, to);
+    const pieces: ColumnData[] = [];
+    let all: NumberArray | undefined;
+    for (let at = from; at < to; ) {
+      // No chunk of the file is decompressed twice.
+      const end = Math.min(to, Math.floor(at / chunkRows) * chunkRows + pieceRows);
+      const piece = await this.#piece(path, shape, element, at, end);
+      if (Array.isArray(piece)) pieces.push(piece);
+      else {
+        const numbers = piece as NumberArray;
+        all ??= new (numbers.constructor as Float64ArrayConstructor)((numbers.length / (end - at)) * (to - from)) as unknown as NumberArray;
+        all.set(numbers as never, (numbers.length / (end - at)) * (at - from));
+      }
+      at = end;
+    }
+    return (all as ColumnData | undefined) ?? (pieces.flat() as ColumnData);
+  }
+
+  async #piece(path: string, shape: readonly number[], element: Element, from: number, to: number): Promise<ColumnData> {
     const [count, offset, stride] = [[to - from, ...shape.slice(1)], [from, ...shape.slice(1).fill(0)], shape.map(() => 1)].map((list) => list.map(BigInt));
     const n = shape.length === 0 ? 1 : (to - from) * sizeOf(shape.slice(1));
-    this.#checkBytes(path, n * element.bytes);
     return this.#call(path, ({ instance, library, id, mount }) => {
       const selected = shape.length === 0 ? ([null, null, null] as [null, null, null]) : ([count, offset, stride] as [bigint[], bigint[], bigint[]]);
       return this.#elements(library, path, element, n, {

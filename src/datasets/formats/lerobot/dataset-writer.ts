@@ -6,7 +6,7 @@ import type { RldsEpisode, StepSpec } from "../../model/dataset.ts";
 import { type FinalStep, finalStepOf, withoutFinalStep } from "../../model/final-step.ts";
 import { type LeafEntry, leavesOf } from "../../model/leaves.ts";
 import { RldsError } from "../../model/rlds-error.ts";
-import { type ColumnData, slicedColumn } from "../../model/step-columns.ts";
+import type { ColumnData } from "../../model/step-columns.ts";
 import { type About, nestedAbout } from "../about.ts";
 import type { Films } from "../film-references.ts";
 import { pythonJson } from "../json.ts";
@@ -20,12 +20,13 @@ import { COUNTED_FEATURES, DONE, featureJson, frameColumns } from "./feature-col
 import type { FilmFeature, FrameSchema } from "./features.ts";
 import { fileName } from "./file-paths.ts";
 import { FilmCopies } from "./film-copies.ts";
+import type { CutFilm } from "./film-cut.ts";
 import { INFO } from "./info.ts";
 import type { FeatureNames } from "./joint-names.ts";
 import { type Layout, type LeRobotVersion, layoutOf } from "./layout.ts";
 import { EpisodeLines, writeTaskLines } from "./metadata-lines.ts";
 import { EpisodeTable, type FeatureWithStatistics, writeTasks } from "./metadata-tables.ts";
-import { type FeatureStatistics, ofNumbers, STATISTICS, TotalStatistics } from "./statistics.ts";
+import { type FeatureStatistics, ofValues, STATISTICS, TotalStatistics } from "./statistics.ts";
 import { type MakeVideoEncoder, type VideoSpan, VideoWriter } from "./video.ts";
 
 /** The options, checked. */
@@ -39,8 +40,9 @@ export interface LeRobotSettings extends WriteOptions {
   readonly videos: readonly string[];
   readonly videoEncoder: MakeVideoEncoder | undefined;
   readonly films: Films | undefined;
+  readonly cutFilm: CutFilm | undefined;
   readonly about: About | undefined;
-  /** Of all episodes; where it is left out each says it of itself, or as RLDS has it. */
+  /** The kind of last step of all episodes. Default: the kind that each episode states, or that of RLDS. */
   readonly finalStep: FinalStep | undefined;
   readonly fileBytes: number | undefined;
   readonly version: LeRobotVersion;
@@ -56,9 +58,16 @@ export interface WriterSettings extends LeRobotSettings {
   readonly losses: Losses;
 }
 
+/** What the columns follow from that every frame has beside its own. */
+interface GeneratedFrom {
+  readonly tasks: readonly string[];
+  readonly frameTimes: Float32Array;
+  readonly isTruncated: boolean;
+}
+
 const CHUNK_STEPS = 256;
-/** Rows of a row group: an episode is one, unless it is longer. */
-const GROUP_ROWS = 2 ** 16;
+/** Rows of a row group: an episode is one, unless it is longer. While a row is written, each of its columns is an array. */
+const GROUP_ROWS = 2 ** 13;
 const DATA_BYTES = 100 * 2 ** 20;
 /** Seconds. LeRobot allows intervals of frames to be off by 1e-4, and there are two times in each. */
 const MAX_ROUNDING = 5e-5;
@@ -100,7 +109,7 @@ export class DatasetWriter {
   }
 
   private constructor(staging: Staging, settings: WriterSettings, packages: ParquetPackage, counted: ReadonlySet<string>) {
-    const { schema, stepSpec, encodePng, videoEncoder, fps, fileBytes = VIDEO_BYTES, version, metadataSpec, losses } = settings;
+    const { schema, stepSpec, encodePng, videoEncoder, cutFilm, fps, fileBytes = VIDEO_BYTES, version, metadataSpec, losses } = settings;
     const layout = layoutOf(version);
     this.#layout = layout;
     if (version === "2.1") for (const { path } of leavesOf(metadataSpec as StepSpec)) losses.add(path, "LeRobot 2.1 has no metadata of episodes");
@@ -119,7 +128,7 @@ export class DatasetWriter {
           return [name, new VideoWriter({ ...plan, pathOf: (file) => layout.filmPath(name, file) })];
         }),
     );
-    this.#films = schema.films.map(({ camera }) => new FilmCopies(camera, settings.films as Films, create, layout));
+    this.#films = schema.films.map(({ camera }) => new FilmCopies(camera, { films: settings.films as Films, create, layout, fps, cutFilm }));
     this.#countedFilms = this.#films.filter(({ camera }) => counted.has(camera.name));
     this.#frames = new EpisodeFrames(schema, this.#leaves, encodePng, this.#videos);
     this.#columns = frameColumns(schema.features, this.#generatedFeatures);
@@ -137,7 +146,7 @@ export class DatasetWriter {
   }
 
   async add({ steps, episode_index: sourceIndex, ...metadata }: RldsEpisode<unknown>): Promise<void> {
-    const { stepSpec, metadataSpec, schema, fps, finalStep, signal, onProgress, fileBytes = DATA_BYTES } = this.#settings;
+    const { stepSpec, metadataSpec, schema, finalStep, signal, onProgress, fileBytes = DATA_BYTES } = this.#settings;
     const episode = this.#episodes;
     this.#settings.losses.addSplits(metadata);
     // A piece waits for the next one: the last step of an episode may be left out.
@@ -158,7 +167,8 @@ export class DatasetWriter {
     if (length === 0)
       throw new RldsError("INVALID_DATA", "an episode must have a frame, as LeRobot has none without: filterEpisodes can leave it out", { episode });
     const tasks = this.#tasksOf(episodeColumns, metadataRow, length);
-    const generatedColumns = this.#generateColumns(episodeColumns, tasks, final !== undefined);
+    const frameTimes = this.#frameTimes(episodeColumns.get(schema.timestamp ?? -1), length);
+    const generatedColumns = this.#generateColumns(episodeColumns.get(schema.isLast ?? -1), { tasks, frameTimes, isTruncated: final !== undefined });
     const filmStatistics = new Map<string, FeatureStatistics>();
     for (const film of this.#countedFilms) {
       const found = await film.statistics(Number(sourceIndex));
@@ -168,7 +178,7 @@ export class DatasetWriter {
     const statistics = new Map([
       ...data.statistics,
       ...filmStatistics,
-      ...[...generatedColumns].map(([name, data]) => [name, ofNumbers(data, length, 1)] as const),
+      ...[...generatedColumns].map(([name, valueAt]) => [name, ofValues(valueAt, length)] as const),
     ]);
     for (const [{ name }, total] of this.#totals) total.add(statistics.get(name) as FeatureStatistics);
     if (this.#data === undefined) {
@@ -176,7 +186,7 @@ export class DatasetWriter {
     }
     for (let from = 0; from < length; from += GROUP_ROWS) {
       const to = Math.min(length, from + GROUP_ROWS);
-      const generatedRows = [...generatedColumns].map(([name, column]) => [name, listOf(slicedColumn(column, from, to))] as const);
+      const generatedRows = [...generatedColumns].map(([name, valueAt]) => [name, Array.from({ length: to - from }, (_, i) => valueAt(from + i))] as const);
       await this.#data.write(this.#columns.columns(new Map([...data.rows(from, to), ...generatedRows])));
     }
     const videos = new Map<string, VideoSpan>();
@@ -184,8 +194,7 @@ export class DatasetWriter {
     for (const [k, film] of this.#films.entries()) {
       const { path, timestamp } = schema.films[k] as FilmFeature;
       const [paths, times] = [episodeColumns.get(path) as readonly string[], episodeColumns.get(timestamp) as Float64Array];
-      const frameTimes = generatedColumns.get("timestamp") as Float32Array;
-      videos.set(film.camera.name, await film.add({ episode, paths, times, frameTimes, fps }));
+      videos.set(film.camera.name, await film.add({ episode, paths, times, frameTimes }));
     }
     this.#table ??= await this.#begunTable();
     const texts = [...new Set(tasks)];
@@ -203,6 +212,7 @@ export class DatasetWriter {
     await this.#endData();
     await this.#table.finish();
     for (const video of this.#videos.values()) await video.finish();
+    for (const film of this.#films) await film.finish();
     const tasks = [...this.#tasks.keys()];
     if (this.#layout.version === "2.1") await writeTaskLines(await this.#create("meta/tasks.jsonl"), tasks);
     else {
@@ -261,7 +271,7 @@ export class DatasetWriter {
     return at(schema.isLast) ? { isTerminal: at(schema.isTerminal) } : undefined;
   }
 
-  /** Of each frame what is done in it. */
+  /** Returns the task of each frame. */
   #tasksOf(episodeColumns: ReadonlyMap<number, ColumnData>, metadata: readonly ColumnData[], length: number): readonly string[] {
     const { task, schema } = this.#settings;
     if (task !== undefined) return new Array<string>(length).fill(task);
@@ -272,26 +282,26 @@ export class DatasetWriter {
     return Array.from({ length }, (_, i) => taskReaders.find((at) => at(i) !== "")?.(i) ?? "");
   }
 
-  /** The values of what the steps do not have. */
-  #generateColumns(episodeColumns: ReadonlyMap<number, ColumnData>, tasks: readonly string[], isTruncated: boolean): Map<string, ColumnData> {
-    const { schema, fps } = this.#settings;
+  /** The values of what the steps do not have, by the place of a frame in its episode. */
+  #generateColumns(done: ColumnData | undefined, { tasks, frameTimes, isTruncated }: GeneratedFrom): Map<string, (frame: number) => unknown> {
+    const { schema } = this.#settings;
     const { length } = tasks;
-    const toBigInts = (of: (i: number) => number) => BigInt64Array.from({ length }, (_, i) => BigInt(of(i)));
-    const times = episodeColumns.get(schema.timestamp ?? -1);
-    const done = episodeColumns.get(schema.isLast ?? -1);
+    const [episode, from] = [BigInt(this.#episodes), this.#steps];
     for (const task of tasks) if (!this.#tasks.has(task)) this.#tasks.set(task, this.#tasks.size);
-    return new Map<string, ColumnData>([
-      ...(schema.hasDone ? [] : [["next.done", Uint8Array.from({ length }, (_, i) => Number(done?.[i] === 1 || (isTruncated && i === length - 1)))] as const]),
-      ["timestamp", times === undefined ? Float32Array.from({ length }, (_, i) => i / fps) : this.#frameTimes(times as Float64Array)],
-      ["frame_index", toBigInts((i) => i)],
-      ["episode_index", toBigInts(() => this.#episodes)],
-      ["index", toBigInts((i) => this.#steps + i)],
-      ["task_index", toBigInts((i) => this.#tasks.get(tasks[i] as string) as number)],
+    return new Map<string, (frame: number) => unknown>([
+      ...(schema.hasDone ? [] : [["next.done", (i: number) => done?.[i] === 1 || (isTruncated && i === length - 1)] as const]),
+      ["timestamp", (i) => frameTimes[i]],
+      ["frame_index", (i) => BigInt(i)],
+      ["episode_index", () => episode],
+      ["index", (i) => BigInt(from + i)],
+      ["task_index", (i) => BigInt(this.#tasks.get(tasks[i] as string) as number)],
     ]);
   }
 
   /** LeRobot's times are seconds from the episode's beginning, of f32: those since 1970 would all be the same. */
-  #frameTimes(times: Float64Array): Float32Array {
+  #frameTimes(column: ColumnData | undefined, length: number): Float32Array {
+    if (column === undefined) return Float32Array.from({ length }, (_, i) => i / this.#settings.fps);
+    const times = column as Float64Array;
     const seconds = Float32Array.from(times, Number);
     const [start = 0] = times;
     if (start === 0 || !times.some((time, i) => Math.abs(time - (seconds[i] as number)) > MAX_ROUNDING)) return seconds;
@@ -366,11 +376,6 @@ function otherAbout(about: About | undefined): object {
 /** As LeRobot shapes a statistic. */
 function floats(values: Float64Array, isPicture: boolean): unknown {
   return isPicture ? Array.from(values, (value) => [Float64Array.of(value)]) : values;
-}
-
-/** Flags as booleans, others as they are: what a table takes. */
-function listOf(data: ColumnData): unknown[] {
-  return Array.from(data as ArrayLike<unknown>, (value) => (data instanceof Uint8Array ? value === 1 : value));
 }
 
 function checkNames({ names }: WriterSettings, leaves: readonly LeafEntry[]): void {

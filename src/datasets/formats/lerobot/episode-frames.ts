@@ -1,7 +1,10 @@
 /** The frames of one episode until they are a row group: numbers as they came, images as PNG. */
+import { isText } from "../../../schema/leaf.ts";
+import { isLazy } from "../../model/lazy-column.ts";
 import type { LeafEntry } from "../../model/leaves.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import { type ColumnData, slicedColumn } from "../../model/step-columns.ts";
+import { lazyPieces } from "../parquet/joined-pieces.ts";
 import { joined } from "../parquet/table.ts";
 import { rowOf } from "../parquet/table-writer.ts";
 import { columnLeaf } from "./feature-columns.ts";
@@ -16,7 +19,7 @@ export interface EpisodeData {
   /** Of each feature that is a column, its rows from … to - 1. */
   rows(from: number, to: number): ReadonlyMap<string, readonly unknown[]>;
   readonly statistics: ReadonlyMap<string, FeatureStatistics>;
-  /** Of leaves that say something of the episode, by their places among the leaves. */
+  /** Whole columns of leaves that say something of the episode, by their places among the leaves. */
   readonly episodeColumns: ReadonlyMap<number, ColumnData>;
 }
 
@@ -30,6 +33,8 @@ export class EpisodeFrames {
   readonly #pixels: ReadonlyMap<string, PixelCounts>;
   /** Leaves that are gathered as they are. */
   readonly #chunks: ReadonlyMap<number, ColumnData[]>;
+  /** Those of them that are needed whole. */
+  readonly #episodeLeaves: ReadonlySet<number>;
   readonly #images = new Map<string, unknown[]>();
   #length = 0;
 
@@ -44,8 +49,9 @@ export class EpisodeFrames {
     const featureColumns = schema.features.filter((feature) => !isPicture(feature)).map(({ column }) => column);
     const tasks = schema.tasks.filter(({ of }) => of === "step").map(({ column }) => column);
     const films = schema.films.flatMap(({ path, timestamp }) => [path, timestamp]);
-    const episodeLeaves = [schema.isLast, schema.isTerminal, schema.timestamp, ...tasks, ...films];
-    this.#chunks = new Map([...featureColumns, ...episodeLeaves].filter((column) => column !== undefined).map((column) => [column, []]));
+    const episodeLeaves = [schema.isLast, schema.isTerminal, schema.timestamp, ...tasks, ...films].filter((column) => column !== undefined);
+    this.#episodeLeaves = new Set(episodeLeaves);
+    this.#chunks = new Map([...featureColumns, ...episodeLeaves].map((column) => [column, []]));
     for (const { name, kind } of pictures) if (kind === "image") this.#images.set(name, []);
   }
 
@@ -69,13 +75,23 @@ export class EpisodeFrames {
   /** What was gathered; it begins anew. @param isTerminal whether the step behind the last frame says so @throws RldsError INVALID_DATA for a number that LeRobot cannot have */
   take(episode: number, isTerminal: boolean): EpisodeData {
     const length = this.#length;
+    const pieces = new Map<number, readonly ColumnData[]>();
     const episodeColumns = new Map<number, ColumnData>();
     for (const [column, chunks] of this.#chunks) {
-      episodeColumns.set(column, chunks.length === 1 ? (chunks[0] as ColumnData) : joined(this.#leafAt(column).leaf, chunks));
-      chunks.length = 0;
+      const all = chunks.splice(0);
+      const { leaf } = this.#leafAt(column);
+      // What nobody needs whole stays as it came: an episode is not in memory twice.
+      const isWhole = all.length === 1 || isText(leaf) || this.#episodeLeaves.has(column);
+      const whole = isWhole ? (all.length === 1 ? (all[0] as ColumnData) : joined(leaf, all)) : undefined;
+      pieces.set(column, whole === undefined ? all : [whole]);
+      if (whole !== undefined) episodeColumns.set(column, whole);
     }
     const { isTerminal: flags } = this.#schema;
-    if (isTerminal && flags !== undefined && length > 0) episodeColumns.set(flags, (episodeColumns.get(flags) as Uint8Array).slice().fill(1, length - 1));
+    if (isTerminal && flags !== undefined && length > 0) {
+      const terminals = (episodeColumns.get(flags) as Uint8Array).slice().fill(1, length - 1);
+      episodeColumns.set(flags, terminals);
+      pieces.set(flags, [terminals]);
+    }
     const rows = new Map<string, (from: number, to: number) => readonly unknown[]>();
     const statistics = new Map<string, FeatureStatistics>();
     for (const { name, kind, leaf, size, column } of this.#schema.features) {
@@ -86,11 +102,16 @@ export class EpisodeFrames {
         if (kind === "image") rows.set(name, (from, to) => images.slice(from, to));
         continue;
       }
-      const data = episodeColumns.get(column) as ColumnData;
-      if (leaf.dtype === "u64") checkRange(data as BigUint64Array, size, this.#leafAt(column).path, episode);
+      const columnPieces = pieces.get(column) as readonly ColumnData[];
+      if (leaf.dtype === "u64") checkRange(columnPieces as readonly BigUint64Array[], size, this.#leafAt(column).path, episode);
       const outputLeaf = columnLeaf(leaf);
-      rows.set(name, (from, to) => Array.from({ length: to - from }, (_, i) => rowOf(outputLeaf, data, (from + i) * size)));
-      if (kind === "numbers") statistics.set(name, ofNumbers(data, length, leaf.shape.at(-1) ?? 1));
+      const data = columnPieces.length === 1 ? (columnPieces[0] as ColumnData) : lazyPieces(leaf, size, columnPieces);
+      rows.set(name, (from, to) => {
+        const part = slicedColumn(data, from * size, to * size);
+        const values = isLazy(part) ? part.read() : part;
+        return Array.from({ length: to - from }, (_, i) => rowOf(outputLeaf, values, i * size));
+      });
+      if (kind === "numbers") statistics.set(name, ofNumbers(columnPieces, length, leaf.shape.at(-1) ?? 1));
     }
     this.#length = 0;
     return { length, rows: (from, to) => new Map([...rows].map(([name, of]) => [name, of(from, to)])), statistics, episodeColumns };
@@ -105,8 +126,15 @@ function isPicture({ kind }: OutputFeature): boolean {
   return kind === "image" || kind === "video";
 }
 
-function checkRange(data: BigUint64Array, size: number, path: string, episode: number): void {
-  const at = data.findIndex((value) => value >= I64_END);
-  if (at >= 0)
-    throw new RldsError("INVALID_DATA", `${path} must be below 2^63, which is what Torch has, got ${data[at]}`, { episode, step: Math.floor(at / size) });
+function checkRange(pieces: readonly BigUint64Array[], size: number, path: string, episode: number): void {
+  let before = 0;
+  for (const data of pieces) {
+    const at = data.findIndex((value) => value >= I64_END);
+    if (at >= 0)
+      throw new RldsError("INVALID_DATA", `${path} must be below 2^63, which is what Torch has, got ${data[at]}`, {
+        episode,
+        step: Math.floor((before + at) / size),
+      });
+    before += data.length;
+  }
 }

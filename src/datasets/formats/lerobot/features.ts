@@ -70,7 +70,10 @@ export function createFrameSchema(stepSpec: StepSpec, metadataSpec: { readonly [
   for (const [option, paths] of Object.entries({ images: images ?? [], videos }))
     for (const path of paths) {
       const leaf = leaves[at(path) ?? -1];
-      if (leaf === undefined) throw mustBe(RangeError, option, `paths of leaves of a step (${leaves.map((leaf) => leaf.path).join(", ")})`, path);
+      if (leaf === undefined) {
+        const known = leaves.map((candidate) => candidate.path);
+        throw mustBe(RangeError, option, `paths of leaves of a step (${known.join(", ")})`, path, known);
+      }
       const channels = option === "videos" ? [3] : [1, 3, 4];
       if (!isPicture(leaf.leaf, channels))
         throw mustBe(
@@ -159,5 +162,5 @@ function tasksOf(stepSpec: StepSpec, metadataSpec: { readonly [name: string]: St
   // Who names a path means one leaf.
   if (taskLeaves.length > 0) return taskLeaves.slice(0, 1);
   const textPaths = sides.flatMap(([, leaves]) => leaves.filter(isText).map((leaf) => leaf.path));
-  throw mustBe(RangeError, "taskLeaf", `the path of a text (${textPaths.join(", ") || "there is none"})`, path);
+  throw mustBe(RangeError, "taskLeaf", `the path of a text (${textPaths.join(", ") || "there is none"})`, path, textPaths);
 }

@@ -1,9 +1,10 @@
-/** Films of another LeRobot dataset, on their way into a new one: copied as they are, each once. */
+/** Films of another LeRobot dataset, on their way into a new one: copied as they are, each once, or cut if episodes of them are left out. */
 import { mp4Frames } from "../../model/mp4-frames.ts";
-import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
-import type { Camera, Films } from "../film-references.ts";
+import { corruptFile, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
+import type { Camera, FilmSpan, Films } from "../film-references.ts";
 import type { StagedFile } from "../sinks/staging.ts";
 import type { SourceFile } from "../sources/source.ts";
+import { type CutFilm, type FrameRange, filmCut, keptFrames } from "./film-cut.ts";
 import type { Layout } from "./layout.ts";
 import { type FeatureStatistics, STATISTICS } from "./statistics.ts";
 import type { VideoSpan } from "./video.ts";
@@ -21,62 +22,163 @@ export interface FilmedFrames {
   readonly times: ArrayLike<number>;
   /** The frames' times in the episode. */
   readonly frameTimes: ArrayLike<number>;
-  readonly fps: number;
 }
 
-/** The films of one camera. */
+export interface FilmCopyPlan {
+  readonly films: Films;
+  readonly create: (path: string) => Promise<StagedFile>;
+  readonly layout: Layout;
+  /** Frames a second. */
+  readonly fps: number;
+  /** Undefined if films are copied whole. */
+  readonly cutFilm: CutFilm | undefined;
+}
+
+/** A film of which episodes are written. */
+interface CurrentFilm {
+  readonly path: string;
+  readonly file: number;
+  /** The frames of all its episodes, and which of these are written; undefined if the source does not list them. */
+  readonly spans: readonly FilmSpan[] | undefined;
+  readonly written: Set<number>;
+  /** The episode that may be next, and the frames of those before it that are not written. */
+  next: number;
+  cutFrames: number;
+}
+
+/** The films of one camera. Episodes of one film follow each other: it is copied or cut once another one begins. */
 export class FilmCopies {
   readonly camera: Camera;
-  readonly #films: Films;
-  readonly #create: (path: string) => Promise<StagedFile>;
-  readonly #layout: Layout;
+  readonly #plan: FilmCopyPlan;
   /** Numbers of the new files, by the paths of the old ones. */
   readonly #files = new Map<string, number>();
+  #count = 0;
+  #current: CurrentFilm | undefined;
 
-  constructor(camera: Camera, films: Films, create: (path: string) => Promise<StagedFile>, layout: Layout) {
+  constructor(camera: Camera, plan: FilmCopyPlan) {
     this.camera = camera;
-    this.#films = films;
-    this.#create = create;
-    this.#layout = layout;
+    this.#plan = plan;
   }
 
-  /** Copies the film of an episode, unless it is there. @throws RldsError UNSUPPORTED for frames that are not one behind the other in one film */
-  async add({ episode, paths, times, frameTimes, fps }: FilmedFrames): Promise<VideoSpan> {
+  /** Takes the frames of an episode. @throws RldsError UNSUPPORTED for frames that are not one behind the other in one film */
+  async add({ episode, paths, times, frameTimes }: FilmedFrames): Promise<VideoSpan> {
+    const { layout, fps } = this.#plan;
     const [path] = paths as readonly [string];
     const from = Math.max((times[0] as number) - (frameTimes[0] as number), 0);
     const isApart = (i: number) => paths[i] !== path || Math.abs((times[i] as number) - from - (frameTimes[i] as number)) > TOLERANCE;
     const at = paths.findIndex((_, i) => isApart(i));
     if (at >= 0)
       throw unsupportedFile({ episode, step: at }, `${this.camera.name} must have its frames one behind the other in one film, to be copied as they are`);
-    if (this.#layout.isPerEpisode && (this.#files.has(path) || from > TOLERANCE)) throw this.#cutError(path, episode);
-    if (!this.#files.has(path)) await this.#copy(path, paths.length, episode);
-    return { file: this.#files.get(path) as number, from, to: from + paths.length / fps };
+    if (layout.isPerEpisode) return this.#addAlone(path, { from, frames: paths.length }, episode);
+    const film = await this.#filmAt(path);
+    const start = from - this.#cutBefore(film, { from, frames: paths.length }, episode) / fps;
+    return { file: film.file, from: start, to: start + paths.length / fps };
+  }
+
+  /** Copies or cuts the last film. */
+  async finish(): Promise<void> {
+    const film = this.#current;
+    this.#current = undefined;
+    if (film === undefined) return;
+    const { path, spans = [], written } = film;
+    if (this.#plan.cutFilm === undefined || written.size === spans.length) return this.#copy(path, film.file);
+    await this.#withSource(path, async (source) => {
+      const count = (await countFrames(source)) || undefined;
+      await this.#cut(path, film.file, keptFrames(spans, written, this.#plan.fps, count), count);
+    });
   }
 
   /** Of an episode of the source. @throws RldsError */
   async statistics(episode: number): Promise<FeatureStatistics | undefined> {
-    const found = await this.#films.statistics(this.camera.name, episode);
+    const found = await this.#plan.films.statistics(this.camera.name, episode);
     if (found === undefined || !STATISTICS.every((statistic) => found.values[statistic] !== undefined)) return undefined;
     return { count: found.count, values: STATISTICS.map((statistic) => Float64Array.from(found.values[statistic] as readonly number[])) };
   }
 
-  #cutError(path: string, episode: number): RldsError {
-    const reason = "version 2.1 has a film per episode, and films are not cut";
-    return unsupportedFile({ file: path, episode }, `${this.camera.name}: the film has several episodes, ${reason}. Write version 3.0`);
+  /** The film of an episode that has one of its own. */
+  async #addAlone(path: string, { from, frames }: FilmSpan, episode: number): Promise<VideoSpan> {
+    const { films, cutFilm, fps } = this.#plan;
+    const file = this.#count++;
+    await this.#withSource(path, async (source) => {
+      const isFirst = from <= TOLERANCE && !this.#files.has(path);
+      this.#files.set(path, file);
+      const count = await countFrames(source);
+      const isAlone = isFirst && (count <= frames || (cutFilm !== undefined && films.spans?.(path)?.length === 1));
+      if (isAlone) return this.#copy(path, file);
+      if (cutFilm === undefined) throw this.#cutError(path, episode);
+      const first = Math.round(from * fps);
+      await this.#cut(path, file, [{ from: first, to: first + frames }], count || undefined);
+    });
+    return { file, from: 0, to: frames / fps };
   }
 
-  async #copy(path: string, frames: number, episode: number): Promise<void> {
-    const number = this.#files.size;
-    const source = await this.#films.open(path);
-    try {
-      if (this.#layout.isPerEpisode && (await countFrames(source)) > frames) throw this.#cutError(path, episode);
-      const file = await this.#create(this.#layout.filmPath(this.camera.name, number));
+  async #filmAt(path: string): Promise<CurrentFilm> {
+    if (this.#current?.path === path) return this.#current;
+    await this.finish();
+    const { films, cutFilm } = this.#plan;
+    const known = this.#files.get(path);
+    // Whether it was cut is not known any more: its episodes have to follow each other.
+    if (known !== undefined && cutFilm !== undefined)
+      throw unsupportedFile({ file: path }, `${this.camera.name}: the episodes of a film must follow each other`);
+    const file = known ?? this.#count++;
+    this.#files.set(path, file);
+    const film = { path, file, spans: films.spans?.(path), written: new Set<number>(), next: 0, cutFrames: 0 };
+    if (known === undefined) this.#current = film;
+    return film;
+  }
+
+  /** Frames before an episode that will be cut out of its film. */
+  #cutBefore(film: CurrentFilm, { from, frames }: FilmSpan, episode: number): number {
+    const { path, spans, written } = film;
+    const { cutFilm, fps } = this.#plan;
+    if (cutFilm === undefined || spans === undefined) return 0;
+    for (const span of spans.slice(film.next)) {
+      const at = film.next++;
+      if (Math.abs(span.from - from) < 0.5 / fps && span.frames >= frames) {
+        written.add(at);
+        return film.cutFrames;
+      }
+      film.cutFrames += span.frames;
+    }
+    throw unsupportedFile({ file: path, episode }, `${this.camera.name}: the episode must have the frames that the source lists, in the order of the film`);
+  }
+
+  #cutError(path: string, episode: number): RldsError {
+    const reason = "version 2.1 has a film per episode, and films are not cut";
+    const remedy = "Write version 3.0, or use reprise edit or the option cutFilm, which cut films with ffmpeg";
+    return unsupportedFile({ file: path, episode }, `${this.camera.name}: the film has several episodes, ${reason}. ${remedy}`);
+  }
+
+  async #copy(path: string, number: number): Promise<void> {
+    await this.#withSource(path, async (source) => {
+      const file = await this.#create(number);
       for (let at = 0; at < source.size; at += PIECE) await file.write((await source.read(at, Math.min(PIECE, source.size - at))).slice());
       await file.close();
+    });
+  }
+
+  /** @param count frames of the film, if they are known */
+  async #cut(path: string, number: number, ranges: readonly FrameRange[], count: number | undefined): Promise<void> {
+    const { cutFilm, fps } = this.#plan;
+    const needed = ranges.at(-1)?.to ?? 0;
+    if (count !== undefined && count < needed) throw corruptFile({ file: path }, `the film has ${count} frames, and the steps need ${needed}`);
+    const file = await this.#create(number);
+    await (cutFilm as CutFilm)(filmCut(this.camera, { path, fps, ranges, write: (bytes) => file.write(bytes) }));
+    await file.close();
+  }
+
+  #create(number: number): Promise<StagedFile> {
+    const { layout, create } = this.#plan;
+    return create(layout.filmPath(this.camera.name, number));
+  }
+
+  async #withSource(path: string, use: (source: SourceFile) => Promise<void>): Promise<void> {
+    const source = await this.#plan.films.open(path);
+    try {
+      await use(source);
     } finally {
       await source.close();
     }
-    this.#files.set(path, number);
   }
 }
 

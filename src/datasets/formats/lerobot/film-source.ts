@@ -1,15 +1,15 @@
 /** The films of a LeRobot dataset that is open. */
-import type { Camera, CameraStatistics, Films } from "../film-references.ts";
+import type { Camera, CameraStatistics, FilmSpan, Films } from "../film-references.ts";
 import { lazy } from "../lazy.ts";
 import { findColumn } from "../parquet/table.ts";
 import { checkInside, type SourceFolder } from "../sources/source.ts";
-import { episodeTables } from "./episode-list.ts";
+import { type EpisodeEntry, episodeTables } from "./episode-list.ts";
 import { wholeLeaf } from "./episode-metadata.ts";
 import { INFO, type LeRobotInfo } from "./info.ts";
 import { STATISTICS } from "./statistics.ts";
 
-/** Undefined if the dataset has none. */
-export function filmsOf(folder: SourceFolder, info: LeRobotInfo, maxBytes: number): Films | undefined {
+/** Undefined if the dataset has none. @param entries what it says of its episodes */
+export function filmsOf(folder: SourceFolder, info: LeRobotInfo, entries: readonly EpisodeEntry[], maxBytes: number): Films | undefined {
   const cameras = new Map<string, Camera>();
   /** Names in the files, by those that the caller has given. */
   const names = new Map<string, string>();
@@ -20,11 +20,16 @@ export function filmsOf(folder: SourceFolder, info: LeRobotInfo, maxBytes: numbe
     cameras.set(keys.join("/"), { name: ownName, feature: raw });
   }
   if (cameras.size === 0) return undefined;
+  let spans: ReadonlyMap<string, readonly FilmSpan[]> | undefined;
   const statistics = new Map<string, () => Promise<readonly CameraStatistics[]>>();
   return {
     fps: typeof info.about.fps === "number" ? info.about.fps : undefined,
     cameras,
     open: (path) => folder.open(checkInside(path, INFO)),
+    spans(path) {
+      spans ??= spansOf(entries);
+      return spans.get(path);
+    },
     async statistics(camera, episode) {
       if (info.version === 2) return undefined;
       const find = statistics.get(camera) ?? lazy(() => cameraStatistics(folder, names.get(camera) ?? camera, maxBytes));
@@ -36,7 +41,20 @@ export function filmsOf(folder: SourceFolder, info: LeRobotInfo, maxBytes: numbe
   };
 }
 
-/** Of all episodes; none if the tables have no columns for them. */
+/** Returns the spans of episodes in each film, by path, in order of time. */
+function spansOf(entries: readonly EpisodeEntry[]): Map<string, FilmSpan[]> {
+  const spans = new Map<string, FilmSpan[]>();
+  for (const { videos, length } of entries)
+    for (const { path, from } of videos.values()) {
+      const all = spans.get(path) ?? [];
+      all.push({ from, frames: length });
+      spans.set(path, all);
+    }
+  for (const all of spans.values()) all.sort((a, b) => a.from - b.from);
+  return spans;
+}
+
+/** Returns the statistics of a camera for all episodes; an empty list if the tables have no columns for them. */
 async function cameraStatistics(folder: SourceFolder, camera: string, maxBytes: number): Promise<CameraStatistics[]> {
   const all: CameraStatistics[] = [];
   for await (const table of episodeTables(folder, maxBytes)) {

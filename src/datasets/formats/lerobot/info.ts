@@ -1,4 +1,5 @@
 /** meta/info.json of a LeRobot dataset: what a frame has, and where its files are. */
+import { isRequired } from "../../../base/error.ts";
 import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
 import { nestedAbout } from "../about.ts";
 import { parseJson } from "../json.ts";
@@ -49,15 +50,12 @@ export function leRobotInfo(json: unknown): LeRobotInfo {
   } = json as { [key: string]: unknown };
   const version = /^v?([23])\./.exec(String(codebase_version))?.[1];
   if (version === undefined)
-    throw unsupportedFile(
-      { file: INFO },
-      `codebase_version must be v2.0, v2.1 or v3.0, got ${JSON.stringify(codebase_version)}: LeRobot's own scripts convert others`,
-    );
+    throw unsupportedFile({ file: INFO }, `${ruleText("codebase_version", "v2.0, v2.1 or v3.0", codebase_version)}: LeRobot's own scripts convert others`);
   const count = (name: string, value: unknown) => {
-    if (!Number.isSafeInteger(value) || (value as number) < 0) throw corruptFile(where, `${name} must be a whole number, got ${JSON.stringify(value)}`);
+    if (!Number.isSafeInteger(value) || (value as number) < 0) throw corruptFile(where, ruleText(name, "a whole number", value));
     return value as number;
   };
-  if (typeof data_path !== "string") throw corruptFile(where, `data_path must be a template of paths, got ${JSON.stringify(data_path)}`);
+  if (typeof data_path !== "string") throw corruptFile(where, ruleText("data_path", "a template of paths", data_path));
   if (typeof features !== "object" || features === null) throw corruptFile(where, "features must be an object");
   const checked = new Map<string, Feature>();
   for (const [name, feature] of Object.entries(features)) {
@@ -117,4 +115,8 @@ export function jsonLines(text: string, file: string): { readonly [key: string]:
     }
     throw corruptFile({ file, offset: at }, "a line is no JSON object");
   });
+}
+
+function ruleText(name: string, rule: string, value: unknown): string {
+  return value === undefined ? isRequired(name, rule) : `${name} must be ${rule}, got ${JSON.stringify(value)}`;
 }

@@ -69,7 +69,7 @@ export async function openLeRobot<S = RldsStep>(from: Source, options: LeRobotOp
     : salvageLists(folder, info, [...videos.keys()], maxBytes, losses));
   const { episodes: entries, metadataSpec, tasks, paths } = lists;
   const decode = imageMode === "decode" && [...info.features.values()].some(({ dtype }) => dtype === "image") ? await imageDecoder() : undefined;
-  const films = filmsOf(folder, info, maxBytes);
+  const films = filmsOf(folder, info, entries, maxBytes);
   const { schema, images } = await withFirstTable(folder, paths, maxBytes, losses, async (first) => ({
     schema: await readGenericSchema(first, frameMapping(first, info, selection)),
     images: decode === undefined ? [] : await typedImages(first, imageLeaves(info)),

@@ -1,4 +1,5 @@
 /** What LeRobot tells of a feature's values: of each episode, and of all, as its compute_stats.py does it. */
+import { totalLength } from "../../../base/bytes.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 
 const QUANTILES = [0.01, 0.1, 0.5, 0.9, 0.99];
@@ -12,15 +13,21 @@ export interface FeatureStatistics {
   readonly values: readonly Float64Array[];
 }
 
-/** All rows of an episode: of each element of the last dimension, over the others. NaN where a value is. @param width of the last dimension */
-export function ofNumbers(data: ColumnData, rows: number, width: number): FeatureStatistics {
+/** All rows of an episode: of each element of the last dimension, over the others. NaN where a value is. @param pieces one behind the other, of whole rows @param width of the last dimension */
+export function ofNumbers(pieces: readonly ColumnData[], rows: number, width: number): FeatureStatistics {
   const values = STATISTICS.map(() => new Float64Array(width));
-  const column = new Float64Array(data.length / width);
+  const column = new Float64Array(totalLength(pieces) / width);
   for (let k = 0; k < width; k++) {
-    for (let i = 0; i < column.length; i++) column[i] = Number(data[i * width + k]);
+    let n = 0;
+    for (const piece of pieces) for (let i = k; i < piece.length; i += width) column[n++] = Number(piece[i]);
     put(values, k, ofSorted(column.sort()));
   }
   return { count: rows, values };
+}
+
+/** Returns the statistics of a leaf with one value per row. */
+export function ofValues(valueAt: (row: number) => unknown, rows: number): FeatureStatistics {
+  return ofNumbers([Float64Array.from({ length: rows }, (_, row) => Number(valueAt(row)))], rows, 1);
 }
 
 /** Sorted as typed arrays are: NaN comes last. */
@@ -62,7 +69,7 @@ export class PixelCounts {
     this.#frames++;
   }
 
-  /** It begins anew. */
+  /** Returns the statistics of the frames so far, and resets them. */
   take(): FeatureStatistics {
     const values = STATISTICS.map(() => new Float64Array(this.#channels));
     for (let c = 0; c < this.#channels; c++) put(values, c, ofCounts(this.#counts.subarray(256 * c, 256 * (c + 1))));
@@ -89,7 +96,7 @@ function ofCounts(counts: Float64Array): readonly number[] {
   return levels.map((value) => value / 255);
 }
 
-/** Of all episodes: quantiles are the means of theirs, weighted by counts, as LeRobot has them. */
+/** The statistics of all episodes. Quantiles are the means of those of episodes, weighted by counts, as in LeRobot. */
 export class TotalStatistics {
   #count = 0;
   #total: Float64Array[] | undefined;

@@ -18,6 +18,7 @@ import type { EncodePng } from "./episode-frames.ts";
 import { createFrameSchema } from "./features.ts";
 import { CHUNK_FILES, chunkOf } from "./file-paths.ts";
 import { checkFilmRate } from "./film-copies.ts";
+import type { CutFilm } from "./film-cut.ts";
 import { INFO } from "./info.ts";
 import type { FeatureNames } from "./joint-names.ts";
 import { LEROBOT_VERSIONS, type LeRobotVersion } from "./layout.ts";
@@ -39,6 +40,8 @@ export interface LeRobotWriteOptions extends WriteOptions {
   readonly videos?: readonly string[];
   /** Films that leaves `{path, timestamp}` of the steps refer to, as `films` of a reader: they are copied as they are. */
   readonly films?: Films;
+  /** Cuts films of which episodes are not written. Default: such a film is copied whole, with the frames of these episodes; version 2.1 refuses it */
+  readonly cutFilm?: CutFilm;
   /** Makes the films; needed for `videos`. */
   readonly videoEncoder?: MakeVideoEncoder;
   /** "observation" leaves the last step of each episode out, "transition" makes it a frame. Default: what each episode states by `final_step`, as all readers do, or else what RLDS has: an is_last step is a final observation */
@@ -50,10 +53,10 @@ export interface LeRobotWriteOptions extends WriteOptions {
 }
 
 const OPTIONS =
-  "fps, task, taskLeaf, robotType, names, images, videos, videoEncoder, films, finalStep, fileBytes, version, signal, onProgress, overwrite, about, strict";
+  "fps, task, taskLeaf, robotType, names, images, videos, videoEncoder, films, cutFilm, finalStep, fileBytes, version, signal, onProgress, overwrite, about, strict";
 
 /**
- * Writes a dataset of version 3.0 or 2.1, that `LeRobotDataset(repo_id, root=…)` opens: meta/info.json, stats.json, tasks.parquet and episodes, data with one row group an episode (longer ones have a group for each 65,536 frames), and films. A step is a frame, but for final observations, which LeRobot does not have.
+ * Writes a dataset of version 3.0 or 2.1, that `LeRobotDataset(repo_id, root=…)` opens: meta/info.json, stats.json, tasks.parquet and episodes, data with one row group an episode (longer ones have a group for each 8,192 frames), and films. A step is a frame, but for final observations, which LeRobot does not have.
  * Names have dots: `observation.images.top`; reward is `next.reward`, is_last is `next.done`, an observation that is one value is `observation.state` or `observation.image`; a leaf `timestamp` gives the
  * frame's time, where there are no films, else it is its number / fps; times that f32 cannot hold, such as those since 1970, are counted from the episode's first step. An episode's metadata are columns `episode/…` of meta/episodes. Files have their names once all are written. The same data gives the same
  * bytes, but for films. Statistics are LeRobot's, of all pixels. Memory: an episode as it is stored, images as PNG, films as their encoder has it.
@@ -143,7 +146,22 @@ async function chunksIn(staging: Staging, folder: string, below = ""): Promise<s
 /** The options, checked. */
 function parseOptions(options: LeRobotWriteOptions): LeRobotSettings {
   const known = onlyKeys("options", options, OPTIONS);
-  const { fps, task = "", taskLeaf, robotType, names = {}, images, videos = [], videoEncoder, films, finalStep, fileBytes, version = "3.0", ...rest } = known;
+  const {
+    fps,
+    task = "",
+    taskLeaf,
+    robotType,
+    names = {},
+    images,
+    videos = [],
+    videoEncoder,
+    films,
+    cutFilm,
+    finalStep,
+    fileBytes,
+    version = "3.0",
+    ...rest
+  } = known;
   const { overwrite = false, strict = false, about, signal, onProgress } = rest;
   if (typeof fps !== "number") throw mustBe(TypeError, "fps", "frames a second", fps);
   if (!(fps > 0 && fps < 1e6)) throw mustBe(RangeError, "fps", "more than 0, and less than a million", fps);
@@ -163,6 +181,7 @@ function parseOptions(options: LeRobotWriteOptions): LeRobotSettings {
   flag("overwrite", overwrite);
   flag("strict", strict);
   if (films !== undefined && typeof films?.open !== "function") throw mustBe(TypeError, "films", "the films of a reader of LeRobot", films);
+  if (cutFilm !== undefined && typeof cutFilm !== "function") throw mustBe(TypeError, "cutFilm", "a function that cuts films", cutFilm);
   if (films !== undefined) checkFilmRate(films, fps);
   return {
     fps,
@@ -175,6 +194,7 @@ function parseOptions(options: LeRobotWriteOptions): LeRobotSettings {
     videoEncoder,
     finalStep: finalStep === undefined ? undefined : mustBeFinalStep(finalStep),
     films,
+    cutFilm,
     fileBytes,
     version,
     overwrite,

@@ -70,7 +70,7 @@ export interface Mapping {
 /** @throws TypeError and RangeError that name the option */
 export function mappingOf({ topics, rate = 10, sample = "last", time = "log", episodesBy = "file" }: McapOptions): Mapping {
   const words = (name: string, value: unknown, all: readonly string[]) => {
-    if (!all.includes(value as string)) throw mustBe(TypeError, name, all.map((word) => JSON.stringify(word)).join(" or "), value);
+    if (!all.includes(value as string)) throw mustBe(TypeError, name, all.map((word) => JSON.stringify(word)).join(" or "), value, all);
   };
   words("sample", sample, ["last", "nearest"]);
   words("time", time, ["log", "publish", "header"]);
@@ -103,7 +103,7 @@ function leavesOf(topics: McapOptions["topics"]): TopicLeaf[] {
   const fields = fieldsOf([...new Set(entries.map(({ keys }) => keys[0] as string))]);
   for (const [top, field] of fields)
     if (!STEP_PARTS.includes(field))
-      throw mustBe(RangeError, "topics", `by paths of ${STEP_PARTS.join(", ")} or metadata: episodesBy says where episodes begin`, top);
+      throw mustBe(RangeError, "topics", `by paths of ${STEP_PARTS.join(", ")} or metadata: episodesBy says where episodes begin`, top, STEP_PARTS);
   const leaves = entries.map(({ keys: [top = "", ...below], path, value }): TopicLeaf => {
     const name = `topics[${JSON.stringify(path)}]`;
     if ([top, ...below].includes("")) throw mustBe(RangeError, "topics", "by paths such as observation/state", path);

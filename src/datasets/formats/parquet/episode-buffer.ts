@@ -1,4 +1,5 @@
 /** The rows of an episode that has begun, until it is whole. */
+import { type Dtype, type NumberArray, zeros } from "../../../schema/dtype.ts";
 import { isText } from "../../../schema/leaf.ts";
 import type { StepSpec } from "../../model/dataset.ts";
 import { type LeafEntry, leavesOf } from "../../model/leaves.ts";
@@ -9,6 +10,10 @@ import { bytesOf, joined, slice } from "./table.ts";
 
 /** A column of more bytes stays in the pieces in which it was read. */
 const LAZY_BYTES = 2 ** 22;
+/** A column of single numbers of more bytes is one array that grows, so that no piece of it stays between pieces of others. */
+const GROWN_BYTES = 2 ** 19;
+/** Rows that are said to follow are believed up to so many times the rows that are there. */
+const MAX_GROWTH = 16;
 
 export class EpisodeBuffer<S> {
   readonly #spec: StepSpec;
@@ -16,6 +21,8 @@ export class EpisodeBuffer<S> {
   readonly #maxBytes: number;
   /** Per leaf its rows, in pieces. */
   readonly #chunks: ColumnData[][];
+  /** Per leaf the array that has grown in their place. */
+  readonly #grown: (NumberArray | undefined)[];
   #bytes = 0;
   length = 0;
 
@@ -24,13 +31,20 @@ export class EpisodeBuffer<S> {
     this.#leaves = leavesOf(spec);
     this.#maxBytes = maxBytes;
     this.#chunks = this.#leaves.map(() => []);
+    this.#grown = this.#leaves.map(() => undefined);
   }
 
-  /** Rows from … to - 1 of columns in the order of the spec's leaves. @throws RldsError CORRUPT where an episode has no end */
-  push(data: readonly ColumnData[], from: number, to: number, file: string): void {
+  /** Rows from … to - 1 of columns in the order of the spec's leaves. @param following rows that the file has behind them, at most @throws RldsError CORRUPT where an episode has no end */
+  push(data: readonly ColumnData[], from: number, to: number, file: string, following = 0): void {
     const chunk = data.map((column, k) => slice(column, (this.#leaves[k] as LeafEntry).size, from, to));
-    chunk.forEach((column, k) => void this.#chunks[k]?.push(column));
-    this.length += to - from;
+    const length = this.length + to - from;
+    chunk.forEach((column, k) => {
+      const bytes = (column as NumberArray).BYTES_PER_ELEMENT;
+      const isSingle = this.#leaves[k]?.size === 1 && bytes !== undefined;
+      if (isSingle && (this.#grown[k] !== undefined || length * bytes > GROWN_BYTES)) this.#grow(k, column as NumberArray, length, following);
+      else this.#chunks[k]?.push(column);
+    });
+    this.length = length;
     this.#bytes += bytesOf(chunk);
     if (this.#bytes > this.#maxBytes)
       throw corruptFile({ file }, `an episode has more than the ${this.#maxBytes} bytes that maxBytes allows: give a larger one`);
@@ -41,11 +55,30 @@ export class EpisodeBuffer<S> {
     // The pieces of a leaf go before the next one is joined: an episode is not in memory twice. Long ones are joined only if someone needs all of it.
     const data = this.#leaves.map(({ leaf, size }, k) => {
       const pieces = (this.#chunks[k] as ColumnData[]).splice(0);
+      const grown = this.#grown[k];
+      this.#grown[k] = undefined;
+      if (grown !== undefined) return grown.subarray(0, this.length) as ColumnData;
       return size > 1 && !isText(leaf) && bytesOf(pieces) > LAZY_BYTES ? lazyPieces(leaf, size, pieces) : joined(leaf, pieces);
     });
     const steps = new StepColumns<S>(this.#spec, data, this.length);
     this.#bytes = 0;
     this.length = 0;
     return steps;
+  }
+
+  /** What is not written to takes no memory, whatever the capacity is. */
+  #grow(k: number, column: NumberArray, length: number, following: number): void {
+    let grown = this.#grown[k];
+    if (grown === undefined || grown.length < length) {
+      const larger = zeros((this.#leaves[k] as LeafEntry).leaf.dtype as Dtype, length + Math.min(following, (MAX_GROWTH - 1) * length)) as NumberArray;
+      let at = 0;
+      for (const piece of [...(grown === undefined ? [] : [grown.subarray(0, this.length)]), ...(this.#chunks[k] as ColumnData[]).splice(0)]) {
+        larger.set(piece as never, at);
+        at += piece.length;
+      }
+      grown = larger;
+      this.#grown[k] = grown;
+    }
+    grown.set(column as never, this.length);
   }
 }

@@ -46,8 +46,10 @@ export async function* readGenericEpisodes<S>(
   for await (const file of files) {
     const columns = leaves.map(({ path, leaf }) => sameColumn(file, path, leaf));
     const readColumns = [...columns, ...roleColumns(mapping).map(({ path }) => sameColumn(file, path))];
+    let following = file.rows;
     for (const [group, rows] of file.groups.entries()) {
       signal?.throwIfAborted();
+      following -= rows;
       if (skippedRows >= rows) {
         skippedRows -= rows;
         continue;
@@ -68,7 +70,7 @@ export async function* readGenericEpisodes<S>(
         from = to;
         yield finishEpisode(isEnd);
       }
-      if (from < rows) buffer.push(data, from, rows, file.name);
+      if (from < rows) buffer.push(data, from, rows, file.name, following);
     }
     skippedRows = 0;
     if (boundaries.endsWithFile()) yield finishEpisode(true);

@@ -26,8 +26,14 @@ class JoinedPieces implements LazyValues {
   read(from: number, to: number): AnyArray {
     if (from === 0 && to === this.rows) return this.#join();
     const [begin, end] = [from * this.size, to * this.size];
+    const first = this.#pieceAt(begin);
+    // Within one piece nothing is copied.
+    if (end <= (this.#starts[first + 1] ?? 0)) {
+      const start = this.#starts[first] as number;
+      return (this.#pieces[first] as NumberArray).subarray(begin - start, end - start) as AnyArray;
+    }
     const all = zeros(this.#leaf.dtype as Dtype, end - begin) as NumberArray;
-    for (let k = this.#pieceAt(begin), at = begin; at < end; k++) {
+    for (let k = first, at = begin; at < end; k++) {
       const start = this.#starts[k] as number;
       const part = (this.#pieces[k] as NumberArray).subarray(at - start, Math.min(end, this.#starts[k + 1] as number) - start);
       all.set(part as never, at - begin);

@@ -48,7 +48,10 @@ export function mappingOf(file: ParquetFile, names: ColumnNames): Mapping {
   for (const [path, name] of Object.entries(names)) {
     if (typeof name !== "string") throw mustBe(TypeError, `columns.${path}`, "the name of a column", name);
     const column = findColumn(file, name);
-    if (column === undefined) throw mustBe(RangeError, `columns.${path}`, `one of ${file.columns.map(({ keys }) => keys.join("/")).join(", ")}`, name);
+    if (column === undefined) {
+      const known = file.columns.map(({ keys }) => keys.join("/"));
+      throw mustBe(RangeError, `columns.${path}`, `one of ${known.join(", ")}`, name, known);
+    }
     namedColumns.set(path, column);
     assigned.add(column);
   }

@@ -72,8 +72,10 @@ export async function* readRepriseEpisodes<S>(
       const finalStep = finalStepOf({}, lastFlagOf(steps) === true);
       return { [FINAL_STEP]: finalStep, ...(pack(metadataSpec as StepSpec, rowOf(metadataSpec, metadata)) as object), steps };
     };
+    let following = file.rows;
     for (const [group, rows] of file.groups.entries()) {
       signal?.throwIfAborted();
+      following -= rows;
       const range = isBefore ? file.range(group, episodeColumn) : undefined;
       if (range !== undefined && range.max < BigInt(episode)) continue;
       const readColumns = [episodeColumn, stepColumn, ...columns.map(({ column }) => column)];
@@ -99,7 +101,7 @@ export async function* readRepriseEpisodes<S>(
         for (; to < rows && episodes[to] === episodes[from]; to++)
           if (steps[to] !== BigInt(buffer.length + to - from)) throw corrupt(`step ${buffer.length + to - from} must follow, got ${steps[to]}`);
         if (buffer.length === 0) metadata = ofEpisode.map((column, k) => slice(column, leavesOf(metadataSpec as StepSpec)[k]?.size as number, from, from + 1));
-        buffer.push(ofSteps, from, to, file.name);
+        buffer.push(ofSteps, from, to, file.name, to < rows ? 0 : following);
         from = to;
       }
     }

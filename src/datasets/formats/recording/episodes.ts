@@ -41,22 +41,27 @@ export async function* episodesOf<S>(folder: RecordingFolder, first: number, opt
   const open = new OpenEpisode(folder, first, options);
   const begin = episodes[first]?.segment ?? segments.length;
   try {
-    for (const { id, bytes, sum } of segments.slice(begin)) {
+    for (const { id, bytes, sum, stretches } of segments.slice(begin)) {
       options.signal?.throwIfAborted();
+      // A segment that is missing has no stretch.
+      if (stretches?.length === 0) continue;
       await folder.ready(id);
-      const walk = new SegmentReader(folder.directory, id, memory, bytes);
-      try {
-        while (walk.next()) {
-          const finished = open.section(walk.sections, id);
-          // Nothing is waited for that is there.
-          if (finished instanceof Promise) await finished;
-          for (const episode of open.episodes.splice(0)) yield episode as ReadEpisode<S>;
-          if (open.isDone) return;
+      for (const { start, to } of stretches ?? [{ start: undefined, to: bytes }]) {
+        const walk = new SegmentReader(folder.directory, id, memory, to, undefined, start);
+        try {
+          while (walk.next()) {
+            const finished = open.section(walk.sections, id);
+            // Nothing is waited for that is there.
+            if (finished instanceof Promise) await finished;
+            for (const episode of open.episodes.splice(0)) yield episode as ReadEpisode<S>;
+            if (open.isDone) return;
+          }
+          const isChecked = stretches !== undefined || id === segments.at(-1)?.id;
+          const fault = isChecked ? undefined : faultOf(walk, run, sum);
+          if (fault !== undefined) throw damaged(id, walk.faultAt ?? walk.sections.end, fault);
+        } finally {
+          walk.close();
         }
-        const fault = id === segments.at(-1)?.id ? undefined : faultOf(walk, run, sum);
-        if (fault !== undefined) throw damaged(id, walk.faultAt ?? walk.sections.end, fault);
-      } finally {
-        walk.close();
       }
       await folder.release();
     }
@@ -127,6 +132,7 @@ class OpenEpisode {
     }
     if (frames.areSeparate && !columns.isLazy) return this.#addRow(at, columns, payload.slice(), id);
     this.#attempt(at, () => columns.add(payload, columns.isLazy ? frames.places(id, columns.length) : frames.pixels()));
+    this.#endIfCut();
     return undefined;
   }
 
@@ -206,6 +212,13 @@ class OpenEpisode {
       this.#options.signal?.throwIfAborted();
       this.#fail(toReplayError(error, place));
     }
+    this.#endIfCut();
+  }
+
+  /** Ends an episode that is damaged before what the files have of it behind the damage. */
+  #endIfCut(): void {
+    const entry = this.#nextEntry;
+    if (entry?.isCut === true && (this.#isLost || this.#columns?.length === entry.steps)) this.end();
   }
 
   #attempt<T>(place: object, call: () => T): T | undefined {

@@ -3,12 +3,11 @@ import { RECORDED_END, RECORDED_FINAL, RECORDED_INDEX, RECORDED_STEP } from "../
 import { loggerOf } from "../../../base/warnings.ts";
 import { SectionMemory } from "../../../memory/section-memory.ts";
 import { faultOf, recover, type ScanResult } from "../../../storage/log/read-directory.ts";
-import { SegmentReader } from "../../../storage/log/read-segment.ts";
+import { SegmentReader, type SegmentStart } from "../../../storage/log/read-segment.ts";
 import { fileOf, segmentOf } from "../../../storage/log/segment-head.ts";
 import { parseAbout, type RecordingAbout } from "../../model/recording/about.ts";
 import { Contents, DISCARDED, endOf } from "../../model/recording/contents.ts";
 import { corruptFile, RldsError } from "../../model/rlds-error.ts";
-import type { Damage } from "../damage.ts";
 import type { RecordingFolder } from "./recording-folder.ts";
 
 /** An episode as it was recorded. */
@@ -20,12 +19,24 @@ export interface EpisodeEntry {
   steps: number;
   flags: number;
   task: string;
+  /** Whether it is damaged: what the files have behind so many steps is no part of it. */
+  readonly isCut?: boolean;
 }
+
+/** Whole groups of a segment. */
+export interface SegmentStretch {
+  /** Undefined from the segment's beginning. */
+  readonly start: SegmentStart | undefined;
+  readonly to: number;
+}
+
+/** A segment; one that is damaged has several stretches. */
+export type ListedSegment = ScanResult["segments"][number] & { readonly stretches?: readonly SegmentStretch[] };
 
 export interface Listing {
   readonly about: RecordingAbout;
   /** Oldest first. */
-  readonly segments: ScanResult["segments"];
+  readonly segments: readonly ListedSegment[];
   readonly run: string;
   /** In order, without those that were discarded. */
   readonly episodes: readonly EpisodeEntry[];
@@ -34,20 +45,13 @@ export interface Listing {
 /** An index is at a segment's beginning: so much of it is read for that. */
 const HEAD_PIECE = 1 << 16;
 
-export interface ListingOptions {
-  readonly signal?: AbortSignal | undefined;
-  /** Of what stands behind damage, if that is no error. */
-  readonly losses?: Damage | undefined;
-}
-
 /** @throws ReplayError CORRUPT, UNSUPPORTED, SPEC_MISMATCH where there is no recording · RldsError EMPTY */
-export async function listRecording(folder: RecordingFolder, { signal, losses }: ListingOptions = {}): Promise<Listing> {
+export async function listRecording(folder: RecordingFolder, signal?: AbortSignal): Promise<Listing> {
   const { directory } = folder;
   const memory = new SectionMemory();
   const newest = directory.list().reduce((max, name) => Math.max(max, segmentOf(name)), 0);
   await folder.ready(newest);
-  const logger = loggerOf(losses?.logger(directory.name) ?? null);
-  const recovered = await folder.retryRead(() => recover(directory, memory, { salvage: losses !== undefined, logger }));
+  const recovered = await folder.retryRead(() => recover(directory, memory, { salvage: false, logger: loggerOf(null) }));
   if (recovered === undefined) throw new RldsError("EMPTY", "nothing was recorded yet", { file: directory.name });
   const { segments, head } = recovered;
   const about = parseAbout(directory.name, head.about);

@@ -19,6 +19,7 @@ import { episodesOf } from "./episodes.ts";
 import { type Listing, listRecording } from "./listing.ts";
 import { PendingFrames } from "./read-frames.ts";
 import { DirectoryFolder, type RecordingFolder } from "./recording-folder.ts";
+import { salvageRecording } from "./salvage.ts";
 import { SourceDirectory } from "./source-directory.ts";
 import { selectStep } from "./step-schema.ts";
 
@@ -64,7 +65,8 @@ export async function openRecording<S = RldsStep>(from: RecordingSource, options
   const read = async () => {
     const folder = await folderOf(from, { maxBytes, signal, fetch });
     try {
-      return await reader<S>(folder, await listRecording(folder, { signal, losses }), { maxBytes, signal, losses, selection });
+      const listing = await (losses === undefined ? listRecording(folder, signal) : salvageRecording(folder, { signal, losses }));
+      return await reader<S>(folder, listing, { maxBytes, signal, losses, selection });
     } finally {
       await folder.release();
     }

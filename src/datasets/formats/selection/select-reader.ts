@@ -12,7 +12,7 @@ export async function selectReader<S>(reader: RldsReader<S>, selection: Selectio
   try {
     selection.note(leavesOf(reader.stepSpec).map(({ keys }) => keys));
     selected = selectSpec(reader.stepSpec, selection);
-    selection.check();
+    selection.check(reader.unread);
   } catch (error) {
     await reader.close();
     throw error;

@@ -107,14 +107,16 @@ export class Selection {
     return this.#renameOf(keys) !== undefined;
   }
 
-  /** Checks that every name of the options is one of a column that was asked for. @throws RangeError */
-  check(): void {
+  /** Checks that every name of the options is one of a column that was asked for. @param unread what the files have beside them @throws RangeError */
+  check(unread: readonly UnreadPart[] = []): void {
     const unused = this.#rules.find(({ isUsed }) => !isUsed);
     if (unused === undefined) return;
     const paths = new Set([...this.#choices.keys(), ...this.#metadataChoices.keys()]);
     const names = [...paths].map((path) => path.replaceAll("\0", "/"));
     const text = names.slice(0, MAX_NAMES).join(", ") + (names.length > MAX_NAMES ? ", …" : "");
-    throw mustBe(RangeError, unused.option, `names of columns, of ${text || "which there are none"}`, unused.name);
+    const error = mustBe(RangeError, unused.option, `names of columns, of ${text || "which there are none"}`, unused.name, names);
+    const part = unread.find(({ what }) => isWithin(unused.path, what));
+    throw part === undefined ? error : Object.assign(error, { message: `${error.message} (${part.what} are not read: ${part.remedy})` });
   }
 
   /** A step with names, as JSON has it, as it is selected: nulls are replaced, too. @throws RangeError for options that take the kind of its last step from an episode */
@@ -207,6 +209,12 @@ function isNamed(keys: readonly string[], rule: Rule): boolean {
 function stepPathOf(path: string): string {
   const [first = "", ...rest] = path.split("/");
   return [fieldOf(first) ?? first, ...rest].join("/");
+}
+
+/** What a reader leaves out, and what reads it. */
+interface UnreadPart {
+  readonly what: string;
+  readonly remedy: string;
 }
 
 /** The empty selection. */

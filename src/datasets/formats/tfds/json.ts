@@ -1,4 +1,5 @@
 /** JSON files of a dataset, checked as they are looked into: whoever wrote them, what is wrong is an RldsError. */
+import { isRequired } from "../../../base/error.ts";
 import { corruptFile, RldsError } from "../../model/rlds-error.ts";
 import { parseJson } from "../json.ts";
 import type { SourceFolder } from "../sources/source.ts";
@@ -43,6 +44,7 @@ export function parseInteger(value: unknown, subject: string, file: string, min 
 }
 
 function fieldError(subject: string, rule: string, value: unknown, file: string): RldsError {
-  const valueText = JSON.stringify(value) ?? "nothing";
+  if (value === undefined) return corruptFile({ file }, isRequired(subject, rule));
+  const valueText = JSON.stringify(value);
   return corruptFile({ file }, `${subject} must be ${rule}, got ${valueText.length > 80 ? `${valueText.slice(0, 80)} …` : valueText}`);
 }

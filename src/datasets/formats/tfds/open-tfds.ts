@@ -1,5 +1,5 @@
 /** Datasets of tensorflow_datasets that are RLDS: TFRecord shards with dataset_info.json and features.json beside them. */
-import { integer, mustBe, onlyKeys } from "../../../base/error.ts";
+import { integer, mustBe, mustBeOneOf, onlyKeys } from "../../../base/error.ts";
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { Fetch } from "../../../base/host.ts";
 import type { RldsStep } from "../../model/dataset.ts";
@@ -42,8 +42,8 @@ export async function openTfds<S = RldsStep>(from: Source, options: TfdsOptions 
   const { split, text = "string", images = "decode", salvage, fetch, signal, maxBytes = MAX_SOURCE_BYTES } = onlyKeys("options", options, OPTIONS);
   const selection = new Selection(options);
   const losses = damageOf(salvage);
-  mustBeOneOf("text", text, ["string", "bytes"]);
-  mustBeOneOf("images", images, ["decode", "bytes"]);
+  checkWord("text", text, ["string", "bytes"]);
+  checkWord("images", images, ["decode", "bytes"]);
   integer("maxBytes", maxBytes, 1);
   const { folder: sourceFolder, file } = await sourceOf(from, { signal, fetch, maxBytes });
   if (sourceFolder === undefined) {
@@ -208,9 +208,8 @@ function hasImages(feature: Feature): boolean {
   return feature.kind === "sequence" ? hasImages(feature.feature) : feature.kind === "image";
 }
 
-function mustBeOneOf(subject: string, value: unknown, words: readonly string[]): void {
-  if (!words.includes(value as string))
-    throw mustBe(typeof value === "string" ? RangeError : TypeError, subject, `one of ${words.map((word) => JSON.stringify(word)).join(", ")}`, value);
+function checkWord(subject: string, value: unknown, words: readonly string[]): void {
+  if (!words.includes(value as string)) throw mustBeOneOf(typeof value === "string" ? RangeError : TypeError, subject, words, value);
 }
 
 const VERSION = /^(?:(.*)\/)?(\d+)\.(\d+)\.(\d+)$/;

@@ -29,7 +29,14 @@ export function partsOf(text: string, splits: readonly Split[]): SplitPart[] {
     if (name === undefined) throw mustBe(RangeError, "split", RULE, text);
     if (name === "all" && slice === undefined) return splits.map(selectAll);
     const split = splits.find((candidate) => candidate.name === name);
-    if (split === undefined) throw mustBe(RangeError, "split", `one of ${names(splits)}`, name);
+    if (split === undefined)
+      throw mustBe(
+        RangeError,
+        "split",
+        `one of ${names(splits)}`,
+        name,
+        splits.map((known) => known.name),
+      );
     return [{ split, ...bounds(slice, split, text) }];
   });
 }

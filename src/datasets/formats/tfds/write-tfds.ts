@@ -85,8 +85,10 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: R
     const stepLeaves = listOutputLeaves(stepSpec, "steps/", images);
     const isLastColumn = leavesOf(stepSpec).findIndex(({ path, size }) => path === "is_last" && size === 1);
     for (const image of images)
-      if (!stepLeaves.some((leaf) => leaf.path === image))
-        throw new RangeError(`images must be paths of leaves of a step (${stepLeaves.map((leaf) => leaf.path).join(", ")}), got ${image}`);
+      if (!stepLeaves.some((leaf) => leaf.path === image)) {
+        const known = stepLeaves.map((leaf) => leaf.path);
+        throw mustBe(RangeError, "images", `paths of leaves of a step (${known.join(", ")})`, image, known);
+      }
     const metadataLeaves = listOutputLeaves(metadataSpec as StepSpec, "", new Set());
     // Its key in a record would be that of a leaf of a step.
     const conflict = metadataLeaves.find((leaf) => leaf.path.startsWith("steps/"));

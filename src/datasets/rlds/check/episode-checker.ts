@@ -141,7 +141,7 @@ export class EpisodeChecker implements StepReceiver<unknown> {
     const isNumber = (path: string) => at(path)?.size === 1 && !isText((at(path) as PlacedLeaf).leaf);
     if (timestamp !== undefined && !isNumber(timestamp)) {
       const numbers = leaves.filter(({ path }) => isNumber(path)).map(({ path }) => path);
-      throw mustBe(RangeError, "timestamp", `the path of a single number (${numbers.join(", ")})`, timestamp);
+      throw mustBe(RangeError, "timestamp", `the path of a single number (${numbers.join(", ")})`, timestamp, numbers);
     }
     const timestampPath = timestamp ?? TIMESTAMPS.find(isNumber);
     this.#timestamp = timestampPath === undefined ? undefined : at(timestampPath);

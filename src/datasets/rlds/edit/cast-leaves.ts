@@ -31,7 +31,7 @@ interface Cast {
 export function castLeaves(rlds: RldsDataset<unknown>, dtypes: LeafDtypes): ColumnDataset {
   if (typeof dtypes !== "object" || dtypes === null) throw mustBe(TypeError, "dtypes", "an object of dtypes by paths", dtypes);
   for (const [path, dtype] of Object.entries(dtypes))
-    if (!isDtype(dtype)) throw mustBe(RangeError, `dtypes: ${path}`, `one of ${Object.keys(DTYPES).join(", ")}`, dtype);
+    if (!isDtype(dtype)) throw mustBe(RangeError, `dtypes: ${path}`, `one of ${Object.keys(DTYPES).join(", ")}`, dtype, Object.keys(DTYPES));
   return mapColumns(rlds, {
     stepSpec: (spec) => castSpec(spec, castsOf(spec, dtypes)),
     begin(spec) {

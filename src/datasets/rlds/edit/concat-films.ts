@@ -30,6 +30,10 @@ export function concatFilms(sources: readonly FilmSource[]): Films | undefined {
       const [number = "", ...rest] = path.split("/");
       return (all[Number(number)] as Films).open(rest.join("/"));
     },
+    spans(path) {
+      const [number = "", ...rest] = path.split("/");
+      return all[Number(number)]?.spans?.(rest.join("/"));
+    },
     async statistics(camera, episode) {
       // Either all have them, or the writer is told that none does.
       const known = await Promise.all(all.map((one) => one.statistics(camera, 0)));

@@ -52,7 +52,7 @@ function testOf(condition: EpisodeCondition, stepSpec: StepSpec, metadataSpec: {
   const specs = [stepSpec, metadataSpec as StepSpec];
   // A column may be in the steps and in the metadata.
   const paths = new Set(["return", "length", ...specs.flatMap((spec) => leavesOf(spec).map((leaf) => leaf.path))]);
-  throw mustBe(RangeError, "where", `on one of ${[...paths].join(", ")}`, condition.path);
+  throw mustBe(RangeError, "where", `on one of ${[...paths].join(", ")}`, condition.path, paths);
 }
 
 interface ElementEntry extends LeafEntry {

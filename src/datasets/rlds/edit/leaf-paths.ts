@@ -18,7 +18,10 @@ export function slashed(path: string): string {
 export function leavesAt(spec: StepSpec, option: string, path: string): NamedLeaf[] {
   const all = leavesOf(spec).map((leaf, index) => ({ ...leaf, index }));
   const found = all.filter((leaf) => leaf.path === slashed(path) || leaf.path.startsWith(`${slashed(path)}/`));
-  if (found.length === 0) throw mustBe(RangeError, option, `paths of leaves of a step (${all.map((leaf) => leaf.path).join(", ")})`, path);
+  if (found.length === 0) {
+    const known = all.map((leaf) => leaf.path);
+    throw mustBe(RangeError, option, `paths of leaves of a step (${known.join(", ")})`, path, known);
+  }
   return found;
 }
 

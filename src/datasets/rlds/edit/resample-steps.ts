@@ -63,7 +63,7 @@ function timeColumn(leaves: readonly LeafEntry[], timestamp: string | undefined,
   const column = leaves.findIndex((leaf) => leaf.path === path && leaf.size === 1 && isFloat(leaf.leaf.dtype));
   if (column >= 0) return column;
   const floats = leaves.filter(({ leaf, size }) => size === 1 && isFloat(leaf.dtype)).map((leaf) => leaf.path);
-  if (timestamp !== undefined) throw mustBe(RangeError, "timestamp", `the path of a single float (${floats.join(", ") || "there is none"})`, timestamp);
+  if (timestamp !== undefined) throw mustBe(RangeError, "timestamp", `the path of a single float (${floats.join(", ") || "there is none"})`, timestamp, floats);
   if (sourceFps === undefined)
     throw new RangeError("resampleSteps needs the times of the steps, which have no leaf timestamp. Set timestamp to the path of a leaf, or sourceFps");
   return -1;

@@ -56,7 +56,7 @@ export async function inspectRlds<S = RldsStep>(rlds: RldsDataset<S>, options: P
  */
 export function importRlds<S = RldsStep>(rlds: RldsDataset<S>, options: ImportOptions = {}): ImportedRlds<S> {
   const { mode = "strict", ...passOptions } = onlyKeys("options", options, "mode, signal, onProgress");
-  if (!Object.hasOwn(MODES, mode)) throw mustBe(RangeError, "mode", `one of ${Object.keys(MODES).join(", ")}`, mode);
+  if (!Object.hasOwn(MODES, mode)) throw mustBe(RangeError, "mode", `one of ${Object.keys(MODES).join(", ")}`, mode, Object.keys(MODES));
   const episodes = episodesOf(rlds) as AsyncIterable<RldsEpisode<S>>;
   let report = new RunningReport(mode);
   const imported = {

@@ -1,5 +1,5 @@
 /** Episodes of a dataset as columns of a Replay's leaves, each read and checked as a whole. */
-import { mustBe, onlyKeys } from "../../../base/error.ts";
+import { didYouMean, mustBe, onlyKeys } from "../../../base/error.ts";
 import { elementBytes, isLeaf, leafText } from "../../../schema/leaf.ts";
 import { packer, valueAt } from "../../../schema/nest.ts";
 import { type FoundLeaf, leavesOf as leavesOfRow, type Spec } from "../../../schema/spec.ts";
@@ -82,7 +82,10 @@ export class EpisodeReader {
         throw new RldsError("SPEC_MISMATCH", `${expected}${actual}: convert it with mapSteps(data, change, { stepSpec })`);
       }
       const paths = leavesOf(stepSpec).map((leafEntry) => leafEntry.path);
-      throw new RldsError("SPEC_MISMATCH", `${expected}the data's steps have no leaf ${keys.join("/")} (${paths.join(", ")}): say in fields which one it is`);
+      throw new RldsError(
+        "SPEC_MISMATCH",
+        `${expected}the data's steps have no leaf ${keys.join("/")}.${didYouMean(keys.join("/"), paths)} Name it in fields: ${paths.join(", ")}`,
+      );
     });
     for (const flag of FLAGS) {
       const flagLeaf = valueAt(stepSpec, [flag]);

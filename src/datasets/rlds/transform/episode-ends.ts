@@ -28,7 +28,7 @@ export function truncateAfter<S = RldsStep>(
 ): RldsDataset<S> {
   const { mark = "last" } = onlyKeys("options", options, "mark");
   if (typeof condition !== "function") throw mustBe(TypeError, "condition", "a function (step, index)", condition);
-  if (!Object.hasOwn(MARKS, mark)) throw mustBe(RangeError, "mark", `one of ${Object.keys(MARKS).join(", ")}`, mark);
+  if (!Object.hasOwn(MARKS, mark)) throw mustBe(RangeError, "mark", `one of ${Object.keys(MARKS).join(", ")}`, mark, Object.keys(MARKS));
   const stage = (): Stage<S, S> => {
     let index = 0;
     return {

@@ -151,8 +151,10 @@ class Columns {
     const numeric = all.map((leaf, index) => ({ ...leaf, index })).filter(({ leaf }) => !isText(leaf));
     const isInPath = (path: string, prefix: string) => path === prefix || path.startsWith(`${prefix}/`);
     for (const path of paths ?? [])
-      if (!numeric.some((leaf) => isInPath(leaf.path, path)))
-        throw mustBe(RangeError, "paths", `one of ${numeric.map((leaf) => leaf.path).join(", ")}, or an object that contains them`, path);
+      if (!numeric.some((leaf) => isInPath(leaf.path, path))) {
+        const known = numeric.map((leaf) => leaf.path);
+        throw mustBe(RangeError, "paths", `one of ${known.join(", ")}, or an object that contains them`, path, known);
+      }
     this.#leaves = numeric
       .filter(({ path }) => paths === undefined || paths.some((prefix) => isInPath(path, prefix)))
       .map((leaf) => ({

@@ -114,7 +114,9 @@ describe("timeouts that are not there", () => {
       ["observation", true, true],
       ["transition", true, false],
     ]);
-    expect(await (await openD4rl(file)).lengths?.()).toEqual(lengths);
+    const again = await openD4rl(file);
+    expect(await again.lengths?.()).toEqual(lengths);
+    await again.close();
     expect(reader.unread).toMatchObject([{ what: "timeouts", remedy: expect.stringContaining("maxEpisodeSteps") }]);
     const limited = await openD4rl(file, { maxEpisodeSteps: 25 });
     expect(limited.unread).toEqual([]);

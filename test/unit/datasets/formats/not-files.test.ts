@@ -108,7 +108,7 @@ describe("writers that replace a file once the new one is whole", () => {
     const pipe = pipeAt("buffer.rpr");
     const buffer = new ReplayBuffer(10);
     buffer.append({ state: [1], action: 0, reward: 1, nextState: [2], isStateTerminal: false });
-    expect(() => buffer.save(pipe)).toThrow(/a pipe or a device is in the place of the file/);
+    expect(() => buffer.save(pipe)).toThrow(/it is a pipe or a device, not a file/);
     expect(isPipe(pipe)).toBe(true);
     expect(existsSync(`${pipe}.part`)).toBe(false);
   });

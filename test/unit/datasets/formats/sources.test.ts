@@ -118,7 +118,7 @@ describe("what is not there", () => {
   });
 
   test.each([null, undefined, 7, {}, [1], [{}]])("%j is no source", async (from) => {
-    await expect(sourceOf(from as never)).rejects.toThrow(/must be/);
+    await expect(sourceOf(from as never)).rejects.toThrow(/must be|is required/);
   });
 });
 

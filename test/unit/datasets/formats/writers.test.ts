@@ -86,7 +86,7 @@ it("finds its own form behind blank lines", async () => {
 
 it.each([
   ["a dtype that there is not", { a: { dtype: "f8", shape: [] } }, "SPEC_MISMATCH", /^a must be of a dtype that there is, got "f8"$/],
-  ["no shape", { a: { dtype: "f32" } }, "SPEC_MISMATCH", /^a must be of a shape, got undefined$/],
+  ["no shape", { a: { dtype: "f32" } }, "SPEC_MISMATCH", /^a is required, and must be of a shape/],
   ["a length that differs", { a: { dtype: "f32", shape: [-1] } }, "UNSUPPORTED", /^a must have a shape of known lengths, got \[-1\]/],
 ] as const)("refuses a spec with %s", async (_, stepSpec, code, message) => {
   for (const write of [writeJsonl, writeParquet, (rlds: RldsDataset<unknown>, to: Map<string, Uint8Array>) => writeTfds(rlds, to, { name: "x" })]) {

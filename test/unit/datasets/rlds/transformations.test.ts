@@ -295,7 +295,7 @@ test("rewards, discounts and flags that are none are told with their place", asy
     );
   };
   expectError(await refused({ reward: new Float32Array(2) }), "SPEC_MISMATCH", /^reward must be one number, got Float32Array\(2\) \(episode 0, step 1\)/);
-  expectError(await refused({ discount: undefined }), "SPEC_MISMATCH", /^discount must be one number/);
+  expectError(await refused({ discount: undefined }), "SPEC_MISMATCH", /^discount is required, and must be one number|^discount is required: one number/);
   expectError(await refused({ is_last: "no" }), "SPEC_MISMATCH", /^is_last must be a flag/);
 });
 
@@ -470,7 +470,7 @@ test("bigints, texts and bytes have columns too", () => {
 test("arguments are checked", async () => {
   const rlds = datasetOf([goodEpisode(2, 0)]);
   const refuse = (call: () => unknown, kind: typeof TypeError | typeof RangeError, ...says: RegExp[]) => expectError(errorOf(call), kind, ...says);
-  refuse(() => batch(rlds, {} as never), TypeError, /^size must be an integer/);
+  refuse(() => batch(rlds, {} as never), TypeError, /^size is required: an integer/);
   refuse(() => batch(rlds, { size: 0 }), RangeError, /^size/);
   refuse(() => batch(rlds, { size: 1, shift: 0 }), RangeError, /^shift/);
   refuse(() => batch(rlds, { size: 1, stride: 0.5 }), TypeError, /^stride/);

@@ -2,12 +2,16 @@
 
 type Numbers = Float32Array | Uint8Array;
 
-export async function h5File(arrays: { readonly [name: string]: readonly [data: Numbers, shape: readonly number[]] }): Promise<Uint8Array<ArrayBuffer>> {
+/** @param arrays with the shape of their chunks, if they have some */
+export async function h5File(arrays: {
+  readonly [name: string]: readonly [data: Numbers, shape: readonly number[], chunks?: readonly number[]];
+}): Promise<Uint8Array<ArrayBuffer>> {
   const h5wasm = (await import("h5wasm")).default;
   const { FS } = await h5wasm.ready;
   const path = "made.hdf5";
   const file = new h5wasm.File(path, "w");
-  for (const [name, [data, shape]] of Object.entries(arrays)) file.create_dataset({ name, data, shape: [...shape] });
+  for (const [name, [data, shape, chunks]] of Object.entries(arrays))
+    file.create_dataset({ name, data, shape: [...shape], ...(chunks && { chunks: [...chunks], compression: 1 }) });
   file.close();
   const bytes = new Uint8Array(FS.readFile(path));
   FS.unlink(path);

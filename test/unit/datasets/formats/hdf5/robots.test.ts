@@ -154,9 +154,11 @@ it("other layouts are refused by name", async () => {
     code: "UNSUPPORTED",
     message: expect.stringContaining("no filters"),
   });
-  await expect(openRobots(path("robomimic.hdf5"), { maxBytes: 2000 }).then((reader) => all(reader))).rejects.toMatchObject({
-    code: expect.stringMatching(/CORRUPT|UNSUPPORTED/),
-  });
+  const read = async () => {
+    const reader = await openRobots(path("robomimic.hdf5"), { maxBytes: 2000 });
+    await all(reader).finally(() => reader.close());
+  };
+  await expect(read()).rejects.toMatchObject({ code: expect.stringMatching(/CORRUPT|UNSUPPORTED/) });
 });
 
 it.each(some(["maniskill.h5", "robomimic.hdf5", "aloha_episode_0.hdf5", "isaaclab.hdf5"], 1))(

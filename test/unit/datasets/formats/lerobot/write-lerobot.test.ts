@@ -322,11 +322,11 @@ describe("refuses", () => {
   });
 
   it.each([
-    [{ fps: undefined }, TypeError, /^fps must be frames a second, got undefined/],
+    [{ fps: undefined }, TypeError, /^fps is required/],
     [{ fps: 0 }, RangeError, /^fps must be more than 0/],
     [{ images: ["observation"] }, RangeError, /images: observation must be u8 of shape \[height, width, 1 or 3 or 4\]/],
     [{ images: ["nothing"] }, RangeError, /^images must be paths of leaves of a step \(.*observation/],
-    [{ videos: ["observation"] }, TypeError, /^videoEncoder must be a function that makes films/],
+    [{ videos: ["observation"] }, TypeError, /^videoEncoder is required: a function that makes films/],
     [{ task: "a", taskLeaf: "b" }, RangeError, /exclude each other/],
     [{ taskLeaf: "action" }, RangeError, /^taskLeaf must be the path of a text/],
     [{ names: { action: ["a"] } }, RangeError, /^names must be of leaves of a step that are vectors, got "?action/],

@@ -218,7 +218,7 @@ describe("what is wrong", () => {
 
   it("options", async () => {
     const write = (options: object) => errorFrom(writeTfds(everything(), memorySink(), options as TfdsWriteOptions));
-    expectError(await write({}), TypeError, /^name must be/);
+    expectError(await write({}), TypeError, /^name is required/);
     expectError(await write({ name: "../x" }), RangeError, /^name must be/);
     expectError(await write({ name: "x", version: "1.0" }), RangeError, /^version/);
     expectError(await write({ name: "x", split: "a-b" }), RangeError, /^split/);

@@ -127,8 +127,9 @@ describe("what Python wrote", () => {
   });
 
   it("passes the check of datasets", async () => {
-    const report = await checkRlds(await openRlds(path("trajectories.tfrecord")));
-    expect(report.episodes).toBe(4);
+    const reader = await openRlds(path("trajectories.tfrecord"));
+    expect((await checkRlds(reader)).episodes).toBe(4);
+    await reader.close();
   });
 });
 

@@ -1,0 +1,254 @@
+// Lists the templates of all errors and warnings, by folder and code, for a reader who scans them: `node build/messages.mjs [ROOT]` prints them, `--write` writes
+// test/package/messages.txt. They are found in the syntax trees: what becomes the message of an error, directly or through a helper.
+import { readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join, posix, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { textsOf } from "./texts.mjs";
+
+// Imported, all 9 MB of it would be searched for names first.
+const ts = createRequire(import.meta.url)("typescript");
+
+const FOLDERS = ["assembly/embed", "embed/lua", "embed/python/reprise_replay", "page", "src"];
+export const GOLDEN = "test/package/messages.txt";
+
+/** What makes a message of its arguments: the code, and the parts of the message as texts or numbers of arguments. */
+const BUILDERS = {
+  ReplayError: { code: 0, parts: [1] },
+  RldsError: { code: 0, parts: [1] },
+  corruptFile: { code: "CORRUPT", parts: [1] },
+  unsupportedFile: { code: "UNSUPPORTED", parts: [1] },
+  mustBe: { code: 0, parts: [1, " must be ", 2, ", got ", { name: "value" }] },
+  mustBeOneOf: { code: 0, parts: [1, " must be one of ", 2, ", got ", { name: "value" }] },
+  isRequired: { code: "REQUIRED", parts: [0, " is required: ", 1] },
+  UsageError: { code: "USAGE", parts: [0] },
+  InvalidArgumentError: { code: "USAGE", parts: [0] },
+};
+/** Methods that log their argument. */
+const LOGS = /^(?:warn|log)$/;
+const BASE = "src/base/error.ts";
+const MAX_ROUNDS = 4;
+
+/** The list as text: a heading per folder, then a line per message, with its code. */
+export function messages(root) {
+  const files = FOLDERS.flatMap((folder) => sources(root, folder)).map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }));
+  const found = new Map();
+  const add = (path, code, message) => {
+    const text = message
+      .replace(/ must be given(.*), got \S+$/, " is required$1")
+      .replace(/\s+/g, " ")
+      .trim();
+    if (!/[a-z]{2}.* .*[a-z]{2}/.test(text.replace(/\$\{[^}]*\}/g, "x"))) return;
+    const folder = dirname(path).split("/").slice(0, 3).join("/");
+    found.set(folder, (found.get(folder) ?? new Set()).add(`${code.padEnd(14)} ${text}`));
+  };
+  const trees = files.flatMap(({ path, text }) => (path.endsWith(".ts") ? [[path, ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true)]] : []));
+  const source = trees.filter(([path]) => !path.startsWith("assembly/"));
+  const builders = buildersIn(source);
+  for (const [path, tree] of source) for (const { code, message } of built(path, tree, builders)) add(path, code, message);
+  for (const [path, tree] of trees) if (path.startsWith("assembly/")) for (const { code, message } of refusals(tree)) add(path, code, message);
+  for (const { path, text } of files)
+    if (!path.endsWith(".ts"))
+      for (const { kind, offset, text: blanked } of textsOf(path, text)) {
+        const literal = text.slice(offset, offset + blanked.length).replace(/^["']|["']$/g, "");
+        if (kind === "literal") add(path, /^([A-Z_]{5,}): /.exec(literal)?.[1] ?? "-", literal.replace(/^[A-Z_]{5,}: /, "").replace(/\{(\w[^{}]*)\}/g, "$$$&"));
+      }
+  const folders = [...found].sort(([a], [b]) => (a < b ? -1 : 1));
+  return `${folders.map(([folder, lines]) => `# ${folder}\n${[...lines].sort().join("\n")}\n`).join("\n")}`;
+}
+
+function sources(root, folder) {
+  return readdirSync(join(root, folder), { withFileTypes: true })
+    .flatMap((entry) => (entry.isDirectory() ? sources(root, `${folder}/${entry.name}`) : [`${folder}/${entry.name}`]))
+    .filter((path) => /(?<!\.d)\.(?:ts|py|lua)$/.test(path));
+}
+
+/** The builders by the file and name of their declaration: the helpers that pass a parameter on into a message. Those of BASE are the same everywhere. */
+function buildersIn(trees) {
+  const builders = new Map([[`${BASE}#corrupt`, { code: "CORRUPT", parts: [0, ": ", 1] }]]);
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const before = builders.size;
+    for (const [path, tree] of trees) {
+      if (path === BASE) continue;
+      for (const { code, parts, owner } of built(path, tree, builders)) {
+        if (owner === undefined || builders.has(owner.key) || Object.hasOwn(BUILDERS, owner.name)) continue;
+        const places = parts.map((part) => (typeof part === "object" ? owner.parameters.indexOf(part.name) : part));
+        if (!places.some((place) => typeof place === "number" && place >= 0)) continue;
+        builders.set(owner.key, { code, parts: places.map((place, k) => (place === -1 ? `\${${parts[k].name}}` : place)) });
+      }
+    }
+    if (builders.size === before) break;
+  }
+  return builders;
+}
+
+/** The messages that a file makes: {code, message, parts, owner}, `owner` being the function around. */
+function* built(path, tree, builders) {
+  const imports = importsOf(path, tree);
+  const nodes = [tree];
+  for (let node = nodes.pop(); node !== undefined; node = nodes.pop()) {
+    ts.forEachChild(node, (child) => void nodes.push(child));
+    if (!ts.isCallExpression(node) && !ts.isNewExpression(node)) continue;
+    const args = node.arguments ?? [];
+    const name = lastName(node.expression);
+    if (args.length === 0 || name === undefined) continue;
+    const helper = builders.get(keyOf(node.expression, name, path, imports));
+    const builder = (Object.hasOwn(BUILDERS, name) ? BUILDERS[name] : undefined) ?? helper ?? standard(node, name);
+    if (builder === undefined) continue;
+    const given = builder.parts.map((part) => (typeof part === "number" && args[part] !== undefined ? partsOf(args[part]) : [part]));
+    // A helper's own message is listed with the names of its parameters. Again with texts, if these are sentences.
+    if (builder === helper && !given.flat().some((part) => typeof part === "string" && !builder.parts.includes(part) && part.trim().includes(" "))) continue;
+    const parts = given.flat().filter((part) => typeof part !== "number");
+    const owner = ownerOf(node, path);
+    const code = typeof builder.code === "number" ? codeOf(args[builder.code]) : builder.code;
+    yield { code, parts, owner, message: texted(parts) };
+  }
+}
+
+/** What a file imports from its own package: the file and name of each declaration, by local name. */
+function importsOf(path, tree) {
+  const imports = new Map();
+  for (const statement of tree.statements) {
+    const bindings = ts.isImportDeclaration(statement) ? statement.importClause?.namedBindings : undefined;
+    if (bindings === undefined || !ts.isNamedImports(bindings) || !statement.moduleSpecifier.text.startsWith(".")) continue;
+    const file = posix.join(posix.dirname(path), statement.moduleSpecifier.text);
+    for (const { name, propertyName } of bindings.elements) imports.set(name.text, `${file}#${(propertyName ?? name).text}`);
+  }
+  return imports;
+}
+
+/** Where a callee is declared: in this file, or where it is imported from. Methods are those of this file. */
+function keyOf(callee, name, path, imports) {
+  if (ts.isIdentifier(callee)) return imports.get(name) ?? `${path}#${name}`;
+  return callee.expression.kind === ts.SyntaxKind.ThisKeyword ? `${path}#${name}` : undefined;
+}
+
+function standard(node, name = "") {
+  if (ts.isNewExpression(node) && /Error$/.test(name)) return { code: name, parts: [0] };
+  return ts.isCallExpression(node) && ts.isPropertyAccessExpression(node.expression) && LOGS.test(name) ? { code: "WARNING", parts: [0] } : undefined;
+}
+
+function codeOf(node) {
+  if (node === undefined) return "-";
+  if (ts.isStringLiteralLike(node)) return node.text;
+  if (ts.isConditionalExpression(node)) return `${codeOf(node.whenTrue)}|${codeOf(node.whenFalse)}`;
+  return ts.isIdentifier(node) && /Error$/.test(node.text) ? node.text : "-";
+}
+
+/** The function around a node that has a name, with the names of its parameters. */
+function ownerOf(node, path) {
+  for (let at = node.parent; at !== undefined; at = at.parent) {
+    if (!ts.isFunctionLike(at)) continue;
+    const name = at.name ?? (ts.isVariableDeclaration(at.parent) ? at.parent.name : undefined);
+    if (name === undefined || !(ts.isIdentifier(name) || ts.isPrivateIdentifier(name))) continue;
+    const parameters = at.parameters.map((parameter) => (ts.isIdentifier(parameter.name) ? parameter.name.text : ""));
+    return { key: `${path}#${name.text.replace("#", "")}`, name: name.text, parameters };
+  }
+  return undefined;
+}
+
+/** An expression as parts of a message: texts, and {name} for what is only known later. */
+function partsOf(node, depth = 0) {
+  if (ts.isStringLiteralLike(node)) return [node.text];
+  if (ts.isParenthesizedExpression(node) || ts.isAsExpression(node) || ts.isNonNullExpression(node)) return partsOf(node.expression, depth);
+  if (ts.isTemplateExpression(node))
+    return [node.head.text, ...node.templateSpans.flatMap(({ expression, literal }) => [...partsOf(expression, depth), literal.text])];
+  if (ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.PlusToken) return [...partsOf(node.left, depth), ...partsOf(node.right, depth)];
+  if (ts.isConditionalExpression(node)) {
+    const [first, second] = [node.whenTrue, node.whenFalse].map((branch) => texted(partsOf(branch, depth)));
+    return [first === "" || second === "" ? `[${first}${second}]` : `{${first}|${second}}`];
+  }
+  if (ts.isIdentifier(node)) {
+    const constant = depth < 3 ? constantOf(node) : undefined;
+    return constant === undefined ? [{ name: node.text }] : partsOf(constant, depth + 1);
+  }
+  if (ts.isCallExpression(node) && lastName(node.expression) === "escapeControls") return partsOf(node.arguments[0], depth);
+  if (ts.isCallExpression(node) && lastName(node.expression) === "didYouMean") return ['[ Did you mean "…"?]'];
+  return [{ name: shortName(node) }];
+}
+
+function texted(parts) {
+  return parts.map((part) => (typeof part === "object" ? `\${${part.name}}` : part)).join("");
+}
+
+/** The text that a constant of the file or of a function around has. */
+function constantOf(node) {
+  for (let at = node.parent; at !== undefined; at = at.parent) {
+    if (ts.isFunctionLike(at) && at.parameters.some(({ name }) => ts.isIdentifier(name) && name.text === node.text)) return undefined;
+    const statements = ts.isBlock(at) || ts.isSourceFile(at) ? at.statements : [];
+    for (const statement of statements) {
+      if (!ts.isVariableStatement(statement)) continue;
+      const found = statement.declarationList.declarations.find(({ name }) => ts.isIdentifier(name) && name.text === node.text);
+      if (found === undefined) continue;
+      const { initializer } = found;
+      const isText =
+        initializer !== undefined && (ts.isStringLiteralLike(initializer) || ts.isTemplateExpression(initializer) || ts.isConditionalExpression(initializer));
+      return isText ? initializer : undefined;
+    }
+  }
+  return undefined;
+}
+
+/** `name` for `show(name)`, `a.name`, `names.join(", ")` and `f(name)`. */
+function shortName(node) {
+  if (ts.isIdentifier(node) || ts.isPrivateIdentifier(node)) return node.text.replace("#", "");
+  if (ts.isPropertyAccessExpression(node)) return node.name.text === "length" ? `${shortName(node.expression)}.length` : node.name.text.replace("#", "");
+  if (ts.isElementAccessExpression(node) || ts.isNonNullExpression(node) || ts.isAsExpression(node) || ts.isParenthesizedExpression(node))
+    return shortName(node.expression);
+  if (ts.isCallExpression(node)) {
+    const isMethod =
+      ts.isPropertyAccessExpression(node.expression) &&
+      /^(?:join|map|slice|filter|sort|toFixed|toString|trim|replaceAll|replace)$/.test(node.expression.name.text);
+    if (isMethod) return shortName(node.expression.expression);
+    const [first] = node.arguments;
+    return first === undefined || ts.isFunctionLike(first) || ts.isObjectLiteralExpression(first) ? shortName(node.expression) : shortName(first);
+  }
+  if (ts.isBinaryExpression(node)) return shortName(node.left);
+  if (ts.isArrayLiteralExpression(node)) return node.elements.length === 0 ? "…" : shortName(node.elements[0]);
+  if (ts.isSpreadElement(node) || ts.isPrefixUnaryExpression(node)) return shortName(node.expression ?? node.operand);
+  return "…";
+}
+
+function lastName(node) {
+  if (ts.isIdentifier(node)) return node.text;
+  return ts.isPropertyAccessExpression(node) ? node.name.text.replace("#", "") : undefined;
+}
+
+/** The messages of the core for other hosts: chains of `put`, `word` and `number` on a Refusal, and texts that are passed on to such a chain. */
+function* refusals(tree) {
+  const nodes = [tree];
+  for (let node = nodes.pop(); node !== undefined; node = nodes.pop()) {
+    const chain = ts.isCallExpression(node) ? chainOf(node) : undefined;
+    if (chain !== undefined) {
+      yield chain;
+      continue;
+    }
+    if (ts.isCallExpression(node) && lastName(node.expression) === "ERROR") continue;
+    if (ts.isStringLiteral(node) && !ts.isImportDeclaration(node.parent) && !ts.isExportDeclaration(node.parent)) yield { code: "-", message: node.text };
+    ts.forEachChild(node, (child) => void nodes.push(child));
+  }
+}
+
+function chainOf(node) {
+  const links = [];
+  let at = node;
+  let code;
+  for (; ts.isPropertyAccessExpression(at) || ts.isCallExpression(at); at = at.expression) {
+    if (!ts.isCallExpression(at) || !ts.isPropertyAccessExpression(at.expression)) continue;
+    const [first] = at.arguments;
+    const method = at.expression.name.text;
+    if (method === "put" && first !== undefined) links.unshift(texted(partsOf(first)));
+    else if (["word", "number", "index"].includes(method) && first !== undefined) links.unshift(`\${${shortName(first)}}`);
+    else if (method === "of" && first !== undefined) code = /^E_(\w+)$/.exec(shortName(first))?.[1];
+  }
+  return links.length === 0 ? undefined : { code: code ?? "-", message: links.join("") };
+}
+
+if (realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
+  const args = process.argv.slice(2);
+  const [given] = args.filter((arg) => !arg.startsWith("--"));
+  const root = resolve(given ?? dirname(dirname(fileURLToPath(import.meta.url))));
+  const text = messages(root);
+  if (args.includes("--write")) writeFileSync(join(root, GOLDEN), text);
+  else process.stdout.write(text);
+}

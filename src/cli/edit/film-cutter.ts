@@ -1,0 +1,93 @@
+/** Films cut by ffmpeg: for `cutFilm` of writeLeRobot. */
+import { spawn } from "node:child_process";
+import { type CutFilm, type FilmCut, RldsError } from "../../datasets/rlds/index.ts";
+import { filmPlace, hasFfmpeg, lastLine, PROGRAM } from "./ffmpeg.ts";
+
+/** As LeRobot encodes its films, every second frame is found without those before it. Frames that refer to later ones would move the times of all. */
+const COMMON = ["-g", "2", "-movflags", "frag_keyframe+empty_moov", "-f", "mp4"];
+/** By LeRobot's names of codecs. The film is encoded for the second time: its quality is higher than LeRobot's own. */
+const ENCODERS: { readonly [codec: string]: readonly string[] } = {
+  h264: ["-c:v", "libx264", "-crf", "18", "-bf", "0"],
+  hevc: ["-c:v", "libx265", "-crf", "20", "-x265-params", "bframes=0:log-level=error", "-tag:v", "hvc1"],
+  av1: ["-c:v", "libsvtav1", "-crf", "20", "-preset", "8"],
+  vp9: ["-c:v", "libvpx-vp9", "-crf", "20", "-b:v", "0", "-deadline", "good", "-cpu-used", "4"],
+};
+
+export interface FilmCutterOptions {
+  /** Folders of the datasets: paths or URLs. Paths of films begin with the number of theirs if there are several. */
+  readonly folders: readonly string[];
+  readonly signal: AbortSignal;
+}
+
+/** The cutter waits for ffmpeg. It throws RldsError UNSUPPORTED without ffmpeg, and for what ffmpeg cannot cut. */
+export function filmCutter({ folders, signal }: FilmCutterOptions): CutFilm {
+  return async (cut) => {
+    const [number = "", ...rest] = cut.path.split("/");
+    const isJoined = folders.length > 1;
+    const film = filmPlace(folders[isJoined ? Number(number) : 0] as string, isJoined ? rest.join("/") : cut.path);
+    if (!hasFfmpeg())
+      throw new RldsError(
+        "UNSUPPORTED",
+        "the film has frames of other episodes: install ffmpeg, which cuts it, leave the film out with --without, or keep all of its frames with --whole-films",
+        { file: film },
+      );
+    await encode(argumentsOf(cut, film), cut, film, signal);
+  };
+}
+
+/** @throws RldsError UNSUPPORTED for another codec */
+function argumentsOf({ ranges, fps, codec = "h264", pixelFormat = "yuv420p" }: FilmCut, film: string): string[] {
+  const encoder = ENCODERS[codec];
+  if (encoder === undefined)
+    throw new RldsError(
+      "UNSUPPORTED",
+      `the film has frames of other episodes, and its codec ${codec} is not one that is cut (${Object.keys(ENCODERS).join(", ")})`,
+      {
+        file: film,
+      },
+    );
+  const select = ranges.map(({ from, to }) => `between(n,${from},${to - 1})`).join("+");
+  const input = ["-v", "error", "-nostdin", "-i", film, "-map", "0:v:0"];
+  return [
+    ...input,
+    "-vf",
+    `select='${select}',setpts=N/(${fps}*TB)`,
+    "-fps_mode",
+    "cfr",
+    "-r",
+    String(fps),
+    "-pix_fmt",
+    pixelFormat,
+    ...encoder,
+    ...COMMON,
+    "-",
+  ];
+}
+
+/** @throws RldsError UNSUPPORTED if ffmpeg fails */
+async function encode(args: readonly string[], { write }: FilmCut, film: string, signal: AbortSignal): Promise<void> {
+  // An encoder for AV1 reports what it does, unless it is told not to.
+  const child = spawn(PROGRAM, args, { stdio: ["ignore", "pipe", "pipe"], signal, env: { ...process.env, SVT_LOG: "1" } });
+  let message = "";
+  child.stderr.on("data", (chunk) => {
+    message += chunk;
+  });
+  const ended = new Promise<void>((resolve, reject) => {
+    const fail = (reason: string) => reject(new RldsError("UNSUPPORTED", `ffmpeg cannot cut the film: ${reason}`, { file: film }));
+    child.on("error", (error) => (signal.aborted ? reject(error) : fail(error.message)));
+    child.on("close", (code, signalName) => (code === 0 ? resolve() : fail(lastLine(message) || `it ended with ${code ?? signalName}`)));
+  });
+  // It is awaited once all is written.
+  ended.catch(() => {});
+  try {
+    let size = 0;
+    for await (const chunk of child.stdout) {
+      size += (chunk as Uint8Array).length;
+      await write(chunk as Uint8Array);
+    }
+    await ended;
+    if (size === 0) throw new RldsError("UNSUPPORTED", "ffmpeg cannot cut the film: it wrote nothing", { file: film });
+  } finally {
+    child.kill();
+  }
+}

@@ -1,0 +1,191 @@
+/** Which episodes of a damaged recording are whole, and how far the others are. Steps behind a gap are never joined to those before it. */
+import { SECTION_BYTES } from "../../../storage/format/section.ts";
+import { END_BYTES } from "../../../storage/log/group-ends.ts";
+import { type Contents, DISCARDED, type End } from "../../model/recording/contents.ts";
+import type { RowLayout } from "../../model/recording/row-layout.ts";
+import { corruptFile, type RldsError } from "../../model/rlds-error.ts";
+import type { EpisodeEntry } from "./listing.ts";
+
+/** Steps of one episode in a row. */
+export interface Piece {
+  readonly episode: number;
+  steps: number;
+  end: End | undefined;
+}
+
+/** Groups that were read, in one segment: its place among them. */
+export interface ReadPart {
+  readonly segment: number;
+  readonly pieces: readonly Piece[];
+  /** Number of the first group. */
+  readonly group: number;
+  /** Whether the segment's index is in it. */
+  readonly hasIndex: boolean;
+}
+
+/** Bytes that were not. */
+export interface LostPart {
+  readonly segment: number;
+  readonly file: string;
+  readonly from: number;
+  readonly to: number;
+  readonly at: number;
+  /** Undefined for a whole file: that is told otherwise. */
+  readonly fault: string | undefined;
+  readonly isSingle: boolean;
+  /** Whether it is the end of the newest segment, which a crash may have cut. */
+  readonly isTornTail: boolean;
+  /** Number of the first group in it. */
+  readonly group: number;
+  /** Whether its segment must have an index, and nothing was read before it. */
+  readonly isAtIndex: boolean;
+  readonly pieces?: undefined;
+}
+
+/** Episodes whose steps may be in a gap. */
+interface Hit {
+  readonly lost: LostPart;
+  /** Steps in it at most. */
+  readonly most: number;
+  /** Place among the parts. */
+  readonly place: number;
+  readonly first: number;
+  readonly last: number;
+}
+
+/** What was read of an episode. */
+interface ReadSteps {
+  readonly segment: number;
+  readonly place: number;
+  readonly steps: number;
+}
+
+export class SalvagedEpisodes {
+  readonly #parts: readonly (ReadPart | LostPart)[];
+  readonly #stated: readonly (Contents | undefined)[];
+  readonly #stepBytes: number;
+  readonly #read = new Map<number, ReadSteps[]>();
+  readonly #ends = new Map<number, End>();
+  readonly #hits: Hit[] = [];
+
+  /** @param stated what each segment held, if that is known */
+  constructor(parts: readonly (ReadPart | LostPart)[], stated: readonly (Contents | undefined)[], { numberBytes, texts, frames }: RowLayout) {
+    this.#parts = parts;
+    this.#stated = stated;
+    // A frame is a section of its own.
+    this.#stepBytes = frames.length > 0 ? Number.POSITIVE_INFINITY : SECTION_BYTES + numberBytes + texts.reduce((sum, { size }) => sum + 4 * size, 0);
+    this.#addParts();
+    for (const contents of stated)
+      for (const { episode, flags, task } of contents?.parts ?? []) if (flags !== 0 && !this.#ends.has(episode)) this.#ends.set(episode, { flags, task });
+  }
+
+  /** In order, without those that were discarded. */
+  list(): EpisodeEntry[] {
+    return [...this.#read].flatMap(([number, read]) => {
+      const { flags, task } = this.#ends.get(number) ?? { flags: 0, task: "" };
+      const hit = this.#hitOf(number);
+      const steps = stepsOf(read, hit?.place);
+      if ((flags & DISCARDED) !== 0 || steps === 0) return [];
+      return [{ number, segment: read[0]?.segment ?? 0, steps, flags: hit === undefined ? flags : 0, task, isCut: hit !== undefined }];
+    });
+  }
+
+  /** Returns an error per gap, and per episode that a gap has damaged. */
+  losses(): RldsError[] {
+    const gaps = this.#parts.flatMap((lost, place) =>
+      lost.pieces === undefined
+        ? (this.#gapError(
+            lost,
+            this.#hits.find((hit) => hit.place === place),
+          ) ?? [])
+        : [],
+    );
+    const episodes = [...this.#read].flatMap(([number, read]) => {
+      const hit = this.#hitOf(number);
+      if (hit === undefined) return [];
+      const before = stepsOf(read, hit.place);
+      const behind = stepsOf(read) - before;
+      const place = { file: hit.lost.file, offset: hit.lost.at };
+      const what = before === 0 ? "has lost its first steps" : `is cut after ${countText(before)}`;
+      return [corruptFile(place, `recorded episode ${number} ${what}${behind === 0 ? "" : `; ${countText(behind)} behind the damage are left out`}`)];
+    });
+    return [...gaps, ...episodes];
+  }
+
+  #gapError({ file, from, to, at: offset, fault, isTornTail }: LostPart, hit: Hit | undefined): RldsError | undefined {
+    if (fault === undefined) return hit && corruptFile({ file }, `the file held ${this.#lostText(hit)}`);
+    const tail = `${to - from} bytes behind byte ${from} are a torn tail, and are left out (${fault})`;
+    const gap = `the segment is cut or altered: ${fault}; bytes ${from} to ${to} are lost, with ${this.#lostText(hit)}`;
+    return corruptFile({ file, offset }, isTornTail ? tail : gap);
+  }
+
+  #lostText(hit: Hit | undefined): string {
+    if (hit === undefined) return "no step";
+    const { segment } = hit.lost;
+    const isOnly = this.#hits.filter(({ lost }) => lost.segment === segment).length === 1;
+    const stated = isOnly ? this.#stated[segment] : undefined;
+    if (stated !== undefined) return countText(stated.parts.reduce((sum, { steps, episode }) => sum + steps - this.#readIn(segment, episode), 0));
+    return hit.most === Number.POSITIVE_INFINITY ? "all steps that followed" : `at most ${countText(hit.most)}`;
+  }
+
+  #addParts(): void {
+    let next = 0;
+    for (const [place, part] of this.#parts.entries()) {
+      if (part.pieces === undefined) {
+        const most = this.#mostLost(place, part);
+        const last = this.#parts.slice(place).flatMap(({ pieces }) => pieces ?? [])[0]?.episode ?? Number.POSITIVE_INFINITY;
+        if (most > 0) this.#hits.push({ lost: part, most, place, first: next, last });
+        continue;
+      }
+      for (const { episode, steps, end } of part.pieces) {
+        // Numbers only grow: what comes again is nothing that a recorder wrote.
+        if (episode < next) continue;
+        const read = this.#read.get(episode) ?? [];
+        this.#read.set(episode, read);
+        read.push({ segment: part.segment, place, steps });
+        if (end !== undefined) this.#ends.set(episode, end);
+        next = episode + Number(end !== undefined);
+      }
+    }
+  }
+
+  /** Steps that can be in a gap at most, by the numbers of the groups before and behind it. */
+  #mostLost(place: number, lost: LostPart): number {
+    const end = this.#parts.findIndex(({ pieces }, at) => at > place && pieces !== undefined);
+    if (end < 0) return lost.isTornTail ? 0 : Number.POSITIVE_INFINITY;
+    const following = this.#parts[end] as ReadPart;
+    let begin = place;
+    while (begin > 0 && this.#parts[begin - 1]?.pieces === undefined) begin--;
+    const gaps = this.#parts.slice(begin, end) as LostPart[];
+    // The index of a segment is a group, and holds no step.
+    const indices = new Set(gaps.filter(({ isAtIndex }) => isAtIndex).map(({ segment }) => segment));
+    if (following.hasIndex) indices.delete(following.segment);
+    const groups = following.group - lost.group - indices.size;
+    // A single section that is shorter than a step is the end of an episode.
+    const isEnd = groups === 1 && lost.isSingle && lost.to - lost.from - END_BYTES < this.#stepBytes;
+    return isEnd ? 0 : Math.max(groups, 0);
+  }
+
+  /** The first gap that may have taken a step of an episode. */
+  #hitOf(episode: number): Hit | undefined {
+    return this.#hits.find(({ first, last, lost: { segment } }) => {
+      if (episode < first || episode > last) return false;
+      const stated = this.#stated[segment]?.parts;
+      return stated === undefined || this.#readIn(segment, episode) !== (stated.find((part) => part.episode === episode)?.steps ?? 0);
+    });
+  }
+
+  /** Steps of an episode that were read in a segment. */
+  #readIn(segment: number, episode: number): number {
+    return stepsOf((this.#read.get(episode) ?? []).filter((read) => read.segment === segment));
+  }
+}
+
+/** @param place before which they are. Default: all */
+function stepsOf(read: readonly ReadSteps[], place = Number.POSITIVE_INFINITY): number {
+  return read.reduce((sum, part) => sum + (part.place < place ? part.steps : 0), 0);
+}
+
+function countText(steps: number): string {
+  return `${steps} ${steps === 1 ? "step" : "steps"}`;
+}

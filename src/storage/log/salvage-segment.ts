@@ -1,0 +1,199 @@
+/** Reads a damaged segment: the stretches of complete groups before, between and after its damage. */
+import { ReplayError } from "../../base/error.ts";
+import { COMMIT, SEGMENT } from "../../base/kinds.ts";
+import { MAX_SECTION_BYTES } from "../../base/limits.ts";
+import type { Directory } from "../../files/directory.ts";
+import { withIoErrors } from "../../files/io-errors.ts";
+import type { SectionMemory } from "../../memory/section-memory.ts";
+import { MAGIC, SECTION_BYTES } from "../format/section.ts";
+import { END_BYTES, nextGroupEnd, withFile } from "./group-ends.ts";
+import { SegmentReader, type SegmentStart } from "./read-segment.ts";
+import { fileOf, headOf, type SegmentHead } from "./segment-head.ts";
+
+/** Receives the sections of groups. Sections of a group without an end do not count. */
+export interface GroupVisitor {
+  section(kind: number, id: number, payload: Uint8Array): void;
+  /** Called when the group of the last sections is complete. */
+  endGroup(): void;
+}
+
+/** Consecutive complete groups. */
+export interface Stretch<V> {
+  /** Undefined at the beginning of the segment. */
+  readonly start: SegmentStart | undefined;
+  /** The offset of its end in the file. */
+  readonly to: number;
+  /** Number of its first group, and of the group after it. */
+  readonly firstGroup: number;
+  readonly endGroup: number;
+  readonly visitor: V;
+}
+
+/** Bytes without a complete group. */
+export interface Gap {
+  readonly from: number;
+  readonly to: number;
+  /** The offset of the first fault, and the fault. */
+  readonly at: number;
+  readonly fault: string;
+  /** Whether it is a single section of the size in its head, plus the end of its group. */
+  readonly isSingle: boolean;
+  /** Whether no group follows it in the segment. */
+  readonly isTail: boolean;
+}
+
+export interface SalvagedSegment<V> {
+  readonly id: number;
+  readonly size: number;
+  readonly head: SegmentHead | undefined;
+  /** In the order of the file. */
+  readonly parts: readonly (Stretch<V> | Gap)[];
+  readonly isSealed: boolean;
+  /** The sum of all sections, if there is no gap. */
+  readonly sum: number | undefined;
+}
+
+/**
+ * Reads a segment. After damage, it restarts after the next end of a group with a valid checksum.
+ * @param lowest the smallest possible number of its first group @param create returns the visitor of a stretch
+ * @throws ReplayError UNSUPPORTED if another version wrote the file · IO
+ */
+export function salvageSegment<V extends GroupVisitor>(
+  directory: Directory,
+  id: number,
+  memory: SectionMemory,
+  lowest: number,
+  create: () => V,
+): SalvagedSegment<V> {
+  const parts: (Stretch<V> | Gap)[] = [];
+  let head: SegmentHead | undefined;
+  let start: SegmentStart | undefined;
+  for (;;) {
+    const visitor = create();
+    const reader = new SegmentReader(directory, id, memory, undefined, undefined, start);
+    const from = start?.at ?? 0;
+    const unsupported = visit(reader, visitor);
+    const { size, wholeBytes, isSealed, sum, firstGroup, group } = reader;
+    head ??= reader.head;
+    if (group > firstGroup) parts.push({ start: start && { ...start, head }, to: wholeBytes, firstGroup, endGroup: group, visitor });
+    const fault = unsupported?.message ?? reader.fault ?? (reader.isOpen ? `group ${group} has no end` : undefined);
+    if (fault === undefined || isSealed) return { id, size, head, parts, isSealed, sum: parts.length <= 1 && from === 0 ? sum : undefined };
+    const at = reader.faultAt ?? wholeBytes;
+    const behindEnd = reader.isOpen && reader.fault !== undefined ? behindDamagedEnd(directory, id, memory, at, group) : undefined;
+    if (behindEnd !== undefined) {
+      // Only the end of the group is damaged, and all of its sections were shown.
+      visitor.endGroup();
+      if (group > firstGroup) parts.pop();
+      parts.push({ start: start && { ...start, head }, to: at, firstGroup, endGroup: group + 1, visitor });
+      parts.push({ from: at, to: behindEnd.at, at, fault, isSingle: false, isTail: false });
+      start = behindEnd;
+      continue;
+    }
+    const isBegun = reader.head !== undefined || start !== undefined;
+    const next =
+      (isBegun ? undefined : startOfFirst(directory, id, memory)) ?? nextStart(directory, id, memory, at, isBegun && !Number.isNaN(group) ? group : lowest);
+    if (unsupported !== undefined && next?.head === undefined) throw unsupported;
+    const to = next?.at ?? size;
+    parts.push({ from: wholeBytes, to, at, fault, isSingle: isSingle(directory, id, wholeBytes, to), isTail: next === undefined });
+    if (next === undefined) return { id, size, head, parts, isSealed, sum: undefined };
+    head ??= next.head;
+    start = next;
+  }
+}
+
+/** Shows the sections of all complete groups. Returns the error of a file of another version, whose first bytes may only be damaged. */
+function visit(reader: SegmentReader, visitor: GroupVisitor): ReplayError | undefined {
+  const { sections } = reader;
+  try {
+    let { wholeBytes } = reader;
+    let isOpen = false;
+    const end = () => {
+      if (isOpen && reader.wholeBytes !== wholeBytes) visitor.endGroup();
+      wholeBytes = reader.wholeBytes;
+    };
+    while (reader.next()) {
+      end();
+      visitor.section(sections.kind, sections.id, sections.payload);
+      isOpen = true;
+    }
+    end();
+    return undefined;
+  } catch (error) {
+    if (error instanceof ReplayError && error.code === "UNSUPPORTED" && reader.head === undefined) return error;
+    throw error;
+  } finally {
+    reader.close();
+  }
+}
+
+/** Returns the start of the first group if the magic or the head is damaged: after a valid head, or after the size in a damaged head if a section follows. */
+function startOfFirst(directory: Directory, id: number, memory: SectionMemory): SegmentStart | undefined {
+  const first = sectionAt(directory, id, memory, MAGIC.length);
+  if (first === undefined) return undefined;
+  if (first.isWhole) {
+    const head = first.kind === SEGMENT ? headOf(first.payload, id) : undefined;
+    return head && { at: first.end, group: head.group, head };
+  }
+  return sectionAt(directory, id, memory, first.end)?.isWhole === true ? { at: first.end, group: undefined, head: undefined } : undefined;
+}
+
+/** Returns the start of the group after a damaged COMMIT: it has the size of a COMMIT, and the next end belongs to the next group. */
+function behindDamagedEnd(directory: Directory, id: number, memory: SectionMemory, at: number, group: number): SegmentStart | undefined {
+  const damaged = sectionAt(directory, id, memory, at);
+  if (damaged?.end !== at + END_BYTES || sectionAt(directory, id, memory, damaged.end)?.isWhole !== true) return undefined;
+  const end = nextGroupEnd(directory, id, memory, damaged.end, () => true);
+  const isNext = end?.group === group + 1 && (end.kind === COMMIT || end.at === damaged.end);
+  return isNext ? { at: damaged.end, group: group + 1, head: undefined } : undefined;
+}
+
+interface SectionInFile {
+  readonly kind: number;
+  readonly payload: Uint8Array;
+  /** The offset of its end, from the size in its head. */
+  readonly end: number;
+  /** Whether its checksum is valid. */
+  readonly isWhole: boolean;
+}
+
+/** Returns the section at an offset, valid or not; undefined if it exceeds the file. */
+function sectionAt(directory: Directory, id: number, memory: SectionMemory, at: number): SectionInFile | undefined {
+  return withFile(directory, id, (file, size) => {
+    if (at + SECTION_BYTES > size) return undefined;
+    memory.reserve(SECTION_BYTES);
+    const read = (bytes: number) =>
+      withIoErrors("reading", directory, fileOf(id), () => {
+        const into = memory.u8.subarray(memory.base, memory.base + bytes);
+        for (let done = 0; done < bytes; ) {
+          const count = file.read(into.subarray(done), at + done);
+          if (!(count > 0)) throw new Error("the file has become shorter");
+          done += count;
+        }
+      });
+    read(SECTION_BYTES);
+    const bytes = memory.view.getUint32(memory.base + 8, true);
+    const end = at + SECTION_BYTES + bytes;
+    if (end > size || bytes > MAX_SECTION_BYTES) return undefined;
+    memory.reserve(SECTION_BYTES + bytes);
+    read(SECTION_BYTES + bytes);
+    const { u8, view, base } = memory;
+    const payload = u8.slice(base + SECTION_BYTES, base + SECTION_BYTES + bytes);
+    return { kind: view.getUint32(base, true), payload, end, isWhole: memory.sum(base) === view.getUint32(base + 12, true) };
+  });
+}
+
+/** Returns the position after the next end of a group. @param lowest the smallest possible number of the group */
+function nextStart(directory: Directory, id: number, memory: SectionMemory, at: number, lowest: number): SegmentStart | undefined {
+  const end = nextGroupEnd(directory, id, memory, at, ({ group }) => group >= lowest);
+  if (end === undefined) return undefined;
+  // Reading continues at a SEAL, which records that nothing follows.
+  return end.kind === COMMIT ? { at: end.at + END_BYTES, group: end.group + 1, head: undefined } : { at: end.at, group: end.group, head: undefined };
+}
+
+/** Returns whether bytes are a single section of the size in its head, plus the end of its group. */
+function isSingle(directory: Directory, id: number, from: number, to: number): boolean {
+  return withFile(directory, id, (file, size) => {
+    const head = new Uint8Array(SECTION_BYTES);
+    if (from + SECTION_BYTES > size || withIoErrors("reading", directory, fileOf(id), () => file.read(head, from)) !== SECTION_BYTES) return false;
+    return from + SECTION_BYTES + new DataView(head.buffer).getUint32(8, true) + END_BYTES === to;
+  });
+}

@@ -1,0 +1,288 @@
+/** `reprise edit` of films: copied where the cut allows it, cut by ffmpeg where not, and refused without it. */
+import { spawnSync } from "node:child_process";
+import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { decodeFrames, hasFfmpeg } from "../../../src/cli/edit/ffmpeg.ts";
+import { filmCutter } from "../../../src/cli/edit/film-cutter.ts";
+import { type CutFilm, type FilmCut, memorySink, openLeRobot, openRlds, type RldsDataset, writeLeRobot } from "../../../src/datasets/rlds/index.ts";
+import { all } from "../../support/rlds-data.ts";
+import { some, whole } from "../../support/size.ts";
+import { DATA, document, failure, reprise, temporary } from "./support.ts";
+
+const temp = temporary();
+/** Episodes of 5, 3 and 4 frames in one film of AV1. */
+const FILMED = join(DATA, "wild/lerobot_video");
+const CAMERA = "observation.images.top";
+const FILM = `videos/${CAMERA}/chunk-000/file-000.mp4`;
+const [FPS, HEIGHT, WIDTH] = [10, 64, 96];
+const SIZE = HEIGHT * WIDTH * 3;
+let names = 0;
+const fresh = () => temp(`${names++}`);
+
+interface Reference {
+  readonly path: string;
+  readonly timestamp: number;
+}
+
+/** Returns the frames that the steps of each episode refer to. */
+async function referencesOf(folder: string): Promise<Reference[][]> {
+  const reader = await openRlds(folder);
+  const episodes = await all(reader);
+  await reader.close();
+  return episodes.map(({ steps }) => steps.map((step) => (step as { observation: { images: { top: Reference } } }).observation.images.top));
+}
+
+const withPath = async <T>(path: string, task: () => Promise<T>): Promise<T> => {
+  const { PATH } = process.env;
+  process.env.PATH = path;
+  try {
+    return await task();
+  } finally {
+    process.env.PATH = PATH;
+  }
+};
+
+const cutOf = (more: Partial<FilmCut> = {}): FilmCut => ({
+  ...{ path: FILM, ranges: [{ from: 0, to: 5 }], fps: FPS, codec: "av1", pixelFormat: "yuv420p", write: async () => {} },
+  ...more,
+});
+const signal = new AbortController().signal;
+
+/** The film that a writer of LeRobot wants for some episodes, and their times in it. */
+async function cutsFor(kept: readonly number[], options: object = {}) {
+  const reader = await openLeRobot(FILMED);
+  const cuts: (Pick<FilmCut, "path" | "ranges" | "fps" | "codec" | "pixelFormat"> & object)[] = [];
+  const cutFilm: CutFilm = async ({ write, ...cut }) => {
+    cuts.push(cut);
+    await write(Uint8Array.of(1, 2, 3));
+  };
+  const data = {
+    ...{ stepSpec: reader.stepSpec, metadataSpec: reader.metadataSpec },
+    async *[Symbol.asyncIterator]() {
+      let number = 0;
+      for await (const episode of reader) if (kept.includes(number++)) yield episode;
+    },
+  };
+  const to = memorySink();
+  await writeLeRobot(data as unknown as RldsDataset<unknown>, to, { fps: FPS, films: reader.films as never, cutFilm, ...options });
+  const written = await openLeRobot(to);
+  const starts = (await all(written)).map(({ steps }) => (steps[0] as { observation: { images: { top: Reference } } }).observation.images.top);
+  return { cuts, to, starts };
+}
+
+describe("a writer", () => {
+  const film = new Uint8Array(readFileSync(join(FILMED, FILM)));
+  const whole = { path: FILM, fps: FPS, codec: "av1", pixelFormat: "yuv420p" };
+  const near = (starts: readonly Reference[]) => starts.map(({ timestamp }) => Number(timestamp.toFixed(6)));
+
+  test("copies a film of which all episodes are written", async () => {
+    const { cuts, to, starts } = await cutsFor([0, 1, 2]);
+    expect([cuts, to.get(FILM)]).toEqual([[], film]);
+    expect(near(starts)).toEqual([0, 0.5, 0.8]);
+  });
+
+  test.each([
+    [
+      [0, 2],
+      [
+        [0, 5],
+        [8, 12],
+      ],
+      [0, 0.5],
+    ],
+    [[1, 2], [[5, 12]], [0, 0.3]],
+    [[0, 1], [[0, 8]], [0, 0.5]],
+    [[1], [[5, 8]], [0]],
+  ])("cuts out what is not of episodes %j", async (kept, ranges, times) => {
+    const { cuts, to, starts } = await cutsFor(kept);
+    expect(cuts).toEqual([{ ...whole, ranges: ranges.map(([from, to]) => ({ from, to })) }]);
+    expect(to.get(FILM)).toEqual(Uint8Array.of(1, 2, 3));
+    expect(near(starts)).toEqual(times);
+  });
+
+  test("cuts a film per episode for version 2.1", async () => {
+    const { cuts, to } = await cutsFor([0, 2], { version: "2.1" });
+    expect(cuts.map(({ ranges }) => ranges)).toEqual([[{ from: 0, to: 5 }], [{ from: 8, to: 12 }]]);
+    expect([...to.keys()].filter((path) => path.endsWith(".mp4"))).toEqual([0, 1].map((k) => `videos/chunk-000/${CAMERA}/episode_00000${k}.mp4`));
+  });
+
+  test("copies films whole without a cutter, at their old times", async () => {
+    const { cuts, to, starts } = await cutsFor([0, 2], { cutFilm: undefined });
+    expect([cuts, to.get(FILM)]).toEqual([[], film]);
+    expect(near(starts)).toEqual([0, 0.8]);
+  });
+
+  test("refuses a cutter that is none", async () => {
+    await expect(cutsFor([0], { cutFilm: "ffmpeg" })).rejects.toThrow("cutFilm must be a function that cuts films");
+  });
+});
+
+describe("a program ffmpeg", () => {
+  /** A folder with a program that answers -version, and otherwise runs these lines of a shell. */
+  function program(lines: string): string {
+    const folder = fresh();
+    mkdirSync(folder);
+    writeFileSync(join(folder, "ffmpeg"), `#!/bin/sh\n[ "$1" = -version ] && exit 0\n${lines}\n`);
+    chmodSync(join(folder, "ffmpeg"), 0o755);
+    return `${folder}${delimiter}${process.env.PATH}`;
+  }
+
+  test("gets the film, the frames by their numbers, and an encoder of the same codec and pixels", async () => {
+    const seen = temp("arguments");
+    const path = program(`printf '%s\\n' "$@" > ${seen}; printf film`);
+    const argumentsFor = async (more: Partial<FilmCut>, folders = [FILMED]) => {
+      const bytes: number[] = [];
+      const write = async (chunk: Uint8Array) => void bytes.push(...chunk);
+      await withPath(path, () => filmCutter({ folders, signal })(cutOf({ write, ...more })));
+      expect(Buffer.from(bytes).toString()).toBe("film");
+      return readFileSync(seen, "utf8").trimEnd().split("\n");
+    };
+    const twice = await argumentsFor({
+      ranges: [
+        { from: 0, to: 5 },
+        { from: 8, to: 12 },
+      ],
+    });
+    expect(twice.slice(0, 16)).toEqual([
+      ...["-v", "error", "-nostdin", "-i", join(FILMED, FILM), "-map", "0:v:0"],
+      ...["-vf", "select='between(n,0,4)+between(n,8,11)',setpts=N/(10*TB)", "-fps_mode", "cfr", "-r", "10", "-pix_fmt", "yuv420p", "-c:v"],
+    ]);
+    expect(twice).toEqual(expect.arrayContaining(["libsvtav1", "-g", "2", "frag_keyframe+empty_moov", "mp4"]));
+    expect(twice.at(-1)).toBe("-");
+    const encoders = { h264: "libx264", hevc: "libx265", vp9: "libvpx-vp9" };
+    for (const [codec, encoder] of Object.entries(encoders))
+      expect(await argumentsFor({ codec, pixelFormat: "yuv444p" })).toEqual(expect.arrayContaining([encoder, "yuv444p"]));
+    // What a source does not state is what most films are.
+    expect(await argumentsFor({ codec: undefined, pixelFormat: undefined })).toEqual(expect.arrayContaining(["libx264", "yuv420p"]));
+    const second = await argumentsFor({ path: `1/${FILM}` }, ["/elsewhere", FILMED]);
+    expect(second[4]).toBe(join(FILMED, FILM));
+    expect((await argumentsFor({}, ["https://films.example/pick"]))[4]).toBe(`https://films.example/pick/${FILM}`);
+  });
+
+  test.each([
+    ["ends with another code", "printf 'half a film'; echo 'Unknown encoder' >&2; exit 8", "ffmpeg cannot cut the film: Unknown encoder"],
+    ["ends with another code, and no word", "exit 3", "ffmpeg cannot cut the film: it ended with 3"],
+    ["is killed", "kill -9 $$", "ffmpeg cannot cut the film: it ended with SIGKILL"],
+    ["writes nothing", "exit 0", "ffmpeg cannot cut the film: it wrote nothing"],
+  ])("that %s leaves no target", async (_, lines, message) => {
+    await withPath(program(lines), async () => {
+      const [path, out] = [fresh(), fresh()];
+      cpSync(FILMED, path, { recursive: true });
+      const { error } = await failure(1, "edit", path, out, "--format", "lerobot", "--drop-episodes", "1");
+      expect(error).toMatchObject({ code: "UNSUPPORTED", message: expect.stringContaining(message), file: join(path, FILM) });
+      expect(existsSync(out)).toBe(false);
+      const before = readdirSync(path, { recursive: true }).sort();
+      await failure(1, "edit", path, path, "--overwrite", "--drop-episodes", "1");
+      expect(readdirSync(path, { recursive: true }).sort()).toEqual(before);
+      expect(readFileSync(join(path, FILM)).equals(readFileSync(join(FILMED, FILM)))).toBe(true);
+    });
+  });
+
+  test("that is not there is named, with what can be done; films that need no cut do not need it", async () => {
+    await withPath("/nowhere", async () => {
+      const out = fresh();
+      const { error } = await failure(1, "edit", FILMED, out, "--format", "lerobot", "--drop-episodes", "1");
+      expect(error.code).toBe("UNSUPPORTED");
+      expect(error.message).toContain(
+        "the film has frames of other episodes: install ffmpeg, which cuts it, leave the film out with --without, or keep all of its frames with --whole-films",
+      );
+      expect(existsSync(out)).toBe(false);
+      await document("edit", FILMED, out, "--format", "lerobot", "--drop-episodes", "1", "--whole-films");
+      expect(readFileSync(join(out, FILM)).equals(readFileSync(join(FILMED, FILM)))).toBe(true);
+      await document("edit", FILMED, fresh(), "--format", "lerobot", "--drop-episodes", "1", "--without", CAMERA);
+      await document("edit", FILMED, fresh(), "--format", "lerobot", "--task", "Pick");
+      expect((await failure(2, "edit", FILMED, fresh(), "--format", "tfds", "--whole-films")).line).toContain("--whole-films works only with LeRobot");
+    });
+  });
+
+  test("is ended if the edit is", async () => {
+    const control = new AbortController();
+    const write = async () => control.abort();
+    const cut = withPath(program("printf film; exec sleep 1000"), () => filmCutter({ folders: [FILMED], signal: control.signal })(cutOf({ write })));
+    await expect(cut).rejects.toMatchObject({ name: "AbortError" });
+  });
+
+  test("is not started for a codec that it is not known to encode, or a path out of the folder", async () => {
+    await withPath(program("exit 1"), async () => {
+      const cut = filmCutter({ folders: [FILMED], signal });
+      await expect(cut(cutOf({ codec: "prores" }))).rejects.toThrow("its codec prores is not one that is cut (h264, hevc, av1, vp9)");
+      await expect(cut(cutOf({ path: "../film.mp4" }))).rejects.toMatchObject({ code: "CORRUPT" });
+    });
+  });
+});
+
+if (!hasFfmpeg()) console.error("film-cuts.test.ts: ffmpeg is not installed, and its tests are skipped: apt-get install ffmpeg");
+
+describe.runIf(hasFfmpeg())("with the real ffmpeg", () => {
+  const distance = (a: Uint8Array, b: Uint8Array) => a.reduce((sum, value, i) => sum + Math.abs(value - (b[i] as number)), 0) / a.length;
+
+  /** The pixels of each episode. */
+  async function pixelsOf(folder: string): Promise<Uint8Array[]> {
+    return (await referencesOf(folder)).map((references) =>
+      decodeFrames(folder, { path: references[0]?.path ?? "", times: references.map(({ timestamp }) => timestamp), fps: FPS, height: HEIGHT, width: WIDTH }),
+    );
+  }
+
+  /** What ffprobe counts, if it is there. */
+  function probed(film: string): string | undefined {
+    const args = [
+      "-v",
+      "error",
+      "-count_frames",
+      "-select_streams",
+      "v:0",
+      "-show_entries",
+      "stream=codec_name,pix_fmt,nb_read_frames",
+      "-of",
+      "csv=p=0",
+      film,
+    ];
+    const { status, stdout } = spawnSync("ffprobe", args, { encoding: "utf8" });
+    return status === 0 ? stdout.trim() : undefined;
+  }
+
+  async function expectEpisodes(folder: string, numbers: readonly number[]) {
+    const [before, after] = [await pixelsOf(FILMED), await pixelsOf(folder)];
+    expect(after.map(({ length }) => length / SIZE)).toEqual(numbers.map((number) => (before[number] as Uint8Array).length / SIZE));
+    for (const [k, number] of numbers.entries()) expect(distance(after[k] as Uint8Array, before[number] as Uint8Array), `episode ${number}`).toBeLessThan(3);
+    // The frames differ, so that one of another episode would be seen.
+    expect(distance((before[0] as Uint8Array).subarray(0, 3 * SIZE), (before[1] as Uint8Array).subarray(0, 3 * SIZE))).toBeGreaterThan(6);
+  }
+
+  test("frames of episodes that are left out are not in the film any more, and the others are where the steps say", async () => {
+    const cases = [
+      ["1", [0, 2], 9],
+      ["0", [1, 2], 7],
+    ] as const;
+    for (const [dropped, kept, frames] of some(cases, 1)) {
+      const out = fresh();
+      await document("edit", FILMED, out, "--format", "lerobot", "--drop-episodes", dropped);
+      expect([`av1,yuv420p,${frames}`, undefined]).toContain(probed(join(out, FILM)));
+      await expectEpisodes(out, kept);
+      const { faults, warnings } = JSON.parse((await reprise("check", out, "--json")).stdout);
+      expect([faults, warnings.longFilms]).toEqual([{}, undefined]);
+      const { features } = JSON.parse(readFileSync(join(out, "meta/info.json"), "utf8"));
+      expect(features[CAMERA]).toEqual(JSON.parse(readFileSync(join(FILMED, "meta/info.json"), "utf8")).features[CAMERA]);
+    }
+  });
+
+  test.runIf(whole)("version 2.1 has a film per episode, and such films are copied if others are left out", async () => {
+    const [apart, chosen] = [fresh(), fresh()];
+    await document("edit", FILMED, apart, "--format", "lerobot", "--lerobot-version", "2.1");
+    await expectEpisodes(apart, [0, 1, 2]);
+    const film = (folder: string, k: number) => readFileSync(join(folder, `videos/chunk-000/${CAMERA}/episode_00000${k}.mp4`));
+    await withPath("/nowhere", () => document("edit", apart, chosen, "--format", "lerobot", "--lerobot-version", "2.1", "--drop-episodes", "1"));
+    expect([0, 1].map((k) => film(chosen, k).equals(film(apart, 2 * k)))).toEqual([true, true]);
+  });
+
+  test.runIf(whole)("films of joined datasets and of parts are cut, each of its own", async () => {
+    const [joined, parts] = [fresh(), fresh()];
+    await document("edit", FILMED, joined, "--format", "lerobot", "--concat", FILMED, "--drop-episodes", "0");
+    await expectEpisodes(joined, [1, 2, 0, 1, 2]);
+    expect(readFileSync(join(joined, FILM.replace("000.mp4", "001.mp4"))).equals(readFileSync(join(FILMED, FILM)))).toBe(true);
+    await document("edit", FILMED, parts, "--format", "lerobot", "--split-into", "train=0.5,val=0.5");
+    const frames = ["train", "val"].map((part) => Number(probed(join(parts, part, FILM))?.split(",")[2] ?? 6));
+    expect(frames.reduce((a, b) => a + b)).toBe(12);
+  });
+});
