@@ -6,10 +6,10 @@ import type { Returns } from "./returns.ts";
 
 const NAMES = [
   ["Steps", "steps of the environment"],
-  ["Last return", "of the last episode that ended, exploration and all"],
+  ["Last return", "of the last completed episode, with exploration"],
   ["Greedy mean", "mean return of 100 episodes without exploration"],
   ["Steps/s", "steps in the last second"],
-  ["In the memory", "share of the agent's time that it spends in its memory"],
+  ["In the memory", "share of the agent's time spent in its memory"],
 ] as const;
 
 export class Figures {

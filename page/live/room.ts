@@ -15,7 +15,7 @@ import { Stage } from "./stage.ts";
 /** Steps a second of CartPole-v1, whose step is 0.02 s. */
 const REAL = 50;
 const SPEEDS = [
-  { value: REAL, text: "1×", label: "as fast as in reality: 50 steps a second" },
+  { value: REAL, text: "1×", label: "real time: 50 steps per second" },
   { value: 4 * REAL, text: "4×", label: "four times as fast" },
   { value: 16 * REAL, text: "16×", label: "sixteen times as fast" },
   { value: Infinity, text: "Full speed" },
@@ -81,7 +81,7 @@ export function room(host: HTMLElement, signal: AbortSignal, query: URLSearchPar
       { class: "lead" },
       "The program of ",
       h("code", {}, "npm start"),
-      " in a worker of this page: what it plays goes into its memory, and it learns from what it draws out again.",
+      " in a worker of this page: its steps go into its memory, and it learns from the steps that it draws.",
     ),
     alerts,
     h(

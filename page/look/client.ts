@@ -55,7 +55,7 @@ export class Client {
     this.#caller ??= this.#start();
     let late: ReturnType<typeof setTimeout> | undefined;
     const stop = () => {
-      late = setTimeout(() => this.#end("it was stopped in the middle of its work: open the dataset again"), PATIENCE_MS);
+      late = setTimeout(() => this.#end("it was stopped during its work. Open the dataset again"), PATIENCE_MS);
     };
     signal.addEventListener("abort", stop, { once: true });
     try {

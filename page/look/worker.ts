@@ -6,7 +6,7 @@ import { Session } from "./reading/session.ts";
 let session: Session | undefined;
 
 function current(): Session {
-  if (session === undefined) throw new TypeError("the dataset is not open any more: open it again");
+  if (session === undefined) throw new TypeError("the dataset is no longer open. Open it again");
   return session;
 }
 

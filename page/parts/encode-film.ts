@@ -20,7 +20,7 @@ const COLOURS = { primaries: "smpte170m", transfer: "smpte170m", matrix: "smpte1
 export async function encodeFilm({ width, height, fps, write }: VideoFormat): Promise<Film> {
   const quality = new Quality({ bitrate: Math.max(MIN_RATE, width * height * fps * BITS) });
   const codec = filmsHere() ? await getFirstEncodableVideoCodec(["avc", "vp9", "av1"], { width, height, quality, frameRate: fps }) : null;
-  if (codec === null) throw new Error(`This browser encodes no film of ${width} × ${height} pixels: choose images instead`);
+  if (codec === null) throw new Error(`This browser cannot encode films of ${width} × ${height} pixels. Choose images instead`);
   const target = new BufferTarget();
   const output = new Output({ format: new Mp4OutputFormat({ fastStart: "in-memory" }), target });
   const source = new VideoSampleSource({ codec, quality, keyFrameInterval: KEY_FRAMES / fps });

@@ -36,7 +36,7 @@ export class ClonePanel {
         label: "The clone's error over its updates",
         x: "updates",
         height: 130,
-        lines: [{ label: "mean square of the difference to what was done", width: 2 }],
+        lines: [{ label: "mean squared difference to the recorded actions", width: 2 }],
       },
       signal,
     );
@@ -58,7 +58,7 @@ export class ClonePanel {
     const steps = used.reduce((sum, episode) => sum + episode.steps, 0);
     this.#usable = used.length > 0;
     this.#from.textContent = this.#usable
-      ? `Learns from ${count(used.length)} of ${count(episodes.length)} episodes, ${count(steps)} steps. Tick those that it should learn from.`
+      ? `Learns from ${count(used.length)} of ${count(episodes.length)} episodes, ${count(steps)} steps. Tick the episodes that it should learn from.`
       : "Learns to steer by behaviour cloning, from the episodes that docked and any others that you tick. Ten are a good start.";
     this.#train.disabled = !this.#usable || this.#progress !== undefined;
   }

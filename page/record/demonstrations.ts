@@ -206,7 +206,7 @@ export class Demonstrations {
 
   #find(id: number): Listed {
     const found = this.#kept.episodes.find((episode) => episode.id === id);
-    if (found === undefined) throw new ReplayError("NOT_FOUND", `Episode ${id} is not there any more`);
+    if (found === undefined) throw new ReplayError("NOT_FOUND", `Episode ${id} no longer exists`);
     return found;
   }
 

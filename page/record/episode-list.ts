@@ -13,7 +13,7 @@ export interface Wishes {
 const ENDINGS: { readonly [E in Ending]: readonly [word: string, meaning: string] } = {
   docked: ["docked", "A success: it came to rest in the ring"],
   wrecked: ["wrecked", "It hit a rock"],
-  late: ["late", "The time was up"],
+  late: ["late", "The time ran out"],
   stopped: ["stopped", "You stopped it"],
   cut: ["cut", "The page was closed or crashed before it ended: this much was saved"],
 };

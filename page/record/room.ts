@@ -148,7 +148,7 @@ export async function room(host: HTMLElement, signal: AbortSignal): Promise<void
           return open();
         }, told);
       };
-      alerts.append(h("button", { type: "button", onclick: anew }, "Delete it, and start anew"));
+      alerts.append(h("button", { type: "button", onclick: anew }, "Delete it and start again"));
     }
   }
 

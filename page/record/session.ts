@@ -142,7 +142,7 @@ export class Session {
     this.#thrust = [0, 0];
     this.#controls.release();
     this.#stage.show({ state: game.observation(), thrust: this.#thrust });
-    this.#watcher.say(`Episode ${seed}: steer into the ring, and rest there. The clock starts when you steer.`);
+    this.#watcher.say(`Episode ${seed}: steer into the ring and rest there. The clock starts when you steer.`);
     this.#stage.run(() => this.#step(game));
   }
 

@@ -120,7 +120,7 @@ const answers: { readonly [N in Name]: (...args: Parameters<Questions[N]>) => Re
   },
   read: (id) => there().read(id),
   act(state) {
-    if (clone === undefined) throw new Error("There is no clone yet: train it first");
+    if (clone === undefined) throw new Error("There is no clone yet. Train it first");
     return clone.actions([state])[0] as [number, number];
   },
   train,
@@ -155,7 +155,7 @@ function begun(): AbortController {
 async function train(updates: number): Promise<Trial | undefined> {
   const { signal } = begun();
   const store = there();
-  if (!store.episodes.some(({ used }) => used)) throw new Error("There is nothing to learn from: play first, or tick an episode");
+  if (!store.episodes.some(({ used }) => used)) throw new Error("There are no episodes to learn from. Play first, or tick an episode");
   const learner = new Clone(1);
   let [done, error] = [0, 0];
   for (let end = performance.now() + SLICE; done < updates && !signal.aborted; ) {
@@ -184,9 +184,8 @@ function isFull(error: unknown): boolean {
 }
 
 function sentenceOf(error: unknown): string {
-  if (isFull(error))
-    return "There is no room left on this disk for what this page keeps: the last steps are not saved. Make room on the disk: they are saved then";
-  if (error instanceof ReplayError && error.code === "LOCKED") return "The room Record is open in another tab: close it there, then load this page again";
+  if (isFull(error)) return "There is no room left on this disk for this page: the last steps are not saved. Free some space, and they will be saved";
+  if (error instanceof ReplayError && error.code === "LOCKED") return "The room Record is open in another tab. Close it there, then reload this page";
   return (error as Error).message;
 }
 

@@ -1,4 +1,4 @@
-/** Whole episodes out of the items of a table, which come in the order in which they were made. */
+/** Assembles whole episodes from the items of a table, which arrive in the order in which they were created. */
 import { FINAL_TERMINATED, FINAL_TRUNCATED } from "../base/abi.ts";
 import type { Episode } from "./protocol.ts";
 
@@ -10,7 +10,7 @@ export interface Rows {
   endOf(row: number): number;
 }
 
-/** An episode that has not ended yet, as far as was seen. */
+/** An episode that has not ended, as far as it was seen. */
 interface OpenEpisode {
   readonly number: number;
   return: number;
@@ -20,7 +20,7 @@ interface OpenEpisode {
   last: number;
 }
 
-/** So many that ended are remembered. */
+/** The number of ended episodes to remember. */
 const MAX_CLOSED = 1024;
 
 export class EpisodeLog {
@@ -28,7 +28,7 @@ export class EpisodeLog {
   /** Those whose first step was seen. */
   readonly #open = new Map<number, OpenEpisode>();
   readonly #hasReward: boolean;
-  /** Later episodes are seen whole. */
+  /** Later episodes are seen from their start. */
   #lastPartial: number;
   /** The largest number so far. */
   #newest = 0;
@@ -36,7 +36,7 @@ export class EpisodeLog {
   readonly #closedEpisodes = new Set<number>();
   #endedEpisodes: Episode[] = [];
 
-  /** @param lastPartial the last episode that may have begun before anyone looked */
+  /** @param lastPartial the last episode that may have started before the inspector */
   constructor(rows: Rows, hasReward: boolean, lastPartial: number) {
     this.#rows = rows;
     this.#hasReward = hasReward;

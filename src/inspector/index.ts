@@ -1,19 +1,19 @@
 /**
- * reprise/inspector: the element `<replay-inspector>`, which shows what a Replay holds. Looking changes nothing in it.
+ * reprise/inspector: the element `<replay-inspector>`, which shows the contents of a Replay without changing it.
  *
- * In a page, beside the Replay:
- *   import "reprise/inspector";
- *   const inspector = document.querySelector("replay-inspector");
- *   inspector.replay = replay;
- *   for (;;) { await inspector.turn(); … }        // so that its buttons pause the program, or let it do one step
+ * With a Replay in the page:
+ * import "reprise/inspector";
+ * const inspector = document.querySelector("replay-inspector");
+ * inspector.replay = replay;
+ * for (;;) { await inspector.turn(); … }        // lets its buttons pause the program, or run one step
  *
- * Where the Replay is in a worker, the page gives a port and the worker serves it; inside a worker `self` is a port, too:
- *   inspector.port = port;                         // page
- *   import { serveInspector } from "reprise/inspector";
- *   const inspected = serveInspector(replay, port);  // worker
- *   for (;;) { await inspected.turn(); … }
+ * With a Replay in a worker, the page sets a port and the worker serves it; inside a worker, `self` is also a port:
+ * inspector.port = port;                         // page
+ * import { serveInspector } from "reprise/inspector";
+ * const inspected = serveInspector(replay, port);  // worker
+ * for (;;) { await inspected.turn(); … }
  *
- * Imported elsewhere, as in Node, no element is defined, and `serveInspector` works all the same.
+ * In other environments, such as Node, no element is defined, but `serveInspector` works.
  */
 import "../base/host.ts";
 import type { PortLike } from "../remote/channels/port.ts";
@@ -24,27 +24,27 @@ export { ReplayError, type ReplayErrorCode } from "../base/error.ts";
 export type { PortLike } from "../remote/channels/port.ts";
 export { type InspectedReplay, serveInspector } from "./serve.ts";
 
-/** The element. It has the events `pause`, `resume` and `step`, when a person or a program calls these. */
+/** The element. It fires the events `pause`, `resume` and `step`, whether a person or a program calls these. */
 export interface ReplayInspector extends HTMLElement {
-  /** A Replay in this page; null for none. Setting it takes the place of `port`. */
+  /** A Replay in this page; null for none. Setting it resets `port`. */
   replay: Replay | null;
-  /** A port at whose other end `serveInspector` shows a Replay: a MessagePort or a Worker. Setting it takes the place of `replay`. */
+  /** A port with `serveInspector` at its other end: a MessagePort or a Worker. Setting it resets `replay`. */
   port: PortLike | null;
-  /** The table that is shown. Default: the first. */
+  /** The table to show. Default: the first. */
   table: string | undefined;
   readonly paused: boolean;
-  /** Stops what is shown, and the program, where that asks for its turns. */
+  /** Pauses the view, and the program, if it requests turns. */
   pause(): void;
-  /** Pauses, lets the program do one step, and shows what came of it. */
+  /** Pauses, lets the program run one step, and shows the result. */
   step(): void;
   resume(): void;
   /**
-   * For a program in this page, before each step of its own. One at the other end of a port asks what `serveInspector` gave it.
+   * Requests a turn. A program in this page calls it before each step; a program at the other end of a port calls `turn` of the result of `serveInspector`.
    * @returns `undefined`, or a promise to await while it is paused
    * @throws the signal's reason
    */
   turn(options?: { readonly signal?: AbortSignal }): Promise<void> | undefined;
-  /** Shows the item of a key, in the table that is shown. */
+  /** Shows the item with this key in the current table. */
   show(key: number): void;
 }
 

@@ -1,11 +1,13 @@
-/** Answers the questions of an inspector about one Replay. A program notices nothing: the server has random numbers of its own, and uses only reserved scratch memory. */
+/**
+ * Answers the questions of an inspector about one Replay without affecting the program: it has separate random numbers, and uses only reserved scratch memory.
+ */
 import { integer, mustBe } from "../base/error.ts";
 import type { Replay } from "../replay/replay.ts";
 import type { About, Answer, Question, Survey } from "./protocol.ts";
 import { Random } from "./random.ts";
 import { rewardOf, TableView } from "./table-view.ts";
 
-/** A draw shows so many items at most. */
+/** The maximum number of items in a preview of a draw. */
 const MAX_DRAWN = 1024;
 
 export class InspectorServer {
@@ -17,7 +19,7 @@ export class InspectorServer {
     this.#replay = replay;
   }
 
-  /** @throws RangeError for a wrong number · ReplayError NOT_FOUND for a table that is not there, CLOSED */
+  /** @throws RangeError for an invalid number · ReplayError NOT_FOUND if the table does not exist, CLOSED */
   answer(question: Question): Answer {
     switch (question.kind) {
       case "about":

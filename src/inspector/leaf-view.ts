@@ -1,8 +1,8 @@
-/** How the values of a leaf are shown: images as images, text as text, numbers as numbers or as lines. */
+/** Chooses how the values of a leaf are shown: as images, as text, or as numbers or lines. */
 import { numberText } from "./format.ts";
 import type { LeafValues } from "./protocol.ts";
 
-/** Where in a value's shape the pixels are. */
+/** The position of the pixels in a value's shape. */
 export interface ImageLayout {
   readonly height: number;
   readonly width: number;
@@ -10,15 +10,15 @@ export interface ImageLayout {
   readonly channels: number;
   /** Whether channels come first. */
   readonly isPlanar: boolean;
-  /** Images that lie one after the other in a value: a stack of frames. */
+  /** The number of images in a value: a stack of frames. */
   readonly frames: number;
 }
 
-/** No picture is smaller, nor has another ratio. */
+/** The minimum side of an image, and the maximum ratio of its sides. */
 const MIN_SIDE = 8;
 const MAX_RATIO = 8;
 
-/** How a leaf's values are images; undefined where they are none. */
+/** Returns the image layout of a leaf's values; undefined if they are not images. */
 export function imageLayout({ dtype, shape }: Pick<LeafValues, "dtype" | "shape">): ImageLayout | undefined {
   if (dtype === "string" || dtype === "i64" || dtype === "u64" || shape.length < 2 || shape.length > 4) return undefined;
   const isSide = (height: number, width: number) => Math.min(height, width) >= MIN_SIDE && Math.max(height, width) <= MAX_RATIO * Math.min(height, width);
@@ -51,7 +51,7 @@ export function pixelsOf(data: ArrayLike<number>, from: number, layout: ImageLay
   return pixels;
 }
 
-/** What is black and what is white in an image of a dtype. */
+/** Returns the values of black and white in an image of a dtype. */
 export function rangeOf(dtype: string, data: ArrayLike<number>): readonly [low: number, high: number] {
   if (dtype === "u8") return [0, 255];
   if (dtype === "bool") return [0, 1];
@@ -78,7 +78,7 @@ const MAX_LINES = 8;
 const MIN_STEPS = 4;
 const MAX_POINTS = 2048;
 
-/** Undefined where there are so few numbers that they are better read. */
+/** Returns undefined for so few numbers that they are easier to read as text. */
 export function linesOf({ data, shape, steps }: LeafValues): Lines | undefined {
   const size = shape.reduce((product, n) => product * n, 1);
   if (data === undefined || size * steps <= MAX_LINES * MIN_STEPS) return undefined;
@@ -94,7 +94,7 @@ export function linesOf({ data, shape, steps }: LeafValues): Lines | undefined {
   return { over: "elements", x, series, ys: series.map((_, step) => x.map((element) => at(step, element))) };
 }
 
-/** Values that are read, a row a step. */
+/** Returns the values as text, with one row per step. */
 export function rowsOf({ data, shape, steps }: LeafValues): string[][] {
   const size = shape.reduce((product, n) => product * n, 1);
   const text = (value: unknown) => (typeof value === "number" ? numberText(value) : String(value));

@@ -1,4 +1,4 @@
-/** The Replay's end of a port at whose other end an inspector looks. */
+/** The Replay's end of a port to an inspector. */
 import { mustBe, ReplayError } from "../base/error.ts";
 import { checkPort, encodeError, listen, type PortLike } from "../remote/channels/port.ts";
 import { kindOfMessage, malformed } from "../remote/validators.ts";
@@ -7,23 +7,23 @@ import type { InspectorServer } from "./inspector-server.ts";
 import { Pausable } from "./pausable.ts";
 import { type AnswerMessage, buffersIn, type GoneMessage, type HereMessage, type ToReplay, VERSION } from "./protocol.ts";
 
-/** A Replay that an inspector looks at. */
+/** A Replay that is served to an inspector. */
 export interface InspectedReplay {
   /** Whether the inspector has paused the program. */
   readonly paused: boolean;
   /**
-   * For a program that can be paused, before each step of its own: `await inspected.turn()`. A program that does not ask is not paused.
+   * Requests a turn. A program that can be paused calls it before each step: `await inspected.turn()`. A program that does not call it is never paused.
    * @returns `undefined`, or a promise to await while the inspector has paused it
    * @throws the signal's reason
    */
   turn(options?: { readonly signal?: AbortSignal }): Promise<void> | undefined;
-  /** Answers no more; who waits for a turn goes on. */
+  /** Stops answering. Calls that wait for a turn continue. */
   close(): void;
 }
 
 /**
- * Answers what an inspector asks at the other end of a port: `inspector.port = port`. Looking changes nothing in the Replay.
- * @param port a MessagePort; inside a worker the global scope, or `parentPort`, as well
+ * Answers the inspector at the other end of a port: `inspector.port = port`. The Replay does not change.
+ * @param port a MessagePort; inside a worker, also the global scope, or `parentPort`
  * @throws TypeError
  */
 export function serveInspector(replay: Replay, port: PortLike): InspectedReplay {
@@ -36,9 +36,12 @@ export function serveInspector(replay: Replay, port: PortLike): InspectedReplay 
     let message: AnswerMessage;
     try {
       if (version !== VERSION)
-        throw new ReplayError("UNSUPPORTED", `the inspector speaks version ${version} of the protocol, serveInspector ${VERSION}: use one version of Reprise`);
+        throw new ReplayError(
+          "UNSUPPORTED",
+          `the inspector uses version ${version} of the protocol, and serveInspector version ${VERSION}. Use the same version of Reprise at both ends`,
+        );
       if (kindOfMessage(question) === undefined) throw malformed("a question", "replay-inspector");
-      // Loaded when asked for: a page that looks through a port needs no WebAssembly, and imports this as well.
+      // Loaded on demand, because a page that uses a port imports this file and needs no WebAssembly.
       server ??= import("./inspector-server.ts").then(({ InspectorServer }) => new InspectorServer(replay));
       message = { reprise: "answer", id, answer: (await server).answer(question) };
     } catch (error) {
@@ -48,7 +51,7 @@ export function serveInspector(replay: Replay, port: PortLike): InspectedReplay 
   };
   const onMessage = (message: unknown) => {
     const request = (message ?? {}) as ToReplay;
-    // Without a number nobody is told.
+    // Without an id, there is nobody to answer.
     if (request.reprise === "ask" && typeof request.id === "number") void respond(request);
     else if (request.reprise === "turn" && ["pause", "step", "resume"].includes(request.command)) pausable[request.command]();
   };

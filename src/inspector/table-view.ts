@@ -1,4 +1,4 @@
-/** One table as an inspector shows it: a sample of its items, their ages, its episodes; one item; a preview of a draw. O(sample) each. */
+/** The view of one table: a sample of its items, their ages and episodes; one item; a preview of a draw. O(sample) each. */
 import { concatArrays } from "../base/bytes.ts";
 import type { Blocked } from "../batch/batch.ts";
 import { BLOCKED_BY } from "../batch/draw.ts";
@@ -13,11 +13,11 @@ import { ItemWalk } from "./item-walk.ts";
 import type { DrawnItem, DrawPreview, ItemAbout, ItemView, LeafAbout, LeafValues, Sample, TableSurvey } from "./protocol.ts";
 import type { Random } from "./random.ts";
 
-/** Items that a survey samples; where there are not more, it has them all. */
+/** The maximum number of items in a survey's sample; a smaller table is read completely. */
 const SAMPLE_SIZE = 512;
-/** Of the newest items so many are read in a survey, for their episodes. */
+/** The number of newest items that a survey reads to find episodes. */
 const EPISODE_ITEMS = 1024;
-/** A table with so few items, of which none has left, is read from its beginning. */
+/** Up to this number of items, a table from which none was evicted is read from its beginning. */
 const SMALL_TABLE = 4096;
 /** Slots whose neighbours tell whether items stand in turn. */
 const ORDER_CHECKS = 16;
@@ -59,7 +59,7 @@ export class TableView {
     return SELECTOR_KINDS[this.#table.options.remover.kind].leaves !== undefined;
   }
 
-  /** What is seen of it now. */
+  /** Returns a survey of the current state. */
   survey(): TableSurvey {
     const { name } = this.#table;
     const slots = this.#sampleSlots();
@@ -68,7 +68,7 @@ export class TableView {
     return { name, sample, total: this.#probe.total, episodes, hasEpisodes: this.#itemWalk !== undefined };
   }
 
-  /** n draws as the table would make them now, but by another chance. Nothing is drawn from the table. */
+  /** Previews n draws with a separate random state. The table does not change. */
   draw(n: number): DrawPreview {
     const isOrdered = SELECTOR_KINDS[this.#table.options.sampler.kind].isDeterministic === true;
     const { slots, refused: refusal } = this.#probe.wouldDraw(n, (state) => this.#random.fill(state), isOrdered);
@@ -82,7 +82,7 @@ export class TableView {
     return { table: this.#table.name, items, blocked: refusal?.code === 0 ? undefined : blocked };
   }
 
-  /** What there is to tell of an item, by its key. */
+  /** Returns the information about an item, by its key. */
   about(key: number): ItemAbout {
     const probe = this.#probe;
     const { state, length = 0, priority = 0, probability = 0, timesSampled = 0 } = this.#table.explain(key);
@@ -100,7 +100,7 @@ export class TableView {
     return { key, state, length, priority, weight, probability, timesSampled, age: age ?? Number.NaN, episode, episodeAge: Math.max(0, episodeAge) };
   }
 
-  /** The same with its steps, leaf by leaf. */
+  /** Returns an item with its steps, leaf by leaf. */
   view(key: number): ItemView {
     const about = this.about(key);
     const slot = about.state === "gone" ? 0 : this.#probe.slotOf(key);
@@ -210,7 +210,7 @@ export class TableView {
   }
 }
 
-/** The leaf of rewards; undefined where the spec has none that is one number. */
+/** Returns the leaf of rewards; undefined if no leaf of the spec is a single number for rewards. */
 export function rewardOf(replay: Replay): PlacedLeaf | undefined {
   try {
     const leaf = engineOf(replay).roles.optional("reward");
@@ -220,7 +220,7 @@ export function rewardOf(replay: Replay): PlacedLeaf | undefined {
   }
 }
 
-/** Arrays of one class as one, without a copy if there is one. */
+/** Joins arrays of one class; a single array is not copied. */
 function joined(pieces: readonly ArrayLike<unknown>[]): ArrayLike<unknown> {
   return pieces.length > 1 ? concatArrays(pieces) : (pieces[0] ?? []);
 }

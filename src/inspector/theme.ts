@@ -1,4 +1,4 @@
-/** The colours of the moment: a page may set them, and they differ in dark and light. Canvases need them as values. */
+/** The current colours: a page may set them, and they differ between dark and light. Canvases need them as values. */
 
 export interface Theme {
   readonly ink: string;
@@ -80,7 +80,7 @@ pre { margin: 0; white-space: pre-wrap; overflow-wrap: anywhere; font: 12px/1.4 
 
 let sheet: CSSStyleSheet | undefined;
 
-/** The inspector's style, of which there is one: no style of a page's markup, which policies forbid. */
+/** Returns the inspector's shared style sheet. It needs no style in the page's markup, which policies may forbid. */
 export function styleSheet(): CSSStyleSheet {
   if (sheet === undefined) {
     sheet = new CSSStyleSheet();

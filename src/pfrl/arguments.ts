@@ -1,16 +1,16 @@
-/** Arguments as the document has them, in their order, or by name in an object at the end. */
+/** Reads arguments by position, in the order of PFRL, or by name from an object at the end. */
 import { checkSeed, integer, mustBe, onlyKeys } from "../base/error.ts";
 import { MAX_ITEMS } from "../base/limits.ts";
 import { packed, u8 } from "../schema/constructors.ts";
 import { isPlain } from "../schema/infer.ts";
 
-/** Options of the engine, of every buffer. */
+/** The engine options of every buffer. */
 export const ENGINE_KEYS = "spec, maxBytes, seed, packed, module";
 
 /**
- * The named arguments of a call. undefined is what is left out.
- * @param more that have no place in the order
- * @throws TypeError for a name that is none, one that is given twice, or too many arguments · RangeError too for options of the engine
+ * Returns the named arguments of a call. undefined counts as omitted.
+ * @param more options that have no position
+ * @throws TypeError for an unknown name, an argument that is passed twice, or too many arguments · also RangeError for options of the engine
  */
 export function argumentsOf(
   subject: string,
@@ -29,24 +29,24 @@ export function argumentsOf(
   const namedOptions = onlyKeys(`${subject} options`, options ?? {}, [...names, ...more, ENGINE_KEYS].join(", "));
   for (const [name, value] of Object.entries(namedOptions)) {
     if (value === undefined) continue;
-    if (name in all) throw new TypeError(`${name} is given twice: by position and by name`);
+    if (name in all) throw new TypeError(`${name} is passed twice, by position and by name. Pass it once`);
     all[name] = value;
   }
   checkEngine(all);
   return all;
 }
 
-/** Before there is an engine: that comes with the first transition. @throws TypeError, RangeError */
+/** Checks engine options before there is an engine, which is created with the first transition. @throws TypeError, RangeError */
 export function checkEngine({ maxBytes, seed, packed: pack }: { readonly maxBytes?: unknown; readonly seed?: unknown; readonly packed?: unknown }): void {
   if (maxBytes !== undefined) integer("maxBytes", maxBytes, 1, 2 ** 32);
   if (seed !== undefined) checkSeed(seed);
   if (pack === undefined || typeof pack === "boolean") return;
   if (!isPlain(pack)) throw mustBe(TypeError, "packed", "true, false or { ratio }", pack);
-  // It checks its options.
+  // `packed` checks its options.
   packed("frames", u8(), pack);
 }
 
-/** Transitions at most; Infinity for null, or where it is left out. */
+/** Returns the maximum number of transitions. Default, and for null: Infinity. */
 export function capacityOf(value: unknown, min = 0): number {
   return value === undefined || value === null ? Number.POSITIVE_INFINITY : integer("capacity", value, min, MAX_ITEMS);
 }

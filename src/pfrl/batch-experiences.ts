@@ -1,4 +1,4 @@
-/** PFRL's batch_experiences: n-step returns, discounts and ends of what was sampled, and its states and actions, as typed arrays. */
+/** `batch_experiences` of PFRL: n-step returns, discounts and ends of sampled transitions, with their states and actions, as typed arrays. */
 
 import { finite, mustBe, onlyKeys } from "../base/error.ts";
 import { Column } from "../schema/column.ts";
@@ -11,39 +11,40 @@ import { specOfBatch } from "./store/batches.ts";
 import type { Transition } from "./transition.ts";
 
 export interface BatchExperiencesOptions {
-  /** Discount of a step. */
+  /** The discount per step. */
   readonly gamma: number;
-  /** What a learner sees of a state: applied to each, in the form of a list's; of a batch typed arrays are views of its columns. */
+  /** Maps each state to the learner's input. States have the form of the list; for a batch, typed arrays are views of its columns. */
   readonly phi?: (state: never) => unknown;
-  /** What plain numbers become, which have no dtype of their own. Else that of a batch's column; of a list see there. */
+  /** The dtypes of plain numbers. Default for a batch: that of its column; for a list, see `batchExperiences`. */
   readonly dtypes?: { readonly state?: Dtype; readonly action?: Dtype };
 }
 
-/** A column, or columns nested as the values were; what is no number comes as a list. */
+/** A column, or columns nested like the values; values that are not numbers are a list. */
 // biome-ignore lint/suspicious/noExplicitAny: what phi makes is not known before it runs
 export type Stacked = any;
 
 export interface Experiences {
-  /** What phi makes of each item's first state. */
+  /** The results of phi for each item's first state. */
   readonly state: Stacked;
   /** The first action. */
   readonly action: Stacked;
   /** The sum of gamma^i times the i-th reward. */
   readonly reward: Column<"f32">;
-  /** What phi makes of the state after the last step. */
+  /** The results of phi for the state after the last step. */
   readonly nextState: Stacked;
-  /** 1 where a step of the item ended in a terminal state. */
+  /** 1 if a step of the item ended in a terminal state. */
   readonly isStateTerminal: Column<"f32">;
-  /** gamma to the number of steps: what the value of nextState is worth. */
+  /** gamma to the power of the number of steps: the discount of nextState's value. */
   readonly discount: Column<"f32">;
-  /** The action after the last step; only where every item has one. */
+  /** The action after the last step; present only if every item has one. */
   readonly nextAction?: Stacked;
 }
 
 /**
- * Typed arrays, and the columns of a batch, keep their dtype. Of plain numbers in a list, and of those that phi makes, arrays become f64 as states and f32 as actions; single
- * ones too, unless they are whole in all items, states and next states alike: then i64. `dtypes` decides it whatever was drawn. O(bytes)
- * @param experiences what `sample` gave: lists of transitions, or a batch, whose columns are handed on where there is no phi, with zeros for next states that are not there
+ * Computes the learner's batch. Typed arrays, and the columns of a batch, keep their dtype. For plain numbers in a list, and for those that phi returns, arrays
+ * become f64 as states and f32 as actions; single numbers too, unless they are whole in all items, states and next states alike: then i64. `dtypes` overrides
+ * this. O(bytes)
+ * @param experiences the result of `sample`: lists of transitions, or a batch, whose columns are passed on without phi, with zeros for missing next states
  * @throws TypeError, RangeError; also for a next state of null in a list that phi does not replace
  */
 export function batchExperiences<S extends StepSpec>(
@@ -72,11 +73,11 @@ export function batchExperiences<S extends StepSpec>(
   return nextActions.includes(null) ? batch : { ...batch, nextAction: stackOf("nextAction", nextActions, actions, firstActions) };
 }
 
-/** How experiences are batched: the options, checked. */
+/** The checked options. */
 interface BatchSettings {
   readonly gamma: number;
   readonly phi: ((state: never) => unknown) | undefined;
-  /** What phi makes of a state. */
+  /** Applies phi to a state. */
   readonly mapState: (state: unknown) => unknown;
   readonly states: DefaultDtype;
   readonly actions: DefaultDtype;
@@ -91,7 +92,7 @@ export function parseOptions(options: BatchExperiencesOptions): BatchSettings {
   return { gamma, phi, mapState: (state) => (phi === undefined ? state : phi(state as never)), states, actions };
 }
 
-/** Lists of transitions, checked, as nobody changes them. */
+/** Returns checked lists of transitions, which nobody changes. */
 export function listsOf(experiences: unknown, rule: string): readonly (readonly Transition[])[] {
   if (!Array.isArray(experiences)) throw mustBe(TypeError, "experiences", rule, experiences);
   if (experiences.length === 0) throw mustBe(RangeError, "experiences", "at least one", experiences);
@@ -106,14 +107,14 @@ export function listsOf(experiences: unknown, rule: string): readonly (readonly 
   });
 }
 
-/** @throws RangeError for no dtype of numbers */
+/** @throws RangeError unless it is a dtype of numbers */
 function dtypeFor(name: "state" | "action", dtypes: { readonly state?: Dtype; readonly action?: Dtype }): Dtype | undefined {
   const dtype = onlyKeys("dtypes", dtypes, "state, action")[name];
   if (dtype === undefined || (dtype !== "bool" && isDtype(dtype))) return dtype;
   throw mustBe(RangeError, `dtypes.${name}`, 'a dtype of numbers, such as "f32"', dtype);
 }
 
-/** The same, of columns. */
+/** Computes the learner's batch from columns. */
 function ofBatch(batch: AnyBatch, spec: WholeSpec, { gamma, phi, states, actions }: BatchSettings): Experiences {
   const { count, lengths, reward, isStateTerminal, hasNextState, hasNextAction } = batch;
   const itemSize = reward.data.length / count;

@@ -1,4 +1,4 @@
-/** PFRL's batch_recurrent_experiences: episodes, stacked for the update of a recurrent model; and random_subseq, which cuts them. */
+/** `batch_recurrent_experiences` of PFRL, which stacks episodes for the update of a recurrent model, and `random_subseq`, which cuts them. */
 
 import { integer, mustBe } from "../base/error.ts";
 import { Column } from "../schema/column.ts";
@@ -11,31 +11,32 @@ import { type DefaultDtype, stackOf } from "./rows/stack.ts";
 import { infer } from "./rows/step-spec.ts";
 import type { Transition } from "./transition.ts";
 
-/** Steps stand time first: the first ones of all episodes, then the second ones of those that have them, and so on. */
+/** Steps are in order of time: first the first steps of all episodes, then the second steps of those that have one, and so on. */
 export interface RecurrentExperiences {
-  /** What phi makes of the states of each episode. */
+  /** The results of phi for the states of each episode. */
   readonly state: Stacked[];
   readonly action: Stacked;
   readonly reward: Column<"f32">;
-  /** What phi makes of the next states of each episode. */
+  /** The results of phi for the next states of each episode. */
   readonly nextState: Stacked[];
   readonly isStateTerminal: Column<"f32">;
-  /** gamma, once for each step. */
+  /** gamma, once per step. */
   readonly discount: Column<"f32">;
   /** `recurrentState` of each episode's first transition, stacked along the second dimension; zeros where it is null, null where all are. */
   readonly recurrentState: Stacked;
-  /** The same of `nextRecurrentState`. */
+  /** `nextRecurrentState` in the same form. */
   readonly nextRecurrentState: Stacked;
-  /** Only where every step has one. */
+  /** Present only if every step has a next action. */
   readonly nextAction?: Stacked;
 }
 
-/** What stands in for a recurrent state's plain numbers. */
+/** The dtype of plain numbers in a recurrent state. */
 const DEFAULT_DTYPE: DefaultDtype = { dtype: undefined, fractions: "f64" };
 
 /**
- * Dtypes are those of `batchExperiences`. In a recurrent state arrays are dimensions, objects nest: an LSTM's pair is `{h, c}`. O(bytes)
- * @param experiences episodes in the list form, the longest first; each transition of theirs with `recurrentState` and `nextRecurrentState`, which may be null
+ * Stacks episodes. Dtypes are those of `batchExperiences`. In a recurrent state, arrays are dimensions and objects nest: the pair of an LSTM is `{h, c}`.
+ * O(bytes)
+ * @param experiences episodes in the list form, the longest first; each of their transitions has `recurrentState` and `nextRecurrentState`, which may be null
  * @throws TypeError, RangeError
  */
 export function batchRecurrentExperiences(experiences: readonly (readonly Transition[])[], options: BatchExperiencesOptions): RecurrentExperiences {
@@ -48,7 +49,7 @@ export function batchRecurrentExperiences(experiences: readonly (readonly Transi
         RangeError,
         "experiences",
         "sorted, the longest episode first: sort((a, b) => b.length - a.length)",
-        `${length} steps behind ${previousLength}`,
+        `${length} steps after ${previousLength}`,
       );
   });
   const flat = timeFirst(lists);
@@ -58,7 +59,7 @@ export function batchRecurrentExperiences(experiences: readonly (readonly Transi
   const action = flat.map((transition) => transition.action);
   const nextActions = flat.map((transition) => transition.nextAction ?? null);
   const batch = {
-    // All of them beside each: so they have one dtype.
+    // All lists are passed each time, so that they get one dtype.
     state: state.map((values) => stackOf("state", values, states, [...all, ...next])),
     action: stackOf("action", action, actions, nextActions),
     reward: floats(flat.map((transition) => transition.reward)),
@@ -72,8 +73,8 @@ export function batchRecurrentExperiences(experiences: readonly (readonly Transi
 }
 
 /**
- * A run of so many elements that starts anywhere, all starts alike; all of them where there are no more.
- * @param random in 0 … 1, without 1: Math.random, or a generator with a seed, which makes it the same again
+ * Returns a run of `subseqLen` elements with a uniformly random start, or all elements if there are no more.
+ * @param random returns a number from 0 to below 1. Default: Math.random; pass a generator with a seed for repeatable results
  * @throws TypeError, RangeError
  */
 export function randomSubseq<S extends { readonly length: number; slice(from: number, to: number): unknown }>(
@@ -82,11 +83,11 @@ export function randomSubseq<S extends { readonly length: number; slice(from: nu
   random: () => number,
 ): S | ReturnType<S["slice"]> {
   integer("subseqLen", subseqLen, 0);
-  if (typeof seq?.slice !== "function") throw mustBe(TypeError, "seq", "an array, or what has a length and slice as arrays have", seq);
+  if (typeof seq?.slice !== "function") throw mustBe(TypeError, "seq", "an array, or an object with length and slice like an array", seq);
   if (typeof random !== "function") throw mustBe(TypeError, "random", "a function, such as Math.random", random);
   if (seq.length <= subseqLen) return seq;
   const at = random();
-  if (!(at >= 0 && at < 1)) throw mustBe(RangeError, "what random gives", "a number in 0 … 1, without 1", at);
+  if (!(at >= 0 && at < 1)) throw mustBe(RangeError, "the result of random", "a number from 0 to below 1", at);
   const from = Math.floor(at * (seq.length - subseqLen + 1));
   return seq.slice(from, from + subseqLen) as ReturnType<S["slice"]>;
 }
@@ -107,7 +108,7 @@ function joined(name: string, lists: readonly (readonly Transition[])[]): Stacke
   return concatValues(name, values);
 }
 
-/** PFRL's concatenate_recurrent_states. */
+/** Concatenates values: `concatenate_recurrent_states` of PFRL. */
 function concatValues(name: string, values: readonly unknown[]): Stacked {
   const present = values.filter((value) => value !== null && value !== undefined);
   if (present.length === 0) return null;

@@ -1,4 +1,4 @@
-/** reprise/pfrl: PFRL's replay buffers, as views on the one engine. Exports only. */
+/** reprise/pfrl: the replay buffers of PFRL, as views on the Reprise engine. Exports only. */
 import "../base/host.ts";
 
 export { type ObjectLeaf, object } from "../schema/leaf.ts";

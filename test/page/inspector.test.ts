@@ -106,7 +106,7 @@ describe.each(["chromium", "firefox"] as const)("%s", (name) => {
       // A key that has left, or never was: it says so.
       await page.getByLabel("Key").fill("123456789");
       await page.getByLabel("Key").press("Enter");
-      await until(async () => (await text(item.locator("p"))).startsWith("It has left the table"));
+      await until(async () => (await text(item.locator("p"))).startsWith("It is no longer in the table"));
 
       await page.getByRole("button", { name: "Resume" }).click();
       await until(async () => (await inserted(page)) > stepped + 20);

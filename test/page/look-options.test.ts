@@ -51,7 +51,7 @@ inBrowsers((open) => {
       .getByRole("heading", { name: /^Episode 0 / })
       .waitFor();
     const distributions = page.getByRole("region", { name: "Distributions" });
-    await distributions.getByRole("img", { name: "How the values of action are spread" }).waitFor();
+    await distributions.getByRole("img", { name: "Distribution of action" }).waitFor();
     // A bar in the middle of its plot: the axis goes from below the value to above it.
     const columns = async (canvas: ReturnType<typeof distributions.locator>) =>
       canvas.evaluate((node: HTMLCanvasElement) => {

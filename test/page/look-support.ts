@@ -11,7 +11,7 @@ export const data = (path: string) => join(root, "test/data", path);
 export const rows = (page: Page) => page.getByRole("listbox", { name: "Episodes" }).getByRole("option");
 export const player = (page: Page) => page.getByRole("region", { name: "Episode", exact: true });
 export const dataset = (page: Page) => page.getByRole("region", { name: "Dataset", exact: true });
-export const whole = (page: Page) => dataset(page).getByText("Everything was read.").waitFor();
+export const whole = (page: Page) => dataset(page).getByText("All episodes were read.").waitFor();
 
 /** Serves test/data to other origins, by ranges. */
 export const dataServer = () =>

@@ -201,7 +201,7 @@ inBrowsers((open, name) => {
       await page.getByText("3 episodes, 1 flagged").waitFor();
       const distributions = page.getByRole("region", { name: "Distributions" });
       await distributions.getByText("1 not finite", { exact: false }).waitFor();
-      await distributions.getByRole("img", { name: "How the values of observation are spread" }).waitFor();
+      await distributions.getByRole("img", { name: "Distribution of observation" }).waitFor();
     });
 
     it("names and texts of files as they are, never as markup", async () => {
@@ -279,7 +279,7 @@ inBrowsers((open, name) => {
     await dataset(page)
       .getByText(/^Reading has stopped after [\d,]+ episodes\.$/)
       .waitFor();
-    await dataset(page).getByRole("button", { name: "Read on" }).click();
+    await dataset(page).getByRole("button", { name: "Continue reading" }).click();
     await whole(page);
     await page.getByText("9,000 episodes", { exact: true }).waitFor();
     await page.getByRole("listbox", { name: "Episodes" }).focus();

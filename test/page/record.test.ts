@@ -260,7 +260,7 @@ inBrowsers((open, name) => {
       (texts) => texts.length > 0,
       "an alert",
     );
-    expect(alert).toEqual(["The room Record is open in another tab: close it there, then load this page again."]);
+    expect(alert).toEqual(["The room Record is open in another tab. Close it there, then reload this page."]);
     expect(await second.locator(".record .play").isDisabled()).toBe(true);
   });
 
@@ -301,7 +301,7 @@ inBrowsers((open, name) => {
     expect(await page.getByRole("alert").innerText()).toContain("is cut or altered at byte");
     expect(await page.locator(".record .play").isDisabled()).toBe(true);
     page.once("dialog", (dialog) => dialog.accept());
-    await press(page, "Delete it, and start anew");
+    await press(page, "Delete it and start again");
     await opened(page);
     expect(await listed(page)).toEqual([]);
     expect(await page.getByRole("alert").count()).toBe(0);
@@ -335,7 +335,7 @@ inBrowsers((open, name) => {
     );
     await page.mouse.up();
     expect(alerts).toHaveLength(1);
-    expect(alerts[0]).toContain("There is no room left on this disk for what this page keeps: the last steps are not saved.");
+    expect(alerts[0]).toContain("There is no room left on this disk for this page: the last steps are not saved.");
     expect(await page.locator(".record .play").innerText()).toBe("Play");
     const [saved, list] = [await figure(page, "Steps saved"), await listed(page)];
     expect(saved).toBeGreaterThanOrEqual(32);
@@ -381,7 +381,7 @@ inBrowsers((open, name) => {
     expect(await alerts()).toEqual([told]);
     expect(await listed(page)).toEqual(THREE);
     await press(page, "Play");
-    await until(alerts, ([text]) => text?.includes("Make room on the disk") === true, "a refusal");
+    await until(alerts, ([text]) => text?.includes("Free some space") === true, "a refusal");
     expect(await page.locator(".record .play").innerText()).toBe("Play");
     await press(page, "Show episode 3");
     await until(

@@ -65,7 +65,7 @@ async function formsOf(data: RldsDataset<unknown>, references: readonly (readonl
       return films;
     }
   }
-  throw new RldsError("EMPTY", "no episode is left that has steps");
+  throw new RldsError("EMPTY", "no remaining episode has steps");
 }
 
 async function* filmed({ steps }: RldsEpisode<Nested>, films: readonly Film[], opened: Videos, signal: AbortSignal): AsyncGenerator<unknown, void, undefined> {

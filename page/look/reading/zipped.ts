@@ -25,7 +25,7 @@ export async function zipped(
   try {
     const report = await write(place.sink);
     if (report.bytes > MAX_ZIP)
-      throw new RldsError("UNSUPPORTED", `a zip holds at most 4 GiB, and the files have ${report.bytes} bytes: use a browser that can write to a folder`);
+      throw new RldsError("UNSUPPORTED", `a zip holds at most 4 GiB, but the files have ${report.bytes} bytes. Use a browser that can write to a folder`);
     const out = await place.output();
     try {
       await pack(folder, report, place, out, signal, (bytes) => tell(bytes, report));

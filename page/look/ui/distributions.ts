@@ -37,7 +37,7 @@ export function distributionsView(table: EpisodeTable, signal: AbortSignal): Dis
     }
     more.hidden = all.length <= limit;
     more.textContent = `Show all ${all.length}`;
-    note.textContent = `Over ${counted(table.read, "episode")}${table.read < table.count ? ` of ${count(table.count)}` : ""}. Actions, rewards and discounts of last steps do not count.`;
+    note.textContent = `Over ${counted(table.read, "episode")}${table.read < table.count ? ` of ${count(table.count)}` : ""}. Actions, rewards and discounts of last steps are left out.`;
   };
   more.addEventListener("click", () => {
     limit = Number.POSITIVE_INFINITY;
@@ -69,7 +69,7 @@ function heading({ path, dtype, shape, stride }: Distribution): HTMLElement {
 
 function numbers(first: Distribution, signal: AbortSignal): Card {
   const figures = h("p", { class: "note" });
-  const drawn: Plot = plot({ label: `How the values of ${first.path} are spread`, lines: [{ label: "values", bars: true }], height: 96 }, signal);
+  const drawn: Plot = plot({ label: `Distribution of ${first.path}`, lines: [{ label: "values", bars: true }], height: 96 }, signal);
   return {
     element: h("div", { class: "card" }, heading(first), drawn.element, figures),
     set({ spread }) {

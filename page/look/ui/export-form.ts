@@ -47,8 +47,8 @@ export function exportForm(
   const ofLeRobot = h(
     "div",
     { class: "row", hidden: true },
-    h("label", {}, "Frames a second ", fps),
-    filmable && h("label", {}, films, " Images as mp4, where this browser can"),
+    h("label", {}, "Frames per second ", fps),
+    filmable && h("label", {}, films, " Images as mp4, if this browser can encode them"),
   );
   format.addEventListener("change", () => {
     ofLeRobot.hidden = format.value !== "lerobot";

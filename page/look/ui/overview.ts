@@ -88,10 +88,10 @@ export class Overview {
     this.#progress = undefined;
     const { read, count: all } = this.#table;
     const note = (text: string) => h("span", { class: "note", role: "status" }, text);
-    if (complete) this.#state.replaceChildren(note("Everything was read."));
+    if (complete) this.#state.replaceChildren(note("All episodes were read."));
     else if (why === "sample")
       this.#state.replaceChildren(note(`A sample of ${count(read)} of ${count(all)} episodes was read.`), this.#onward("Read everything"));
-    else this.#state.replaceChildren(note(`Reading has stopped after ${counted(read, "episode")}.`), this.#onward("Read on"));
+    else this.#state.replaceChildren(note(`Reading has stopped after ${counted(read, "episode")}.`), this.#onward("Continue reading"));
   }
 
   #onward(text: string): HTMLElement {

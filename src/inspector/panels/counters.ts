@@ -1,9 +1,9 @@
-/** How full a Replay is, and what its rate limiter does: counters that the core keeps. */
+/** The panels of a Replay's fill level and its rate limiter, from counters of the core. */
 import { DefinitionList, make, setText } from "../dom.ts";
 import { bytesText, countText, numberText } from "../format.ts";
 import type { About, Survey, TableAbout, TableCounts } from "../protocol.ts";
 
-/** A bar with a text that says the same. */
+/** A bar with a text that states the same value. */
 class Gauge {
   readonly root: HTMLElement;
   readonly #meter: HTMLMeterElement;

@@ -1,4 +1,4 @@
-/** Draws a batch as the table would, without drawing from it, and lists it; and finds an item by its key. */
+/** The panel that previews a batch without drawing from the table, and finds an item by its key. */
 import { button, make, tableOf } from "../dom.ts";
 import { countText, numberText } from "../format.ts";
 import type { DrawPreview, ItemView } from "../protocol.ts";
@@ -16,7 +16,7 @@ export class DrawPanel {
   readonly #onShow: (item: ItemView) => void;
   readonly #onLookUp: (key: number) => void;
 
-  /** @param onDraw asks for so many draws @param onLookUp asks for an item @param onShow shows one that was drawn */
+  /** @param onDraw requests a number of draws @param onLookUp requests an item @param onShow shows a drawn item */
   constructor(onDraw: (n: number) => void, onLookUp: (key: number) => void, onShow: (item: ItemView) => void) {
     this.#onLookUp = onLookUp;
     this.#onShow = onShow;
@@ -29,7 +29,7 @@ export class DrawPanel {
     const [drawButton, keyButton] = [button("Draw a batch", submitDraw), button("Look at an item", submitKey)];
     this.#buttons = [drawButton, keyButton];
     const bar = make("div", { class: "bar" }, make("label", {}, "Items", this.#n), drawButton, make("label", {}, "Key", this.#key), keyButton);
-    const note = make("p", { class: "summary" }, "Drawn as the table would draw, by the inspector's own random numbers: nothing is taken from the table.");
+    const note = make("p", { class: "summary" }, "A preview of the table's draws, with separate random numbers. The table does not change.");
     this.root = make("section", { class: "panel wide", "aria-label": "Draw" }, make("h3", {}, "Draw a batch"), bar, note, this.#summary, this.#list);
   }
 
@@ -54,7 +54,7 @@ export class DrawPanel {
     this.#list.replaceChildren(...(items.length === 0 ? [] : [tableOf("A batch", head, rows)]));
   }
 
-  /** Whether somebody answers. */
+  /** Enables the controls if the source answers. */
   enable(isEnabled: boolean): void {
     for (const element of this.#buttons) element.disabled = !isEnabled;
   }
@@ -65,7 +65,7 @@ export class DrawPanel {
   }
 }
 
-/** Why a draw does not pass, as a sentence. */
+/** Returns a sentence that explains why a draw does not pass. */
 export function blockedText({ by, have, need }: NonNullable<DrawPreview["blocked"]>): string {
   if (by === "minSize") return `the table has ${countText(have, "item")} and needs ${numberText(need)}`;
   if (by === "samplesPerInsert") return "the rate limiter waits for inserts";

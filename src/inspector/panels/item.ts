@@ -1,4 +1,4 @@
-/** One item: why a draw gives it, and every leaf of its steps. */
+/** The panel of one item: its chance to be drawn, and every leaf of its steps. */
 import { type KindInfo, SELECTOR_KINDS } from "../../schema/selector.ts";
 import { DefinitionList, make, tableOf } from "../dom.ts";
 import { countText, numberText } from "../format.ts";
@@ -6,10 +6,10 @@ import { type ImageLayout, imageLayout, linesOf, pixelsOf, rangeOf, rowsOf } fro
 import { Plot } from "../plot.ts";
 import type { ItemView, LeafValues, TableAbout } from "../protocol.ts";
 
-/** Images of an item that are drawn at most, and rows of values. */
+/** The maximum number of images of an item, and of rows of values. */
 const MAX_IMAGES = 32;
 const MAX_ROWS = 64;
-/** Small images are drawn larger. */
+/** The width to which small images are enlarged. */
 const MIN_WIDTH = 96;
 
 export class ItemPanel {
@@ -46,7 +46,7 @@ export class ItemPanel {
     this.#leaves.replaceChildren(...leaves.map((leaf) => this.#leaf(leaf, length)));
   }
 
-  /** Takes the width that there is. */
+  /** Adapts to the available width. */
   fit(): void {
     for (const plot of this.#plots) plot.fit();
   }
@@ -65,8 +65,7 @@ export class ItemPanel {
     const { path, dtype, shape, steps, data } = leaf;
     const description = `${dtype}${shape.length === 0 ? "" : ` [${shape.join(", ")}]`}${steps < length ? `, the first ${numberText(steps)} of ${countText(length, "step")}` : ""}`;
     const head = make("h4", {}, path || "step", " ", make("span", {}, description));
-    const body =
-      data === undefined ? make("p", { class: "summary" }, "One step is too large to be read without taking memory of the Replay.") : this.#values(leaf);
+    const body = data === undefined ? make("p", { class: "summary" }, "One step is too large to read without using memory of the Replay.") : this.#values(leaf);
     return make("div", { class: "leaf" }, head, body);
   }
 
@@ -87,21 +86,21 @@ export class ItemPanel {
   }
 }
 
-/** Why a draw gives it, as a sentence. */
+/** Returns a sentence that explains the item's chance to be drawn. */
 export function explanationText(
   { state, probability, timesSampled, priority, weight }: ItemView,
   { kind, exponent = 1 }: TableAbout["sampler"],
   size: number,
 ): string {
-  if (state === "gone") return "It has left the table: it was evicted, deleted, or drawn as often as the table allows.";
-  if (state === "waiting") return "The rate limiter has not let it in yet: it cannot be drawn.";
+  if (state === "gone") return "It is no longer in the table: it was evicted, deleted, or drawn as often as the table allows.";
+  if (state === "waiting") return "It waits for the rate limiter and cannot be drawn yet.";
   const drawsText = timesSampled === 0 ? "It was never drawn." : `It was drawn ${numberText(timesSampled)} ${timesSampled === 1 ? "time" : "times"}.`;
   if (kind === "uniform") return `Every one of ${countText(size, "item")} is equally likely. ${drawsText}`;
-  // A Replay of another version may have other kinds.
+  // A Replay of another version may have other kinds of selectors.
   const known: KindInfo | undefined = SELECTOR_KINDS[kind];
   if (known?.weighs) {
     const share = Number.isNaN(weight)
-      ? "all priorities are 0, so that every item is equally likely"
+      ? "all priorities are 0, so every item is equally likely"
       : `its share is priority^${numberText(exponent)} = ${numberText(weight)} of all weights`;
     return `Priority ${numberText(priority)}: ${share}; that is ${numberText(probability * size)} times what uniform draws would give it. ${drawsText}`;
   }
@@ -112,7 +111,7 @@ export function explanationText(
     : `The next draw gives another: ${kind} takes ${known?.picks}. ${drawsText}`;
 }
 
-/** How old it is, as far as the table tells. */
+/** Returns the age of an item, as far as the table shows it. */
 export function ageText(age: number, episodeAge: number): string {
   const parts = [];
   if (!Number.isNaN(age)) parts.push(`${countText(age, "item")} came after it`);

@@ -1,4 +1,4 @@
-/** Replay of whole episodes that outlives the process: PFRL's PersistentEpisodicReplayBuffer. An episode goes to a log when it ends. */
+/** Replay of whole episodes that outlives the process: `PersistentEpisodicReplayBuffer` of PFRL. An episode goes to a log when it ends. */
 import { hideFrames } from "../../base/stack-trace.ts";
 import type { Directory } from "../../storage/index.ts";
 import { contentOfEpisodes, writeEpisode } from "../files/episodes-history.ts";
@@ -15,7 +15,7 @@ export class PersistentEpisodicReplayBuffer<const S extends StepSpec = StepSpec>
   readonly #stored: EpisodeStore;
 
   /**
-   * Opens a directory, or begins one: the newest `capacity` transitions of its ancestors' episodes and its own. A running episode is not on the disk.
+   * Opens a directory, or creates it: the newest `capacity` transitions of the episodes of its ancestors and of itself. Open episodes are not on the disk.
    * @throws TypeError, RangeError · ReplayError LOCKED, NOT_FOUND, CORRUPT, SPEC_MISMATCH, INVALID_DATA, UNSUPPORTED, IO, OUT_OF_MEMORY
    */
   constructor(dirname: string | Directory, capacity?: number | null, options?: PersistentOptions<S>);
@@ -31,7 +31,7 @@ export class PersistentEpisodicReplayBuffer<const S extends StepSpec = StepSpec>
     stored.onEnd = (contents, env) => this.#write(contents, env.number, env.stream.rows());
   }
 
-  /** The constructor, in pieces between which others run. @throws the signal's reason too */
+  /** Opens a directory like the constructor, in slices between which other tasks can run. @throws also the signal's reason */
   static async open<const S extends StepSpec>(
     dirname: string | Directory,
     capacity?: number | null,
@@ -42,14 +42,14 @@ export class PersistentEpisodicReplayBuffer<const S extends StepSpec = StepSpec>
   }
 
   override append(transition: AppendedTransition): void {
-    // A running episode is nobody's but ours; it is its end that has to be written.
+    // An open episode exists only in memory; its end has to be written.
     const isEnd = transition?.isStateTerminal === true;
     if (isEnd) this.check();
     this.#stored.append(transition);
     if (isEnd) this.commit();
   }
 
-  /** Ends the running episode of an environment. Without one nothing happens. @throws ReplayError CLOSED, IO */
+  /** Ends the open episode of an environment. No effect without one. @throws ReplayError CLOSED, IO */
   override stopCurrentEpisode(envId: unknown = 0): void {
     if (this.#stored.contents?.steps.envs.has(envId) !== true) return;
     this.check();
@@ -57,13 +57,13 @@ export class PersistentEpisodicReplayBuffer<const S extends StepSpec = StepSpec>
     this.commit();
   }
 
-  /** Episodes that ended. */
+  /** The number of completed episodes. */
   get nEpisodes(): number {
     return this.#stored.episodes;
   }
 
   /**
-   * n different episodes, all alike; of those longer than maxLength a run of so many steps, all of them alike.
+   * Draws n different episodes uniformly; an episode longer than maxLength contributes a uniformly random run of that many steps.
    * @throws TypeError, RangeError · ReplayError EMPTY, TOO_FEW
    */
   sampleEpisodes(n: number, options: ListOptions): SampleList<Transition[]>;
@@ -73,7 +73,7 @@ export class PersistentEpisodicReplayBuffer<const S extends StepSpec = StepSpec>
     return this.#stored.sampleEpisodes(n, episodeArguments(maxLength, options)) as unknown as TransitionBatch<S> | SampleList<Transition[]>;
   }
 
-  /** All episodes in PFRL's form, oldest first. */
+  /** Iterates over all episodes in the form of PFRL, oldest first. */
   episodes(): Iterable<Transition[]> {
     return this.#stored.all();
   }

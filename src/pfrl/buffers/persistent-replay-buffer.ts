@@ -1,4 +1,4 @@
-/** Uniform replay that outlives the process: PFRL's PersistentReplayBuffer. Its items are single steps; each goes to a log as it comes. */
+/** Uniform replay that outlives the process: `PersistentReplayBuffer` of PFRL. Its items are single steps, which go to a log when they arrive. */
 
 import { EPISODE_END, SINGLE } from "../../base/kinds.ts";
 import { hideFrames } from "../../base/stack-trace.ts";
@@ -16,11 +16,11 @@ import { DEFERRED, PersistentBuffer, type PersistentOptions, persistentArguments
 
 export class PersistentReplayBuffer<const S extends StepSpec = StepSpec> extends PersistentBuffer<TransitionBatch<S>, Transition[]> {
   readonly #stored: Transitions;
-  /** Episodes, each with the last segment that has a step of it: there the next one need not tell the frames again. */
+  /** For each open episode, the last segment that has one of its steps: in that segment, the next step need not repeat its frames. */
   readonly #lastSegments = new Map<number, number>();
 
   /**
-   * Opens a directory, or begins one: the newest `capacity` of its ancestors' items and its own.
+   * Opens a directory, or creates it: the newest `capacity` items of its ancestors and of itself.
    * @throws TypeError, RangeError · ReplayError LOCKED, NOT_FOUND, CORRUPT, SPEC_MISMATCH, INVALID_DATA, UNSUPPORTED, IO, OUT_OF_MEMORY
    */
   constructor(dirname: string | Directory, capacity?: number | null, options?: PersistentOptions<S>);
@@ -35,7 +35,7 @@ export class PersistentReplayBuffer<const S extends StepSpec = StepSpec> extends
     this.#stored = stored;
   }
 
-  /** The constructor, in pieces between which others run. @throws the signal's reason too */
+  /** Opens a directory like the constructor, in slices between which other tasks can run. @throws also the signal's reason */
   static async open<const S extends StepSpec>(
     dirname: string | Directory,
     capacity?: number | null,
@@ -55,7 +55,7 @@ export class PersistentReplayBuffer<const S extends StepSpec = StepSpec> extends
     this.commit();
   }
 
-  /** The running episode of an environment was interrupted. Its steps are stored already. Without a running episode nothing happens. @throws ReplayError IO */
+  /** Ends the open episode of an environment that was interrupted. Its steps are already stored. No effect without an open episode. @throws ReplayError IO */
   override stopCurrentEpisode(envId: unknown = 0): void {
     const env = this.#stored.contents?.steps.envs.get(envId);
     if (env === undefined) return;
@@ -71,7 +71,7 @@ export class PersistentReplayBuffer<const S extends StepSpec = StepSpec> extends
     const { contents } = this.#stored;
     if (contents === undefined) return;
     const open = runSync(writeItems(contents, (kind, id, payload) => this.write(kind, id, payload)));
-    // Episodes that run go on under numbers of their own.
+    // Open episodes continue under new numbers.
     for (const number of open) this.write(EPISODE_END, number, EMPTY);
   }
 

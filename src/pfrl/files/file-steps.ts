@@ -1,4 +1,4 @@
-/** The steps of a file that is read, put into a buffer. */
+/** Adds the steps of a file to a buffer. */
 import type { HistorySchema } from "../store/history.ts";
 import { Records } from "../store/step-bytes.ts";
 import { type EngineOptions, type Env, Steps } from "../store/steps.ts";
@@ -8,7 +8,7 @@ import { TransitionLists } from "../store/transition-lists.ts";
 export class FileSteps {
   readonly #contents: BufferContents;
   readonly #episodes: FileEpisodes;
-  /** Where the extras are other ones: rows of the file's own, which are read value by value. */
+  /** Used if the extras differ: separate rows for the file, which are read value by value. */
   #foreign: { readonly episodes: FileEpisodes; readonly records: Records; readonly lists: TransitionLists } | undefined;
 
   /** @throws ReplayError SPEC_MISMATCH for other states, actions or rewards */
@@ -21,7 +21,7 @@ export class FileSteps {
     this.#foreign = { episodes: new FileEpisodes(steps, numSteps), records: new Records(steps), lists: new TransitionLists(steps) };
   }
 
-  /** One more step of an episode. @throws ReplayError CORRUPT, OUT_OF_MEMORY, SPEC_MISMATCH for extras that a given spec has no place for */
+  /** Reads one more step of an episode. @throws ReplayError CORRUPT, OUT_OF_MEMORY, SPEC_MISMATCH for extras that the caller's spec does not have */
   read(number: number, payload: Uint8Array): Env {
     const { records, steps } = this.#contents;
     const env = this.#episodes.of(number);
@@ -34,12 +34,12 @@ export class FileSteps {
     return env;
   }
 
-  /** An episode that runs; undefined where there is none of the number. */
+  /** Returns the open episode of a number, or undefined. */
   find(number: number): Env | undefined {
     return this.#episodes.find(number);
   }
 
-  /** An episode ended. It may have begun in another file. */
+  /** Ends an episode, which may have started in another file. */
   end(number: number): void {
     this.#episodes.end(number);
     this.#foreign?.episodes.end(number);
@@ -51,19 +51,19 @@ export class FileSteps {
   }
 }
 
-/** Episodes by their numbers in the file. */
+/** Open episodes by their numbers in the file. */
 class FileEpisodes {
   readonly #steps: Steps;
   readonly #keep: number;
   readonly #envs = new Map<number, Env>();
 
-  /** @param keep steps of their windows; 0 for all */
+  /** @param keep the number of steps in their windows; 0 for all */
   constructor(steps: Steps, keep: number) {
     this.#steps = steps;
     this.#keep = keep;
   }
 
-  /** An episode, opened where there is none of the number. */
+  /** Returns the episode of a number, and opens it if necessary. */
   of(number: number): Env {
     const existing = this.#envs.get(number);
     if (existing !== undefined) return existing;

@@ -1,4 +1,4 @@
-/** Loads files next to a buffer's contents; `finish` replaces these. */
+/** Loads files into separate contents; `finish` replaces the buffer's contents with them. */
 import { mustBe } from "../../base/error.ts";
 import type { HistoryLoader, HistorySchema, HistoryState, Write } from "../store/history.ts";
 import { damaged } from "../store/step-bytes.ts";
@@ -6,13 +6,13 @@ import type { BufferContents, Stored } from "../store/stored.ts";
 import { FileSteps } from "./file-steps.ts";
 import type { Progress } from "./incremental.ts";
 
-/** What a buffer writes, and what reads it. */
+/** The contents of a buffer for writing, and their loader. */
 export interface Content {
   write(write: Write): Generator<Progress, void>;
   loader(opening?: Opening): StoreLoader;
 }
 
-/** Where a directory is opened: how many transitions there are at most. */
+/** For opening a directory: the maximum number of transitions. */
 export interface Opening {
   readonly max: number;
 }
@@ -23,7 +23,7 @@ export abstract class StoreLoader<M extends BufferContents = BufferContents> imp
   #steps: FileSteps | undefined;
   #contents: M | undefined;
   #state: HistoryState | undefined;
-  /** What was told of it last, apart from a state. */
+  /** The last random state that was stored without the rest of a state. */
   #random: Uint8Array | undefined;
   #cleared = false;
 
@@ -67,17 +67,17 @@ export abstract class StoreLoader<M extends BufferContents = BufferContents> imp
     this.#cleared = true;
   }
 
-  /** Items that came in so far, and are there. */
+  /** The number of loaded items that are still stored. */
   get size(): number {
     return this.#contents?.items.size ?? 0;
   }
 
-  /** Takes it over. @throws ReplayError CORRUPT where it is not whole */
+  /** Replaces the buffer's contents. @throws ReplayError CORRUPT if the data is incomplete */
   finish(): void {
     const { store } = this;
     const state = this.#state;
     if (this.#contents === undefined) {
-      // A directory may have nothing yet, and a file too: then there is no spec.
+      // A directory or a file may be empty; then there is no spec.
       if (this.opening === undefined && !this.#cleared) throw damaged("no spec");
       if ((state?.count ?? 0) !== 0) throw damaged("other items than it says");
       if (store.contents === undefined) return;
@@ -92,7 +92,7 @@ export abstract class StoreLoader<M extends BufferContents = BufferContents> imp
     if (state !== undefined) store.options.priorities?.restore(contents.items, state);
   }
 
-  /** Gives it up. */
+  /** Discards the loaded data. */
   cancel(): void {
     this.#steps?.endAll();
     if (this.#contents !== undefined) this.store.drop(this.#contents);

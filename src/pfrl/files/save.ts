@@ -1,4 +1,4 @@
-/** Saving to a file, and loading from one. */
+/** Saves a buffer to a file, and loads it from one. */
 import { codeOf, mustBe, ReplayError } from "../../base/error.ts";
 import { ioError, withIoErrors } from "../../files/io-errors.ts";
 import { type Directory, Log } from "../../storage/index.ts";
@@ -7,22 +7,21 @@ import type { Progress } from "./incremental.ts";
 import type { Content, StoreLoader } from "./loader.ts";
 import { type SaveTarget, SingleFile, targetOf } from "./single-file.ts";
 
-/** What a file of ours says that it is. */
+/** The header of a file of this package. */
 export const ABOUT = { reprise: "pfrl", version: 2 };
 
-/** Files that this process saves to, by the paths of their folders, or by their directories. */
+/** The files that this process is saving to, by the paths of their folders, or by their directories. */
 const busy = new Map<string | Directory, Set<string>>();
 
-/** The build of the core that the buffer was given. */
+/** The build of the core that the buffer uses. */
 type Module = WebAssembly.Module | undefined;
 
-/** Writes a history to a file: beside the one that is there, which it takes the place of once it is on the disk. So a link is replaced, and what it leads to stays. */
+/** Writes a history to a temporary file, which replaces the existing file once it is on the disk. A link is replaced, and its target stays. */
 export function* saveFile(target: SaveTarget, content: Content, module: Module): Generator<Progress, void> {
   const { directory, file } = targetOf(target);
   const location = directory.path ?? directory;
   const files = busy.get(location) ?? new Set();
-  if (files.has(file))
-    throw new ReplayError("OUT_OF_TURN", `${directory.name}/${file} is being saved to already: wait for the end of that, or save to another file`);
+  if (files.has(file)) throw new ReplayError("OUT_OF_TURN", `${directory.name}/${file} is already being saved to. Wait for that save, or save to another file`);
   busy.set(location, files.add(file));
   try {
     yield* writeFile(directory, file, content, module);
@@ -38,7 +37,7 @@ function* writeFile(directory: Directory, file: string, content: Content, module
   const part = new SingleFile(directory, `${file}.part`);
   const targetFile = new SingleFile(directory, file);
   clear(part);
-  // Of one segment, whatever its run: the same buffer gives the same file.
+  // One segment with an empty run name, so that the same buffer gives the same file.
   const log = Log.open(part, { about: ABOUT, durability: "manual", segmentBytes: 2 ** 31, run: "", module });
   let done = false;
   try {
@@ -60,29 +59,29 @@ function* writeFile(directory: Directory, file: string, content: Content, module
   try {
     withIoErrors("naming", directory, file, () => directory.rename?.(`${file}.part`, file));
   } catch (error) {
-    // Whole as it is, it would be taken for what was saved last.
+    // A complete temporary file would be taken for the last save.
     clear(part);
     throw error;
   }
 }
 
-/** @throws ReplayError IO · what listing throws */
+/** @throws ReplayError IO · the errors of listing the folder */
 function checkFolder(directory: Directory, file: string): void {
   try {
     directory.list();
   } catch (error) {
     if (codeOf(error) !== "ENOENT") throw error;
-    throw ioError(`saving to ${directory.name}/${file} failed: there is no folder ${directory.name} (ENOENT): make it first`, error);
+    throw ioError(`saving to ${directory.name}/${file} failed: there is no folder ${directory.name} (ENOENT). Create it first`, error);
   }
 }
 
-/** @throws ReplayError IO where there is a folder of that name, a pipe or a device, which would be lost */
+/** @throws ReplayError IO if the name belongs to a folder, a pipe or a device, which would be lost */
 function refuseOthers(directory: Directory, file: string): void {
   withIoErrors("opening", directory, file, () => {
     try {
       directory.open(file, false).close();
     } catch (error) {
-      // Whatever else it is, what comes next says it, or does without the file.
+      // Other errors are reported by the next call, or don't matter.
       if (["EISDIR", "ESPIPE"].includes(codeOf(error) as string)) throw error;
     }
   });
@@ -92,14 +91,14 @@ function refuseOthers(directory: Directory, file: string): void {
 export function* loading(target: SaveTarget, content: Content, module: Module): Generator<Progress, void> {
   const { directory, file } = targetOf(target);
   refuseOthers(directory, file);
-  // One that is whole, and has not got its name yet, is what was saved last.
+  // A complete temporary file that has not been renamed is the last save.
   const part = new SingleFile(directory, `${file}.part`);
   const from = isWhole(part, module) ? part : new SingleFile(directory, file);
   if (!exists(from)) throw mustBe("NOT_FOUND", "file", "a file that save wrote", from.name);
   yield* readLog(from, content.loader(), module);
 }
 
-/** Gives all sections of a log to a sink, and takes it over. */
+/** Passes all sections of a log to a loader, which then takes over. */
 function* readLog(from: Directory, loader: StoreLoader, module: Module): Generator<Progress, void> {
   let done = false;
   const log = Log.open(from, { about: ABOUT, readOnly: true, module });
@@ -147,14 +146,14 @@ function clear(file: SingleFile): void {
   if (exists(file)) file.clear();
 }
 
-/** Whatever it says: something else failed before. */
+/** Closes a log and ignores errors, because something else failed before. */
 function close(log: Log): void {
   try {
     log.close();
   } catch {}
 }
 
-/** Where files have no other name, it is copied. */
+/** Copies the file, for directories that cannot rename files. */
 function* copying(part: SingleFile, targetFile: SingleFile): Generator<Progress, void> {
   clear(targetFile);
   for (const name of part.list()) {

@@ -1,4 +1,4 @@
-/** Values of one form, stacked into one array: as numpy and PyTorch do with those of a batch. */
+/** Stacks values of one form into one array, as NumPy and PyTorch do for a batch. */
 
 import { mustBe } from "../../base/error.ts";
 import { Column } from "../../schema/column.ts";
@@ -10,21 +10,21 @@ import { nested, nodeRule, zip } from "../../schema/nest.ts";
 import { type PartLeaf, type PartSpec, valueReader } from "./leaf.ts";
 import { infer, matchesSpec } from "./step-spec.ts";
 
-/** Which dtype plain numbers become, which have none of their own. */
+/** The dtype of plain numbers. */
 export interface DefaultDtype {
-  /** Decided by the caller. */
+  /** The dtype that the caller chose. */
   readonly dtype: Dtype | undefined;
-  /** Else that of fractions, and of arrays of numbers; a single number is i64 where it is whole in all items. */
+  /** Otherwise, the dtype of fractions and of arrays of numbers. A single number is i64 if it is whole in all items. */
   readonly fractions: "f32" | "f64";
 }
 
 /**
- * One column, or columns nested as the values are.
- * @param otherValues values of the same part elsewhere: they have the same dtype
- * @throws TypeError for null, and where values differ in form · RangeError for what the dtype cannot hold
+ * Returns one column, or columns nested like the values.
+ * @param otherValues more values of the same part, which must get the same dtype
+ * @throws TypeError for null, and if values differ in form · RangeError for numbers that the dtype cannot hold
  */
 export function stackOf(name: string, values: readonly unknown[], defaultDtype: DefaultDtype, otherValues: readonly unknown[] = []): unknown {
-  for (const value of values) if (value === null || value === undefined) throw mustBe(TypeError, name, "given in every item (or replaced by phi)", value);
+  for (const value of values) if (value === null || value === undefined) throw mustBe(TypeError, name, "present in every item (or replaced by phi)", value);
   const spec = infer(values[0], name);
   if (isObject(spec)) return [...values];
   if (!isLeaf(spec)) return nodeOf(name, spec, values, defaultDtype, otherValues);
@@ -65,7 +65,7 @@ function leafOf(leaf: PartLeaf, values: readonly unknown[]): Column {
   return new Column(data, [values.length, ...target.shape]);
 }
 
-/** A column of plain numbers in another dtype. @throws RangeError for a number that it cannot hold */
+/** Converts a column of plain numbers to another dtype. @throws RangeError for a number that it cannot hold */
 function castTo(name: string, dtype: Dtype, column: Column): Column {
   const { data, shape } = column;
   if (dtype === "f64") return column;
@@ -75,7 +75,7 @@ function castTo(name: string, dtype: Dtype, column: Column): Column {
   return new Column<Dtype>(output, shape);
 }
 
-/** Columns of a batch as they are; those of plain numbers in the dtype that the caller decided. */
+/** Returns the columns of a batch; columns of plain numbers are converted to the dtype that the caller chose. */
 export function columnsOf(name: string, spec: PartSpec, columns: unknown, dtype: Dtype | undefined): unknown {
   if (dtype === undefined) return columns;
   return zip([spec, columns], isLeaf, ([leaf, column], keys) =>
@@ -83,7 +83,7 @@ export function columnsOf(name: string, spec: PartSpec, columns: unknown, dtype:
   );
 }
 
-/** The values of columns, one by one, as they were given; typed arrays are views of the columns'. */
+/** Returns a function that reads the values of columns one by one, in their original form; typed arrays are views of the columns. */
 export function elementsOf(spec: PartSpec, columns: unknown): (i: number) => unknown {
   const leaves = new Map<unknown, (data: NumberArray, at: number) => unknown>();
   zip([spec], isLeaf, ([leaf]) => isObject(leaf) || leaves.set(leaf, valueReader(leaf as PartLeaf, true)));

@@ -7,30 +7,30 @@ import type { Spec } from "../../schema/spec.ts";
 import { type PartLeaf, type PartSpec, valueReader } from "./leaf.ts";
 import { copyObject } from "./object-value.ts";
 
-/** Objects of one step, by the number of their column. */
+/** The objects of one step, by the number of their column. */
 export type RowValues = unknown[];
 
 /** The columns that a leaf was read into, by its path in the row. */
 export type Columns = ReadonlyMap<string, NumberArray>;
 
 export interface TransitionPart {
-  /** What of it the row has; undefined where that is nothing. */
+  /** The spec of the part that rows store; undefined if they store none of it. */
   readonly row: Spec | undefined;
-  /** How many object columns it has. */
+  /** The number of its object columns. */
   readonly objects: number;
-  /** Whether the row's part of a value is the value. */
+  /** Whether the row stores the value unchanged. */
   readonly direct: boolean;
-  /** The row's part of a value; objects go to the record, from `slot` on. */
+  /** Returns the row's part of a value, and stores its objects in the record from `slot` on. */
   split(value: unknown, record: RowValues, slot: number): unknown;
-  /** In the row's place of a value that is not there. */
+  /** The row's value if the part is missing. */
   readonly zero: unknown;
-  /** What a column-wise reader of it gives: `leaf` and `list` make a column of a leaf, and of an object column. */
+  /** Returns the columns of the part: `leaf` creates the column of a leaf, `list` that of an object column. */
   columns<T>(path: string, slot: number, leaf: (path: string) => T, list: (slot: number) => T): unknown;
-  /** A value, put together by the n-th elements of the columns at `path`. */
+  /** Returns a function that joins a value from the n-th elements of the columns at `path`. */
   join(path: string): (columns: Columns, n: number, record: RowValues | undefined, slot: number) => unknown;
 }
 
-/** @param name how messages call it */
+/** @param name the name in messages */
 export function partOfSpec(name: string, spec: PartSpec): TransitionPart {
   if (isObject(spec)) return objectPart(name);
   return isLeaf(spec) ? leafPart(spec) : nodePart(name, spec);

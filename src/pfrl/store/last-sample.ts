@@ -1,10 +1,10 @@
-/** Whose errors are awaited: the items of the last sample. */
+/** The items of the last sample, which wait for their errors. */
 import { mustBe, ReplayError } from "../../base/error.ts";
 
 export class LastSample {
   /** Whether sample and update must alternate. */
   readonly alternate: boolean;
-  /** Whether there was a sample that has not been updated since. */
+  /** Whether the last sample has not been updated yet. */
   waiting = false;
   #keys = new Float64Array(0);
   #count = 0;
@@ -13,7 +13,7 @@ export class LastSample {
     this.alternate = alternate;
   }
 
-  /** The keys that wait. */
+  /** The keys that wait for errors. */
   get keys(): Float64Array {
     return this.waiting ? this.#keys.subarray(0, this.#count) : new Float64Array(0);
   }
@@ -21,10 +21,10 @@ export class LastSample {
   /** @throws ReplayError OUT_OF_TURN */
   maySample(): void {
     if (this.waiting && this.alternate)
-      throw new ReplayError("OUT_OF_TURN", "the last sample waits for its errors: call updateErrors first, or set waitPriorityAfterSampling: false");
+      throw new ReplayError("OUT_OF_TURN", "the last sample waits for its errors. Call updateErrors() first, or set waitPriorityAfterSampling: false");
   }
 
-  /** n items were drawn. */
+  /** Records a draw of n items. */
   record(keys: Float64Array, n: number): void {
     if (this.#keys.length < n) this.#keys = new Float64Array(n);
     for (let i = 0; i < n; i++) this.#keys[i] = keys[i] as number;
@@ -32,17 +32,17 @@ export class LastSample {
     this.waiting = true;
   }
 
-  /** The keys that so many errors are for. @throws ReplayError OUT_OF_TURN · RangeError for another number of them */
+  /** Returns the keys for the given number of errors. @throws ReplayError OUT_OF_TURN · RangeError for another number */
   mayUpdate(n: number): Float64Array {
-    if (!this.waiting) throw new ReplayError("OUT_OF_TURN", "no sample waits for errors: updateErrors without keys updates the last sample, once");
+    if (!this.waiting) throw new ReplayError("OUT_OF_TURN", "no sample waits for errors. Call updateErrors() only once per sample, or pass keys");
     if (n !== this.#count) throw mustBe(RangeError, "errors", `${this.#count} numbers, one per item of the last sample`, `${n} of them`);
     return this.#keys;
   }
 
-  /** Errors of these items came; those that are left go on waiting. */
+  /** Called when errors of these items have arrived; the others still wait. */
   onUpdate(keys: ArrayLike<number>, n: number): void {
     if (!this.waiting) return;
-    // The usual case: those of the batch, as they came.
+    // The common case: the keys of the batch, in order.
     let areSame = n === this.#count;
     for (let i = 0; areSame && i < this.#count; i++) areSame = keys[i] === this.#keys[i];
     if (areSame) {
@@ -56,7 +56,7 @@ export class LastSample {
     this.waiting = remaining.length > 0;
   }
 
-  /** As it was in another buffer: the keys that wait, null for none. */
+  /** Restores the keys that wait, as saved by another buffer; null for none. */
   restore(keys: Float64Array | null): void {
     this.waiting = keys !== null;
     if (keys === null) return;
@@ -64,7 +64,7 @@ export class LastSample {
     this.#count = keys.length;
   }
 
-  /** Errors of all came. */
+  /** Called when the errors of all items have arrived. */
   done(): void {
     this.waiting = false;
   }

@@ -1,4 +1,4 @@
-/** The steps of a buffer: one pool of rows, the running episodes of its environments, and what rows cannot hold. */
+/** The steps of a buffer: one pool of rows, the open episodes of its environments, and the objects that rows cannot hold. */
 
 import { ReplayError } from "../../base/error.ts";
 import type { Engine } from "../../memory/engine.ts";
@@ -11,30 +11,31 @@ import type { WholeSpec } from "../rows/step-spec.ts";
 import type { RowValues } from "../rows/transition-part.ts";
 import { type AppendedTransition, envIdOf } from "../transition.ts";
 
-/** What the engine is told of a buffer. */
+/** The engine options of a buffer. */
 export interface EngineOptions {
   /** Maximum memory in bytes. Default and upper limit: 4 GiB. */
   readonly maxBytes?: number;
-  /** Of every random draw: same seed and same calls, same transitions. 0 where it is left out; a bigint below 2^64 for more than 53 bits. */
+  /** The seed of all random draws: the same seed and calls give the same transitions. Default: 0. Pass a bigint below 2^64 for more than 53 bits. */
   readonly seed?: number | bigint;
   /**
-   * Packs the frames that rows share without loss: states and actions of 256 bytes and more, of a stack each frame. `true`, or how many times smaller they are expected to be, which
-   * `capacity` counts on (default: 4). Screens of games take 4 to 60 times less memory, camera images and noise gain nothing. Files are the same. Default: false.
+   * Whether to pack the frames that rows share, without loss: states and actions of 256 bytes and more, and each frame of a stack. `true`, or the expected
+   * compression ratio, on which `capacity` is based (default: 4). Screens of games take 4 to 60 times less memory; camera images and noise do not shrink. Files
+   * do not change. Default: false.
    */
   readonly packed?: boolean | PackedOptions;
-  /** Another build of the core, such as `reprise/core.wasm` where the host forbids compiling. */
+  /** Another build of the core, such as `reprise/core.wasm` if the host forbids compiling. */
   readonly module?: WebAssembly.Module;
 }
 
-/** The running episode of an environment, or of a file that is read. */
+/** The open episode of an environment, or of a file that is being read. */
 export interface Env {
   readonly id: unknown;
-  /** Never used again for another episode. */
+  /** Never reused for another episode. */
   readonly number: number;
   readonly stream: StandaloneStream;
-  /** Steps that its window keeps; 0 for all. */
+  /** The number of steps that its window keeps; 0 for all. */
   readonly keep: number;
-  /** Steps of its window. */
+  /** The number of steps in its window. */
   length: number;
   /** The row of its last step, and of the one before; 0 for none. */
   row: number;
@@ -46,7 +47,7 @@ export class Steps {
   readonly engine: Engine;
   /** The numbers of the row's leaves, by their paths. */
   readonly leafIndices: ReadonlyMap<string, number>;
-  /** What the ends of its running episodes are going to store: items, or single steps. */
+  /** The number of items or steps that the ends of the open episodes will store. */
   owed = 0;
   /** The writer of all environments: its lane, and what appends the form's step. */
   readonly #lane: number;
@@ -63,9 +64,9 @@ export class Steps {
     const replay = new Replay({ spec: this.schema.row, maxBytes, seed, module });
     this.engine = engineOf(replay);
     this.leafIndices = new Map(this.engine.layout.leaves.map(({ path, index }) => [path, index]));
-    // A buffer has no option of the engine's name.
-    this.engine.core.remedy = "give a smaller capacity";
-    // So that what is stored can be read when memory is full.
+    // The engine's option has another name in a buffer.
+    this.engine.core.remedy = "lower capacity";
+    // Reserved now, so that stored steps can be read when memory is full.
     this.engine.core.scratch(scratchOf(this.engine));
     const writer = replay.writer({ keep: 1, items: [] }) as Writer<unknown>;
     const { step } = this.schema;
@@ -74,19 +75,19 @@ export class Steps {
     this.#keep = keep;
   }
 
-  /** The environments that have a running episode. */
+  /** The environments with an open episode. */
   get envs(): ReadonlyMap<unknown, Env> {
     return this.#envs;
   }
 
-  /** The running episode that a transition goes on with. */
+  /** Returns the open episode that a transition continues. */
   running(transition: AppendedTransition): Env | undefined {
     return this.#envs.get(envIdOf(transition));
   }
 
   /**
-   * One more step of an environment's running episode. O(bytes)
-   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY, and then nothing changed
+   * Appends a step to an environment's open episode. O(bytes)
+   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY; nothing has changed then
    */
   append(transition: AppendedTransition): Env {
     const { schema } = this;
@@ -103,7 +104,7 @@ export class Steps {
     return env;
   }
 
-  /** The same to an episode of a file, whose extras may be of other forms. @throws likewise */
+  /** Appends a step to an episode of a file, whose extras may have other forms. @throws as `append` */
   appendConverted(env: Env, transition: AppendedTransition): void {
     const { schema } = this;
     const record = schema.write(transition, schema.matchingExtras(transition));
@@ -114,7 +115,7 @@ export class Steps {
     }
   }
 
-  /** Whether a step could be appended: as one of an episode that nobody sees. @throws as `append` does; nothing changes */
+  /** Checks whether a step could be appended, with a hidden episode. @throws as `append`; nothing changes */
   check(transition: AppendedTransition): void {
     const envId = Symbol();
     this.end(this.append({ ...transition, envId }));
@@ -140,7 +141,7 @@ export class Steps {
     this.onAppend(env, record);
   }
 
-  /** @throws ReplayError OUT_OF_MEMORY where an episode of which all steps are kept has as many as an item can */
+  /** @throws ReplayError OUT_OF_MEMORY if an episode that keeps all its steps has reached the maximum length of an item */
   mayGrow(env: Env): void {
     if (env.keep === 0 && env.length === MAX_STEPS) throw new ReplayError("OUT_OF_MEMORY", "an episode has at most 16,777,215 steps: call stopCurrentEpisode");
   }

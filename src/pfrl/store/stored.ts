@@ -1,4 +1,4 @@
-/** What a buffer has stored: its steps, the items that are made of them, and how these are drawn. */
+/** The contents of a buffer: its steps, the items made from them, and how these are drawn. */
 
 import { integer, mustBe, ReplayError } from "../../base/error.ts";
 import { MAX_LENGTH } from "../../base/limits.ts";
@@ -23,17 +23,17 @@ import { type EngineOptions, type Env, Steps } from "./steps.ts";
 import { TransitionLists } from "./transition-lists.ts";
 
 export interface StoredOptions {
-  /** Transitions at most; Infinity where memory alone is the limit. */
+  /** The maximum number of transitions; Infinity if only memory is the limit. */
   readonly capacity: number;
-  /** Steps of an item at most; 0 for whole episodes. */
+  /** The maximum number of steps in an item; 0 for whole episodes. */
   readonly numSteps: number;
   readonly spec: StepSpec | undefined;
   readonly engine: EngineOptions;
-  /** Where items are drawn by their errors; else all alike. */
+  /** The priorities, if items are drawn by their errors; otherwise draws are uniform. */
   readonly priorities?: Priorities;
 }
 
-/** Which form of a sample is asked for, and the batch to fill: a caller's options, checked. */
+/** The requested form of a sample, and the batch to fill. The options are already checked. */
 export interface SampleRequest {
   readonly form?: "batch" | "list";
   readonly into?: AnyBatch;
@@ -51,9 +51,9 @@ export interface BufferContents {
 
 export abstract class Stored<M extends BufferContents = BufferContents> {
   readonly options: StoredOptions;
-  /** How samples pick; tests put another one here. */
+  /** Picks the items of samples. Tests replace it. */
   drawStrategy: DrawStrategy = RANDOM_STRATEGY;
-  /** Raised whenever something comes in or goes. */
+  /** Increases whenever something is added or removed. */
   changes = 0;
   contents: M | undefined;
   /** The first calls are being made again, with a column for an extra whose form is known now; and told of it when they are. */
@@ -69,10 +69,10 @@ export abstract class Stored<M extends BufferContents = BufferContents> {
     if (options.spec !== undefined) this.contents = this.make(wholeSpec(options.spec));
   }
 
-  /** Transitions that can be drawn. */
+  /** The number of transitions that can be drawn. */
   abstract get size(): number;
 
-  /** n different transitions. @throws RangeError, TypeError · ReplayError EMPTY, TOO_FEW, OUT_OF_TURN; and then nothing changed */
+  /** Draws n different transitions. @throws RangeError, TypeError · ReplayError EMPTY, TOO_FEW, OUT_OF_TURN; nothing has changed then */
   abstract sample(n: number, request: SampleRequest): AnyBatch | SampleList<unknown>;
 
   /** All transitions in PFRL's form, oldest first; without those that leave meanwhile. */
@@ -296,7 +296,7 @@ export function isSameSpec(left: WholeSpec, right: WholeSpec): boolean {
 }
 
 function emptyError(): ReplayError {
-  return new ReplayError("EMPTY", "the buffer is empty: append transitions first");
+  return new ReplayError("EMPTY", "the buffer is empty. Call append() first");
 }
 
 /** @throws RangeError where so many steps cannot fit, with the figures */

@@ -130,7 +130,7 @@ it.runIf(whole)("takes no episode for which there is no room, and has room again
   expect(() => store.begin(1)).toThrow(`The store is full: it holds ${CAPACITY} steps`);
   expect(store.steps).toBe(CAPACITY);
   store.delete(7);
-  expect(() => store.read(7)).toThrow("Episode 7 is not there any more");
+  expect(() => store.read(7)).toThrow("Episode 7 no longer exists");
   store.begin(1);
   store.add(step);
   expect(store.end("stopped")?.id).toBe(CAPACITY / MAX_STEPS + 1);

@@ -40,7 +40,7 @@ describe("arguments", () => {
     ["a capacity that is a word", () => new EpisodicReplayBuffer("many" as never), TypeError, /capacity/],
     ["no steps", () => new ReplayBuffer(5, 0), RangeError, /numSteps must be an integer in 1/],
     ["a name that is none", () => new ReplayBuffer({ num_steps: 2 } as never), TypeError, /no option "num_steps"/],
-    ["a name that is given twice", () => new ReplayBuffer(5, { capacity: 6 } as never), TypeError, /capacity is given twice/],
+    ["a name that is given twice", () => new ReplayBuffer(5, { capacity: 6 } as never), TypeError, /capacity is passed twice/],
     ["too many", () => new ReplayBuffer(5, 2, 3 as never), TypeError, /at most capacity, numSteps/],
     ["alpha below 0", () => new PrioritizedReplayBuffer({ alpha: -0.1 }), RangeError, /alpha must be a finite number >= 0/],
     ["beta0 above 1", () => new PrioritizedReplayBuffer({ beta0: 1.01 }), RangeError, /beta0/],
@@ -307,7 +307,7 @@ describe("sample and update", () => {
     expectError(
       errorOf(() => buffer.sample(1)),
       "OUT_OF_TURN",
-      /call updateErrors first/,
+      /updateErrors/,
     );
     expectError(
       errorOf(() => buffer.updateErrors([1])),
@@ -431,7 +431,7 @@ describe("sample and update", () => {
       },
     });
     buffer.append(step(0));
-    for (priority of [Number.NaN, -1, "much", Number.POSITIVE_INFINITY]) expect(() => buffer.append(step(1, true))).toThrow(/what defaultPriorityFunc gives/);
+    for (priority of [Number.NaN, -1, "much", Number.POSITIVE_INFINITY]) expect(() => buffer.append(step(1, true))).toThrow(/result of defaultPriorityFunc/);
     priority = "throw";
     expect(() => buffer.append(step(1, true))).toThrow("mine");
     expect([buffer.length, buffer.running().get(0)?.length]).toEqual([0, 1]);

@@ -93,7 +93,7 @@ test("a priority that is taken can be drawn, however small", () => {
   buffer.append(step(0));
   buffer.sample(1);
   buffer.updateErrors([1e-305]);
-  expect(buffer.sample(1).count).toBe(1); // EMPTY: no item has a priority above 0: append first
+  expect(buffer.sample(1).count).toBe(1); // EMPTY: no item has a priority above 0
 });
 
 test("among all items that are asked for, beside larger ones", () => {

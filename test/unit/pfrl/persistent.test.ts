@@ -340,7 +340,7 @@ test("a logger is told what was loaded, trimmed and repaired", () => {
   const told: string[] = [];
   const logger = { info: (text: string) => told.push(`info ${text}`), warn: (text: string) => told.push(`warn ${text}`) };
   new PersistentReplayBuffer(directory, 3, { ...MANUAL, logger }).close();
-  expect(told).toEqual([expect.stringMatching(/^info .*8 transitions; 5 of them are beyond the capacity/)]);
+  expect(told).toEqual([expect.stringMatching(/^info .*8 transitions; 5 of them exceed the capacity/)]);
   told.length = 0;
   const [[name, bytes] = ["", new Uint8Array(0)]] = directory.files();
   const torn = memory({ files: [[name, bytes.slice(0, bytes.length - 5)]] });
