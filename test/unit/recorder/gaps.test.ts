@@ -6,6 +6,7 @@ import { memory } from "../../../src/storage/index.ts";
 import { errorFrom } from "../../support/later.ts";
 import { TestRandom } from "../../support/random.ts";
 import { expectError } from "../../support/refused.ts";
+import { whole } from "../../support/size.ts";
 import { plain } from "./world.ts";
 
 const SPECS = {
@@ -86,7 +87,7 @@ const observed = (steps: readonly object[]) =>
 
 /** Everything that was read was recorded so, in order: a whole episode as it was, or the first steps of one. Returns the numbers of the whole ones. */
 function wholeOf(episodes: readonly ReadBack[], original: readonly ReadBack[]): number[] {
-  const whole: number[] = [];
+  const numbers: number[] = [];
   let previous = -1;
   for (const episode of episodes) {
     const steps = observed(episode.steps);
@@ -96,9 +97,9 @@ function wholeOf(episodes: readonly ReadBack[], original: readonly ReadBack[]): 
     const of = original[number] as ReadBack;
     expect(steps).toEqual(observed(of.steps).slice(0, steps.length));
     if (episode.finished) expect(episode).toEqual(of);
-    if (episode.finished) whole.push(number);
+    if (episode.finished) numbers.push(number);
   }
-  return whole;
+  return numbers;
 }
 
 describe.each(["numbers", "frames"] as const)("a recording of %s", (kind) => {
@@ -137,16 +138,16 @@ describe.each(["numbers", "frames"] as const)("a recording of %s", (kind) => {
   ])("loses with a section's %s the episode that it is of, and no other one", async (part, at, mask) => {
     const newest = sections.at(-1)?.file;
     const first = sections[0]?.file;
-    for (const section of sections) {
+    for (const section of sections.filter((_, i) => whole || i % 3 === 0)) {
       const place = section.from + (at < 0 ? section.bytes - 1 : at);
       const damaged = altered(section.file, flip(place, mask));
       const { episodes, losses, steps } = await readAll(damaged, true);
-      const whole = wholeOf(episodes, original);
+      const read = wholeOf(episodes, original);
       expect(steps).toBe(episodes.reduce((sum, one) => sum + one.steps.length, 0));
       const isLastEnd = section === sections.at(-1) && sections.at(-2)?.kind === END;
       expect(losses.length, `${section.kind} at ${section.file}:${section.from}`).toBeGreaterThan(0);
       expect(losses[0]?.file).toBe(section.file);
-      const missing = original.flatMap((_, i) => (whole.includes(i) ? [] : [i]));
+      const missing = original.flatMap((_, i) => (read.includes(i) ? [] : [i]));
       const context = `${part} of kind ${section.kind} at ${section.file}:${section.from}: ${losses.map(({ reason }) => reason).join("\n")}`;
       if (section.episode !== undefined) {
         // If the index of the segment is there, it says how an episode ended; a final observation is in the group of the end.
@@ -177,10 +178,10 @@ describe.each(["numbers", "frames"] as const)("a recording of %s", (kind) => {
       const rest = new Map(files);
       rest.delete(file);
       const { episodes, losses } = await readAll(rest, true);
-      const whole = wholeOf(episodes, original);
+      const read = wholeOf(episodes, original);
       const hit = new Set(sections.flatMap((section) => (section.file === file && [FRAME, STEP, FINAL].includes(section.kind) ? [section.episode] : [])));
       const present = original.flatMap((_, i) => (hit.has(i) ? [] : [i]));
-      expect(whole).toEqual(present);
+      expect(read).toEqual(present);
       expect(losses.some(({ file: lost, reason }) => lost === file && /held \d+ steps?|missing/.test(reason))).toBe(true);
     }
   });
