@@ -1,9 +1,9 @@
 /** How V8 keeps the heap of the command line small, whose rows are arrays that live for a moment. */
 import v8 from "node:v8";
 
-/** Of new objects: V8 would take four times as much as soon as many of them stay alive for a moment. */
+/** The room for new objects. V8 would take four times as much as soon as many of them stay alive for a moment. */
 const NEW_BYTES = 2 ** 23;
-/** What is collected before the heap has grown by so many percent of what is alive. */
+/** Garbage is collected before the heap has grown by this percentage of the live objects. */
 const GROWTH_PERCENT = 20;
 const MAX_OBJECTS = 2 ** 18;
 

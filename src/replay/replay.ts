@@ -100,7 +100,9 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
     const plan = planOf(layout, tables, core, places, undefined, storedBytes?.max);
     if (plan.bytes > maxBytes) {
       const remedy =
-        plan.bytes > MAX_REPLAY_BYTES ? " (a Replay has at most 4 GiB: lower maxSize or maxSteps, or make each step smaller)" : " (or lower maxSize or maxSteps)";
+        plan.bytes > MAX_REPLAY_BYTES
+          ? " (a Replay has at most 4 GiB: lower maxSize or maxSteps, or make each step smaller)"
+          : " (or lower maxSize or maxSteps)";
       const journal = places > 0 ? ` with a journal (${planOf(layout, tables, new Core(maxBytes, module), 0, undefined, storedBytes?.max).bytes} without)` : "";
       const need = `at least ${plan.bytes}${journal} for the tables and ${plan.steps} steps of ${plan.bytesPerStep} bytes${remedy}`;
       throw mustBe(RangeError, options.maxBytes === undefined ? "maxBytes (4 GiB by default)" : "maxBytes", need, maxBytes);
