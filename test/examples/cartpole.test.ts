@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CartPole } from "../../examples/cartpole/cart-pole.js";
 import { root } from "../support/core.ts";
-import { scaled, some, whole } from "../support/size.ts";
+import { some, whole } from "../support/size.ts";
 
 interface Run {
   readonly name: string;
@@ -25,8 +25,8 @@ const start = (...args: string[]) => spawnSync(process.execPath, [program, ...ar
 
 const RUN = ["--seed", "3", "--target", "501"];
 /** After 500 steps it begins to learn. */
-const STEPS = scaled(2000, 530);
-const LATER = scaled(1234, 515);
+const STEPS = whole ? 2000 : 530;
+const LATER = whole ? 1234 : 515;
 
 /** What a run has come to, but for times and bytes. */
 function learned(...args: string[]): string[] {
