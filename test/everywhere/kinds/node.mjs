@@ -17,8 +17,7 @@ console.log(replay.table("t").sample(1).steps.x.data[0], typeof trajectorySpec);
 `;
 
 /** Without fsync nothing is acknowledged. */
-const NO_JOURNAL =
-  "IO: locking files/journal failed: Node's permission model disables fsync, which durability requires. Run Node without --permission";
+const NO_JOURNAL = "IO: locking files/journal failed: Node's permission model disables fsync, which durability requires. Run Node without --permission";
 
 const WITH = ", with the optional packages";
 const DENO = ["run", "--allow-read=files", "--allow-write=files"];

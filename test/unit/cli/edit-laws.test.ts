@@ -36,7 +36,7 @@ const STATED: { readonly [format: string]: readonly string[] } = {
   lerobot: ["--fps", "10", "--where", "length > 1"],
 };
 
-/** A random spec: numbers, vectors, matrices, images and texts, alone and in groups. */
+/** A random spec: numbers, vectors, matrices, images and texts, single and in groups. */
 function randomSpec(random: TestRandom): StepSpec {
   const shape = () => random.pick([[], [], [1], [3], [2, 3]]);
   const one = (): StepLeaf => {
@@ -81,7 +81,7 @@ async function contentOf(path: string, options: object) {
   return { stepSpec: reader.stepSpec, metadataSpec: reader.metadataSpec, episodes };
 }
 
-/** Steps alone: formats count episodes, and LeRobot the frames of all. */
+/** Only steps: formats count episodes, and LeRobot the frames of all. */
 const stepsOf = async (path: string, options: object) =>
   (await contentOf(path, options)).episodes.map(({ steps }) => steps.map((step) => ({ ...(step as object), index: undefined, episode_index: undefined })));
 

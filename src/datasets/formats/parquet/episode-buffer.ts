@@ -12,7 +12,7 @@ import { bytesOf, joined, slice } from "./table.ts";
 const LAZY_BYTES = 2 ** 22;
 /** A column of single numbers of more bytes is one array that grows, so that no piece of it stays between pieces of others. */
 const GROWN_BYTES = 2 ** 19;
-/** Rows that are said to follow are believed up to so many times the rows that are there. */
+/** A stated number of rows is believed up to this many times the rows that were read. */
 const MAX_GROWTH = 16;
 
 export class EpisodeBuffer<S> {
@@ -50,7 +50,7 @@ export class EpisodeBuffer<S> {
       throw corruptFile({ file }, `an episode has more than the ${this.#maxBytes} bytes that maxBytes allows: give a larger one`);
   }
 
-  /** The steps; it begins anew. */
+  /** Returns the steps, and empties the buffer. */
   take(): StepColumns<S> {
     // The pieces of a leaf go before the next one is joined: an episode is not in memory twice. Long ones are joined only if someone needs all of it.
     const data = this.#leaves.map(({ leaf, size }, k) => {
