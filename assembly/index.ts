@@ -12,7 +12,7 @@ export { ABI_VERSION, SECTIONS_AT } from "./memory/layout";
 // arena
 export { arena_alloc, arena_check, arena_free, arena_init, arena_used } from "./memory/arena";
 
-// layout: where the leaves of a step stand
+// layout: the byte offsets of a step's leaves
 export { layout_place } from "./rows/layout";
 
 // pool
@@ -21,17 +21,17 @@ export { pool_check } from "./persistence/check";
 export { pool_run } from "./rows/run";
 export { pool_room } from "./rows/block-size";
 
-// packs: the bytes of frames that are packed
+// packs: the bytes of packed frames
 export { packs_init, packs_number } from "./rows/packed-frame";
 export { packs_bytes } from "./rows/packs";
 
-// entry: the bytes of a packed frame, in an instance of its own, without an arena
+// entry: the bytes of a packed frame, in a separate instance without an arena
 export { entry_apply, entry_init, entry_work_bytes } from "./packed/unpack";
 
 // halves: floats of two bytes
 export { halves_narrow } from "./memory/half";
 
-// stored bytes: a limit on what rows take
+// stored bytes: a limit on the bytes of rows
 export { stored_bytes_bytes, stored_bytes_init, stored_bytes_now } from "./tables/stored-bytes";
 
 // row
@@ -102,7 +102,7 @@ export {
   table_weighs,
 } from "./tables/growing-table";
 
-// priority: of errors
+// priority: priorities computed from errors
 export { priority_max, priority_of_errors, priority_powers } from "./draw/weights";
 
 // draw
@@ -119,10 +119,10 @@ export { draw_weights, draw_weights_by } from "./draw/weights";
 export { gather, gather_runs } from "./draw/gather";
 export { scatter } from "./draw/scatter";
 
-// mixture: how many rows of a batch each of several sources gives
+// mixture: how many rows of a batch come from each source
 export { mixture_seed, mixture_split } from "./draw/mixture";
 
-// record: state as bytes, all of it by number or what changed, and back
+// record: state to bytes (a range of numbers, or only the changes) and back
 export {
   record_changed_rows,
   record_collect_rows,
@@ -150,6 +150,6 @@ export { record_append, record_max_bytes, record_write } from "./persistence/ste
 export { record_load_stream, record_stream } from "./persistence/stream";
 export { record_drawn, record_drawn_bytes, record_load_drawn, record_load_table, record_table, record_table_bytes } from "./persistence/table";
 
-// section: in an instance of its own, without an arena
+// section: in a separate instance without an arena
 export { crc32c } from "./persistence/crc32c";
 export { section_seal, section_sum } from "./persistence/section";

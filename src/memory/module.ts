@@ -49,6 +49,12 @@ export function instance(module?: WebAssembly.Module): Exports {
   // Copied: V8 calls functions of a plain object faster than those of the module's exports, which have no prototype.
   const exports = { ...new WebAssembly.Instance(moduleOf(module), {}).exports } as unknown as Exports;
   const version = exports.ABI_VERSION?.value;
-  if (version !== ABI_VERSION) throw mustBe("UNSUPPORTED", "module", `a core of ABI version ${ABI_VERSION}`, version);
+  if (version !== ABI_VERSION) {
+    const found = version === undefined ? "a module without a version" : `version ${version}`;
+    throw new ReplayError(
+      "UNSUPPORTED",
+      `module must be a core of ABI version ${ABI_VERSION}, got ${found}. Pass the module of reprise/core.wasm of this package`,
+    );
+  }
   return exports;
 }

@@ -37,7 +37,7 @@ function filesOf(place) {
     .sort();
 }
 
-/** Of the names and the bytes of all files. */
+/** A hash of the names and the bytes of all files. */
 async function digestOf(place) {
   const hash = createHash("sha256");
   for (const file of filesOf(place)) {

@@ -120,7 +120,8 @@ export class ReverbAddEpisodeObserver<S extends Spec = Spec, C extends ClientLik
     this.#isTooLong = !last;
     if (this.#isTooLong) cache.steps = steps;
     if (wasTooLong) return false;
-    const message = `an episode has more than maxSequenceLength = ${this.#max} steps, and is not written. Raise maxSequenceLength`;
+    // The digest of observers has these words.
+    const message = `an episode has more than maxSequenceLength = ${this.#max} steps, and is not written: raise maxSequenceLength`;
     if (!this.#bypasses) throw new RangeError(`${message}, or set bypassPartialEpisodes`);
     this.#warn(message);
     return false;

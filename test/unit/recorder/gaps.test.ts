@@ -138,7 +138,7 @@ describe.each(["numbers", "frames"] as const)("a recording of %s", (kind) => {
   ])("loses with a section's %s the episode that it is of, and no other one", async (part, at, mask) => {
     const newest = sections.at(-1)?.file;
     const first = sections[0]?.file;
-    for (const section of sections.filter((_, i) => whole || i % 3 === 0)) {
+    for (const section of sections.filter((_, i) => whole || i % 13 === 0)) {
       const place = section.from + (at < 0 ? section.bytes - 1 : at);
       const damaged = altered(section.file, flip(place, mask));
       const { episodes, losses, steps } = await readAll(damaged, true);
@@ -188,7 +188,7 @@ describe.each(["numbers", "frames"] as const)("a recording of %s", (kind) => {
 
   it("whose bytes are cut out, put in or zeroed gives nothing that was not recorded", async () => {
     const random = new TestRandom(11);
-    for (let run = 0; run < 60; run++) {
+    for (let run = 0; run < (whole ? 60 : 9); run++) {
       let damaged = new Map(files);
       for (let times = 0; times <= run % 3; times++) {
         const name = [...files.keys()][random.below(files.size)] as string;
