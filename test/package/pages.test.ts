@@ -7,8 +7,8 @@ import { root } from "../support/core.ts";
 import { pages } from "./programs.ts";
 
 const FOLDERS = /^docs\/((start|guides|recipes|data|embed|migrate|reference|explain)\/|[^/]+\.md$)|^README\.md$/;
-/** Pages for maintainers, and the index. */
-const OTHERS = ["docs/README.md", "docs/explain/decisions.md"];
+/** The index of the documents. */
+const OTHERS = ["docs/README.md"];
 const teaching = pages.filter(({ path }) => FOLDERS.test(path) && !OTHERS.includes(path));
 
 /** Paragraphs of prose: no code, table, heading or list. */
