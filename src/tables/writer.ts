@@ -62,7 +62,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   #isClosed = false;
   readonly #isVector: boolean;
   readonly #barrenEpisodes: BarrenEpisodes;
-  /** Steps until the next check for warnings. One field for all checks, since each further field costs `append` a tenth of its time. */
+  /** Steps until the next check for warnings. One field for all checks: each further field costs `append` a tenth of its time. */
   #stepsToCheck = 1;
   /** The table used last, because comparing names is cheaper than a lookup in the map. */
   #last: AnyTable | undefined;
@@ -296,10 +296,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     return items;
   }
 
-  /**
-   * Resolves when no item waits for the rate limiter in the tables of this writer's rules (without rules: in all tables). Returns `undefined` if none is
-   * waiting.
-   */
+  /** Resolves when no item of the tables of its rules (without rules: of all tables) waits for the rate limiter. Returns `undefined` if none is waiting. */
   flush(options: WaitOptions = {}): Promise<void> | undefined {
     this.#open();
     const names = this.#ends.tables;

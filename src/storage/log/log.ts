@@ -19,19 +19,12 @@ import { recover, type ScanResult } from "./read-directory.ts";
 import { ReadOnlyDirectory, withReadOnlyDirectory } from "./read-only-directory.ts";
 import { readSections, type UnsealedSegment, type Visit } from "./sections.ts";
 import { FORMAT, headBytes } from "./segment-head.ts";
-import { FULL_BYTES, type Mark, SegmentWriter } from "./segment-writer.ts";
+import { FULL_BYTES, type GroupMark, type Mark, SegmentWriter } from "./segment-writer.ts";
 import type { LogEnd } from "./successor.ts";
 
 export type { LogOptions, Segment, Visit };
 
 const NOTHING = new Uint8Array(0);
-
-/** The position at which a group begins. */
-export interface GroupMark {
-  readonly segment: number;
-  readonly group: number;
-  readonly at: Mark;
-}
 
 /** Returns the end of a log that was opened but not written. For the package's own modules. */
 export let endOf: (log: Log) => LogEnd;
@@ -308,12 +301,7 @@ export class Log {
     const { id, ...written } = this.#older.segments.at(-1) as Segment & Mark;
     const writer = new SegmentWriter(this.#directory, id, written, this.#memory);
     try {
-      let following = writer;
-      for (const { id, mark: written, group } of [...this.#unsealedSegments].reverse()) {
-        const previous = new SegmentWriter(this.#directory, id, written, this.#memory);
-        following.follow(previous, group);
-        following = previous;
-      }
+      writer.followAll(this.#unsealedSegments);
       if (!salvaged) for (const file of remove) withIoErrors("removing", this.#directory, file, () => this.#directory.remove(file));
     } catch (error) {
       writer.close();

@@ -25,6 +25,13 @@ export interface Mark {
   readonly sum: number;
 }
 
+/** The position at which a group begins. */
+export interface GroupMark {
+  readonly segment: number;
+  readonly group: number;
+  readonly at: Mark;
+}
+
 export class SegmentWriter {
   readonly segment: number;
   readonly #directory: Directory;
@@ -89,12 +96,22 @@ export class SegmentWriter {
   next(segment: number, group: number): SegmentWriter {
     if (this.#unsyncedSegments >= MAX_UNSYNCED) this.sync();
     const next = new SegmentWriter(this.#directory, segment, { bytes: 0, sum: 0 }, this.#memory);
-    next.follow(this, group);
+    next.#follow(this, group);
     return next;
   }
 
+  /** Continues after segments that are not sealed yet, oldest first. Each mark is the end of its segment, and each group the number of the next one. */
+  followAll(segments: readonly { readonly id: number; readonly mark: Mark; readonly group: number }[]): void {
+    let next: SegmentWriter = this;
+    for (const { id, mark, group } of [...segments].reverse()) {
+      const previous = new SegmentWriter(this.#directory, id, mark, this.#memory);
+      next.#follow(previous, group);
+      next = previous;
+    }
+  }
+
   /** Continues after another segment, which is not sealed yet. */
-  follow(previous: SegmentWriter, group: number): void {
+  #follow(previous: SegmentWriter, group: number): void {
     previous.#seal = this.#sealOf(group);
     this.#previous = previous;
     this.#unsyncedSegments = previous.#unsyncedSegments + 1;
