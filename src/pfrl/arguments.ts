@@ -1,16 +1,16 @@
-/** Arguments as the document has them, in their order, or by name in an object at the end. */
+/** Parses arguments as in PFRL's documentation: in their order, or by name in an object at the end. */
 import { checkSeed, integer, mustBe, onlyKeys } from "../base/error.ts";
 import { MAX_ITEMS } from "../base/limits.ts";
 import { packed, u8 } from "../schema/constructors.ts";
 import { isPlain } from "../schema/infer.ts";
 
-/** Options of the engine, of every buffer. */
+/** The engine options of every buffer. */
 export const ENGINE_KEYS = "spec, maxBytes, seed, packed, module";
 
 /**
- * The named arguments of a call. undefined is what is left out.
- * @param more that have no place in the order
- * @throws TypeError for a name that is none, one that is given twice, or too many arguments · RangeError too for options of the engine
+ * Returns the named arguments of a call. An undefined argument counts as omitted.
+ * @param more options that have no position
+ * @throws TypeError for an unknown name, one passed twice, or too many arguments · RangeError for invalid options of the engine
  */
 export function argumentsOf(
   subject: string,
@@ -36,17 +36,17 @@ export function argumentsOf(
   return all;
 }
 
-/** Before there is an engine: that comes with the first transition. @throws TypeError, RangeError */
+/** Checks the options before there is an engine, which is created with the first transition. @throws TypeError, RangeError */
 export function checkEngine({ maxBytes, seed, packed: pack }: { readonly maxBytes?: unknown; readonly seed?: unknown; readonly packed?: unknown }): void {
   if (maxBytes !== undefined) integer("maxBytes", maxBytes, 1, 2 ** 32);
   if (seed !== undefined) checkSeed(seed);
   if (pack === undefined || typeof pack === "boolean") return;
   if (!isPlain(pack)) throw mustBe(TypeError, "packed", "true, false or { ratio }", pack);
-  // It checks its options.
+  // Checks the packing options.
   packed("frames", u8(), pack);
 }
 
-/** Transitions at most; Infinity for null, or where it is left out. */
+/** Returns the maximum number of transitions; Infinity if it is null or omitted. */
 export function capacityOf(value: unknown, min = 0): number {
   return value === undefined || value === null ? Number.POSITIVE_INFINITY : integer("capacity", value, min, MAX_ITEMS);
 }

@@ -1,4 +1,4 @@
-/** PFRL's batch_experiences: n-step returns, discounts and ends of what was sampled, and its states and actions, as typed arrays. */
+/** Implements PFRL's batch_experiences: n-step returns, discounts, ends, states and actions of a sample as typed arrays. */
 
 import { finite, mustBe, onlyKeys } from "../base/error.ts";
 import { Column } from "../schema/column.ts";
@@ -11,40 +11,42 @@ import { specOfBatch } from "./store/batches.ts";
 import type { Transition } from "./transition.ts";
 
 export interface BatchExperiencesOptions {
-  /** Discount of a step. */
+  /** The discount per step. */
   readonly gamma: number;
-  /** What a learner sees of a state: applied to each, in the form of a list's; of a batch typed arrays are views of its columns. */
+  /** Converts a state to the input of a learner. It receives each state in the form of a list; for a batch, typed arrays are views of its columns. */
   readonly phi?: (state: never) => unknown;
-  /** What plain numbers become, which have no dtype of their own. Else that of a batch's column; of a list see there. */
+  /** The dtypes for plain numbers, which do not have one. Default: the dtype of the batch's column; for lists, see `batchExperiences` */
   readonly dtypes?: { readonly state?: Dtype; readonly action?: Dtype };
 }
 
-/** A column, or columns nested as the values were; what is no number comes as a list. */
+/** A column, or columns nested like the values. Values that are not numbers become a list. */
 // biome-ignore lint/suspicious/noExplicitAny: what phi makes is not known before it runs
 export type Stacked = any;
 
 export interface Experiences {
-  /** What phi makes of each item's first state. */
+  /** The result of phi for the first state of each item. */
   readonly state: Stacked;
   /** The first action. */
   readonly action: Stacked;
   /** The sum of gamma^i times the i-th reward. */
   readonly reward: Column<"f32">;
-  /** What phi makes of the state after the last step. */
+  /** The result of phi for the state after the last step. */
   readonly nextState: Stacked;
-  /** 1 where a step of the item ended in a terminal state. */
+  /** 1 if a step of the item ended in a terminal state. */
   readonly isStateTerminal: Column<"f32">;
-  /** gamma to the number of steps: what the value of nextState is worth. */
+  /** gamma to the power of the number of steps: the weight of the value of nextState. */
   readonly discount: Column<"f32">;
-  /** The action after the last step; only where every item has one. */
+  /** The action after the last step. Present only if every item has one. */
   readonly nextAction?: Stacked;
 }
 
 /**
- * Typed arrays, and the columns of a batch, keep their dtype. Of plain numbers in a list, and of those that phi makes, arrays become f64 as states and f32 as actions; single
- * ones too, unless they are whole in all items, states and next states alike: then i64. `dtypes` decides it whatever was drawn. O(bytes)
- * @param experiences what `sample` gave: lists of transitions, or a batch, whose columns are handed on where there is no phi, with zeros for next states that are not there
- * @throws TypeError, RangeError; also for a next state of null in a list that phi does not replace
+ * Converts a sample to the arrays of a learner. Typed arrays and columns of a batch keep their dtype. Plain numbers in a list, and those that phi returns,
+ * receive one: arrays become f64 as states and f32 as actions. Single numbers do the same, except that they become i64 if they are integers in all items, in
+ * states and next states alike. `dtypes` sets the dtype whatever was drawn. O(bytes)
+ * @param experiences the result of `sample`: lists of transitions, or a batch. Without phi, the columns of a batch are passed on, with zeros for missing next
+ * states
+ * @throws TypeError, RangeError; also for a null next state in a list that phi does not replace
  */
 export function batchExperiences<S extends StepSpec>(
   experiences: readonly (readonly Transition[])[] | TransitionBatch<S>,
@@ -72,11 +74,11 @@ export function batchExperiences<S extends StepSpec>(
   return nextActions.includes(null) ? batch : { ...batch, nextAction: stackOf("nextAction", nextActions, actions, firstActions) };
 }
 
-/** How experiences are batched: the options, checked. */
+/** The checked options. */
 interface BatchSettings {
   readonly gamma: number;
   readonly phi: ((state: never) => unknown) | undefined;
-  /** What phi makes of a state. */
+  /** The result of phi for a state. */
   readonly mapState: (state: unknown) => unknown;
   readonly states: DefaultDtype;
   readonly actions: DefaultDtype;
@@ -91,7 +93,7 @@ export function parseOptions(options: BatchExperiencesOptions): BatchSettings {
   return { gamma, phi, mapState: (state) => (phi === undefined ? state : phi(state as never)), states, actions };
 }
 
-/** Lists of transitions, checked, as nobody changes them. */
+/** Checks lists of transitions, and returns copies that nobody else can change. */
 export function listsOf(experiences: unknown, rule: string): readonly (readonly Transition[])[] {
   if (!Array.isArray(experiences)) throw mustBe(TypeError, "experiences", rule, experiences);
   if (experiences.length === 0) throw mustBe(RangeError, "experiences", "at least one", experiences);
@@ -106,14 +108,14 @@ export function listsOf(experiences: unknown, rule: string): readonly (readonly 
   });
 }
 
-/** @throws RangeError for no dtype of numbers */
+/** @throws RangeError if the value is not a dtype of numbers */
 function dtypeFor(name: "state" | "action", dtypes: { readonly state?: Dtype; readonly action?: Dtype }): Dtype | undefined {
   const dtype = onlyKeys("dtypes", dtypes, "state, action")[name];
   if (dtype === undefined || (dtype !== "bool" && isDtype(dtype))) return dtype;
   throw mustBe(RangeError, `dtypes.${name}`, 'a dtype of numbers, such as "f32"', dtype);
 }
 
-/** The same, of columns. */
+/** Computes the same from columns. */
 function ofBatch(batch: AnyBatch, spec: WholeSpec, { gamma, phi, states, actions }: BatchSettings): Experiences {
   const { count, lengths, reward, isStateTerminal, hasNextState, hasNextAction } = batch;
   const itemSize = reward.data.length / count;

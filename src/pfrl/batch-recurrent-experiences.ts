@@ -1,4 +1,4 @@
-/** PFRL's batch_recurrent_experiences: episodes, stacked for the update of a recurrent model; and random_subseq, which cuts them. */
+/** Implements PFRL's batch_recurrent_experiences, which stacks episodes for the update of a recurrent model, and random_subseq, which cuts them. */
 
 import { integer, mustBe } from "../base/error.ts";
 import { Column } from "../schema/column.ts";
@@ -11,31 +11,34 @@ import { type DefaultDtype, stackOf } from "./rows/stack.ts";
 import { infer } from "./rows/step-spec.ts";
 import type { Transition } from "./transition.ts";
 
-/** Steps stand time first: the first ones of all episodes, then the second ones of those that have them, and so on. */
+/** Steps are ordered time first: the first ones of all episodes, then the second ones of the episodes that have them, and so on. */
 export interface RecurrentExperiences {
-  /** What phi makes of the states of each episode. */
+  /** The results of phi for the states of each episode. */
   readonly state: Stacked[];
   readonly action: Stacked;
   readonly reward: Column<"f32">;
-  /** What phi makes of the next states of each episode. */
+  /** The results of phi for the next states of each episode. */
   readonly nextState: Stacked[];
   readonly isStateTerminal: Column<"f32">;
-  /** gamma, once for each step. */
+  /** gamma for each step. */
   readonly discount: Column<"f32">;
-  /** `recurrentState` of each episode's first transition, stacked along the second dimension; zeros where it is null, null where all are. */
+  /**
+   * The `recurrentState` of each episode's first transition, stacked along the second dimension. Null values become zeros; the result is null if all are null.
+   */
   readonly recurrentState: Stacked;
-  /** The same of `nextRecurrentState`. */
+  /** The same for `nextRecurrentState`. */
   readonly nextRecurrentState: Stacked;
-  /** Only where every step has one. */
+  /** Present only if every step has one. */
   readonly nextAction?: Stacked;
 }
 
-/** What stands in for a recurrent state's plain numbers. */
+/** The dtype of plain numbers in a recurrent state. */
 const DEFAULT_DTYPE: DefaultDtype = { dtype: undefined, fractions: "f64" };
 
 /**
- * Dtypes are those of `batchExperiences`. In a recurrent state arrays are dimensions, objects nest: an LSTM's pair is `{h, c}`. O(bytes)
- * @param experiences episodes in the list form, the longest first; each transition of theirs with `recurrentState` and `nextRecurrentState`, which may be null
+ * Stacks episodes for a recurrent model. Dtypes are those of `batchExperiences`. In a recurrent state, arrays are dimensions and objects nest, so that the pair
+ * of an LSTM is `{h, c}`. O(bytes)
+ * @param experiences episodes in list form, longest first. Each transition has `recurrentState` and `nextRecurrentState`, which may be null
  * @throws TypeError, RangeError
  */
 export function batchRecurrentExperiences(experiences: readonly (readonly Transition[])[], options: BatchExperiencesOptions): RecurrentExperiences {
@@ -58,7 +61,7 @@ export function batchRecurrentExperiences(experiences: readonly (readonly Transi
   const action = flat.map((transition) => transition.action);
   const nextActions = flat.map((transition) => transition.nextAction ?? null);
   const batch = {
-    // All of them beside each: so they have one dtype.
+    // States and next states are stacked together, so that they have one dtype.
     state: state.map((values) => stackOf("state", values, states, [...all, ...next])),
     action: stackOf("action", action, actions, nextActions),
     reward: floats(flat.map((transition) => transition.reward)),
@@ -72,8 +75,8 @@ export function batchRecurrentExperiences(experiences: readonly (readonly Transi
 }
 
 /**
- * A run of so many elements that starts anywhere, all starts alike; all of them where there are no more.
- * @param random in 0 … 1, without 1: Math.random, or a generator with a seed, which makes it the same again
+ * Returns a run of the given length that starts at a uniformly random position, or the whole sequence if it is not longer.
+ * @param random returns a number from 0 up to but not including 1: Math.random, or a seeded generator for reproducible results
  * @throws TypeError, RangeError
  */
 export function randomSubseq<S extends { readonly length: number; slice(from: number, to: number): unknown }>(
@@ -107,7 +110,7 @@ function joined(name: string, lists: readonly (readonly Transition[])[]): Stacke
   return concatValues(name, values);
 }
 
-/** PFRL's concatenate_recurrent_states. */
+/** Implements PFRL's concatenate_recurrent_states. */
 function concatValues(name: string, values: readonly unknown[]): Stacked {
   const present = values.filter((value) => value !== null && value !== undefined);
   if (present.length === 0) return null;

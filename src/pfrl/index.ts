@@ -1,4 +1,4 @@
-/** reprise/pfrl: PFRL's replay buffers, as views on the one engine. Exports only. */
+/** The entry point of reprise/pfrl: PFRL's replay buffers as views of the engine. Contains only exports. */
 import "../base/host.ts";
 
 export { type ObjectLeaf, object } from "../schema/leaf.ts";

@@ -1,4 +1,4 @@
-/** Replay of whole episodes, and of their transitions: PFRL's EpisodicReplayBuffer. */
+/** Replay of whole episodes and of their transitions: PFRL's EpisodicReplayBuffer. */
 
 import { integer, mustBe, onlyKeys } from "../../base/error.ts";
 import { hideFrames } from "../../base/stack-trace.ts";
@@ -11,18 +11,18 @@ import type { Transition } from "../transition.ts";
 import { type BufferOptions, type ListOptions, StoredBuffer } from "./stored-buffer.ts";
 
 export interface EpisodicReplayBufferOptions<S extends StepSpec = StepSpec> extends BufferOptions<S> {
-  /** Transitions at most: whole episodes leave, the oldest first. None, or null: as many as memory holds. */
+  /** The maximum number of transitions. Whole episodes are evicted, oldest first. Default: null, as many as memory holds */
   readonly capacity?: number | null;
 }
 
-/** For the batch form of episodes: new arrays each time, since their length differs. */
+/** The batch form of episodes. Every call returns new arrays, since the lengths of episodes differ. */
 export interface EpisodeOptions {
   readonly form?: "batch";
 }
 
 export type MaxLength = number | null | EpisodeOptions | ListOptions;
 
-/** The arguments behind n: a longest length, and options; either may be left out. */
+/** Returns the arguments after n: a maximum length and options, both optional. */
 export function episodeArguments(maxLength: MaxLength | undefined, options: EpisodeOptions | ListOptions | undefined): EpisodeSampleOptions {
   const isOptions = typeof maxLength === "object" && maxLength !== null;
   const { form = "batch" } = onlyKeys("options", (isOptions ? maxLength : options) ?? {}, "form") as { form?: unknown };
@@ -44,13 +44,13 @@ export class EpisodicReplayBuffer<const S extends StepSpec = StepSpec> extends S
     this.#stored = stored;
   }
 
-  /** Episodes that ended. */
+  /** The number of episodes that ended. */
   get nEpisodes(): number {
     return this.#stored.episodes;
   }
 
   /**
-   * n different episodes, all alike; of those longer than maxLength a run of so many steps, all of them alike.
+   * Samples n different episodes uniformly. For an episode longer than maxLength, returns a run of that length, chosen uniformly.
    * @throws TypeError, RangeError · ReplayError EMPTY, TOO_FEW
    */
   sampleEpisodes(n: number, options: ListOptions): SampleList<Transition[]>;
@@ -60,7 +60,7 @@ export class EpisodicReplayBuffer<const S extends StepSpec = StepSpec> extends S
     return this.#stored.sampleEpisodes(n, episodeArguments(maxLength, options)) as unknown as TransitionBatch<S> | SampleList<Transition[]>;
   }
 
-  /** All episodes in PFRL's form, oldest first. */
+  /** Returns all episodes in PFRL's form, oldest first. */
   episodes(): Iterable<Transition[]> {
     return this.#stored.all();
   }

@@ -1,4 +1,4 @@
-/** What both persistent buffers have: a directory that their items go to as they come. */
+/** Implements the common part of both persistent buffers: a directory to which items are written as they arrive. */
 import { mustBe, onlyKeys } from "../../base/error.ts";
 import { CLEAR, FORM, RANDOM } from "../../base/kinds.ts";
 import { isPlain } from "../../schema/infer.ts";
@@ -14,7 +14,7 @@ import type { Stored } from "../store/stored.ts";
 import { type BufferOptions, StoredBuffer } from "./stored-buffer.ts";
 
 export interface PersistentOptions<S extends StepSpec = StepSpec> extends BufferOptions<S>, PersistenceOptions {
-  /** Of a package that was never public. */
+  /** The option of a package that was never public. */
   readonly distributed?: false;
   readonly group?: null;
 }
@@ -25,11 +25,11 @@ export interface PersistentArguments<S extends StepSpec> {
   readonly persistence: PersistenceOptions;
   readonly spec: S | undefined;
   readonly engine: EngineOptions;
-  /** The directory is read later, piece by piece. */
+  /** Whether the directory is read later, in pieces. */
   readonly isDeferred: boolean;
 }
 
-/** Given by `open`, behind the other arguments. */
+/** Passed by `open` after the other arguments. */
 export const DEFERRED = Symbol("later");
 
 export abstract class PersistentBuffer<B, T> extends StoredBuffer<B, T> {
@@ -37,9 +37,9 @@ export abstract class PersistentBuffer<B, T> extends StoredBuffer<B, T> {
   readonly #content: Content;
   readonly #log: BufferLog;
   readonly #opening: Generator<Progress, void>;
-  /** Segments that began since it was opened. */
+  /** The number of segments begun since opening. */
   #segments = 0;
-  /** Whether the spec stands in this one. */
+  /** Whether the current segment contains the spec. */
   #headed = false;
 
   constructor(stored: Stored, content: Content, { directory, persistence, engine, isDeferred }: PersistentArguments<StepSpec>) {
@@ -54,14 +54,14 @@ export abstract class PersistentBuffer<B, T> extends StoredBuffer<B, T> {
     if (!isDeferred) runSync(this.#opening);
   }
 
-  /** Everything that was stored is on the disk once it resolves. @throws ReplayError IO, CLOSED */
+  /** Resolves when all stored data is on disk. @throws ReplayError IO, CLOSED */
   async flush(): Promise<void> {
     this.commit();
     this.#log.flush();
     await this.#log.confirm();
   }
 
-  /** Flushes, and lets go of the directory. What is in memory can still be sampled. @throws ReplayError IO */
+  /** Flushes and releases the directory. Data in memory can still be sampled. @throws ReplayError IO */
   close(): void {
     if (this.#log.closed) return;
     this.#stored.check();
@@ -79,24 +79,24 @@ export abstract class PersistentBuffer<B, T> extends StoredBuffer<B, T> {
   /** Writes all stored items. */
   protected abstract writeItems(): void;
 
-  /** Reads the directory, in pieces between which others run. */
+  /** Reads the directory in pieces, between which other tasks run. */
   protected async finishOpening(options: WorkOptions): Promise<this> {
     try {
       await runIncrementally(this.#opening, options);
       return this;
     } catch (error) {
-      // Also where it was given up before the first piece.
+      // Also reached if opening is abandoned before the first piece.
       this.#log.leave();
       throw error;
     }
   }
 
-  /** @throws ReplayError CLOSED · IO where what the call before did could not be written */
+  /** @throws ReplayError CLOSED · IO if the data of the previous call could not be written */
   protected override check(): void {
     this.#log.check();
   }
 
-  /** What a file brought takes the place of what is in the directory, too. */
+  /** The content of a loaded file also replaces that of the directory. */
   protected override onLoad(): void {
     this.#rewrite();
   }
@@ -105,7 +105,7 @@ export abstract class PersistentBuffer<B, T> extends StoredBuffer<B, T> {
     return this.#log.closed;
   }
 
-  /** Which segment this is: what it must hold is written again in each. */
+  /** The number of the current segment. Data required in every segment is written again in each. */
   protected get segment(): number {
     return this.#segments;
   }
@@ -115,7 +115,7 @@ export abstract class PersistentBuffer<B, T> extends StoredBuffer<B, T> {
     this.#log.write(kind, id, payload);
   }
 
-  /** Ends what was written as one. */
+  /** Ends a group that is written atomically. */
   protected commit(): void {
     const items = this.#stored.contents?.items;
     const random = items?.randomState;
@@ -132,7 +132,7 @@ export abstract class PersistentBuffer<B, T> extends StoredBuffer<B, T> {
     });
   }
 
-  /** What a segment begins with. */
+  /** Writes the beginning of a segment. */
   #head(): void {
     const { contents } = this.#stored;
     if (this.#headed || contents === undefined) return;
@@ -142,7 +142,7 @@ export abstract class PersistentBuffer<B, T> extends StoredBuffer<B, T> {
     this.#log.write(RANDOM, 0, contents.items.randomState);
   }
 
-  /** The log begins anew, with what is there. */
+  /** Restarts the log with the current content. */
   #rewrite(): void {
     this.#log.write(CLEAR, 0, EMPTY);
     this.#headed = false;
@@ -154,7 +154,10 @@ export abstract class PersistentBuffer<B, T> extends StoredBuffer<B, T> {
 
 const KEYS = `dirname, capacity, ancestor, logger, distributed, group, durability, retain, segmentBytes, salvage, takeOver, ${ENGINE_KEYS}`;
 
-/** (dirname, capacity, options), (dirname, options) or (options). @throws TypeError, RangeError · ReplayError UNSUPPORTED for what is not there */
+/**
+ * Parses (dirname, capacity, options), (dirname, options) or (options). @throws TypeError, RangeError · ReplayError UNSUPPORTED for features that do not exist
+ * here
+ */
 export function persistentArguments<S extends StepSpec>(subject: string, args: readonly unknown[]): PersistentArguments<S> {
   const isDeferred = args.at(-1) === DEFERRED;
   const positional = isDeferred ? args.slice(0, -1) : [...args];

@@ -1,4 +1,4 @@
-/** Replay of whole episodes that outlives the process: PFRL's PersistentEpisodicReplayBuffer. An episode goes to a log when it ends. */
+/** Replay of whole episodes that outlives the process: PFRL's PersistentEpisodicReplayBuffer. An episode is written to a log when it ends. */
 import { hideFrames } from "../../base/stack-trace.ts";
 import type { Directory } from "../../storage/index.ts";
 import { contentOfEpisodes, writeEpisode } from "../files/episodes-history.ts";
@@ -15,7 +15,7 @@ export class PersistentEpisodicReplayBuffer<const S extends StepSpec = StepSpec>
   readonly #stored: EpisodeStore;
 
   /**
-   * Opens a directory, or begins one: the newest `capacity` transitions of its ancestors' episodes and its own. A running episode is not on the disk.
+   * Opens or creates a directory, and loads the newest `capacity` transitions of its ancestors' episodes and its own. Running episodes are not on disk.
    * @throws TypeError, RangeError · ReplayError LOCKED, NOT_FOUND, CORRUPT, SPEC_MISMATCH, INVALID_DATA, UNSUPPORTED, IO, OUT_OF_MEMORY
    */
   constructor(dirname: string | Directory, capacity?: number | null, options?: PersistentOptions<S>);
@@ -31,7 +31,10 @@ export class PersistentEpisodicReplayBuffer<const S extends StepSpec = StepSpec>
     stored.onEnd = (contents, env) => this.#write(contents, env.number, env.stream.rows());
   }
 
-  /** The constructor, in pieces between which others run. @throws the signal's reason too */
+  /**
+   * Opens a directory like the constructor, in pieces between which other tasks run. @throws the errors of the constructor · the signal's reason, if it is
+   * aborted
+   */
   static async open<const S extends StepSpec>(
     dirname: string | Directory,
     capacity?: number | null,
@@ -42,14 +45,14 @@ export class PersistentEpisodicReplayBuffer<const S extends StepSpec = StepSpec>
   }
 
   override append(transition: AppendedTransition): void {
-    // A running episode is nobody's but ours; it is its end that has to be written.
+    // A running episode is only in memory; its end must be written.
     const isEnd = transition?.isStateTerminal === true;
     if (isEnd) this.check();
     this.#stored.append(transition);
     if (isEnd) this.commit();
   }
 
-  /** Ends the running episode of an environment. Without one nothing happens. @throws ReplayError CLOSED, IO */
+  /** Ends the running episode of an environment. No effect if there is none. @throws ReplayError CLOSED, IO */
   override stopCurrentEpisode(envId: unknown = 0): void {
     if (this.#stored.contents?.steps.envs.has(envId) !== true) return;
     this.check();
@@ -57,13 +60,13 @@ export class PersistentEpisodicReplayBuffer<const S extends StepSpec = StepSpec>
     this.commit();
   }
 
-  /** Episodes that ended. */
+  /** The number of episodes that ended. */
   get nEpisodes(): number {
     return this.#stored.episodes;
   }
 
   /**
-   * n different episodes, all alike; of those longer than maxLength a run of so many steps, all of them alike.
+   * Samples n different episodes uniformly. For an episode longer than maxLength, returns a run of that length, chosen uniformly.
    * @throws TypeError, RangeError · ReplayError EMPTY, TOO_FEW
    */
   sampleEpisodes(n: number, options: ListOptions): SampleList<Transition[]>;
@@ -73,7 +76,7 @@ export class PersistentEpisodicReplayBuffer<const S extends StepSpec = StepSpec>
     return this.#stored.sampleEpisodes(n, episodeArguments(maxLength, options)) as unknown as TransitionBatch<S> | SampleList<Transition[]>;
   }
 
-  /** All episodes in PFRL's form, oldest first. */
+  /** Returns all episodes in PFRL's form, oldest first. */
   episodes(): Iterable<Transition[]> {
     return this.#stored.all();
   }

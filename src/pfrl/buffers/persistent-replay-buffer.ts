@@ -1,4 +1,4 @@
-/** Uniform replay that outlives the process: PFRL's PersistentReplayBuffer. Its items are single steps; each goes to a log as it comes. */
+/** Uniform replay that outlives the process: PFRL's PersistentReplayBuffer. Items are single steps, and each is written to a log as it arrives. */
 
 import { EPISODE_END, SINGLE } from "../../base/kinds.ts";
 import { hideFrames } from "../../base/stack-trace.ts";
@@ -16,11 +16,11 @@ import { DEFERRED, PersistentBuffer, type PersistentOptions, persistentArguments
 
 export class PersistentReplayBuffer<const S extends StepSpec = StepSpec> extends PersistentBuffer<TransitionBatch<S>, Transition[]> {
   readonly #stored: Transitions;
-  /** Episodes, each with the last segment that has a step of it: there the next one need not tell the frames again. */
+  /** The last segment with a step of each episode. In that segment, the next step need not repeat the frames. */
   readonly #lastSegments = new Map<number, number>();
 
   /**
-   * Opens a directory, or begins one: the newest `capacity` of its ancestors' items and its own.
+   * Opens or creates a directory, and loads the newest `capacity` items of its ancestors and its own.
    * @throws TypeError, RangeError · ReplayError LOCKED, NOT_FOUND, CORRUPT, SPEC_MISMATCH, INVALID_DATA, UNSUPPORTED, IO, OUT_OF_MEMORY
    */
   constructor(dirname: string | Directory, capacity?: number | null, options?: PersistentOptions<S>);
@@ -35,7 +35,10 @@ export class PersistentReplayBuffer<const S extends StepSpec = StepSpec> extends
     this.#stored = stored;
   }
 
-  /** The constructor, in pieces between which others run. @throws the signal's reason too */
+  /**
+   * Opens a directory like the constructor, in pieces between which other tasks run. @throws the errors of the constructor · the signal's reason, if it is
+   * aborted
+   */
   static async open<const S extends StepSpec>(
     dirname: string | Directory,
     capacity?: number | null,
@@ -55,7 +58,7 @@ export class PersistentReplayBuffer<const S extends StepSpec = StepSpec> extends
     this.commit();
   }
 
-  /** The running episode of an environment was interrupted. Its steps are stored already. Without a running episode nothing happens. @throws ReplayError IO */
+  /** Ends the interrupted episode of an environment, whose steps are stored already. No effect if there is none. @throws ReplayError IO */
   override stopCurrentEpisode(envId: unknown = 0): void {
     const env = this.#stored.contents?.steps.envs.get(envId);
     if (env === undefined) return;
@@ -71,7 +74,7 @@ export class PersistentReplayBuffer<const S extends StepSpec = StepSpec> extends
     const { contents } = this.#stored;
     if (contents === undefined) return;
     const open = runSync(writeItems(contents, (kind, id, payload) => this.write(kind, id, payload)));
-    // Episodes that run go on under numbers of their own.
+    // Running episodes continue under new numbers.
     for (const number of open) this.write(EPISODE_END, number, EMPTY);
   }
 

@@ -1,4 +1,4 @@
-/** What both prioritized buffers have: priorities by errors, and importance weights. */
+/** Implements the common part of both prioritized buffers: priorities from errors, and importance weights. */
 import { type ColumnLike, dataBeside, dataOf } from "../../schema/column.ts";
 import type { Content } from "../files/loader.ts";
 import type { Priorities } from "../store/priorities.ts";
@@ -15,31 +15,31 @@ export abstract class PrioritizedBuffer<B, T> extends StoredBuffer<B, T> {
     this.#priorities = priorities;
   }
 
-  /** What beta is now. */
+  /** The current beta. */
   get beta(): number {
     return this.#priorities.importanceWeights.beta;
   }
 
-  /** With which new items are stored: the largest priority that an update ever set, 1 at least. */
+  /** The priority of new items: the largest one that an update ever set, at least 1. */
   get maxPriority(): number {
     return this.#priorities.max;
   }
 
-  /** Whether there was a sample that has not been updated since. */
+  /** Whether the last sample has not been updated yet. */
   get waiting(): boolean {
     return this.#priorities.last.waiting;
   }
 
-  /** Its keys. */
+  /** The keys of that sample. */
   get waitingKeys(): Float64Array<ArrayBuffer> {
     return this.#priorities.last.keys.slice();
   }
 
   /**
-   * New priorities by the errors of the last sample's items, once; or of any items by their keys, as late and as often as one likes: what has left meanwhile is skipped.
-   * O(n log size)
-   * @returns how many were there
-   * @throws TypeError, RangeError (a priority must be finite and above 0) · ReplayError OUT_OF_TURN; and then nothing changed
+   * Sets priorities from the errors of the last sample's items, once per sample. With keys, sets those of any items at any time; items that were evicted are
+   * skipped. O(n log size)
+   * @returns the number of items that still exist
+   * @throws TypeError, RangeError (a priority must be finite and above 0) · ReplayError OUT_OF_TURN. After an error nothing has changed
    */
   updateErrors(errors: ArrayLike<number> | ColumnLike, keys?: ArrayLike<number> | ColumnLike): number {
     this.#stored.check();
@@ -47,17 +47,17 @@ export abstract class PrioritizedBuffer<B, T> extends StoredBuffer<B, T> {
     return this.#priorities.update(this.#stored.contents?.items, dataBeside("errors", errors, keys), dataOf("keys", keys));
   }
 
-  /** The priorities that errors would become. */
+  /** Returns the priorities for errors. */
   priorityFromErrors(errors: ArrayLike<number>): number[] {
     return this.#priorities.fromErrors(errors, this.#stored.contents?.steps);
   }
 
-  /** The importance weights of probabilities; `beta` goes on as by a sample. @param minProbability the least that the memory could give */
+  /** Returns the importance weights for probabilities, and advances `beta` like a sample. @param minProbability the smallest probability in the memory */
   weightsFromProbabilities(probabilities: ArrayLike<number>, minProbability: number): number[] {
     return this.#priorities.toWeights(probabilities, minProbability, this.length, this.#stored.contents?.steps);
   }
 
-  /** Keys and priorities of all items, of whole episodes all episodes, oldest first. O(size) */
+  /** Returns the keys and priorities of all items, oldest first; for whole episodes, those of all episodes. O(size) */
   priorities(): { readonly keys: Float64Array<ArrayBuffer>; readonly priorities: Float64Array<ArrayBuffer> } {
     const items = this.#stored.contents?.items;
     const slots = items?.slots() ?? new Uint32Array(0);

@@ -15,15 +15,15 @@ import { PrioritizedBuffer } from "./prioritized-buffer.ts";
 import type { BufferOptions, ListOptions } from "./stored-buffer.ts";
 
 export interface PrioritizedEpisodicReplayBufferOptions<S extends StepSpec = StepSpec> extends BufferOptions<S>, WeighingOptions {
-  /** Transitions at most: whole episodes leave, the oldest first. None, or null: as many as memory holds. */
+  /** The maximum number of transitions. Whole episodes are evicted, oldest first. Default: null, as many as memory holds */
   readonly capacity?: number | null;
-  /** What a new episode weighs, by its transitions; the largest priority so far where it is left out. */
+  /** Returns the priority of a new episode from its transitions. Default: the largest priority so far */
   readonly defaultPriorityFunc?: ((episode: readonly Transition[]) => number) | null;
-  /** Which part of the draws is by chance alone, in 0 … 1. */
+  /** The share of draws that are uniform, from 0 to 1. */
   readonly uniformRatio?: number;
-  /** Whether `sampleEpisodes` and `updateErrors` must alternate, as in PFRL; true where it is left out. */
+  /** Whether `sampleEpisodes` and `updateErrors` must alternate, as in PFRL. Default: true */
   readonly waitPriorityAfterSampling?: boolean;
-  /** Whether samples have importance weights; true where it is left out. Without them beta stays. */
+  /** Whether samples have importance weights. If false, beta does not change. Default: true */
   readonly returnSampleWeights?: boolean;
 }
 
@@ -32,7 +32,7 @@ const NAMES = [
   ...["waitPriorityAfterSampling", "returnSampleWeights", "errorMin", "errorMax"],
 ];
 
-/** An episode leaves whole, its transitions one by one: there may be some whose episode has left. */
+/** Episodes are evicted whole, but transitions one by one, so a transition may outlive its episode. */
 export class PrioritizedEpisodicReplayBuffer<const S extends StepSpec = StepSpec> extends PrioritizedBuffer<TransitionBatch<S>, Transition> {
   readonly #stored: EpisodeStore;
 
@@ -68,15 +68,15 @@ export class PrioritizedEpisodicReplayBuffer<const S extends StepSpec = StepSpec
     this.#stored = stored;
   }
 
-  /** Episodes that ended. */
+  /** The number of episodes that ended. */
   get nEpisodes(): number {
     return this.#stored.episodes;
   }
 
   /**
-   * n different episodes in proportion to their priorities, with importance weights; of those longer than maxLength a run of so many steps. Then `updateErrors` is due,
-   * unless `waitPriorityAfterSampling` is false.
-   * @throws TypeError, RangeError · ReplayError EMPTY, TOO_FEW, OUT_OF_TURN; and then nothing changed
+   * Samples n different episodes in proportion to their priorities, with importance weights. For an episode longer than maxLength, returns a run of that
+   * length. Call `updateErrors` afterwards, unless `waitPriorityAfterSampling` is false.
+   * @throws TypeError, RangeError · ReplayError EMPTY, TOO_FEW, OUT_OF_TURN. After an error nothing has changed
    */
   sampleEpisodes(n: number, options: ListOptions): SampleList<Transition[]>;
   sampleEpisodes(n: number, maxLength: number | null | undefined, options: ListOptions): SampleList<Transition[]>;
@@ -85,7 +85,7 @@ export class PrioritizedEpisodicReplayBuffer<const S extends StepSpec = StepSpec
     return this.#stored.sampleEpisodes(n, episodeArguments(maxLength, options)) as unknown as WeightedBatch<S> | SampleList<Transition[]>;
   }
 
-  /** All episodes in PFRL's form, oldest first. */
+  /** Returns all episodes in PFRL's form, oldest first. */
   episodes(): Iterable<Transition[]> {
     return this.#stored.all();
   }

@@ -15,11 +15,11 @@ import { PrioritizedBuffer } from "./prioritized-buffer.ts";
 import type { BufferOptions } from "./stored-buffer.ts";
 
 export interface PrioritizedReplayBufferOptions<S extends StepSpec = StepSpec> extends BufferOptions<S>, WeighingOptions {
-  /** Transitions at most; none, or null: as many as memory holds. */
+  /** The maximum number of transitions. Default: null, as many as memory holds */
   readonly capacity?: number | null;
-  /** Steps of a stored transition, for n-step updates; 1 where it is left out. */
+  /** The number of steps of a stored transition, for n-step updates. Default: 1 */
   readonly numSteps?: number;
-  /** Whether `sample` and `updateErrors` must alternate, as in PFRL; true where it is left out. */
+  /** Whether `sample` and `updateErrors` must alternate, as in PFRL. Default: true */
   readonly waitPriorityAfterSampling?: boolean;
 }
 

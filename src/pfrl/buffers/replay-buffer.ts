@@ -12,9 +12,9 @@ import type { Transition } from "../transition.ts";
 import { type BufferOptions, StoredBuffer } from "./stored-buffer.ts";
 
 export interface ReplayBufferOptions<S extends StepSpec = StepSpec> extends BufferOptions<S> {
-  /** Transitions at most; none, or null: as many as memory holds. */
+  /** The maximum number of transitions. Default: null, as many as memory holds */
   readonly capacity?: number | null;
-  /** Steps of a stored transition, for n-step updates; 1 where it is left out. */
+  /** The number of steps of a stored transition, for n-step updates. Default: 1 */
   readonly numSteps?: number;
 }
 

@@ -1,4 +1,4 @@
-/** What all of PFRL's buffers have: steps that come in, samples, files. */
+/** Implements the common part of all PFRL buffers: appending steps, sampling, and files. */
 import { mustBe, onlyKeys, ReplayError } from "../../base/error.ts";
 import { type Progress, runIncrementally, runSync, type WorkOptions } from "../files/incremental.ts";
 import type { Content } from "../files/loader.ts";
@@ -10,29 +10,29 @@ import type { EngineOptions } from "../store/steps.ts";
 import type { SampleRequest, Stored } from "../store/stored.ts";
 import type { AppendedTransition, Transition } from "../transition.ts";
 
-/** Options of the engine, which every buffer has. */
+/** The engine options of every buffer. */
 export interface BufferOptions<S extends StepSpec = StepSpec> extends EngineOptions {
-  /** What a transition looks like; taken from the first one where it is left out. */
+  /** The form of a transition. Default: that of the first one */
   readonly spec?: S;
 }
 
 export interface SampleOptions<B> {
-  /** A batch to fill, one that this buffer gave for the same n: then nothing is allocated. */
+  /** A batch to fill, which this buffer returned for the same n. Nothing is allocated then. */
   readonly into?: B;
   readonly form?: "batch";
 }
 
-/** For PFRL's own form: a list of transitions, each an object. */
+/** Requests PFRL's own form: a list of transitions, each an object. */
 export interface ListOptions {
   readonly form: "list";
 }
 
-/** What is behind a buffer, for tests. Not for programs. */
+/** Returns the store of a buffer, for tests only. */
 export let storedOf: (buffer: object) => Stored;
 
 /** A buffer whose samples are batches B, or lists of T. */
 export abstract class StoredBuffer<B, T> {
-  /** null where there is none. */
+  /** null if there is no limit. */
   readonly capacity: number | null;
   readonly #stored: Stored;
   readonly #content: Content;
@@ -48,34 +48,34 @@ export abstract class StoredBuffer<B, T> {
     this.capacity = capacity === Number.POSITIVE_INFINITY ? null : capacity;
   }
 
-  /** Transitions that can be drawn: of whole episodes those that ended. */
+  /** The number of transitions that can be drawn; for whole episodes, those of episodes that ended. */
   get length(): number {
     return this.#stored.size;
   }
 
-  /** Memory that is taken, of maxBytes; 0 before the spec is known. */
+  /** The memory in use, out of maxBytes; 0 before the spec is known. */
   get bytes(): number {
     return this.#stored.contents?.steps.bytes ?? 0;
   }
 
   /**
-   * Appends one step of an environment. With the last step of an episode comes `isStateTerminal`, or `stopCurrentEpisode` after it; of whole episodes only those are
-   * stored that have ended. O(bytes + numSteps), and O(steps) at the end of an episode
-   * @throws TypeError, RangeError · ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY; and then nothing changed
+   * Appends one step of an environment. Set `isStateTerminal` in the last step of an episode, or call `stopCurrentEpisode` after it. Buffers of whole episodes
+   * store only those that ended. O(bytes + numSteps), and O(steps) at the end of an episode
+   * @throws TypeError, RangeError · ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY. After an error nothing has changed
    */
   append(transition: AppendedTransition): void {
     this.#stored.append(transition);
   }
 
-  /** The running episode of an environment was interrupted: it ends, and its next step begins another one. Without a running episode nothing happens. */
+  /** Ends the interrupted episode of an environment, so that its next step begins another one. No effect if there is none. */
   stopCurrentEpisode(envId: unknown = 0): void {
     this.#stored.stop(envId);
   }
 
   /**
-   * n different transitions: all alike, or of a PrioritizedReplayBuffer in proportion to their priorities, with importance weights; then `updateErrors` is due, unless
-   * `waitPriorityAfterSampling` is false. Single transitions of whole episodes have no keys, and await no errors. O(n log size + bytes)
-   * @throws TypeError, RangeError · ReplayError EMPTY, TOO_FEW, OUT_OF_TURN; and then nothing changed
+   * Samples n different transitions, uniformly. A PrioritizedReplayBuffer samples in proportion to priorities, with importance weights; call `updateErrors`
+   * afterwards, unless `waitPriorityAfterSampling` is false. Single transitions of whole episodes have no keys and need no update. O(n log size + bytes)
+   * @throws TypeError, RangeError · ReplayError EMPTY, TOO_FEW, OUT_OF_TURN. After an error nothing has changed
    */
   sample(n: number, options: ListOptions): SampleList<T>;
   sample(n: number, options?: SampleOptions<B>): B;
@@ -84,37 +84,44 @@ export abstract class StoredBuffer<B, T> {
   }
 
   /**
-   * Writes all stored items to a file, without running episodes; the file that was there stays until the new one is on the disk.
+   * Writes all stored items to a file, without running episodes. An existing file is kept until the new one is on disk.
    * @throws ReplayError IO, UNSUPPORTED
    */
   save(file: SaveTarget): void {
     runSync(this.#saveTo(file));
   }
 
-  /** `save`, in pieces between which others run; the buffer must not change meanwhile. @throws the signal's reason too */
+  /**
+   * Saves like `save`, in pieces between which other tasks run. The buffer must not change in the meantime. @throws the errors of `save` · the signal's reason,
+   * if it is aborted
+   */
   saveAsync(file: SaveTarget, options: WorkOptions = {}): Promise<void> {
     return runIncrementally(this.#mustStayUnchanged(this.#saveTo(file)), options);
   }
 
   /**
-   * Reads a file in the place of what is stored; running episodes go on. The buffer's own capacity rules from the next item on. Where it fails nothing changed.
+   * Replaces the stored items with those of a file. Running episodes continue. The buffer's own capacity applies from the next item on. After an error nothing
+   * has changed.
    * @throws ReplayError NOT_FOUND, CORRUPT, SPEC_MISMATCH, INVALID_DATA, IO, UNSUPPORTED, OUT_OF_MEMORY
    */
   load(file: SaveTarget): void {
     runSync(this.#loading(file));
   }
 
-  /** `load`, in pieces between which others run; the buffer must not change meanwhile. @throws the signal's reason too */
+  /**
+   * Loads like `load`, in pieces between which other tasks run. The buffer must not change in the meantime. @throws the errors of `load` · the signal's reason,
+   * if it is aborted
+   */
   loadAsync(file: SaveTarget, options: WorkOptions = {}): Promise<void> {
     return runIncrementally(this.#mustStayUnchanged(this.#loading(file)), options);
   }
 
-  /** All transitions that can be drawn, in PFRL's form, oldest first. */
+  /** Returns all transitions that can be drawn in PFRL's form, oldest first. */
   items(): Iterable<T> {
     return this.#stored.transitions() as Iterable<T>;
   }
 
-  /** The running episodes, by environment: all of their transitions that new items may have. */
+  /** Returns the running episodes by environment: all of their transitions that new items may contain. */
   running(): Map<unknown, Transition[]> {
     return this.#stored.running();
   }
@@ -132,13 +139,13 @@ export abstract class StoredBuffer<B, T> {
     this.onLoad();
   }
 
-  /** Before a call changes something. */
+  /** Called before each change. */
   protected check(): void {}
 
-  /** A file was read in the place of what was stored. */
+  /** Called after a file has replaced the content. */
   protected onLoad(): void {}
 
-  /** Between two pieces nothing may come in: it would be lost, or in the file by half. */
+  /** Throws if the buffer changes between two pieces, since the change would be lost or saved in part. */
   *#mustStayUnchanged(task: Generator<Progress, void>): Generator<Progress, void> {
     const { changes } = this.#stored;
     for (const progress of task) {
@@ -149,7 +156,7 @@ export abstract class StoredBuffer<B, T> {
   }
 }
 
-/** The same options, checked: no object of our own for each sample. */
+/** Checks the options and returns them, without allocating an object per sample. */
 function sampleOptions(options: SampleRequest): SampleRequest {
   const { form = "batch" } = onlyKeys("options", options, "form, into");
   if (form !== "batch" && form !== "list") throw mustBe(RangeError, "form", '"batch" or "list"', form);

@@ -1,4 +1,4 @@
-/** The steps of a file that is read, put into a buffer. */
+/** Appends the steps of a file to a buffer. */
 import type { HistorySchema } from "../store/history.ts";
 import { Records } from "../store/step-bytes.ts";
 import { type EngineOptions, type Env, Steps } from "../store/steps.ts";
@@ -8,10 +8,10 @@ import { TransitionLists } from "../store/transition-lists.ts";
 export class FileSteps {
   readonly #contents: BufferContents;
   readonly #episodes: FileEpisodes;
-  /** Where the extras are other ones: rows of the file's own, which are read value by value. */
+  /** Rows in the form of the file, if the extras differ. They are read value by value. */
   #foreign: { readonly episodes: FileEpisodes; readonly records: Records; readonly lists: TransitionLists } | undefined;
 
-  /** @throws ReplayError SPEC_MISMATCH for other states, actions or rewards */
+  /** @throws ReplayError SPEC_MISMATCH if states, actions or rewards differ */
   constructor(contents: BufferContents, { spec, numSteps }: HistorySchema, engine: EngineOptions) {
     this.#contents = contents;
     this.#episodes = new FileEpisodes(contents.steps, numSteps);
@@ -21,7 +21,7 @@ export class FileSteps {
     this.#foreign = { episodes: new FileEpisodes(steps, numSteps), records: new Records(steps), lists: new TransitionLists(steps) };
   }
 
-  /** One more step of an episode. @throws ReplayError CORRUPT, OUT_OF_MEMORY, SPEC_MISMATCH for extras that a given spec has no place for */
+  /** Reads the next step of an episode. @throws ReplayError CORRUPT, OUT_OF_MEMORY, SPEC_MISMATCH for extras that are not in a spec set by the caller */
   read(number: number, payload: Uint8Array): Env {
     const { records, steps } = this.#contents;
     const env = this.#episodes.of(number);
@@ -34,12 +34,12 @@ export class FileSteps {
     return env;
   }
 
-  /** An episode that runs; undefined where there is none of the number. */
+  /** Returns a running episode by number; undefined if there is none. */
   find(number: number): Env | undefined {
     return this.#episodes.find(number);
   }
 
-  /** An episode ended. It may have begun in another file. */
+  /** Ends an episode, which may have begun in another file. */
   end(number: number): void {
     this.#episodes.end(number);
     this.#foreign?.episodes.end(number);
@@ -57,13 +57,13 @@ class FileEpisodes {
   readonly #keep: number;
   readonly #envs = new Map<number, Env>();
 
-  /** @param keep steps of their windows; 0 for all */
+  /** @param keep the number of steps in their windows; 0 for all */
   constructor(steps: Steps, keep: number) {
     this.#steps = steps;
     this.#keep = keep;
   }
 
-  /** An episode, opened where there is none of the number. */
+  /** Returns an episode by number, and opens it if there is none. */
   of(number: number): Env {
     const existing = this.#envs.get(number);
     if (existing !== undefined) return existing;

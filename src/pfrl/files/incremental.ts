@@ -1,4 +1,4 @@
-/** Tasks that run in slices: all at once, or so that others can run and a signal can stop them. */
+/** Runs tasks in slices: all together, or so that other tasks run and a signal can stop them. */
 import { mustBe, onlyKeys } from "../../base/error.ts";
 import { checkSignal } from "../../base/wait.ts";
 
@@ -12,17 +12,17 @@ export interface WorkOptions {
   readonly onProgress?: (progress: Progress) => void;
 }
 
-/** Milliseconds that one slice may block other tasks. */
+/** The maximum time in milliseconds that one slice may block other tasks. */
 const SLICE_MS = 8;
 
-/** All of it, at once. */
+/** Runs a whole task without pauses. */
 export function runSync<T>(task: Generator<Progress, T>): T {
   let next = task.next();
   while (!next.done) next = task.next();
   return next.value;
 }
 
-/** All of it, in pieces between which others run. @throws the signal's reason, once the work was given up */
+/** Runs a task in pieces between which other tasks run. @throws the signal's reason, after the task was abandoned */
 export async function runIncrementally<T>(task: Generator<Progress, T>, options: WorkOptions): Promise<T> {
   try {
     const { signal, onProgress } = onlyKeys("options", options, "signal, onProgress");
@@ -39,7 +39,7 @@ export async function runIncrementally<T>(task: Generator<Progress, T>, options:
       deadline = performance.now() + SLICE_MS;
     }
   } finally {
-    // Where it was not done, it ends here.
+    // Ends the task if it is not done.
     task.return(undefined as T);
   }
 }

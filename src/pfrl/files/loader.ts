@@ -1,4 +1,4 @@
-/** Loads files next to a buffer's contents; `finish` replaces these. */
+/** Loads files into new contents; `finish` replaces the contents of the buffer with these. */
 import { mustBe } from "../../base/error.ts";
 import type { HistoryLoader, HistorySchema, HistoryState, Write } from "../store/history.ts";
 import { damaged } from "../store/step-bytes.ts";
@@ -6,13 +6,13 @@ import type { BufferContents, Stored } from "../store/stored.ts";
 import { FileSteps } from "./file-steps.ts";
 import type { Progress } from "./incremental.ts";
 
-/** What a buffer writes, and what reads it. */
+/** Writes and reads the content of a buffer. */
 export interface Content {
   write(write: Write): Generator<Progress, void>;
   loader(opening?: Opening): StoreLoader;
 }
 
-/** Where a directory is opened: how many transitions there are at most. */
+/** The limit on transitions while a directory is opened. */
 export interface Opening {
   readonly max: number;
 }
@@ -23,7 +23,7 @@ export abstract class StoreLoader<M extends BufferContents = BufferContents> imp
   #steps: FileSteps | undefined;
   #contents: M | undefined;
   #state: HistoryState | undefined;
-  /** What was told of it last, apart from a state. */
+  /** The last random state outside a full state record. */
   #random: Uint8Array | undefined;
   #cleared = false;
 
@@ -67,17 +67,17 @@ export abstract class StoreLoader<M extends BufferContents = BufferContents> imp
     this.#cleared = true;
   }
 
-  /** Items that came in so far, and are there. */
+  /** The number of items read so far that still exist. */
   get size(): number {
     return this.#contents?.items.size ?? 0;
   }
 
-  /** Takes it over. @throws ReplayError CORRUPT where it is not whole */
+  /** Replaces the buffer's contents. @throws ReplayError CORRUPT if the history is incomplete */
   finish(): void {
     const { store } = this;
     const state = this.#state;
     if (this.#contents === undefined) {
-      // A directory may have nothing yet, and a file too: then there is no spec.
+      // A directory or a file may still be empty, and has no spec then.
       if (this.opening === undefined && !this.#cleared) throw damaged("no spec");
       if ((state?.count ?? 0) !== 0) throw damaged("other items than it says");
       if (store.contents === undefined) return;
@@ -92,7 +92,7 @@ export abstract class StoreLoader<M extends BufferContents = BufferContents> imp
     if (state !== undefined) store.options.priorities?.restore(contents.items, state);
   }
 
-  /** Gives it up. */
+  /** Abandons the contents. */
   cancel(): void {
     this.#steps?.endAll();
     if (this.#contents !== undefined) this.store.drop(this.#contents);

@@ -1,4 +1,4 @@
-/** The log of a buffer that lives in a directory: its items as they came, its random state, and what an opening needs of other directories. */
+/** Implements the log of a buffer in a directory: its items in order, its random state, and references to other directories. */
 import { flag, mustBe, ReplayError } from "../../base/error.ts";
 import { CLEAR, EPISODE, ITEM, RANDOM, SINGLE } from "../../base/kinds.ts";
 import { type FullLogger, loggerOf } from "../../base/warnings.ts";
@@ -10,35 +10,35 @@ import type { StoreLoader } from "./loader.ts";
 import { ABOUT, checkAbout } from "./save.ts";
 
 export interface PersistenceOptions {
-  /** A directory whose items come first; it is only read. */
+  /** A directory whose items precede those of this one. It is only read. */
   readonly ancestor?: string | Directory | null;
-  /** Told what was loaded, trimmed and repaired. */
+  /** Receives messages about data that was loaded, trimmed and repaired. */
   readonly logger?: Logger | null;
-  /** When items go to the disk without `flush`; within a second where it is left out. */
+  /** When items are written to disk without `flush`. Default: within a second */
   readonly durability?: Durability;
-  /** "all": what is evicted stays on the disk, and comes back with a larger capacity; "capacity": it goes, a segment at a time. */
+  /** "all" keeps evicted items on disk, so that a larger capacity restores them. "capacity" removes them, one segment at a time. */
   readonly retain?: Retain;
-  /** Where a segment ends; 16 MiB where it is left out. */
+  /** The size of a segment. Default: 16 MiB */
   readonly segmentBytes?: number;
-  /** Opens a damaged directory: what stands before the damage is kept, the rest given up. */
+  /** Whether to open a damaged directory, keeping everything before the damage and dropping the rest. */
   readonly salvage?: boolean;
-  /** Takes the directory also from an owner of whom nobody can tell whether it still runs. */
+  /** Whether to take over the directory even if nobody can tell whether its owner still runs. */
   readonly takeOver?: boolean;
 }
 
-/** What a directory says of itself. */
+/** The metadata of a directory. */
 interface DirectoryInfo {
   readonly family: Family;
   readonly ancestor: string | null;
 }
 
-/** Items that a segment brought, as long as some are there. */
+/** The items that a segment added, while some of them exist. */
 interface SegmentItems {
   readonly segment: number;
   items: number;
 }
 
-/** In the place of a segment: other directories. */
+/** Marks items of other directories instead of a segment. */
 const ELSEWHERE = 0;
 
 export class BufferLog {
@@ -51,12 +51,12 @@ export class BufferLog {
   readonly #retain: Retain;
   /** Oldest first. */
   readonly #segmentItems: SegmentItems[] = [];
-  /** What could not be written after a call: the next one tells it. */
+  /** The error of writing after a call, which the next call throws. */
   #failure: Error | undefined;
-  /** The random state, as the log has it. */
+  /** The random state in the log. */
   #random: Uint8Array | undefined;
 
-  /** @throws ReplayError NOT_FOUND for an ancestor that is not there · LOCKED, CORRUPT, UNSUPPORTED, IO, INVALID_DATA, SPEC_MISMATCH */
+  /** @throws ReplayError NOT_FOUND if an ancestor does not exist · LOCKED, CORRUPT, UNSUPPORTED, IO, INVALID_DATA, SPEC_MISMATCH */
   constructor(directory: Directory, family: Family, options: PersistenceOptions, module: WebAssembly.Module | undefined) {
     const { ancestor = null, logger, durability, retain = "all", segmentBytes, salvage, takeOver } = options;
     this.#family = family;
@@ -76,7 +76,7 @@ export class BufferLog {
     }
   }
 
-  /** Gives everything that there is to a sink, ancestors first. */
+  /** Passes the whole history to a loader, ancestors first. */
   *replay(loader: StoreLoader): Generator<Progress, void> {
     let done = false;
     try {
@@ -84,7 +84,7 @@ export class BufferLog {
       for (const ancestor of this.#ancestors) {
         const log = Log.open(ancestor, { about: ABOUT, readOnly: true, logger: this.#logger, module: this.#module });
         try {
-          // Its random state is not ours.
+          // The random state of an ancestor does not apply here.
           yield* this.#deliver(log, (kind, id, payload) => {
             if (kind !== RANDOM) deliver(loader, kind, id, payload);
             this.#count(kind, ELSEWHERE);
@@ -110,13 +110,13 @@ export class BufferLog {
     }
   }
 
-  /** From now on: what every segment begins with. @param random the state that was read @throws ReplayError IO where what was salvaged cannot be written */
+  /** Starts writing; every segment begins with `head`. @param random the state that was read @throws ReplayError IO if salvaged data cannot be written */
   begin(random: Uint8Array | undefined, head: () => void): void {
     this.#random = random;
     this.#log.onSegment = head;
     if (!this.#log.salvaged) return;
     try {
-      // What was given up goes now: later openings need no salvage.
+      // Removes the dropped data now, so that later openings need no salvage.
       this.#log.flush();
     } catch (error) {
       this.#log.leave();
@@ -128,7 +128,7 @@ export class BufferLog {
     return this.#log.closed;
   }
 
-  /** Before a call changes something. @throws ReplayError CLOSED · IO where the one before could not be written, or a sync failed; then this one does nothing */
+  /** Called before each change. @throws ReplayError CLOSED · IO if the previous change could not be written or a sync failed; the call then does nothing */
   check(): void {
     if (this.#log.closed) throw new ReplayError("CLOSED", `${this.#name} was closed, or another buffer has opened it`);
     this.#log.check();
@@ -143,18 +143,18 @@ export class BufferLog {
     if (kind === RANDOM) this.#random = payload;
   };
 
-  /** Whether a random state is what the log has. */
+  /** Returns whether the log contains a random state. */
   knows(random: Uint8Array): boolean {
     return random.every((byte, i) => byte === this.#random?.[i]);
   }
 
-  /** Ends what was written as one; and gives segments back whose items have all left. @param size items that are there */
+  /** Ends a group that is written atomically, and frees segments whose items were all evicted. @param size the number of existing items */
   commit(size: number): void {
     try {
       this.#log.commit();
     } catch (error) {
       if ((error as Partial<ReplayError>).code !== "IO") throw error;
-      // What was done stands, and is written as soon as that is possible.
+      // The change is kept, and written as soon as possible.
       this.#log.warn(error as Error);
       this.#failure = error as Error;
     }
@@ -180,7 +180,7 @@ export class BufferLog {
     this.#log.close();
   }
 
-  /** Lets go of the directory, and writes nothing. */
+  /** Releases the directory without writing. */
   leave(): void {
     this.#log.leave();
   }
@@ -211,10 +211,10 @@ export class BufferLog {
     this.#logger.info(`${this.#name}: ${items} ${itemsName}${inheritedCount === 0 ? "" : ` (${inheritedCount} of its ancestors)`}${trimmed}`);
   }
 
-  /** A directory's ancestors, the oldest first. */
+  /** Returns a directory's ancestors, oldest first. */
   #ancestorsOf(ancestor: unknown, of: Directory): Directory[] {
     const chain: Directory[] = [];
-    // Directories that are no paths may have one name.
+    // Directories without a path may share a name, so they are compared by identity.
     const visited = new Set<unknown>([of, of.path ?? of]);
     for (let at = ancestor; at !== null && at !== undefined; ) {
       const directory = directoryOf("ancestor", at);
@@ -232,7 +232,7 @@ export class BufferLog {
     try {
       log = Log.open(directory, { about: ABOUT, readOnly: true, module: this.#module });
     } catch (error) {
-      // Without a directory there is nothing to list.
+      // A missing directory has nothing to list.
       if ((error as { cause?: { code?: string } }).cause?.code !== "ENOENT") throw error;
     }
     if (log === undefined || log.isNew) throw mustBe("NOT_FOUND", "ancestor", "the directory of a persistent buffer", directory.name);
@@ -244,14 +244,14 @@ export class BufferLog {
   }
 }
 
-/** A directory, by its path or itself. */
+/** Returns a directory that was passed as a path or as an object. */
 export function directoryOf(subject: string, value: unknown): Directory {
   if (typeof value === "string" && value !== "") return node(value);
   if (typeof (value as Directory | null)?.open === "function") return value as Directory;
   throw mustBe(TypeError, subject, "the path of a directory, or a Directory", value);
 }
 
-/** By what a directory is found again: its path, wherever the process goes. */
+/** Returns an absolute path by which a directory is found again, even if the working directory changes. */
 function directoryPath(directory: Directory | undefined): string | null {
   return directory?.path ?? directory?.name ?? null;
 }

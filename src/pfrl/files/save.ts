@@ -1,4 +1,4 @@
-/** Saving to a file, and loading from one. */
+/** Saves to a file, and loads from one. */
 import { codeOf, mustBe, ReplayError } from "../../base/error.ts";
 import { ioError, withIoErrors } from "../../files/io-errors.ts";
 import { type Directory, Log } from "../../storage/index.ts";
@@ -7,16 +7,16 @@ import type { Progress } from "./incremental.ts";
 import type { Content, StoreLoader } from "./loader.ts";
 import { type SaveTarget, SingleFile, targetOf } from "./single-file.ts";
 
-/** What a file of ours says that it is. */
+/** The identification of files. */
 export const ABOUT = { reprise: "pfrl", version: 2 };
 
-/** Files that this process saves to, by the paths of their folders, or by their directories. */
+/** Files to which this process is saving, by the path of the folder or by directory. */
 const busy = new Map<string | Directory, Set<string>>();
 
-/** The build of the core that the buffer was given. */
+/** The build of the core that the buffer uses. */
 type Module = WebAssembly.Module | undefined;
 
-/** Writes a history to a file: beside the one that is there, which it takes the place of once it is on the disk. So a link is replaced, and what it leads to stays. */
+/** Writes a history to a temporary file, which replaces the existing one when it is on disk. A link is replaced, and its target is kept. */
 export function* saveFile(target: SaveTarget, content: Content, module: Module): Generator<Progress, void> {
   const { directory, file } = targetOf(target);
   const location = directory.path ?? directory;
@@ -38,7 +38,7 @@ function* writeFile(directory: Directory, file: string, content: Content, module
   const part = new SingleFile(directory, `${file}.part`);
   const targetFile = new SingleFile(directory, file);
   clear(part);
-  // Of one segment, whatever its run: the same buffer gives the same file.
+  // The file has one segment and does not depend on the run, so that the same buffer produces the same file.
   const log = Log.open(part, { about: ABOUT, durability: "manual", segmentBytes: 2 ** 31, run: "", module });
   let done = false;
   try {
@@ -60,13 +60,13 @@ function* writeFile(directory: Directory, file: string, content: Content, module
   try {
     withIoErrors("naming", directory, file, () => directory.rename?.(`${file}.part`, file));
   } catch (error) {
-    // Whole as it is, it would be taken for what was saved last.
+    // A complete temporary file would be mistaken for the last save.
     clear(part);
     throw error;
   }
 }
 
-/** @throws ReplayError IO · what listing throws */
+/** @throws ReplayError IO · the errors of listing */
 function checkFolder(directory: Directory, file: string): void {
   try {
     directory.list();
@@ -76,13 +76,13 @@ function checkFolder(directory: Directory, file: string): void {
   }
 }
 
-/** @throws ReplayError IO where there is a folder of that name, a pipe or a device, which would be lost */
+/** @throws ReplayError IO if a folder, pipe or device has this name, which would be lost */
 function refuseOthers(directory: Directory, file: string): void {
   withIoErrors("opening", directory, file, () => {
     try {
       directory.open(file, false).close();
     } catch (error) {
-      // Whatever else it is, what comes next says it, or does without the file.
+      // The next operation reports any other error, or does not need the file.
       if (["EISDIR", "ESPIPE"].includes(codeOf(error) as string)) throw error;
     }
   });
@@ -92,14 +92,14 @@ function refuseOthers(directory: Directory, file: string): void {
 export function* loading(target: SaveTarget, content: Content, module: Module): Generator<Progress, void> {
   const { directory, file } = targetOf(target);
   refuseOthers(directory, file);
-  // One that is whole, and has not got its name yet, is what was saved last.
+  // A complete temporary file that was not renamed is the last save.
   const part = new SingleFile(directory, `${file}.part`);
   const from = isWhole(part, module) ? part : new SingleFile(directory, file);
   if (!exists(from)) throw mustBe("NOT_FOUND", "file", "a file that save wrote", from.name);
   yield* readLog(from, content.loader(), module);
 }
 
-/** Gives all sections of a log to a sink, and takes it over. */
+/** Passes all sections of a log to a loader, and applies the result. */
 function* readLog(from: Directory, loader: StoreLoader, module: Module): Generator<Progress, void> {
   let done = false;
   const log = Log.open(from, { about: ABOUT, readOnly: true, module });
@@ -147,14 +147,14 @@ function clear(file: SingleFile): void {
   if (exists(file)) file.clear();
 }
 
-/** Whatever it says: something else failed before. */
+/** Ignores errors of closing, because another error is already being thrown. */
 function close(log: Log): void {
   try {
     log.close();
   } catch {}
 }
 
-/** Where files have no other name, it is copied. */
+/** Copies the file where files cannot be renamed. */
 function* copying(part: SingleFile, targetFile: SingleFile): Generator<Progress, void> {
   clear(targetFile);
   for (const name of part.list()) {

@@ -1,8 +1,8 @@
-/** A log in one file of its own name, as `save` writes it. */
+/** Implements a log in a single file with a given name, as `save` writes it. */
 import { mustBe } from "../../base/error.ts";
 import { type Directory, node, type StorageFile } from "../../storage/index.ts";
 
-/** Where a buffer is saved: the path of a file, or a directory of another kind and a name in it. */
+/** The place of a saved buffer: the path of a file, or another directory and a name in it. */
 export type SaveTarget = string | { readonly directory: Directory; readonly file: string };
 
 export interface Target {
@@ -10,7 +10,7 @@ export interface Target {
   readonly file: string;
 }
 
-/** @throws TypeError · ReplayError UNSUPPORTED where the runtime has no files */
+/** @throws TypeError · ReplayError UNSUPPORTED if the runtime has no file system */
 export function targetOf(target: SaveTarget): Target {
   if (typeof target === "string" && target !== "") {
     const at = Math.max(target.lastIndexOf("/"), target.lastIndexOf("\\"));
@@ -21,10 +21,10 @@ export function targetOf(target: SaveTarget): Target {
   throw mustBe(TypeError, "file", "the path of a file, or {directory, file}", target);
 }
 
-/** Segments of a log are numbered files; the first is the file, further ones have their number behind its name. */
+/** Segments of a log are numbered files. The first one is the file itself; further ones append their number to its name. */
 const SEGMENT = /^(\d+)\.rpr$/;
 
-/** A directory that has one log, in files of this name. */
+/** A directory that contains one log, in files with this name. */
 export class SingleFile implements Directory {
   readonly name: string;
   readonly #directory: Directory;
@@ -51,12 +51,12 @@ export class SingleFile implements Directory {
     this.#directory.remove(this.#toFileName(name));
   }
 
-  /** A file has no other owner. */
+  /** Another program cannot own a single file. */
   lock(): () => void {
     return () => {};
   }
 
-  /** Removes all that there is of it. */
+  /** Removes all files of the log. */
   clear(): void {
     for (const name of this.list()) this.remove(name);
   }

@@ -1,4 +1,4 @@
-/** N-step transitions as a history: written from the oldest on, and read again. */
+/** Writes and reads n-step transitions as a history, oldest first. */
 
 import { EPISODE_END, FORM, ITEM, STATE, STEP } from "../../base/kinds.ts";
 import { drawablePriority } from "../../memory/priorities.ts";
@@ -10,16 +10,16 @@ import type { Transitions } from "../store/transitions.ts";
 import type { Progress } from "./incremental.ts";
 import { type Content, StoreLoader } from "./loader.ts";
 
-/** Items between two reports. */
+/** The number of items between two progress reports. */
 const CHUNK = 1024;
 
-/** An episode that is written: its number in the file, and its step that came last. */
+/** A written episode: its number in the file, and its last step. */
 interface OutputEpisode {
   readonly number: number;
   last: number;
 }
 
-/** All stored items, without the running episodes. */
+/** Writes all stored items, without the running episodes. */
 function* writeTransitions(store: Transitions, write: Write): Generator<Progress, void> {
   const { contents } = store;
   if (contents === undefined) return writeNothing(write);
@@ -28,7 +28,7 @@ function* writeTransitions(store: Transitions, write: Write): Generator<Progress
   yield* writeItems(contents, write);
 }
 
-/** All items: a row once, however many of them have it. Gives the episodes that did not end. */
+/** Writes all items. Each row is written once, however many items contain it. Returns the episodes that did not end. */
 export function* writeItems({ items, records, steps: { engine } }: BufferContents, write: Write): Generator<Progress, Iterable<number>> {
   const slots = items.slots();
   const episodes = new Map<number, OutputEpisode>();
@@ -44,7 +44,7 @@ export function* writeItems({ items, records, steps: { engine } }: BufferContent
       outputEpisode.last = row;
     }
     write(ITEM, outputEpisode.number, itemBytes(rows.length, items.priorityOf(slot)));
-    // The last item of an episode is its last step alone.
+    // The last item of an episode is only its last step.
     if (rows.length === 1 && engine.isLast(outputEpisode.last)) {
       write(EPISODE_END, outputEpisode.number, EMPTY);
       episodes.delete(episode);

@@ -1,20 +1,26 @@
-/** The leaves of a transition: which value is kept as what, and how it is given back. */
+/** Defines the leaves of a transition: the storage of values and how they are returned. */
 import type { NumberArray } from "../../schema/dtype.ts";
 import { type ObjectLeaf, type RowLeaf, shapeOf, sizeOf } from "../../schema/leaf.ts";
 import type { Nest } from "../../schema/nest.ts";
 
-/** A leaf as it is kept. */
+/** A leaf in storage. */
 export type PartLeaf = RowLeaf & {
-  /** So many leading dimensions are given, and given back, as arrays in arrays; what is in them are typed arrays, or plain numbers where no dimension is left. */
+  /**
+   * The number of leading dimensions that are nested arrays in input and output. The innermost values are typed arrays, or plain numbers if no dimension is
+   * left.
+   */
   readonly nest?: number;
-  /** The values are plain numbers, without a dtype of their own. */
+  /** Whether the values are plain numbers, without a dtype. */
   readonly plain?: boolean;
 };
 
-/** What states, actions and extras may be: leaves, nested in objects and arrays. */
+/** The spec of states, actions and extras: leaves, nested in objects and arrays. */
 export type PartSpec = Nest<RowLeaf | ObjectLeaf>;
 
-/** Gives back values of a leaf as they were given: from an element of a column on. @param views of typed arrays, in the place of copies */
+/**
+ * Returns a function that reads a leaf's value in its original form, from an element of a column on. @param views whether to return views of typed arrays
+ * instead of copies
+ */
 export function valueReader(leaf: PartLeaf, views = false): (data: NumberArray, at: number) => unknown {
   const dims = shapeOf(leaf);
   const { dtype, nest = leaf.stack === undefined ? 0 : 1 } = leaf;

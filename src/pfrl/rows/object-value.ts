@@ -1,7 +1,7 @@
-/** What an object column holds: copies of values that can be saved. */
+/** Copies the values of an object column, which must be values that can be saved. */
 import { decodeTagged, encodeTagged } from "../../storage/index.ts";
 
-/** A copy of such a copy. */
+/** Copies a stored value. */
 export function cloneObject(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map(cloneObject);
@@ -13,14 +13,17 @@ export function cloneObject(value: unknown): unknown {
   const copy: { [name: string]: unknown } = {};
   for (const [name, entry] of Object.entries(value)) {
     const clone = cloneObject(entry);
-    // An assignment to `__proto__` would be something else.
+    // An assignment to `__proto__` would set the prototype.
     if (name === "__proto__") Object.defineProperty(copy, name, { value: clone, writable: true, enumerable: true, configurable: true });
     else copy[name] = clone;
   }
   return copy;
 }
 
-/** A copy, as a file would give it back. @throws TypeError that names the path of what cannot be saved: functions, symbols, instances of classes, circles */
+/**
+ * Copies a value in the form in which a file would restore it. @throws TypeError that names the path of a value that cannot be saved: functions, symbols, class
+ * instances, cycles
+ */
 export function copyObject(value: unknown, path = "a value"): unknown {
   const kind = typeof value;
   if (value === null || kind === "string" || kind === "number" || kind === "boolean" || kind === "bigint") return value;

@@ -1,4 +1,4 @@
-/** How transitions are rows: the spec of a row, the step that a transition fills, and the transition that a row gives back. */
+/** Maps transitions to rows: the spec of a row, the step for a transition, and the transition in a row. */
 import { flag, mustBe, ReplayError } from "../../base/error.ts";
 import { bool, type PackedOptions, u32 } from "../../schema/constructors.ts";
 import { isObject } from "../../schema/leaf.ts";
@@ -15,36 +15,36 @@ interface Extra {
   readonly part: TransitionPart;
   readonly slot: number;
   readonly bit: number;
-  /** Whether null is a value of its column, or refused by it. */
+  /** Whether null is a value of its column instead of an error. */
   readonly takesNull: boolean;
 }
 
 export type PartName = "state" | "action" | "nextState" | "nextAction";
 const PARTS: readonly PartName[] = ["state", "action", "nextState", "nextAction"];
-/** Of a form without object columns. */
+/** The record of a form without object columns. */
 const NO_RECORD: RowValues = Object.freeze([]) as unknown as RowValues;
 
-/** Where the row has extras. */
+/** The prefix of extras in the row. */
 const EXTRAS = "extras.";
 
 export class RowSchema {
   readonly spec: WholeSpec;
   /** The spec of a row. */
   readonly row: Spec;
-  /** The step to append: filled by `write`, the same object each time. */
+  /** The step to append. `write` fills the same object each time. */
   readonly step: { [name: string]: unknown } = {};
   readonly parts: { readonly [P in PartName]: TransitionPart };
   readonly extras: readonly Extra[];
-  /** Object columns: of state, action, next state, next action, extras; the last one holds extras that have no column. */
+  /** The number of object columns: those of state, action, next state, next action, extras, and one for extras without a column. */
   readonly slots: number;
-  /** Where the object columns of a part begin. */
+  /** The index of the first object column of each part. */
   readonly slotOf: { readonly [P in PartName]: number };
   /** Whether there are object columns. */
   readonly #records: boolean;
   readonly #bits: ReadonlyMap<string, number>;
   readonly #joins: { readonly [path: string]: ReturnType<TransitionPart["join"]> };
 
-  /** @param pack how frames are packed; undefined where they are not */
+  /** @param pack the packing of frames; undefined if frames are not packed */
   constructor(spec: WholeSpec, pack?: PackedOptions) {
     this.spec = spec;
     const { state, action } = spec;
@@ -92,9 +92,9 @@ export class RowSchema {
   }
 
   /**
-   * Fills `step`; gives the objects, if there are any. The engine checks what goes into the row.
-   * @param matching the extras that go to their columns. Default: all
-   * @throws TypeError for what cannot be kept, and for a name of the document that is another one here
+   * Fills `step`, and returns the objects if there are any. The engine checks the values of the row.
+   * @param matching the extras that are stored in their columns. Default: all
+   * @throws TypeError for a value that cannot be stored, and for a name that PFRL's documentation uses but that differs here
    */
   write(transition: AppendedTransition, matching?: readonly Extra[]): RowValues | undefined {
     checkTransition(transition);
@@ -103,7 +103,7 @@ export class RowSchema {
     const record: RowValues = this.#records ? [] : NO_RECORD;
     checkGiven("state", state);
     checkGiven("action", action);
-    // Four times the same, one name each: a name that differs from turn to turn would be slow.
+    // Repeated for each name, because a computed property name would be slow.
     const { parts, slotOf } = this;
     const rowState = parts.state.direct ? state : parts.state.split(state, record, slotOf.state);
     const rowAction = parts.action.direct ? action : parts.action.split(action, record, slotOf.action);
@@ -136,14 +136,14 @@ export class RowSchema {
     return record.length === 0 ? undefined : record;
   }
 
-  /** What the engine says of a row, by the names that a transition has. */
+  /** Translates an error of the engine to the names of a transition. */
   explain(error: unknown): unknown {
     if (!(error instanceof ReplayError) || !error.message.startsWith(EXTRAS)) return error;
     const remedy = this.spec.inferred ? ": the first transition had it so (give spec.extras; object() takes any form)" : "";
     return new ReplayError(error.code, error.message.slice(EXTRAS.length) + remedy);
   }
 
-  /** The n-th transition of columns of rows. */
+  /** Reads transition n from columns of rows. */
   read(columns: Columns, n: number, record: RowValues | undefined): Transition {
     const number = (path: string) => Number(columns.get(path)?.[n]);
     const joinPart = (name: PartName) => this.#joins[name]?.(columns, n, record, this.slotOf[name]);
@@ -162,7 +162,7 @@ export class RowSchema {
     return Object.assign(transition, record?.[this.slots]) as Transition;
   }
 
-  /** The extras of a transition from elsewhere that have their columns' form; the others can be kept as objects, unless a spec was given. */
+  /** Returns the extras of another buffer's transition that fit their columns. The others can be stored as objects, unless the caller set a spec. */
   matchingExtras(transition: AppendedTransition): readonly Extra[] {
     const { inferred, extras } = this.spec;
     const isMatching = (name: string, spec: PartSpec) => isObject(spec) || matchesSpec(spec, infer(transition[name] ?? null, name));
@@ -175,7 +175,7 @@ export class RowSchema {
     for (const extra of this.extras) {
       const { name, part, slot, bit, takesNull } = extra;
       const value = Object.hasOwn(transition, name) ? transition[name] : undefined;
-      // No value is no number: lists give it back, batches have nothing there.
+      // A missing value is not a number: lists return it, and batches mark it as absent.
       const isStored = value !== undefined && (value !== null || takesNull) && (matching === this.extras || matching.includes(extra));
       if (isStored) present |= bit;
       const rowValue = isStored ? part.split(value, record, slot) : part.zero;

@@ -1,4 +1,4 @@
-/** Values of one form, stacked into one array: as numpy and PyTorch do with those of a batch. */
+/** Stacks values of one form into an array, like numpy and PyTorch for a batch. */
 
 import { mustBe } from "../../base/error.ts";
 import { Column } from "../../schema/column.ts";
@@ -10,18 +10,18 @@ import { nested, nodeRule, zip } from "../../schema/nest.ts";
 import { type PartLeaf, type PartSpec, valueReader } from "./leaf.ts";
 import { infer, matchesSpec } from "./step-spec.ts";
 
-/** Which dtype plain numbers become, which have none of their own. */
+/** The dtype for plain numbers, which do not have one. */
 export interface DefaultDtype {
-  /** Decided by the caller. */
+  /** The dtype that the caller set. */
   readonly dtype: Dtype | undefined;
-  /** Else that of fractions, and of arrays of numbers; a single number is i64 where it is whole in all items. */
+  /** The dtype of fractions and of arrays of numbers otherwise. A single number is i64 if it is an integer in all items. */
   readonly fractions: "f32" | "f64";
 }
 
 /**
- * One column, or columns nested as the values are.
- * @param otherValues values of the same part elsewhere: they have the same dtype
- * @throws TypeError for null, and where values differ in form · RangeError for what the dtype cannot hold
+ * Returns one column, or columns nested like the values.
+ * @param otherValues other values of the same part, which receive the same dtype
+ * @throws TypeError for null, or if the forms of values differ · RangeError if the dtype cannot represent a value
  */
 export function stackOf(name: string, values: readonly unknown[], defaultDtype: DefaultDtype, otherValues: readonly unknown[] = []): unknown {
   for (const value of values) if (value === null || value === undefined) throw mustBe(TypeError, name, "given in every item (or replaced by phi)", value);
@@ -65,7 +65,7 @@ function leafOf(leaf: PartLeaf, values: readonly unknown[]): Column {
   return new Column(data, [values.length, ...target.shape]);
 }
 
-/** A column of plain numbers in another dtype. @throws RangeError for a number that it cannot hold */
+/** Converts a column of plain numbers to another dtype. @throws RangeError if the dtype cannot represent a number */
 function castTo(name: string, dtype: Dtype, column: Column): Column {
   const { data, shape } = column;
   if (dtype === "f64") return column;
@@ -75,7 +75,7 @@ function castTo(name: string, dtype: Dtype, column: Column): Column {
   return new Column<Dtype>(output, shape);
 }
 
-/** Columns of a batch as they are; those of plain numbers in the dtype that the caller decided. */
+/** Returns the columns of a batch. Those of plain numbers are converted if the caller set a dtype. */
 export function columnsOf(name: string, spec: PartSpec, columns: unknown, dtype: Dtype | undefined): unknown {
   if (dtype === undefined) return columns;
   return zip([spec, columns], isLeaf, ([leaf, column], keys) =>
@@ -83,7 +83,7 @@ export function columnsOf(name: string, spec: PartSpec, columns: unknown, dtype:
   );
 }
 
-/** The values of columns, one by one, as they were given; typed arrays are views of the columns'. */
+/** Returns a function that reads the values of columns in their original form. Typed arrays are views of the columns. */
 export function elementsOf(spec: PartSpec, columns: unknown): (i: number) => unknown {
   const leaves = new Map<unknown, (data: NumberArray, at: number) => unknown>();
   zip([spec], isLeaf, ([leaf]) => isObject(leaf) || leaves.set(leaf, valueReader(leaf as PartLeaf, true)));

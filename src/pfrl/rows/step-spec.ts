@@ -1,4 +1,4 @@
-/** The spec of a transition: as it is given, or as the first one looks. */
+/** Determines the spec of a transition: the one that the caller set, or the form of the first transition. */
 import { mustBe, onlyKeys } from "../../base/error.ts";
 import { MAX_NEST_DEPTH, MIN_PACKED_BYTES } from "../../base/limits.ts";
 import { bool, f64, i64, type PackedOptions, packed } from "../../schema/constructors.ts";
@@ -13,25 +13,25 @@ import type { PartLeaf, PartSpec } from "./leaf.ts";
 export interface StepSpec {
   readonly state: PartSpec;
   readonly action: PartSpec;
-  /** A number; f64() where it is left out. */
+  /** A number. Default: f64() */
   readonly reward?: Leaf;
   readonly extras?: { readonly [name: string]: PartSpec };
 }
 
-/** A spec with nothing left out. */
+/** A spec with all parts. */
 export interface WholeSpec extends Required<StepSpec> {
-  /** Whether the first transition told it: then extras that do not fit are kept as objects. */
+  /** Whether the spec was inferred from the first transition, so that extras which do not fit are stored as objects. */
   readonly inferred: boolean;
 }
 
-/** States and actions of at least so many bytes are kept once where the next transition, or another frame of a stack, has the same. */
+/** States and actions of at least this size are stored once if the next transition, or another frame of a stack, contains the same. */
 const SHARED_BYTES = 64;
-/** Frames of a stack. */
+/** The maximum number of frames in a stack. */
 const MAX_FRAMES = 1024;
-/** Extras whose absence is noted in the row. */
+/** The maximum number of extras whose absence is recorded in the row. */
 export const MAX_EXTRAS = 32;
 
-/** Checks a spec that is given. The engine checks its leaves. */
+/** Checks a spec that the caller set. The engine checks its leaves. */
 export function wholeSpec(input: StepSpec): WholeSpec {
   const { state, action, reward = f64(), extras = {} } = onlyKeys("spec", input, "state, action, reward, extras");
   if (state === undefined || action === undefined) throw mustBe(TypeError, "spec", "an object with state and action", input);
@@ -54,7 +54,7 @@ export function wholeSpec(input: StepSpec): WholeSpec {
   };
 }
 
-/** The spec of what a transition has. */
+/** Returns the spec for the values of a transition. */
 export function inferSpec(state: unknown, action: unknown, extras: { readonly [name: string]: unknown }): WholeSpec {
   const names = Object.keys(extras).slice(0, MAX_EXTRAS);
   return {
@@ -68,9 +68,9 @@ export function inferSpec(state: unknown, action: unknown, extras: { readonly [n
 
 const NUMBER: PartLeaf = { ...f64(), plain: true };
 
-/** Plain numbers are f64, so that 1.5 fits where 1 came first; what no typed array can hold is an object. */
+/** Plain numbers are f64, so that 1.5 fits after 1. Values that typed arrays cannot store are objects. */
 const RULES: InferRules<RowLeaf | ObjectLeaf> = {
-  // What is nested deeper cannot be saved (src/storage/tags.ts).
+  // Deeper values cannot be saved (src/storage/tags.ts).
   maxDepth: 128,
   errorFor: (rule, at) => new TypeError(`${placeText(at)} is ${rule}`),
   leaf(value) {
@@ -82,7 +82,7 @@ const RULES: InferRules<RowLeaf | ObjectLeaf> = {
     const { length } = value as Uint8Array;
     return length === 0 ? object() : { dtype, shape: [length] };
   },
-  // Values that are alike are one leaf with a dimension more, others a tuple.
+  // Values of one form become a leaf with an additional dimension; others become a tuple.
   list(values, parts) {
     const [first] = parts;
     if (first === undefined || parts.every(isObject)) return object();
@@ -93,17 +93,17 @@ const RULES: InferRules<RowLeaf | ObjectLeaf> = {
   node: (names, parts) => (parts.every(isObject) || names.some((name) => name.includes(".")) ? object() : (nested(names, parts, false) as PartSpec)),
 };
 
-/** What a value looks like. @throws TypeError for circles, by their path */
+/** Infers the spec of a value. @throws TypeError for cycles, with their path */
 export function infer(value: unknown, name: string): PartSpec {
   return inferNest(value, name, RULES);
 }
 
-/** Whether two specs describe values of one form. */
+/** Returns whether two specs describe values of one form. */
 export function matchesSpec(a: PartSpec, b: PartSpec): boolean {
   return isSameNest(a, b, (left, right) => left.dtype === right.dtype && String(shapeOf(left)) === String(shapeOf(right)));
 }
 
-/** A part of a spec that was given: a copy that nobody changes. @throws TypeError, RangeError */
+/** Returns a copy of a part of the caller's spec, which nobody can change. @throws TypeError, RangeError */
 function copyPartSpec(part: string, spec: PartSpec): PartSpec {
   const isEnd = (node: unknown, keys: readonly string[]) => typeof node !== "object" || node === null || isLeaf(node) || keys.length >= MAX_NEST_DEPTH;
   return zip([spec], isEnd, ([leaf], keys) => {
@@ -116,7 +116,7 @@ function copyPartSpec(part: string, spec: PartSpec): PartSpec {
   });
 }
 
-/** The same spec, its larger leaves shared: with the transition before, and a stack's frames with each other. */
+/** Returns the spec with its larger leaves shared between consecutive transitions and between the frames of a stack. */
 function sharedIn(part: string, spec: PartSpec): PartSpec {
   return zip([spec], isLeaf, ([leaf], keys) => (isObject(leaf) ? leaf : sharedLeaf([part, ...keys].join("."), leaf as PartLeaf)));
 }
@@ -126,17 +126,17 @@ function sharedLeaf(path: string, leaf: PartLeaf): RowLeaf {
   const bytes = shared === undefined && (isDtype(dtype) || dtype === "string") ? sizeOf(shape) * elementBytes(leaf) : 0;
   if (!(bytes >= SHARED_BYTES)) return leaf;
   const [frames = 0, ...frame] = shape;
-  // An array of frames; plain numbers in arrays are one value.
+  // An array of frames. Nested arrays of plain numbers are a single value.
   const isStacked = nest > 0 && nest < shape.length && frames <= MAX_FRAMES && bytes / frames >= SHARED_BYTES;
   return isStacked ? { ...leaf, shape: frame, shared: path, stack: frames } : { ...leaf, shared: path };
 }
 
-/** The spec of a row, its shared frames packed, but for those that are too small. */
+/** Returns the spec of a row with its shared frames packed, except small ones. */
 export function packedRow(row: Spec, options: PackedOptions): Spec {
   return map(row, (leaf: RowLeaf) => (isPackable(leaf) ? packed(leaf.shared as string, leaf as Leaf, leaf.stack as number, options) : leaf)) as Spec;
 }
 
-/** Whether a row has frames that could be packed, and are not. */
+/** Returns whether a row has frames that could be packed but are not. */
 export function hasPackable(row: Spec): boolean {
   return leavesOf(row).some(({ leaf }) => isPackable(leaf));
 }

@@ -1,4 +1,4 @@
-/** One part of a transition (its state, its action, an extra): splits it into the row and its objects, and joins it again. */
+/** Splits one part of a transition (its state, its action, an extra) into the row and its objects, and joins it again. */
 import { mustBe } from "../../base/error.ts";
 import type { NumberArray } from "../../schema/dtype.ts";
 import { isLeaf, isObject, shapeOf, sizeOf, zeroOf } from "../../schema/leaf.ts";
@@ -7,30 +7,30 @@ import type { Spec } from "../../schema/spec.ts";
 import { type PartLeaf, type PartSpec, valueReader } from "./leaf.ts";
 import { copyObject } from "./object-value.ts";
 
-/** Objects of one step, by the number of their column. */
+/** The objects of one step, by the index of their column. */
 export type RowValues = unknown[];
 
-/** The columns that a leaf was read into, by its path in the row. */
+/** The columns into which leaves were read, by their path in the row. */
 export type Columns = ReadonlyMap<string, NumberArray>;
 
 export interface TransitionPart {
-  /** What of it the row has; undefined where that is nothing. */
+  /** The row's part of the spec; undefined if it is empty. */
   readonly row: Spec | undefined;
-  /** How many object columns it has. */
+  /** The number of object columns. */
   readonly objects: number;
-  /** Whether the row's part of a value is the value. */
+  /** Whether the row's part of a value is the whole value. */
   readonly direct: boolean;
-  /** The row's part of a value; objects go to the record, from `slot` on. */
+  /** Returns the row's part of a value. Objects are written to the record from `slot` on. */
   split(value: unknown, record: RowValues, slot: number): unknown;
-  /** In the row's place of a value that is not there. */
+  /** The row's part of a missing value. */
   readonly zero: unknown;
-  /** What a column-wise reader of it gives: `leaf` and `list` make a column of a leaf, and of an object column. */
+  /** Builds the columns of the part: `leaf` creates the column of a leaf, and `list` that of an object column. */
   columns<T>(path: string, slot: number, leaf: (path: string) => T, list: (slot: number) => T): unknown;
-  /** A value, put together by the n-th elements of the columns at `path`. */
+  /** Returns a function that joins a value from elements n of the columns at `path`. */
   join(path: string): (columns: Columns, n: number, record: RowValues | undefined, slot: number) => unknown;
 }
 
-/** @param name how messages call it */
+/** @param name the name in messages */
 export function partOfSpec(name: string, spec: PartSpec): TransitionPart {
   if (isObject(spec)) return objectPart(name);
   return isLeaf(spec) ? leafPart(spec) : nodePart(name, spec);

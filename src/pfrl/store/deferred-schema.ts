@@ -1,4 +1,4 @@
-/** The first calls of a buffer while an extra of its first transition has only been null: the first value with a shape replays them. */
+/** Records the first calls of a buffer while an extra has always been null. They are replayed when its first value determines the form. */
 import { isObject } from "../../schema/leaf.ts";
 import { copyObject } from "../rows/object-value.ts";
 import { infer, type WholeSpec } from "../rows/step-spec.ts";
@@ -7,25 +7,25 @@ import { type AppendedTransition, asStored, extrasOf } from "../transition.ts";
 /** A step, or the end of an environment's episode. */
 export type FirstCall = { readonly transition: AppendedTransition } | { readonly envId: unknown };
 
-/** So many calls are kept. */
+/** The maximum number of recorded calls. */
 const MAX_CALLS = 1024;
 
 export class DeferredSchema {
   readonly calls: FirstCall[] = [];
-  /** Extras that were always null. */
+  /** The extras that were always null. */
   readonly #unresolved: Set<string>;
 
   private constructor(unresolved: Set<string>) {
     this.#unresolved = unresolved;
   }
 
-  /** Of a first transition; undefined where each of its extras has a value. */
+  /** Returns the schema for a first transition; undefined if each of its extras has a value. */
   static of(transition: AppendedTransition): DeferredSchema | undefined {
     const unresolved = new Set(Object.entries(extrasOf(transition)).flatMap(([name, value]) => (value === null ? [name] : [])));
     return unresolved.size === 0 ? undefined : new DeferredSchema(unresolved);
   }
 
-  /** Returns the spec with the extras that a transition resolves; undefined if it resolves none. */
+  /** Returns the spec with the extras that a transition determines; undefined if it determines none. */
   resolve(spec: WholeSpec, transition: AppendedTransition): WholeSpec | undefined {
     const resolved = [...this.#unresolved].flatMap((name) => {
       if (!has(transition, name) || !Object.hasOwn(spec.extras, name)) return [];
@@ -35,12 +35,12 @@ export class DeferredSchema {
     return resolved.length === 0 ? undefined : { ...spec, extras: { ...spec.extras, ...Object.fromEntries(resolved) } };
   }
 
-  /** Notes a call that was made. Whether more are to be noted. @param max calls of which nothing that they stored has left */
+  /** Records a call, and returns whether to continue recording. @param max the number of calls whose stored data has not been evicted */
   record(call: FirstCall, max: number): boolean {
     if (!("envId" in call)) for (const name of [...this.#unresolved]) if (has(call.transition, name)) this.#unresolved.delete(name);
     if (this.#unresolved.size === 0 || this.calls.length >= Math.min(max, MAX_CALLS)) return false;
     try {
-      // A program may use its arrays again.
+      // Copied, since a program may reuse its arrays.
       if ("envId" in call) this.calls.push(call);
       else this.calls.push({ transition: { ...(copyObject(asStored(call.transition)) as AppendedTransition), envId: call.transition.envId } });
       return true;

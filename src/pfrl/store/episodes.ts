@@ -1,4 +1,4 @@
-/** Whole episodes, and their transitions one by one beside them. A running episode is not seen before it ends. */
+/** Stores whole episodes, and also their single transitions. A running episode is not visible before it ends. */
 
 import { finite, ReplayError } from "../../base/error.ts";
 import type { ItemBuffer } from "../../batch/item-layout.ts";
@@ -10,11 +10,11 @@ import type { Env } from "./steps.ts";
 import { type BufferContents, firstSpec, infoOf, type SampleRequest, Stored, type StoredOptions } from "./stored.ts";
 
 export interface EpisodesOptions extends Omit<StoredOptions, "numSteps"> {
-  /** What a new episode weighs, by its transitions; else what every new item does. */
+  /** Returns the priority of a new episode from its transitions. Default: the priority of every new item */
   readonly byEpisode?: ((episode: readonly Transition[]) => number) | undefined;
 }
 
-/** Which form of episodes is asked for, and how long they are at most. */
+/** The requested form of episodes, and their maximum length. */
 export interface EpisodeSampleOptions {
   readonly form: "batch" | "list";
   readonly maxLength: number | undefined;
@@ -25,7 +25,7 @@ export interface EpisodeContents extends BufferContents {
 }
 
 export class EpisodeStore extends Stored<EpisodeContents> {
-  /** Told of each episode that ends, before it is stored. */
+  /** Called for each episode that ends, before it is stored. */
   onEnd: ((contents: EpisodeContents, env: Env) => void) | undefined;
   readonly #byEpisode: EpisodesOptions["byEpisode"];
   #isComputingPriority = false;
@@ -49,7 +49,7 @@ export class EpisodeStore extends Stored<EpisodeContents> {
     super.check();
   }
 
-  /** One more step; with the last one of an episode the episode is stored. */
+  /** Appends a step. The last step of an episode stores the episode. */
   protected take(transition: AppendedTransition): Env {
     checkTransition(transition);
     this.begin(transition);
@@ -57,7 +57,8 @@ export class EpisodeStore extends Stored<EpisodeContents> {
     const running = contents.steps.running(transition);
     const isEnd = transition.isStateTerminal === true;
     if (isEnd && this.#byEpisode !== undefined) contents.steps.check(transition);
-    // What an episode weighs is known before its last step comes, and what its end needs is there from each step on: it can end when memory is full.
+    // The priority is computed before the last step is appended, and memory for the end is reserved with each step, so that an episode can end when memory is
+    // full.
     const priority = isEnd ? this.#computePriority(() => [...(running ? contents.lists.window(running) : []), asStored(transition)]) : 0;
     contents.items.reserve(contents.steps.envs.size + Number(running === undefined));
     contents.memory.reserve(contents.steps.owed + 1);
@@ -81,7 +82,7 @@ export class EpisodeStore extends Stored<EpisodeContents> {
     this.#end(contents, env, priority);
   }
 
-  /** n different single transitions, all alike. */
+  /** Samples n different single transitions uniformly. */
   sample(n: number, { form, into }: SampleRequest): AnyBatch | SampleList<Transition | Transition[]> {
     const contents = this.mustHave(n, this.size, "transitions");
     if (contents === undefined) return this.emptySample(form);
@@ -91,7 +92,7 @@ export class EpisodeStore extends Stored<EpisodeContents> {
     return filling.gather();
   }
 
-  /** n different episodes; of longer ones a run of maxLength steps. */
+  /** Samples n different episodes; a longer one is cut to a run of maxLength steps. */
   sampleEpisodes(n: number, options: EpisodeSampleOptions): AnyBatch | SampleList<Transition[]> {
     const { priorities } = this.options;
     const contents = this.mustHave(n, this.episodes, "episodes");
@@ -129,7 +130,7 @@ export class EpisodeStore extends Stored<EpisodeContents> {
     return { ...contents, memory: new Memory(contents.steps.engine) };
   }
 
-  /** Whether single transitions leave with their episode, and are listed each in a list of its own; else one by one, and as they are. */
+  /** Whether single transitions are evicted with their episode, and listed as lists of one. Otherwise they are evicted and listed one by one. */
   get #areGrouped(): boolean {
     return this.options.priorities === undefined;
   }
@@ -146,7 +147,7 @@ export class EpisodeStore extends Stored<EpisodeContents> {
     });
   }
 
-  /** Reads the episodes that were picked; a batch is as long as the longest of them. */
+  /** Reads the picked episodes. A batch is as long as the longest of them. */
   #read(
     contents: EpisodeContents,
     drawFiller: ItemBuffer,
@@ -171,7 +172,7 @@ export class EpisodeStore extends Stored<EpisodeContents> {
     return filling.gather();
   }
 
-  /** What an episode weighs. */
+  /** Computes the priority of an episode. */
   #computePriority(episode: () => Transition[]): number {
     const byEpisode = this.#byEpisode;
     if (byEpisode === undefined) return this.priority;

@@ -21,38 +21,38 @@ import { damaged } from "./step-bytes.ts";
 
 export type Family = "transitions" | "episodes";
 
-/** What the steps of a file are. */
+/** The form of the steps in a file. */
 export interface HistorySchema {
   readonly family: Family;
-  /** Steps of an item at most; 0 for whole episodes. */
+  /** The maximum number of steps per item; 0 for whole episodes. */
   readonly numSteps: number;
   readonly spec: WholeSpec;
 }
 
-/** What a saved buffer was beside its items. */
+/** The state of a saved buffer in addition to its items. */
 export interface HistoryState {
-  /** Items, or episodes. */
+  /** The number of items or episodes. */
   readonly count: number;
   readonly random: Uint8Array;
-  /** Of prioritized ones. */
+  /** The maximum priority of a prioritized buffer. */
   readonly max?: number;
-  /** Places of the items that wait for their errors, oldest 0; -1 for those that have left. */
+  /** The ranks of the items that wait for their errors, 0 for the oldest; -1 for evicted ones. */
   readonly waiting?: Float64Array | null;
-  /** In which slots the items are, oldest first, then the free ones; and how many there were. */
+  /** The slots of the items, oldest first, followed by the free ones, and their number. */
   readonly slots?: Uint32Array;
   readonly high?: number;
 }
 
-/** Where a section is written to. */
+/** Writes a section. */
 export type Write = (kind: number, id: number, payload: Uint8Array) => void;
 
 /** Receives a history. */
 export interface HistoryLoader {
   schema(schema: HistorySchema): void;
-  /** @param isItem whether it is an item of its own */
+  /** @param isItem whether the step is an item of its own */
   step(episode: number, payload: Uint8Array, isItem: boolean): void;
   item(episode: number, length: number, priority: number): void;
-  /** @param priority undefined where there is no item of it */
+  /** @param priority undefined if the episode is not an item */
   end(episode: number, priority: number | undefined): void;
   state(state: HistoryState): void;
   random(bytes: Uint8Array): void;
@@ -61,7 +61,7 @@ export interface HistoryLoader {
 
 export const EMPTY: Uint8Array = new Uint8Array(0);
 
-/** Gives a section to a sink. @throws ReplayError CORRUPT for what is none of these */
+/** Passes a section to a loader. @throws ReplayError CORRUPT if the section is unknown */
 export function deliver(loader: HistoryLoader, kind: number, id: number, payload: Uint8Array): void {
   const view = dataView(payload);
   const sized = (bytes: number) => {
@@ -84,7 +84,7 @@ export function deliver(loader: HistoryLoader, kind: number, id: number, payload
   else throw damaged(`a section of kind ${kind}`);
 }
 
-/** A buffer that has no steps yet. */
+/** Writes a buffer that has no steps yet. */
 export function writeNothing(write: Write): void {
   write(CLEAR, 0, EMPTY);
   write(STATE, 0, stateBytes({ count: 0, random: new Uint8Array(32) }));

@@ -1,40 +1,40 @@
-/** Errors to priorities, and probabilities to importance weights: PFRL's PriorityWeightError. */
+/** Computes priorities from errors, and importance weights from probabilities: PFRL's PriorityWeightError. */
 
 import { finite, mustBe } from "../../base/error.ts";
 import { ErrorPriorities } from "../../memory/priorities.ts";
 
-/** By what weights are divided: the largest of the batch (true, "batch"), the largest that the memory could give, or nothing (false). */
+/** The divisor of weights: the largest of the batch (true, "batch"), the largest possible in the memory ("memory"), or none (false). */
 export type NormalizeByMax = boolean | "batch" | "memory";
 
 export interface WeighingOptions {
-  /** Exponent of errors, at least 0; 0.6 where it is left out. */
+  /** The exponent of errors, at least 0. Default: 0.6 */
   readonly alpha?: number;
-  /** What beta is at first, in 0 … 1; 0.4 where it is left out. */
+  /** The initial value of beta, from 0 to 1. Default: 0.4 */
   readonly beta0?: number;
-  /** Samples until beta is 1; null or Infinity: it stays. 200,000 where it is left out. */
+  /** The number of samples until beta is 1. With null or Infinity, beta does not change. Default: 200,000 */
   readonly betaSteps?: number | null;
-  /** Added to an error, so that none weighs nothing; 0.01 where it is left out, and 1e-8 of whole episodes. */
+  /** Added to each error, so that no priority is 0. Default: 0.01, or 1e-8 for whole episodes */
   readonly eps?: number;
-  /** true where it is left out. */
+  /** Default: true */
   readonly normalizeByMax?: NormalizeByMax;
-  /** Bounds of errors; null for none. 0 and 1 where they are left out, and none of whole episodes. */
+  /** The bounds of errors; null for none. Default: 0 and 1, or none for whole episodes */
   readonly errorMin?: number | null;
   readonly errorMax?: number | null;
 }
 
 export type ImportanceWeightOptions = WeighingOptions & Required<Pick<WeighingOptions, "eps" | "errorMin" | "errorMax">>;
 
-/** The least f64 of 53 bits: a probability below it counts as it, so that all weights are finite. */
+/** The smallest normal f64. A smaller probability is raised to it, so that all weights are finite. */
 const MIN_PROBABILITY = 2 ** -1022;
 
 export class ImportanceWeights {
   beta: number;
-  /** What errors become. */
+  /** Converts errors to priorities. */
   readonly errors: ErrorPriorities;
   readonly #betaAdd: number;
   readonly #normalize: "batch" | "memory" | "none";
 
-  /** Checks every option. Defaults of the others are each buffer's own. */
+  /** Checks every option. Some defaults differ between buffers. */
   constructor({ alpha = 0.6, beta0 = 0.4, betaSteps = 2e5, eps, normalizeByMax = true, errorMin, errorMax }: ImportanceWeightOptions) {
     finite("alpha", alpha, 0);
     this.beta = finite("beta0", beta0, 0, 1);
@@ -46,33 +46,33 @@ export class ImportanceWeights {
     this.errors = new ErrorPriorities(alpha, eps, boundOf("errorMin", errorMin), boundOf("errorMax", errorMax));
   }
 
-  /** Whether weights need the least priority there is. */
+  /** Whether weights need the smallest priority in the memory. */
   get ofMemory(): boolean {
     return this.#normalize === "memory";
   }
 
-  /** Whether weights are divided by the batch's own largest. */
+  /** Whether weights are divided by the largest one of the batch. */
   get ofBatch(): boolean {
     return this.#normalize === "batch";
   }
 
-  /** The probability that weighs 1; 0 for the least of the batch. */
+  /** Returns the probability with weight 1, or 0 for the smallest of the batch. */
   divisor(length: number, min: number): number {
     return this.#normalize === "none" ? 1 / length : this.ofMemory ? Math.max(min, MIN_PROBABILITY) : 0;
   }
 
-  /** 1 where weights are divided, so that none is above 1; else 0. */
+  /** The upper bound of normalized weights, 1; 0 if weights are not normalized. */
   get maxWeight(): number {
     return this.#normalize === "none" ? 0 : 1;
   }
 
-  /** After each sample with weights. */
+  /** Called after each sample with weights. */
   advance(): void {
     this.beta = Math.min(1, this.beta + this.#betaAdd);
   }
 }
 
-/** What is divided, and what comes of it, within the numbers whose powers are finite. */
+/** Returns the ratio, limited to numbers whose powers are finite. */
 export function ratioOf(probability: number, divisor: number): number {
   return clamp(clamp(probability) / clamp(divisor));
 }

@@ -1,10 +1,10 @@
-/** Whose errors are awaited: the items of the last sample. */
+/** Tracks the items of the last sample, whose errors are awaited. */
 import { mustBe, ReplayError } from "../../base/error.ts";
 
 export class LastSample {
-  /** Whether sample and update must alternate. */
+  /** Whether samples and updates must alternate. */
   readonly alternate: boolean;
-  /** Whether there was a sample that has not been updated since. */
+  /** Whether the last sample has not been updated yet. */
   waiting = false;
   #keys = new Float64Array(0);
   #count = 0;
@@ -13,7 +13,7 @@ export class LastSample {
     this.alternate = alternate;
   }
 
-  /** The keys that wait. */
+  /** The keys that await errors. */
   get keys(): Float64Array {
     return this.waiting ? this.#keys.subarray(0, this.#count) : new Float64Array(0);
   }
@@ -24,7 +24,7 @@ export class LastSample {
       throw new ReplayError("OUT_OF_TURN", "the last sample waits for its errors: call updateErrors first, or set waitPriorityAfterSampling: false");
   }
 
-  /** n items were drawn. */
+  /** Records the n items of a sample. */
   record(keys: Float64Array, n: number): void {
     if (this.#keys.length < n) this.#keys = new Float64Array(n);
     for (let i = 0; i < n; i++) this.#keys[i] = keys[i] as number;
@@ -32,17 +32,17 @@ export class LastSample {
     this.waiting = true;
   }
 
-  /** The keys that so many errors are for. @throws ReplayError OUT_OF_TURN · RangeError for another number of them */
+  /** Returns the keys for n errors. @throws ReplayError OUT_OF_TURN · RangeError if n differs from their number */
   mayUpdate(n: number): Float64Array {
     if (!this.waiting) throw new ReplayError("OUT_OF_TURN", "no sample waits for errors: updateErrors without keys updates the last sample, once");
     if (n !== this.#count) throw mustBe(RangeError, "errors", `${this.#count} numbers, one per item of the last sample`, `${n} of them`);
     return this.#keys;
   }
 
-  /** Errors of these items came; those that are left go on waiting. */
+  /** Records the errors of some items. The others continue to wait. */
   onUpdate(keys: ArrayLike<number>, n: number): void {
     if (!this.waiting) return;
-    // The usual case: those of the batch, as they came.
+    // In the usual case, the keys are those of the batch in the same order.
     let areSame = n === this.#count;
     for (let i = 0; areSame && i < this.#count; i++) areSame = keys[i] === this.#keys[i];
     if (areSame) {
@@ -56,7 +56,7 @@ export class LastSample {
     this.waiting = remaining.length > 0;
   }
 
-  /** As it was in another buffer: the keys that wait, null for none. */
+  /** Restores the keys that await errors in another buffer; null for none. */
   restore(keys: Float64Array | null): void {
     this.waiting = keys !== null;
     if (keys === null) return;
@@ -64,7 +64,7 @@ export class LastSample {
     this.#count = keys.length;
   }
 
-  /** Errors of all came. */
+  /** Records that all errors arrived. */
   done(): void {
     this.waiting = false;
   }

@@ -1,4 +1,4 @@
-/** The prioritized part of a buffer: what new items weigh, how a sample is picked and weighed, and what errors make of it. */
+/** Implements priorities: those of new items, drawing and weighting a sample, and updates from errors. */
 
 import { finite, flag, mustBe, ReplayError } from "../../base/error.ts";
 import type { Draw } from "../../batch/draw.ts";
@@ -14,7 +14,7 @@ import type { EngineOptions, Steps } from "./steps.ts";
 
 export interface PrioritiesOptions extends ImportanceWeightOptions {
   readonly waitPriorityAfterSampling: boolean;
-  /** Which part of the draws is by chance alone. */
+  /** The share of draws that are uniform. */
   readonly uniformRatio: number;
   /** Whether samples have weights. */
   readonly returnSampleWeights: boolean;
@@ -37,7 +37,7 @@ export class Priorities {
     this.#options = options;
   }
 
-  /** Which part of the draws is by chance alone. */
+  /** The share of draws that are uniform. */
   get uniformRatio(): number {
     return this.#options.uniformRatio;
   }
@@ -46,12 +46,12 @@ export class Priorities {
     return this.#options.returnSampleWeights;
   }
 
-  /** What new items weigh: the largest priority that an update ever set, 1 at first. */
+  /** The priority of new items: the largest one that an update ever set, initially 1. */
   get max(): number {
     return this.importanceWeights.errors.max;
   }
 
-  /** Before a sample of n. @throws ReplayError OUT_OF_TURN, EMPTY · RangeError for none where weights are divided by the largest of them */
+  /** Called before a sample of n. @throws ReplayError OUT_OF_TURN, EMPTY · RangeError for n = 0 if weights are divided by the largest one */
   maySample(items: GrowingTable | undefined, n: number): void {
     this.last.maySample();
     if (!items?.hasWeight) throw new ReplayError("EMPTY", "no item has a priority above 0: append first");
@@ -63,14 +63,14 @@ export class Priorities {
   }
 
   /**
-   * n different items into a draw, with their weights; beta goes on, and their errors are awaited.
-   * @throws ReplayError TOO_FEW, and then nothing changed
+   * Draws n different items with their weights, and advances beta. The items then await errors.
+   * @throws ReplayError TOO_FEW; nothing has changed then
    */
   draw(items: GrowingTable, drawStrategy: DrawStrategy, draw: Draw, n: number, length: number): void {
     const { uniformRatio } = this.#options;
     const { importanceWeights, hasWeights } = this;
     const randomState = this.#options.zeros ? items.randomState : undefined;
-    // Asked before the draw, which changes nothing of it.
+    // Computed before the draw, which does not affect it.
     const min = hasWeights && importanceWeights.ofMemory ? this.#minProbability(items) : 0;
     const drawCount = drawStrategy.prioritized(items, draw, n, uniformRatio);
     if (drawCount < n) {
@@ -80,31 +80,31 @@ export class Priorities {
     if (hasWeights) draw.weighBy(importanceWeights.divisor(length, min), importanceWeights, importanceWeights.maxWeight);
   }
 
-  /** A sample was given out. */
+  /** Called after a sample was returned. */
   onSample(keys: Float64Array, n: number): void {
     this.last.record(keys, n);
     if (this.hasWeights) this.importanceWeights.advance();
   }
 
-  /** What a saved buffer needs to know beside its items. */
+  /** Returns the state of a saved buffer in addition to its items. */
   state(items: GrowingTable): Pick<HistoryState, "max" | "waiting" | "slots" | "high"> {
     const ranks = new Map(Array.from(this.last.waiting ? items.slots() : [], (slot, rank) => [items.keyOf(slot), rank]));
     const waiting = this.last.waiting ? this.last.keys.map((key) => ranks.get(key) ?? -1) : null;
     return { max: this.max, waiting, ...items.arrangement() };
   }
 
-  /** After a load. Beta stays this buffer's own, as in PFRL. */
+  /** Called after a load. Beta remains that of this buffer, as in PFRL. */
   restore(items: GrowingTable, { max = 1, waiting = null }: HistoryState): void {
     const slots = items.slots();
     this.importanceWeights.errors.max = Math.max(1, max);
-    // 0 is no key.
+    // 0 is not a valid key.
     this.last.restore(waiting === null ? null : waiting.map((rank) => (slots[rank] === undefined ? 0 : items.keyOf(slots[rank]))));
   }
 
   /**
-   * New priorities of items by key, by default of the last sample; one that has gone is skipped. O(n log size)
-   * @returns how many were there
-   * @throws RangeError, TypeError · ReplayError OUT_OF_TURN, and then nothing changed
+   * Updates the priorities of items by key, by default those of the last sample. Evicted items are skipped. O(n log size)
+   * @returns the number of items that still exist
+   * @throws RangeError, TypeError · ReplayError OUT_OF_TURN; nothing has changed then
    */
   update(items: GrowingTable | undefined, errors: unknown, keys: unknown): number {
     const list = checkedNumbers("errors", errors as Numbers);
@@ -119,13 +119,13 @@ export class Priorities {
     return updated;
   }
 
-  /** The priorities that errors make. Infinity and NaN are values here. */
+  /** Returns the priorities for errors. Infinity and NaN are valid values here. */
   fromErrors(errors: unknown, steps: Steps | undefined): number[] {
     const list = checkedNumbers("errors", errors as Numbers);
     return this.importanceWeights.errors.of(this.#core(steps), list);
   }
 
-  /** The weights of probabilities; beta goes on. */
+  /** Returns the weights for probabilities, and advances beta. */
   toWeights(probabilities: unknown, min: number, length: number, steps: Steps | undefined): number[] {
     const list = checkedNumbers("probabilities", probabilities as Numbers);
     const n = listLength(list);
@@ -140,13 +140,13 @@ export class Priorities {
     return weights;
   }
 
-  /** The least probability that an item has. */
+  /** Returns the smallest probability of an item. */
   #minProbability(items: GrowingTable): number {
     const { uniformRatio } = this.#options;
     return uniformRatio / items.size + ((1 - uniformRatio) * items.min(this.#options.zeros)) / items.total;
   }
 
-  /** Where powers are taken: before the first step there is no engine. */
+  /** Returns the core that computes powers; before the first step there is no engine. */
   #core(steps: Steps | undefined): Core {
     return steps?.engine.core ?? calculator(this.#options.engine.module);
   }

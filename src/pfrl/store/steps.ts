@@ -1,4 +1,4 @@
-/** The steps of a buffer: one pool of rows, the running episodes of its environments, and what rows cannot hold. */
+/** Stores the steps of a buffer: one pool of rows, the running episodes of its environments, and values that rows cannot store. */
 
 import { ReplayError } from "../../base/error.ts";
 import type { Engine } from "../../memory/engine.ts";
@@ -11,32 +11,33 @@ import type { WholeSpec } from "../rows/step-spec.ts";
 import type { RowValues } from "../rows/transition-part.ts";
 import { type AppendedTransition, envIdOf } from "../transition.ts";
 
-/** What the engine is told of a buffer. */
+/** The engine options of a buffer. */
 export interface EngineOptions {
   /** Maximum memory in bytes. Default and upper limit: 4 GiB. */
   readonly maxBytes?: number;
-  /** Of every random draw: same seed and same calls, same transitions. 0 where it is left out; a bigint below 2^64 for more than 53 bits. */
+  /** The seed of every random draw. The same seed and the same calls produce the same transitions. Use a bigint below 2^64 for more than 53 bits. Default: 0 */
   readonly seed?: number | bigint;
   /**
-   * Packs the frames that rows share without loss: states and actions of 256 bytes and more, of a stack each frame. `true`, or how many times smaller they are expected to be, which
-   * `capacity` counts on (default: 4). Screens of games take 4 to 60 times less memory, camera images and noise gain nothing. Files are the same. Default: false.
+   * Packs the shared frames of rows without loss: states and actions of at least 256 bytes, each frame of a stack separately. Set `true`, or the expected ratio
+   * of sizes, on which `capacity` relies (default: 4). Screens of games take 4 to 60 times less memory; camera images and noise gain nothing. Files do not
+   * change. Default: false
    */
   readonly packed?: boolean | PackedOptions;
-  /** Another build of the core, such as `reprise/core.wasm` where the host forbids compiling. */
+  /** Another build of the core, such as `reprise/core.wasm`, for hosts that forbid compiling. */
   readonly module?: WebAssembly.Module;
 }
 
-/** The running episode of an environment, or of a file that is read. */
+/** The running episode of an environment, or an episode that is read from a file. */
 export interface Env {
   readonly id: unknown;
-  /** Never used again for another episode. */
+  /** Never reused for another episode. */
   readonly number: number;
   readonly stream: StandaloneStream;
-  /** Steps that its window keeps; 0 for all. */
+  /** The number of steps that its window keeps; 0 for all. */
   readonly keep: number;
-  /** Steps of its window. */
+  /** The number of steps in its window. */
   length: number;
-  /** The row of its last step, and of the one before; 0 for none. */
+  /** The rows of its last step and of the one before; 0 for none. */
   row: number;
   previousRow: number;
 }
@@ -44,28 +45,28 @@ export interface Env {
 export class Steps {
   readonly schema: RowSchema;
   readonly engine: Engine;
-  /** The numbers of the row's leaves, by their paths. */
+  /** The indices of the row's leaves by path. */
   readonly leafIndices: ReadonlyMap<string, number>;
-  /** What the ends of its running episodes are going to store: items, or single steps. */
+  /** The number of items or single steps that the ends of running episodes will store. */
   owed = 0;
-  /** The writer of all environments: its lane, and what appends the form's step. */
+  /** The lane of all environments, and the function that appends the current step. */
   readonly #lane: number;
   readonly #append: () => void;
   readonly #keep: number;
   readonly #envs = new Map<unknown, Env>();
-  /** Of episodes that ended, for the next ones. */
+  /** Streams of ended episodes, for reuse. */
   readonly #freeStreams: StandaloneStream[] = [];
   #openCount = 0;
 
-  /** @param keep steps of a window; 0 for all of the episode */
+  /** @param keep the number of steps per window; 0 for the whole episode */
   constructor(spec: WholeSpec, keep: number, { maxBytes, seed, packed = false, module }: EngineOptions) {
     this.schema = new RowSchema(spec, packed === true ? {} : packed || undefined);
     const replay = new Replay({ spec: this.schema.row, maxBytes, seed, module });
     this.engine = engineOf(replay);
     this.leafIndices = new Map(this.engine.layout.leaves.map(({ path, index }) => [path, index]));
-    // A buffer has no option of the engine's name.
+    // The engine's default names an option that buffers do not have.
     this.engine.core.remedy = "give a smaller capacity";
-    // So that what is stored can be read when memory is full.
+    // Reserved so that stored data can be read when memory is full.
     this.engine.core.scratch(scratchOf(this.engine));
     const writer = replay.writer({ keep: 1, items: [] }) as Writer<unknown>;
     const { step } = this.schema;
@@ -74,19 +75,19 @@ export class Steps {
     this.#keep = keep;
   }
 
-  /** The environments that have a running episode. */
+  /** The environments with a running episode. */
   get envs(): ReadonlyMap<unknown, Env> {
     return this.#envs;
   }
 
-  /** The running episode that a transition goes on with. */
+  /** Returns the running episode that a transition continues. */
   running(transition: AppendedTransition): Env | undefined {
     return this.#envs.get(envIdOf(transition));
   }
 
   /**
-   * One more step of an environment's running episode. O(bytes)
-   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY, and then nothing changed
+   * Appends a step to an environment's running episode. O(bytes)
+   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY; nothing has changed then
    */
   append(transition: AppendedTransition): Env {
     const { schema } = this;
@@ -103,7 +104,7 @@ export class Steps {
     return env;
   }
 
-  /** The same to an episode of a file, whose extras may be of other forms. @throws likewise */
+  /** Appends a step to an episode of a file, whose extras may have other forms. @throws the errors of `append` */
   appendConverted(env: Env, transition: AppendedTransition): void {
     const { schema } = this;
     const record = schema.write(transition, schema.matchingExtras(transition));
@@ -114,20 +115,20 @@ export class Steps {
     }
   }
 
-  /** Whether a step could be appended: as one of an episode that nobody sees. @throws as `append` does; nothing changes */
+  /** Checks a step by appending it to a hidden episode. @throws the errors of `append`; nothing changes */
   check(transition: AppendedTransition): void {
     const envId = Symbol();
     this.end(this.append({ ...transition, envId }));
   }
 
-  /** An episode that no environment has yet. @throws ReplayError OUT_OF_MEMORY */
+  /** Opens an episode that does not belong to an environment yet. @throws ReplayError OUT_OF_MEMORY */
   open(id: unknown, keep: number): Env {
     const freeStream = keep === this.#keep ? this.#freeStreams.pop() : undefined;
     const stream = freeStream ?? new StandaloneStream(this.engine, keep);
     return { id, number: this.#openCount++, stream, keep, length: 0, row: 0, previousRow: 0 };
   }
 
-  /** The step that the form has, to an episode. */
+  /** Appends the form's current step to an episode. */
   #step(env: Env, record: RowValues | undefined): void {
     this.mayGrow(env);
     env.stream.reserve(1);
@@ -140,12 +141,12 @@ export class Steps {
     this.onAppend(env, record);
   }
 
-  /** @throws ReplayError OUT_OF_MEMORY where an episode of which all steps are kept has as many as an item can */
+  /** @throws ReplayError OUT_OF_MEMORY if an episode that keeps all steps has reached the maximum length of an item */
   mayGrow(env: Env): void {
     if (env.keep === 0 && env.length === MAX_STEPS) throw new ReplayError("OUT_OF_MEMORY", "an episode has at most 16,777,215 steps: call stopCurrentEpisode");
   }
 
-  /** Notes a step that an episode got. */
+  /** Records the step that was appended to an episode. */
   onAppend(env: Env, record: RowValues | undefined): void {
     env.length = env.stream.length;
     env.previousRow = env.row;
@@ -154,7 +155,7 @@ export class Steps {
     this.engine.changed();
   }
 
-  /** Ends an episode that no environment has. */
+  /** Ends an episode that does not belong to an environment. */
   close(env: Env): void {
     if (env.keep === this.#keep) {
       env.stream.reset();
@@ -163,28 +164,28 @@ export class Steps {
     this.engine.changed();
   }
 
-  /** Ends an environment's episode; its steps stay where items hold them. */
+  /** Ends an environment's episode. Its steps remain while items contain them. */
   end(env: Env): void {
     this.#envs.delete(env.id);
     this.close(env);
   }
 
-  /** Bytes that are taken. */
+  /** The number of bytes in use. */
   get bytes(): number {
     return this.engine.bytes;
   }
 }
 
-/** So many rows are read at a time, or fewer where they are large. */
+/** The maximum number of rows that are read together; fewer if they are large. */
 const CHUNK = 64;
 const CHUNK_BYTES = 1 << 19;
 
-/** Rows that are read at a time, one by one. */
+/** Returns the number of rows that are read together as single rows. */
 export function chunkOf({ layout }: Engine): number {
   return Math.max(1, Math.min(CHUNK, Math.floor(CHUNK_BYTES / layout.stagedBytes)));
 }
 
-/** Scratch for that: beside the values each leaf has a list of them, and the draw its columns. */
+/** Returns the size of scratch memory for reading: the values and a list of them for each leaf, and the columns of the draw. */
 function scratchOf(engine: Engine): number {
   const { stagedBytes, leaves } = engine.layout;
   return chunkOf(engine) * (stagedBytes + 32 * leaves.length + 256) + 4096;

@@ -1,4 +1,4 @@
-/** N-step transitions: runs of 1 … numSteps steps of one episode, kept as PFRL's deque of last transitions gives them out. */
+/** Stores n-step transitions: runs of 1 … numSteps steps of one episode, as PFRL's deque of last transitions produces them. */
 import { mustBe } from "../../base/error.ts";
 import { type AnyBatch, createSampleList, type SampleList } from "../rows/transition-batch.ts";
 import { type AppendedTransition, checkEnvId, checkTransition, type Transition } from "../transition.ts";
@@ -10,7 +10,7 @@ export class Transitions extends Stored {
     return this.contents?.items.size ?? 0;
   }
 
-  /** One more step, and the items that it completes: the last numSteps, and at the end of an episode all that are shorter. */
+  /** Appends a step and stores the items that it completes: the last numSteps steps, and at the end of an episode all shorter ones. */
   protected take(transition: AppendedTransition): Env {
     const { capacity, numSteps, priorities } = this.options;
     checkTransition(transition);
@@ -19,7 +19,7 @@ export class Transitions extends Stored {
     const contents = this.contents ?? this.make(firstSpec(transition));
     const running = contents.steps.running(transition);
     const pendingBefore = running === undefined ? 0 : this.#pendingOf(running);
-    // What the end of an episode needs is there from each step on: it can end when memory is full.
+    // Memory for the end of an episode is reserved with each step, so that it can end when memory is full.
     contents.items.reserve(contents.steps.owed + 1, contents.steps.envs.size + 1);
     const env = contents.steps.append(transition);
     contents.steps.owed += this.#pendingOf(env) - pendingBefore;
@@ -29,7 +29,7 @@ export class Transitions extends Stored {
     return env;
   }
 
-  /** What is shorter than a full window is stored. */
+  /** Stores the items that are shorter than a full window. */
   protected end(envId: unknown): void {
     checkEnvId(envId);
     const { contents } = this;
@@ -76,14 +76,14 @@ export class Transitions extends Stored {
     });
   }
 
-  /** Items of the last `longest` steps and of fewer, and the end. */
+  /** Stores items of the last `longest` steps and of fewer, and ends the episode. */
   #end({ items, steps }: BufferContents, env: Env, longest: number): void {
     for (let length = longest; length > 0; length--) items.insert(env.stream, length, this.priority);
     steps.owed -= this.#pendingOf(env);
     steps.end(env);
   }
 
-  /** A full window is an item already. */
+  /** A full window has been stored as an item already. */
   #pendingOf({ length }: Env): number {
     return Math.min(length, this.options.numSteps - 1);
   }
