@@ -1,8 +1,8 @@
-/** Elements, made without markup: what a store says is text. */
+/** Creates DOM elements without markup, so that text from a store is never parsed. */
 
 type Child = Node | string;
 
-/** An element with attributes, and children; a string is a text. */
+/** Creates an element with attributes and children. A string becomes a text node. */
 export function make<K extends keyof HTMLElementTagNameMap>(
   name: K,
   attributes: { readonly [name: string]: string | undefined } = {},
@@ -14,7 +14,7 @@ export function make<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-/** Sets a text where it differs: a text node that stays costs the page nothing. */
+/** Sets a text if it differs, since an unchanged text node costs the page nothing. */
 export function setText(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text;
 }
@@ -25,7 +25,7 @@ export function button(text: string, onClick: () => void, attributes: { readonly
   return element;
 }
 
-/** A table of texts, with a head. */
+/** Creates a table of texts with a head. */
 export function tableOf(caption: string, head: readonly string[], rows: readonly (readonly Child[])[]): HTMLTableElement {
   const cells = (row: readonly Child[]) => row.map((cell) => make("td", {}, cell));
   return make(
@@ -37,7 +37,7 @@ export function tableOf(caption: string, head: readonly string[], rows: readonly
   );
 }
 
-/** A list of names and what is said of them, whose texts can change. */
+/** A list of names and descriptions whose texts can change. */
 export class DefinitionList {
   readonly root: HTMLDListElement = make("dl");
   readonly #values = new Map<string, HTMLElement>();

@@ -1,6 +1,6 @@
 /**
- * The element `<replay-inspector>`: looks at a Replay in this page (`replay`), or at the other end of a port (`port`). In a frame it either takes a survey or draws one
- * plot, whatever the Replay holds. Without a page, as in Node or a worker, there is a class of nothing.
+ * Implements the element `<replay-inspector>`, which shows a Replay in this page (`replay`) or at the other end of a port (`port`). Each frame either requests
+ * a survey or draws one plot, whatever the size of the Replay. Without a page, as in Node or a worker, the class is empty.
  */
 import { mustBe, type ReplayError } from "../base/error.ts";
 import { isPort, type PortLike } from "../remote/channels/port.ts";
@@ -16,11 +16,11 @@ import type { About, Answers, Command, ItemView, Kind, Questions, Survey, TableA
 import { localSource, portSource, type Source } from "./source.ts";
 import { styleSheet } from "./theme.ts";
 
-/** Between two surveys at least. */
+/** The minimum interval between surveys. */
 const SURVEY_INTERVAL_MS = 100;
-/** A program may take so long to do what it was told. */
+/** The time that a program may take to execute a command. */
 const COMMAND_MS = 1000;
-/** A person has so long to read what went wrong, before the status says again what goes on. */
+/** The time for which an error is shown before the status returns. */
 const ERROR_MS = 5000;
 
 const Base = (globalThis as { HTMLElement?: typeof HTMLElement }).HTMLElement ?? (class {} as typeof HTMLElement);
@@ -45,20 +45,20 @@ export class InspectorElement extends Base {
   #about: About | undefined;
   #table: string | undefined;
   #paused = false;
-  /** Until when it goes on though it is paused. */
+  /** The time until which it refreshes although it is paused. */
   #refreshUntil = 0;
-  /** Whether it asks once more in any case: where frames come late, that time is over before the next one. */
+  /** Whether to request one more survey in any case, since late frames may exceed that time. */
   #needsSurvey = false;
   #isWaiting = false;
-  /** Whether nobody answers any more: what is shown is how it was. */
+  /** Whether the other end has stopped answering. The last answers remain visible. */
   #isDisconnected = false;
-  /** Until when the status says what went wrong; 0 where it does not. */
+  /** The time until which the status shows an error; 0 for none. */
   #errorUntil = 0;
   #lastSurvey = 0;
-  /** The plot that the next frame draws; as many as there are plots where all are drawn. */
+  /** The plot that the next frame draws; equal to the number of plots if all are drawn. */
   #nextPlot = 0;
   #frame = 0;
-  /** Raised when it looks at something else: answers to older questions are nobody's. */
+  /** Incremented when another Replay is shown, so that answers to older questions are ignored. */
   #generation = 0;
 
   constructor() {
@@ -132,7 +132,7 @@ export class InspectorElement extends Base {
   pause(): void {
     if (this.#paused) return;
     this.#paused = true;
-    // What is shown is what it stopped at.
+    // Shows the state in which the program stopped.
     this.#keepRefreshing();
     this.#command("pause");
   }
@@ -172,7 +172,7 @@ export class InspectorElement extends Base {
     this.#disconnect();
   }
 
-  /** Looks at what `replay` or `port` is now. */
+  /** Connects to the current `replay` or `port`. */
   #connect(): void {
     this.#disconnect();
     if (!this.isConnected) return;
@@ -233,7 +233,7 @@ export class InspectorElement extends Base {
     if (table !== undefined) this.#request({ kind: "draw", table, n }, (preview) => this.#draw.show(preview));
   }
 
-  /** Asks the source; what comes too late is nobody's. */
+  /** Sends a question to the source. Answers that arrive too late are ignored. */
   #request<K extends Kind>(question: Questions[K] & { readonly kind: K }, onAnswer: (answer: Answers[K]) => void): void {
     const generation = this.#generation;
     this.#source?.ask<K>(
@@ -248,7 +248,7 @@ export class InspectorElement extends Base {
     );
   }
 
-  /** Asks no more, and leaves what is shown. */
+  /** Stops asking, and keeps the last answers visible. */
   #end(text: string): void {
     this.#isDisconnected = true;
     this.#showStatus(text);
@@ -277,7 +277,7 @@ export class InspectorElement extends Base {
       this.#requestSurvey();
   }
 
-  /** Shows what comes of a command, though it is paused. */
+  /** Shows the result of a command although it is paused. */
   #keepRefreshing(): void {
     this.#refreshUntil = performance.now() + COMMAND_MS;
     this.#needsSurvey = true;
@@ -303,7 +303,7 @@ export class InspectorElement extends Base {
     this.#nextPlot = 0;
   }
 
-  /** One plot a frame: together they would take longer than a frame has. */
+  /** Draws one plot per frame, because all of them together exceed the time of a frame. */
   #drawNextPlot(): void {
     const panel = this.#plots[this.#nextPlot++] as PlotPanel;
     panel.draw(this.#model);
@@ -336,7 +336,7 @@ export class InspectorElement extends Base {
     this.#errorUntil = performance.now() + ERROR_MS;
   }
 
-  /** What can be done now. */
+  /** Enables the actions that are currently possible. */
   #enable(): void {
     this.#body.hidden = this.#about === undefined;
     const isAnswering = this.#about !== undefined && !this.#isDisconnected;

@@ -1,8 +1,8 @@
-/** Numbers as people read them. */
+/** Formats numbers for people. */
 
 const DIGITS = 4;
 
-/** A number in about four digits, or in full where it is whole; "–" for none. */
+/** Formats a number with about four digits, or in full if it is an integer; "–" for none. */
 export function numberText(value: number): string {
   if (Number.isNaN(value)) return "–";
   if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
@@ -12,7 +12,7 @@ export function numberText(value: number): string {
   return String(Number(value.toPrecision(DIGITS))).replace("-", "−");
 }
 
-/** Bytes in the unit that suits them. */
+/** Formats bytes in a suitable unit. */
 export function bytesText(bytes: number): string {
   const units = ["bytes", "KiB", "MiB", "GiB"];
   const unit = Math.min(3, Math.max(0, Math.floor(Math.log2(Math.max(1, bytes)) / 10)));
@@ -20,7 +20,7 @@ export function bytesText(bytes: number): string {
   return `${numberText(unit === 0 ? inUnit : Number(inUnit.toPrecision(3)))} ${units[unit]}`;
 }
 
-/** A count with its noun: "1 item", "2 items". */
+/** Formats a count with its noun: "1 item", "2 items". */
 export function countText(n: number, noun: string): string {
   return `${numberText(n)} ${noun}${n === 1 ? "" : "s"}`;
 }

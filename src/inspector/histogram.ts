@@ -1,11 +1,11 @@
-/** Distributions of samples, as they are plotted. */
+/** Computes distributions of samples for plots. */
 
 export interface Bins {
-  /** One more than there are bins; of logarithms to base 10 where `isLog`. */
+  /** The bounds of the bins, one more than the number of bins; logarithms to base 10 if `isLog` is set. */
   readonly edges: readonly number[];
   readonly counts: readonly number[];
   readonly isLog: boolean;
-  /** Of the finite values. */
+  /** The number of finite values. */
   readonly n: number;
   readonly min: number;
   readonly max: number;
@@ -13,10 +13,10 @@ export interface Bins {
 }
 
 const BINS = 32;
-/** From this ratio of the largest to the smallest on, bins are of equal ratio. */
+/** From this ratio of the largest to the smallest value on, bins have equal ratios. */
 const LOG_RATIO = 1000;
 
-/** In at most `maxBins` bins: of whole numbers each begins with one. Values that are not finite are left out. */
+/** Returns at most `maxBins` bins. For integers, each bin begins with one. Values that are not finite are left out. */
 export function binsOf(values: ArrayLike<number>, maxBins = BINS): Bins {
   let [n, sum, min, max, isWhole] = [0, 0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, true];
   for (let i = 0; i < values.length; i++) {
@@ -43,7 +43,7 @@ export function binsOf(values: ArrayLike<number>, maxBins = BINS): Bins {
   return { edges, counts, isLog, n, min, max, mean: sum / n };
 }
 
-/** The mean of `ys` in bins of `xs`; NaN in a bin without any. Pairs that are not finite are left out. */
+/** Returns the mean of `ys` in bins of `xs`; NaN for an empty bin. Pairs that are not finite are left out. */
 export function meansOf(
   xs: ArrayLike<number>,
   ys: ArrayLike<number>,
@@ -68,7 +68,7 @@ export function meansOf(
 
 function binOf(value: number, from: number, width: number, bins: number): number {
   const bin = Math.floor((value - from) / width);
-  // Of values that differ by less than a double can divide, the width is 0, and 0 / 0 is in the first bin.
+  // If the values differ by less than a double can divide, the width is 0, and 0 / 0 goes into the first bin.
   return bin > 0 ? Math.min(bins - 1, bin) : 0;
 }
 
@@ -78,7 +78,7 @@ function wholeEdges(min: number, max: number, maxBins: number): number[] {
 }
 
 function evenEdges(min: number, max: number, maxBins: number): number[] {
-  // Of values that are all the same there is one bin.
+  // Equal values form one bin.
   if (min === max) return [min - 0.5, min + 0.5];
   return Array.from({ length: maxBins + 1 }, (_, i) => min + ((max - min) * i) / maxBins);
 }

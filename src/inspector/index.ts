@@ -24,27 +24,28 @@ export { ReplayError, type ReplayErrorCode } from "../base/error.ts";
 export type { PortLike } from "../remote/channels/port.ts";
 export { type InspectedReplay, serveInspector } from "./serve.ts";
 
-/** The element. It has the events `pause`, `resume` and `step`, when a person or a program calls these. */
+/** The element. It dispatches the events `pause`, `resume` and `step` when a person or a program calls these methods. */
 export interface ReplayInspector extends HTMLElement {
-  /** A Replay in this page; null for none. Setting it takes the place of `port`. */
+  /** The Replay in this page; null for none. Setting it replaces `port`. */
   replay: Replay | null;
-  /** A port at whose other end `serveInspector` shows a Replay: a MessagePort or a Worker. Setting it takes the place of `replay`. */
+  /** The port at whose other end `serveInspector` shows a Replay: a MessagePort or a Worker. Setting it replaces `replay`. */
   port: PortLike | null;
-  /** The table that is shown. Default: the first. */
+  /** The table to show. Default: the first one */
   table: string | undefined;
   readonly paused: boolean;
-  /** Stops what is shown, and the program, where that asks for its turns. */
+  /** Pauses the display, and the program if it awaits its turns. */
   pause(): void;
-  /** Pauses, lets the program do one step, and shows what came of it. */
+  /** Pauses, lets the program do one step, and shows the result. */
   step(): void;
   resume(): void;
   /**
-   * For a program in this page, before each step of its own. One at the other end of a port asks what `serveInspector` gave it.
-   * @returns `undefined`, or a promise to await while it is paused
-   * @throws the signal's reason
+   * Waits while the program is paused; call it before each step of a program in this page. A program at the other end of a port calls `turn` of the object from
+   * `serveInspector`.
+   * @returns `undefined`, or a promise to await while the program is paused
+   * @throws the signal's reason, if it is aborted
    */
   turn(options?: { readonly signal?: AbortSignal }): Promise<void> | undefined;
-  /** Shows the item of a key, in the table that is shown. */
+  /** Shows the item with a key in the current table. */
   show(key: number): void;
 }
 

@@ -1,11 +1,14 @@
-/** Answers the questions of an inspector about one Replay. A program notices nothing: the server has random numbers of its own, and uses only reserved scratch memory. */
+/**
+ * Answers the questions of an inspector about one Replay. This has no effect on the program: the server has its own random numbers, and uses only reserved
+ * scratch memory.
+ */
 import { integer, mustBe } from "../base/error.ts";
 import type { Replay } from "../replay/replay.ts";
 import type { About, Answer, Question, Survey } from "./protocol.ts";
 import { Random } from "./random.ts";
 import { rewardOf, TableView } from "./table-view.ts";
 
-/** A draw shows so many items at most. */
+/** The maximum number of items that a draw shows. */
 const MAX_DRAWN = 1024;
 
 export class InspectorServer {
@@ -17,7 +20,7 @@ export class InspectorServer {
     this.#replay = replay;
   }
 
-  /** @throws RangeError for a wrong number · ReplayError NOT_FOUND for a table that is not there, CLOSED */
+  /** @throws RangeError for an invalid number · ReplayError NOT_FOUND if the table does not exist, CLOSED */
   answer(question: Question): Answer {
     switch (question.kind) {
       case "about":
@@ -35,7 +38,7 @@ export class InspectorServer {
 
   #about(): About {
     const { maxBytes, tables } = this.#replay.options;
-    // The spec as its leaves are placed.
+    // The spec in the order of placed leaves.
     const leaves = TableView.leavesOf(this.#replay);
     const limits = (name: string) => {
       const { maxSize, maxSteps, maxTimesSampled, sampler, remover, rateLimiter } = tables[name] as NonNullable<(typeof tables)[string]>;

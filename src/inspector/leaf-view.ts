@@ -1,24 +1,24 @@
-/** How the values of a leaf are shown: images as images, text as text, numbers as numbers or as lines. */
+/** Chooses the display of a leaf's values: images, text, numbers, or lines. */
 import { numberText } from "./format.ts";
 import type { LeafValues } from "./protocol.ts";
 
-/** Where in a value's shape the pixels are. */
+/** The positions of pixels in a value's shape. */
 export interface ImageLayout {
   readonly height: number;
   readonly width: number;
-  /** 1 grey, 3 or 4 colours. */
+  /** 1 for gray, 3 or 4 for color. */
   readonly channels: number;
-  /** Whether channels come first. */
+  /** Whether channels are the first dimension. */
   readonly isPlanar: boolean;
-  /** Images that lie one after the other in a value: a stack of frames. */
+  /** The number of consecutive images in a value: a stack of frames. */
   readonly frames: number;
 }
 
-/** No picture is smaller, nor has another ratio. */
+/** The minimum side of an image. The ratio of sides is also limited. */
 const MIN_SIDE = 8;
 const MAX_RATIO = 8;
 
-/** How a leaf's values are images; undefined where they are none. */
+/** Returns the image layout of a leaf; undefined if its values are not images. */
 export function imageLayout({ dtype, shape }: Pick<LeafValues, "dtype" | "shape">): ImageLayout | undefined {
   if (dtype === "string" || dtype === "i64" || dtype === "u64" || shape.length < 2 || shape.length > 4) return undefined;
   const isSide = (height: number, width: number) => Math.min(height, width) >= MIN_SIDE && Math.max(height, width) <= MAX_RATIO * Math.min(height, width);
@@ -34,7 +34,7 @@ export function imageLayout({ dtype, shape }: Pick<LeafValues, "dtype" | "shape"
     : { height: b, width: c, channels: 1, isPlanar: false, frames: leading * a };
 }
 
-/** RGBA of the image that begins at `from`. Bytes are as they are; of other numbers, of which all are in `low` … `high`, low is black. */
+/** Returns the RGBA pixels of the image that begins at `from`. Bytes are unchanged; other numbers are scaled from `low` … `high`, with `low` as black. */
 export function pixelsOf(data: ArrayLike<number>, from: number, layout: ImageLayout, low: number, high: number): Uint8ClampedArray<ArrayBuffer> {
   const { height, width, channels, isPlanar } = layout;
   const size = height * width;
@@ -51,7 +51,7 @@ export function pixelsOf(data: ArrayLike<number>, from: number, layout: ImageLay
   return pixels;
 }
 
-/** What is black and what is white in an image of a dtype. */
+/** Returns the values of black and white in an image of a dtype. */
 export function rangeOf(dtype: string, data: ArrayLike<number>): readonly [low: number, high: number] {
   if (dtype === "u8") return [0, 255];
   if (dtype === "bool") return [0, 1];
@@ -61,11 +61,11 @@ export function rangeOf(dtype: string, data: ArrayLike<number>): readonly [low: 
     if (value < low) low = value;
     if (value > high) high = value;
   }
-  // Pixels between 0 and 1, as networks take them, keep their brightness.
+  // Pixels between 0 and 1, as networks use them, keep their brightness.
   return low >= 0 && high <= 1 ? [0, 1] : [low, high];
 }
 
-/** Numbers of an item's leaf, as lines: over its steps, or where there are few of those over the elements of a value. */
+/** The numbers of an item's leaf as lines over its steps, or over the elements of a value if there are few steps. */
 export interface Lines {
   readonly over: "steps" | "elements";
   readonly x: readonly number[];
@@ -73,12 +73,12 @@ export interface Lines {
   readonly series: readonly string[];
 }
 
-/** A line an element up to so many, and so many steps before elements are plotted. */
+/** The maximum number of lines, one per element, and the number of steps below which elements are plotted instead. */
 const MAX_LINES = 8;
 const MIN_STEPS = 4;
 const MAX_POINTS = 2048;
 
-/** Undefined where there are so few numbers that they are better read. */
+/** Returns undefined if there are so few numbers that text is easier to read. */
 export function linesOf({ data, shape, steps }: LeafValues): Lines | undefined {
   const size = shape.reduce((product, n) => product * n, 1);
   if (data === undefined || size * steps <= MAX_LINES * MIN_STEPS) return undefined;
@@ -94,7 +94,7 @@ export function linesOf({ data, shape, steps }: LeafValues): Lines | undefined {
   return { over: "elements", x, series, ys: series.map((_, step) => x.map((element) => at(step, element))) };
 }
 
-/** Values that are read, a row a step. */
+/** Returns the values as text, one row per step. */
 export function rowsOf({ data, shape, steps }: LeafValues): string[][] {
   const size = shape.reduce((product, n) => product * n, 1);
   const text = (value: unknown) => (typeof value === "number" ? numberText(value) : String(value));

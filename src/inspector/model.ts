@@ -1,21 +1,21 @@
-/** What an inspector has been told, as it is shown: the newest survey, the samples of the last few together, the episodes so far. */
+/** Holds the data that an inspector shows: the newest survey, the samples of the last few surveys, and the episodes so far. */
 import { setAll, totalLength } from "../base/bytes.ts";
 import type { Episode, Sample, Survey } from "./protocol.ts";
 
-/** Samples of so many surveys are shown together: one alone is coarse. */
+/** The number of surveys whose samples are shown together, because a single one is coarse. */
 const MAX_SAMPLES = 4;
-/** Episodes that are kept; of older ones then every other. */
+/** The maximum number of episodes. Beyond it, every other old episode is dropped. */
 const MAX_EPISODES = 1024;
 
-/** Numbers of items, without what only the surveyor needs. */
+/** The numbers of items, without those that only the surveyor needs. */
 export interface SamplePool {
   readonly isWhole: boolean;
   readonly n: number;
   readonly priorities: Float64Array;
-  /** NaN where priorities are no weights. */
+  /** NaN if priorities are not weights. */
   readonly weights: Float64Array;
   readonly timesSampled: Float64Array;
-  /** In items that came after, or in episodes where the table does not tell those. */
+  /** The number of newer items, or of newer episodes if the table does not determine the former. */
   readonly ages: Float64Array;
   readonly agesIn: "items" | "episodes";
 }
@@ -27,7 +27,7 @@ export class Model {
   #samples: { readonly sample: Sample; readonly total: number }[] = [];
   #table: string | undefined;
 
-  /** Takes a survey; one of another table begins anew. */
+  /** Adds a survey. A survey of another table resets the model. */
   take(survey: Survey): void {
     const { table } = survey;
     if (table?.name !== this.#table) this.clear();
@@ -48,7 +48,7 @@ export class Model {
     this.#table = undefined;
   }
 
-  /** The samples of the last surveys, together. */
+  /** Returns the samples of the last surveys together. */
   samplePool(): SamplePool {
     const samples = this.#samples.map(({ sample }) => sample);
     const priorities = chained(samples.map((sample) => sample.priorities));
@@ -65,7 +65,7 @@ export class Model {
   }
 }
 
-/** Two lists of episodes as one, by number, each once. Where they are too many, every other one of the older half goes. */
+/** Merges two lists of episodes by number, without duplicates. If there are too many, every other one of the older half is dropped. */
 export function mergeEpisodes(old: readonly Episode[], recent: readonly Episode[], max = MAX_EPISODES): Episode[] {
   const byNumber = new Map(old.map((episode) => [episode.number, episode]));
   for (const episode of recent) byNumber.set(episode.number, episode);

@@ -1,8 +1,8 @@
-/** A program that can be paused: it asks for a turn before each step. */
+/** Lets a program be paused: it calls `turn` before each step. */
 
 export class Pausable {
   #paused = false;
-  /** Whether the next turn passes, since a step was requested before it. */
+  /** Whether the next turn passes, because a step was requested before it. */
   #hasStep = false;
   #waiter: { readonly turn: Promise<void>; readonly release: () => void } | undefined;
 
@@ -15,7 +15,7 @@ export class Pausable {
     this.#hasStep = false;
   }
 
-  /** Lets go who waits, once, or who asks next. */
+  /** Lets the waiting turn pass once, or the next one. */
   step(): void {
     const waiter = this.#waiter;
     this.#waiter = undefined;
@@ -28,7 +28,7 @@ export class Pausable {
     this.step();
   }
 
-  /** `undefined`, or a promise to await while it is paused. @throws the signal's reason */
+  /** Returns `undefined`, or a promise to await while the program is paused. @throws the signal's reason, if it is aborted */
   turn(signal?: AbortSignal): Promise<void> | undefined {
     signal?.throwIfAborted();
     if (!this.#paused) return undefined;
@@ -49,7 +49,7 @@ function deferred(): { readonly turn: Promise<void>; readonly release: () => voi
   return { turn, release };
 }
 
-/** The same promise, until the signal ends it. */
+/** Returns the promise of a turn, which also ends when the signal aborts. */
 function abortable(turn: Promise<void>, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(signal.reason);

@@ -1,4 +1,7 @@
-/** Plots on a canvas, by uPlot: bars and points that are drawn anew as numbers come, lines of an item; each with its numbers as a table for who cannot see it. */
+/**
+ * Draws plots on a canvas with uPlot: bars and points that update with new numbers, and lines of an item. Each plot also has its numbers in a table, for people
+ * who cannot see it.
+ */
 import uPlot from "uplot";
 import { make, setText, tableOf } from "./dom.ts";
 import { numberText } from "./format.ts";
@@ -9,19 +12,19 @@ export type PlotKind = "bars" | "points" | "lines";
 export interface PlotOptions {
   readonly title: string;
   readonly kind: PlotKind;
-  /** What the axes show. */
+  /** The labels of the axes. */
   readonly x: string;
   readonly y: string;
   readonly height?: number;
-  /** Names of the series. */
+  /** The names of the series. */
   readonly series?: readonly string[];
 }
 
-/** What a plot shows: numbers to plot, a sentence that says the same, rows of the table. */
+/** The content of a plot: its numbers, a sentence that describes them, and rows of the table. */
 export interface PlotContent {
   readonly x: readonly number[];
   readonly ys: readonly (readonly (number | null)[])[];
-  /** Where the x axis begins and ends. */
+  /** The bounds of the x axis. */
   readonly range?: readonly [number, number];
   /** Whether x is a logarithm to base 10. */
   readonly isLog?: boolean;
@@ -30,7 +33,7 @@ export interface PlotContent {
 }
 
 const HEIGHT = 140;
-/** Rows of the table beside a plot. */
+/** The maximum number of rows in the table next to a plot. */
 const MAX_ROWS = 64;
 
 export class Plot {
@@ -53,7 +56,7 @@ export class Plot {
     this.root = make("figure", { class: "panel" }, make("figcaption", {}, options.title), this.#canvas, this.#summary, this.#details);
   }
 
-  /** Draws anew. O(numbers) */
+  /** Redraws the plot. O(numbers) */
   show(content: PlotContent): void {
     this.#content = content;
     const { x, ys, summary, range, isLog = false } = content;
@@ -67,7 +70,7 @@ export class Plot {
     if (this.#details.open) this.#tabulate();
   }
 
-  /** Takes the width that there is, and the colours. */
+  /** Fits the available width, and updates the colors. */
   fit(): void {
     const width = this.#canvas.clientWidth;
     const theme = themeOf(this.root);
@@ -135,7 +138,7 @@ function extent(x: readonly number[]): [number, number] {
   return first === last ? [first - 0.5, last + 0.5] : [first, last];
 }
 
-/** Bars stand on 0; others have some air. */
+/** Bars start at 0; other plots have a margin. */
 function yRange(kind: PlotKind, min: number | null, max: number | null): [number, number] {
   const [low, high] = [min ?? 0, max ?? 1];
   if (kind === "bars") return [Math.min(0, low), high > 0 ? high * 1.05 : Math.max(high, 1)];
@@ -143,7 +146,7 @@ function yRange(kind: PlotKind, min: number | null, max: number | null): [number
   return [low - margin, high + margin];
 }
 
-/** Short: an axis has room for few digits. */
+/** Formats a number briefly, since an axis has little space. */
 function axisText(value: number): string {
   const size = Math.abs(value);
   if (size >= 1e9) return `${numberText(value / 1e9)}G`;

@@ -1,4 +1,4 @@
-/** Questions of an inspector and the answers to them: plain values, which go over ports as they are. */
+/** Defines the questions of an inspector and their answers: plain values that can be posted over ports. */
 import type { Blocked } from "../batch/batch.ts";
 import type { SentError } from "../remote/wire/messages.ts";
 import type { RateLimiter } from "../schema/rate-limiter.ts";
@@ -14,7 +14,7 @@ export interface LeafAbout {
 export interface TableAbout {
   readonly name: string;
   readonly maxSize: number;
-  /** Infinity where there is no limit, of both. */
+  /** Infinity for both if there is no limit. */
   readonly maxSteps: number;
   readonly maxTimesSampled: number;
   readonly sampler: Selector;
@@ -22,32 +22,32 @@ export interface TableAbout {
   readonly rateLimiter: RateLimiter;
 }
 
-/** What stays as it is. */
+/** The properties that do not change. */
 export interface About {
   readonly leaves: readonly LeafAbout[];
   readonly tables: readonly TableAbout[];
   readonly maxBytes: number;
-  /** The leaf of rewards; undefined where the spec has none. */
+  /** The leaf of rewards; undefined if the spec has none. */
   readonly reward: string | undefined;
 }
 
-/** An episode that items of a table show from its first step to its last. */
+/** An episode that items of a table contain from its first step to its last. */
 export interface Episode {
   readonly number: number;
-  /** The sum of its rewards; NaN where the spec has none. */
+  /** The sum of its rewards; NaN if the spec has none. */
   readonly return: number;
-  /** Steps, without the final one, at which nothing was done. */
+  /** The number of steps without the final one, which has no action. */
   readonly length: number;
   readonly end: "terminated" | "truncated" | "ended";
 }
 
-/** Counters of a table, and what its rate limiter would do now. */
+/** The counters of a table, and the current decision of its rate limiter. */
 export interface TableCounts extends TableStats {
   readonly canSample: boolean;
   readonly canInsert: boolean;
 }
 
-/** Items of a table, one number each: all of them, or as many by chance. */
+/** The items of a table, one number each: all of them, or a random sample. */
 export interface Sample {
   readonly isWhole: boolean;
   readonly keys: Float64Array;
@@ -55,44 +55,44 @@ export interface Sample {
   readonly probabilities: Float64Array;
   readonly timesSampled: Uint32Array;
   readonly lengths: Uint32Array;
-  /** Items that came after it; NaN where the table does not tell. */
+  /** The number of newer items; NaN if the table does not determine it. */
   readonly ages: Float64Array;
-  /** Episodes that began after its own. */
+  /** The number of episodes that began after that of the item. */
   readonly episodeAges: Float64Array;
 }
 
 export interface TableSurvey {
   readonly name: string;
   readonly sample: Sample;
-  /** The sum of the weights of all items; 0 where priorities are no weights. */
+  /** The sum of the weights of all items; 0 if priorities are not weights. */
   readonly total: number;
-  /** Those that were found since the last survey, in the order of their ends. */
+  /** The episodes found since the last survey, in the order of their ends. */
   readonly episodes: readonly Episode[];
-  /** Whether episodes can be found: the table's remover keeps the order of age. */
+  /** Whether episodes can be found, because the table's remover keeps the order of age. */
   readonly hasEpisodes: boolean;
 }
 
-/** A Replay at one moment. */
+/** The state of a Replay at one moment. */
 export interface Survey {
   readonly steps: number;
   readonly bytes: number;
-  /** Frames that are packed, by name: bytes of their entries, and of the frames as they are. */
+  /** The packed frames by name: the bytes of their entries, and of the unpacked frames. */
   readonly packed: readonly { readonly name: string; readonly bytes: number; readonly rawBytes: number }[];
   readonly writers: number;
   readonly tables: readonly TableCounts[];
-  /** Of the table that was asked for. */
+  /** The requested table. */
   readonly table: TableSurvey | undefined;
 }
 
-/** One item, and why a draw gives it. */
+/** One item, and the explanation of its probability. */
 export interface ItemAbout {
   readonly key: number;
   readonly state: "live" | "waiting" | "gone";
   readonly length: number;
   readonly priority: number;
-  /** priority^exponent; NaN where priorities are no weights. */
+  /** priority^exponent; NaN if priorities are not weights. */
   readonly weight: number;
-  /** That of a draw of one item. */
+  /** The probability in a draw of one item. */
   readonly probability: number;
   readonly timesSampled: number;
   /** As in Sample. */
@@ -101,9 +101,9 @@ export interface ItemAbout {
   readonly episodeAge: number;
 }
 
-/** A leaf of an item: as many of its steps as are shown. */
+/** A leaf of an item, with the values of the steps that are shown. */
 export interface LeafValues extends LeafAbout {
-  /** Of `steps` values of this shape, one after the other; undefined where one step is too large to be read without taking memory. */
+  /** The consecutive values of `steps` steps; undefined if one step is too large to be read without allocating memory. */
   readonly data: ArrayLike<number> | ArrayLike<bigint> | readonly string[] | undefined;
   readonly steps: number;
 }
@@ -113,21 +113,21 @@ export interface ItemView extends ItemAbout {
   readonly leaves: readonly LeafValues[];
 }
 
-/** An item as it was drawn: it may leave before anyone looks. */
+/** An item as it was drawn. It may be evicted before it is shown. */
 export interface DrawnItem extends ItemAbout {
-  /** Undefined where they would be too many. */
+  /** Undefined if there would be too many. */
   readonly leaves: readonly LeafValues[] | undefined;
 }
 
-/** What a draw of the table would have given, by a random state of the inspector's own. */
+/** The result that a draw of the table would have, using a random state of the inspector. */
 export interface DrawPreview {
   readonly table: string;
   readonly items: readonly DrawnItem[];
-  /** Why there are fewer. */
+  /** Why there are fewer items than requested. */
   readonly blocked: Blocked | undefined;
 }
 
-/** The questions of an inspector, by kind. */
+/** The questions of an inspector by kind. */
 export interface Questions {
   readonly about: { readonly kind: "about" };
   readonly survey: { readonly kind: "survey"; readonly table: string | undefined };
@@ -149,9 +149,9 @@ export type Answer = Answers[Kind];
 /** A command of an inspector to a program that can be paused. */
 export type Command = "pause" | "step" | "resume";
 
-// The messages over a port between an inspector and the Replay that it looks at. Other messages on the port belong to others.
+// The messages over a port between an inspector and its Replay. All other messages on the port are ignored.
 
-/** Both ends must have the same. */
+/** Must be equal at both ends. */
 export const VERSION = 1;
 
 export interface AskMessage {
@@ -175,19 +175,19 @@ export interface AnswerMessage {
   readonly error?: SentError;
 }
 
-/** Nobody answers any more. */
+/** Sent when the other end stops answering. */
 export interface GoneMessage {
   readonly reprise: "gone";
 }
 
-/** Somebody answers from now on. */
+/** Sent when the other end starts answering. */
 export interface HereMessage {
   readonly reprise: "here";
 }
 
 export type ToInspector = AnswerMessage | GoneMessage | HereMessage;
 
-/** The buffers of arrays in an answer: they are handed over, not copied. */
+/** Returns the buffers of the arrays in an answer, which are transferred instead of copied. */
 export function buffersIn(value: unknown, found = new Set<ArrayBuffer>()): Set<ArrayBuffer> {
   if (ArrayBuffer.isView(value)) found.add(value.buffer as ArrayBuffer);
   else if (typeof value === "object" && value !== null) for (const part of Object.values(value)) buffersIn(part, found);

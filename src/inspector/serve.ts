@@ -1,4 +1,4 @@
-/** The Replay's end of a port at whose other end an inspector looks. */
+/** Serves a Replay to an inspector at the other end of a port. */
 import { mustBe, ReplayError } from "../base/error.ts";
 import { checkPort, encodeError, listen, type PortLike } from "../remote/channels/port.ts";
 import { kindOfMessage, malformed } from "../remote/validators.ts";
@@ -7,23 +7,23 @@ import type { InspectorServer } from "./inspector-server.ts";
 import { Pausable } from "./pausable.ts";
 import { type AnswerMessage, buffersIn, type GoneMessage, type HereMessage, type ToReplay, VERSION } from "./protocol.ts";
 
-/** A Replay that an inspector looks at. */
+/** A Replay that an inspector shows. */
 export interface InspectedReplay {
   /** Whether the inspector has paused the program. */
   readonly paused: boolean;
   /**
-   * For a program that can be paused, before each step of its own: `await inspected.turn()`. A program that does not ask is not paused.
-   * @returns `undefined`, or a promise to await while the inspector has paused it
-   * @throws the signal's reason
+   * Waits while the inspector has paused the program; call `await inspected.turn()` before each step. A program that does not call it is not paused.
+   * @returns `undefined`, or a promise to await while the program is paused
+   * @throws the signal's reason, if it is aborted
    */
   turn(options?: { readonly signal?: AbortSignal }): Promise<void> | undefined;
-  /** Answers no more; who waits for a turn goes on. */
+  /** Stops answering. A program that waits for a turn continues. */
   close(): void;
 }
 
 /**
- * Answers what an inspector asks at the other end of a port: `inspector.port = port`. Looking changes nothing in the Replay.
- * @param port a MessagePort; inside a worker the global scope, or `parentPort`, as well
+ * Answers the questions of an inspector at the other end of a port (`inspector.port = port`). This does not change the Replay.
+ * @param port a MessagePort; inside a worker also the global scope, or `parentPort`
  * @throws TypeError
  */
 export function serveInspector(replay: Replay, port: PortLike): InspectedReplay {
@@ -38,7 +38,7 @@ export function serveInspector(replay: Replay, port: PortLike): InspectedReplay 
       if (version !== VERSION)
         throw new ReplayError("UNSUPPORTED", `the inspector speaks version ${version} of the protocol, serveInspector ${VERSION}: use one version of Reprise`);
       if (kindOfMessage(question) === undefined) throw malformed("a question", "replay-inspector");
-      // Loaded when asked for: a page that looks through a port needs no WebAssembly, and imports this as well.
+      // Loaded on demand, because a page that only connects to a port also imports this module and needs no WebAssembly.
       server ??= import("./inspector-server.ts").then(({ InspectorServer }) => new InspectorServer(replay));
       message = { reprise: "answer", id, answer: (await server).answer(question) };
     } catch (error) {
@@ -48,7 +48,7 @@ export function serveInspector(replay: Replay, port: PortLike): InspectedReplay 
   };
   const onMessage = (message: unknown) => {
     const request = (message ?? {}) as ToReplay;
-    // Without a number nobody is told.
+    // A request without a number receives no answer.
     if (request.reprise === "ask" && typeof request.id === "number") void respond(request);
     else if (request.reprise === "turn" && ["pause", "step", "resume"].includes(request.command)) pausable[request.command]();
   };

@@ -1,4 +1,4 @@
-/** Where an inspector's answers come from: a Replay in this page, or the other end of a port. */
+/** Connects an inspector to the source of its answers: a Replay in this page, or the other end of a port. */
 import { ReplayError } from "../base/error.ts";
 import { checkPort, decodeError, listen, type PortLike } from "../remote/channels/port.ts";
 import { malformed } from "../remote/validators.ts";
@@ -12,15 +12,15 @@ type OnAnswer = (answer: Answer) => void;
 type OnError = (error: Error) => void;
 
 export interface Source {
-  /** Calls one of the two: at once where the Replay is in this page. */
+  /** Calls one of the two callbacks, synchronously if the Replay is in this page. */
   ask<K extends Kind>(question: Questions[K] & { readonly kind: K }, onAnswer: (answer: Answers[K]) => void, onError: OnError): void;
   command(command: Command): void;
   close(): void;
 }
 
-/** A Replay in this page. @param pausable of the program that fills it */
+/** Returns the source for a Replay in this page. @param pausable the pausable program that fills it */
 export async function localSource(replay: Replay, pausable: Pausable): Promise<Source> {
-  // Loaded when asked for: where the Replay is, its code is there already.
+  // Loaded on demand; where there is a Replay, its code is loaded already.
   const { InspectorServer } = await import("./inspector-server.ts");
   const server = new InspectorServer(replay);
   return {
@@ -38,7 +38,7 @@ export async function localSource(replay: Replay, pausable: Pausable): Promise<S
   };
 }
 
-/** The other end of a port. @param onConnect called when the other end starts to answer @param onDisconnect called when it stops */
+/** Returns the source at the other end of a port. @param onConnect called when the other end starts to answer @param onDisconnect called when it stops */
 export function portSource(port: PortLike, onConnect: () => void, onDisconnect: () => void): Source {
   checkPort(port);
   const pending = new Map<number, { readonly kind: Kind; readonly onAnswer: OnAnswer; readonly onError: OnError }>();

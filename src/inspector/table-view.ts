@@ -1,4 +1,4 @@
-/** One table as an inspector shows it: a sample of its items, their ages, its episodes; one item; a preview of a draw. O(sample) each. */
+/** Inspects one table: a sample of its items, their ages, its episodes, one item, or a preview of a draw. O(sample) each */
 import { concatArrays } from "../base/bytes.ts";
 import type { Blocked } from "../batch/batch.ts";
 import { BLOCKED_BY } from "../batch/draw.ts";
@@ -13,15 +13,15 @@ import { ItemWalk } from "./item-walk.ts";
 import type { DrawnItem, DrawPreview, ItemAbout, ItemView, LeafAbout, LeafValues, Sample, TableSurvey } from "./protocol.ts";
 import type { Random } from "./random.ts";
 
-/** Items that a survey samples; where there are not more, it has them all. */
+/** The number of items that a survey samples. A smaller table is read completely. */
 const SAMPLE_SIZE = 512;
-/** Of the newest items so many are read in a survey, for their episodes. */
+/** The number of newest items that a survey reads for their episodes. */
 const EPISODE_ITEMS = 1024;
-/** A table with so few items, of which none has left, is read from its beginning. */
+/** A table with at most this many items, none of which was evicted, is read from its beginning. */
 const SMALL_TABLE = 4096;
-/** Slots whose neighbours tell whether items stand in turn. */
+/** The number of slots whose neighbors show whether items are in turn. */
 const ORDER_CHECKS = 16;
-/** Values of a leaf that an item shows at most. */
+/** The maximum number of values per leaf that an item shows. */
 const MAX_VALUES = 1 << 20;
 
 export class TableView {
@@ -30,7 +30,7 @@ export class TableView {
   readonly #random: Random;
   readonly #itemWalk: ItemWalk | undefined;
   readonly #leaves: readonly PlacedLeaf[];
-  /** What keys of the turn before the newest item's are above their slots. */
+  /** The difference between keys and slots in the turn before that of the newest item. */
   #previousTurn = Number.NaN;
 
   constructor(replay: Replay, table: Table, random: Random) {
@@ -59,7 +59,7 @@ export class TableView {
     return SELECTOR_KINDS[this.#table.options.remover.kind].leaves !== undefined;
   }
 
-  /** What is seen of it now. */
+  /** Returns the current state. */
   survey(): TableSurvey {
     const { name } = this.#table;
     const slots = this.#sampleSlots();
@@ -68,7 +68,7 @@ export class TableView {
     return { name, sample, total: this.#probe.total, episodes, hasEpisodes: this.#itemWalk !== undefined };
   }
 
-  /** n draws as the table would make them now, but by another chance. Nothing is drawn from the table. */
+  /** Returns n draws as the table would make them now, with other random numbers. Nothing is drawn from the table. */
   draw(n: number): DrawPreview {
     const isOrdered = SELECTOR_KINDS[this.#table.options.sampler.kind].isDeterministic === true;
     const { slots, refused: refusal } = this.#probe.wouldDraw(n, (state) => this.#random.fill(state), isOrdered);
@@ -82,7 +82,7 @@ export class TableView {
     return { table: this.#table.name, items, blocked: refusal?.code === 0 ? undefined : blocked };
   }
 
-  /** What there is to tell of an item, by its key. */
+  /** Returns information about an item, by its key. */
   about(key: number): ItemAbout {
     const probe = this.#probe;
     const { state, length = 0, priority = 0, probability = 0, timesSampled = 0 } = this.#table.explain(key);
@@ -100,7 +100,7 @@ export class TableView {
     return { key, state, length, priority, weight, probability, timesSampled, age: age ?? Number.NaN, episode, episodeAge: Math.max(0, episodeAge) };
   }
 
-  /** The same with its steps, leaf by leaf. */
+  /** Returns the item with its steps, leaf by leaf. */
   view(key: number): ItemView {
     const about = this.about(key);
     const slot = about.state === "gone" ? 0 : this.#probe.slotOf(key);
@@ -153,7 +153,7 @@ export class TableView {
     return ages;
   }
 
-  /** Whether items take slots in turn, but for a few. Where many were deleted, or left by draws, ages are not known. */
+  /** Returns whether items use slots in turn, with few exceptions. If many items were deleted, or evicted by draws, ages are not known. */
   #isInTurn(newest: number, high: number): boolean {
     const { remover, maxTimesSampled } = this.#table.options;
     if (
@@ -170,20 +170,20 @@ export class TableView {
     return outOfOrder <= 1;
   }
 
-  /** Whether the item that came after that of a slot stands behind it. */
+  /** Returns whether the item added after that of a slot is in the next slot. */
   #isFollowed(slot: number, high: number): boolean {
     if (!this.#probe.isThere(slot)) return true;
     const [next] = this.#probe.after(slot, 1);
     return next === undefined || next === (slot % high) + 1;
   }
 
-  /** That of the first step of the item that came last. */
+  /** Returns the episode of the first step of the newest item. */
   #newestEpisode(): number {
     const [row = 0] = this.#probe.rows(Uint32Array.of(this.#probe.newest), 0, 1, undefined).rows;
     return this.#probe.episodeOf(row);
   }
 
-  /** All slots with items where there are few; else some by chance, perhaps one twice. */
+  /** Returns all slots with items if there are few, otherwise random ones, possibly with duplicates. */
   #sampleSlots(): Uint32Array {
     const probe = this.#probe;
     const { high } = probe;
@@ -210,7 +210,7 @@ export class TableView {
   }
 }
 
-/** The leaf of rewards; undefined where the spec has none that is one number. */
+/** Returns the leaf of rewards; undefined if the spec has none that is a single number. */
 export function rewardOf(replay: Replay): PlacedLeaf | undefined {
   try {
     const leaf = engineOf(replay).roles.optional("reward");
@@ -220,7 +220,7 @@ export function rewardOf(replay: Replay): PlacedLeaf | undefined {
   }
 }
 
-/** Arrays of one class as one, without a copy if there is one. */
+/** Joins arrays of one class, without a copy if there is only one. */
 function joined(pieces: readonly ArrayLike<unknown>[]): ArrayLike<unknown> {
   return pieces.length > 1 ? concatArrays(pieces) : (pieces[0] ?? []);
 }

@@ -1,4 +1,4 @@
-/** The colours of the moment: a page may set them, and they differ in dark and light. Canvases need them as values. */
+/** The current colors, which a page may set and which differ in dark and light mode. Canvases need them as values. */
 
 export interface Theme {
   readonly ink: string;
@@ -80,7 +80,7 @@ pre { margin: 0; white-space: pre-wrap; overflow-wrap: anywhere; font: 12px/1.4 
 
 let sheet: CSSStyleSheet | undefined;
 
-/** The inspector's style, of which there is one: no style of a page's markup, which policies forbid. */
+/** Returns the inspector's only style sheet. It is constructed, because policies may forbid styles in a page's markup. */
 export function styleSheet(): CSSStyleSheet {
   if (sheet === undefined) {
     sheet = new CSSStyleSheet();

@@ -1,9 +1,9 @@
-/** How full a Replay is, and what its rate limiter does: counters that the core keeps. */
+/** Shows how full a Replay is and what its rate limiter does, from counters of the core. */
 import { DefinitionList, make, setText } from "../dom.ts";
 import { bytesText, countText, numberText } from "../format.ts";
 import type { About, Survey, TableAbout, TableCounts } from "../protocol.ts";
 
-/** A bar with a text that says the same. */
+/** A bar with a text of the same meaning. */
 class Gauge {
   readonly root: HTMLElement;
   readonly #meter: HTMLMeterElement;

@@ -1,4 +1,4 @@
-/** Draws a batch as the table would, without drawing from it, and lists it; and finds an item by its key. */
+/** Previews a batch without drawing it from the table, lists its items, and finds an item by its key. */
 import { button, make, tableOf } from "../dom.ts";
 import { countText, numberText } from "../format.ts";
 import type { DrawPreview, ItemView } from "../protocol.ts";
@@ -16,7 +16,7 @@ export class DrawPanel {
   readonly #onShow: (item: ItemView) => void;
   readonly #onLookUp: (key: number) => void;
 
-  /** @param onDraw asks for so many draws @param onLookUp asks for an item @param onShow shows one that was drawn */
+  /** @param onDraw requests a number of draws @param onLookUp requests an item @param onShow shows a drawn item */
   constructor(onDraw: (n: number) => void, onLookUp: (key: number) => void, onShow: (item: ItemView) => void) {
     this.#onLookUp = onLookUp;
     this.#onShow = onShow;
@@ -54,7 +54,7 @@ export class DrawPanel {
     this.#list.replaceChildren(...(items.length === 0 ? [] : [tableOf("A batch", head, rows)]));
   }
 
-  /** Whether somebody answers. */
+  /** Enables the controls while the other end answers. */
   enable(isEnabled: boolean): void {
     for (const element of this.#buttons) element.disabled = !isEnabled;
   }
@@ -65,7 +65,7 @@ export class DrawPanel {
   }
 }
 
-/** Why a draw does not pass, as a sentence. */
+/** Returns the reason why a draw is blocked, as a sentence. */
 export function blockedText({ by, have, need }: NonNullable<DrawPreview["blocked"]>): string {
   if (by === "minSize") return `the table has ${countText(have, "item")} and needs ${numberText(need)}`;
   if (by === "samplesPerInsert") return "the rate limiter waits for inserts";

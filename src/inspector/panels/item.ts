@@ -1,4 +1,4 @@
-/** One item: why a draw gives it, and every leaf of its steps. */
+/** Shows one item: the explanation of its probability, and every leaf of its steps. */
 import { type KindInfo, SELECTOR_KINDS } from "../../schema/selector.ts";
 import { DefinitionList, make, tableOf } from "../dom.ts";
 import { countText, numberText } from "../format.ts";
@@ -6,10 +6,10 @@ import { type ImageLayout, imageLayout, linesOf, pixelsOf, rangeOf, rowsOf } fro
 import { Plot } from "../plot.ts";
 import type { ItemView, LeafValues, TableAbout } from "../protocol.ts";
 
-/** Images of an item that are drawn at most, and rows of values. */
+/** The maximum numbers of images and of rows of values per item. */
 const MAX_IMAGES = 32;
 const MAX_ROWS = 64;
-/** Small images are drawn larger. */
+/** Smaller images are enlarged. */
 const MIN_WIDTH = 96;
 
 export class ItemPanel {
@@ -46,7 +46,7 @@ export class ItemPanel {
     this.#leaves.replaceChildren(...leaves.map((leaf) => this.#leaf(leaf, length)));
   }
 
-  /** Takes the width that there is. */
+  /** Fits the available width. */
   fit(): void {
     for (const plot of this.#plots) plot.fit();
   }
@@ -87,7 +87,7 @@ export class ItemPanel {
   }
 }
 
-/** Why a draw gives it, as a sentence. */
+/** Returns the explanation of its probability, as a sentence. */
 export function explanationText(
   { state, probability, timesSampled, priority, weight }: ItemView,
   { kind, exponent = 1 }: TableAbout["sampler"],
@@ -112,7 +112,7 @@ export function explanationText(
     : `The next draw gives another: ${kind} takes ${known?.picks}. ${drawsText}`;
 }
 
-/** How old it is, as far as the table tells. */
+/** Returns its age, as far as the table determines it. */
 export function ageText(age: number, episodeAge: number): string {
   const parts = [];
   if (!Number.isNaN(age)) parts.push(`${countText(age, "item")} came after it`);

@@ -1,4 +1,4 @@
-/** The plots of a table: distributions of a sample of its items, and the time line of episodes. */
+/** Defines the plots of a table: distributions of a sample of its items, and the timeline of episodes. */
 import { countText, numberText } from "../format.ts";
 import { type Bins, binsOf, meansOf } from "../histogram.ts";
 import type { Model, SamplePool } from "../model.ts";
@@ -9,11 +9,11 @@ import type { Episode } from "../protocol.ts";
 export interface PlotPanel {
   readonly plot: Plot;
   draw(model: Model): void;
-  /** Whether there is anything to plot. */
+  /** Returns whether there is anything to plot. */
   has(model: Model): boolean;
 }
 
-/** All of them, in the order in which they stand. @param chosen told of the values of what a plot shows */
+/** Returns all plots in the order of display. @param chosen receives the values in the selected part of a plot */
 export function plotPanels(): readonly PlotPanel[] {
   return [
     histogram("Priorities", "priority", ({ priorities }) => priorities),
@@ -43,7 +43,7 @@ function histogram(title: string, x: string, valuesOf: (samplePool: SamplePool) 
   };
 }
 
-/** A histogram, and what it says in a sentence. */
+/** Returns a histogram, and a sentence that describes it. */
 export function barsOf(bins: Bins, { isWhole }: Pick<SamplePool, "isWhole">): PlotContent {
   const { edges, counts, isLog, n, min, max, mean } = bins;
   const of = isWhole ? countText(n, "item") : `a sample of ${numberText(n)}`;
@@ -83,7 +83,7 @@ function timesOverAges(): PlotPanel {
   };
 }
 
-/** So many of the newest episodes the summary takes together. */
+/** The number of newest episodes in the summary. */
 const SUMMARY_EPISODES = 20;
 
 function timeLine(): PlotPanel {
@@ -98,7 +98,7 @@ function timeLine(): PlotPanel {
   };
 }
 
-/** Episodes by number: their returns, or where there are none their lengths. */
+/** Plots episodes by number: their returns, or their lengths if there are none. */
 export function lineOf(episodes: readonly Episode[]): PlotContent {
   const hasReturns = episodes.some((episode) => !Number.isNaN(episode.return));
   const value = (episode: Episode) => (hasReturns ? episode.return : episode.length);
