@@ -1,19 +1,19 @@
 /**
- * reprise/inspector: the element `<replay-inspector>`, which shows what a Replay holds. Looking changes nothing in it.
+ * The entry point of reprise/inspector: the element `<replay-inspector>`, which shows the content of a Replay without changing it.
  *
- * In a page, beside the Replay:
+ * In the page of the Replay:
  *   import "reprise/inspector";
  *   const inspector = document.querySelector("replay-inspector");
  *   inspector.replay = replay;
- *   for (;;) { await inspector.turn(); … }        // so that its buttons pause the program, or let it do one step
+ *   for (;;) { await inspector.turn(); … }        // its buttons can then pause the program, or let it do one step
  *
- * Where the Replay is in a worker, the page gives a port and the worker serves it; inside a worker `self` is a port, too:
+ * If the Replay is in a worker, the page sets a port and the worker serves it. Inside a worker, `self` is also a port:
  *   inspector.port = port;                         // page
  *   import { serveInspector } from "reprise/inspector";
  *   const inspected = serveInspector(replay, port);  // worker
  *   for (;;) { await inspected.turn(); … }
  *
- * Imported elsewhere, as in Node, no element is defined, and `serveInspector` works all the same.
+ * Outside a page, as in Node, the import defines no element, but `serveInspector` works.
  */
 import "../base/host.ts";
 import type { PortLike } from "../remote/channels/port.ts";

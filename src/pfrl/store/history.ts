@@ -1,16 +1,17 @@
 /**
- * What fills a buffer, as the sections of a log: the calls that would make it, not its memory. So the capacity may be another one when it is read.
+ * Defines the history of a buffer as sections of a log. It contains the calls that create the buffer instead of its memory, so the capacity may differ when it
+ * is read.
  *
- * The number of a section is that of the episode which it belongs to, in that file. Kinds are numbered in base/kinds.ts.
+ * The number of a section is that of its episode in the file. The kinds are numbered in base/kinds.ts.
  *   FORM        │ tagged: family, numSteps, spec                    │ before any step
  *   STEP        │ RECORD (assembly/persistence/step.ts), tagged objects  │ a step of the episode
- *   SINGLE      │ the same                                          │ and an item of it alone
- *   ITEM        │ length u32, 0 u32, priority f64                   │ an item of the last so many steps
- *   EPISODE     │ priority f64                                      │ the episode ended: an item of all its steps
- *   EPISODE_END │                                                   │ it ended without one
+ *   SINGLE      │ the same                                          │ a step that is also an item of one step
+ *   ITEM        │ length u32, 0 u32, priority f64                   │ an item of the last `length` steps
+ *   EPISODE     │ priority f64                                      │ the end of the episode, which is an item of all its steps
+ *   EPISODE_END │                                                   │ the end of the episode without an item
  *   STATE       │ tagged                                            │ random state, largest priority, …
- *   RANDOM      │ 32 bytes                                          │ the random state alone
- *   CLEAR       │                                                   │ everything before it is gone
+ *   RANDOM      │ 32 bytes                                          │ only the random state
+ *   CLEAR       │                                                   │ discards everything before it
  */
 import { dataView } from "../../base/bytes.ts";
 import { CLEAR, EPISODE, EPISODE_END, FORM, ITEM, RANDOM, SINGLE, STATE, STEP } from "../../base/kinds.ts";

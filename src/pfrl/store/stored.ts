@@ -56,7 +56,7 @@ export abstract class Stored<M extends BufferContents = BufferContents> {
   /** Incremented with every change. */
   changes = 0;
   contents: M | undefined;
-  /** Whether the first calls are being repeated with a column for an extra whose form has become known. `onReplay` runs before and after. */
+  /** Whether the first calls are being repeated with a column for an extra whose form has become known. `onReplay` is called afterwards. */
   isReplaying = false;
   onReplay: (() => void) | undefined;
   /** Set until a call does something other than storing steps. */

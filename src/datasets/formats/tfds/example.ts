@@ -1,8 +1,8 @@
 /**
  * Locates the lists of a tf.train.Example in its record. The walk only records the positions of lists, so each list is copied at most once.
  *
- * Example { Features features = 1 } · Features { map<string, Feature> feature = 1 } · Feature { oneof: BytesList bytes_list = 1, FloatList float_list = 2,
- * Int64List int64_list = 3 } · each list { repeated value = 1 }
+ *   Example { Features features = 1 } · Features { map<string, Feature> feature = 1 }
+ *   Feature { oneof: BytesList bytes_list = 1, FloatList float_list = 2, Int64List int64_list = 3 } · each list { repeated value = 1 }
  */
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { corruptFile, type Place, RldsError, unsupportedFile } from "../../model/rlds-error.ts";

@@ -1,4 +1,7 @@
-/** Reads TFRecord files. Each record is, in little-endian order: │ length u64 │ masked CRC-32C of the length u32 │ data … │ masked CRC-32C of the data u32 │ */
+/**
+ * Reads TFRecord files. Each record has this layout, in little-endian order:
+ *   │ length u64 │ masked CRC-32C of the length u32 │ data … │ masked CRC-32C of the data u32 │
+ */
 import { dataView } from "../../../base/bytes.ts";
 import { crc32c } from "../../../base/crc32c.ts";
 import { corruptFile, type RldsError } from "../../model/rlds-error.ts";

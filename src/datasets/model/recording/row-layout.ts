@@ -1,7 +1,7 @@
 /**
  * Defines the bytes of a recorded step. All leaves except camera frames form one row:
  *
- * numbers, each leaf at a multiple of its element size, in the order of the spec │ texts, each as its length in bytes (u32) and UTF-8
+ *   numbers, each leaf at a multiple of its element size, in the order of the spec │ texts, each as its length in bytes (u32) and UTF-8
  *
  * All numbers are little-endian. Each frame is a section of its own before the row.
  */
