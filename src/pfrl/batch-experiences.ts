@@ -20,7 +20,7 @@ export interface BatchExperiencesOptions {
 }
 
 /** A column, or columns nested like the values. Values that are not numbers become a list. */
-// biome-ignore lint/suspicious/noExplicitAny: what phi makes is not known before it runs
+// biome-ignore lint/suspicious/noExplicitAny: the result of phi is not known before run time
 export type Stacked = any;
 
 export interface Experiences {

@@ -117,7 +117,7 @@ function concatValues(name: string, values: readonly unknown[]): Stacked {
   const spec = infer(present[0], name);
   if (!isLeaf(spec)) {
     const keys = Object.keys(spec);
-    const parts = keys.map((key) => concatValues(`${name}.${key}`, values.map((value) => (value as { readonly [key: string]: unknown } | null)?.[key] ?? null))); // biome-ignore format: a part a line
+    const parts = keys.map((key) => concatValues(`${name}.${key}`, values.map((value) => (value as { readonly [key: string]: unknown } | null)?.[key] ?? null))); // biome-ignore format: one part per line
     return nested(keys, parts, Array.isArray(spec));
   }
   const [first, ...rest] = isObject(spec) ? [] : shapeOf(spec as PartLeaf);

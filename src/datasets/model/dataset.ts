@@ -5,7 +5,7 @@ import type { Nest } from "../../schema/nest.ts";
 /** A synchronous or asynchronous iterable. */
 export type MaybeAsyncIterable<T> = Iterable<T> | AsyncIterable<T>;
 
-// biome-ignore lint/suspicious/noExplicitAny: what is in a file is known to who reads it: say it by a type of steps, as in openRlds<S>
+// biome-ignore lint/suspicious/noExplicitAny: the content of a file is known only to the caller, who sets the type of steps, as in openRlds<S>
 export type AnyValue = any;
 
 /** A step with the field names of RLDS. Additional fields are metadata. Action, reward and discount belong to the observation of the same step. */

@@ -8,7 +8,7 @@ import type { StepSpec } from "./step-spec.ts";
 /** Whether a spec is unknown, and so are its columns. */
 type IsAny<S> = [PartSpec] extends [S] ? true : false;
 
-// biome-ignore lint/suspicious/noExplicitAny: of a spec that is inferred nothing is known before it runs
+// biome-ignore lint/suspicious/noExplicitAny: an inferred spec is not known before run time
 type AnyColumn = any;
 
 /** The columns of a part, nested like it. An object column is a plain array. */

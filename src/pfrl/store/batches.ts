@@ -26,7 +26,7 @@ import type { Steps } from "./steps.ts";
 /** The form of runs of steps: all steps, or the values that a learner needs: the first state, the last next state, and all rewards. */
 export type RunView = "all" | "ends";
 
-/** Matches leaves that are read from the last step of a run; all others are read from the first. */
+/** Match the leaves that are read from the last step of a run, and those that are read from the first. */
 const LAST = /^(nextState|nextAction|hasNextState|hasNextAction)\b/;
 const FIRST = /^(state|action)\b/;
 

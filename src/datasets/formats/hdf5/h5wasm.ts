@@ -99,7 +99,7 @@ async function importLibrary(customPackage?: H5wasm): Promise<Library> {
 /** Creates another instance with the package's factory. Only its users keep it alive. */
 async function createInstance(reason: unknown): Promise<Library> {
   try {
-    // webpack would treat a direct `import.meta.resolve` as an import, and Bun requires the second argument in this form.
+    // webpack would treat a direct `import.meta.resolve` as an import, and Bun requires the base URL when the function is detached.
     const { resolve } = import.meta;
     const factory = new URL("./hdf5_util.js", resolve("h5wasm", import.meta.url)).href;
     const { default: make } = await import(/* webpackIgnore: true */ /* @vite-ignore */ factory);

@@ -203,7 +203,7 @@ function checkFinalStep(value: unknown, keys: readonly string[] | undefined): vo
   throw mustBe(RangeError, keys === undefined ? "without" : "rename", rule, FINAL_STEP);
 }
 
-/** Returns whether a rule names a column: with its own name, or through the RLDS name of a field, if the other name belongs to that field. */
+/** Returns whether a rule names a column: the names are equal, or one is the RLDS name of a field and the other is another name of that field. */
 function isNamed(keys: readonly string[], rule: Rule): boolean {
   const path = pathOf(keys);
   if (isWithin(path, rule.path)) {

@@ -29,7 +29,7 @@ export class Pairing {
   #previous: FlaggedStep | undefined;
   /** The number of trajectories so far. */
   count = 0;
-  /** The place of the step behind the latest trajectory, and the number of trajectories before it. */
+  /** The place of the step to which the latest trajectory belongs, and the number of trajectories before it. */
   place: Place = {};
   /** The form of the steps, known from the first trajectory on. */
   stepSpec: StepSpec | undefined;
