@@ -1,10 +1,10 @@
-/** Validators for answers that come over a port, so that panels and plots can rely on them. */
+/** Validates answers that arrive over a port, so that panels and plots can rely on them. */
 import { COUNTERS } from "../base/abi.ts";
 import { fieldsOf, isCount, isFlag, isNumber, isText, listOf, maybe, type Validator } from "../remote/validators.ts";
 import { LIMITER_OPTIONS } from "../schema/rate-limiter.ts";
 import type { Kind } from "./protocol.ts";
 
-/** An array of numbers, of any kind. */
+/** Accepts an array of numbers of any type. */
 const isNumbers: Validator = (value) => (ArrayBuffer.isView(value) && !(value instanceof DataView)) || listOf(isNumber)(value);
 const isData: Validator = (value) => isNumbers(value) || listOf((element) => isText(element) || typeof element === "bigint")(value);
 
@@ -63,7 +63,7 @@ const VALIDATORS: { readonly [K in Kind]: Validator } = {
   item: fieldsOf({ ...item, table: isText, leaves: isLeaves }),
 };
 
-/** Whether it is an answer to a question of that kind. */
+/** Returns whether a value is an answer to a question of that kind. */
 export function isAnswer(kind: Kind, answer: unknown): boolean {
   return VALIDATORS[kind](answer);
 }

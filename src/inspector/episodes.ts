@@ -2,11 +2,11 @@
 import { FINAL_TERMINATED, FINAL_TRUNCATED } from "../base/abi.ts";
 import type { Episode } from "./protocol.ts";
 
-/** What there is to tell of a row. */
+/** The data of a row. */
 export interface Rows {
   isLive(row: number): boolean;
   episodeOf(row: number): number;
-  /** As `Engine.endOf` tells it. */
+  /** The result of `Engine.endOf`. */
   endOf(row: number): number;
 }
 
@@ -15,7 +15,7 @@ interface OpenEpisode {
   readonly number: number;
   return: number;
   length: number;
-  /** Its newest rows, in order: items overlap. */
+  /** Its newest rows in order, because items overlap. */
   readonly recent: Set<number>;
   last: number;
 }
@@ -25,14 +25,14 @@ const MAX_CLOSED = 1024;
 
 export class EpisodeLog {
   readonly #rows: Rows;
-  /** Those whose first step was seen. */
+  /** The episodes whose first step was seen. */
   readonly #open = new Map<number, OpenEpisode>();
   readonly #hasReward: boolean;
   /** Later episodes are seen from their start. */
   #lastPartial: number;
   /** The largest number so far. */
   #newest = 0;
-  /** Numbers of the last that ended: items that overlap may still come. */
+  /** The numbers of the episodes that ended last, of which overlapping items may still arrive. */
   readonly #closedEpisodes = new Set<number>();
   #endedEpisodes: Episode[] = [];
 
@@ -43,15 +43,15 @@ export class EpisodeLog {
     this.#lastPartial = lastPartial;
   }
 
-  /** An item is there whose episodes may have begun before. */
+  /** Skips an item whose episodes may have begun earlier. */
   skip(rows: ArrayLike<number>, from: number, to: number): void {
     for (let i = from; i < to && rows[i] !== 0; i++) this.#lastPartial = Math.max(this.#lastPartial, this.#rows.episodeOf(rows[i] as number));
   }
 
   /**
-   * The next item: its rows stand from `from` to before `to`, or to the first 0.
-   * @param values a number of each row, its reward, in the same places
-   * @param longest steps that an item of the table has at most
+   * Adds the next item, whose rows are from `from` to before `to`, or to the first 0.
+   * @param values one number per row, its reward, at the same indices
+   * @param longest the maximum number of steps per item in the table
    */
   add(rows: ArrayLike<number>, from: number, to: number, values: ArrayLike<number | bigint> | undefined, longest: number): void {
     for (let i = from; i < to && rows[i] !== 0; i++) {
@@ -73,9 +73,9 @@ export class EpisodeLog {
     const end = this.#rows.endOf(row);
     open.last = row;
     open.recent.add(row);
-    // No item reaches further back.
+    // No item contains older rows.
     if (open.recent.size > 2 * longest + 16) open.recent.delete(open.recent.values().next().value as number);
-    // At a final step nothing was done.
+    // A final step has no action or reward.
     if (end !== FINAL_TRUNCATED && end !== FINAL_TERMINATED) {
       open.return += reward;
       open.length++;
@@ -84,7 +84,8 @@ export class EpisodeLog {
   }
 
   /**
-   * Everything was added that there is: episodes end whose newest row says so by now, and those that no writer goes on with, whose final step no item has.
+   * Closes episodes after all existing items were added: those whose newest row marks the end by now, and those that no writer continues and whose final step
+   * is not in an item.
    * @param openEpisodes the numbers of the episodes that writers continue
    */
   closeEnded(openEpisodes: ReadonlySet<number>): void {
@@ -95,14 +96,14 @@ export class EpisodeLog {
     }
   }
 
-  /** Episodes that ended since the last call. */
+  /** Returns the episodes that ended since the last call. */
   takeEnded(): readonly Episode[] {
     const episodes = this.#endedEpisodes;
     this.#endedEpisodes = [];
     return episodes;
   }
 
-  /** Forgets open episodes after missed items, since they may lack steps. */
+  /** Drops open episodes after missed items, since they may lack steps. */
   dropOpen(newest: number): void {
     this.#open.clear();
     this.#lastPartial = Math.max(this.#lastPartial, this.#newest, newest);

@@ -37,7 +37,7 @@ export class InspectorServer {
 
   #about(): About {
     const { maxBytes, tables } = this.#replay.options;
-    // The spec as its leaves are placed.
+    // The spec in the order of placed leaves.
     const leaves = TableView.leavesOf(this.#replay);
     const limits = (name: string) => {
       const { maxSize, maxSteps, maxTimesSampled, sampler, remover, rateLimiter } = tables[name] as NonNullable<(typeof tables)[string]>;

@@ -1,4 +1,4 @@
-/** Ages of items, computed from their slots: if the oldest leaves first, slots are reused in turn, and a key tells the number of the turn. */
+/** Computes the ages of items from their slots. If the oldest items are evicted first, slots are reused in turn, and a key determines the turn. */
 
 export interface Newest {
   readonly slot: number;
@@ -6,10 +6,10 @@ export interface Newest {
 }
 
 /**
- * Of each item how many came after it. NaN for one that stands out of turn, as after deletions in the middle: most of those that stand behind the newest item's slot
- * are of the turn before.
+ * Returns the number of newer items for each item. NaN for an item out of turn, for instance after deletions in the middle. Most items in slots after that of
+ * the newest item belong to the previous turn.
  * @param high the highest slot ever used
- * @param previousTurn what a key is above its slot in the turn before; NaN where that is not known
+ * @param previousTurn the difference between keys and slots in the previous turn; NaN if it is not known
  */
 export function agesOf(slots: ArrayLike<number>, keys: ArrayLike<number>, newest: Newest, high: number, previousTurn: number): Float64Array {
   const currentTurn = newest.key - newest.slot;
@@ -24,7 +24,7 @@ export function agesOf(slots: ArrayLike<number>, keys: ArrayLike<number>, newest
   return ages;
 }
 
-/** What keys of the turn before the newest item's are above their slots: what most have that stand behind it. NaN where none does. */
+/** Returns the difference between keys and slots in the turn before that of the newest item: the most frequent one after its slot. NaN if there is none. */
 export function findPreviousTurn(slots: ArrayLike<number>, keys: ArrayLike<number>, newest: Newest): number {
   const counts = new Map<number, number>();
   let mostFrequent = Number.NaN;

@@ -1,40 +1,40 @@
-/** A walk through the items of a table in the order of age, some at a time: the newest as they come, and stretches of what was there before. */
+/** Walks through the items of a table in the order of age, some at a time: new items as they arrive, and stretches of older ones. */
 import { MOST_ROWS, Probe } from "../batch/inspect-table.ts";
 import type { PlacedLeaf } from "../schema/layout.ts";
 import { EpisodeLog, type Rows } from "./episodes.ts";
 import type { Episode } from "./protocol.ts";
 
-/** Items that are only looked at where a stretch begins: each lane shows which episode is open. */
+/** The number of items at the beginning of a stretch that only determine the open episode of each lane. */
 const WARM_UP_ITEMS = 256;
-/** Limits of a stretch: items, and episodes. */
+/** The limits of a stretch: items and episodes. */
 const STRETCH_ITEMS = 32768;
 const STRETCH_EPISODES = 4;
-/** Episodes read from the past before the walk stops. */
+/** The number of past episodes after which the walk stops. */
 const MAX_PAST_EPISODES = 256;
-/** Reads in a row that may find more new items than they can read; then some are left out. */
+/** The number of consecutive reads that may find more new items than they can read; after that, some are left out. */
 const MAX_LATE_READS = 32;
 
 export interface ItemWalkOptions {
   readonly probe: Probe;
   readonly rows: Rows;
   readonly reward: PlacedLeaf | undefined;
-  /** Steps of the longest item. */
+  /** Returns the number of steps of the longest item. */
   longest(): number;
-  /** Episodes that writers go on with. */
+  /** Returns the episodes that writers continue. */
   openEpisodes(): ReadonlySet<number>;
 }
 
 export class ItemWalk {
   readonly #options: ItemWalkOptions;
   readonly #log: EpisodeLog;
-  /** The item that was read last, and whether nothing stands before it that was not read. */
+  /** The key of the last item read, and whether all earlier items have been read. */
   #key = 0;
   #lateReads = 0;
   #pastEpisodes = 0;
-  /** Of what was there before. */
+  /** The current stretch of older items. */
   #stretch: { readonly log: EpisodeLog; key: number; read: number; found: number } | undefined;
 
-  /** @param fromOldest whether to begin with the oldest item, since there are few */
+  /** @param fromOldest whether to begin with the oldest item, because there are few */
   constructor(options: ItemWalkOptions, fromOldest: boolean) {
     this.#options = options;
     this.#log = this.#logFrom(fromOldest ? 0 : Math.max(0, ...options.openEpisodes()));
@@ -42,19 +42,19 @@ export class ItemWalk {
     else this.#key = this.#newestKey();
   }
 
-  /** Of the newest item; 0 where it waits, or has left: only what is in the table has a place in its order. */
+  /** Returns the key of the newest item; 0 if it waits or was evicted, since only items in the table have a place in its order. */
   #newestKey(): number {
     const { probe } = this.#options;
     const slot = probe.newest;
     return slot !== 0 && probe.isThere(slot) ? probe.keyOf(slot) : 0;
   }
 
-  /** Reads up to so many of the newest items, and of the past half as many. @param anySlot of a live item, by chance; 0 where it found none */
+  /** Reads up to `items` of the newest items, and half as many older ones. @param anySlot returns the slot of a random live item; 0 if it found none */
   next(items: number, anySlot: () => number): readonly Episode[] {
     const { probe, openEpisodes } = this.#options;
     const slot = this.#key === 0 ? 0 : probe.slotOf(this.#key);
     if (this.#key !== 0 && slot === 0) {
-      // It has left by now, and so may what came after it.
+      // The item was evicted, and later ones may have been evicted as well.
       this.#log.dropOpen(Math.max(0, ...openEpisodes()));
       this.#key = this.#newestKey();
     } else {
@@ -71,7 +71,7 @@ export class ItemWalk {
     return [...this.#readPast(items >> 1, anySlot), ...this.#log.takeEnded()];
   }
 
-  /** Reads a part of the past. */
+  /** Reads a part of the older items. */
   #readPast(items: number, anySlot: () => number): readonly Episode[] {
     if (this.#pastEpisodes >= MAX_PAST_EPISODES) return [];
     const { probe } = this.#options;
@@ -96,7 +96,7 @@ export class ItemWalk {
     return new EpisodeLog(this.#options.rows, this.#options.reward !== undefined, newest);
   }
 
-  /** Reads up to `max` items after a slot into a log; the first `skip` only to know which episodes are open. Returns the key of the last one. */
+  /** Reads up to `max` items after a slot into a log; the first `skip` items only determine the open episodes. Returns the key of the last one. */
   #read(log: EpisodeLog, start: number, max: number, remaining: number, skip = 0): { readonly key: number; readonly read: number } {
     const { probe } = this.#options;
     let slot = start;
@@ -119,7 +119,7 @@ export class ItemWalk {
     const step = Probe.together(width);
     for (let from = 0; from < slots.length; from += step) {
       const group = slots.subarray(from, from + step);
-      // Of long items there is one at a time, in pieces.
+      // Long items are read one at a time, in pieces.
       for (let start = 0; start < longest; start += width) {
         const { rows, values } = probe.rows(group, start, width, reward);
         for (let i = 0; i < group.length; i++) {

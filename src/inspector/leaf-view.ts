@@ -6,9 +6,9 @@ import type { LeafValues } from "./protocol.ts";
 export interface ImageLayout {
   readonly height: number;
   readonly width: number;
-  /** 1 grey, 3 or 4 colours. */
+  /** 1 for gray, 3 or 4 for color. */
   readonly channels: number;
-  /** Whether channels come first. */
+  /** Whether channels are the first dimension. */
   readonly isPlanar: boolean;
   /** The number of images in a value: a stack of frames. */
   readonly frames: number;
@@ -34,7 +34,7 @@ export function imageLayout({ dtype, shape }: Pick<LeafValues, "dtype" | "shape"
     : { height: b, width: c, channels: 1, isPlanar: false, frames: leading * a };
 }
 
-/** RGBA of the image that begins at `from`. Bytes are as they are; of other numbers, of which all are in `low` … `high`, low is black. */
+/** Returns the RGBA pixels of the image that begins at `from`. Bytes are unchanged; other numbers are scaled from `low` … `high`, with `low` as black. */
 export function pixelsOf(data: ArrayLike<number>, from: number, layout: ImageLayout, low: number, high: number): Uint8ClampedArray<ArrayBuffer> {
   const { height, width, channels, isPlanar } = layout;
   const size = height * width;
@@ -61,11 +61,11 @@ export function rangeOf(dtype: string, data: ArrayLike<number>): readonly [low: 
     if (value < low) low = value;
     if (value > high) high = value;
   }
-  // Pixels between 0 and 1, as networks take them, keep their brightness.
+  // Pixels between 0 and 1, as networks use them, keep their brightness.
   return low >= 0 && high <= 1 ? [0, 1] : [low, high];
 }
 
-/** Numbers of an item's leaf, as lines: over its steps, or where there are few of those over the elements of a value. */
+/** The numbers of an item's leaf as lines over its steps, or over the elements of a value if there are few steps. */
 export interface Lines {
   readonly over: "steps" | "elements";
   readonly x: readonly number[];
@@ -73,7 +73,7 @@ export interface Lines {
   readonly series: readonly string[];
 }
 
-/** A line an element up to so many, and so many steps before elements are plotted. */
+/** The maximum number of lines, one per element, and the number of steps below which elements are plotted instead. */
 const MAX_LINES = 8;
 const MIN_STEPS = 4;
 const MAX_POINTS = 2048;

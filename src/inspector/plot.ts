@@ -15,7 +15,7 @@ export interface PlotOptions {
   readonly x: string;
   readonly y: string;
   readonly height?: number;
-  /** Names of the series. */
+  /** The names of the series. */
   readonly series?: readonly string[];
 }
 

@@ -68,15 +68,15 @@ export interface TableSurvey {
   readonly total: number;
   /** The episodes found since the last survey, in the order of their ends. */
   readonly episodes: readonly Episode[];
-  /** Whether episodes can be found: the table's remover keeps the order of age. */
+  /** Whether episodes can be found, because the table's remover keeps the order of age. */
   readonly hasEpisodes: boolean;
 }
 
-/** A Replay at one moment. */
+/** The state of a Replay at one moment. */
 export interface Survey {
   readonly steps: number;
   readonly bytes: number;
-  /** Frames that are packed, by name: bytes of their entries, and of the frames as they are. */
+  /** The packed frames by name: the bytes of their entries, and of the unpacked frames. */
   readonly packed: readonly { readonly name: string; readonly bytes: number; readonly rawBytes: number }[];
   readonly writers: number;
   readonly tables: readonly TableCounts[];
@@ -127,7 +127,7 @@ export interface DrawPreview {
   readonly blocked: Blocked | undefined;
 }
 
-/** The questions of an inspector, by kind. */
+/** The questions of an inspector by kind. */
 export interface Questions {
   readonly about: { readonly kind: "about" };
   readonly survey: { readonly kind: "survey"; readonly table: string | undefined };

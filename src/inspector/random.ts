@@ -1,4 +1,4 @@
-/** Random numbers of the inspector, so that the random state of tables does not change. */
+/** Generates the inspector's own random numbers, so that the random state of tables does not change. */
 
 const STEP = 0x9e3779b9;
 
@@ -9,7 +9,7 @@ export class Random {
     this.#state = seed >>> 0;
   }
 
-  /** 32 bits: Weyl's sequence, mixed as MurmurHash3 ends. */
+  /** Returns 32 bits of Weyl's sequence, mixed with the finalizer of MurmurHash3. */
   next(): number {
     this.#state = (this.#state + STEP) >>> 0;
     let z = this.#state;
@@ -18,12 +18,12 @@ export class Random {
     return (z ^ (z >>> 16)) >>> 0;
   }
 
-  /** A whole number in 0 … n - 1, n at most 2^32. */
+  /** Returns an integer in 0 … n - 1; n is at most 2^32. */
   integerBelow(n: number): number {
     return Math.floor((this.next() / 2 ** 32) * n);
   }
 
-  /** A random state for a draw: bytes of no pattern. */
+  /** Fills a random state for a draw. */
   fill(bytes: Uint8Array): void {
     for (let i = 0; i < bytes.length; i++) bytes[i] = this.next();
   }

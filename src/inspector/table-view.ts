@@ -19,9 +19,9 @@ const SAMPLE_SIZE = 512;
 const EPISODE_ITEMS = 1024;
 /** Up to this number of items, a table from which none was evicted is read from its beginning. */
 const SMALL_TABLE = 4096;
-/** Slots whose neighbours tell whether items stand in turn. */
+/** The number of slots whose neighbors show whether items are in turn. */
 const ORDER_CHECKS = 16;
-/** Values of a leaf that an item shows at most. */
+/** The maximum number of values per leaf that an item shows. */
 const MAX_VALUES = 1 << 20;
 
 export class TableView {
@@ -30,7 +30,7 @@ export class TableView {
   readonly #random: Random;
   readonly #itemWalk: ItemWalk | undefined;
   readonly #leaves: readonly PlacedLeaf[];
-  /** What keys of the turn before the newest item's are above their slots. */
+  /** The difference between keys and slots in the turn before that of the newest item. */
   #previousTurn = Number.NaN;
 
   constructor(replay: Replay, table: Table, random: Random) {
@@ -153,7 +153,7 @@ export class TableView {
     return ages;
   }
 
-  /** Whether items take slots in turn, but for a few. Where many were deleted, or left by draws, ages are not known. */
+  /** Returns whether items use slots in turn, with few exceptions. If many items were deleted, or evicted by draws, ages are not known. */
   #isInTurn(newest: number, high: number): boolean {
     const { remover, maxTimesSampled } = this.#table.options;
     if (
@@ -170,20 +170,20 @@ export class TableView {
     return outOfOrder <= 1;
   }
 
-  /** Whether the item that came after that of a slot stands behind it. */
+  /** Returns whether the item added after that of a slot is in the next slot. */
   #isFollowed(slot: number, high: number): boolean {
     if (!this.#probe.isThere(slot)) return true;
     const [next] = this.#probe.after(slot, 1);
     return next === undefined || next === (slot % high) + 1;
   }
 
-  /** That of the first step of the item that came last. */
+  /** Returns the episode of the first step of the newest item. */
   #newestEpisode(): number {
     const [row = 0] = this.#probe.rows(Uint32Array.of(this.#probe.newest), 0, 1, undefined).rows;
     return this.#probe.episodeOf(row);
   }
 
-  /** All slots with items where there are few; else some by chance, perhaps one twice. */
+  /** Returns all slots with items if there are few, otherwise random ones, possibly with duplicates. */
   #sampleSlots(): Uint32Array {
     const probe = this.#probe;
     const { high } = probe;

@@ -22,7 +22,9 @@ export interface RecurrentExperiences {
   readonly isStateTerminal: Column<"f32">;
   /** gamma, once per step. */
   readonly discount: Column<"f32">;
-  /** `recurrentState` of each episode's first transition, stacked along the second dimension; zeros where it is null, null where all are. */
+  /**
+   * The `recurrentState` of each episode's first transition, stacked along the second dimension. Null values become zeros; the result is null if all are null.
+   */
   readonly recurrentState: Stacked;
   /** `nextRecurrentState` in the same form. */
   readonly nextRecurrentState: Stacked;
@@ -115,7 +117,7 @@ function concatValues(name: string, values: readonly unknown[]): Stacked {
   const spec = infer(present[0], name);
   if (!isLeaf(spec)) {
     const keys = Object.keys(spec);
-    const parts = keys.map((key) => concatValues(`${name}.${key}`, values.map((value) => (value as { readonly [key: string]: unknown } | null)?.[key] ?? null))); // biome-ignore format: a part a line
+    const parts = keys.map((key) => concatValues(`${name}.${key}`, values.map((value) => (value as { readonly [key: string]: unknown } | null)?.[key] ?? null))); // biome-ignore format: one part per line
     return nested(keys, parts, Array.isArray(spec));
   }
   const [first, ...rest] = isObject(spec) ? [] : shapeOf(spec as PartLeaf);

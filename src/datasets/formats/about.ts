@@ -1,15 +1,15 @@
-/** What a dataset says of itself, as JSON that every format of ours keeps. */
+/** Defines the metadata of a dataset, which all formats of Reprise keep as JSON. */
 import { mustBe } from "../../base/error.ts";
 
 export type About = { readonly [key: string]: unknown };
 
-/** @throws TypeError for what is no object */
+/** @throws TypeError if the value is not an object */
 export function mustBeAbout(about: unknown): About {
   if (typeof about !== "object" || about === null || Array.isArray(about)) throw mustBe(TypeError, "about", "an object of JSON", about);
   return jsonOf(about) as About;
 }
 
-/** A value as JSON has it: typed arrays are lists, integers beyond 2^53 decimal strings; what JSON has no form for is left out. */
+/** Converts a value to JSON: typed arrays become lists, integers beyond 2^53 decimal strings. Values that JSON cannot represent are left out. */
 function jsonOf(value: unknown): unknown {
   if (typeof value === "bigint") return value > -(2n ** 53n) && value < 2n ** 53n ? Number(value) : String(value);
   if (typeof value === "number") return Number.isFinite(value) ? value : String(value);
@@ -20,7 +20,7 @@ function jsonOf(value: unknown): unknown {
   return Object.fromEntries(entries.filter(([, part]) => part !== undefined));
 }
 
-/** What is nested under `about` in a file of ours, beside what the format has itself. */
+/** Returns the metadata nested under `about` in a file of Reprise, next to those of the format. */
 export function nestedAbout(value: unknown): About {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as About) : {};
 }

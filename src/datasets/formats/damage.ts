@@ -1,20 +1,20 @@
-/** Damage of the files that are read: what a reader that salvages could not read. What a target cannot hold is a loss (sinks/losses.ts). */
+/** Records damage that a salvaging reader found in its files. Data that a target format cannot store is a loss of the writer (sinks/losses.ts). */
 import { flag } from "../../base/error.ts";
 import { type Place, RldsError, withEnding } from "../model/rlds-error.ts";
 
-/** One part of the files that is not whole. */
+/** A damaged part of the files. */
 export interface SourceLoss extends Place {
   readonly code: string;
-  /** The sentence that an error would have had. */
+  /** The message that an error would have. */
   readonly reason: string;
 }
 
-/** The most parts that are listed; a file of garbage has one a line. */
+/** The maximum number of listed parts. A file of garbage may have one per line. */
 const MAX_PARTS = 1000;
-/** What says that data are damaged or missing. Everything else, such as a full disk or a wrong option, stays an error. */
+/** The codes of damaged or missing data. All other errors, such as a full disk or an invalid option, are thrown. */
 const CODES = ["CORRUPT", "NOT_FOUND", "SPEC_MISMATCH", "INVALID_DATA", "EMPTY"];
 
-/** The damage that one reader met. A place that was read twice counts once. */
+/** The damage that a reader found. Reading a damaged place twice records it once. */
 export class Damage {
   /** Grows while the files are read. */
   readonly all: readonly SourceLoss[];
@@ -25,7 +25,7 @@ export class Damage {
     this.all = this.#losses;
   }
 
-  /** Notes what an error says. @throws the error, if it is none of damaged or missing data */
+  /** Records an error. @throws the error, unless it means damaged or missing data */
   add(error: unknown): void {
     if (!(error instanceof RldsError) || !CODES.includes(error.code)) throw error;
     const { file, offset, episode, step, message, code } = error;
@@ -33,7 +33,7 @@ export class Damage {
     this.#note({ ...place, ...(step !== undefined && { step }), code, reason: message });
   }
 
-  /** What takes the warnings of a log: each is of something that is given up. */
+  /** Returns a logger that records the warnings of a log, each of which reports an abandoned part. */
   logger(file: string): { warn(message: string): void } {
     return { warn: (reason) => this.#note({ file, code: "CORRUPT", reason }) };
   }
@@ -47,24 +47,24 @@ export class Damage {
 
 const SALVAGE = "; salvage: true reads the rest";
 
-/** The error of damage with the option that reads the rest; any other error as it is. */
+/** Returns an error about damage with the option that reads the rest; returns any other error unchanged. */
 export function withSalvageRemedy(error: unknown): unknown {
   const isDamage = error instanceof RldsError && (error.code === "CORRUPT" || error.code === "NOT_FOUND");
   return isDamage && !error.message.includes(SALVAGE) ? withEnding(error, SALVAGE) : error;
 }
 
-/** Notes damage of a part, if it may be lost. @throws the error, which names the option `salvage` otherwise */
+/** Records damage of a part if losses are allowed. @throws the error with the option `salvage` otherwise */
 export function addDamage(losses: Damage | undefined, error: unknown): void {
   if (losses === undefined) throw withSalvageRemedy(error);
   losses.add(error);
 }
 
-/** What a reader with the option `salvage` has; undefined without it. @throws TypeError */
+/** Returns the damage list of a reader with the option `salvage`; undefined without it. @throws TypeError */
 export function damageOf(salvage: boolean | undefined): Damage | undefined {
   return salvage !== undefined && flag("salvage", salvage) === 1 ? new Damage() : undefined;
 }
 
-/** The part of a reader that tells them. */
+/** Returns the property of a reader that lists the damage. */
 export function withDamage(losses: Damage | undefined): { readonly losses?: readonly SourceLoss[] } {
   return losses === undefined ? {} : { losses: losses.all };
 }

@@ -1,12 +1,12 @@
-/** What the formats of files call the dtypes: a row for each, without which a new dtype does not compile. */
+/** Maps each dtype to its names in file formats. A new dtype does not compile without an entry. */
 import type { Dtype } from "../../schema/dtype.ts";
 
 export interface FormatNames {
-  /** In NumPy, so also in tensorflow_datasets, LeRobot, Minari and Gymnasium. */
+  /** The name in NumPy, and so in tensorflow_datasets, LeRobot, Minari and Gymnasium. */
   readonly numpy: string;
-  /** In Parquet: how a value is stored, and as what it is meant if that is not the same. Our files have the second only where it says more. */
+  /** The storage type in Parquet, and the logical integer type if it differs. Files of Reprise contain the second only if it adds information. */
   readonly parquet: { readonly type: "BOOLEAN" | "INT32" | "INT64" | "FLOAT" | "DOUBLE" | "FIXED_LEN_BYTE_ARRAY"; readonly integer?: IntegerName };
-  /** The dtype whose names these are, if neither has the type: files have its numbers as those, of which each is one. */
+  /** The dtype whose names these are, if neither format has this one. Its numbers are stored as that dtype, without loss. */
   readonly widened?: Dtype;
 }
 
@@ -28,7 +28,7 @@ export const FORMAT_NAMES: { readonly [D in Dtype]: FormatNames } = {
   bf16: { numpy: "float32", parquet: { type: "FLOAT" }, widened: "f32" },
 };
 
-/** The dtypes by one of their names; a dtype without a name of its own is left out. */
+/** Returns the dtypes by one of their names. Dtypes without a name of their own are left out. */
 export function dtypesBy(nameOf: (names: FormatNames) => string | undefined): { readonly [name: string]: Dtype } {
   const own = Object.entries(FORMAT_NAMES).filter(([, { widened }]) => widened === undefined);
   const pairs = own.map(([dtype, names]) => [nameOf(names), dtype] as const);

@@ -1,34 +1,37 @@
-/** Films beside the steps of a dataset: leaves `{path, timestamp}` refer to their frames. */
+/** Defines the videos of a dataset, to whose frames leaves `{path, timestamp}` refer. */
 import { isLeaf } from "../../schema/leaf.ts";
 import type { StepLeaf, StepSpec } from "../model/dataset.ts";
 import type { Losses } from "./sinks/losses.ts";
 import type { SourceFile } from "./sources/source.ts";
 
-/** The films of one camera. */
+/** The videos of one camera. */
 export interface Camera {
-  /** As LeRobot calls the feature, or the option `rename` does: `observation.images.top` */
+  /** The name of the LeRobot feature, or the name set with `rename`: `observation.images.top` */
   readonly name: string;
-  /** What meta/info.json says of it: dtype, shape, names, info. */
+  /** The entry in meta/info.json: dtype, shape, names, info. */
   readonly feature: { readonly [key: string]: unknown };
 }
 
-/** The films of a dataset that is open: what a writer of LeRobot copies. */
+/** The videos of an open dataset, which the LeRobot writer copies. */
 export interface Films {
-  /** Frames a second. */
+  /** Frames per second. */
   readonly fps: number | undefined;
-  /** By the path of the leaf that refers to it: `observation/images/top` */
+  /** The cameras by the path of the leaf that refers to them: `observation/images/top` */
   readonly cameras: ReadonlyMap<string, Camera>;
-  /** @param path as steps have it @throws RldsError NOT_FOUND */
+  /** @param path the path as in the steps @throws RldsError NOT_FOUND */
   open(path: string): Promise<SourceFile>;
-  /** The frames of all episodes of the source in a film, in order. Undefined if the source does not list them. */
+  /** Returns the frames of all source episodes in a video, in order. Undefined if the source does not list them. */
   spans?(path: string): readonly FilmSpan[] | undefined;
-  /** Of an episode of the source, by its number, as meta/episodes has it: a list a statistic, an element a channel. Undefined if it has none */
+  /**
+   * Returns the statistics of a source episode by its number, as in meta/episodes: one list per statistic, with one element per channel. Undefined if there are
+   * none
+   */
   statistics(camera: string, episode: number): Promise<CameraStatistics | undefined>;
 }
 
-/** The frames of an episode in a film. */
+/** The frames of an episode in a video. */
 export interface FilmSpan {
-  /** The time of the first one, in seconds of the film. */
+  /** The time of the first frame, in seconds of the video. */
   readonly from: number;
   readonly frames: number;
 }
@@ -38,7 +41,7 @@ export interface CameraStatistics {
   readonly values: { readonly [statistic: string]: readonly number[] };
 }
 
-/** The keys of leaves that refer to frames of a film. */
+/** Returns the keys of leaves that refer to frames of a video. */
 export function filmReferences(spec: StepSpec, keys: readonly string[] = []): string[][] {
   if (isLeaf(spec) || Array.isArray(spec)) return [];
   const { path, timestamp } = spec as { readonly [name: string]: StepSpec };
@@ -50,7 +53,7 @@ function isSingle(node: StepSpec | undefined, dtype: StepLeaf["dtype"]): boolean
   return isLeaf(node) && node.dtype === dtype && node.shape.length === 0;
 }
 
-/** Of a format that has references alone. */
+/** Adds the losses of a format that stores only references. */
 export function addFilmLosses(losses: Losses, stepSpec: StepSpec): void {
   for (const keys of filmReferences(stepSpec)) losses.add(keys.join("/"), "films are not copied, and steps refer to them by their paths in the source");
 }

@@ -1,4 +1,4 @@
-/** Readers and writers of files, as reprise/rlds gives them. Exports only. */
+/** Exports the readers and writers of files for reprise/rlds. Contains only exports. */
 
 export type { FinalStep } from "../model/final-step.ts";
 export type { FinalObservation } from "./columns/flat.ts";

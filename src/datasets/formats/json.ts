@@ -1,11 +1,11 @@
-/** JSON of files that somebody else wrote. */
+/** Parses and writes JSON of files from other programs. */
 import { MAX_JSON_DEPTH } from "../../base/file-limits.ts";
 
 const QUOTE = 34;
-/** As Python writes what JSON has no numbers for. */
+/** The words that Python writes for numbers missing in JSON. */
 const LITERALS = ["NaN", "Infinity", "-Infinity"];
 
-/** NaN and Infinity may stand in it as words, and become strings. @throws SyntaxError, also for what nests too deep */
+/** Parses JSON in which NaN and Infinity may be words, which become strings. @throws SyntaxError, also if the text is nested too deeply */
 export function parseJson(text: string): unknown {
   checkDepth(text);
   try {
@@ -17,14 +17,14 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Characters of Unicode's private area: one that a text does not have marks its large integers. */
+/** Characters of Unicode's private area. One that does not occur in a text marks its large integers. */
 const MARKS = ["e000", "e001", "e002", "e003"].map((hex) => ({ hex, mark: String.fromCharCode(Number.parseInt(hex, 16)) }));
-/** Where one may be; behind a point there is none. */
+/** Matches a possible large integer, which cannot follow a decimal point. */
 const LARGE_INTEGER = /(?:^|[[:,\s-])\d{16}/;
 const NUMBER = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const MINUS = 45;
 
-/** As `parseJson`, and integers that no number holds are bigints, as far as i64 and u64 go. @throws SyntaxError */
+/** Parses JSON like `parseJson`. Integers that numbers cannot represent become bigints, within the range of i64 and u64. @throws SyntaxError */
 export function parseExactJson(text: string): unknown {
   if (!LARGE_INTEGER.test(text)) return parseJson(text);
   const lower = text.toLowerCase();
@@ -47,7 +47,7 @@ function integerOf(digits: string): number | bigint {
   return integer >= -(2n ** 63n) && integer < 2n ** 64n ? integer : Number(digits);
 }
 
-/** Integers of which a number would be another one become strings behind a mark. */
+/** Replaces integers that would be rounded as numbers with strings that begin with a mark. */
 function markIntegers(text: string, mark: string): string {
   let output = "";
   let done = 0;
@@ -97,7 +97,7 @@ function quoteLiterals(text: string): string {
   return output + text.slice(done);
 }
 
-/** The place of the quote that ends the text which begins at another one; behind the last character where there is none. */
+/** Returns the index of the quote that ends a string, or the length of the text if there is none. */
 function endOfString(text: string, begin: number): number {
   for (let end = text.indexOf('"', begin + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let slashes = 0;
@@ -107,7 +107,7 @@ function endOfString(text: string, begin: number): number {
   return text.length;
 }
 
-/** As Python's json writes it: what JSON has no numbers for are words, bigints are integers, and elements of a Float64Array floats. */
+/** Returns JSON in the form of Python's json module: words for missing numbers, integers for bigints, and floats for elements of a Float64Array. */
 export function pythonJson(value: unknown): string {
   if (typeof value === "bigint" || typeof value === "number") return String(value);
   if (value instanceof Float64Array) return `[${Array.from(value, (x) => (Number.isInteger(x) && Math.abs(x) < 1e21 ? `${x}.0` : String(x))).join(", ")}]`;

@@ -1,4 +1,4 @@
-/** Values computed when they are first needed. */
+/** Computes values when they are first needed. */
 
 /** Calls `find` once and caches its result. A failure is not cached: the next call tries again. */
 export function lazy<T>(find: () => Promise<T>): () => Promise<T> {
@@ -17,5 +17,5 @@ export async function* lazyIterable<T>(find: () => Promise<AsyncIterable<T>>): A
   yield* await find();
 }
 
-/** No elements. */
+/** Yields nothing. */
 export async function* emptyIterable(): AsyncGenerator<never, void, undefined> {}

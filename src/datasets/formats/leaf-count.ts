@@ -1,10 +1,10 @@
-/** Leaves that a file says, counted before anything is made of each. */
+/** Counts the leaves that a file declares before creating anything for them. */
 import { MAX_LEAVES } from "../../base/limits.ts";
 import { isLeaf } from "../../schema/leaf.ts";
 import type { StepSpec } from "../model/dataset.ts";
 import { type Place, unsupportedFile } from "../model/rlds-error.ts";
 
-/** @param subject what has them, as a message calls it @throws RldsError UNSUPPORTED */
+/** @param subject the name of their parent in messages @throws RldsError UNSUPPORTED */
 export function checkLeaves(spec: StepSpec, subject: string, place: Place): void {
   checkLeafCount(leafCount(spec), subject, place);
 }

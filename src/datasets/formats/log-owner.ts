@@ -1,14 +1,17 @@
-/** Whose log a folder has: the manifest in the head of each segment says it. */
+/** Determines the owner of the log in a folder from the manifest in the head of each segment. */
 import { dataView } from "../../base/bytes.ts";
 import { MAX_MANIFEST_BYTES } from "../../base/file-limits.ts";
 import { decodeTagged } from "../../storage/decode.ts";
 import { MAGIC, SECTION_BYTES } from "../../storage/format/section.ts";
 import { openIfExists, type SourceFile, type SourceFolder } from "./sources/source.ts";
 
-/** By the oldest segment that says it. What none says is left to the Replay's opener, which says what is wrong with it. @param paths of segments, oldest first */
+/**
+ * Returns the owner according to the oldest segment with a manifest. Without one, the folder is treated as a Replay, whose opener reports the fault. @param
+ * paths the paths of segments, oldest first
+ */
 export async function findOwner(folder: SourceFolder, paths: readonly string[]): Promise<"replay" | "recording"> {
   for (const path of paths) {
-    // Its owner may just have given it back.
+    // Its owner may just have freed it.
     const segment = await openIfExists(folder, path, { grows: true });
     const owner = segment && (await logOwner(segment).finally(() => segment.close()));
     if (owner !== undefined) return owner;
@@ -16,7 +19,7 @@ export async function findOwner(folder: SourceFolder, paths: readonly string[]):
   return "replay";
 }
 
-/** By one of its segments; undefined where it cannot be read, or has not begun yet. */
+/** Returns the owner according to one segment; undefined if it cannot be read or has not begun. */
 export async function logOwner(segment: SourceFile): Promise<"replay" | "recording" | undefined> {
   const from = MAGIC.length + SECTION_BYTES;
   if (segment.size < from) return undefined;

@@ -1,4 +1,4 @@
-/** The memory that a file may take, reserved before it is allocated. */
+/** Reserves the memory that a file may take before it is allocated. */
 import { corruptFile } from "../model/rlds-error.ts";
 
 export class MemoryBudget {
@@ -11,7 +11,7 @@ export class MemoryBudget {
     this.#maxBytes = maxBytes;
   }
 
-  /** @param purpose takes them, as a message calls it @throws RldsError CORRUPT */
+  /** @param purpose what takes the memory, in messages @throws RldsError CORRUPT */
   reserve(bytes: number, purpose: string): void {
     const all = this.#used + bytes;
     if (!(all <= this.#maxBytes))

@@ -1,11 +1,11 @@
-/** What is no dataset itself, and stands near one: archives, folders above and below a dataset, files that describe one. Each is refused by a sentence that says what to open. */
+/** Detects paths near a dataset: archives, parent and child folders, and files that describe one. The error for each names the path to open. */
 import { unsupportedFile } from "../model/rlds-error.ts";
 import { parseJson } from "./json.ts";
 import { type FormatSign, isNamed, NAMES } from "./signs.ts";
 import type { SourceFile } from "./sources/source.ts";
 import { hasZarr, NO_EPISODE_ENDS } from "./zarr/signs.ts";
 
-/** The folders above and below a dataset's own. @throws RldsError UNSUPPORTED */
+/** Checks for the parent and child folders of a dataset. @throws RldsError UNSUPPORTED */
 export function checkParent(file: string, paths: readonly string[]): void {
   if (hasZarr(paths) && !paths.some((path) => NAMES.some(([name]) => isNamed(path, name)))) throw unsupportedFile({ file }, NO_EPISODE_ENDS);
   const roots = new Map<string, Set<FormatSign>>();
@@ -22,7 +22,7 @@ export function checkParent(file: string, paths: readonly string[]): void {
   if (paths.includes("info.json") && paths.some((path) => /^(tasks|episodes|stats)[./]/.test(path)))
     throw unsupportedFile({ file }, "the folder is the meta folder of a LeRobot dataset: open the folder above it");
   const formats = new Set([...roots.values()].flatMap((found) => [...found]));
-  // Readers of a single format say it themselves, or take the one that is there.
+  // Readers of a single format report the fault themselves, or use the dataset that exists.
   if (roots.size === 0 || (!formats.has("lerobot") && (roots.size === 1 || formats.size === 1))) return;
   const names = [...roots.keys()].sort();
   const what =
@@ -32,7 +32,7 @@ export function checkParent(file: string, paths: readonly string[]): void {
   throw unsupportedFile({ file }, what);
 }
 
-/** How archives and compressed files begin. */
+/** The first bytes of archives and compressed files. */
 const ARCHIVES: readonly (readonly [bytes: string, name: string])[] = [
   ["\x1f\x8b", "gzip"],
   ["\x28\xb5\x2f\xfd", "Zstandard"],
@@ -52,13 +52,13 @@ export async function checkArchive(file: SourceFile, text: string): Promise<void
   throw unsupportedFile({ file: file.name }, `the file is ${what}: unpack it, and open the file or folder that comes of it`);
 }
 
-/** Files that say what a dataset is, and are none: objects of JSON with one of these keys. */
+/** Files that describe a dataset but are not one: JSON objects with one of these keys. */
 const DESCRIPTIONS: readonly (readonly [keys: readonly string[], dataset: string, folder: string])[] = [
   [["codebase_version"], "LeRobot", "the folder that contains meta/info.json"],
   [["pythonClassName", "fileFormat"], "tensorflow_datasets", "the folder that contains features.json"],
   [["minari_version", "data_format"], "Minari", "the folder of the dataset, above data/metadata.json"],
 ];
-/** Keys of rows and episodes: a file of one line may have such keys as well. */
+/** Keys of rows and episodes. A file of one line may have the keys above in addition to these. */
 const ROW_KEYS = ["rlds", "steps", "obs", "observation", "observations", "action", "actions"];
 const DESCRIPTION_BYTES = 1 << 20;
 
@@ -69,7 +69,7 @@ export async function checkDescription(file: SourceFile): Promise<void> {
   try {
     value = parseJson(new TextDecoder().decode(await file.read(0, file.size)));
   } catch {
-    // Lines of JSON, or none: their reader says what is wrong.
+    // The file is JSON lines or not JSON, and its reader reports the fault.
     return;
   }
   const found = typeof value === "object" && value !== null ? Object.keys(value) : [];

@@ -1,4 +1,4 @@
-/** A dataset of any format that is read here: which one it is shows in what is there. */
+/** Opens a dataset of any supported format, which is detected from its files. */
 import { MAX_SOURCE_BYTES } from "../../base/file-limits.ts";
 import type { RldsStep } from "../model/dataset.ts";
 import { RldsError, unsupportedFile } from "../model/rlds-error.ts";
@@ -28,7 +28,7 @@ import { isRecords } from "./tfrecord/record-sign.ts";
 import type { ZarrOptions } from "./zarr/open-zarr.ts";
 import { hasZarr } from "./zarr/signs.ts";
 
-/** Those of the format that is found; any other is refused there. */
+/** The options of all formats. The function of the detected format rejects those of others. */
 export type RldsOptions = TfdsOptions &
   MinariOptions &
   D4rlOptions &
@@ -46,7 +46,7 @@ export type RldsOptions = TfdsOptions &
 
 type Opener = (from: Source, options: object) => Promise<RldsReader<unknown>>;
 
-/** Each is loaded when it is needed. */
+/** Each opener is loaded when it is needed. */
 const OPENERS = {
   tfds: async () => (await import("./tfds/open-tfds.ts")).openTfds,
   lerobot: async () => (await import("./lerobot/open-lerobot.ts")).openLeRobot,
@@ -65,11 +65,11 @@ const OPENERS = {
 
 type Format = keyof typeof OPENERS;
 
-/** What a single file may be, for a message. */
+/** The supported single files, for a message. */
 const FILES =
   "the beginnings of HDF5, Parquet, MCAP, .npz, JSON lines, tables (.csv), records of TF-Agents (.tfrecord) and snapshots; of tensorflow_datasets, LeRobot, Minari and journals give the folder";
 
-/** How files begin. */
+/** The first bytes of files by format. */
 const MAGIC_BYTES: readonly (readonly [bytes: string, format: Format])[] = [
   ["\x89HDF\r\n\x1a\n", "hdf5"],
   ["PAR1", "parquet"],
@@ -82,9 +82,15 @@ const MAGIC_BYTES: readonly (readonly [bytes: string, format: Format])[] = [
 ];
 
 /**
- * Opens a dataset, whatever it is: a folder of tensorflow_datasets (`features.json`), LeRobot (`meta/info.json`), Minari (`data/main_data.hdf5`, `data/metadata.json`), a folder or file of Parquet, an HDF5 file of Minari or
- * D4RL, an .npz, a file or folder of MCAP, a file of records of TF-Agents with its spec, a file of JSON (lines, or an array) or a folder with one of lines, the folder of a Replay's journal or of reprise/record (`00000001.rpr`), a snapshot. What is behind a URL is found by trying those names. Options are those of the format's own function.
- * @throws RldsError UNSUPPORTED for what is none of these, NOT_FOUND; and whatever the format's function throws
+ * Opens a dataset and detects its format:
+ * - a folder of tensorflow_datasets (`features.json`), LeRobot (`meta/info.json`) or Minari (`data/main_data.hdf5`, `data/metadata.json`);
+ * - a folder or file of Parquet or MCAP;
+ * - an HDF5 file of Minari or D4RL, or an .npz file;
+ * - a record file of TF-Agents with its spec;
+ * - a JSON file (lines or an array), or a folder with one of JSON lines;
+ * - the folder of a Replay's journal or of reprise/record (`00000001.rpr`), or a snapshot.
+ * At a URL, these names are tried. The options are those of the format's own function.
+ * @throws RldsError UNSUPPORTED if the source is none of these, NOT_FOUND, and the errors of the format's function
  */
 export async function openRlds<S = RldsStep>(from: Source, options: RldsOptions = {}): Promise<RldsReader<S>> {
   const { signal, fetch, maxBytes = MAX_SOURCE_BYTES, salvage } = options;
@@ -95,13 +101,13 @@ export async function openRlds<S = RldsStep>(from: Source, options: RldsOptions 
   return (await open(from, options)) as RldsReader<S>;
 }
 
-/** A file that is decompressed once: its reader gets it as it is, and closes it. */
+/** Opens a file that was decompressed. Its reader receives the decompressed file, and closes it. */
 async function openDecompressed<S>(file: SourceFile, from: Source, options: RldsOptions): Promise<RldsReader<S>> {
   try {
     const format = await formatOf(file, options.maxBytes ?? MAX_SOURCE_BYTES);
     const open = (await OPENERS[format]()) as Opener;
     if (format === "tfrecord") {
-      // Its spec is found next to the file as it was stored.
+      // The spec is next to the file in its stored form.
       await file.close();
       return (await open(from, options)) as RldsReader<S>;
     }
@@ -136,7 +142,7 @@ async function ofFolder(folder: SourceFolder): Promise<Format> {
   throw unknownError(folder, [...NAMES, ...ENDINGS].map(([name]) => name).join(", "));
 }
 
-/** Nobody can list the folder. */
+/** Detects the format of a folder that cannot be listed. */
 async function probeFormat(folder: SourceFolder): Promise<Format> {
   for (const [name, format] of NAMES) {
     const file = await folder.open(name).catch((error) => {
@@ -161,10 +167,10 @@ async function ofFile(file: SourceFile, maxBytes: number): Promise<Format> {
   }
 }
 
-/** @param maxBytes of the directory of an archive */
+/** @param maxBytes the maximum size of an archive's directory */
 async function formatOf(file: SourceFile, maxBytes: number): Promise<Format> {
   const head = await file.read(0, Math.min(file.size, 64));
-  // A mark of UTF-8 and blanks may stand before the first line of JSON.
+  // A byte order mark and blanks may precede the first line of JSON.
   const text = Array.from(head, (byte) => String.fromCharCode(byte)).join("");
   const json = text.replace(/^\xef\xbb\xbf/, "").trimStart();
   const [, format] = MAGIC_BYTES.find(([begin, guess]) => (guess === "jsonl" ? json : text).startsWith(begin)) ?? [];
@@ -178,7 +184,7 @@ async function formatOf(file: SourceFile, maxBytes: number): Promise<Format> {
   return format;
 }
 
-/** Whether a zip archive has a Zarr store; an archive that cannot be read is left to NumPy's reader. */
+/** Returns whether a zip archive contains a Zarr store. Archives that cannot be read are left to NumPy's reader. */
 async function isZarrArchive(file: SourceFile, maxBytes: number): Promise<boolean> {
   const { zipEntries } = await import("./npz/zip.ts");
   const entries = await zipEntries(file, maxBytes).catch((error) => {

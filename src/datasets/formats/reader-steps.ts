@@ -1,24 +1,24 @@
-/** A reader whose episodes are others than its files have: some steps are left out, some are made, errors say more. */
+/** Wraps readers whose episodes differ from those in the files, for example with fewer or computed steps or other errors. */
 import type { StepSpec } from "../model/dataset.ts";
 import type { StepColumns } from "../model/step-columns.ts";
 import { stepsWithAbsentFields, withAbsentFields } from "./columns/absent-fields.ts";
 import { withSalvageRemedy } from "./damage.ts";
 import type { ReadEpisode, RldsReader } from "./reader.ts";
 
-/** The reader with other steps; all else stays. @param change makes them, of the same number */
+/** Returns the reader with other steps; everything else is unchanged. @param change returns the same number of steps */
 export function changeSteps<S>(reader: RldsReader<S>, stepSpec: StepSpec, change: (episode: ReadEpisode<S>) => StepColumns<S>): RldsReader<S> {
   return changeEpisodes(reader, stepSpec, async function* (all) {
     for await (const episode of all) yield { ...episode, steps: change(episode) };
   });
 }
 
-/** The reader with a reward and a discount, which its files may not have. */
+/** Returns the reader with a reward and a discount, which its files may lack. */
 export function addAbsentFields<S>(reader: RldsReader<S>): RldsReader<S> {
   const spec = withAbsentFields(reader.stepSpec);
   return spec === reader.stepSpec ? reader : changeSteps(reader, spec, ({ steps, final_step }) => stepsWithAbsentFields(steps, spec, final_step));
 }
 
-/** The reader whose errors of damage name the option `salvage`, unless it is set. For files of several parts, of which it reads the rest. */
+/** Returns the reader with errors that name the option `salvage`, unless it is set. For files of several parts, the rest of which can be read. */
 export function nameSalvage<S>(reader: RldsReader<S>): RldsReader<S> {
   if (reader.losses !== undefined || reader.episodes === 1) return reader;
   return changeEpisodes(reader, reader.stepSpec, async function* (all) {

@@ -1,4 +1,4 @@
-/** What every reader of files gives: a dataset that knows where it is from. */
+/** Defines the common interface of all file readers: a dataset with information about its source. */
 import type { RldsEpisode, RldsStep, StepSpec } from "../model/dataset.ts";
 import type { FINAL_STEP, FinalStep } from "../model/final-step.ts";
 import type { StepColumns } from "../model/step-columns.ts";
@@ -26,61 +26,64 @@ export type Format =
   | "snapshot"
   | "recording";
 
-/** An episode as the readers give it: its steps are there, as columns. */
+/** An episode as readers return it, with columns as steps. */
 export interface ReadEpisode<S = RldsStep> extends RldsEpisode<S> {
   readonly steps: StepColumns<S>;
-  /** The kind of the last step. "unknown": RLDS decides, so that a step which is_last is a final observation. */
+  /** The kind of the last step. "unknown": the rule of RLDS applies, so that a step that is_last is a final observation. */
   readonly [FINAL_STEP]: FinalStep | "unknown";
 }
 
 /** A part of the files that is not read. */
 export interface Unread {
   readonly what: string;
-  /** What reads it: an option. */
+  /** The option that reads it. */
   readonly remedy: string;
 }
 
-/** Can be gone through again and again; each time reads the files anew. */
+/** A dataset that can be iterated repeatedly. Each iteration reads the files again. */
 export interface RldsReader<S = RldsStep> extends AsyncIterable<ReadEpisode<S>> {
   readonly format: Format;
-  /** Of the dataset, as its files say it, or else the file's or folder's. */
+  /** The name of the dataset according to its files, otherwise the name of the file or folder. */
   readonly name: string;
   readonly stepSpec: StepSpec;
   readonly metadataSpec: { readonly [name: string]: StepSpec };
-  /** How many there are, where the files say so before they are read. */
+  /** The number of episodes, if it is known before they are read. */
   readonly episodes?: number;
   readonly steps?: number;
-  /** The names of its splits, where it has any, and the one that is read. */
+  /** The names of the splits, if there are any, and the one that is read. */
   readonly splits?: readonly string[];
   readonly split?: string;
-  /** What the files say of themselves: licence, description, environment. */
+  /** Metadata in the files: licence, description, environment. */
   readonly about: { readonly [key: string]: unknown };
-  /** What the files have and the options leave out, each with a remedy. */
+  /** The parts of the files that the options leave out, each with a remedy. */
   readonly unread?: readonly Unread[];
-  /** The films that leaves `{path, timestamp}` of steps refer to; writeLeRobot copies them. Undefined if there are none. */
+  /** The videos to which leaves `{path, timestamp}` of steps refer. writeLeRobot copies them. Undefined if there are none. */
   readonly films?: Films;
   /**
-   * The episodes from number `episode` on (0, 1, …), without reading those before it; past the last one there are none. Absent where nothing in the files says where an
-   * episode is: TFDS, JSON lines. What says it is read once, the first time that it is needed.
-   * @throws RangeError for what is no whole number from 0 on
+   * Returns the episodes from number `episode` on (0, 1, …) without reading the previous ones, or none after the last one. Absent if the files do not contain
+   * the place of an episode (TFDS, JSON lines). An index is read once, when it is first needed.
+   * @throws RangeError if `episode` is not an integer ≥ 0
    */
   startingAt?(episode: number): AsyncIterable<ReadEpisode<S>>;
-  /** Steps of each episode, in their order, without the steps themselves. Absent where files do not say them ahead. O(episodes), or O(rows) of a column that says where they end. */
+  /**
+   * Returns the number of steps per episode in order, without reading steps. Absent if the files do not contain it. O(episodes), or O(rows) of a column that
+   * marks ends
+   */
   lengths?(): Promise<readonly number[]>;
-  /** What could not be read so far, with the option `salvage`: it grows while episodes are read. Absent without that option. */
+  /** The parts that could not be read so far; grows while episodes are read. Absent without the option `salvage`. */
   readonly losses?: readonly SourceLoss[];
-  /** Lets go of the files. */
+  /** Closes the files. */
   close(): Promise<void>;
 }
 
-/** Options that every reader takes. */
+/** The options of every reader. */
 export interface ReadOptions extends SelectionOptions {
   readonly signal?: AbortSignal;
-  /** Whether what is whole is read of damaged or incomplete files, and the rest reported in `losses`; else the first damage is an error. */
+  /** Whether to read the intact parts of damaged or incomplete files and report the rest in `losses`. Default: false, which throws on the first damage */
   readonly salvage?: boolean;
-  /** The most bytes that one record, page or row group may take in memory; 1 GiB where it is left out. More is a file that is not what it says. */
+  /** The maximum memory of one record, page or row group. A larger size is treated as damage. Default: 1 GiB */
   readonly maxBytes?: number;
 }
 
-/** The names of these options, as lists of options have them. */
+/** The names of these options, for lists in messages. */
 export const READ_OPTIONS = `${SELECTION_OPTIONS}, salvage, signal, maxBytes`;

@@ -1,9 +1,9 @@
-/** The files of a folder that show which format it has. */
+/** Defines the file names by which the format of a folder is detected. */
 
-/** A format whose files show it. Of a log only its first bytes say whether a Replay or a recorder wrote it. */
+/** A format that its files identify. For a log, only the first bytes show whether a Replay or a recorder wrote it. */
 export type FormatSign = "tfds" | "lerobot" | "parquet" | "hdf5" | "minari" | "npz" | "zarr" | "mcap" | "jsonl" | "csv" | "tfrecord" | "log";
 
-/** Names in a folder, by what they say; the first that is there says it. */
+/** File names and their formats. The first existing name decides. */
 export const NAMES: readonly (readonly [name: string, format: FormatSign])[] = [
   ["features.json", "tfds"],
   ["meta/info.json", "lerobot"],
@@ -26,11 +26,11 @@ export const ENDINGS: readonly (readonly [ending: string, format: FormatSign])[]
   [".mcap", "mcap"],
   [".csv", "csv"],
   [".tsv", "csv"],
-  // TF-Agents' own examples have files without an ending, and `.spec` files next to them.
+  // The examples of TF-Agents have files without an extension, with `.spec` files next to them.
   [".spec", "tfrecord"],
 ];
 
-/** Whether a path is a file of that name, at any depth. */
+/** Returns whether a path is a file with this name, at any depth. */
 export function isNamed(path: string, name: string): boolean {
   return path === name || path.endsWith(`/${name}`);
 }

@@ -1,9 +1,9 @@
-/** Text of files that may hold other bytes as well. */
+/** Decodes text in files that may contain other bytes. */
 import { unsupportedFile } from "../model/rlds-error.ts";
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** @param subject as the message calls it @throws RldsError UNSUPPORTED for bytes that are no UTF-8: nothing is put in their place */
+/** @param subject the name in messages @throws RldsError UNSUPPORTED if the bytes are not UTF-8; they are never replaced */
 export function utf8(bytes: Uint8Array, subject: string, file: string): string {
   try {
     return decoder.decode(bytes);
@@ -12,7 +12,7 @@ export function utf8(bytes: Uint8Array, subject: string, file: string): string {
   }
 }
 
-/** Without the same characters at the end that fill up a text of fixed width. */
+/** Returns a text without the characters that pad it to a fixed width. */
 export function withoutTail(text: string, filling: string): string {
   let end = text.length;
   while (end > 0 && text[end - 1] === filling) end--;

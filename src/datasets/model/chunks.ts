@@ -1,4 +1,4 @@
-/** An episode's steps as columns, one chunk at a time. */
+/** Reads an episode's steps as columns, one chunk at a time. */
 import { Collector } from "./collector.ts";
 import type { MaybeAsyncIterable, StepSpec } from "./dataset.ts";
 import { isLazy } from "./lazy-column.ts";
@@ -6,28 +6,29 @@ import { leavesOf, sameSpec } from "./leaves.ts";
 import { type ColumnData, StepColumns, slicedColumn } from "./step-columns.ts";
 
 export interface Chunk {
-  /** A column a leaf, in the order of the spec's leaves. */
+  /** One column per leaf, in the order of the spec's leaves. */
   readonly data: readonly ColumnData[];
   readonly length: number;
-  /** The place of its first step in the episode. */
+  /** The index of the chunk's first step in the episode. */
   readonly from: number;
 }
 
 export interface ChunkOptions {
   readonly episode: number;
-  /** The most steps of a chunk. Default: all */
+  /** The maximum number of steps per chunk. Default: no limit */
   readonly max?: number;
   readonly signal?: AbortSignal;
 }
 
 /** Steps between two checks of the signal. */
 const STEPS_PER_CHECK = 1024;
-/** A chunk with a limit has at most these bytes and one step's. */
+/** If the number of steps is limited, a chunk also stays below this many bytes plus one step. */
 const PIECE_BYTES = 2 ** 24;
 
 /**
- * Columns of the right form are cut without a copy; steps one by one are checked and copied. Yields no chunk if there are no steps.
- * @throws RldsError SPEC_MISMATCH, with episode, step and leaf
+ * Yields the steps of an episode as chunks of columns. Columns that have the right form are cut without a copy; single steps are checked and copied. Yields
+ * nothing if there are no steps.
+ * @throws RldsError SPEC_MISMATCH if a step does not fit the spec; names the episode, step and leaf
  */
 export async function* readChunks(
   steps: MaybeAsyncIterable<unknown>,
@@ -62,7 +63,7 @@ export async function* readChunks(
     from = step;
     return chunk;
   };
-  // What is there already is not waited for.
+  // A synchronous source needs no await per step.
   if (Symbol.iterator in steps) {
     for (const value of steps) if (full(value)) yield takeChunk();
   } else {
@@ -71,7 +72,7 @@ export async function* readChunks(
   if (collector.length > 0) yield takeChunk();
 }
 
-/** All of an episode at once. */
+/** Reads a whole episode as one chunk. */
 export async function columnsOf(steps: MaybeAsyncIterable<unknown>, spec: StepSpec, options: ChunkOptions): Promise<Chunk> {
   for await (const chunk of readChunks(steps, spec, options)) return chunk;
   return { ...new Collector(spec, 1).take(), from: 0 };

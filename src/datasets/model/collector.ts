@@ -1,4 +1,4 @@
-/** Steps into columns: every value is checked against the spec, and copied. */
+/** Collects steps into columns; every value is checked against the spec and copied. */
 import { mustBe } from "../../base/error.ts";
 import { type LeafTarget, put } from "../../schema/copy-values.ts";
 import { type AnyArray, DTYPES, type Dtype, type NumberArray, zeros } from "../../schema/dtype.ts";
@@ -20,11 +20,11 @@ export class Collector {
   #length = 0;
   #textBytes = 0;
   readonly #stepBytes: number;
-  /** Of the step that is added: how messages call it, and where it is. */
+  /** The name and the place of the step being added, for messages. */
   #subject = "step";
   #place: Place = {};
 
-  /** @param capacity steps that there will probably be */
+  /** @param capacity the expected number of steps */
   constructor(spec: StepSpec, capacity = 64) {
     this.#leaves = leavesOf(spec);
     this.#targets = this.#leaves.map(({ leaf: { dtype, shape }, size }) => ({ dtype, shape, size }));
@@ -42,12 +42,12 @@ export class Collector {
     return this.#length;
   }
 
-  /** Of what was collected, about. */
+  /** The approximate number of bytes collected so far. */
   get bytes(): number {
     return this.#length * this.#stepBytes + this.#textBytes;
   }
 
-  /** @param subject the value, as a message calls it @throws RldsError SPEC_MISMATCH, with the place and the leaf's path */
+  /** @param subject the name of the value in messages @throws RldsError SPEC_MISMATCH with the place and the leaf's path */
   add(step: unknown, place: Place = {}, subject = "step"): void {
     if (this.#length === this.#capacity) this.#grow();
     this.#place = place;
@@ -56,7 +56,7 @@ export class Collector {
     this.#length++;
   }
 
-  /** What was collected; it begins anew. */
+  /** Returns the collected columns and resets the collector. */
   take(): { readonly data: ColumnData[]; readonly length: number } {
     const length = this.#length;
     const data = this.#columns.map((column, i): ColumnData => {

@@ -1,5 +1,5 @@
-/** The values of a leaf over steps. */
+/** The type of a leaf's values over several steps. */
 import type { AnyArray } from "../../schema/dtype.ts";
 
-/** Of a leaf: all its elements in order of time; of text a list. */
+/** All elements of a leaf in order of time. Text is a list. */
 export type ColumnData = AnyArray | readonly (string | Uint8Array)[];

@@ -1,18 +1,21 @@
-/** Steps whose arrays nobody else changes. */
+/** Copies steps so that nobody else can change their arrays. */
 import { setPart } from "../../schema/nest.ts";
 import { StepColumns } from "./step-columns.ts";
 
-/** What a step goes through before it is kept beside the next ones: a copy, but where steps are there at once. A generator may use its arrays again. */
+/**
+ * Returns the function that prepares a step to be kept. It copies steps that arrive one by one, since a generator may reuse its arrays, and returns the steps
+ * of an array as they are.
+ */
 export function createStepCopier(steps: unknown): <T>(step: T) => T {
   return Array.isArray(steps) || steps instanceof StepColumns ? identity : copyArrays;
 }
 
 const identity = <T>(value: T): T => value;
 
-/** A copy of the arrays, and of what nests them; all else is the same. O(bytes). */
+/** Copies the arrays of a value and the objects and lists that contain them. All other values are shared. O(bytes) */
 function copyArrays<T>(value: T): T {
   if (typeof value !== "object" || value === null) return value;
-  // A Buffer's own slice is a view.
+  // Buffer.prototype.slice returns a view instead of a copy.
   if (ArrayBuffer.isView(value)) return (value instanceof DataView ? value : Uint8Array.prototype.slice.call(value)) as T;
   if (Array.isArray(value)) return value.map(copyArrays) as T;
   const copy = {};

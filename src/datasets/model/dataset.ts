@@ -1,14 +1,14 @@
-/** What an RLDS dataset is: episodes, each of steps and metadata. Anything that yields this shape works. */
+/** The types of an RLDS dataset: episodes with steps and metadata. Any object of this shape works. */
 import type { Leaf, TextLeaf } from "../../schema/leaf.ts";
 import type { Nest } from "../../schema/nest.ts";
 
-/** What can be gone through, at once or as it comes. */
+/** A synchronous or asynchronous iterable. */
 export type MaybeAsyncIterable<T> = Iterable<T> | AsyncIterable<T>;
 
-// biome-ignore lint/suspicious/noExplicitAny: what is in a file is known to who reads it: say it by a type of steps, as in openRlds<S>
+// biome-ignore lint/suspicious/noExplicitAny: the content of a file is known only to the caller, who sets the type of steps, as in openRlds<S>
 export type AnyValue = any;
 
-/** One step, under the names that RLDS has for its fields; fields beside these are metadata. Action, reward and discount belong to the observation that they stand beside. */
+/** A step with the field names of RLDS. Additional fields are metadata. Action, reward and discount belong to the observation of the same step. */
 export interface RldsStep {
   readonly observation: AnyValue;
   readonly action: AnyValue;
@@ -20,7 +20,7 @@ export interface RldsStep {
   readonly [metadata: string]: AnyValue;
 }
 
-/** Steps, and whatever is known of the episode as a whole. */
+/** An episode: its steps, and metadata of the whole episode. */
 export interface RldsEpisode<S = RldsStep> {
   readonly steps: MaybeAsyncIterable<S>;
   readonly [metadata: string]: unknown;
@@ -28,14 +28,14 @@ export interface RldsEpisode<S = RldsStep> {
 
 export type StepLeaf = Leaf | TextLeaf;
 
-/** What one step is: as a Spec, and text. */
+/** The spec of a step: a Spec that may also contain text. */
 export type StepSpec = Nest<StepLeaf>;
 
-/** A dataset; going through it again begins anew, but for those that are a generator. */
+/** A dataset. Each iteration starts from the first episode, unless the dataset is a generator. */
 export type RldsDataset<S = RldsStep> = MaybeAsyncIterable<RldsEpisode<S>> & {
-  /** What a step is, where that is known before any step is read. */
+  /** The spec of the steps, if it is known before a step is read. */
   readonly stepSpec?: StepSpec;
-  /** What an episode has beside its steps. */
+  /** The spec of the metadata of an episode. */
   readonly metadataSpec?: { readonly [name: string]: StepSpec };
 };
 
@@ -44,7 +44,7 @@ export interface DatasetForm {
   readonly metadataSpec?: { readonly [name: string]: StepSpec };
 }
 
-/** A dataset that asks for its episodes anew each time that it is gone through. */
+/** Returns a dataset that calls `episodes` at the beginning of each iteration. */
 export function rldsDataset<S = RldsStep>(
   episodes: () => MaybeAsyncIterable<RldsEpisode<S>>,
   schema: DatasetForm = {},

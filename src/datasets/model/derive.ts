@@ -1,9 +1,9 @@
-/** Datasets that are made of another one, episode by episode, as they are asked for. */
+/** Derives datasets from other datasets lazily, one episode at a time. */
 import type { DatasetForm, MaybeAsyncIterable, RldsDataset, RldsEpisode, StepSpec } from "./dataset.ts";
 import { checkIterable, mapIterable } from "./maybe-async.ts";
 import { checkEpisode } from "./traversal.ts";
 
-/** Changes each episode's steps; what is known of the episode as a whole stays. O(1) an episode. */
+/** Changes the steps of each episode and keeps its metadata. O(1) per episode */
 export function withSteps<S, T>(
   rlds: RldsDataset<S>,
   change: (steps: MaybeAsyncIterable<S>, index: number) => MaybeAsyncIterable<T>,
@@ -20,7 +20,7 @@ export function episodesOf<S>(rlds: RldsDataset<S>): MaybeAsyncIterable<RldsEpis
   return checkIterable<RldsEpisode<S>>("rlds", rlds);
 }
 
-/** A form that is found out when somebody asks: a spec may be a matter of calling functions of the user. */
+/** Returns a form that is computed on first access, because computing a spec may call functions of the user. */
 export function deriveSchema(
   rlds: DatasetForm,
   changeSpec: (spec: StepSpec) => StepSpec | undefined = keepSpec,
@@ -38,7 +38,7 @@ export function deriveSchema(
   };
 }
 
-/** Gives episodes a form; its getters stay getters. */
+/** Attaches a form to episodes. Getters remain getters. */
 export function attachSchema<T>(episodes: MaybeAsyncIterable<RldsEpisode<T>>, schema: DatasetForm): RldsDataset<T> {
   return Object.defineProperties(episodes, Object.getOwnPropertyDescriptors(schema)) as RldsDataset<T>;
 }

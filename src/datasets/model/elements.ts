@@ -1,9 +1,9 @@
-/** The numbers in a leaf's value, in whatever form it is. */
+/** Inspects the numbers in a leaf's value, whatever its form. */
 
 import { isList } from "../../schema/copy-numbers.ts";
 import { isShaped } from "../../schema/copy-values.ts";
 
-/** Calls `visit` with each single value until it says false. Arrays may nest, and so may objects. @returns whether it never did */
+/** Calls `visit` with each single value, including those in nested arrays and objects, until it returns false. @returns whether it never returned false */
 export function everyElement(value: unknown, visit: (element: unknown) => boolean): boolean {
   if (isList(value)) {
     for (let i = 0; i < value.length; i++) if (!everyElement(value[i], visit)) return false;
@@ -14,7 +14,7 @@ export function everyElement(value: unknown, visit: (element: unknown) => boolea
   return parts.every((part) => everyElement(part, visit));
 }
 
-/** How many numbers are NaN or infinite, and the first of them. */
+/** The number of elements that are NaN or infinite, and the first of them. */
 export interface NonFinite {
   readonly count: number;
   readonly value: number;
@@ -36,13 +36,13 @@ export function nonFiniteIn(value: unknown): NonFinite | undefined {
   return count === 0 ? undefined : { count, value: first };
 }
 
-/** Whether there is nothing in it but 0, false, 0n and empty text, and at least one of them. */
+/** Returns whether a value has at least one element, and all of them are 0, false, 0n or empty text. */
 export function isAllZero(value: unknown): boolean {
   let count = 0;
   return everyElement(value, (element) => ++count > 0 && !element && !Number.isNaN(element)) && count > 0;
 }
 
-/** A value of one element as a flag; undefined where it is none. */
+/** Returns a single-element value as a flag, or undefined if it is not a flag. */
 export function flagOf(value: unknown): boolean | undefined {
   if (typeof value === "boolean") return value;
   if (value === 0 || value === 0n) return false;
@@ -51,7 +51,7 @@ export function flagOf(value: unknown): boolean | undefined {
   return isList(value) && value.length === 1 ? flagOf(value[0]) : undefined;
 }
 
-/** A value of one element as a number; NaN where it is none. */
+/** Returns a single-element value as a number, or NaN if it is not a number. */
 export function numberOf(value: unknown): number {
   if (typeof value === "number") return value;
   if (typeof value === "boolean" || typeof value === "bigint") return Number(value);
@@ -59,7 +59,7 @@ export function numberOf(value: unknown): number {
   return isList(value) && value.length === 1 ? numberOf(value[0]) : Number.NaN;
 }
 
-/** The same form, each element made anew: false as false, 0n as 0n. */
+/** Returns a value of the same form whose elements are all zeros or all ones, of the same types: 0, 0n or false. */
 export function fillElements(value: unknown, isOne: boolean): unknown {
   if (typeof value === "boolean") return isOne;
   if (typeof value === "bigint") return isOne ? 1n : 0n;

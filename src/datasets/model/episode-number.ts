@@ -1,19 +1,19 @@
-/** The numbers of episodes in the dataset that they are read from, which messages name: a dataset of some of its episodes counts otherwise. */
+/** The numbers of episodes in their source, for messages. They differ from the indices in a dataset that contains only some of the episodes. */
 
 const NUMBERS = new WeakMap<object, number>();
 
-/** The number in the source. @param index its place in the dataset that has it now: its number, if nothing else is known */
+/** Returns an episode's number in its source. @param index its index in the current dataset, the result if no number was set */
 export function numberOfEpisode(episode: unknown, index: number): number {
   return (typeof episode === "object" && episode !== null ? NUMBERS.get(episode) : undefined) ?? index;
 }
 
-/** The same object with a number: an object of one's own. */
+/** Sets the number of an episode and returns the same object, which must belong to the caller. */
 export function numberEpisode<E extends object>(episode: E, number: number): E {
   NUMBERS.set(episode, number);
   return episode;
 }
 
-/** The same object with the number of the episode that it was made of. */
+/** Copies the number of a source episode to an episode derived from it, and returns the derived episode. */
 export function numberLike<E extends object>(episode: E, source: object): E {
   const number = NUMBERS.get(source);
   return number === undefined ? episode : numberEpisode(episode, number);

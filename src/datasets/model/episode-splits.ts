@@ -1,14 +1,14 @@
-/** The splits of a dataset that an episode is in, where each has splits of its own: filters of robomimic. */
+/** Records to which splits an episode belongs, for sources with splits per episode, such as the filters of robomimic. */
 
-/** A symbol is no metadata, and copies of an episode have it: `{ ...episode }`. */
+/** A symbol does not count as metadata, but copies such as `{ ...episode }` keep it. */
 const SPLITS = Symbol("splits");
 
-/** @param splits names; none for an episode that no split has */
+/** @param splits names; empty for an episode that belongs to no split */
 export function withSplits<E extends object>(episode: E, splits: readonly string[]): E {
   return { ...episode, [SPLITS]: splits };
 }
 
-/** Undefined where its source has no splits of episodes. */
+/** Returns the splits of an episode, or undefined if its source has no splits. */
 export function splitsOf(episode: object): readonly string[] | undefined {
   return (episode as { readonly [SPLITS]?: readonly string[] })[SPLITS];
 }

@@ -1,4 +1,4 @@
-/** Final observations of episodes that end with a transition: the last one again, or none. */
+/** Adds final observations to episodes that end with a transition, or removes that transition. */
 import type { NumberArray } from "../../schema/dtype.ts";
 import { blank } from "../../schema/leaf.ts";
 import { createStepCopier } from "./copy-steps.ts";
@@ -9,12 +9,15 @@ import { leavesOf } from "./leaves.ts";
 import { applyStage, type Stage } from "./maybe-async.ts";
 import { type ColumnData, StepColumns, slicedColumn } from "./step-columns.ts";
 
-/** They say nothing in a final observation. */
+/** Fields without a meaning in a final observation. */
 const OUTCOMES: readonly unknown[] = ["action", "reward", "discount"];
-/** They move to the final observation. */
+/** Flags that move to the final observation. */
 const ENDS: readonly unknown[] = ["is_last", "is_terminal"];
 
-/** The columns of an episode with one row more: its last observation once more. The flags of the end move there; action, reward and discount are zeros. O(bytes). */
+/**
+ * Returns the columns of an episode with one more row, which repeats the last observation. The end flags move to that row; its action, reward and discount are
+ * zeros. O(bytes)
+ */
 export function columnsWithFinal(spec: StepSpec, data: readonly ColumnData[], length: number): ColumnData[] {
   return leavesOf(spec).map(({ keys, leaf, size }, k) => {
     const column = data[k] as ColumnData;
@@ -34,7 +37,7 @@ function copyElements(to: ColumnData, from: ColumnData, at: number): void {
   else for (let i = 0; i < from.length; i++) (to as (string | Uint8Array)[])[at + i] = from[i] as string;
 }
 
-/** The steps of an episode that ends with a transition, and its last observation once more as the final one. Steps that come one by one are copied. */
+/** Returns the steps of an episode that ends with a transition, followed by its last observation as the final one. Steps that arrive one by one are copied. */
 export function stepsWithFinal<S>(steps: MaybeAsyncIterable<S>): MaybeAsyncIterable<S> {
   if (steps instanceof StepColumns)
     return steps.length === 0 ? steps : new StepColumns<S>(steps.spec, columnsWithFinal(steps.spec, steps.parts, steps.length), steps.length + 1);
@@ -44,7 +47,7 @@ export function stepsWithFinal<S>(steps: MaybeAsyncIterable<S>): MaybeAsyncItera
   ]);
 }
 
-/** The steps of an episode whose last transition is left out: its observation becomes the final one, with which nothing terminates. */
+/** Returns the steps without the last transition. Its observation becomes the final one, and the episode does not terminate there. */
 export function stepsWithoutLastTransition<S>(steps: MaybeAsyncIterable<S>): MaybeAsyncIterable<S> {
   const isCleared = (name: unknown) => OUTCOMES.includes(name) || name === "is_terminal";
   if (steps instanceof StepColumns) {
@@ -61,13 +64,13 @@ export function stepsWithoutLastTransition<S>(steps: MaybeAsyncIterable<S>): May
   return withLast(steps, (last) => [changed(last, (name, value) => (isCleared(name) ? fillElements(value, false) : value))]);
 }
 
-/** Whether the last step of steps that are at hand is_last; undefined for steps that come one by one. */
+/** Returns whether the last step is_last, or undefined if steps arrive one by one. */
 export function lastFlagOf(steps: MaybeAsyncIterable<unknown>): boolean | undefined {
   const last = steps instanceof StepColumns ? (steps.length === 0 ? undefined : steps.at(steps.length - 1)) : Array.isArray(steps) ? steps.at(-1) : undefined;
   return last === undefined ? undefined : flagOf((last as Partial<RldsStep>)?.is_last) === true;
 }
 
-/** Changes the last step. An array stays one. */
+/** Changes the last step. An array remains an array. */
 function withLast<S>(steps: MaybeAsyncIterable<S>, change: (last: S) => readonly S[]): MaybeAsyncIterable<S> {
   if (Array.isArray(steps)) return steps.length === 0 ? steps : [...steps.slice(0, -1), ...change(steps.at(-1))];
   const keep = createStepCopier(steps);

@@ -1,15 +1,15 @@
-/** The kind of an episode's last step: a final observation, or a transition. */
+/** Defines the two kinds of an episode's last step: a final observation or a transition. */
 import { mustBe } from "../../base/error.ts";
 import type { StepLeaf, StepSpec } from "./dataset.ts";
 import { numberLike } from "./episode-number.ts";
 
 /**
- * The kind of an episode's last step. "observation": the final observation alone, as in RLDS. "transition": an action and a reward of its own, as in LeRobot; no data has the observation
- * that followed.
+ * The kind of an episode's last step. "observation": only a final observation, as in RLDS. "transition": a step with an action and a reward, as in LeRobot,
+ * whose next observation is not in the data.
  */
 export type FinalStep = "observation" | "transition";
 
-/** The name under which an episode's metadata state it. Every reader does. */
+/** The key of the kind in an episode's metadata. Every reader sets it. */
 export const FINAL_STEP = "final_step";
 export const FINAL_STEP_LEAF: StepLeaf = { dtype: "string", shape: [] };
 
@@ -17,7 +17,7 @@ interface Metadata {
   readonly [name: string]: unknown;
 }
 
-/** The metadata's spec of a reader. */
+/** Returns the spec of a reader's metadata with this key. */
 export function finalStepSpec(spec: { readonly [name: string]: StepSpec } = {}): { readonly [name: string]: StepSpec } {
   return { ...spec, [FINAL_STEP]: spec[FINAL_STEP] ?? FINAL_STEP_LEAF };
 }
@@ -28,23 +28,26 @@ export function mustBeFinalStep(value: unknown): FinalStep {
   return value;
 }
 
-/** What an episode's metadata state; undefined if they do not. */
+/** Returns the kind that an episode's metadata state, or undefined. */
 export function statedFinalStep(metadata: Metadata): FinalStep | undefined {
   const value = metadata[FINAL_STEP];
   return isFinalStep(value) ? value : undefined;
 }
 
-/** The kind of an episode's last step. RLDS decides where nothing states it: a step that is_last is a final observation. @param option overrides the metadata */
+/**
+ * Returns the kind of an episode's last step. If nothing states it, the rule of RLDS applies: a step that is_last is a final observation. @param option
+ * overrides the metadata
+ */
 export function finalStepOf(metadata: Metadata, isLast: boolean, option?: FinalStep): FinalStep {
   return option ?? statedFinalStep(metadata) ?? (isLast ? "observation" : "transition");
 }
 
-/** An episode whose metadata state it. */
+/** Returns metadata that state the kind. */
 export function withFinalStep<M extends Metadata>(metadata: M, finalStep: FinalStep): M {
   return numberLike({ ...metadata, [FINAL_STEP]: finalStep }, metadata);
 }
 
-/** Metadata, or their spec, for a format that has one kind of last step alone. */
+/** Returns metadata, or their spec, without the kind, for formats that have only one. */
 export function withoutFinalStep<M extends Metadata>(metadata: M): M {
   const { [FINAL_STEP]: _, ...rest } = metadata;
   return rest as M;

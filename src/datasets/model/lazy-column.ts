@@ -1,22 +1,22 @@
-/** A column whose values stay where they are stored, and are read as they are asked for. */
+/** Defines columns whose values remain in storage until they are read. */
 import type { AnyArray, NumberArray } from "../../schema/dtype.ts";
 import type { ColumnData } from "./column-data.ts";
 
 export interface LazyValues {
-  /** Values, as many as the column has. */
+  /** The number of values. */
   readonly rows: number;
-  /** Elements of a value. */
+  /** Elements per value. */
   readonly size: number;
-  /** The values from … to - 1, in an array that nobody else changes. */
+  /** Reads the values from … to - 1 into a new array. */
   read(from: number, to: number): AnyArray;
-  /** Called before all of it is read. @throws where that would be too much */
+  /** Called before the whole column is read. @throws if that would take too much memory */
   check(): void;
 }
 
-/** Takes the place of an array where pieces of it are asked for alone. */
+/** Stands in for an array from which usually only pieces are read. */
 export class LazyColumn {
   readonly #values: LazyValues;
-  /** Elements before it, and of it. */
+  /** The index of the first element, in the elements of the source. */
   readonly #from: number;
   readonly length: number;
   #all: AnyArray | undefined;
@@ -27,12 +27,12 @@ export class LazyColumn {
     this.length = to - from;
   }
 
-  /** A column of spec's leaf, by its type; who needs all of it asks for `all`. */
+  /** Returns a lazy column typed as the data of a leaf. Code that needs the whole column reads `all`. */
   static of(values: LazyValues): ColumnData {
     return new LazyColumn(values) as unknown as ColumnData;
   }
 
-  /** Elements from … to - 1: read now, where they are one value, and else lazy again. */
+  /** Returns the elements from … to - 1: as an array if they are one value, otherwise as another lazy column. */
   subarray(from: number, to: number): AnyArray {
     if (this.#all !== undefined) return (this.#all as NumberArray).subarray(from, to) as AnyArray;
     const { size } = this.#values;
@@ -40,7 +40,7 @@ export class LazyColumn {
     return this.#values.read((this.#from + from) / size, (this.#from + to) / size);
   }
 
-  /** All of it in memory, read once. */
+  /** Reads the whole column into memory once, and caches it. */
   get all(): AnyArray {
     if (this.#all !== undefined) return this.#all;
     const { size } = this.#values;
@@ -49,13 +49,16 @@ export class LazyColumn {
     return this.#all;
   }
 
-  /** The same, not kept: for a piece that somebody copies at once. */
+  /** Reads the column without caching it, for callers that copy it immediately. */
   read(): AnyArray {
     const { size } = this.#values;
     return this.#all ?? this.#values.read(this.#from / size, (this.#from + this.length) / size);
   }
 
-  /** The same with each piece changed as it is read. @param change gets the values of a piece and the number of its first one, and returns as many elements */
+  /**
+   * Returns a column whose pieces are changed as they are read. @param change receives the values of a piece and the index of the first one, and returns an
+   * array of the same length
+   */
   map(change: (values: AnyArray, from: number) => AnyArray): LazyColumn {
     const values = this.#values;
     const first = this.#from / values.size;
@@ -63,7 +66,7 @@ export class LazyColumn {
     return new LazyColumn({ rows: this.length / values.size, size: values.size, check: () => values.check(), read });
   }
 
-  /** The values with these numbers. */
+  /** Returns the values with these indices. */
   pick(rows: ArrayLike<number>): LazyColumn {
     const values = this.#values;
     const { size } = values;
@@ -84,7 +87,7 @@ export class LazyColumn {
     return new LazyColumn({ rows: rows.length, size, check: () => values.check(), read });
   }
 
-  /** The same with the last value once more. */
+  /** Returns the column with its last value repeated. */
   withLastAgain(): LazyColumn {
     const { size, check } = this.#values;
     const rows = this.length / size;
@@ -106,7 +109,7 @@ export class LazyColumn {
   }
 }
 
-/** A column as an array. */
+/** Returns a column as an array. */
 export function wholeColumn(column: ColumnData): ColumnData {
   return isLazy(column) ? column.all : column;
 }

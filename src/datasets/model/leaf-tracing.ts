@@ -1,9 +1,9 @@
-/** Traces which leaf of a step a function of the program returned, by a step that it was called with. */
+/** Finds the leaf of a step that a user's function returned, from a call with a sample step. */
 import { valueAt } from "../../schema/nest.ts";
 import type { StepLeaf, StepSpec } from "./dataset.ts";
 import { leavesOf } from "./leaves.ts";
 
-/** A leaf, and the value that it had. */
+/** A leaf and its value in the sample step. */
 export interface TracedLeaf {
   readonly keys: readonly string[];
   readonly leaf: StepLeaf;
@@ -15,14 +15,14 @@ export function traceLeaves(spec: StepSpec, ...steps: readonly unknown[]): Trace
   return steps.flatMap((step) => leavesOf(spec).map(({ keys, leaf }) => ({ keys, leaf, value: valueAt(step, keys) })));
 }
 
-/** The leaf whose value is this one: the same array, or under the same name the same number. */
+/** Finds the leaf with this value: the same array, or an equal number under the same name. */
 export function findTracedLeaf(leaves: readonly TracedLeaf[], keys: readonly string[], value: unknown): StepLeaf | undefined {
   const name = keys.at(-1);
   return leaves.find((traced) => (typeof value === "object" ? isSame(traced.value, value) : traced.keys.at(-1) === name && Object.is(traced.value, value)))
     ?.leaf;
 }
 
-/** Columns give a view of their arrays each time. */
+/** Column steps create a new view on each access, so identity is not enough. */
 function isSame(a: unknown, b: unknown): boolean {
   if (a === b) return a !== null;
   if (!ArrayBuffer.isView(a) || !ArrayBuffer.isView(b)) return false;

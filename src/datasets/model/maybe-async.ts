@@ -1,28 +1,28 @@
-/** Iteration over sync and async iterables with one code path. A sync iterable stays sync: no promise and no await per value. */
+/** Iterates over sync and async iterables with one code path. A sync iterable remains sync, without a promise or await per value. */
 import { mustBe } from "../../base/error.ts";
 import type { MaybeAsyncIterable } from "./dataset.ts";
 
-/** What is made of values on their way; a new one for each time through. */
+/** One step of a pipeline. Each iteration creates a new one. */
 export interface Stage<T, U> {
-  /** Puts what comes of one more value into `output`; false: nothing more is wanted, and the source is closed. */
+  /** Adds the results of one more value to `output`. Returns false if no more values are needed; the source is then closed. */
   push(value: T, output: U[]): boolean | undefined;
-  /** Puts into `output` what is left when there are no more values. Not called after `push` said false. */
+  /** Adds the remaining results to `output` after the last value. Not called after `push` returned false. */
   end?(output: U[]): void;
 }
 
-/** Whether it can be gone through without waiting. What can be gone through both ways is. */
+/** Returns whether a value is a sync iterable. True for values that are both sync and async. */
 export function isSync<T>(iterable: MaybeAsyncIterable<T>): iterable is Iterable<T> {
   return typeof (iterable as Iterable<T>)[Symbol.iterator] === "function";
 }
 
-/** A value that can be gone through, and is no text. @throws TypeError */
+/** Checks that a value is iterable and not a string. @throws TypeError */
 export function checkIterable<T>(subject: string, value: MaybeAsyncIterable<T>): MaybeAsyncIterable<T> {
   const candidate = value as Partial<Iterable<T> & AsyncIterable<T>> | null | undefined;
   if (typeof value === "object" && (candidate?.[Symbol.iterator] ?? candidate?.[Symbol.asyncIterator]) !== undefined) return value;
   throw mustBe(TypeError, subject, "an iterable or an async iterable", value);
 }
 
-/** Calls `visit` with each value and its number until it says false. A promise only where values are waited for. */
+/** Calls `visit` with each value and its index until it returns false. Returns a promise only if the iterable is async. */
 export function forEach<T>(iterable: MaybeAsyncIterable<T>, visit: (value: T, index: number) => unknown): Promise<void> | undefined {
   if (!isSync(iterable)) return forEachAsync(iterable, visit);
   let index = 0;
@@ -35,7 +35,7 @@ async function forEachAsync<T>(iterable: AsyncIterable<T>, visit: (value: T, ind
   for await (const value of iterable) if (visit(value, index++) === false) break;
 }
 
-/** All values in an array; an array is given as it is. */
+/** Returns all values as an array. An array is returned as it is. */
 export function collect<T>(iterable: MaybeAsyncIterable<T>): readonly T[] | Promise<readonly T[]> {
   if (Array.isArray(iterable)) return iterable;
   const values: T[] = [];
@@ -45,7 +45,7 @@ export function collect<T>(iterable: MaybeAsyncIterable<T>): readonly T[] | Prom
   return forEach(iterable, push)?.then(() => values) ?? values;
 }
 
-/** Applies `change` to each value. Lazy; can be iterated as often as `iterable`. */
+/** Applies `change` to each value. Lazy; can be iterated as often as `iterable` */
 export function mapIterable<T, U>(iterable: MaybeAsyncIterable<T>, change: (value: T, index: number) => U): MaybeAsyncIterable<U> {
   if (isSync(iterable)) {
     return {
@@ -63,7 +63,7 @@ export function mapIterable<T, U>(iterable: MaybeAsyncIterable<T>, change: (valu
   };
 }
 
-/** Passes the values through a stage. Lazy; can be iterated as often as `iterable`. Breaking off closes the source. */
+/** Passes the values through a stage. Lazy; can be iterated as often as `iterable`. Breaking out of the loop closes the source. */
 export function applyStage<T, U>(iterable: MaybeAsyncIterable<T>, stage: () => Stage<T, U>): MaybeAsyncIterable<U> {
   if (isSync(iterable)) return { [Symbol.iterator]: () => applySync(iterable, stage()) };
   return { [Symbol.asyncIterator]: () => applyAsync(iterable, stage()) };

@@ -1,22 +1,22 @@
-/** How many frames a film has: the table of samples of the first video track of an mp4 file. No frame is read. */
+/** Counts the frames of a video from the sample table of the first video track of an mp4 file. Frames are not read. */
 
-/** A file that is read from anywhere. */
+/** A file with random access. */
 interface FilmFile {
   readonly size: number;
   read(at: number, length: number): Promise<Uint8Array>;
 }
 
-/** A table of samples is smaller than this. */
+/** The largest box that is read. Sample tables are smaller. */
 const MAX_BOX_BYTES = 2 ** 28;
 
 interface Box {
   readonly type: string;
-  /** Its content. */
+  /** The offset of the box's content. */
   readonly from: number;
   readonly to: number;
 }
 
-/** @throws Error if the file is not an mp4 file, or has no video */
+/** @throws Error if the file is not an mp4 file or contains no video */
 export async function mp4Frames(file: FilmFile): Promise<number> {
   let track: VideoTrack | undefined;
   let fragmentFrames = 0;
@@ -52,13 +52,13 @@ function videoTrack(moov: DataView): VideoTrack | undefined {
     const table = minf && find(minf, "stbl");
     const sizes = table && (find(table, "stsz") ?? find(table, "stz2"));
     if (header === undefined || sizes === undefined) throw new Error("the video has no table of samples");
-    // Version 1 has times of 64 bits before the number of the track.
+    // Version 1 has 64-bit times before the track number.
     return { id: header.getUint32(header.getUint8(0) === 1 ? 20 : 12), frames: sizes.getUint32(8) };
   }
   return undefined;
 }
 
-/** Samples of a track in a fragment of a film. */
+/** Counts the samples of a track in a fragment. */
 function framesOfFragment(moof: DataView, track: number): number {
   let frames = 0;
   for (const traf of boxesIn(moof)) {
@@ -83,7 +83,7 @@ function* boxesIn(parent: DataView): Generator<Box, void> {
   }
 }
 
-/** @param room bytes that there are from `at` on @throws Error, RangeError for a size that is none */
+/** @param room bytes available from `at` on @throws Error, RangeError if the size is not valid */
 function boxAt(view: DataView, at: number, room: number): Box {
   const size = view.getUint32(at);
   const type = textAt(view, at + 4);

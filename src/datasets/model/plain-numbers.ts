@@ -1,4 +1,4 @@
-/** Numbers of a text, which has no dtypes: who reads it chooses some, and a Replay with other ones takes the numbers all the same. */
+/** Handles numbers from text formats, which have no dtypes. The reader picks defaults, and a Replay with other dtypes still accepts the numbers. */
 import { mustBe } from "../../base/error.ts";
 import { put } from "../../schema/copy-values.ts";
 import { type Dtype, isDtype, type NumberArray, zeros } from "../../schema/dtype.ts";
@@ -10,16 +10,19 @@ import { mapIterable } from "./maybe-async.ts";
 import { type Place, RldsError } from "./rlds-error.ts";
 import { type ColumnData, StepColumns } from "./step-columns.ts";
 
-/** A leaf is plain as long as it is the same object: whoever makes another one of it has chosen. */
+/** The leaves whose dtypes are defaults, by identity: code that replaces a leaf has chosen its dtype. */
 const plainLeaves = new WeakSet<object>();
 
-/** The same spec, whose numbers are plain. */
+/** Marks the number leaves of a spec as plain, and returns a copy of the spec. */
 export function plainSpec<S extends StepSpec>(spec: S): S {
   for (const { leaf } of leavesOf(spec)) if (isDtype(leaf.dtype) && leaf.dtype !== "bool") plainLeaves.add(leaf);
   return spec;
 }
 
-/** Casts the plain numbers of steps to other dtypes. @param dtypeAt the dtype that a leaf is to have, if any @throws RldsError INVALID_DATA, as steps come, for a number that the dtype cannot hold */
+/**
+ * Casts the plain numbers of steps to other dtypes. @param dtypeAt returns the dtype required for a leaf, if any @throws RldsError INVALID_DATA, during
+ * iteration, if the dtype cannot represent a number
+ */
 export function castPlain<S>(rlds: RldsDataset<S>, dtypeAt: (keys: readonly string[]) => string | undefined): RldsDataset<S> {
   const castOf = (spec: StepSpec): Cast | undefined => {
     const dtypes = leavesOf(spec).map(({ keys, leaf }) => {
@@ -86,7 +89,7 @@ function copyOf(value: unknown): unknown {
   return Array.isArray(value) ? value.slice() : { ...(value as object) };
 }
 
-/** A part of a copy, which becomes a copy as well. */
+/** Copies a part of an object that is itself a copy, and returns the new part. */
 function ownPart(parent: object, key: string): object {
   const part = copyOf((parent as { readonly [key: string]: unknown })[key]) as object;
   setPart(parent, key, part);

@@ -1,20 +1,22 @@
-/** What is wrong with data, and where. */
+/** Defines the errors for faulty data, which include the place of the fault. */
 import { ReplayError, type ReplayErrorCode } from "../../base/error.ts";
 
-/** Where something was found; what is not known is left out. Episodes and steps count from 0. */
+/** The place of a fault; unknown parts are left out. Episodes and steps count from 0. */
 export interface Place {
   readonly file?: string;
-  /** In bytes, from the file's beginning. */
+  /** In bytes, from the beginning of the file. */
   readonly offset?: number;
   readonly episode?: number;
   readonly step?: number;
-  /** Trajectories that were pushed before it. */
+  /** The number of trajectories pushed before the fault. */
   readonly pushed?: number;
 }
 
 /**
- * A ReplayError that tells its place, in fields and in its text. CORRUPT: a file that is not what it should be · NOT_FOUND: one that is not there · UNSUPPORTED: one that
- * nobody here reads, or for which a package is missing · INVALID_DATA: steps in an order that no episode has · SPEC_MISMATCH: steps of another form · EMPTY: no steps at all.
+ * A ReplayError with the place of the fault, in its fields and its message.
+ *
+ * Codes: CORRUPT for a file that violates its format · NOT_FOUND for a missing file · UNSUPPORTED for a file that Reprise cannot read, or that needs a missing
+ * package · INVALID_DATA for steps in an impossible order · SPEC_MISMATCH for steps of another form · EMPTY for data without steps.
  */
 export class RldsError extends ReplayError implements Place {
   readonly file?: string;
@@ -31,35 +33,37 @@ export class RldsError extends ReplayError implements Place {
   }
 }
 
-/** Where a file is not what its format says. */
+/** The place at which a file violates its format. */
 export interface Fault extends Place {
-  /** What of the file is wrong, such as an array or a line: the message begins with it. */
+  /** The faulty part of the file, such as an array or a line. The message begins with it. */
   readonly subject?: string;
 }
 
-/** The error for a file that is not what its format says. @param where as the format knows it */
+/** Returns the error for a file that violates its format. @param where the place, as the format describes it */
 export function corruptFile({ subject, ...place }: Fault, what: string, cause?: unknown): RldsError {
   return new RldsError("CORRUPT", subject === undefined ? what : `${subject} ${what}`, place, { cause });
 }
 
-/** The error for a file that this version does not read. */
+/** Returns the error for a file that this version cannot read. */
 export function unsupportedFile(place: Place, what: string, cause?: unknown): RldsError {
   return new RldsError("UNSUPPORTED", what, place, { cause });
 }
 
-/** What an error of one column says at its end: the options that help. @param keys of the column @param isNull whether a value for nulls helps, too */
+/**
+ * Returns the end of a message about one column: the options that help. @param keys the column's path @param isNull whether a replacement for nulls also helps
+ */
 export function columnRemedy(keys: readonly string[], isNull = false): string {
   const name = JSON.stringify(keys.join("/"));
   return `; without: [${name}] leaves it out${isNull ? `, null: { ${name}: … } states a value for nulls` : ""}`;
 }
 
-/** The same error with the options that help against a bad column; any other error as it is. */
+/** Returns an error about one column with the options that help; returns any other error unchanged. */
 export function withRemedy(error: unknown, keys: readonly string[], isNull = false): unknown {
   if (!(error instanceof RldsError) || !["CORRUPT", "UNSUPPORTED", "INVALID_DATA", "SPEC_MISMATCH"].includes(error.code)) return error;
   return withEnding(error, columnRemedy(keys, isNull));
 }
 
-/** The same error with more at the end of its sentence. */
+/** Returns the error with more text at the end of its message. */
 export function withEnding(error: RldsError, ending: string): RldsError {
   const { file, offset, episode, step, pushed, cause } = error;
   const place = {
@@ -74,7 +78,7 @@ export function withEnding(error: RldsError, ending: string): RldsError {
   return new RldsError(error.code, `${what}${ending}`, place, { cause });
 }
 
-/** ` (half_cheetah-train.tfrecord-00000-of-00003, byte 1024; episode 3, step 7; 20 trajectories came before it)` */
+/** Returns a place as text: ` (half_cheetah-train.tfrecord-00000-of-00003, byte 1024; episode 3, step 7; 20 trajectories came before it)` */
 export function describePlace({ file, offset, episode, step, pushed }: Place): string {
   const inFile = [file, offset === undefined ? undefined : `byte ${offset}`];
   const inData = [episode === undefined ? undefined : `episode ${episode}`, step === undefined ? undefined : `step ${step}`];

@@ -1,4 +1,4 @@
-/** The steps of one episode as whole columns: what a reader fills, and what is quick to go through. */
+/** Stores the steps of one episode as whole columns, which readers fill and which are fast to iterate. */
 import { isLeaf, isText, sizeOf } from "../../schema/leaf.ts";
 import { pack, setPart } from "../../schema/nest.ts";
 import type { ColumnData } from "./column-data.ts";
@@ -8,20 +8,20 @@ import { type LeafEntry, leavesOf } from "./leaves.ts";
 
 export type { ColumnData };
 
-/** Elements from … to - 1 of a column: a view, or a list of its own of text. */
+/** Returns the elements from … to - 1 of a column: a view of numbers, or a new list of text. */
 export function slicedColumn(data: ColumnData, from: number, to: number): ColumnData {
   return Array.isArray(data) ? data.slice(from, to) : (data as Float32Array).subarray(from, to);
 }
 
-/** A column with its shape: time first. */
+/** A column and its shape. The first dimension is time. */
 export interface StepColumn {
   readonly data: ColumnData;
   readonly shape: readonly number[];
 }
 
 /**
- * Steps that are made as they are asked for. A leaf of shape [] is a number, a boolean, a bigint (i64, u64) or a text; any other is a typed array that is
- * a view of its column: copy it to keep it beside changes. O(leaves) a step.
+ * Steps that are created on access. A leaf of shape [] is a number, boolean, bigint (i64, u64) or text. Any other leaf is a typed array that views its column;
+ * copy it before you change it. O(leaves) per step
  */
 export class StepColumns<S = RldsStep> implements Iterable<S> {
   readonly spec: StepSpec;
@@ -30,7 +30,7 @@ export class StepColumns<S = RldsStep> implements Iterable<S> {
   readonly #data: readonly ColumnData[];
   readonly #make: StepFactory;
 
-  /** @param data a column a leaf, in the order of the spec's leaves, of `length` values each */
+  /** @param data one column per leaf, in the order of the spec's leaves, each with `length` values */
   constructor(spec: StepSpec, data: readonly ColumnData[], length: number) {
     this.spec = spec;
     this.length = length;
@@ -43,7 +43,7 @@ export class StepColumns<S = RldsStep> implements Iterable<S> {
     this.#make = createStepFactory(spec, data[Symbol.iterator]());
   }
 
-  /** The columns, nested as the spec. One that is stored elsewhere is read when its data is asked for. */
+  /** The columns, nested like the spec. The data of a lazy column is read on access. */
   get columns(): AnyValue {
     const { data } = this;
     const columns = this.#leaves.map(({ leaf }, i): StepColumn => {
@@ -59,7 +59,10 @@ export class StepColumns<S = RldsStep> implements Iterable<S> {
     return pack(this.spec, columns);
   }
 
-  /** A column a leaf, in the order of the spec's leaves. One that is stored elsewhere is read when it is asked for, all of it. @throws RldsError UNSUPPORTED where that takes too much memory */
+  /**
+   * One column per leaf, in the order of the spec's leaves. A lazy column is read completely on access. @throws RldsError UNSUPPORTED if that takes too much
+   * memory
+   */
   get data(): readonly ColumnData[] {
     if (!this.#data.some(isLazy)) return this.#data;
     const columns: ColumnData[] = [];
@@ -67,12 +70,12 @@ export class StepColumns<S = RldsStep> implements Iterable<S> {
     return columns;
   }
 
-  /** The same, as they are stored: a column may be lazy, of which pieces are asked for alone. */
+  /** The columns as they are stored. A column may be lazy, so that pieces of it can be read. */
   get parts(): readonly ColumnData[] {
     return this.#data;
   }
 
-  /** Step i. @throws RangeError */
+  /** Returns step i. @throws RangeError */
   at(i: number): S {
     if (!(i >= 0 && i < this.length)) throw new RangeError(`step must be in 0 … ${this.length - 1}, got ${i}`);
     return this.#make(i) as S;
@@ -85,7 +88,7 @@ export class StepColumns<S = RldsStep> implements Iterable<S> {
 
 type StepFactory = (i: number) => unknown;
 
-/** What makes step i, one function a node: no step looks at the spec. */
+/** Returns the function that creates step i. It consists of one function per node, so that creating a step never inspects the spec. */
 function createStepFactory(spec: StepSpec, data: Iterator<ColumnData>): StepFactory {
   if (isLeaf(spec)) return createLeafFactory(spec, data.next().value as ColumnData);
   if (Array.isArray(spec)) {

@@ -1,4 +1,4 @@
-/** The seven fields that every RLDS step has. */
+/** Checks the seven fields that every RLDS step has. */
 import { mustBe } from "../../base/error.ts";
 import { isLeaf } from "../../schema/leaf.ts";
 import type { RldsStep, StepSpec } from "./dataset.ts";
@@ -7,7 +7,7 @@ import { type Place, RldsError } from "./rlds-error.ts";
 
 export const STEP_FIELDS = ["observation", "action", "reward", "discount", "is_first", "is_last", "is_terminal"] as const;
 
-/** @throws RldsError SPEC_MISMATCH where one is missing */
+/** @throws RldsError SPEC_MISMATCH if a field is missing */
 export function mustBeStep(step: unknown, place?: Place): RldsStep {
   const record = (typeof step === "object" && step !== null ? step : {}) as RldsStep;
   if (STEP_FIELDS.every((field) => record[field] !== undefined)) return record;
@@ -19,13 +19,13 @@ export function mustBeStep(step: unknown, place?: Place): RldsStep {
   );
 }
 
-/** The same of a spec of steps. */
+/** Checks that a spec has the seven fields. */
 export function mustBeStepSpec(spec: StepSpec): { readonly [field: string]: StepSpec } {
   if (isLeaf(spec)) throw new RldsError("SPEC_MISMATCH", `the spec of RLDS steps must be an object with ${STEP_FIELDS.join(", ")}, got a single leaf`);
   return mustBeStep(spec) as unknown as { readonly [field: string]: StepSpec };
 }
 
-/** A flag of a step: a boolean, 0 or 1, alone or as an array of one. @throws RldsError SPEC_MISMATCH */
+/** Reads a flag of a step: a boolean, 0 or 1, or an array with one of these. @throws RldsError SPEC_MISMATCH */
 export function flagOf(step: RldsStep, field: "is_first" | "is_last" | "is_terminal", place: Place): boolean {
   const flag = oneFlag(step[field]);
   if (flag !== undefined) return flag;

@@ -1,4 +1,4 @@
-/** The spec of a step from its values, and whether a step is what a spec says. */
+/** Infers the spec of a step from its values, and checks steps against a spec. */
 import { mustBe } from "../../base/error.ts";
 import { isShaped, type PutOptions, put } from "../../schema/copy-values.ts";
 import { dtypeOf } from "../../schema/dtype.ts";
@@ -8,17 +8,21 @@ import { fold, nested, nodeRule } from "../../schema/nest.ts";
 import type { StepLeaf, StepSpec } from "./dataset.ts";
 import { type Place, RldsError } from "./rlds-error.ts";
 
-/** What a dataset's values may be: those of a Replay's writer, and columns. */
+/** The values that a dataset may contain: those that a writer accepts, and columns. */
 export const DATA: PutOptions = { columns: true };
 
 const pathOf = (keys: readonly (string | number)[]) => keys.join("/") || "step";
 
 /**
- * What a step is, by its values. A typed array tells its dtype, and is flat; a number is f32, a boolean bool, a bigint i64, a string text; arrays of these have
- * their nesting as shape; `{data, shape}` tells both; objects nest, and so do arrays of objects. What a value does not tell, such as an f64 that is a number,
- * must be said by a dataset's `stepSpec`. O(elements) for plain arrays, else O(leaves).
+ * Infers the spec of a step from its values:
+ * - a typed array keeps its dtype, and is flat;
+ * - a number is f32, a boolean bool, a bigint i64, a string text;
+ * - arrays of these take their nesting as shape;
+ * - `{data, shape}` sets both;
+ * - objects and arrays of objects nest.
+ * Use a dataset's `stepSpec` for everything that a value does not show, such as an f64 passed as a number. O(elements) for plain arrays, otherwise O(leaves)
  * @param numbers the dtype of a number
- * @throws RldsError SPEC_MISMATCH for ragged, empty and mixed arrays, null and undefined; it names the path
+ * @throws RldsError SPEC_MISMATCH for ragged, empty and mixed arrays, null and undefined; names the path
  */
 export function stepSpecOf(step: unknown, place: Place = {}, numbers: "f32" | "f64" = "f32"): StepSpec {
   const single = (value: unknown) => ({ number: numbers, boolean: "bool", bigint: "i64", string: "string" })[typeof value as string];
@@ -56,12 +60,12 @@ export function stepSpecOf(step: unknown, place: Place = {}, numbers: "f32" | "f
   });
 }
 
-/** An object that nests, or has its shape beside it: an array of these is a tuple. */
+/** Returns whether a value is an object that nests or has a shape. An array of such objects is a tuple. */
 function isNode(value: unknown): boolean {
   return typeof value === "object" && !Array.isArray(value) && !ArrayBuffer.isView(value);
 }
 
-/** What about a step is not as its spec says. */
+/** The first difference between a step and its spec. */
 export interface Mismatch {
   readonly path: string;
   readonly rule: string;
@@ -70,7 +74,7 @@ export interface Mismatch {
 
 type Check = (value: unknown) => Mismatch | undefined;
 
-/** A check of many steps against one spec: the first misfit, or undefined. O(leaves) a step where values are typed arrays. */
+/** Returns a check for many steps against one spec. The check returns the first difference, or undefined. O(leaves) per step if values are typed arrays */
 export function stepChecker(spec: StepSpec): Check {
   return fold<StepLeaf, Check>(
     spec,
@@ -94,7 +98,7 @@ export function stepChecker(spec: StepSpec): Check {
   );
 }
 
-/** @throws RldsError SPEC_MISMATCH that names the path. Each call makes the check anew: `stepChecker` is for many steps */
+/** @throws RldsError SPEC_MISMATCH that names the path. Each call compiles the check again; use `stepChecker` for many steps */
 export function checkStep(spec: StepSpec, step: unknown, place: Place = {}): void {
   const mismatchFound = stepChecker(spec)(step);
   if (mismatchFound !== undefined) throw misfitError(mismatchFound, place);

@@ -1,16 +1,16 @@
-/** One traversal of a dataset's episodes: it can be stopped, yields to other tasks, and reports its progress. */
+/** Controls one pass over a dataset's episodes: it can be stopped, yields to other tasks, and reports its progress. */
 import { mustBe } from "../../base/error.ts";
 import type { MaybeAsyncIterable, RldsEpisode } from "./dataset.ts";
 import { checkIterable, isSync } from "./maybe-async.ts";
 
-/** Options of every traversal of a whole dataset. */
+/** The options of every pass over a whole dataset. */
 export interface PassOptions {
   readonly signal?: AbortSignal;
-  /** Called after each episode, with the sums so far. */
+  /** Called after each episode with the totals so far. */
   readonly onProgress?: (progress: { readonly episodes: number; readonly steps: number }) => void;
 }
 
-/** Steps between two pauses: some hundredths of a second of work. */
+/** Steps between two pauses, which takes some hundredths of a second. */
 const STEPS_PER_PAUSE = 1 << 16;
 
 export class Pace {
@@ -19,13 +19,13 @@ export class Pace {
   #steps = 0;
   #pausedAt = 0;
 
-  /** @throws what the signal says */
+  /** @throws the signal's reason, if it is aborted */
   constructor(options: PassOptions) {
     this.#options = options;
     options.signal?.throwIfAborted();
   }
 
-  /** An episode is done; a promise now and then, so that timers and a signal get their turn. @throws what the signal says */
+  /** Called after each episode. Returns a promise from time to time, so that timers and the signal can run. @throws the signal's reason, if it is aborted */
   after(steps: number): Promise<void> | undefined {
     const { signal, onProgress } = this.#options;
     signal?.throwIfAborted();
@@ -38,20 +38,20 @@ export class Pace {
   }
 }
 
-/** Lets timers and a signal have their turn. @throws what the signal says */
+/** Lets timers and the signal run. @throws the signal's reason, if it is aborted */
 export async function yieldToEventLoop(signal?: AbortSignal): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve));
   signal?.throwIfAborted();
 }
 
-/** @throws TypeError for what is no episode */
+/** @throws TypeError if the value is not an episode */
 export function checkEpisode<S>(episode: RldsEpisode<S>, index: number): RldsEpisode<S> {
   if (typeof episode !== "object" || episode === null) throw mustBe(TypeError, `episode ${index}`, "an object with steps", episode);
   checkIterable(`steps of episode ${index}`, episode.steps);
   return episode;
 }
 
-/** Steps that are waited for can be called off between any two of them. */
+/** Returns async steps that can be aborted between any two of them. */
 export function abortable<T>(steps: MaybeAsyncIterable<T>, signal: AbortSignal | undefined): MaybeAsyncIterable<T> {
   if (signal === undefined || isSync(steps)) return steps;
   return {

@@ -1,4 +1,4 @@
-/** reprise/rlds: RLDS datasets in, trajectories out. Exports only. */
+/** The entry point of reprise/rlds, which reads RLDS datasets and creates trajectories. Contains only exports. */
 import "../../base/host.ts";
 
 export type { TextLeaf } from "../../schema/leaf.ts";

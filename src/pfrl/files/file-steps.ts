@@ -11,7 +11,7 @@ export class FileSteps {
   /** Used if the extras differ: separate rows for the file, which are read value by value. */
   #foreign: { readonly episodes: FileEpisodes; readonly records: Records; readonly lists: TransitionLists } | undefined;
 
-  /** @throws ReplayError SPEC_MISMATCH for other states, actions or rewards */
+  /** @throws ReplayError SPEC_MISMATCH if states, actions or rewards differ */
   constructor(contents: BufferContents, { spec, numSteps }: HistorySchema, engine: EngineOptions) {
     this.#contents = contents;
     this.#episodes = new FileEpisodes(contents.steps, numSteps);

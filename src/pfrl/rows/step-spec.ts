@@ -126,7 +126,7 @@ function sharedLeaf(path: string, leaf: PartLeaf): RowLeaf {
   const bytes = shared === undefined && (isDtype(dtype) || dtype === "string") ? sizeOf(shape) * elementBytes(leaf) : 0;
   if (!(bytes >= SHARED_BYTES)) return leaf;
   const [frames = 0, ...frame] = shape;
-  // An array of frames; plain numbers in arrays are one value.
+  // An array of frames. Nested arrays of plain numbers are a single value.
   const isStacked = nest > 0 && nest < shape.length && frames <= MAX_FRAMES && bytes / frames >= SHARED_BYTES;
   return isStacked ? { ...leaf, shape: frame, shared: path, stack: frames } : { ...leaf, shared: path };
 }

@@ -8,7 +8,7 @@ import type { StepSpec } from "./step-spec.ts";
 /** Whether the spec is unknown, so that its columns are too. */
 type IsAny<S> = [PartSpec] extends [S] ? true : false;
 
-// biome-ignore lint/suspicious/noExplicitAny: of a spec that is inferred nothing is known before it runs
+// biome-ignore lint/suspicious/noExplicitAny: an inferred spec is not known before run time
 type AnyColumn = any;
 
 /** The columns of a part, with its nesting. An object column is a plain array. */

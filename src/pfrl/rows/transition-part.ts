@@ -1,4 +1,4 @@
-/** One part of a transition (its state, its action, an extra): splits it into the row and its objects, and joins it again. */
+/** Splits one part of a transition (its state, its action, an extra) into the row and its objects, and joins it again. */
 import { mustBe } from "../../base/error.ts";
 import type { NumberArray } from "../../schema/dtype.ts";
 import { isLeaf, isObject, shapeOf, sizeOf, zeroOf } from "../../schema/leaf.ts";
@@ -10,7 +10,7 @@ import { copyObject } from "./object-value.ts";
 /** The objects of one step, by the number of their column. */
 export type RowValues = unknown[];
 
-/** The columns that a leaf was read into, by its path in the row. */
+/** The columns into which leaves were read, by their path in the row. */
 export type Columns = ReadonlyMap<string, NumberArray>;
 
 export interface TransitionPart {

@@ -1,6 +1,6 @@
 /**
- * The batch form of what was drawn, one typed array per leaf. Where the arrays are is worked out once: then a new batch takes its own memory and objects, and a sample into a
- * batch allocates nothing.
+ * Fills batches with drawn items, one typed array per leaf. The layout of the arrays is computed once. A new batch then allocates only its own memory and
+ * objects, and a sample into a batch allocates nothing.
  */
 
 import { CROSS, FROM_START } from "../../base/abi.ts";
@@ -23,41 +23,41 @@ import type { WholeSpec } from "../rows/step-spec.ts";
 import { type AnyBatch, noItems } from "../rows/transition-batch.ts";
 import type { Steps } from "./steps.ts";
 
-/** How runs of steps are shown: each step as it is, or what a learner asks of them: how the first begins, where the last leads, all rewards. */
+/** The form of runs of steps: all steps, or the values that a learner needs: the first state, the last next state, and all rewards. */
 export type RunView = "all" | "ends";
 
-/** Leaves that a run ends with, and those that it begins with. */
+/** Match the leaves that are read from the last step of a run, and those that are read from the first. */
 const LAST = /^(nextState|nextAction|hasNextState|hasNextAction)\b/;
 const FIRST = /^(state|action)\b/;
 
-/** An object column of a batch: which one, of which step of a run. */
+/** An object column of a batch: its index, and the step of the run. */
 interface ObjectColumn {
   readonly slot: number;
   readonly from: "first" | "last" | "each";
   readonly values: unknown[];
 }
 
-/** What the items of a draw have, one number each. */
+/** The numbers for the items of a draw. */
 export type ItemInfo = Pick<AnyBatch, "keys" | "probabilities" | "weights">;
 
-/** What a batch is made of besides its columns. It has nothing of the buffer, so that a batch that is kept keeps only its own memory. */
+/** The internals of a batch besides its columns. It has no reference to the buffer, so that a batch keeps only its own memory alive. */
 interface Origin {
-  /** The mark of the batches that a buffer fills again; undefined for one that is not filled again. */
+  /** The mark of batches that a buffer fills again; undefined if the batch is not reused. */
   readonly owner: object | undefined;
   /** The engine's batch on the same arrays. */
   readonly engineBatch: DrawnItems;
   readonly n: number;
   readonly width: number;
-  /** Undefined if every column is of each step. */
+  /** Undefined if every column has one value per step. */
   readonly spec: WholeSpec | undefined;
   readonly objectColumns: readonly ObjectColumn[];
-  /** Which extras each step has, as bits; undefined without extras. */
+  /** The extras of each step as bits; undefined without extras. */
   readonly present: Uint32Array | undefined;
 }
 
 type DrawnItems = ItemBuffer["batch"];
 
-/** The columns of transitions under PFRL's names. */
+/** The columns of transitions with the names of PFRL. */
 class TransitionBatch implements AnyBatch {
   readonly count: number;
   readonly lengths: AnyBatch["lengths"];
@@ -118,12 +118,12 @@ class TransitionBatch implements AnyBatch {
     this.#origin = { owner, engineBatch, n, width, spec: view === "ends" ? schema.spec : undefined, objectColumns, present };
   }
 
-  /** A loop over a batch, as PFRL's list allows it, is told of the list form. Copies, comparisons and loops over keys do not see it. */
+  /** Throws an error that mentions the list form, since PFRL allows loops over its lists. Copies, comparisons and loops over keys do not see this method. */
   [Symbol.iterator](): never {
     throw noItems();
   }
 
-  /** Of a batch that a buffer made; undefined for anything else. */
+  /** Returns the internals of a batch that a buffer created; undefined for anything else. */
   static originOf(batch: unknown): Origin | undefined {
     return typeof batch === "object" && batch !== null && #origin in batch ? (batch as TransitionBatch).#origin : undefined;
   }
@@ -131,20 +131,20 @@ class TransitionBatch implements AnyBatch {
 
 const { originOf } = TransitionBatch;
 
-/** Of a batch that `sample` gave; undefined for anything else. */
+/** Returns the spec of a batch from `sample`; undefined for anything else. */
 export function specOfBatch(batch: unknown): WholeSpec | undefined {
   return originOf(batch)?.spec;
 }
 
-/** A batch, and how it is filled. */
+/** A batch, and the draw that fills it. */
 export class BatchFiller {
   readonly batch: AnyBatch;
-  /** To be filled with picks; void after the next call that is not `fill`. */
+  /** The draw to fill with picks. Invalid after the next call other than `fill`. */
   readonly draw: Draw;
   readonly #steps: Steps;
   readonly #buffer: ItemBuffer;
   readonly #origin: Origin;
-  /** Who fills the next new batch; undefined if this one is filled again. */
+  /** The pool of the next new batch; undefined if this batch is filled again. */
   readonly #pool: BatchPool | undefined;
 
   constructor(steps: Steps, buffer: ItemBuffer, batch: AnyBatch, pool?: BatchPool) {
@@ -156,27 +156,27 @@ export class BatchFiller {
     this.#pool = pool;
   }
 
-  /** Makes the draw. What could find no room does so here. */
+  /** Creates the draw. An allocation that fails does so here. */
   prepare(): this {
     this.#buffer.prepare();
     return this;
   }
 
-  /** Reads the steps of the items that were picked, from their first one on. O(bytes) */
+  /** Reads the steps of the picked items from their first step on. O(bytes) */
   fill(items: GrowingTable): AnyBatch {
     const { n, width } = this.#origin;
     this.draw.runs(items.handle, n, width, CROSS);
     return this.gather();
   }
 
-  /** Names the items of the draw, and where in each its run begins. */
+  /** Adds the items to the draw, and the first step of the run in each. */
   name(items: GrowingTable, slots: Uint32Array, starts: Uint32Array): void {
     const { n, width } = this.#origin;
     this.draw.nameItems(items.handle, slots, starts);
     this.draw.runs(items.handle, n, width, FROM_START + CROSS);
   }
 
-  /** Reads the rows that the draw names. */
+  /** Reads the rows in the draw. */
   gather(): AnyBatch {
     const { n, objectColumns, present } = this.#origin;
     gather(this.#buffer, n);
@@ -210,9 +210,9 @@ export class BatchFiller {
   }
 }
 
-/** The batches of a buffer: new ones, which share what is worked out for the first, and those that are filled again. */
+/** Creates the batches of a buffer: new ones, which share the layout of the first one, and reused ones. */
 export class Batches {
-  /** Steps of an item at most: those of a window, or more where a file had longer ones. */
+  /** The maximum number of steps per item: that of a window, or more if a file has longer items. */
   width: number;
   readonly #steps: Steps;
   readonly #holds: number;
@@ -228,7 +228,9 @@ export class Batches {
     this.#holds = hasWeights ? WEIGHTS : 0;
   }
 
-  /** For n items: the batch that is given, or a new one. @throws TypeError, RangeError for a batch that is not this buffer's, or for another n */
+  /**
+   * Returns the filler of a batch for n items: the one passed, or a new one. @throws TypeError, RangeError if the batch belongs to another buffer or another n
+   */
   of(n: number, into: AnyBatch | undefined): BatchFiller {
     if (into === undefined) return this.#fresh(n, this.width, "ends", this.#holds);
     const origin = originOf(into);
@@ -243,7 +245,7 @@ export class Batches {
     return batchFiller;
   }
 
-  /** For n runs of which each step is shown: a new batch. @param info what their items have */
+  /** Returns the filler of a new batch for n runs with all of their steps. @param info the numbers for their items */
   runs(n: number, width: number, info: ItemInfo): BatchFiller {
     return this.#fresh(n, width, "all", 0, info);
   }
@@ -252,7 +254,7 @@ export class Batches {
     const shape = this.#shape(n, width, view, holds);
     const idle = this.#pool.take(false, n, width, shape.selections, holds) as ItemBuffer | undefined;
     const buffer = idle ?? itemBuffer(this.#steps.engine, shape);
-    // Nobody has its batch yet.
+    // Nobody has received its batch yet.
     buffer.isFresh = true;
     const batch = new TransitionBatch(this.#steps, view, { owner: view === "ends" ? this.#owner : undefined, engineBatch: buffer.batch, n, width, info });
     return new BatchFiller(this.#steps, buffer, batch as AnyBatch, this.#pool);

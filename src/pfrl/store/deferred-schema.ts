@@ -12,7 +12,7 @@ const MAX_CALLS = 1024;
 
 export class DeferredSchema {
   readonly calls: FirstCall[] = [];
-  /** Extras that were always null. */
+  /** The extras that were always null. */
   readonly #unresolved: Set<string>;
 
   private constructor(unresolved: Set<string>) {
@@ -25,7 +25,7 @@ export class DeferredSchema {
     return unresolved.size === 0 ? undefined : new DeferredSchema(unresolved);
   }
 
-  /** Returns the spec with the extras that a transition resolves; undefined if it resolves none. */
+  /** Returns the spec with the extras that a transition determines; undefined if it determines none. */
   resolve(spec: WholeSpec, transition: AppendedTransition): WholeSpec | undefined {
     const resolved = [...this.#unresolved].flatMap((name) => {
       if (!has(transition, name) || !Object.hasOwn(spec.extras, name)) return [];

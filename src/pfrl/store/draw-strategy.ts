@@ -1,4 +1,4 @@
-/** How a sample draws its items: by the table's random state, or as a test prescribes. */
+/** Defines how a sample draws its items: with the table's random state, or as a test prescribes. */
 
 import { mustBe } from "../../base/error.ts";
 import type { Draw } from "../../batch/draw.ts";
@@ -6,13 +6,13 @@ import type { GrowingTable } from "../../memory/growing-table.ts";
 import type { Memory } from "./memory.ts";
 
 export interface DrawStrategy {
-  /** n different items into a draw, all alike. */
+  /** Draws n different items uniformly. */
   uniform(items: GrowingTable, draw: Draw, n: number): void;
-  /** n different items by priority, `ratio` of the chance all alike; how many there were. */
+  /** Draws n different items by priority, with a share `ratio` of uniform draws. Returns the number drawn. */
   prioritized(items: GrowingTable, draw: Draw, n: number, ratio: number): number;
-  /** n different rows of a memory into a draw of single rows, all alike; chance is that of the items beside it. */
+  /** Draws n different rows of a memory uniformly as single rows, using the random state of the items next to it. */
   single(items: GrowingTable, memory: Memory, draw: Draw, n: number): void;
-  /** Where in each of n items that is longer than `width` steps a run of so many begins. */
+  /** Returns the first step of a run of `width` steps in each of n items that is longer. */
   starts(items: GrowingTable, draw: Draw, n: number, width: number): void;
 }
 
@@ -34,7 +34,7 @@ export const RANDOM_STRATEGY: DrawStrategy = {
   },
 };
 
-/** Of n that were asked for only some can be picked. */
+/** Returns the error for a sample of n items of which only some exist. */
 export function tooFew(n: number, available: number, itemsName: string): Error {
   return mustBe("TOO_FEW", "n", `at most ${available}, because there are only ${available} ${itemsName}`, n);
 }

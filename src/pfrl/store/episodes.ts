@@ -130,7 +130,7 @@ export class EpisodeStore extends Stored<EpisodeContents> {
     return { ...contents, memory: new Memory(contents.steps.engine) };
   }
 
-  /** Whether single transitions leave with their episode, and are listed each in a list of its own; else one by one, and as they are. */
+  /** Whether single transitions are evicted with their episode, and listed as lists of one. Otherwise they are evicted and listed one by one. */
   get #areGrouped(): boolean {
     return this.options.priorities === undefined;
   }

@@ -1,16 +1,17 @@
 /**
- * What fills a buffer, as the sections of a log: the calls that would make it, not its memory. So the capacity may be another one when it is read.
+ * Defines the history of a buffer as sections of a log. It contains the calls that create the buffer instead of its memory, so the capacity may differ when it
+ * is read.
  *
- * The number of a section is that of the episode which it belongs to, in that file. Kinds are numbered in base/kinds.ts.
+ * The number of a section is that of its episode in the file. The kinds are numbered in base/kinds.ts.
  *   FORM        │ tagged: family, numSteps, spec                    │ before any step
  *   STEP        │ RECORD (assembly/persistence/step.ts), tagged objects  │ a step of the episode
- *   SINGLE      │ the same                                          │ and an item of it alone
- *   ITEM        │ length u32, 0 u32, priority f64                   │ an item of the last so many steps
- *   EPISODE     │ priority f64                                      │ the episode ended: an item of all its steps
- *   EPISODE_END │                                                   │ it ended without one
+ *   SINGLE      │ the same                                          │ a step that is also an item of one step
+ *   ITEM        │ length u32, 0 u32, priority f64                   │ an item of the last `length` steps
+ *   EPISODE     │ priority f64                                      │ the end of the episode, which is an item of all its steps
+ *   EPISODE_END │                                                   │ the end of the episode without an item
  *   STATE       │ tagged                                            │ random state, largest priority, …
- *   RANDOM      │ 32 bytes                                          │ the random state alone
- *   CLEAR       │                                                   │ everything before it is gone
+ *   RANDOM      │ 32 bytes                                          │ only the random state
+ *   CLEAR       │                                                   │ discards everything before it
  */
 import { dataView } from "../../base/bytes.ts";
 import { CLEAR, EPISODE, EPISODE_END, FORM, ITEM, RANDOM, SINGLE, STATE, STEP } from "../../base/kinds.ts";
@@ -21,38 +22,38 @@ import { damaged } from "./step-bytes.ts";
 
 export type Family = "transitions" | "episodes";
 
-/** What the steps of a file are. */
+/** The form of the steps in a file. */
 export interface HistorySchema {
   readonly family: Family;
-  /** Steps of an item at most; 0 for whole episodes. */
+  /** The maximum number of steps per item; 0 for whole episodes. */
   readonly numSteps: number;
   readonly spec: WholeSpec;
 }
 
-/** What a saved buffer was beside its items. */
+/** The state of a saved buffer in addition to its items. */
 export interface HistoryState {
-  /** Items, or episodes. */
+  /** The number of items or episodes. */
   readonly count: number;
   readonly random: Uint8Array;
-  /** Of prioritized ones. */
+  /** The maximum priority of a prioritized buffer. */
   readonly max?: number;
-  /** Places of the items that wait for their errors, oldest 0; -1 for those that have left. */
+  /** The ranks of the items that wait for their errors, 0 for the oldest; -1 for evicted ones. */
   readonly waiting?: Float64Array | null;
-  /** In which slots the items are, oldest first, then the free ones; and how many there were. */
+  /** The slots of the items, oldest first, followed by the free ones, and their number. */
   readonly slots?: Uint32Array;
   readonly high?: number;
 }
 
-/** Where a section is written to. */
+/** Writes a section. */
 export type Write = (kind: number, id: number, payload: Uint8Array) => void;
 
 /** Receives a history. */
 export interface HistoryLoader {
   schema(schema: HistorySchema): void;
-  /** @param isItem whether it is an item of its own */
+  /** @param isItem whether the step is an item of its own */
   step(episode: number, payload: Uint8Array, isItem: boolean): void;
   item(episode: number, length: number, priority: number): void;
-  /** @param priority undefined where there is no item of it */
+  /** @param priority undefined if the episode is not an item */
   end(episode: number, priority: number | undefined): void;
   state(state: HistoryState): void;
   random(bytes: Uint8Array): void;
@@ -61,7 +62,7 @@ export interface HistoryLoader {
 
 export const EMPTY: Uint8Array = new Uint8Array(0);
 
-/** Gives a section to a sink. @throws ReplayError CORRUPT for what is none of these */
+/** Passes a section to a loader. @throws ReplayError CORRUPT if the section is unknown */
 export function deliver(loader: HistoryLoader, kind: number, id: number, payload: Uint8Array): void {
   const view = dataView(payload);
   const sized = (bytes: number) => {
@@ -84,7 +85,7 @@ export function deliver(loader: HistoryLoader, kind: number, id: number, payload
   else throw damaged(`a section of kind ${kind}`);
 }
 
-/** A buffer that has no steps yet. */
+/** Writes a buffer that has no steps yet. */
 export function writeNothing(write: Write): void {
   write(CLEAR, 0, EMPTY);
   write(STATE, 0, stateBytes({ count: 0, random: new Uint8Array(32) }));

@@ -2,7 +2,7 @@
 import { mustBe, ReplayError } from "../../base/error.ts";
 
 export class LastSample {
-  /** Whether sample and update must alternate. */
+  /** Whether samples and updates must alternate. */
   readonly alternate: boolean;
   /** Whether the last sample has not been updated yet. */
   waiting = false;

@@ -1,28 +1,28 @@
-/** The single transitions of episodes that ended: rows, oldest first. */
+/** Stores the single transitions of ended episodes as rows, oldest first. */
 import type { Engine } from "../../memory/engine.ts";
 import { StandaloneStream } from "../../memory/stream.ts";
 
 export class Memory extends StandaloneStream {
-  /** How many have left. */
+  /** The number of evicted rows. */
   #removed = 0;
 
   constructor(engine: Engine) {
     super(engine, 0);
   }
 
-  /** Lets the n oldest go. */
+  /** Evicts the n oldest rows. */
   override drop(n: number): void {
     super.drop(n);
     this.#removed += n;
   }
 
-  /** Names of all rows, one by one; without those that leave meanwhile, which may be other steps by then. */
+  /** Yields all rows one by one, except those evicted in the meantime, which may be reused for other steps. */
   *liveRows(): Generator<number, void> {
     const removedBefore = this.#removed;
     for (const [i, row] of this.rows().entries()) if (i >= this.#removed - removedBefore) yield row;
   }
 
-  /** Lets all go, and gives the memory back. */
+  /** Evicts all rows and frees the memory. */
   override close(): void {
     this.drop(this.length);
     super.close();

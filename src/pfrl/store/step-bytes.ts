@@ -1,4 +1,4 @@
-/** Steps as bytes, and what rows cannot hold behind them. */
+/** Encodes steps as bytes, followed by the values that rows cannot store. */
 import { corrupt, type ReplayError } from "../../base/error.ts";
 import { StepCodec } from "../../memory/step-codec.ts";
 import { decodeTagged, encodeTagged } from "../../storage/index.ts";
@@ -14,12 +14,12 @@ export class Records {
     this.#codec = new StepCodec(steps.engine);
   }
 
-  /** A row's bytes, good until the next call. @param previousRow the row of the step before, whose frames are not written again; 0 for none */
+  /** Returns a row's bytes, valid until the next call. @param previousRow the row of the previous step, whose frames are not written again; 0 for none */
   write(row: number, previousRow: number): Uint8Array {
     const rowBytes = this.#codec.write(row, previousRow);
     const record = this.#steps.engine.objectStore.get(row);
     if (record === undefined) return rowBytes;
-    // Places that are not taken are left out.
+    // Empty places are left out.
     const recordBytes = encodeTagged(Object.assign({}, record), "a step");
     const output = new Uint8Array(rowBytes.length + recordBytes.length);
     output.set(rowBytes);
@@ -27,7 +27,7 @@ export class Records {
     return output;
   }
 
-  /** Appends a step that was written so to an episode. @throws ReplayError CORRUPT, OUT_OF_MEMORY */
+  /** Appends an encoded step to an episode. @throws ReplayError CORRUPT, OUT_OF_MEMORY */
   read(env: Env, payload: Uint8Array): void {
     this.#steps.mayGrow(env);
     const usedBytes = this.#codec.append(env.stream, payload);
@@ -44,7 +44,7 @@ function recordOf(bytes: Uint8Array): RowValues {
   return record;
 }
 
-/** What was written by another program, or altered so that its checksum is right. */
+/** Returns the error for data that another program wrote, or altered together with its checksum. */
 export function damaged(what: string): ReplayError {
   return corrupt("the file was not written by this package", what);
 }

@@ -37,7 +37,7 @@ export interface Env {
   readonly keep: number;
   /** The number of steps in its window. */
   length: number;
-  /** The row of its last step, and of the one before; 0 for none. */
+  /** The rows of its last step and of the one before; 0 for none. */
   row: number;
   previousRow: number;
 }
@@ -45,20 +45,20 @@ export interface Env {
 export class Steps {
   readonly schema: RowSchema;
   readonly engine: Engine;
-  /** The numbers of the row's leaves, by their paths. */
+  /** The indices of the row's leaves by path. */
   readonly leafIndices: ReadonlyMap<string, number>;
   /** The number of items or steps that the ends of the open episodes will store. */
   owed = 0;
-  /** The writer of all environments: its lane, and what appends the form's step. */
+  /** The lane of all environments, and the function that appends the current step. */
   readonly #lane: number;
   readonly #append: () => void;
   readonly #keep: number;
   readonly #envs = new Map<unknown, Env>();
-  /** Of episodes that ended, for the next ones. */
+  /** Streams of ended episodes, for reuse. */
   readonly #freeStreams: StandaloneStream[] = [];
   #openCount = 0;
 
-  /** @param keep steps of a window; 0 for all of the episode */
+  /** @param keep the number of steps per window; 0 for the whole episode */
   constructor(spec: WholeSpec, keep: number, { maxBytes, seed, packed = false, module }: EngineOptions) {
     this.schema = new RowSchema(spec, packed === true ? {} : packed || undefined);
     const replay = new Replay({ spec: this.schema.row, maxBytes, seed, module });
@@ -121,14 +121,14 @@ export class Steps {
     this.end(this.append({ ...transition, envId }));
   }
 
-  /** An episode that no environment has yet. @throws ReplayError OUT_OF_MEMORY */
+  /** Opens an episode that does not belong to an environment yet. @throws ReplayError OUT_OF_MEMORY */
   open(id: unknown, keep: number): Env {
     const freeStream = keep === this.#keep ? this.#freeStreams.pop() : undefined;
     const stream = freeStream ?? new StandaloneStream(this.engine, keep);
     return { id, number: this.#openCount++, stream, keep, length: 0, row: 0, previousRow: 0 };
   }
 
-  /** The step that the form has, to an episode. */
+  /** Appends the form's current step to an episode. */
   #step(env: Env, record: RowValues | undefined): void {
     this.mayGrow(env);
     env.stream.reserve(1);
@@ -146,7 +146,7 @@ export class Steps {
     if (env.keep === 0 && env.length === MAX_STEPS) throw new ReplayError("OUT_OF_MEMORY", "an episode has at most 16,777,215 steps: call stopCurrentEpisode");
   }
 
-  /** Notes a step that an episode got. */
+  /** Records the step that was appended to an episode. */
   onAppend(env: Env, record: RowValues | undefined): void {
     env.length = env.stream.length;
     env.previousRow = env.row;
@@ -155,7 +155,7 @@ export class Steps {
     this.engine.changed();
   }
 
-  /** Ends an episode that no environment has. */
+  /** Ends an episode that does not belong to an environment. */
   close(env: Env): void {
     if (env.keep === this.#keep) {
       env.stream.reset();
@@ -164,28 +164,28 @@ export class Steps {
     this.engine.changed();
   }
 
-  /** Ends an environment's episode; its steps stay where items hold them. */
+  /** Ends an environment's episode. Its steps remain while items contain them. */
   end(env: Env): void {
     this.#envs.delete(env.id);
     this.close(env);
   }
 
-  /** Bytes that are taken. */
+  /** The number of bytes in use. */
   get bytes(): number {
     return this.engine.bytes;
   }
 }
 
-/** So many rows are read at a time, or fewer where they are large. */
+/** The maximum number of rows that are read together; fewer if they are large. */
 const CHUNK = 64;
 const CHUNK_BYTES = 1 << 19;
 
-/** Rows that are read at a time, one by one. */
+/** Returns the number of rows that are read together as single rows. */
 export function chunkOf({ layout }: Engine): number {
   return Math.max(1, Math.min(CHUNK, Math.floor(CHUNK_BYTES / layout.stagedBytes)));
 }
 
-/** Scratch for that: beside the values each leaf has a list of them, and the draw its columns. */
+/** Returns the size of scratch memory for reading: the values and a list of them for each leaf, and the columns of the draw. */
 function scratchOf(engine: Engine): number {
   const { stagedBytes, leaves } = engine.layout;
   return chunkOf(engine) * (stagedBytes + 32 * leaves.length + 256) + 4096;

@@ -56,12 +56,12 @@ export abstract class Stored<M extends BufferContents = BufferContents> {
   /** Increases whenever something is added or removed. */
   changes = 0;
   contents: M | undefined;
-  /** The first calls are being made again, with a column for an extra whose form is known now; and told of it when they are. */
+  /** Whether the first calls are being repeated with a column for an extra whose form has become known. `onReplay` is called afterwards. */
   isReplaying = false;
   onReplay: (() => void) | undefined;
-  /** Until something else is called than what stores steps. */
+  /** Set until a call does something other than storing steps. */
   #deferredSchema: DeferredSchema | undefined;
-  /** While a transition is read. */
+  /** Set while a transition is read. */
   #isLocked = false;
 
   constructor(options: StoredOptions) {
@@ -75,10 +75,10 @@ export abstract class Stored<M extends BufferContents = BufferContents> {
   /** Draws n different transitions. @throws RangeError, TypeError · ReplayError EMPTY, TOO_FEW, OUT_OF_TURN; nothing has changed then */
   abstract sample(n: number, request: SampleRequest): AnyBatch | SampleList<unknown>;
 
-  /** All transitions in PFRL's form, oldest first; without those that leave meanwhile. */
+  /** Returns all transitions in PFRL's form, oldest first, except those evicted in the meantime. */
   abstract transitions(): Iterable<unknown>;
 
-  /** One more step of an environment; it is read here, which may run functions of the caller. @throws ReplayError OUT_OF_TURN from inside them */
+  /** Appends a step of an environment. Reading it may run functions of the caller. @throws ReplayError OUT_OF_TURN from inside them */
   append(transition: AppendedTransition): Env {
     this.check();
     this.#isLocked = true;
@@ -89,52 +89,52 @@ export abstract class Stored<M extends BufferContents = BufferContents> {
     }
   }
 
-  /** The episode of an environment was interrupted. Without a running episode nothing happens. */
+  /** Ends the interrupted episode of an environment. No effect if there is none. */
   stop(envId: unknown): void {
     this.check();
     this.end(envId);
   }
 
-  /** @throws ReplayError OUT_OF_TURN where the buffer must not be called now */
+  /** @throws ReplayError OUT_OF_TURN if the buffer must not be called now */
   check(): void {
     if (this.#isLocked) throw reentrancyError();
   }
 
-  /** What `append` does, and `stop`. */
+  /** Implement `append` and `stop`. */
   protected abstract take(transition: AppendedTransition): Env;
   protected abstract end(envId: unknown): void;
 
-  /** Priorities come from outside. */
+  /** Called when the caller updates priorities. */
   onPriorityUpdate(): void {
     this.#deferredSchema = undefined;
   }
 
-  /** All items, oldest first; without those that leave meanwhile. */
+  /** Yields all items, oldest first, except those evicted in the meantime. */
   *all(): Generator<Transition[], void> {
     const { contents } = this;
     if (contents === undefined) return;
     for (const slot of contents.items.liveSlots()) yield contents.lists.item(contents.items, slot);
   }
 
-  /** The windows of running episodes. */
+  /** Returns the windows of running episodes. */
   running(): Map<unknown, Transition[]> {
     return this.contents?.lists.running() ?? new Map();
   }
 
-  /** What its steps are in a file. */
+  /** Returns the form of its steps in a file. */
   schema({ spec, batches }: Pick<BufferContents, "spec" | "batches">): HistorySchema {
     return this.options.numSteps === 0 ? { family: "episodes", numSteps: 0, spec } : { family: "transitions", numSteps: batches.width, spec };
   }
 
-  /** What a file needs to know beside its items. */
+  /** Returns the state that a file needs in addition to the items. */
   state({ items }: BufferContents): HistoryState {
     return { count: items.size, random: items.randomState, ...this.options.priorities?.state(items) };
   }
 
   /**
-   * What a file's transitions come into, beside what is there: with items of their own.
-   * @param max of them; a buffer that is opened holds no more than its capacity
-   * @throws ReplayError SPEC_MISMATCH where running episodes, or a spec that was given, have other states, actions or rewards
+   * Creates separate contents for the transitions of a file, with items of their own.
+   * @param max the maximum number of items; a buffer that is opened has at most its capacity
+   * @throws ReplayError SPEC_MISMATCH if running episodes or a spec set by the caller have other states, actions or rewards
    */
   createSeparate(spec: WholeSpec, max = Number.POSITIVE_INFINITY, contents = this.contents): M {
     this.check();
@@ -145,7 +145,7 @@ export abstract class Stored<M extends BufferContents = BufferContents> {
     return this.complete({ ...contents, items: this.#items(contents.steps, max) });
   }
 
-  /** Takes over what came beside, in the place of what was there. O(size) */
+  /** Replaces the contents with separate ones. O(size) */
   adopt(contents: M): void {
     this.check();
     this.#deferredSchema = undefined;
@@ -153,18 +153,18 @@ export abstract class Stored<M extends BufferContents = BufferContents> {
     const { maxSize, maxSteps } = this.#limits(this.options.capacity);
     contents.items.limit(maxSize, maxSteps);
     const { numSteps } = this.options;
-    // Items may be of more steps than a window.
+    // Items may have more steps than a window.
     if (numSteps > 0) contents.batches.width = contents.items.slots().reduce((longest, slot) => Math.max(longest, contents.items.lengthOf(slot)), numSteps);
     this.contents = contents;
     this.changes++;
   }
 
-  /** Lets items go that came beside; its steps stay. */
+  /** Releases the items of separate contents. Its steps remain. */
   drop(contents: M): void {
     contents.items.close();
   }
 
-  /** Adds what a kind of buffer has of its own. */
+  /** Adds the parts that only one kind of buffer has. */
   protected abstract complete(contents: BufferContents): M;
 
   protected make(spec: WholeSpec, max: number = this.options.capacity): M {
@@ -176,14 +176,17 @@ export abstract class Stored<M extends BufferContents = BufferContents> {
     return this.complete({ spec, steps, items, batches, lists: new TransitionLists(steps), records: new Records(steps) });
   }
 
-  /** A transition is going to come: the first that tells the form of an extra which was always null gets it a column. @throws as `append` does, and nothing changed */
+  /**
+   * Called before a transition is stored. The first one that determines the form of an always-null extra creates its column. @throws the errors of `append`;
+   * nothing has changed then
+   */
   protected begin(transition: AppendedTransition): void {
     const { contents } = this;
     const deferredSchema = this.#deferredSchema;
     if (deferredSchema === undefined || contents === undefined) return;
     const spec = deferredSchema.resolve(contents.spec, transition);
     if (spec === undefined) return;
-    // One that is refused tells nothing.
+    // A rejected transition does not determine a form.
     contents.steps.check(transition);
     this.#deferredSchema = undefined;
     this.isReplaying = true;
@@ -194,7 +197,7 @@ export abstract class Stored<M extends BufferContents = BufferContents> {
         else this.take(call.transition);
       }
     } catch {
-      // Where there is no memory for it, it stays an object.
+      // Without memory for a column, the extra remains an object.
       this.contents = contents;
       return;
     } finally {
@@ -204,7 +207,7 @@ export abstract class Stored<M extends BufferContents = BufferContents> {
     this.onReplay?.();
   }
 
-  /** It came. @param again whether the first calls can be made again */
+  /** Called after a transition was stored. @param again whether the first calls can be repeated */
   protected onAppend(contents: M, transition: AppendedTransition, again = true): void {
     if (this.contents === undefined && again) this.#deferredSchema = DeferredSchema.of(transition);
     this.contents = contents;
@@ -212,7 +215,7 @@ export abstract class Stored<M extends BufferContents = BufferContents> {
     if (this.#deferredSchema !== undefined) this.#recordCall({ transition });
   }
 
-  /** An episode is going to end. */
+  /** Called before an episode ends. */
   protected onStop(envId: unknown): void {
     this.changes++;
     if (this.#deferredSchema !== undefined) this.#recordCall({ envId });
@@ -222,12 +225,12 @@ export abstract class Stored<M extends BufferContents = BufferContents> {
     if (this.#deferredSchema?.record(call, this.options.capacity) === false) this.#deferredSchema = undefined;
   }
 
-  /** What a new item weighs. */
+  /** The priority of a new item. */
   protected get priority(): number {
     return this.options.priorities?.max ?? 1;
   }
 
-  /** Checks how many are asked for. @throws RangeError, TypeError · ReplayError EMPTY, TOO_FEW */
+  /** Checks the number of requested items. @throws RangeError, TypeError · ReplayError EMPTY, TOO_FEW */
   protected mustHave(n: number, available: number, itemsName: string): M | undefined {
     this.check();
     this.#deferredSchema = undefined;
@@ -236,21 +239,21 @@ export abstract class Stored<M extends BufferContents = BufferContents> {
     return this.contents;
   }
 
-  /** n different items into a draw. */
+  /** Draws n different items. */
   protected drawItems({ items }: M, draw: Draw, n: number): void {
     const { priorities } = this.options;
     if (priorities === undefined) this.drawStrategy.uniform(items, draw, n);
     else priorities.draw(items, this.drawStrategy, draw, n, this.size);
   }
 
-  /** A draw without columns, but with room for one row an item: for who reads steps one by one. */
+  /** Creates a draw without columns but with room for one row per item, for reading steps one by one. */
   protected createDraw({ steps }: M, n: number, hasWeights: boolean): ItemBuffer {
     const drawFiller = itemBuffer(steps.engine, { n, width: 1, selections: [], isWhole: false, holds: hasWeights ? WEIGHTS : 0 });
     drawFiller.prepare();
     return drawFiller;
   }
 
-  /** A sample of nothing, where no spec is known. @throws ReplayError EMPTY: there can be no batch */
+  /** Returns an empty sample when no spec is known. @throws ReplayError EMPTY, since a batch cannot be created */
   protected emptySample(form: SampleRequest["form"]): SampleList<never> {
     if (form !== "list") throw emptyError();
     return createSampleList<never>([], { keys: new Float64Array(0) });
@@ -262,14 +265,14 @@ export abstract class Stored<M extends BufferContents = BufferContents> {
     return new GrowingTable(engine, { sampler, ...this.#limits(max), seed: options.seed ?? 0 });
   }
 
-  /** So many items, or of whole episodes so many steps. */
+  /** Returns the limit in items, or in steps for whole episodes. */
   #limits(max: number) {
     if (this.options.numSteps === 0) return { maxSize: Math.max(max, 1), maxSteps: max };
     return { maxSize: max, maxSteps: Number.POSITIVE_INFINITY, room: max === Number.POSITIVE_INFINITY ? undefined : max };
   }
 }
 
-/** What there is to tell of the n items of a draw, in arrays of its own. */
+/** Returns the numbers for the n items of a draw in new arrays. */
 export function infoOf(
   picks: ItemBuffer,
   n: number,
@@ -278,14 +281,14 @@ export function infoOf(
   return picks.batch.info;
 }
 
-/** The spec of what comes first. */
+/** Returns the spec of the first transition. */
 export function firstSpec(transition: AppendedTransition): WholeSpec {
   checkTransition(transition);
   for (const name of ["state", "action"]) checkGiven(name, transition[name]);
   return inferSpec(transition.state, transition.action, extrasOf(transition));
 }
 
-/** Whether values of one spec can be kept as those of the other: extras may be any. @throws ReplayError SPEC_MISMATCH */
+/** Checks whether values of one spec can be stored as those of another; extras may differ. @throws ReplayError SPEC_MISMATCH */
 export function checkMixes(expected: WholeSpec, actual: WholeSpec): void {
   const parts = ({ state, action, reward }: WholeSpec) => JSON.stringify({ state, action, reward });
   if (parts(expected) !== parts(actual)) throw mustBe("SPEC_MISMATCH", "the file's transitions", `of the spec ${parts(expected)}`, parts(actual));
@@ -299,7 +302,7 @@ function emptyError(): ReplayError {
   return new ReplayError("EMPTY", "the buffer is empty. Call append() first");
 }
 
-/** @throws RangeError where so many steps cannot fit, with the figures */
+/** @throws RangeError with the sizes if the capacity does not fit in memory */
 function checkCapacity({ schema }: Steps, capacity: number, { maxBytes, module }: EngineOptions): void {
   const plan = Replay.plan({ spec: schema.row, tables: { items: { maxSize: Math.max(capacity, 1) } }, maxBytes, module });
   const max = maxBytes ?? 2 ** 32;

@@ -1,4 +1,4 @@
-/** Samples in PFRL's form: lists of transitions, each an object of its own. */
+/** Returns samples in PFRL's form: lists of transitions, each a separate object. */
 
 import { gather } from "../../batch/gather.ts";
 import { type ItemBuffer, itemBuffer } from "../../batch/item-layout.ts";
@@ -23,22 +23,22 @@ export class TransitionLists {
     this.#selections = steps.engine.layout.leaves.map((leaf) => ({ keys: [String(leaf.index)], leaf, steps: [0], start: 0, step: 1, squeezed: true }));
   }
 
-  /** The transitions of an item: all, or `length` of them from one on. O(bytes) */
+  /** Returns the transitions of an item: all, or `length` of them from one on. O(bytes) */
   item(items: GrowingTable, slot: number, from?: number, length?: number): Transition[] {
     return this.transitions(items.rowsOf(slot, from, length));
   }
 
-  /** The transitions of a running episode's window. */
+  /** Returns the transitions of a running episode's window. */
   window(env: Env): Transition[] {
     return this.transitions(env.stream.rows());
   }
 
-  /** Those of all running episodes, by environment. */
+  /** Returns the windows of all running episodes by environment. */
   running(): Map<unknown, Transition[]> {
     return new Map(Array.from(this.#steps.envs.values(), (env) => [env.id, this.window(env)]));
   }
 
-  /** The transitions of rows that are held. */
+  /** Returns the transitions of rows that are held. */
   transitions(rows: Uint32Array): Transition[] {
     const transitions: Transition[] = [];
     const chunk = this.#chunk;

@@ -1,4 +1,4 @@
-/** Fields that a file does not have: a reward is 0, a discount 1, and 0 where the environment terminated. Every reader takes them from here. */
+/** Supplies fields that a file lacks, for every reader: a reward of 0, and a discount of 1, or 0 where the environment terminated. */
 import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
 import type { FinalStep } from "../../model/final-step.ts";
 import { leavesOf } from "../../model/leaves.ts";
@@ -6,29 +6,29 @@ import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
 import { STEP_FIELDS } from "../../model/step-fields.ts";
 import { Column } from "./column.ts";
 
-/** The leaf of a reward or a discount that is not there. */
+/** The leaf of a missing reward or discount. */
 export const ABSENT: StepLeaf = { dtype: "f32", shape: [] };
 const ABSENT_FIELDS: readonly string[] = ["reward", "discount"];
 
-/** A reward of 0 a row. */
+/** Returns a reward of 0 per row. */
 export function absentReward(rows: number): Column {
   return new Column({ path: "reward", leaf: ABSENT, rows, rowBytes: 4, read: async (from, to) => new Float32Array(to - from) });
 }
 
-/** Discounts of RLDS's steps: the step before a terminal one has the reward that led there. */
+/** Returns the discounts of RLDS steps. The step before a terminal one has the reward that led there. */
 export function discountsOf(isLast: ArrayLike<number>, isTerminal: ArrayLike<number>): Float32Array<ArrayBuffer> {
   const { length } = isTerminal;
   return Float32Array.from({ length }, (_, i) => (isLast[i] === 1 || isTerminal[i] === 1 || (i + 1 < length && isTerminal[i + 1] === 1) ? 0 : 1));
 }
 
-/** The spec of RLDS's steps with a reward and a discount, whether the file has them or not. Any other spec stays as it is. */
+/** Returns a spec of RLDS steps with a reward and a discount, even if the file lacks them. Any other spec is unchanged. */
 export function withAbsentFields(spec: StepSpec): StepSpec {
   const missing = STEP_FIELDS.filter((field) => !Object.hasOwn(spec, field));
   if (!missing.every((field) => ABSENT_FIELDS.includes(field))) return spec;
   return missing.length === 0 ? spec : { ...Object.fromEntries(missing.map((field) => [field, ABSENT])), ...(spec as { readonly [name: string]: StepSpec }) };
 }
 
-/** Steps by such a spec. @param finalStep the kind of the last step */
+/** Returns steps for such a spec. @param finalStep the kind of the last step */
 export function stepsWithAbsentFields<S>(steps: StepColumns<S>, spec: StepSpec, finalStep: FinalStep | "unknown" | undefined): StepColumns<S> {
   if (spec === steps.spec) return steps;
   const columns = new Map(leavesOf(steps.spec).map(({ path }, i) => [path, steps.parts[i] as ColumnData]));

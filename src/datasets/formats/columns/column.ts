@@ -1,23 +1,23 @@
-/** Columns of a file before they are episodes: rows that are read when they are asked for. */
+/** Defines the columns of a file before they are split into episodes. Rows are read on demand. */
 
 import { blank, isText, sizeOf } from "../../../schema/leaf.ts";
 import { leaves, type Nest, zip } from "../../../schema/nest.ts";
 import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 
-/** One leaf, over rows. */
+/** One leaf over rows. */
 export class Column {
-  /** As messages call it. */
+  /** The name in messages. */
   readonly path: string;
-  /** What a row is. */
+  /** The leaf of a row. */
   readonly leaf: StepLeaf;
-  /** Undefined for a single value that is over no rows. */
+  /** Undefined for a single value that does not have rows. */
   readonly rows: number | undefined;
-  /** Bytes of a row; of text that has no fixed width a guess. */
+  /** Bytes per row; an estimate for text without a fixed width. */
   readonly rowBytes: number;
-  /** Rows that the file keeps together: fewer at a time are read more than once. */
+  /** The number of rows stored together. Reading fewer reads a chunk more than once. */
   readonly chunkRows: number;
-  /** Rows from … to - 1, in an array of their own; of a single value it, whatever is asked. */
+  /** Reads the rows from … to - 1 into a new array. A single value is returned for any range. */
   readonly read: (from: number, to: number) => Promise<ColumnData>;
 
   constructor({ path, leaf, rows, rowBytes, chunkRows, read }: Omit<Column, "chunkRows"> & { chunkRows?: number }) {
@@ -30,12 +30,12 @@ export class Column {
   }
 }
 
-/** Numbers that a file does not have: zeros. */
+/** Returns a column of zeros, for numbers that a file lacks. */
 export function zeroColumn(path: string, rows: number): Column {
   return new Column({ path, leaf: { dtype: "f32", shape: [] }, rows, rowBytes: 4, read: async (from, to) => new Float32Array(to - from) });
 }
 
-/** Columns nested as a spec is. */
+/** Columns nested like a spec. */
 export type ColumnTree = Nest<Column>;
 
 const isColumn = (node: unknown) => node instanceof Column;
@@ -45,17 +45,17 @@ export function mapColumns(tree: ColumnTree, toLeaf: (column: Column) => StepLea
   return zip([tree], isColumn, ([column]) => toLeaf(column as Column));
 }
 
-/** What a row of the columns is. */
+/** Returns the spec of a row. */
 export function rowSpec(tree: ColumnTree): StepSpec {
   return mapColumns(tree, ({ leaf }) => leaf);
 }
 
-/** The columns in the order of the spec's leaves. */
+/** Returns the columns in the order of the spec's leaves. */
 export function columnsOf(tree: ColumnTree): Column[] {
   return leaves(tree, isColumn).map(({ leaf }) => leaf);
 }
 
-/** Pieces of a column one behind the other, and blank rows up to `rows`. */
+/** Joins pieces of a column, and adds blank rows up to `rows`. */
 export function joined(leaf: StepLeaf, chunks: readonly ColumnData[], rows: number): ColumnData {
   const [first] = chunks;
   const length = rows * sizeOf(leaf.shape);

@@ -1,4 +1,4 @@
-/** Episodes as ranges of rows: columns over the transitions of all episodes, and where each of these begins and ends. */
+/** Reads episodes as ranges of rows from columns over the transitions of all episodes. */
 import type { StepSpec } from "../../model/dataset.ts";
 import { leavesOf } from "../../model/leaves.ts";
 import { corruptFile } from "../../model/rlds-error.ts";
@@ -7,17 +7,17 @@ import { type Column, type ColumnTree, columnsOf, rowSpec } from "./column.ts";
 import { type EndedSteps, type Ending, episodeSteps, type TransitionSpec } from "./transitions.ts";
 
 export interface EpisodeRange {
-  /** Rows of what an action has: from … to - 1. */
+  /** The rows of the actions: from … to - 1. */
   readonly from: number;
   readonly to: number;
-  /** The row of its first observation. */
+  /** The row of the first observation. */
   readonly observedFrom: number;
-  /** Whether one more observation, the final one, stands behind those of the actions. */
+  /** Whether one more observation, the final one, follows those of the actions. */
   readonly finalStep: boolean;
   readonly ending: Ending;
 }
 
-/** Observation, action and reward, and what stands beside them. */
+/** The observation, action, reward and metadata. */
 export interface TransitionTree {
   readonly observation: ColumnTree;
   readonly action: ColumnTree;
@@ -29,7 +29,7 @@ export function transitionSpecOf(tree: TransitionTree): TransitionSpec {
   return rowSpec(tree as { readonly [name: string]: ColumnTree }) as unknown as TransitionSpec;
 }
 
-/** The steps of one episode, copied. @throws RldsError CORRUPT where it takes more than maxBytes */
+/** Copies the steps of one episode. @throws RldsError CORRUPT if it takes more than maxBytes */
 export async function rangeSteps(
   tree: TransitionTree,
   { from, to, observedFrom, finalStep, ending }: EpisodeRange,
@@ -44,7 +44,7 @@ export async function rangeSteps(
   const data: ColumnData[] = [];
   for (const [i, { keys }] of leavesOf(transition as unknown as StepSpec).entries()) {
     const column = columns[i] as Column;
-    // What is seen beside the final observation may be there, too.
+    // Metadata of the final observation may also exist.
     const isLonger = finalStep && column.rows === to + 1;
     if (keys[0] === "observation") data.push(await column.read(observedFrom, observedFrom + length + Number(finalStep)));
     else data.push(await column.read(from, isLonger ? to + 1 : to));

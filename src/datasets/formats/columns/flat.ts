@@ -1,4 +1,4 @@
-/** Flat transitions, as D4RL keeps them: all rows one behind the other, with flags that say where an episode stops. */
+/** Reads flat transitions in the form of D4RL: consecutive rows with flags that mark the ends of episodes. */
 import { mustBe } from "../../../base/error.ts";
 import { leavesOf } from "../../model/leaves.ts";
 import { corruptFile } from "../../model/rlds-error.ts";
@@ -6,21 +6,23 @@ import type { ColumnData } from "../../model/step-columns.ts";
 import { Column, type ColumnTree, columnsOf, joined, rowSpec } from "./column.ts";
 import { type EndedSteps, type Ending, episodeSteps, type TransitionSpec } from "./transitions.ts";
 
-/** What a flat table consists of. */
+/** The parts of a flat table. */
 export interface FlatTable {
   readonly file: string;
   readonly transition: { readonly observation: ColumnTree; readonly action: ColumnTree; readonly reward: ColumnTree; readonly [metadata: string]: ColumnTree };
   readonly terminals: Column;
   readonly timeouts?: Column;
-  /** Whether `terminals` mark every end of an episode, as `done` does: after the last one an episode is open. */
+  /** Whether `terminals` mark every end of an episode, like `done`. The rows after the last end are then an open episode. */
   readonly areEnds?: boolean;
   readonly nextObservation?: ColumnTree;
 }
 
 /**
- * What the final step of an episode is. `rlds`: as RLDS's own importer of D4RL has it: of `next_observations` where they are there; else one with an observation of zeros where the
- * environment terminated, so that the last transition is not lost, and none where the episode was cut. `next`: of `next_observations`, which must be there. `none`: never one; the last
- * transition is the last step.
+ * The content of an episode's final step.
+ * - `rlds`: as in the RLDS importer of D4RL. It is read from `next_observations` if they exist. Otherwise it has an observation of zeros if the environment
+ * terminated, so that the last transition is not lost, and does not exist if the episode was truncated.
+ * - `next`: read from `next_observations`, which are required.
+ * - `none`: no final step; the last transition is the last step.
  */
 export type FinalObservation = "rlds" | "next" | "none";
 
@@ -33,13 +35,13 @@ export function checkFinalObservation(value: FinalObservation): void {
 
 export interface FlatOptions {
   readonly finalObservation: FinalObservation;
-  /** Where there are no timeouts: after so many steps an episode is cut. */
+  /** The number of steps after which an episode is truncated, if there are no timeouts. */
   readonly maxEpisodeSteps?: number;
   readonly maxBytes: number;
   readonly signal?: AbortSignal;
 }
 
-/** Of each episode the row with which it begins, and how many steps it has. */
+/** The first row and the number of steps of each episode. */
 export interface FlatIndex {
   readonly rows: readonly number[];
   readonly lengths: readonly number[];
@@ -49,7 +51,7 @@ const SLICE_ROWS = 4096;
 const SLICE_BYTES = 2 ** 26;
 const FLAG_ROWS = 2 ** 20;
 
-/** Rows of all columns; every one must have as many. @throws RldsError CORRUPT */
+/** Returns the number of rows, which must be the same for all columns. @throws RldsError CORRUPT */
 export function rowsOf(columns: readonly Column[], file: string): number {
   const [first] = columns;
   const mismatch = columns.find(({ rows }) => rows === undefined || rows !== first?.rows);
@@ -57,12 +59,15 @@ export function rowsOf(columns: readonly Column[], file: string): number {
   return first?.rows ?? 0;
 }
 
-/** A column of single values that the file keeps as [rows, 1]. */
+/** Returns a column of single values that the file stores as [rows, 1]. */
 export function squeezeColumn(column: Column): Column {
   return column.leaf.shape.length === 1 && column.leaf.shape[0] === 1 ? new Column({ ...column, leaf: { ...column.leaf, shape: [] } }) : column;
 }
 
-/** Goes through a table slice by slice, and keeps no more than one episode and one slice. @param row with which an episode begins @throws RldsError CORRUPT, UNSUPPORTED */
+/**
+ * Iterates over a table slice by slice, keeping at most one episode and one slice. @param row the first row of an episode @throws RldsError CORRUPT,
+ * UNSUPPORTED
+ */
 export async function* flatEpisodes(
   { file, transition: tree, terminals, timeouts, areEnds, nextObservation }: FlatTable,
   options: FlatOptions,
@@ -76,7 +81,7 @@ export async function* flatEpisodes(
   const flags = [terminals, timeouts].filter((column) => column !== undefined);
   const rows = rowsOf([...columns, ...next, ...flags], file);
   const height = sliceRows([...columns, ...next]);
-  /** Slices of the episode that has begun, and its rows. */
+  /** The slices and the number of rows of the current episode. */
   let chunks: ColumnData[][] = [];
   let length = 0;
   /** The next observation of the last row that was read. */
@@ -119,7 +124,7 @@ export async function* flatEpisodes(
   if (length > 0) yield finishEpisode(ending, ending === "open" ? undefined : lastNext);
 }
 
-/** Where the episodes are, by their flags alone. O(rows) @throws RldsError */
+/** Finds the episodes, reading only their flags. O(rows) @throws RldsError */
 export async function flatIndex({ file, terminals, timeouts, areEnds, nextObservation }: FlatTable, options: FlatOptions): Promise<FlatIndex> {
   const flags = [terminals, timeouts].filter((column) => column !== undefined);
   const count = rowsOf(flags, file);
@@ -142,7 +147,7 @@ export async function flatIndex({ file, terminals, timeouts, areEnds, nextObserv
   return { rows, lengths };
 }
 
-/** Finds the rows of a slice after which an episode ends. @param openRows rows of the open episode before the slice */
+/** Finds the rows of a slice after which an episode ends. @param openRows the rows of the open episode before the slice */
 function* findEpisodeEnds(
   terminal: ColumnData,
   timeout: ColumnData | undefined,
@@ -158,7 +163,7 @@ function* findEpisodeEnds(
   }
 }
 
-/** How the episode ends with which the data ends: it is open, unless nothing could have said that an episode was cut. */
+/** Returns how the last episode ends with the data: it is open, unless nothing could mark a truncation. */
 function tailEnding(marksCuts: boolean, { maxEpisodeSteps }: FlatOptions): Ending {
   return !marksCuts && maxEpisodeSteps === undefined ? "truncated" : "open";
 }
@@ -171,7 +176,7 @@ function hasFinalStep(ending: Ending, hasNext: boolean, { finalObservation }: Fl
   return ending !== "open" && (hasNext || (finalObservation === "rlds" && ending === "terminated"));
 }
 
-/** Rows to read at once: whole chunks, where they are not too large. */
+/** Returns the number of rows to read together: whole chunks, if they are not too large. */
 function sliceRows(columns: readonly Column[]): number {
   const rowBytes = columns.reduce((sum, column) => sum + column.rowBytes, 1);
   const preferredRows = Math.max(SLICE_ROWS, ...columns.map(({ chunkRows }) => chunkRows));
@@ -187,7 +192,7 @@ function sliceColumns(columns: readonly Column[], data: readonly ColumnData[], f
   });
 }
 
-/** One after the other: a file is read by one at a time. */
+/** Maps a list sequentially, because a file allows one read at a time. */
 async function mapSequentially<T, R>(list: readonly T[], of: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   for (const item of list) results.push(await of(item));

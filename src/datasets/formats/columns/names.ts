@@ -1,6 +1,6 @@
-/** The names of the fields of a step: what programs write, and what RLDS calls it. Every reader uses this table; docs/reference/formats.md shows it. */
+/** Maps the field names of other programs to those of RLDS. Every reader uses this table, and docs/reference/formats.md shows it. */
 
-/** RLDS's names, and those of what RLDS has no name for. */
+/** The names of RLDS, and names for fields that RLDS lacks. */
 export type Field =
   | "observation"
   | "action"
@@ -17,7 +17,10 @@ export type Field =
   | "episode_starts"
   | "lengths";
 
-/** In singular; capitals and underscores do not matter. If a file has several names of a field, the earliest one here is the field and the others are metadata. */
+/**
+ * Names in the singular; case and underscores do not matter. If a file has several names of a field, the earliest one listed here is the field, and the others
+ * are metadata.
+ */
 export const FIELD_NAMES: { readonly [field in Field]: readonly string[] } = {
   observation: ["observation", "obs", "state"],
   action: ["action", "act"],
@@ -37,7 +40,7 @@ export const FIELD_NAMES: { readonly [field in Field]: readonly string[] } = {
 
 const bare = (name: string) => name.replaceAll("_", "").toLowerCase();
 
-/** Of each bare name its field, and its place among the names of that field. */
+/** The field of each bare name, and its rank among the names of that field. */
 const PLACES = new Map(
   Object.entries(FIELD_NAMES).flatMap(([field, names]) => names.map((name, rank) => [bare(name), { field: field as Field, rank }] as const)),
 );
@@ -47,12 +50,15 @@ function placeOf(name: string): { readonly field: Field; readonly rank: number }
   return PLACES.get(bareName) ?? PLACES.get(bareName.replace(/s$/, ""));
 }
 
-/** `observations`, `obs` and `Observation` are the observation; undefined for what is metadata of a step, under its own name. */
+/** Returns the field of a name: `observations`, `obs` and `Observation` are the observation. Undefined for metadata of a step, which keep their name. */
 export function fieldOf(name: string): Field | undefined {
   return placeOf(name)?.field;
 }
 
-/** The same for all names of one file or row together: of several names of a field only the first in the table is it; two that are spelt alike both are. */
+/**
+ * Returns the fields of all names in one file or row. If several names match a field, only the first one in the table is it; two spellings of one name both
+ * are.
+ */
 export function fieldsOf(names: readonly string[]): ReadonlyMap<string, Field> {
   const best = new Map<Field, number>();
   const places = names.map((name) => ({ name, place: placeOf(name) }));
@@ -62,7 +68,10 @@ export function fieldsOf(names: readonly string[]): ReadonlyMap<string, Field> {
   return fields;
 }
 
-/** Whether a name is a field only where nothing else is: rows of JSON may have a state next to what is observed. Any two other names of a field contradict each other there. */
+/**
+ * Returns whether a name is a field only if no other name is. Rows of JSON may have a state next to the observation. Any two other names of a field contradict
+ * each other.
+ */
 export function isWeakName(name: string): boolean {
   return /^(next)?states?$/.test(bare(name));
 }

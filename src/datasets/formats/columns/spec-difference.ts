@@ -1,8 +1,8 @@
-/** In what two things are not of the same form. */
+/** Describes the difference between two specs. */
 import type { StepSpec } from "../../model/dataset.ts";
 import { leavesOf } from "../../model/leaves.ts";
 
-/** What differs, as text; undefined where nothing does. */
+/** Returns the difference as text, or undefined if there is none. */
 export function specDifference(expected: StepSpec, actual: StepSpec): string | undefined {
   const [expectedLeaves, actualLeaves] = [expected, actual].map(
     (spec) => new Map(leavesOf(spec).map(({ keys, path, leaf }) => [JSON.stringify(keys), { path, leaf }])),

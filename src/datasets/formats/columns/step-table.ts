@@ -1,4 +1,4 @@
-/** RLDS's steps as a table of columns, that rows of which are episodes: what is missing is made of what is there. */
+/** Reads RLDS steps from a table of columns, whose ranges of rows are episodes. Missing columns are computed from the others. */
 
 import { isText } from "../../../schema/leaf.ts";
 import type { RldsStep, StepSpec } from "../../model/dataset.ts";
@@ -15,11 +15,11 @@ export interface Range {
   readonly to: number;
 }
 
-/** Flags that are looked at before others have their turn. */
+/** The number of flags checked before other tasks run. */
 const SLICE_ROWS = 1 << 22;
 const FLAG = { dtype: "bool", shape: [] } as const;
 
-/** Where the episodes are in rows that begin with is_first, or follow on is_last. There may be as many as rows: nothing is kept of them. */
+/** The ranges of episodes in rows that begin with is_first or follow an is_last. They are computed on the fly, since there may be as many as rows. */
 export class FlaggedRanges implements Iterable<Range> {
   readonly #rows: number;
   readonly #isFirst: Uint8Array | undefined;
@@ -51,7 +51,7 @@ export class FlaggedRanges implements Iterable<Range> {
   }
 }
 
-/** A flag a row, as a bool. @throws RldsError CORRUPT for what is no flag */
+/** Returns one bool per row. @throws RldsError CORRUPT if a value is not a flag */
 export async function flagsOf(column: Column, file: string, signal?: AbortSignal): Promise<Uint8Array> {
   const { leaf, rows = 0, read, path } = squeezeColumn(column);
   const flagError = () => corruptFile({ file }, `${path} must have a flag a row, 0 or 1`);
@@ -70,7 +70,7 @@ export async function flagsOf(column: Column, file: string, signal?: AbortSignal
 }
 
 export interface StepTable {
-  /** Columns that stay as they are: observation, action, reward, perhaps discount, metadata. */
+  /** The columns that do not change: observation, action, reward, optionally discount, and metadata. */
   readonly tree: { readonly [name: string]: ColumnTree };
   readonly isFirst?: Uint8Array;
   readonly isLast?: Uint8Array;
@@ -81,7 +81,7 @@ export function stepTableSpec({ tree }: StepTable): StepSpec {
   return { discount: ABSENT, ...(rowSpec(tree) as { readonly [name: string]: StepSpec }), is_first: FLAG, is_last: FLAG, is_terminal: FLAG };
 }
 
-/** The steps of some rows, copied. */
+/** Copies the steps of some rows. */
 export async function stepsOfRange(table: StepTable, spec: StepSpec, { from, to }: Range): Promise<StepColumns<RldsStep>> {
   const { tree, isTerminal } = table;
   const length = to - from;

@@ -1,4 +1,4 @@
-/** The paths of texts that say what is to be done, in a step or in metadata: the first one that is not empty does. */
+/** The paths of task texts in a step or in metadata. The first nonempty text is used. */
 export const TASKS: readonly string[] = [
   "task",
   "language_instruction",

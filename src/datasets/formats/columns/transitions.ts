@@ -1,4 +1,4 @@
-/** From transitions, as environments give them, to RLDS's steps: flags and discounts, and a final step where there is one. */
+/** Converts transitions of environments to RLDS steps, with flags, discounts, and an optional final step. */
 
 import { pack, valueAt } from "../../../schema/nest.ts";
 import type { RldsStep, StepSpec } from "../../model/dataset.ts";
@@ -7,10 +7,10 @@ import { leavesOf } from "../../model/leaves.ts";
 import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
 import { joined } from "./column.ts";
 
-/** How an episode stops: the environment ended it, a time limit or the like did, or the data just ends. */
+/** How an episode ends: the environment terminated it, a time limit or similar truncated it, or the data ends. */
 export type Ending = "terminated" | "truncated" | "open";
 
-/** Observation, action and reward, perhaps a discount, and metadata beside them. */
+/** The specs of observation, action and reward, optionally of a discount, and of metadata. */
 export interface TransitionSpec {
   readonly observation: StepSpec;
   readonly action: StepSpec;
@@ -19,14 +19,14 @@ export interface TransitionSpec {
 }
 
 export interface Transitions {
-  /** A column a leaf of the TransitionSpec; one that is a row short of the steps has zeros there. */
+  /** One column per leaf of the TransitionSpec. A column that is a row short of the steps is completed with zeros. */
   readonly data: readonly ColumnData[];
-  /** Actions that were taken. */
+  /** The number of actions. */
   readonly length: number;
   /** Whether a step with the final observation follows. */
   readonly finalStep: boolean;
   readonly ending: Ending;
-  /** Where rows say by themselves that the environment ended: a 1 each, also in the middle. */
+  /** Rows in which the environment terminated are marked with 1, even in the middle of an episode. */
   readonly terminated?: ColumnData;
 }
 
@@ -38,14 +38,14 @@ export interface EndedSteps {
   readonly [FINAL_STEP]: FinalStep;
 }
 
-/** What the steps are. @throws nothing: names that RLDS has for the flags give way to it */
+/** Returns the spec of the steps. Does not throw: names that RLDS uses for flags are replaced by the flags. */
 export function stepSpecOf(transition: TransitionSpec): StepSpec {
   return { discount: { dtype: "f32", shape: [] }, ...transition, is_first: BOOL, is_last: BOOL, is_terminal: BOOL };
 }
 
 /**
- * The steps of an episode. The reward that led to the end stands beside the last observation but one, with a discount of 0 where the environment ended it;
- * the final step has zeros. Discounts that the data has stay as they are. Without a final step the last transition is the last step, and keeps its action and reward.
+ * Returns the steps of an episode. The reward that led to the end is in the step before the final one, with a discount of 0 if the environment terminated; the
+ * final step has zeros. Existing discounts do not change. Without a final step, the last transition is the last step, and keeps its action and reward.
  */
 export function episodeSteps(transition: TransitionSpec, { data, length, finalStep, ending, terminated }: Transitions): EndedSteps {
   const steps = length + (finalStep ? 1 : 0);

@@ -1,4 +1,4 @@
-/** A single file that gzip or Zstandard compressed, as the file that was compressed. */
+/** Presents a single file compressed with gzip or Zstandard as the original file. */
 import { corruptFile } from "../../model/rlds-error.ts";
 import { bytesFile } from "../sources/bytes-source.ts";
 import type { SourceFile } from "../sources/source.ts";
@@ -8,7 +8,7 @@ import { unzstdPieces } from "./zstd.ts";
 export interface CompressedOptions {
   readonly maxBytes: number;
   readonly signal?: AbortSignal;
-  /** Whether what comes before a cut is read, too. */
+  /** Whether to read the part of a truncated file before its end. */
   readonly salvage?: boolean;
 }
 
@@ -20,13 +20,13 @@ const CODECS: readonly (readonly [magic: readonly number[], pieces: Pieces, endi
 ];
 const MAGIC_BYTES = 4;
 
-/** A file that is read from its beginning to its end again and again begins with a text, and no format that is read anywhere does. */
+/** The number of bytes that show whether a file is text, the only content that is streamed. No format that needs random access begins with text. */
 const HEAD_BYTES = 64;
 const BINARY_NAMES = ["PAR1", "REPRISE1", "PK\x03\x04", "PK\x05\x06"];
 
 /**
- * What was compressed; undefined for a file that is not. Text is decompressed as it is read, and once before, which tells its size. Anything else is in memory: at most maxBytes.
- * It owns the file. @throws RldsError CORRUPT
+ * Returns the decompressed file, or undefined if the file is not compressed. Text is decompressed while it is read, and once before that to determine its size.
+ * Other content is decompressed into memory, up to maxBytes. Takes ownership of the file. @throws RldsError CORRUPT
  */
 export async function decompressedFile(file: SourceFile, options: CompressedOptions): Promise<SourceFile | undefined> {
   const head = await file.read(0, Math.min(file.size, MAGIC_BYTES));
@@ -47,7 +47,7 @@ export async function decompressedFile(file: SourceFile, options: CompressedOpti
   return bytesFile(name, bytes);
 }
 
-/** A pass over the file. */
+/** Reads the file once. */
 async function measure(file: SourceFile, pieces: Pieces, { maxBytes, signal, salvage }: CompressedOptions): Promise<{ size: number; isText: boolean }> {
   let size = 0;
   let head = "";
@@ -81,10 +81,10 @@ function isTextual(head: string): boolean {
   return true;
 }
 
-/** Bytes that are kept of those before the newest ones: a reader looks at the beginning, and then begins there. */
+/** The number of bytes kept before the newest ones, since a reader inspects the beginning and then starts there. */
 const MAX_BACK = 1 << 20;
 
-/** Reads forward; a place before what is kept is reached from the beginning again. */
+/** Reads forward. To reach a place before the kept bytes, it starts again from the beginning. */
 class StreamedFile implements SourceFile {
   readonly name: string;
   readonly size: number;
@@ -92,11 +92,11 @@ class StreamedFile implements SourceFile {
   readonly #pieces: Pieces;
   readonly #signal: AbortSignal | undefined;
   #source: AsyncGenerator<Uint8Array, void, undefined> | undefined;
-  /** What is kept, and where it begins. */
+  /** The kept pieces, and their offset. */
   #kept: Uint8Array[] = [];
   #keptFrom = 0;
   #end = 0;
-  /** Reads that wait for one another. */
+  /** Serializes reads. */
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(name: string, size: number, file: SourceFile, pieces: Pieces, signal: AbortSignal | undefined) {
@@ -127,7 +127,7 @@ class StreamedFile implements SourceFile {
     return this.#copy(at, length);
   }
 
-  /** Lets go of whole pieces before a place. */
+  /** Releases whole pieces before a place. */
   #forget(place: number): void {
     let count = 0;
     while (count < this.#kept.length && this.#keptFrom + (this.#kept[count] as Uint8Array).length <= place) {

@@ -1,13 +1,13 @@
-/** What a reader of single files may be given: they may be compressed as a whole. */
+/** Opens sources of readers for single files, which may be compressed as a whole. */
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import { type Source, type SourceOptions, sourceOf } from "../sources/open-source.ts";
 import type { SourceTarget } from "../sources/source.ts";
 import { decompressedFile } from "./compressed-file.ts";
 
-/** A source whose single file is what gzip or Zstandard compressed. */
+/** A source whose single file is the decompressed one. */
 export type DecompressedTarget = SourceTarget & { readonly wasCompressed: boolean };
 
-/** @throws RldsError NOT_FOUND, CORRUPT, and whatever `sourceOf` throws */
+/** @throws RldsError NOT_FOUND, CORRUPT, and the errors of `sourceOf` */
 export async function decompressedSource(from: Source, options: SourceOptions & { readonly salvage?: boolean } = {}): Promise<DecompressedTarget> {
   const { maxBytes = MAX_SOURCE_BYTES, signal, fetch, salvage } = options;
   const target = await sourceOf(from, { signal, fetch, maxBytes });

@@ -1,16 +1,16 @@
-/** Files that gzip compressed, of one member or of several. */
+/** Decompresses gzip files with one or more members. */
 import { dataView } from "../../../base/bytes.ts";
 import { corruptFile } from "../../model/rlds-error.ts";
 import { yieldToEventLoop } from "../../model/traversal.ts";
 import { crc32 } from "../npz/zip.ts";
 import type { SourceFile } from "../sources/source.ts";
 
-/** So much is read at once, and so much of it inflated at once: no more than 16 MiB come of that. */
+/** The number of bytes read and inflated together. They inflate to at most 16 MiB. */
 const BLOCK = 1 << 20;
 const SLICE = 1 << 14;
-/** After so many bytes others have their turn. */
+/** The number of bytes between two pauses, in which other tasks run. */
 const BYTES_PER_PAUSE = 1 << 23;
-/** A member ends with its checksum and its size. */
+/** The size of a member's trailer: checksum and size. */
 const TRAILER = 8;
 
 interface Member {
@@ -18,12 +18,12 @@ interface Member {
   size: number;
 }
 
-/** What was compressed, piece by piece; each member is checked by its checksum and its size. @throws RldsError CORRUPT */
+/** Yields the decompressed bytes in pieces, and verifies the checksum and size of each member. @throws RldsError CORRUPT */
 export async function* gunzipPieces(file: SourceFile, signal?: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
   const { Gunzip } = await import("fflate");
   let output: Uint8Array[] = [];
   let member: Member = { crc: 0, size: 0 };
-  /** Members that are whole, and where each ends. */
+  /** The complete members, and their ends. */
   let ended: { readonly member: Member; readonly end: number }[] = [];
   const gunzip = new Gunzip((chunk) => {
     member.crc = crc32(chunk, member.crc);
@@ -60,7 +60,7 @@ export async function* gunzipPieces(file: SourceFile, signal?: AbortSignal): Asy
       }
     }
   }
-  // What comes before a cut was given by now.
+  // Everything before the cut has been passed on.
   push(new Uint8Array(0), file.size, true);
   yield* output;
   await checkMember(file, member, file.size);

@@ -1,12 +1,12 @@
-/** A fault of Zstandard's literals that fzstd would decode without end: a table of weights that takes no bits. */
+/** Detects a fault in Zstandard literals on which fzstd would not terminate: a table of weights that consumes no bits. */
 
-/** The most bits of a state in a table of weights. */
+/** The maximum number of bits of a state in a table of weights. */
 const MAX_ACCURACY = 6;
 
-/** @param block a compressed block, without its head @returns whether the table of its Huffman weights has a symbol that is always next */
+/** @param block a compressed block without its head @returns whether one symbol of its Huffman weights always follows */
 export function isEndlessTable(block: Uint8Array): boolean {
   const [head = 0] = block;
-  // Only one kind of literals brings a table of its own.
+  // Only one kind of literals contains a table.
   if ((head & 3) !== 2) return false;
   const format = (head >> 2) & 3;
   const at = format < 2 ? 3 : format === 2 ? 4 : 5;
@@ -15,7 +15,7 @@ export function isEndlessTable(block: Uint8Array): boolean {
   return hasOneSymbol(block.subarray(at + 1));
 }
 
-/** Whether one symbol fills the table. What is wrong with it otherwise the decoder says. */
+/** Returns whether one symbol fills the table. The decoder reports other faults. */
 function hasOneSymbol(bytes: Uint8Array): boolean {
   const bitsAt = (at: number) => (bytes[at >> 3] ?? 0) | ((bytes[(at >> 3) + 1] ?? 0) << 8) | ((bytes[(at >> 3) + 2] ?? 0) << 16);
   const accuracy = ((bytes[0] ?? 0) & 15) + 5;

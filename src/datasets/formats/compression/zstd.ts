@@ -1,4 +1,4 @@
-/** Files that Zstandard compressed: frames one behind the other. */
+/** Decompresses Zstandard files, which consist of consecutive frames. */
 import { dataView } from "../../../base/bytes.ts";
 import { corruptFile, type RldsError } from "../../model/rlds-error.ts";
 import { yieldToEventLoop } from "../../model/traversal.ts";
@@ -7,9 +7,9 @@ import type { SourceFile } from "../sources/source.ts";
 import { isEndlessTable } from "./huffman-weights.ts";
 
 const MAGIC = 0xfd2fb528;
-/** Frames that a decoder passes over have one of 16 numbers. */
+/** The first of the 16 numbers that mark skippable frames. */
 const SKIPPABLE = 0x184d2a50;
-/** What the command zstd decompresses without another limit. */
+/** The window limit of the command zstd. */
 const MAX_WINDOW = 2 ** 27;
 const MAX_BLOCK = 2 ** 17;
 const CHECKSUM = 4;
@@ -22,14 +22,14 @@ const COMPRESSED = 2;
 /** The head of a frame. */
 interface Frame {
   readonly bytes: Uint8Array;
-  /** Bytes of output that are kept for what follows. */
+  /** The number of output bytes to which later blocks may refer. */
   readonly window: number;
-  /** Of the output, where the head has it. */
+  /** The size of the output, if the head contains it. */
   readonly size: number | undefined;
   readonly hasChecksum: boolean;
 }
 
-/** What was compressed, piece by piece: a block of at most 128 KiB. @throws RldsError CORRUPT */
+/** Yields the decompressed bytes in pieces: blocks of at most 128 KiB. @throws RldsError CORRUPT */
 export async function* unzstdPieces(file: SourceFile, signal?: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
   const { Decompress } = await import("fzstd");
   const input = new ReadAhead(file, { signal });
@@ -77,7 +77,7 @@ export async function* unzstdPieces(file: SourceFile, signal?: AbortSignal): Asy
 
 type MakeError = (what: string, cause?: unknown) => RldsError;
 
-/** Undefined for a frame that is passed over. @throws RldsError CORRUPT */
+/** Returns undefined for a skippable frame. @throws RldsError CORRUPT */
 async function frameOf(input: ReadAhead, error: MakeError): Promise<Frame | undefined> {
   const magic = dataView(await input.read(4)).getUint32(0, true);
   if ((magic & ~15) >>> 0 === SKIPPABLE) {
@@ -98,7 +98,7 @@ async function frameOf(input: ReadAhead, error: MakeError): Promise<Frame | unde
   const size = sizeBytes === 0 ? undefined : sizeOf(rest.subarray(Number(!isSingle)), sizeKind === 1);
   const base = 2 ** (10 + (descriptor >> 3));
   const window = isSingle ? (size as number) : base + (base / 8) * (descriptor & 7);
-  // The checksum is read here, so the decoder does not wait for it.
+  // The checksum is read here, so it is removed from the head for the decoder.
   const bytes = Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd, flags & ~4, ...rest);
   return { bytes, window, size, hasChecksum: (flags & 4) !== 0 };
 }
@@ -109,7 +109,7 @@ function sizeOf(bytes: Uint8Array, isBiased: boolean): number {
   return size + (isBiased ? 256 : 0);
 }
 
-/** A block with its head. @throws RldsError CORRUPT */
+/** Returns a block with its head. @throws RldsError CORRUPT */
 async function blockOf(input: ReadAhead, error: MakeError): Promise<{ readonly block: Uint8Array; readonly last: boolean }> {
   const head = await input.read(3);
   const number = (head[0] as number) | ((head[1] as number) << 8) | ((head[2] as number) << 16);

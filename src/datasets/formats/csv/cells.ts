@@ -1,11 +1,11 @@
-/** Cells of a table as values: a column is of numbers, of flags, or else of texts, as all of its cells say. */
+/** Converts cells of a table to values. All cells of a column together determine whether it contains numbers, flags or texts. */
 
-/** What the cells of a column are. */
+/** The kind of a column's cells. */
 export type CellKind = "number" | "flag" | "text";
 
 const NUMBER = /^[-+]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?$/;
 const FLAG = /^(?:true|false)$/i;
-/** Words for numbers, as NumPy, pandas and others write them. */
+/** Words for numbers, as in NumPy, pandas and others. */
 const WORDS: { readonly [word: string]: number } = {
   nan: Number.NaN,
   inf: Number.POSITIVE_INFINITY,
@@ -16,7 +16,7 @@ const WORDS: { readonly [word: string]: number } = {
   "-infinity": Number.NEGATIVE_INFINITY,
 };
 
-/** Which kinds a column may still be; a cell without text fits any. */
+/** The kinds that a column may still have. An empty cell fits any. */
 export class CellKinds {
   #isNumber = true;
   #isFlag = true;
@@ -36,7 +36,7 @@ export class CellKinds {
   }
 }
 
-/** The value of a cell; null for one without text, unless texts are what the column has. */
+/** Returns the value of a cell. An empty cell is null, unless the column contains texts. */
 export function cellValue(cell: string, kind: CellKind): unknown {
   if (kind === "text") return cell;
   const text = cell.trim();
@@ -48,7 +48,7 @@ function numberOf(text: string): number | bigint | undefined {
   if (!NUMBER.test(text)) return Object.hasOwn(WORDS, text.toLowerCase()) ? WORDS[text.toLowerCase()] : undefined;
   const value = Number(text);
   if (Number.isSafeInteger(value) || !/^[-+]?\d{16,20}$/.test(text)) return value;
-  // As the integers of JSON lines: what i64 and u64 hold is exact.
+  // Like the integers of JSON lines: exact within i64 and u64.
   const integer = BigInt(text.replace(/^\+/, ""));
   return integer >= -(2n ** 63n) && integer < 2n ** 64n ? integer : value;
 }

@@ -1,9 +1,9 @@
-/** The names in the first line of a table, and the leaves that they are parts of: `action.0` and `action.1` are an action of two numbers. */
+/** Maps the names in the first line of a table to leaves: `action.0` and `action.1` form an action of two numbers. */
 import { MAX_LEAVES } from "../../../base/limits.ts";
 import { sizeOf } from "../../../schema/leaf.ts";
 import { corruptFile, type Place, unsupportedFile } from "../../model/rlds-error.ts";
 
-/** A leaf, and the columns that its elements are in, the last dimension first to change. */
+/** A leaf and the columns of its elements, with the last dimension varying fastest. */
 export interface TableLeaf {
   readonly keys: readonly string[];
   /** Empty for a single value. */
@@ -11,11 +11,11 @@ export interface TableLeaf {
   readonly columns: readonly number[];
 }
 
-/** What pandas calls an index without a name. */
+/** The name that pandas uses for an unnamed index. */
 const INDEX = "index";
-/** The last place in `a/b.0.1`, `a_0`, `a[0]`, `a[0][1]`. */
+/** Match the last index in `a/b.0.1`, `a_0`, `a[0]`, `a[0][1]`. */
 const PLACES = [/[._](\d{1,6})$/, /\[(\d{1,6})\]$/];
-/** Dimensions of a leaf in a table. */
+/** The maximum number of dimensions of a leaf in a table. */
 const MAX_PLACES = 16;
 
 interface Part {
@@ -25,7 +25,7 @@ interface Part {
   readonly place: readonly number[];
 }
 
-/** A name without the places at its end, all of one form. */
+/** Splits a name into its base and the indices at its end, which all have one form. */
 function partOf(name: string): Pick<Part, "base" | "place"> {
   for (const last of PLACES) {
     const place: number[] = [];
@@ -39,7 +39,7 @@ function partOf(name: string): Pick<Part, "base" | "place"> {
   return { base: name, place: [] };
 }
 
-/** @throws RldsError CORRUPT for a name that is there twice · UNSUPPORTED for a line without names, and for too many leaves */
+/** @throws RldsError CORRUPT for a duplicate name · UNSUPPORTED for a line without names, or too many leaves */
 export function leavesOfHeader(names: readonly string[], place: Place): TableLeaf[] {
   if (names.every((name) => /^\s*[-+.\d]/.test(name) || name === ""))
     throw unsupportedFile(place, "the first line must have the names of the columns: write them, such as observation.0, action, reward");
@@ -56,7 +56,7 @@ export function leavesOfHeader(names: readonly string[], place: Place): TableLea
   for (const part of parts) {
     const group = bases.get(part.base) ?? [];
     const array = part.place.length === 0 || single.has(part.base) ? undefined : arrayOf(group);
-    // Numbers that are not all there from 0 on are parts of names.
+    // Numbers that do not form a complete range from 0 are parts of names.
     const name = array === undefined ? part.name : part.base;
     if (!leaves.has(name)) leaves.set(name, array ?? { keys: keysOf(name), shape: [], columns: [part.column] });
   }
@@ -64,13 +64,13 @@ export function leavesOfHeader(names: readonly string[], place: Place): TableLea
   return withoutGroups([...leaves]);
 }
 
-/** A name that is a leaf, and within which others would be, stays one name, and theirs too. */
+/** Keeps names unsplit if one of them is a leaf and also the parent of others. */
 function withoutGroups(leaves: readonly (readonly [name: string, leaf: TableLeaf])[]): TableLeaf[] {
   const paths = new Set(leaves.map(([, { keys }]) => keys.join("/")));
   return leaves.map(([name, leaf]) => (leaf.keys.some((_, i) => i > 0 && paths.has(leaf.keys.slice(0, i).join("/"))) ? { ...leaf, keys: [name] } : leaf));
 }
 
-/** Undefined where places are missing. */
+/** Returns undefined if indices are missing. */
 function arrayOf(group: readonly Part[]): TableLeaf | undefined {
   const dimensions = group[0]?.place.length ?? 0;
   if (group.some(({ place }) => place.length !== dimensions)) return undefined;

@@ -1,9 +1,9 @@
-/** Numbers as the shortest decimals that give them back. */
+/** Formats numbers as the shortest decimals that restore their values. */
 
-/** Digits that any f32 takes at most. */
+/** The maximum number of digits of an f32. */
 const F32_DIGITS = 9;
 
-/** Floats that take four bytes or fewer have the digits of f32: 0.1, not 0.10000000149011612. */
+/** Returns the digits of a number. Floats of up to four bytes have the digits of f32: 0.1 instead of 0.10000000149011612. */
 export function numberText(value: number, dtype: string): string {
   if (Object.is(value, -0)) return "-0";
   if (!Number.isFinite(value) || Number.isInteger(value) || !["f32", "f16", "bf16"].includes(dtype)) return String(value);

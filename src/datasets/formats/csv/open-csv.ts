@@ -1,4 +1,4 @@
-/** Tables of comma-separated values as datasets: a step a row. */
+/** Opens tables of comma-separated values as datasets, with one step per row. */
 import { integer, onlyKeys } from "../../../base/error.ts";
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { Fetch } from "../../../base/host.ts";
@@ -21,19 +21,23 @@ import { leavesOfHeader, type TableLeaf } from "./header.ts";
 import { type RowOptions, type TableForm, type TableRow, tableForm, tableRows } from "./rows.ts";
 
 export interface CsvOptions extends ReadOptions {
-  /** What some fields of a step are, by RLDS's names, where it is not what the file seems to say. */
+  /** The specs of some fields of a step, by RLDS names, if the file does not show them. */
   readonly stepSpec?: { readonly [name: string]: StepSpec };
-  /** Of transitions, as openD4rl has it; `rlds` where it is left out. */
+  /** For transitions, as in openD4rl. Default: `rlds` */
   readonly finalObservation?: FinalObservation;
-  /** Instead of the runtime's own, for URLs. */
+  /** A replacement for the runtime's `fetch`, for URLs. */
   readonly fetch?: Fetch;
 }
 
 /**
- * A file of comma-separated values (also with tabs, semicolons or bars), or the only one in a folder. Its first line has the names of the columns; a row is a step. `observation.0`, `observation.1` … (also `observation_0` and `observation[0]`, and
- * `image.0.1` of two dimensions) are one leaf, and `observation.position.0` or `observation/position.0` is nested. Names, episodes and their ends are those of JSON lines: `episode`, `done`, `terminated`, `truncated`, `is_first` ….
- * Numbers keep their value by the same rule; a column is of numbers or flags (`true`, `False`) if all of its cells are, else of texts. A cell without text is missing: NaN in a leaf of several numbers and in metadata; a field needs the option `null`.
- * The file is gone through twice as it is opened. Memory: one episode, at most maxBytes of text.
+ * Opens a file of values separated with commas, tabs, semicolons or bars, or the only one in a folder. The first line contains the names of the columns, and
+ * each row is a step.
+ *
+ * Columns `observation.0`, `observation.1` … (also `observation_0` and `observation[0]`, and `image.0.1` for two dimensions) form one leaf.
+ * `observation.position.0` and `observation/position.0` are nested. Names, episodes and their ends are those of JSON lines: `episode`, `done`, `terminated`,
+ * `truncated`, `is_first` …. Dtypes of numbers follow the same rule. A column contains numbers or flags (`true`, `False`) if all of its cells do, otherwise
+ * texts. An empty cell is a missing value: NaN in a leaf of several numbers and in metadata; a field requires the option `null`. Opening reads the file twice.
+ * Memory: one episode, at most maxBytes of text.
  * @throws RldsError NOT_FOUND, EMPTY, UNSUPPORTED, CORRUPT and SPEC_MISMATCH with file, byte and line
  */
 export async function openCsv<S = RldsStep>(from: Source, options: CsvOptions = {}): Promise<RldsReader<S>> {
@@ -80,7 +84,7 @@ export async function openCsv<S = RldsStep>(from: Source, options: CsvOptions = 
   }
 }
 
-/** @throws RldsError UNSUPPORTED where there is none, or more than one */
+/** @throws RldsError UNSUPPORTED if there is no such file, or more than one */
 async function onlyFile(folder: SourceFolder): Promise<SourceFile> {
   const paths = (await folder.list())?.filter((path) => /\.(csv|tsv)$/i.test(path)) ?? [];
   const [path] = paths;
@@ -90,13 +94,13 @@ async function onlyFile(folder: SourceFolder): Promise<SourceFile> {
 
 interface KindLeaf extends TableLeaf {
   readonly kind: CellKind;
-  /** Whether a cell without text is left out: then it is missing, as a name that a line of JSON does not have. */
+  /** Whether an empty cell is left out, like a name that a JSON line does not have. */
   readonly isOptional: boolean;
-  /** What stands for a cell without text among the elements of a leaf. */
+  /** The replacement for an empty cell among the elements of a leaf. */
   readonly blank: NullValue;
 }
 
-/** Rows as the objects that lines of JSON would hold. */
+/** Presents rows as the objects of JSON lines. */
 class CsvTable {
   readonly #file: SourceFile;
   readonly #form: TableForm;
@@ -104,7 +108,7 @@ class CsvTable {
   readonly #width: number;
   readonly #leaves: readonly KindLeaf[];
 
-  /** Goes through the file once: what a column is, all of its cells say. */
+  /** Reads the file once, since all cells together determine the kinds of columns. */
   static async open(file: SourceFile, options: RowOptions, selection: Selection): Promise<CsvTable> {
     const form = await tableForm(file);
     let leaves: readonly TableLeaf[] | undefined;
@@ -120,7 +124,7 @@ class CsvTable {
           for (const [i, { columns }] of leaves.entries()) for (const column of columns) (kinds[i] as CellKinds).add(row.cells[column] as string);
       }
     } catch (error) {
-      // The error comes when a reader gets there, and names the place.
+      // The error is thrown when a reader gets there, with the place.
       if (leaves === undefined || !(error instanceof RldsError)) throw error;
     }
     if (leaves === undefined) throw new RldsError("EMPTY", "the file has no lines", { file: file.name });
@@ -161,7 +165,7 @@ class CsvTable {
         continue;
       }
       const { number, at, bytes } = row;
-      // A cell takes a byte at least, with what stands behind it.
+      // A cell takes at least one byte with its separator.
       yield { value: this.#step(row), number, at, bytes: bytes + 1, ...(isAfterLoss && { isAfterLoss }) };
       isAfterLoss = false;
     }
@@ -187,7 +191,7 @@ class CsvTable {
   }
 }
 
-/** Lists in lists. */
+/** Nests lists. */
 function nested(values: readonly unknown[], shape: readonly number[]): unknown {
   let lists = values;
   for (const length of [...shape.slice(1)].reverse())

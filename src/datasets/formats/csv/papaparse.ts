@@ -1,4 +1,4 @@
-/** The parts of papaparse that are used here: a chunk of its own, loaded when CSV is read or written. */
+/** Loads the parts of papaparse in use, as a separate chunk that is loaded only to read or write CSV. */
 import Papa from "papaparse";
 
 export const { Parser, unparse } = Papa;

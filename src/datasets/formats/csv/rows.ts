@@ -1,4 +1,4 @@
-/** Rows of a table of text, one at a time, by papaparse. */
+/** Reads the rows of a text table one at a time with papaparse. */
 import { corruptFile, type RldsError } from "../../model/rlds-error.ts";
 import type { Damage } from "../damage.ts";
 import { inLine } from "../jsonl/lines.ts";
@@ -6,12 +6,12 @@ import type { SourceFile } from "../sources/source.ts";
 
 export interface TableRow {
   readonly cells: readonly string[];
-  /** Of its first line, from 1 on. */
+  /** The number of its first line, counted from 1. */
   readonly number: number;
-  /** Where it begins in the file, and how many bytes it has. */
+  /** The offset in the file, and the length in bytes. */
   readonly at: number;
   readonly bytes: number;
-  /** Whether a row before it, after the last whole one, was lost. */
+  /** Whether rows between the last complete one and this one were lost. */
   readonly isAfterLoss?: boolean;
 }
 
@@ -30,7 +30,7 @@ const CHUNK_BYTES = 2 ** 18;
 const HEAD_BYTES = 2 ** 16;
 const DELIMITERS = [",", "\t", ";", "|"];
 
-/** What stands between cells and between rows, by the beginning of the file. */
+/** Detects the separators of cells and rows from the beginning of the file. */
 export async function tableForm(file: SourceFile): Promise<TableForm> {
   const { Parser } = await import("./papaparse.ts");
   const head = new TextDecoder().decode(await file.read(0, Math.min(file.size, HEAD_BYTES)));
@@ -42,7 +42,7 @@ export async function tableForm(file: SourceFile): Promise<TableForm> {
   return { delimiter: DELIMITERS[widths.indexOf(Math.max(...widths))] as string, newline };
 }
 
-/** @throws RldsError CORRUPT for what is no UTF-8, for quotes that are wrong, and for a row of more than maxBytes */
+/** @throws RldsError CORRUPT for invalid UTF-8, invalid quotes, and a row larger than maxBytes */
 export async function* tableRows(file: SourceFile, { delimiter, newline }: TableForm, options: RowOptions): AsyncGenerator<TableRow, void, undefined> {
   const { maxBytes, signal, losses } = options;
   const { Parser } = await import("./papaparse.ts");
@@ -51,7 +51,7 @@ export async function* tableRows(file: SourceFile, { delimiter, newline }: Table
   let number = 1;
   let begin = 0;
   let isAfterLoss = false;
-  /** Characters to wait for before the text is parsed again: a long row is not parsed once per block. */
+  /** The number of characters to wait for before parsing again, so that a long row is not parsed once per block. */
   let awaited = 0;
   const rows = function* (isLast: boolean): Generator<TableRow, void, undefined> {
     let done = 0;
@@ -102,7 +102,7 @@ export async function* tableRows(file: SourceFile, { delimiter, newline }: Table
   if (text !== "") yield* rows(true);
 }
 
-/** In UTF-8. */
+/** Returns the length in UTF-8. */
 function byteLength(text: string): number {
   let bytes = text.length;
   for (let i = 0; i < text.length; i++) {

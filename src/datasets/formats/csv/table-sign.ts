@@ -1,13 +1,13 @@
-/** How a table of comma-separated values is known: by its name, or by the names in its first line. */
+/** Detects tables of comma-separated values by file name, or by the names in the first line. */
 import { fieldsOf } from "../columns/names.ts";
 import type { SourceFile } from "../sources/source.ts";
 
 const HEAD_BYTES = 4096;
 const NAME = /\.(csv|tsv)$/i;
 
-/** Whether a file that begins as no other format does is a table. */
+/** Returns whether a file without the signature of another format is a table. */
 export async function isTable(file: SourceFile): Promise<boolean> {
-  // Texts in a table may have any characters.
+  // Texts in a table may contain any characters.
   if (NAME.test(file.name)) return true;
   if (file.size === 0) return false;
   const head = await file.read(0, Math.min(file.size, HEAD_BYTES));

@@ -1,4 +1,4 @@
-/** An RLDS dataset as a table of comma-separated values: a row per step. */
+/** Writes an RLDS dataset as a table of comma-separated values, with one row per step. */
 import { readChunks } from "../../model/chunks.ts";
 import type { RldsDataset, StepLeaf, StepSpec } from "../../model/dataset.ts";
 import { lastFlagOf } from "../../model/final-observation.ts";
@@ -15,17 +15,18 @@ import type { WriteOptions, WriteReport } from "../sinks/writer.ts";
 import { columnNames } from "./column-names.ts";
 import { numberText } from "./number-text.ts";
 
-/** Elements of the rows that are texts at a time. */
+/** The number of elements converted to text together. */
 const CHUNK_ELEMENTS = 2 ** 16;
 const CHUNK_STEPS = 1024;
 const EPISODE_INDEX = "episode_index";
 
 /**
- * Writes a header and a row per step: `episode_index`, a column per element of each leaf (`observation/state.0`, of a matrix `observation/grid.0.1`, of a single value `reward`), and the metadata of the episode
- * in each of its rows, with its `final_step`. Numbers have the fewest digits from which their dtype gives the same value; flags are true and false. Rows are RLDS's steps, so that final observations are rows, too.
- * A path that does not end with .csv is a folder, in which steps.csv is written. The same data gives the same bytes. Memory: a thousand steps.
- * @throws TypeError for an option · RldsError SPEC_MISMATCH for a step of another form, with episode, step and leaf · UNSUPPORTED for names of which two columns would be called the same · EMPTY where no step tells the
- * form · IO where it cannot be written, or is there already
+ * Writes a header and one row per step. The columns are `episode_index`, one per element of each leaf (`observation/state.0`, `observation/grid.0.1` for a
+ * matrix, `reward` for a single value), and the metadata of the episode with its `final_step`, repeated in each row. Numbers have the fewest digits that
+ * restore their value in the dtype; flags are true and false. The rows are RLDS steps, so final observations are also rows. If the path does not end with .csv,
+ * it is a folder, and the file is steps.csv. The same data produces the same bytes. Memory: a thousand steps.
+ * @throws TypeError for an invalid option · RldsError SPEC_MISMATCH for a step of another form, with episode, step and leaf · UNSUPPORTED if two columns would
+ * have the same name · EMPTY if no step determines the form · IO if the target cannot be written or already exists
  */
 export function writeCsv(rlds: RldsDataset<unknown>, to: Sink, options: WriteOptions = {}): Promise<WriteReport> {
   return writeSingleFile(rlds, to, { endings: [".csv"], name: "steps.csv" }, options, async (task, { onProgress }) => {
@@ -40,7 +41,7 @@ export function writeCsv(rlds: RldsDataset<unknown>, to: Sink, options: WriteOpt
     let [episodes, steps] = [0, 0];
     for await (const { steps: episodeSteps, ...metadata } of data.episodes) {
       losses.addSplits(metadata);
-      // The kind of the last step stands in every row, before the last one is known of steps that come one by one.
+      // Every row contains the kind of the last step, which is not known yet if steps arrive one by one.
       const kind = finalStepOf(metadata, lastFlagOf(episodeSteps) ?? true);
       const cells = table.metadataCells({ ...metadata, [FINAL_STEP]: kind }, episodes);
       let length = 0;
@@ -57,7 +58,7 @@ export function writeCsv(rlds: RldsDataset<unknown>, to: Sink, options: WriteOpt
   });
 }
 
-/** A leaf, and the names of its columns. */
+/** A leaf and the names of its columns. */
 interface TableLeaf extends LeafEntry {
   readonly index: number;
   readonly names: readonly string[];
@@ -65,7 +66,7 @@ interface TableLeaf extends LeafEntry {
 
 class Table {
   readonly header: readonly string[];
-  /** Steps of a chunk. */
+  /** The number of steps per chunk. */
   readonly chunkSteps: number;
   readonly #steps: readonly TableLeaf[];
   readonly #metadata: readonly TableLeaf[];
@@ -74,14 +75,14 @@ class Table {
   /** @throws RldsError UNSUPPORTED */
   constructor({ data: { stepSpec, metadataSpec }, losses }: FileTask) {
     this.#metadataSpec = finalStepSpec(metadataSpec);
-    // Rows that were read of such a table have both as leaves. The episode may state another kind by now, and its number is that of the file.
+    // Rows read from such a table have both as leaves. The episode may now state another kind, and its number is that of the file.
     this.#steps = leavesOf(stepSpec)
       .map(toTableLeaf)
       .filter(({ path }) => path !== FINAL_STEP && path !== EPISODE_INDEX);
     const stepNames = new Set(this.#steps.flatMap(({ names }) => names));
     const metadata = leavesOf(this.#metadataSpec as StepSpec).map(toTableLeaf);
     this.#metadata = metadata.filter(({ path, keys, names }) => {
-      // The numbers of episodes are those of the file.
+      // Episode numbers are those of the file.
       if (path === EPISODE_INDEX) return false;
       const isStep = names.some((name) => stepNames.has(name));
       const isField = fieldOf(keys[0] as string) !== undefined;

@@ -1,4 +1,4 @@
-/** Files of d3rlpy 2: an episode is the datasets whose names end with its number, `observations_0`, `actions_0` … */
+/** Reads files of d3rlpy 2. An episode consists of the datasets whose names end with its number: `observations_0`, `actions_0` … */
 import { corruptFile } from "../../model/rlds-error.ts";
 import { type Column, type ColumnTree, columnsOf } from "../columns/column.ts";
 import type { EpisodeRange, TransitionTree } from "../columns/episode-ranges.ts";
@@ -6,16 +6,16 @@ import { squeezeColumn } from "../columns/flat.ts";
 import type { Selection } from "../selection/selection.ts";
 import type { Hdf5File } from "./hdf5-file.ts";
 
-/** `observations_0`, or `observations_0_1` of an observation that is a tuple. */
+/** Matches `observations_0`, or `observations_0_1` for an observation that is a tuple. */
 const NAME = /^(.+?)_(\d{1,9})(?:_(\d{1,4}))?$/;
 const FIELDS: { readonly [name: string]: string } = { observations: "observation", actions: "action", rewards: "reward" };
 
-/** Of each number of an episode the names of its datasets: one, or those of a tuple. */
+/** The names of an episode's datasets, by episode number: one name, or several for a tuple. */
 type Index = ReadonlyMap<number, ReadonlyMap<string, readonly string[]>>;
 
 const indices = new WeakMap<Hdf5File, Index>();
 
-/** Whether the names in a file's root are those of d3rlpy 2. */
+/** Returns whether the names in a file's root are those of d3rlpy 2. */
 export function isD3rlpy(names: readonly string[]): boolean {
   return names.includes("columns") && names.includes("version") && names.some((name) => /^actions_\d+$/.test(name));
 }
@@ -36,13 +36,13 @@ async function indexOf(hdf5: Hdf5File): Promise<Index> {
   return index;
 }
 
-/** The numbers of the episodes, as texts. @throws RldsError CORRUPT where the file says that there are more */
+/** Returns the numbers of the episodes as texts. @throws RldsError CORRUPT if the file declares more episodes */
 export async function d3rlpyEpisodes(hdf5: Hdf5File): Promise<string[]> {
   const numbers = [...(await indexOf(hdf5))].filter(([, names]) => names.has("actions")).map(([number]) => number);
   return numbers.sort((a, b) => a - b).map(String);
 }
 
-/** How many episodes the file says that it has; undefined if it says none. */
+/** Returns the number of episodes that the file declares, or undefined. */
 export async function d3rlpyCount(hdf5: Hdf5File): Promise<number | undefined> {
   for (const path of ["/num_episodes", "/total_size"]) {
     if ((await hdf5.entry(path)) !== "dataset") continue;
@@ -52,7 +52,7 @@ export async function d3rlpyCount(hdf5: Hdf5File): Promise<number | undefined> {
   return undefined;
 }
 
-/** @param number of the episode @throws RldsError CORRUPT, UNSUPPORTED */
+/** @param number the number of the episode @throws RldsError CORRUPT, UNSUPPORTED */
 export async function d3rlpyEpisode(
   hdf5: Hdf5File,
   number: string,

@@ -1,4 +1,4 @@
-/** D4RL's datasets: one HDF5 file of flat columns. */
+/** Opens D4RL datasets, which are HDF5 files of flat columns. */
 import { integer, onlyKeys } from "../../../base/error.ts";
 import { pack } from "../../../schema/nest.ts";
 import type { RldsStep, StepSpec } from "../../model/dataset.ts";
@@ -31,28 +31,36 @@ import { type Hdf5Options, type Hdf5Source, openHdf5 } from "./open-file.ts";
 import { type Hdf5Columns, selectHdf5 } from "./selected-hdf5.ts";
 
 export interface D4rlOptions extends Hdf5Options {
-  /** What the final step of an episode is: `rlds` where it is left out. */
+  /** The content of an episode's final step. Default: `rlds` */
   readonly finalObservation?: FinalObservation;
-  /** Whether the steps have `infos` as well; not where it is left out. */
+  /** Whether the steps contain `infos`. Default: false */
   readonly infos?: boolean;
-  /** Whether the episodes have the file's `metadata`; they do where it is left out. */
+  /** Whether the episodes contain the file's `metadata`. Default: true */
   readonly metadata?: boolean;
-  /** The environment's time limit, which cuts episodes of a file without `timeouts`; without both they end where the environment ended them, and the last one with the data. */
+  /**
+   * The time limit of the environment, which cuts the episodes of a file without `timeouts`. Without both, an episode ends where the environment ended it, and
+   * the last one ends with the data.
+   */
   readonly maxEpisodeSteps?: number;
 }
 
 const OPTIONS = `finalObservation, infos, metadata, maxEpisodeSteps, h5wasm, fetch, ${READ_OPTIONS}`;
-/** The file does not say which episodes a time limit cut. */
+/** The file does not show which episodes a time limit cut. */
 const NO_TIMEOUTS: Unread = {
   what: "timeouts",
   remedy: "the option maxEpisodeSteps=STEPS, the environment's time limit, stands for them, as the file has none",
 };
 
 /**
- * A dataset of D4RL, by its file or a folder that has no other. Episodes end where `terminals` or `timeouts` say so, without timeouts after `maxEpisodeSteps`, else the last one with the data. Rewards that are not there are 0; steps are made as RLDS's own importer makes them (`finalObservation`), with two
- * differences: a final observation is the episode's own, not the last one of the file, and an episode in whose middle the data ends has no step that is_last. Dtypes are the file's, a reward of
- * shape [1] is a number. It is read by slices of rows: memory depends on the longest episode, not on the file.
- * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED (also where the package h5wasm is missing) · RangeError for an option
+ * Opens a D4RL dataset from its file, or from a folder that contains no other dataset.
+ *
+ * Episodes end at `terminals` or `timeouts`. If there are no timeouts, they also end after `maxEpisodeSteps`, and the last one ends with the data. Missing
+ * rewards are 0. Steps are made like those of the RLDS importer (`finalObservation`), with two differences: a final observation belongs to its own episode
+ * instead of the end of the file, and an episode that the data cuts off has no step that is_last.
+ *
+ * Dtypes are those of the file; a reward of shape [1] becomes a number. The file is read in slices of rows, so memory depends on the longest episode and not on
+ * the file.
+ * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED (also if the package h5wasm is missing) · RangeError for an invalid option
  */
 export async function openD4rl<S = RldsStep>(from: Source, options: D4rlOptions = {}): Promise<RldsReader<S>> {
   parseOptions(options);
@@ -66,7 +74,7 @@ function parseOptions(options: D4rlOptions): FinalObservation {
   return finalObservation;
 }
 
-/** Of a file that is open; it is closed where it is none of D4RL's, or an option is none. */
+/** Opens the dataset in an open file. The file is closed if it is not a D4RL dataset or an option is invalid. */
 export async function d4rlOf({ hdf5 }: Hdf5Source, options: D4rlOptions): Promise<RldsReader> {
   try {
     const finalObservation = parseOptions(options);
@@ -150,7 +158,7 @@ class D4rlReader implements RldsReader {
 async function tableOf(hdf5: Hdf5Columns, { infos, finalObservation }: D4rlOptions): Promise<FlatTable> {
   const file = hdf5.name;
   const names = fieldsOf(await hdf5.names("/"));
-  /** The path of a field, whatever the file calls it. */
+  /** Returns the path of a field under the name that the file uses. */
   const pathOf = (field: Field) => [...names].flatMap(([name, found]) => (found === field ? [`/${name}`] : []))[0];
   const needed = (field: Field, name: string) => {
     const path = pathOf(field);
@@ -188,7 +196,7 @@ async function tableOf(hdf5: Hdf5Columns, { infos, finalObservation }: D4rlOptio
   return { file, transition, terminals, timeouts, nextObservation: next };
 }
 
-/** A value's leaf: all its rows. */
+/** Returns the leaf of a value that consists of all rows. */
 function valueSpec(tree: ColumnTree): StepSpec {
   return mapColumns(tree, ({ leaf, rows }) => ({ ...leaf, shape: [...(rows === undefined ? [] : [rows]), ...leaf.shape] }));
 }

@@ -1,4 +1,4 @@
-/** Where the leaves of a step are in a demonstration of robomimic. */
+/** Maps the leaves of a step to their places in a demonstration of robomimic. */
 import { isLeaf, isText } from "../../../schema/leaf.ts";
 import type { StepSpec } from "../../model/dataset.ts";
 import { type LeafEntry, leavesOf } from "../../model/leaves.ts";
@@ -7,37 +7,40 @@ import { mustBeStepSpec } from "../../model/step-fields.ts";
 import { leafNames } from "../sinks/free-names.ts";
 import type { Losses } from "../sinks/losses.ts";
 
-/** The dataset with what the source says of itself, as JSON. */
+/** The dataset with the source's metadata as JSON. */
 export const ABOUT = "/about";
 
 export interface DemoLeaf extends LeafEntry {
-  /** Its place among the leaves of a step. */
+  /** The index among the leaves of a step. */
   readonly index: number;
-  /** Below the demo, or below `obs` and `next_obs`. */
+  /** The path below the demo, or below `obs` and `next_obs`. */
   readonly path: string;
   readonly isObservation: boolean;
-  /** Whether it says nothing in a final observation. */
+  /** Whether the leaf has no meaning in a final observation. */
   readonly isOutcome: boolean;
 }
 
 const FLAGS = ["is_first", "is_last", "is_terminal"];
 const OUTCOMES = ["action", "reward", "discount"];
-/** Names that the layout has for something else. */
+/** Names that the layout uses for other purposes. */
 const RESERVED = ["obs", "next_obs", "actions", "rewards", "dones", "truncated"];
-/** Parts of a name that lead elsewhere in a file. */
+/** Parts of a name that HDF5 would resolve to another place. */
 const BAD_NAME = /^\.*$/;
 const BAD_LETTERS = /[/\0]/g;
-/** Has the simulator's states of robomimic; they are the observations of an episode without others. */
+/** Contains the simulator states of robomimic, which are the observations of an episode without others. */
 export const STATES = "states";
 
-/** A leaf whose name the layout has for something else, or HDF5 cannot hold, gets another one, which is stated as a loss. @throws RldsError SPEC_MISMATCH, UNSUPPORTED */
+/**
+ * Returns the leaves of a demo. A leaf is renamed if the layout uses its name or HDF5 cannot store it, which is recorded as a loss. @throws RldsError
+ * SPEC_MISMATCH, UNSUPPORTED
+ */
 export function demoLeaves(spec: StepSpec, losses: Losses): DemoLeaf[] {
   const { reward } = mustBeStepSpec(spec);
   if (!isLeaf(reward)) throw new RldsError("UNSUPPORTED", "reward must be a leaf, as robomimic has one dataset of rewards: change it with mapSteps");
   const entries = leavesOf(spec);
   const isWritten = ({ leaf }: LeafEntry) => leaf.dtype !== "bytes";
   const hasObservations = entries.some((entry) => entry.keys[0] === "observation" && isWritten(entry));
-  // An element of an array is `_index_0`, as Minari writes it.
+  // Minari writes an element of an array as `_index_0`.
   const names = { reserved: hasObservations ? RESERVED : [...RESERVED, STATES], tidy, elementPrefix: "_index_" };
   return entries.flatMap((entry, index) => {
     const { keys, leaf } = entry;
@@ -61,7 +64,7 @@ export function demoLeaves(spec: StepSpec, losses: Losses): DemoLeaf[] {
   });
 }
 
-/** HDF5 has no names of dots, and none with slashes. */
+/** Replaces names that HDF5 does not allow: names of dots, and names with slashes. */
 function tidy(name: string): string {
   return BAD_NAME.test(name) ? "_" : name.replace(BAD_LETTERS, "_");
 }

@@ -1,4 +1,4 @@
-/** Elements of an HDF5 dataset: which leaf they are, and from bytes to values. */
+/** Maps elements of an HDF5 dataset to leaves, and their bytes to values. */
 import type { Metadata } from "h5wasm";
 import { DTYPES, isDtype } from "../../../schema/dtype.ts";
 import { widenHalves } from "../../../schema/half.ts";
@@ -8,22 +8,22 @@ import type { ColumnData } from "../../model/step-columns.ts";
 import { utf8, withoutTail } from "../utf8.ts";
 import type { Library } from "./h5wasm.ts";
 
-/** The classes of HDF5's types, by their numbers. */
+/** The classes of HDF5 types by number. */
 const CLASSES = ["integer", "float", "time", "string", "bitfield", "opaque", "compound", "reference", "enum", "variable length", "array"];
 
-/** What an element is. */
+/** The type of an element. */
 export interface Element {
   readonly dtype: StepLeaf["dtype"];
-  /** Of an array type: what an element has beyond the dataset's own shape. */
+  /** The additional dimensions of an array type, after those of the dataset. */
   readonly shape: readonly number[];
-  /** Bytes of an element as HDF5 gives it. */
+  /** Bytes per element, as HDF5 returns it. */
   readonly bytes: number;
-  /** Whether HDF5 allocates for it: what was read must be given back. */
+  /** Whether HDF5 allocates memory for the element, which must be freed after reading. */
   readonly allocates: boolean;
   decode(bytes: Uint8Array<ArrayBuffer>, library: Library): ColumnData;
 }
 
-/** @throws RldsError UNSUPPORTED for a type that is no leaf */
+/** @throws RldsError UNSUPPORTED if the type cannot be a leaf */
 export function elementOf(type: Metadata, file: string, path: string): Element {
   const kind = CLASSES[type.type];
   const base = { shape: [], bytes: type.size, allocates: false };
@@ -34,7 +34,7 @@ export function elementOf(type: Metadata, file: string, path: string): Element {
   if (kind === "string") return { ...base, dtype: "string", decode: (bytes) => fixedTexts(bytes, type, decodeText) };
   if (kind === "variable length" && type.vlen_type?.type === 0 && type.vlen_type.size === 1)
     return { ...base, dtype: "bytes", allocates: true, decode: pointedBytes };
-  // The library turns numbers round that are big-endian, but not those of an enum.
+  // The library swaps the bytes of big-endian numbers, but not those of an enum.
   if (kind === "enum" && type.enum_type?.type === 0 && type.size > 1 && !type.littleEndian) {
     const turned = elementOf({ ...type, littleEndian: true }, file, path);
     return { ...turned, decode: (bytes, library) => turned.decode(reversed(bytes, type.size), library) };
@@ -58,7 +58,7 @@ function reversed(bytes: Uint8Array<ArrayBuffer>, size: number): Uint8Array<Arra
   return bytes;
 }
 
-/** The enum that h5py makes of NumPy's booleans. */
+/** Returns whether a type is the enum that h5py uses for NumPy booleans. */
 function isBool({ size, enum_type }: Metadata): boolean {
   const members = enum_type?.members ?? {};
   return size === 1 && Object.keys(members).length === 2 && members.FALSE === 0 && members.TRUE === 1;
@@ -70,7 +70,7 @@ function bools(bytes: Uint8Array, file: string, path: string): Uint8Array {
   return bytes;
 }
 
-/** Texts of the same width: filled with NUL, or spaces, or ended by a NUL. */
+/** Decodes texts of fixed width, which are padded with NUL or spaces, or end with a NUL. */
 function fixedTexts(bytes: Uint8Array, { size, strpad }: Metadata, decodeText: (bytes: Uint8Array) => string): string[] {
   return Array.from({ length: bytes.length / size }, (_, i) => {
     const text = bytes.subarray(i * size, (i + 1) * size);
@@ -84,7 +84,7 @@ function pointedTexts(bytes: Uint8Array<ArrayBuffer>, { HEAPU8 }: Library, decod
   return Array.from(new Uint32Array(bytes.buffer), (at) => (at === 0 ? "" : decodeText(HEAPU8.subarray(at, HEAPU8.indexOf(0, at)))));
 }
 
-/** A length and a pointer each. */
+/** Decodes elements that consist of a length and a pointer. */
 function pointedBytes(bytes: Uint8Array<ArrayBuffer>, library: Library): Uint8Array[] {
   const words = new Uint32Array(bytes.buffer);
   return Array.from({ length: words.length / 2 }, (_, i) => {

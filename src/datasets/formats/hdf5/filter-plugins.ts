@@ -1,9 +1,9 @@
-/** Filters that h5wasm does not have itself: plugins of HDF5, which a user installs as the package h5wasm-plugins. */
+/** Loads filters that h5wasm does not contain: HDF5 plugins, which a user installs with the package h5wasm-plugins. */
 import { unsupportedFile } from "../../model/rlds-error.ts";
 import { sourceOf } from "../sources/open-source.ts";
 import type { Library } from "./h5wasm.ts";
 
-/** The plugins that are tested, by the numbers that HDF5 registered for their filters. */
+/** The tested plugins, by the registered numbers of their filters. */
 const PLUGINS: ReadonlyMap<number, string> = new Map([
   [307, "bz2"],
   [32000, "lzf"],
@@ -15,26 +15,29 @@ const PLUGINS: ReadonlyMap<number, string> = new Map([
   [32026, "blosc2"],
 ]);
 
-/** The other way. */
+/** The alternative fix in messages. */
 const OTHERWISE = 'or write the file again with gzip, as h5py does with compression="gzip"';
-/** Each plugin is a module of WebAssembly, which begins so. */
+/** The first bytes of each plugin, which is a WebAssembly module. */
 const MAGIC = [0, 0x61, 0x73, 0x6d];
 
-/** Plugins that were found, for the next instance of the library. */
+/** The plugins loaded so far, for the next instance of the library. */
 const found = new Map<string, Uint8Array>();
 
 export function pluginOf(filter: number): string | undefined {
   return PLUGINS.get(filter);
 }
 
-/** Puts a plugin where the library looks for it, unless it is there. @param subject what needs it, as a message begins @throws RldsError UNSUPPORTED where it is not to be had */
+/**
+ * Installs a plugin where the library looks for it, unless it exists there. @param subject the beginning of messages, which names what needs the plugin @throws
+ * RldsError UNSUPPORTED if the plugin is not available
+ */
 export async function installPlugin(library: Library, plugin: string, subject: string): Promise<void> {
   const { FS } = library;
   const name = `libH5Z${plugin}.so`;
   const folders = library.get_plugin_search_paths();
   const path = folders.map((folder) => `${folder}/${name}`).find((one) => FS.analyzePath(one).exists);
   if (path !== undefined) {
-    // A program put it there, which knows nothing of the instance that comes after a trap.
+    // A program installed the plugin itself. Keep it for the instance that replaces this one after a trap.
     if (!found.has(plugin)) found.set(plugin, FS.readFile(path));
     return;
   }
@@ -53,7 +56,7 @@ async function packageFile(path: string, subject: string): Promise<Uint8Array> {
     if (file === undefined) throw new Error("it is a folder");
     try {
       const bytes = await file.read(0, file.size);
-      // A server may answer with a page for what it does not have.
+      // A server may answer with a page for a missing file.
       if (!MAGIC.every((byte, i) => bytes[i] === byte)) throw new Error("it is not WebAssembly");
       return bytes;
     } finally {
@@ -69,11 +72,11 @@ async function packageFile(path: string, subject: string): Promise<Uint8Array> {
   }
 }
 
-/** Where the files of the package are. */
+/** Returns the folder of the package's files. */
 async function packageBase(subject: string): Promise<string> {
   try {
     const { base_url: base } = await import("h5wasm-plugins");
-    // What Next's server gives for a package that is missing.
+    // Next.js resolves a missing package to this.
     if (typeof base !== "string") throw new TypeError("h5wasm-plugins holds nothing");
     return base;
   } catch (cause) {

@@ -1,13 +1,13 @@
-/** HDF5's global heaps, where texts and bytes of any length are. The library goes around in one that is damaged without an end: it must not see such a one. */
+/** Checks HDF5's global heaps, which store texts and bytes of variable length. The library loops endlessly on a damaged heap, so it must never see one. */
 import { dataView } from "../../../base/bytes.ts";
 
 const SIGNATURE = [0x47, 0x43, 0x4f, 0x4c]; // GCOL
 const HEAD = 16;
 
-/** Reads larger than this are of rows, not of the library's own structures. */
+/** Larger reads are rows, not structures of the library. */
 const MAX = 65536;
 
-/** Where, in bytes that were read, heaps begin. */
+/** Returns the offsets at which heaps begin in some bytes. */
 export function heapsIn(bytes: Uint8Array): number[] {
   const addresses: number[] = [];
   if (bytes.length > MAX) return addresses;
@@ -16,7 +16,7 @@ export function heapsIn(bytes: Uint8Array): number[] {
   return addresses;
 }
 
-/** Whether the objects of a heap come to its size, one behind the other. One whose head is none is left to the library, which sees that. */
+/** Returns whether the objects of a heap are consecutive and fill it exactly. A heap with an invalid head is left to the library, which detects it. */
 export function isWalkable(at: number, size: number, read: (at: number, length: number) => Uint8Array): boolean {
   if (at + HEAD > size) return true;
   const head = dataView(read(at, HEAD));
@@ -25,7 +25,7 @@ export function isWalkable(at: number, size: number, read: (at: number, length: 
   const heap = dataView(read(at, length));
   for (let p = HEAD; p + HEAD <= length; ) {
     const bytes = Number(heap.getBigUint64(p + 8, true));
-    // The free rest has the number 0, and counts its own head.
+    // The free rest has the number 0, and its size includes its head.
     const step = heap.getUint16(p, true) === 0 ? bytes : HEAD + 8 * Math.ceil(bytes / 8);
     if (step < HEAD || p + step > length) return false;
     p += step;

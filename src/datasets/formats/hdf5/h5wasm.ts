@@ -1,9 +1,9 @@
-/** The HDF5 library: h5wasm, which a user installs where HDF5 files are read. */
+/** Loads the HDF5 library: h5wasm, which a user installs to read HDF5 files. */
 import type { Module } from "h5wasm";
 import { unsupportedFile } from "../../model/rlds-error.ts";
 import type { H5wasm } from "./package.ts";
 
-/** The part of Emscripten's file system that we use. */
+/** The part of Emscripten's file system in use. */
 export interface Files {
   createFile(parent: string, name: string, properties: object, canRead: boolean, canWrite: boolean): FileNode;
   createDevice(parent: string, name: string, input: undefined, output: (byte: number) => void): unknown;
@@ -17,7 +17,7 @@ export interface Files {
   writeFile(path: string, bytes: Uint8Array): void;
 }
 
-/** A path with a number that nobody has: another copy of this package may use the same library. */
+/** Returns a path with an unused number, since another copy of this package may use the same library. */
 export function freePath(files: Files, prefix: string, suffix = ""): string {
   for (let n = 0; ; n++) if (!files.analyzePath(`${prefix}${n}${suffix}`).exists) return `${prefix}${n}${suffix}`;
 }
@@ -28,27 +28,30 @@ export interface FileNode {
   stream_ops: object;
 }
 
-/** What the module has beside its declared types. */
+/** The module, including exports that its types do not declare. */
 export type Library = Omit<typeof Module, "FS"> & { readonly FS: Files; _malloc(bytes: number): number; _free(at: number): void; readonly HEAPU8: Uint8Array };
 
-/** One instance of the library. A trap in it leaves it broken: then another one is made. */
+/** One instance of the library. A trap breaks it; it is then replaced. */
 export interface Instance {
   readonly library: Library;
-  /** What broke it. */
+  /** The error that broke it. */
   cause?: unknown;
-  /** How often it threw its own errors, each of which leaves a little of its stack behind. */
+  /** The number of errors that the library threw, each of which leaks a little of its stack. */
   errorCount: number;
-  /** What HDF5 said of its last failure; the innermost line. */
+  /** Returns the innermost line of HDF5's last error. */
   lastMessage(): string;
 }
 
 let current: Promise<Instance> | undefined;
 let instanceCount = 0;
 
-/** The instance that all files share, or a new one where that is broken. @param customPackage the package, if it is not found by its name @throws RldsError UNSUPPORTED where the package is not there, or cannot be had anew */
+/**
+ * Returns the instance that all files share, or a new one if that is broken. @param customPackage the package, if it cannot be imported by name @throws
+ * RldsError UNSUPPORTED if the package is missing or cannot be loaded again
+ */
 export function h5wasm(customPackage?: H5wasm): Promise<Instance> {
   const previous: Promise<Instance | undefined> = current?.catch(() => undefined) ?? Promise.resolve(undefined);
-  // One after the other: two that ask at once get the same.
+  // Calls run one after the other, so that concurrent calls return the same instance.
   current = previous.then((existing) => (existing === undefined || existing.cause !== undefined ? instance(existing?.cause, customPackage) : existing));
   return current;
 }
@@ -56,7 +59,7 @@ export function h5wasm(customPackage?: H5wasm): Promise<Instance> {
 async function instance(reason: unknown, customPackage: H5wasm | undefined): Promise<Instance> {
   const library = instanceCount++ === 0 ? await importLibrary(customPackage) : await createInstance(reason);
   const lines: string[] = [""];
-  // HDF5 and its plugins write their complaints to the console otherwise.
+  // Otherwise HDF5 and its plugins write their errors to the console.
   const { FS } = library;
   const stderrDevice = freePath(FS, "/dev/complaints-");
   FS.createDevice("/dev", stderrDevice.slice("/dev/".length), undefined, (byte) => {
@@ -72,7 +75,7 @@ async function instance(reason: unknown, customPackage: H5wasm | undefined): Pro
     library,
     errorCount: 0,
     lastMessage() {
-      // The innermost of the last stack of errors.
+      // The innermost line of the last error stack.
       const message = lines.filter((line) => /^\s+#\d+: /.test(line)).at(-1);
       lines.splice(0, lines.length, "");
       return message?.replace(/^.*\): /, "").trim() ?? "HDF5 does not say why";
@@ -84,7 +87,7 @@ async function importLibrary(customPackage?: H5wasm): Promise<Library> {
   try {
     const { ready } = customPackage ?? (await import("h5wasm"));
     const library = (await ready) as unknown as Library | undefined;
-    // What Next's server gives for a package that is missing.
+    // Next.js resolves a missing package to this.
     if (library === undefined) throw new TypeError("h5wasm holds nothing");
     return library;
   } catch (cause) {
@@ -93,10 +96,10 @@ async function importLibrary(customPackage?: H5wasm): Promise<Library> {
   }
 }
 
-/** Another instance, by the package's own factory; nothing keeps it alive but who uses it. */
+/** Creates another instance with the package's factory. Only its users keep it alive. */
 async function createInstance(reason: unknown): Promise<Library> {
   try {
-    // webpack would take `import.meta.resolve` for one more import; taken apart like this, Bun's wants to know from where.
+    // webpack would treat a direct `import.meta.resolve` as an import, and Bun requires the base URL when the function is detached.
     const { resolve } = import.meta;
     const factory = new URL("./hdf5_util.js", resolve("h5wasm", import.meta.url)).href;
     const { default: make } = await import(/* webpackIgnore: true */ /* @vite-ignore */ factory);

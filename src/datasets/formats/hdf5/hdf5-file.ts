@@ -1,4 +1,4 @@
-/** An HDF5 file: groups, datasets that are read by rows, attributes. */
+/** Reads an HDF5 file: groups, datasets by rows, and attributes. */
 import { MAX_GROUP_DEPTH } from "../../../base/file-limits.ts";
 import { MAX_LEAVES } from "../../../base/limits.ts";
 import type { NumberArray } from "../../../schema/dtype.ts";
@@ -16,16 +16,16 @@ import { h5wasm, type Instance, type Library } from "./h5wasm.ts";
 import { type Mount, mount, readNow } from "./mount.ts";
 import type { H5wasm } from "./package.ts";
 
-/** Filters that HDF5 brings itself: deflate, shuffle, checksums, szip, n-bit, scale-offset. */
+/** The filters built into HDF5: deflate, shuffle, checksums, szip, n-bit, scale-offset. */
 const FILTERS = [1, 2, 3, 4, 5, 6];
 
-/** Of its own errors; its stack has room for many more. */
+/** The limit of the library's own errors per instance. Its stack has room for many more. */
 const MAX_THROWN = 100;
 
-/** Bytes of rows that the library reads at a time. */
+/** The number of bytes of rows that the library reads together. */
 const PIECE_BYTES = 2 ** 20;
 
-/** A dataset, and how its rows are stored. */
+/** A dataset and the storage of its rows. */
 interface RowSource {
   readonly path: string;
   readonly shape: readonly number[];
@@ -33,14 +33,14 @@ interface RowSource {
   readonly chunkRows: number;
 }
 
-/** Counts names that were visited. */
+/** The number of visited names. */
 interface NameCount {
   value: number;
 }
 
 export type Entry = "group" | "dataset";
 
-/** Whether the dataset at a path is read. */
+/** Returns whether to read the dataset at a path. */
 export type KeepColumn = (path: string) => boolean;
 
 interface Hdf5Handle {
@@ -58,7 +58,7 @@ export class Hdf5File {
 
   readonly #h5wasm?: H5wasm;
 
-  /** Plugins that its columns need, and what for: each instance of the library gets them. */
+  /** The plugins that the columns need, and the reason for each. Every instance of the library receives them. */
   readonly #plugins = new Map<string, string>();
 
   private constructor(file: SourceFile, read: (at: number, length: number) => Uint8Array, { maxBytes, h5wasm }: { maxBytes: number; h5wasm?: H5wasm }) {
@@ -69,7 +69,7 @@ export class Hdf5File {
     this.#h5wasm = h5wasm;
   }
 
-  /** Owns the file from now on. @throws RldsError CORRUPT, UNSUPPORTED */
+  /** Takes ownership of the file. @throws RldsError CORRUPT, UNSUPPORTED */
   static async open(file: SourceFile, { signal, maxBytes, h5wasm }: ReadOptions & { maxBytes: number; h5wasm?: H5wasm }): Promise<Hdf5File> {
     try {
       const hdf5 = new Hdf5File(file, await readNow(file, maxBytes, signal), { maxBytes, h5wasm });
@@ -86,7 +86,7 @@ export class Hdf5File {
     await this.#file.close();
   }
 
-  /** What is in a group, sorted as the file has it. @throws RldsError CORRUPT */
+  /** Returns the names in a group, in the order of the file. @throws RldsError CORRUPT */
   async names(group: string): Promise<string[]> {
     return this.#call(`the group ${group}`, ({ library, id }) => library.get_names(id, group, false));
   }
@@ -96,7 +96,7 @@ export class Hdf5File {
     return (await this.entry(path)) === "group" && (await this.names(path)).length > 0;
   }
 
-  /** What is at a path; undefined where nothing is. @throws RldsError UNSUPPORTED for links and types */
+  /** Returns the entry at a path, or undefined. @throws RldsError UNSUPPORTED for links and types */
   async entry(path: string): Promise<Entry | undefined> {
     return this.#call(path, ({ library, id }) => {
       const type = library.get_type(id, path);
@@ -109,11 +109,11 @@ export class Hdf5File {
 
   #countNames(names: readonly string[], count: NameCount, group: string): void {
     count.value += names.length;
-    // Links let a few groups have paths without number.
+    // Links can give a few groups an unlimited number of paths.
     if (count.value > MAX_LEAVES) throw unsupportedFile({ file: this.name }, `links lead to more than ${MAX_LEAVES} groups and datasets at ${group}`);
   }
 
-  /** The datasets below a group, by their names. @throws RldsError CORRUPT, UNSUPPORTED */
+  /** Returns the datasets below a group, by name. @throws RldsError CORRUPT, UNSUPPORTED */
   async datasets(group = "", depth = 0, count: NameCount = { value: 0 }): Promise<string[][]> {
     if (depth > MAX_GROUP_DEPTH) throw unsupportedFile({ file: this.name }, `groups are nested deeper than ${MAX_GROUP_DEPTH} at ${group}`);
     const found: string[][] = [];
@@ -127,7 +127,7 @@ export class Hdf5File {
     return found;
   }
 
-  /** A dataset, or a group of them: `_index_0`, `_index_1` … are an array, as Minari writes tuples. @throws RldsError */
+  /** Returns a dataset, or a group of datasets. The names `_index_0`, `_index_1` … form an array, as Minari writes tuples. @throws RldsError */
   async tree(path: string, keeps: KeepColumn = () => true, depth = 0, count: NameCount = { value: 0 }): Promise<ColumnTree> {
     const entry = await this.entry(path);
     if (entry === undefined) throw corruptFile({ file: this.name }, `the file has no ${path}`);
@@ -145,7 +145,7 @@ export class Hdf5File {
     return nodes.size > 0 && tuple.every((node) => node !== undefined) ? tuple : Object.fromEntries(nodes);
   }
 
-  /** A dataset that is read by rows. @throws RldsError CORRUPT, UNSUPPORTED for its type or a filter */
+  /** Returns a dataset to be read by rows. @throws RldsError CORRUPT; UNSUPPORTED for its type or a filter */
   async column(path: string): Promise<Column> {
     try {
       return await this.#column(path);
@@ -184,7 +184,7 @@ export class Hdf5File {
     });
   }
 
-  /** The attributes of a group; those without a value are left out. @throws RldsError */
+  /** Returns the attributes of a group, except those without a value. @throws RldsError */
   async attributes(path: string): Promise<Map<string, Attribute>> {
     const attributes = new Map<string, Attribute>();
     const names = await this.#call(`the attributes of ${path}`, ({ library, id }) => library.get_attribute_names(id, path));
@@ -205,7 +205,7 @@ export class Hdf5File {
     return attributes;
   }
 
-  /** Opens the file where it is not, or where its library broke. */
+  /** Opens the file if it is not open, or if its library broke. */
   async #ready(): Promise<Hdf5Handle> {
     if (this.#handle !== undefined && this.#handle.instance.cause === undefined) return this.#handle;
     this.#release();
@@ -249,7 +249,7 @@ export class Hdf5File {
     return this.#guard(subject, handle.instance, () => call({ ...handle, library: handle.instance.library }));
   }
 
-  /** Whatever the library throws went through code that does not expect it: but for its own errors it is of no more use then. */
+  /** Runs a call into the library. Any error except the library's own passed through code that does not expect it, so the instance is broken afterwards. */
   #guard<T>(subject: string, instance: Instance, call: () => T): T {
     try {
       return call();
@@ -274,7 +274,7 @@ export class Hdf5File {
       throw corruptFile({ file: this.name }, `${path} needs ${bytes} bytes at once, more than the ${this.maxBytes} that maxBytes allows: give a larger one`);
   }
 
-  /** Rows of a dataset. Many are read in pieces: what the library's memory has grown to it keeps. */
+  /** Reads rows of a dataset. Many rows are read in pieces, because the library's memory never shrinks. */
   async #rows({ path, shape, element, chunkRows }: RowSource, from: number, to: number): Promise<ColumnData> {
     const rowBytes = sizeOf(shape.slice(1)) * element.bytes;
     this.#checkBytes(path, shape.length === 0 ? element.bytes : (to - from) * rowBytes);
@@ -283,7 +283,7 @@ export class Hdf5File {
     const pieces: ColumnData[] = [];
     let all: NumberArray | undefined;
     for (let at = from; at < to; ) {
-      // No chunk of the file is decompressed twice.
+      // Reads whole chunks, so that no chunk of the file is decompressed twice.
       const end = Math.min(to, Math.floor(at / chunkRows) * chunkRows + pieceRows);
       const piece = await this.#piece(path, shape, element, at, end);
       if (Array.isArray(piece)) pieces.push(piece);
@@ -312,7 +312,7 @@ export class Hdf5File {
     });
   }
 
-  /** Room for n elements in the library's memory, filled, copied, given back. */
+  /** Allocates n elements in the library's memory, fills and copies them, and frees the memory. */
   #elements(
     library: Library,
     subject: string,
@@ -326,7 +326,7 @@ export class Hdf5File {
     const at = bytes > library.MAXIMUM_MEMORY ? 0 : library._malloc(bytes);
     if (at === 0) throw corruptFile({ file: this.name }, `${subject} needs ${bytes} bytes at once, more than HDF5 has here`);
     try {
-      // A read that fails halfway must not leave pointers that lead anywhere.
+      // A read that fails halfway must not leave invalid pointers.
       library.HEAPU8.fill(0, at, at + bytes);
       read(at);
       return element.decode(library.HEAPU8.slice(at, at + bytes) as Uint8Array<ArrayBuffer>, library);

@@ -1,4 +1,4 @@
-/** An HDF5 file on its way, in the library's own memory. */
+/** Writes an HDF5 file in the library's own memory. */
 import type { Metadata } from "h5wasm";
 import { arrayDtype, DTYPES, type Dtype } from "../../../schema/dtype.ts";
 import { isText } from "../../../schema/leaf.ts";
@@ -10,11 +10,11 @@ import { type FileNode, freePath, h5wasm, type Instance } from "./h5wasm.ts";
 import { clearTimes } from "./header-times.ts";
 import type { H5wasm } from "./package.ts";
 
-/** HDF5's numbers of its classes of types. */
+/** HDF5's numbers of type classes. */
 const [INTEGER, FLOAT, STRING] = [0, 1, 3] as const;
-/** Bytes of the file that are given to the sink at a time. */
+/** The number of bytes of the file that are passed to the sink together. */
 const PIECE_BYTES = 2 ** 20;
-/** What HDF5 keeps in the head of a group, less its own bytes. */
+/** The capacity of a group's head, minus HDF5's own bytes. */
 export const MAX_ATTRIBUTE_BYTES = 60_000;
 
 type TypeMetadata = Pick<Metadata, "type" | "size" | "signed" | "vlen" | "littleEndian"> & { readonly cset?: number };
@@ -40,7 +40,7 @@ export class Hdf5Writer {
     if (this.#id < 0n) throw this.#error("a file", instance.lastMessage());
   }
 
-  /** Of the file so far, about. */
+  /** The approximate size of the file so far. */
   get bytes(): number {
     return this.#node.usedBytes;
   }
@@ -49,7 +49,7 @@ export class Hdf5Writer {
     this.#check(path, () => this.#instance.library.create_group(this.#id, path, false));
   }
 
-  /** A dataset of rows; groups on the way exist. */
+  /** Adds a dataset of rows. Its parent groups exist. */
   dataset(path: string, leaf: StepLeaf, data: ColumnData, rows: number): void {
     const shape = [rows, ...leaf.shape].map(BigInt);
     const { library } = this.#instance;
@@ -60,7 +60,7 @@ export class Hdf5Writer {
     });
   }
 
-  /** An attribute of a group: a single value, or an array. */
+  /** Adds an attribute to a group: a single value or an array. */
   attribute(group: string, name: string, leaf: StepLeaf, data: ColumnData): void {
     const shape = leaf.shape.map(BigInt);
     const subject = `the attribute ${name} of ${group}`;
@@ -82,7 +82,7 @@ export class Hdf5Writer {
     for (let at = 0; at < bytes.length; at += PIECE_BYTES) await file.write(bytes.subarray(at, at + PIECE_BYTES));
   }
 
-  /** Frees the memory of the file. Never fails: it may follow a failure. */
+  /** Frees the memory of the file. Never fails, because it may run after a failure. */
   release(): void {
     if (this.#instance.cause !== undefined) return;
     try {
@@ -94,7 +94,7 @@ export class Hdf5Writer {
     }
   }
 
-  /** The elements in the library's memory, while `use` runs. */
+  /** Copies elements into the library's memory while `use` runs. */
   #withBytes(subject: string, data: ColumnData, use: (at: number) => number): number {
     const { buffer, byteOffset, byteLength } = data as unknown as Uint8Array;
     const { library } = this.#instance;
@@ -114,7 +114,7 @@ export class Hdf5Writer {
     if (status < 0) throw this.#error(subject, this.#instance.lastMessage());
   }
 
-  /** A trap leaves the library broken: the next file gets another one. */
+  /** A trap breaks the library; the next file uses another instance. */
   #guard<T>(subject: string, call: () => T): T {
     try {
       return call();
@@ -130,7 +130,7 @@ export class Hdf5Writer {
   }
 }
 
-/** What HDF5 calls the elements: flags are bytes, and halves are f32, as h5wasm makes neither type. */
+/** Returns the HDF5 type of elements. Flags are stored as bytes and halves as f32, because h5wasm creates neither type. */
 function typeOf(leaf: StepLeaf): TypeMetadata {
   if (isText(leaf)) return { type: STRING, size: 4, signed: false, vlen: true, littleEndian: true, cset: 1 };
   const { float, min, array } = DTYPES[arrayDtype(leaf.dtype) as Dtype];

@@ -1,13 +1,13 @@
-/** Times in the headers of HDF5's objects (HDF5 File Format Specification, IV.A.1.b). */
+/** Clears the times in the headers of HDF5 objects (HDF5 File Format Specification, IV.A.1.b). */
 
-/** "OHDR", as a number of four bytes. */
+/** "OHDR" as a 4-byte number. */
 const SIGNATURE = 0x5244484f;
 const VERSION = 2;
 const [HAS_PHASES, HAS_TIMES] = [0x10, 0x20];
 
 /**
- * Sets the times of all objects to 0, so that the same data gives the same bytes: h5wasm has no option to leave them out. Only a header whose checksum fits is one, whatever
- * the data holds.
+ * Sets the times of all objects to 0, so that the same data produces the same bytes; h5wasm has no option to leave them out. A match in the data is not
+ * changed, because only real headers have a valid checksum.
  */
 export function clearTimes(bytes: Uint8Array): void {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -27,7 +27,7 @@ export function clearTimes(bytes: Uint8Array): void {
 
 const rotated = (x: number, bits: number): number => (x << bits) | (x >>> (32 - bits));
 
-/** The checksum of HDF5's metadata: Jenkins's lookup3 (hashlittle, first value 0). */
+/** Computes the checksum of HDF5's metadata: Jenkins's lookup3 (hashlittle, initial value 0). */
 function lookup3(view: DataView, from: number, to: number): number {
   const start = (0xdeadbeef + (to - from)) | 0;
   let [a, b, c] = [start, start, start];

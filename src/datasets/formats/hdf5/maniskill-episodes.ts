@@ -1,4 +1,4 @@
-/** The file of JSON that ManiSkill writes beside its trajectories: the environment, and seed, control mode and success of each episode. */
+/** Reads the JSON file that ManiSkill writes next to its trajectories: the environment, and the seed, control mode and success of each episode. */
 import { MAX_METADATA_BYTES } from "../../../base/file-limits.ts";
 import { isLeaf } from "../../../schema/leaf.ts";
 import { Collector } from "../../model/collector.ts";
@@ -14,18 +14,18 @@ import type { SourceFile } from "../sources/source.ts";
 type Values = { readonly [name: string]: unknown };
 
 export interface ManiskillEpisodes {
-  /** Of an episode's metadata. */
+  /** The spec of an episode's metadata. */
   readonly spec: { readonly [name: string]: StepSpec };
-  /** What is said of all episodes. */
+  /** Metadata of all episodes. */
   readonly about: Values;
-  /** Of the trajectory with a number; what is not said of it is NaN, 0, "" or false. */
+  /** Returns the metadata of a trajectory by its number. Missing values are NaN, 0, "" or false. */
   valuesAt(number: number): object;
 }
 
-/** Names that an episode has for other things. */
+/** Names that an episode uses for other purposes. */
 const OTHER_NAMES = ["steps", "episode_id"];
 
-/** The file stays the caller's. @returns undefined for another file of JSON @throws RldsError CORRUPT, UNSUPPORTED */
+/** The caller keeps ownership of the file. @returns undefined for any other JSON file @throws RldsError CORRUPT, UNSUPPORTED */
 export async function maniskillEpisodes(file: SourceFile): Promise<ManiskillEpisodes | undefined> {
   const place = { file: file.name };
   if (file.size > MAX_METADATA_BYTES) throw corruptFile(place, `the file has ${file.size} bytes, more than ${MAX_METADATA_BYTES}`);
@@ -66,13 +66,13 @@ function valuesOf(value: unknown): Values {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Values) : {};
 }
 
-/** Nulls are values that are not there. */
+/** Removes nulls, which are missing values. */
 function withoutNulls(value: Values): Values {
   const entries = Object.entries(value).filter(([, part]) => part !== null);
   return Object.fromEntries(entries.map(([name, part]) => [name, typeof part === "object" && !Array.isArray(part) ? withoutNulls(part as Values) : part]));
 }
 
-/** Without names that no episode before had a value of, and so the spec does not have. */
+/** Removes names that are not in the spec, because no earlier episode had a value for them. */
 function fitting(spec: StepSpec, value: unknown): unknown {
   if (isLeaf(spec) || Array.isArray(spec) || typeof value !== "object" || value === null) return value;
   const entries = Object.entries(value).filter(([name]) => Object.hasOwn(spec, name));

@@ -1,22 +1,22 @@
-/** A file as HDF5 sees it: one in the library's own file system, that has nothing else in it. What an HDF5 file says of other files leads nowhere. */
+/** Mounts a file in the library's own file system, which contains nothing else. References of an HDF5 file to other files lead nowhere. */
 import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
 import type { SourceFile } from "../sources/source.ts";
 import { heapsIn, isWalkable } from "./global-heap.ts";
 import { type FileNode, freePath, type Library } from "./h5wasm.ts";
 
-/** Reads from anywhere in the file without waiting; fewer bytes only at its end. */
+/** Reads synchronously from anywhere in the file. Returns fewer bytes only at its end. */
 type ReadNow = (at: number, length: number) => Uint8Array;
 
 export interface Mount {
   readonly path: string;
-  /** What reading the file threw: it must not pass through the library. */
+  /** The error of a read, which must not pass through the library. */
   failure?: unknown;
   unmount(): void;
 }
 
 const EIO = 29;
 
-/** @param bytes a function that reads them, which is asked as HDF5 asks */
+/** @param bytes the function that reads the bytes which HDF5 requests */
 export function mount(library: Library, { name: file, size }: SourceFile, bytes: ReadNow): Mount {
   const directories = new Set<number>();
   const { FS } = library as unknown as { FS: Library["FS"] & { ErrnoError: new (code: number) => Error } };
@@ -53,10 +53,12 @@ export function mount(library: Library, { name: file, size }: SourceFile, bytes:
   return mount;
 }
 
-/** Pieces that a file is loaded in. */
+/** The size of the pieces in which a file is loaded. */
 const CHUNK_BYTES = 2 ** 23;
 
-/** How to read a file without waiting: as it can, or from a copy of it all in memory. @throws RldsError UNSUPPORTED where that would be more than maxBytes */
+/**
+ * Returns a synchronous read function: that of the file, or one for a copy of the file in memory. @throws RldsError UNSUPPORTED if a copy would exceed maxBytes
+ */
 export async function readNow(file: SourceFile, maxBytes: number, signal?: AbortSignal): Promise<ReadNow> {
   if (file.readNow !== undefined) return file.readNow;
   if (file.size > maxBytes) {

@@ -1,4 +1,4 @@
-/** An HDF5 file, whoever wrote it. */
+/** Opens any supported HDF5 file. */
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import { decompressedSource } from "../compression/decompressed-source.ts";
 import { type MinariOptions, minariOf } from "../minari/open-minari.ts";
@@ -10,7 +10,7 @@ import { type RobotOptions, robotsOf } from "./open-robots.ts";
 import { alohaFiles, alohaPaths, oneFile } from "./robot-files.ts";
 import { type RobotFormat, robotFormatOf } from "./robot-layouts.ts";
 
-/** Minari's where a group is an episode, a robot's by its layout, else D4RL's. @throws RldsError */
+/** Opens a Minari file if a group is an episode, a robot file by its layout, otherwise a D4RL file. @throws RldsError */
 export async function openAnyHdf5(from: Source, options: MinariOptions & D4rlOptions & RobotOptions): Promise<RldsReader> {
   const { signal, fetch, maxBytes = MAX_SOURCE_BYTES } = options;
   const target = await decompressedSource(from, { signal, fetch, maxBytes });

@@ -1,4 +1,4 @@
-/** From a source to the HDF5 file in it. */
+/** Opens the HDF5 file in a source. */
 import { integer } from "../../../base/error.ts";
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { Fetch } from "../../../base/host.ts";
@@ -11,21 +11,24 @@ import { Hdf5File } from "./hdf5-file.ts";
 import type { H5wasm } from "./package.ts";
 
 export interface Hdf5Options extends ReadOptions {
-  /** Instead of the runtime's own, for URLs. */
+  /** A replacement for the runtime's `fetch`, for URLs. */
   readonly fetch?: Fetch;
-  /** The package h5wasm itself (`import * as h5wasm from …`), where it is not found by its name: in a worker of a page without a bundler, that has no import map. */
+  /**
+   * The package h5wasm itself (`import * as h5wasm from …`), if it cannot be imported by name, as in a page's worker without a bundler, which has no import
+   * map.
+   */
   readonly h5wasm?: H5wasm;
 }
 
 export interface Hdf5Source {
   readonly hdf5: Hdf5File;
-  /** Where the dataset is a folder: it, and the path of the HDF5 file in it. */
+  /** The folder, if the dataset is one, and the path of the HDF5 file in it. */
   readonly folder?: SourceFolder;
   readonly path?: string;
 }
 
 /**
- * @param names what the file may be called in a folder, first one first; else any whose path ends with one of them, if it is the only one
+ * @param names the possible names of the file in a folder, in order of preference; if none exists, the only file whose path ends with one of them is used
  * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED
  */
 export async function openHdf5(from: Source, names: readonly string[], options: Hdf5Options): Promise<Hdf5Source> {
@@ -34,7 +37,7 @@ export async function openHdf5(from: Source, names: readonly string[], options: 
   return openTarget(await decompressedSource(from, { signal, maxBytes, fetch }), names, options);
 }
 
-/** The same of a source that was looked at already: the file is closed with the HDF5 file. */
+/** Like `openHdf5`, for a source that was already inspected. Closing the HDF5 file closes the file. */
 export async function openTarget(
   { file, folder }: SourceTarget,
   names: readonly string[],

@@ -1,4 +1,4 @@
-/** HDF5 files of robots' demonstrations as datasets: an episode a group, or a file. */
+/** Opens HDF5 files of robot demonstrations, with one episode per group or per file. */
 import { integer, mustBe, onlyKeys } from "../../../base/error.ts";
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import { setPart } from "../../../schema/nest.ts";
@@ -30,19 +30,25 @@ import { alohaFiles, alohaPaths, type EpisodeFiles, oneFile } from "./robot-file
 import { episodeGroups, hasObservations, type RobotFormat, robotEpisode, robotFormatOf, withoutObservations } from "./robot-layouts.ts";
 
 export interface RobotOptions extends Hdf5Options {
-  /** The filter of robomimic's `mask` that is read, such as "train"; all episodes where it is left out. */
+  /** The filter of robomimic's `mask` to read, such as "train". Default: all episodes */
   readonly split?: string;
 }
 
-/** Whether groups of episodes have attributes that are metadata. */
+/** Whether attributes of episode groups are metadata. */
 const HAS_ATTRIBUTES: { readonly [format in RobotFormat]: boolean } = { robomimic: true, maniskill: true, aloha: false, d3rlpy: false };
 
 /**
- * Demonstrations of robots in HDF5: files of robomimic, LIBERO, MimicGen and Isaac Lab (`data/demo_0`; the filters of `mask` are splits, and writeHdf5 keeps which ones an episode is in) and of robosuite (`states` are the observations there), of ManiSkill (`traj_0`), and of
- * ALOHA (a file an episode; a folder of `episode_0.hdf5` … is a dataset). `next_obs`, or one observation more than actions, gives the final observation; else the last step is a transition. An episode is terminated if `dones` or `terminated`
- * is set in its last row, else truncated. Of ManiSkill the file of JSON with the same name is read, too: seeds, control modes and successes are metadata of the episodes. Rewards that are not there are 0. Other values a step are metadata of the steps, attributes those of the episodes; `about` has the attributes of all, and in `unread` the paths that are neither.
- * Files of d3rlpy 2 (`observations_0`, `actions_0` …) are read in the same way; those of version 1 are flat, as D4RL's.
- * Memory: one episode.
+ * Opens robot demonstrations in HDF5:
+ * - files of robomimic, LIBERO, MimicGen and Isaac Lab (`data/demo_0`). The filters of `mask` are splits, and writeHdf5 keeps the splits of each episode;
+ * - files of robosuite, whose observations are the `states`;
+ * - files of ManiSkill (`traj_0`), including the JSON file with the same name: seeds, control modes and successes become metadata of the episodes;
+ * - files of ALOHA, one per episode. A folder of `episode_0.hdf5` … is a dataset;
+ * - files of d3rlpy 2 (`observations_0`, `actions_0` …). Files of version 1 are flat, like those of D4RL.
+ *
+ * The final observation is read from `next_obs`, or is the last one if there is one observation more than actions; otherwise the last step is a transition. An
+ * episode is terminated if `dones` or `terminated` is set in its last row, otherwise truncated. Missing rewards are 0. Other values per step are metadata of
+ * the steps, and attributes are metadata of the episodes. `about` contains the shared attributes, and in `unread` the paths that were not read. Memory: one
+ * episode.
  * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED (also for files of other layouts), EMPTY, SPEC_MISMATCH for an episode of another form
  */
 export async function openRobots<S = RldsStep>(from: Source, options: RobotOptions = {}): Promise<RldsReader<S>> {
@@ -82,7 +88,7 @@ interface EpisodePlace {
   readonly group: string;
 }
 
-/** Closes the files where they are no dataset, or an option is none. */
+/** Opens the dataset. The files are closed if they are not a dataset or an option is invalid. */
 export async function robotsOf(files: EpisodeFiles, format: RobotFormat, options: RobotOptions): Promise<RldsReader> {
   try {
     parseOptions(options);
@@ -118,7 +124,7 @@ class RobotReader implements RldsReader {
   readonly #attributes: AttributeTypes;
   readonly #episodes: ManiskillEpisodes | undefined;
   readonly #options: RobotReadOptions;
-  /** Of which an episode is to say which ones have it. */
+  /** The filters that each episode records, if episodes record them. */
   readonly #filters: Filters["splits"] | undefined;
 
   static async of(files: EpisodeFiles, format: RobotFormat, options: RobotReadOptions): Promise<RobotReader> {
@@ -196,7 +202,7 @@ class RobotReader implements RldsReader {
     this.#attributes = attributes;
     this.#episodes = episodes;
     this.#options = options;
-    // One that is read alone is a dataset of its own, and so is one that has all.
+    // A single selected filter is read as a dataset of its own, as is a filter with all episodes.
     const hasAll = splits.size === 1 && places.every(({ group }) => splits.get("train")?.has(nameOf(group)));
     if (options.split === undefined && splits.size > 0 && !hasAll) this.#filters = splits;
   }
@@ -257,7 +263,7 @@ class RobotReader implements RldsReader {
   }
 }
 
-/** Of d3rlpy's episodes the file says how many there are. @throws RldsError CORRUPT */
+/** Checks the number of episodes that a d3rlpy file declares. @throws RldsError CORRUPT */
 async function checkCount(hdf5: Hdf5File, found: number, losses: Damage | undefined): Promise<void> {
   const count = await d3rlpyCount(hdf5);
   if (count === undefined || count === found) return;
@@ -266,7 +272,7 @@ async function checkCount(hdf5: Hdf5File, found: number, losses: Damage | undefi
   losses.add(error);
 }
 
-/** What stands beside the file. One that cannot be read does not take the trajectories with it. */
+/** Reads the file next to the trajectories. If it cannot be read, the trajectories are still read. */
 async function besidesOf(
   files: EpisodeFiles,
   losses: Damage | undefined,
@@ -285,7 +291,7 @@ async function besidesOf(
   }
 }
 
-/** The first file that can be opened, if something may be lost. */
+/** Returns the first file, or the first one that can be opened if losses are allowed. */
 async function firstFile(files: EpisodeFiles, losses: Damage | undefined): Promise<Hdf5File> {
   for (let i = 0; ; i++) {
     try {
@@ -297,7 +303,7 @@ async function firstFile(files: EpisodeFiles, losses: Damage | undefined): Promi
   }
 }
 
-/** Whether any episode has observations, or cannot be read. */
+/** Returns whether any episode has observations or cannot be read. */
 async function someObservations(files: EpisodeFiles, format: RobotFormat, places: readonly EpisodePlace[]): Promise<boolean> {
   for (const { file, group } of places) {
     const has = await files
@@ -309,7 +315,7 @@ async function someObservations(files: EpisodeFiles, format: RobotFormat, places
   return false;
 }
 
-/** The first episode that can be read, if something may be lost. */
+/** Returns the first episode, or the first one that can be read if losses are allowed. */
 async function firstEpisode(
   files: EpisodeFiles,
   format: RobotFormat,
@@ -329,7 +335,7 @@ async function firstEpisode(
   throw new RldsError("EMPTY", "the dataset has no episodes", { file: name });
 }
 
-/** The attributes of a group, but for names that an episode has for other things. */
+/** Returns the attributes of a group, except names that an episode uses for other purposes. */
 async function leafAttributes(hdf5: Hdf5File, path: string): Promise<Map<string, Attribute>> {
   const attributes = await hdf5.attributes(path === "" ? "/" : path);
   attributes.delete("steps");
@@ -342,7 +348,7 @@ function values(attributes: ReadonlyMap<string, Attribute>): { readonly [name: s
   return all;
 }
 
-/** What writeHdf5 writes of the dataset itself; nothing in files of others. */
+/** Returns the dataset's metadata that writeHdf5 wrote; empty for other files. */
 async function ownAbout(hdf5: Hdf5File): Promise<About> {
   if ((await hdf5.entry(ABOUT)) !== "dataset") return {};
   const { leaf, rows, read } = await hdf5.column(ABOUT);
@@ -354,26 +360,26 @@ async function ownAbout(hdf5: Hdf5File): Promise<About> {
   }
 }
 
-/** As JSON has it, where a number holds it. */
+/** Returns a value for JSON; integers become numbers if these are exact. */
 function plain(value: unknown): unknown {
   return typeof value === "bigint" && Number.isSafeInteger(Number(value)) ? Number(value) : value;
 }
 
-/** `data/demo_0` → `demo_0` */
+/** Returns the name of a group: `data/demo_0` → `demo_0` */
 function nameOf(group: string): string {
   return group.slice(group.lastIndexOf("/") + 1);
 }
 
-/** The filters of `mask`: each a list of names of episodes. */
+/** The filters of `mask`, each a list of episode names. */
 interface Filters {
   readonly splits: ReadonlyMap<string, ReadonlySet<string>>;
-  /** What is no such list. */
+  /** Entries of `mask` that are not such lists. */
   readonly unread: readonly Unread[];
 }
 
 const NO_FILTERS: Filters = { splits: new Map(), unread: [] };
 
-/** @param split the one that is asked for @throws RldsError CORRUPT · UNSUPPORTED if that is no list of names */
+/** @param split the requested filter @throws RldsError CORRUPT · UNSUPPORTED if it is not a list of names */
 async function filters(hdf5: Hdf5File, split: string | undefined, losses: Damage | undefined): Promise<Filters> {
   if ((await hdf5.entry("/mask")) !== "group") return NO_FILTERS;
   const splits = new Map<string, ReadonlySet<string>>();

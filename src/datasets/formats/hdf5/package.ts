@@ -1,4 +1,4 @@
-/** What a user may give for the package h5wasm; its own types are not named, for it may not be there. */
+/** Declares the package h5wasm for options. The package's own types are not used, since it may not be installed. */
 
 /** The package itself: `import * as h5wasm from …`. */
 export interface H5wasm {

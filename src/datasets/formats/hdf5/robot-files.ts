@@ -1,4 +1,4 @@
-/** The files that a dataset of robots is in: one with an episode a group, or a folder with an episode a file. */
+/** Finds the files of a robot dataset: one file with one episode per group, or a folder with one episode per file. */
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import { type Source, siblingOf, sourceOf } from "../sources/open-source.ts";
@@ -7,27 +7,27 @@ import { Hdf5File } from "./hdf5-file.ts";
 import type { Hdf5Options, Hdf5Source } from "./open-file.ts";
 
 const ENDING = /\.(hdf5|h5)$/;
-/** ALOHA's recorder calls its files so. */
+/** The file names of ALOHA's recorder. */
 const ALOHA_FILE = /(^|\/)episode_?\d+\.(hdf5|h5)$/;
 
-/** The files of a folder that is a dataset of ALOHA's, in the order of their numbers; none where it has other HDF5 files. */
+/** Returns the files of a folder with an ALOHA dataset in the order of their numbers, or none if it has other HDF5 files. */
 export async function alohaPaths(folder: SourceFolder): Promise<string[]> {
   const paths = ((await folder.list()) ?? []).filter((path) => ENDING.test(path));
   return paths.every((path) => ALOHA_FILE.test(path)) ? sortPaths(paths) : [];
 }
 
-/** The files that episodes are in: one at a time is open. */
+/** The files that contain the episodes. Only one is open at a time. */
 export interface EpisodeFiles {
   readonly name: string;
-  /** What ManiSkill writes beside its trajectories; undefined where it is not there. */
+  /** Opens the file that ManiSkill writes next to its trajectories, or returns undefined if it does not exist. */
   readonly beside?: () => Promise<SourceFile | undefined>;
   readonly count: number;
-  /** File number i. */
+  /** Opens file i. */
   open(i: number): Promise<Hdf5File>;
   close(): Promise<void>;
 }
 
-/** @param from where the file was found */
+/** @param from the source of the file */
 export function oneFile({ hdf5, folder, path }: Hdf5Source, from: Source, { signal, fetch }: Hdf5Options): EpisodeFiles {
   return {
     name: hdf5.name.replace(ENDING, ""),
@@ -36,7 +36,7 @@ export function oneFile({ hdf5, folder, path }: Hdf5Source, from: Source, { sign
       if (folder !== undefined && path !== undefined) return openIfExists(folder, path.replace(ENDING, ".json"));
       const source = siblingOf(from, ENDING, ".json");
       if (source === undefined) return undefined;
-      // Servers have many answers for what is not there.
+      // Servers answer in many ways if a file is missing.
       const target = await sourceOf(source, { ...(signal && { signal }), ...(fetch && { fetch }) }).catch((error) => {
         if (error instanceof RldsError) return undefined;
         throw error;

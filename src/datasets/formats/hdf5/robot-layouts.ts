@@ -1,4 +1,7 @@
-/** How robots' datasets lay episodes out in HDF5: robomimic (so LIBERO, MimicGen, Isaac Lab, and robosuite's own states), ManiSkill, ALOHA; and d3rlpy. */
+/**
+ * Defines the episode layouts of robot datasets in HDF5: robomimic (also LIBERO, MimicGen, Isaac Lab, and the states of robosuite), ManiSkill, ALOHA, and
+ * d3rlpy.
+ */
 import { FINAL_STEP } from "../../model/final-step.ts";
 import { corruptFile, type RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { absentReward } from "../columns/absent-fields.ts";
@@ -16,11 +19,11 @@ export type RobotFormat = "robomimic" | "maniskill" | "aloha" | "d3rlpy";
 export interface RobotEpisode {
   readonly tree: TransitionTree;
   readonly range: EpisodeRange;
-  /** Names of the group that are over no steps, or no leaves. */
+  /** Names in the group whose values are not per step, or cannot be leaves. */
   readonly unread: readonly string[];
 }
 
-/** The layout of a file, by its groups; undefined for any other. */
+/** Returns the layout of a file by its groups, or undefined. */
 export async function robotFormatOf(hdf5: Hdf5File): Promise<RobotFormat | undefined> {
   const names = await hdf5.names("/");
   if (isD3rlpy(names)) return "d3rlpy";
@@ -30,15 +33,15 @@ export async function robotFormatOf(hdf5: Hdf5File): Promise<RobotFormat | undef
   return undefined;
 }
 
-/** Whether an episode has anything that may be its observations. */
+/** Returns whether an episode has anything that can serve as observations. */
 export async function hasObservations(hdf5: Hdf5File, format: RobotFormat, group: string): Promise<boolean> {
-  // d3rlpy's episodes are datasets of the root, and always have observations.
+  // The episodes of d3rlpy are datasets of the root, and always have observations.
   if (format === "d3rlpy") return true;
   const entries = await hdf5.names(group === "" ? "/" : group);
   return NAMES[format].observation.some((name) => entries.includes(name));
 }
 
-/** The error for a file whose episodes have no observations. */
+/** Returns the error for a file whose episodes have no observations. */
 export function withoutObservations(format: RobotFormat, file: string): RldsError {
   const names = format === "d3rlpy" ? ["observations"] : NAMES[format].observation;
   return unsupportedFile({ file }, `no episode has ${names.join(" or ")}: write observations into the dataset first`);
@@ -49,7 +52,7 @@ type KeepColumn = (path: string) => boolean;
 const MANISKILL = /^traj_\d+$/;
 const ROBOMIMIC = /^demo_\d+$/;
 
-/** The groups of the episodes, in the order of their numbers; a file of ALOHA's is one. */
+/** Returns the groups of the episodes in the order of their numbers. A file of ALOHA is a single episode. */
 export async function episodeGroups(hdf5: Hdf5File, format: RobotFormat): Promise<string[]> {
   if (format === "aloha") return [""];
   if (format === "d3rlpy") return d3rlpyEpisodes(hdf5);
@@ -59,7 +62,7 @@ export async function episodeGroups(hdf5: Hdf5File, format: RobotFormat): Promis
   return names.sort((a, b) => numberOf(a) - numberOf(b)).map((name) => `${parent}/${name}`);
 }
 
-/** Names of the group that have a part in a step; those of flags, and of what is the observation. */
+/** The names in a group that belong to a step, those of flags, and those of the observation. */
 interface Names {
   readonly observation: readonly string[];
   readonly nextObservation?: string;
@@ -82,7 +85,7 @@ const NAMES: { readonly [format in Exclude<RobotFormat, "d3rlpy">]: Names } = {
   aloha: { observation: ["observations"], action: "action", reward: "reward", terminated: [], truncated: "truncated" },
 };
 
-/** @param group its path @param selection what it leaves out is not opened @throws RldsError CORRUPT, UNSUPPORTED */
+/** @param group the path of the group @param selection names that it leaves out are not opened @throws RldsError CORRUPT, UNSUPPORTED */
 export async function robotEpisode(hdf5: Hdf5File, format: RobotFormat, group: string, selection: Selection): Promise<RobotEpisode> {
   if (format === "d3rlpy") return d3rlpyEpisode(hdf5, group, selection);
   const file = hdf5.name;
@@ -90,7 +93,7 @@ export async function robotEpisode(hdf5: Hdf5File, format: RobotFormat, group: s
   const entries = await hdf5.names(group === "" ? "/" : group);
   const observedNames = names.observation.filter((name) => entries.includes(name));
   const keepsBeside = (path: string, observed: string) => selection.keysOf(stepKeys(path.slice(group.length + 1).split("/"), names, observed)) !== undefined;
-  // States beside observations have a name of their own.
+  // States next to observations have a separate name.
   selection.note(observedNames.slice(1).map((name) => [name]));
   const at = (name: string) => `${group}/${name}`;
   const error = (what: string) => corruptFile({ file }, `${group === "" ? "the file" : group} ${what}`);
@@ -109,7 +112,7 @@ export async function robotEpisode(hdf5: Hdf5File, format: RobotFormat, group: s
     names.nextObservation !== undefined &&
     entries.includes(names.nextObservation) &&
     observed.path === at("obs") &&
-    // writeHdf5 repeats the last observation there.
+    // In this case writeHdf5 repeats the last observation.
     !(await statesTransition(hdf5, group));
   const next = hasNext ? await hdf5.tree(at(names.nextObservation as string), keeps) : undefined;
   const hasFinal = next !== undefined || observations === rows + 1;
@@ -137,7 +140,7 @@ export async function robotEpisode(hdf5: Hdf5File, format: RobotFormat, group: s
   return { tree, range, unread };
 }
 
-/** Whether an episode states that its last step is a transition. */
+/** Returns whether an episode states that its last step is a transition. */
 async function statesTransition(hdf5: Hdf5File, group: string): Promise<boolean> {
   const stated = (await hdf5.attributes(group)).get(FINAL_STEP);
   return stated?.data[0] === "transition";
@@ -145,7 +148,7 @@ async function statesTransition(hdf5: Hdf5File, group: string): Promise<boolean>
 
 const isBelow = (path: string, group: string) => path === group || path.startsWith(`${group}/`);
 
-/** The path of a column in a step. @param observed the name of what is the observation */
+/** Returns the path of a column in a step. @param observed the name of the observation */
 function stepKeys([top = "", ...rest]: readonly string[], { nextObservation, action, reward }: Names, observed: string): readonly string[] {
   if (top === observed || top === nextObservation) return ["observation", ...rest];
   return [top === action ? "action" : top === reward ? "reward" : top, ...rest];
@@ -163,7 +166,7 @@ async function firstWithRows(
   return undefined;
 }
 
-/** What of a group has a value a step; Isaac Lab's initial states have one alone, and some types are no leaves. */
+/** Returns the parts of a group with one value per step. The initial states of Isaac Lab have only one value, and some types cannot be leaves. */
 async function stepTree(
   hdf5: Hdf5File,
   path: string,
@@ -184,7 +187,7 @@ async function stepTree(
     return { unread: [path] };
   }
   const columns = columnsOf(tree);
-  // All of it is left out.
+  // The whole group is left out.
   if (columns.length === 0 && !isSelected) return { unread: [] };
   const fits = columns.length > 0 && columns.every((column) => column.rows === rows || (hasFinal && column.rows === rows + 1));
   return fits ? { tree, unread: [] } : { unread: [path] };
@@ -196,7 +199,7 @@ function mapTree(tree: ColumnTree, change: (column: Column) => Column): ColumnTr
   return Object.fromEntries(Object.entries(tree).map(([name, part]) => [name, mapTree(part, change)]));
 }
 
-/** Whether any of some flags is set in the last row. */
+/** Returns whether any of several flags is set in the last row. */
 async function lastFlag(hdf5: Hdf5File, paths: readonly string[], rows: number): Promise<boolean> {
   for (const path of paths) {
     const { rows: flags, read } = await hdf5.column(path);
@@ -210,7 +213,7 @@ function squeezed(column: Column): Column {
   return column.leaf.shape.length === 1 && column.leaf.shape[0] === 1 ? new Column({ ...column, leaf: { ...column.leaf, shape: [] } }) : column;
 }
 
-/** The observations, and the last of the next ones behind them. @throws RldsError CORRUPT */
+/** Returns the observations, followed by the last next observation. @throws RldsError CORRUPT */
 function withFinal(observation: ColumnTree, next: ColumnTree, file: string): ColumnTree {
   const difference = specDifference(rowSpec(observation), rowSpec(next));
   if (difference !== undefined) throw corruptFile({ file }, `next_obs are no observations: ${difference}`);

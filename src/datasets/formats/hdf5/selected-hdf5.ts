@@ -1,14 +1,14 @@
-/** An HDF5 file of flat columns as it is selected: some columns are not there, others have new names. */
+/** Applies a selection to an HDF5 file of flat columns: some columns are hidden, others are renamed. */
 import { setPart } from "../../../schema/nest.ts";
 import { corruptFile } from "../../model/rlds-error.ts";
 import type { Column, ColumnTree } from "../columns/column.ts";
 import type { Selection } from "../selection/selection.ts";
 import type { Entry, Hdf5File } from "./hdf5-file.ts";
 
-/** What readers of flat columns need of a file. */
+/** The interface of a file that readers of flat columns need. */
 export type Hdf5Columns = Pick<Hdf5File, "name" | "names" | "entry" | "tree" | "column">;
 
-/** Groups that are not of steps. */
+/** Groups whose values are not per step. */
 const METADATA = "metadata";
 
 export async function selectHdf5(hdf5: Hdf5File, selection: Selection): Promise<Hdf5Columns> {

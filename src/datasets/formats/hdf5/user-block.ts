@@ -1,12 +1,12 @@
-/** HDF5 behind a block of the user's. */
+/** Detects HDF5 after a user block. */
 import type { SourceFile } from "../sources/source.ts";
 
 const HDF5_MAGIC = [0x89, 0x48, 0x44, 0x46, 0x0d, 0x0a, 0x1a, 0x0a];
-/** HDF5 may stand behind a block of the user's, whose size is a power of two: MATLAB's has 512 bytes. */
+/** HDF5 may follow a user block, whose size is a power of two; that of MATLAB has 512 bytes. */
 const MIN_USER_BLOCK = 512;
 const MAX_USER_BLOCK = 2 ** 20;
 
-/** Whether HDF5 begins behind such a block. */
+/** Returns whether HDF5 begins after a user block. */
 export async function hasUserBlock(file: SourceFile): Promise<boolean> {
   for (let at = MIN_USER_BLOCK; at + HDF5_MAGIC.length <= file.size && at <= MAX_USER_BLOCK; at *= 2) {
     const bytes = await file.read(at, HDF5_MAGIC.length);

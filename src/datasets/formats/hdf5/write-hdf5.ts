@@ -1,4 +1,4 @@
-/** An RLDS dataset as an HDF5 file in the layout of robomimic. */
+/** Writes an RLDS dataset as an HDF5 file in the layout of robomimic. */
 import { integer, mustBe } from "../../../base/error.ts";
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import { columnsOf } from "../../model/chunks.ts";
@@ -20,26 +20,32 @@ import { Hdf5Writer, MAX_ATTRIBUTE_BYTES } from "./hdf5-writer.ts";
 import type { H5wasm } from "./package.ts";
 
 export interface Hdf5WriteOptions extends WriteOptions {
-  /** What robomimic makes the environment of: `env_name`, `type`, `env_kwargs`. Default: `env_args` of `about`, or no environment */
+  /** The arguments with which robomimic creates the environment: `env_name`, `type`, `env_kwargs`. Default: `env_args` of `about`, or no environment */
   readonly envArgs?: { readonly [key: string]: unknown };
-  /** The most bytes that the file may have: HDF5 is made in memory. Default: 1 GiB */
+  /** The maximum size of the file, which is created in memory. Default: 1 GiB */
   readonly maxBytes?: number;
-  /** The package h5wasm itself, where it is not found by its name. */
+  /** The package h5wasm itself, if it cannot be imported by name. */
   readonly h5wasm?: H5wasm;
 }
 
 const I64 = { dtype: "i64", shape: [] } as const;
 const U8 = { dtype: "u8", shape: [] } as const;
 const TEXT = { dtype: "string", shape: [] } as const;
-/** robomimic's number for environments of Gym. */
+/** robomimic's number for Gym environments. */
 const GYM = 2;
 
 /**
- * Writes `data/demo_0` …, each with `actions`, `rewards`, `dones`, `obs/…`, `next_obs/…` and the attribute `num_samples`; `data` has `total` and `env_args`, `mask/train` the names of all episodes, or `mask` the splits of a source that has splits of episodes. A row is a
- * transition; the last row of `next_obs` is the final observation. Where an episode ends with a transition the last observation is repeated there, and the attribute `final_step` states it: openRobots gives
- * back the episode as it was. `dones` is 1 in the last row of an episode that terminated. An observation that is one value is `obs/state`, or `obs/image`. Metadata of steps are datasets, those of episodes attributes. A leaf with a name of the layout (`dones`) gets another one (`dones_`), which `losses` state.
- * A path that does not end with .hdf5 is a folder, in which demo.hdf5 is written. Needs h5wasm. Memory: the whole file, up to maxBytes, and an episode.
- * @throws TypeError, RangeError for an option · RldsError SPEC_MISMATCH for a step of another form, with episode, step and leaf · UNSUPPORTED without h5wasm, for more than maxBytes · EMPTY for no transitions · IO where it cannot be written, or is there already
+ * Writes groups `data/demo_0` … with `actions`, `rewards`, `dones`, `obs/…`, `next_obs/…` and the attribute `num_samples`. `data` has the attributes `total`
+ * and `env_args`. `mask/train` lists all episodes, or `mask` contains the splits of the source if it has splits of episodes.
+ *
+ * A row is a transition, and the last row of `next_obs` is the final observation. If an episode ends with a transition, the last observation is repeated there
+ * and the attribute `final_step` records it, so that openRobots restores the episode. `dones` is 1 in the last row of an episode that terminated. An
+ * observation with a single value is `obs/state` or `obs/image`. Metadata of steps are datasets; metadata of episodes are attributes. A leaf whose name the
+ * layout uses (`dones`) is renamed (`dones_`), which `losses` reports.
+ *
+ * If the path does not end with .hdf5, it is a folder, and the file is demo.hdf5. Requires h5wasm. Memory: the whole file, up to maxBytes, and one episode.
+ * @throws TypeError, RangeError for an invalid option · RldsError SPEC_MISMATCH for a step of another form, with episode, step and leaf · UNSUPPORTED without
+ * h5wasm, or for more than maxBytes · EMPTY if there are no transitions · IO if the target cannot be written or already exists
  */
 export function writeHdf5(rlds: RldsDataset<unknown>, to: Sink, options: Hdf5WriteOptions = {}): Promise<WriteReport> {
   const format = { endings: [".hdf5", ".h5"], name: "demo.hdf5", options: "envArgs, maxBytes, h5wasm" };
@@ -91,10 +97,10 @@ interface AttributeLeaf {
   readonly index: number;
 }
 
-/** The groups `demo_0` … */
+/** Writes the groups `demo_0` … */
 class DemoWriter {
   readonly names: string[] = [];
-  /** Names of demos, by the splits that have them. */
+  /** The names of demos by the splits that contain them. */
   readonly splits = new Map<string, string[]>();
   transitions = 0;
   steps = 0;
@@ -117,7 +123,7 @@ class DemoWriter {
     this.#leaves = demoLeaves(stepSpec, losses);
     this.#metadataSpec = withoutFinalStep(metadataSpec);
     this.#attributes = leavesOf(this.#metadataSpec as StepSpec).flatMap(({ path, leaf }, index) => {
-      // Rows are counted anew.
+      // The number of rows is counted again.
       if (path === "num_samples") return [];
       if (leaf.dtype !== "bytes") return [{ path, leaf, index }];
       losses.add(path, "attributes of HDF5 are numbers and texts here");
@@ -160,7 +166,7 @@ class DemoWriter {
     for (const { path, leaf, index } of this.#attributes) this.#attribute(group, path, leaf, row[index] as ColumnData);
   }
 
-  /** @param groups of the demo that exist */
+  /** @param groups the groups of the demo that exist */
   #write(
     demo: string,
     { leaf, size, path, isObservation, isOutcome }: DemoLeaf,
@@ -178,7 +184,7 @@ class DemoWriter {
       this.#hdf5.dataset(`${demo}/${name}`, leaf, values, count);
     };
     const part = (from: number, to: number) => slicedColumn(data, from * size, to * size);
-    // What is seen with the final observation has a row of its own; robomimic's states have none, and are read without one as zeros.
+    // Values that belong to the final observation have a row for it. The states of robomimic do not, and a missing row is read as zeros.
     const isLastEmpty = () => (path === STATES || path.startsWith(`${STATES}/`)) && slicedColumn(data, rows * size, (rows + 1) * size).every((value) => !value);
     const count = isObservation || isOutcome || kind === "transition" || isLastEmpty() ? rows : rows + 1;
     put(isObservation ? `obs/${path}` : path, part(0, count), count);

@@ -1,6 +1,6 @@
-/** Colours of a JPEG as libjpeg makes them: chrominance that has fewer samples is interpolated ("fancy upsampling"), then all become red, green and blue. */
+/** Converts the colors of a JPEG like libjpeg: subsampled chrominance is interpolated ("fancy upsampling"), then converted to red, green and blue. */
 
-/** How many samples a component has, beside the others. */
+/** The sampling of a component relative to the others. */
 export interface Component {
   readonly h: number;
   readonly v: number;
@@ -10,14 +10,14 @@ interface Samples {
   readonly width: number;
   readonly height: number;
   readonly components: readonly Component[];
-  /** Luminance and chrominance; else they are colours already. */
+  /** Whether components are luminance and chrominance instead of colors. */
   readonly isYcc: boolean;
 }
 
-/** libjpeg interpolates no narrower planes. */
+/** libjpeg does not interpolate narrower planes. */
 const MIN_WIDTH = 3;
 
-/** @param data three components a pixel, each sample repeated over the pixels that it stands for; it becomes the colours */
+/** @param data three components per pixel, with samples repeated over their pixels; replaced with the colors */
 export function colours(data: Uint8Array, { width, height, components, isYcc }: Samples): Uint8Array {
   const maxH = Math.max(...components.map(({ h }) => h));
   const maxV = Math.max(...components.map(({ v }) => v));
@@ -25,7 +25,7 @@ export function colours(data: Uint8Array, { width, height, components, isYcc }: 
     const [x, y] = [maxH / h, maxV / v];
     const plane = { width: Math.ceil(width / x), height: Math.ceil(height / y) };
     const isWide = x === 1 || plane.width >= MIN_WIDTH;
-    // Others are repeated by libjpeg, too.
+    // libjpeg also repeats the samples of all others.
     if ((x === 2 || y === 2) && x <= 2 && y <= 2 && isWide && Number.isInteger(x) && Number.isInteger(y)) interpolate(data, i, { width, height, x, y });
   }
   if (isYcc) toRgb(data);
@@ -35,18 +35,18 @@ export function colours(data: Uint8Array, { width, height, components, isYcc }: 
 interface Ratio {
   readonly width: number;
   readonly height: number;
-  /** Pixels that a sample stands for, 1 or 2 each way. */
+  /** The number of pixels per sample, 1 or 2 in each direction. */
   readonly x: number;
   readonly y: number;
 }
 
-/** Triangle filter: a pixel is three parts of its own sample and one of the next nearest, each way. */
+/** Applies a triangle filter: in each direction, a pixel is three parts of its own sample and one part of the nearest other one. */
 function interpolate(data: Uint8Array, component: number, { width, height, x, y }: Ratio): void {
   const [columns, rows] = [Math.ceil(width / x), Math.ceil(height / y)];
   const plane = new Uint8Array(columns * rows);
   for (let row = 0; row < rows; row++)
     for (let column = 0; column < columns; column++) plane[row * columns + column] = data[3 * (row * y * width + column * x) + component] as number;
-  // Sums of a row and its neighbour, of four parts where there is one.
+  // Sums of a row and its neighbor, with four parts in total if there is one.
   const sums = new Int32Array(columns);
   for (let pixelRow = 0; pixelRow < height; pixelRow++) {
     const row = y === 2 ? pixelRow >> 1 : pixelRow;
@@ -60,7 +60,7 @@ function interpolate(data: Uint8Array, component: number, { width, height, x, y 
       for (let i = 0; i < width; i++) data[at + 3 * i] = ((sums[i] as number) + bias) >> 2;
       continue;
     }
-    // Rounding alternates, so that no bias builds up.
+    // Rounding alternates to avoid bias.
     const [shift, even, odd] = y === 2 ? [4, 8, 7] : [2, 1, 2];
     const edge = y === 2 ? 4 : 1;
     for (let i = 0; i < width; i++) {
@@ -75,7 +75,7 @@ function interpolate(data: Uint8Array, component: number, { width, height, x, y 
   }
 }
 
-/** Fixed-point numbers with 16 bits behind the point, as libjpeg has them. */
+/** Fixed-point numbers with 16 fractional bits, as in libjpeg. */
 const RED = 91881;
 const GREEN = [22554, 46802] as const;
 const BLUE = 116130;

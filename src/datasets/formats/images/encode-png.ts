@@ -1,4 +1,4 @@
-/** Images as PNG; a piece of its own, loaded for those who write images. */
+/** Encodes images as PNG, in a separate module that is loaded only to write images. */
 import { encode } from "fast-png";
 
 export function encodePng(data: Uint8Array, width: number, height: number, channels: number): Uint8Array {

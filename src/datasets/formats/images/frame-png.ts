@@ -1,18 +1,18 @@
-/** Frames as PNG, many of one size: with memory that is used again, and by the host's own deflate where it has one, which takes a third to a half of the time. */
+/** Encodes many frames of one size as PNG, reusing memory. It uses the deflate of the host if there is one, which takes a third to half of the time. */
 import { zlibSync } from "fflate";
 import { builtin, hasBuiltins } from "../../../files/builtins/builtins.ts";
 import { crc32 } from "../npz/zip.ts";
 
-/** @returns a whole PNG, there until the next call */
+/** @returns a complete PNG, valid until the next call */
 export type FrameEncoder = (pixels: Uint8Array, width: number, height: number, channels: number) => Uint8Array;
 
 type Deflate = (bytes: Uint8Array, options: { readonly level: 3 }) => Uint8Array;
 
-/** As fast-png has it: more takes longer than it saves. */
+/** The level of fast-png. A higher one takes more time than it saves. */
 const OPTIONS = { level: 3 } as const;
 const SIGNATURE = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
 const HEAD_BYTES = 13;
-/** Of a chunk: length, name, checksum. */
+/** The overhead of a chunk: length, name, checksum. */
 const AROUND = 12;
 const COLOURS: { readonly [channels: number]: number } = { 1: 0, 3: 2, 4: 6 };
 
@@ -42,7 +42,7 @@ export async function frameEncoder(): Promise<FrameEncoder> {
     const head = SIGNATURE.length + 8;
     view.setUint32(head, width);
     view.setUint32(head + 4, height);
-    // 8 bits a channel; compression, filter and interlace are 0.
+    // 8 bits per channel; compression, filter and interlace are 0.
     file.fill(0, head + 8, head + HEAD_BYTES);
     file[head + 8] = 8;
     file[head + 9] = COLOURS[channels] as number;

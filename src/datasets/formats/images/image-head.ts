@@ -1,17 +1,17 @@
-/** What an image says of itself before it is decoded. */
+/** Reads the head of an image before it is decoded. */
 import { dataView } from "../../../base/bytes.ts";
 
 export interface ImageHead {
   readonly format: "png" | "jpeg";
   readonly width: number;
   readonly height: number;
-  /** As they are stored; a palette is one. */
+  /** The number of stored channels; a palette has one. */
   readonly channels: number;
-  /** Bits of a channel. */
+  /** Bits per channel. */
   readonly depth: number;
 }
 
-/** @throws Error for what is neither PNG nor JPEG, or has no such head */
+/** @throws Error if the bytes are neither PNG nor JPEG, or have no valid head */
 export function imageHead(bytes: Uint8Array): ImageHead {
   if (bytes[0] === 0x89 && bytes[1] === 0x50 && bytes[2] === 0x4e && bytes[3] === 0x47) return pngHead(bytes);
   if (bytes[0] === 0xff && bytes[1] === 0xd8) return jpegHead(bytes);
@@ -28,10 +28,10 @@ function pngHead(bytes: Uint8Array): ImageHead {
   return { format: "png", width: view.getUint32(16), height: view.getUint32(20), channels, depth: bytes[24] as number };
 }
 
-/** Scans of a progressive image; each goes through all of it, however short it is. */
+/** The maximum number of scans of a progressive image. Each covers the whole image, however short it is. */
 const MAX_SCANS = 100;
 const BLOCK = 8;
-/** Every block has a bit at least, and no image has so many scans for so few bits. */
+/** Every block takes at least one bit per scan, and real images do not have many scans with few bits. */
 const MAX_BLOCKS = 8;
 const MAX_VISITS = 16 * MAX_BLOCKS;
 
@@ -40,7 +40,7 @@ function jpegHead(bytes: Uint8Array): ImageHead {
   let scans = 0;
   for (let at = 2; at + 4 <= bytes.length; ) {
     const marker = bytes[at + 1] as number;
-    // Within a scan, or between markers.
+    // Inside a scan, or between markers.
     if (bytes[at] !== 0xff || marker === 0 || marker === 0xff || (marker >= 0xd0 && marker <= 0xd8)) {
       at++;
       continue;

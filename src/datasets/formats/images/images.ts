@@ -1,15 +1,15 @@
-/** Images of files as pixels. The decoders are loaded where there are images. */
+/** Decodes images to pixels. The decoders are loaded when the first image is found. */
 import { imageHead } from "./image-head.ts";
 
-/** What the pixels must be. */
+/** The required form of the pixels. */
 export interface ImageSchema {
   readonly type: "u8" | "u16";
   readonly channels: number;
 }
 
 /**
- * Gives the pixels row by row, after a look at what the image says of itself: nothing is taken for one that would be too large.
- * @param maxBytes bytes that it may allocate @throws Error for what is damaged, or of another form
+ * Decodes an image row by row after checking its head, so that nothing is allocated for an oversized one.
+ * @param maxBytes the maximum number of bytes to allocate @throws Error if the image is damaged or has another form
  */
 export type ImageDecoder = (bytes: Uint8Array, schema: ImageSchema, maxBytes: number) => Uint8Array | Uint16Array;
 
@@ -20,7 +20,7 @@ export async function imageDecoder(): Promise<ImageDecoder> {
     const { width, height, format, depth } = head;
     if (width * height === 0) throw new Error(`the image is ${width} × ${height}`);
     if ((depth === 16) !== (type === "u16")) throw new Error(`the image has ${depth} bits a channel, and is said to be ${type}`);
-    // Its pixels, and as much again on the way to them.
+    // The pixels, and the same amount for intermediate data.
     if (4 * width * height * Math.max(channels, head.channels) * (depth === 16 ? 2 : 1) > maxBytes)
       throw new Error(`the image is said to be ${width} × ${height}, which is more than maxBytes leaves`);
     return (format === "png" ? decodePng : decodeJpeg)(bytes, head, channels, maxBytes);

@@ -1,11 +1,11 @@
-/** zlib streams whose size is known beforehand, or bounded. */
+/** Inflates zlib streams with a known or bounded size. */
 import { Unzlib, unzlibSync } from "fflate";
 import { dataView } from "../../../base/bytes.ts";
 
-/** Of 16 KiB no more than 16 MiB can come. */
+/** 16 KiB inflate to at most 16 MiB. */
 const SLICE = 1 << 14;
 
-/** Exactly `size` bytes, whose checksum fits. @throws Error where the stream is damaged, or holds more or fewer: no more than 16 MiB too many are ever made */
+/** Returns exactly `size` bytes with a valid checksum. @throws Error if the stream is damaged or has another size; at most 16 MiB of excess is ever inflated */
 export function inflateExactly(bytes: Uint8Array, size: number): Uint8Array<ArrayBuffer> {
   const output = bytes.length <= SLICE ? inflateWhole(bytes, size) : inSlices(bytes, size);
   if (output.length !== size) throw sizeError(size, output.length);
@@ -14,7 +14,7 @@ export function inflateExactly(bytes: Uint8Array, size: number): Uint8Array<Arra
 }
 
 function inflateWhole(bytes: Uint8Array, size: number): Uint8Array<ArrayBuffer> {
-  // What is behind the end of the array is let go: one byte more shows it.
+  // Output beyond the end of the array is dropped, so one additional byte detects it.
   return unzlibSync(bytes, { out: new Uint8Array(size + 1) }) as Uint8Array<ArrayBuffer>;
 }
 
@@ -24,11 +24,11 @@ function inSlices(bytes: Uint8Array, size: number): Uint8Array<ArrayBuffer> {
   return output.subarray(0, actualSize);
 }
 
-/** So many sums cannot overflow. */
+/** The maximum number of sums that cannot overflow. */
 const BLOCK_BYTES = 3800;
 const MODULUS = 65521;
 
-/** zlib's checksum. */
+/** Computes the checksum of zlib. */
 function adler32(bytes: Uint8Array): number {
   let low = 1;
   let high = 0;
@@ -47,7 +47,7 @@ function sizeError(size: number, actualSize: number): Error {
   return new Error(`the compressed bytes come to ${actualSize > size ? "more" : `${actualSize} bytes`} ${actualSize > size ? "than" : "instead of"} ${size}`);
 }
 
-/** Goes through a stream of at most `max` bytes, and tells how many they are. @throws Error as `inflateExactly` */
+/** Inflates a stream of at most `max` bytes and returns their number. @throws Error like `inflateExactly` */
 export function inflate(bytes: Uint8Array, max: number, onChunk: (chunk: Uint8Array, at: number) => void = () => undefined): number {
   let done = 0;
   const stream = new Unzlib((chunk) => {

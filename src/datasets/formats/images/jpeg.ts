@@ -1,9 +1,9 @@
-/** JPEG by jpeg-js: a piece that is loaded where a dataset has images. Colours are made of what it decodes as libjpeg makes them. */
+/** Decodes JPEG with jpeg-js, in a module that is loaded when a dataset contains images. Its output is converted to colors like in libjpeg. */
 import decode from "jpeg-js/lib/decoder.js";
 import { type Component, colours } from "./chroma.ts";
 import type { ImageHead } from "./image-head.ts";
 
-/** The pixels with one channel (of a grey image only) or three. @throws Error */
+/** Returns the pixels with one channel (only for a gray image) or three. @throws Error */
 export function decodeJpeg(bytes: Uint8Array, head: ImageHead, channels: number, maxBytes: number): Uint8Array {
   if (!(channels === 3 || (channels === 1 && head.channels === 1))) throw new Error(`a JPEG of ${head.channels} channels is no image of ${channels}`);
   const frame = head.channels === 3 ? frameOf(bytes) : undefined;
@@ -21,7 +21,7 @@ export function decodeJpeg(bytes: Uint8Array, head: ImageHead, channels: number,
 }
 
 interface Frame {
-  /** Without a word of what the components are: jpeg-js would make colours of them. */
+  /** The image without markers that describe the components, since jpeg-js would convert them to colors. */
   readonly bytes: Uint8Array;
   readonly components: readonly Component[];
   readonly isYcc: boolean;
@@ -30,7 +30,7 @@ interface Frame {
 const ADOBE = [0x41, 0x64, 0x6f, 0x62, 0x65];
 const APP14 = 0xee;
 
-/** How three components are sampled, and whether they are luminance and chrominance: by libjpeg's rules. @throws Error */
+/** Returns the sampling of three components, and whether they are luminance and chrominance, by the rules of libjpeg. @throws Error */
 function frameOf(bytes: Uint8Array): Frame {
   let components: readonly (Component & { readonly id: number })[] = [];
   let isJfif = false;

@@ -1,19 +1,19 @@
-/** PNG by fast-png: a piece that is loaded where a dataset has images. */
+/** Decodes PNG with fast-png, in a module that is loaded when a dataset contains images. */
 import { convertIndexedToRgb, decode } from "fast-png";
 import { concat, dataView, totalLength } from "../../../base/bytes.ts";
 import type { ImageHead } from "./image-head.ts";
 import { inflate } from "./inflate.ts";
 
 const IDAT = 0x49444154;
-/** IHDR, PLTE, IDAT, IEND, tRNS: all others say nothing of the pixels, and may be large when inflated. */
+/** IHDR, PLTE, IDAT, IEND, tRNS. Other chunks do not affect the pixels, and may inflate to a large size. */
 const COPIED_CHUNKS = new Set([0x49484452, 0x504c5445, IDAT, 0x49454e44, 0x74524e53]);
-/** Deflate makes no more of a byte. */
+/** The maximum ratio of deflate. */
 const MAX_RATIO = 1032;
 
-/** The pixels with as many channels as `channels`, of 8 or 16 bits. @throws Error */
+/** Returns the pixels with `channels` channels of 8 or 16 bits. @throws Error */
 export function decodePng(bytes: Uint8Array, head: ImageHead, channels: number, maxBytes: number): Uint8Array | Uint16Array {
   const { pixels, compressed } = chunksOf(bytes);
-  // Twice: interlaced lines are shorter, and more. What may be too much is gone through before it is held.
+  // Twice the size, since interlaced images have more, shorter lines. Data that may exceed it is measured before it is kept.
   const max = 2 * head.height * (2 + Math.ceil((head.width * head.channels * head.depth) / 8));
   if (2 * compressed * MAX_RATIO > maxBytes) inflateAll(bytes, max);
   const image = decode(pixels, { checkCrc: true });
@@ -29,7 +29,7 @@ export function decodePng(bytes: Uint8Array, head: ImageHead, channels: number, 
   return withChannels(data instanceof Uint8ClampedArray ? new Uint8Array(data.buffer) : data, stored, channels, image.depth === 16 ? 65535 : 255);
 }
 
-/** The chunks that matter, and how many bytes of pixels there are. */
+/** Returns the chunks that matter, and the number of pixel bytes. */
 function chunksOf(bytes: Uint8Array): { pixels: Uint8Array; compressed: number } {
   const parts: Uint8Array[] = [bytes.subarray(0, 8)];
   let compressed = 0;
@@ -55,7 +55,7 @@ function inflateAll(bytes: Uint8Array, max: number): void {
   inflate(concat(parts), max);
 }
 
-/** Grey becomes colour, and alpha comes or goes, as TensorFlow does it. */
+/** Converts gray to color and adds or removes alpha like TensorFlow. */
 function withChannels(data: Uint8Array | Uint16Array, from: number, to: number, opaque: number): Uint8Array | Uint16Array {
   if (from === to) return data;
   const [isGrey, wantsGrey] = [from <= 2, to <= 2];

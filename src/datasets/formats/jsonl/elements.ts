@@ -1,4 +1,4 @@
-/** Values of JSON in a file that are not a line each: the elements of one array, or objects over several lines. */
+/** Reads JSON values that are not one per line: the elements of one array, or objects over several lines. */
 import { corruptFile } from "../../model/rlds-error.ts";
 import type { Damage } from "../damage.ts";
 import { parseExactJson } from "../json.ts";
@@ -10,10 +10,13 @@ const [QUOTE, BACKSLASH, COMMA, OPEN, CLOSE, OPEN_OBJECT, CLOSE_OBJECT] = [34, 9
 const BLANKS = new Set([9, 10, 13, 32]);
 const MARK = [0xef, 0xbb, 0xbf];
 
-/** What comes next between values. */
+/** The token expected next between values. */
 type Expected = "value" | "comma" | "nothing";
 
-/** One value after the other, each parsed when it is whole. @param inArray whether they are the elements of an array @throws RldsError CORRUPT, also for a value of more than maxBytes */
+/**
+ * Yields one value after the other, each parsed when it is complete. @param inArray whether the values are the elements of an array @throws RldsError CORRUPT,
+ * also for a value larger than maxBytes
+ */
 export async function* elementsOf(file: SourceFile, inArray: boolean, { maxBytes, signal, losses }: LinesOptions): AsyncGenerator<Line, void, undefined> {
   const scanner = new Scanner(file.name, { inArray, maxBytes, losses });
   try {
@@ -24,7 +27,7 @@ export async function* elementsOf(file: SourceFile, inArray: boolean, { maxBytes
     scanner.finish(file.size);
   } catch (error) {
     if (losses === undefined) throw error;
-    // Where the values stop being separate, nobody knows where the next one begins.
+    // After a missing separator, the beginning of the next value is unknown.
     losses.add(error);
   }
 }
@@ -82,14 +85,14 @@ class Scanner {
     if (bytes > this.#maxBytes) throw this.#error(`goes on for more than the ${this.#maxBytes} bytes that maxBytes allows: give a larger one`, this.#begin);
   }
 
-  /** @throws RldsError CORRUPT where the file ends in the middle */
+  /** @throws RldsError CORRUPT if the file ends inside a value */
   finish(size: number): void {
     if (this.#depth > 0) throw this.#error("is cut: the file ends within it", this.#begin);
     if (this.#inArray && this.#expected !== "nothing")
       throw corruptFile({ file: this.#file, offset: size }, "the array of JSON is cut: the file ends within it");
   }
 
-  /** Whether a byte stands between values; else a value begins with it. */
+  /** Returns whether a byte is between values. Otherwise a value begins with it. */
   #between(code: number, at: number): boolean {
     if (BLANKS.has(code) || (at < 3 && code === MARK[at])) return true;
     if (!this.#isBegun) {
@@ -109,7 +112,7 @@ class Scanner {
     throw this.#error(`must be an object of JSON${this.#inArray ? ", with a comma before the next one" : ""}`, at);
   }
 
-  /** Undefined for a value that is lost. */
+  /** Returns undefined for a value that is lost. */
   #value(end: number): Line | undefined {
     const place = { number: this.#number, at: this.#begin, bytes: end - this.#begin, unit: "element" } as const;
     const parts = this.#parts;

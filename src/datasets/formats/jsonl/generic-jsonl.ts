@@ -1,4 +1,4 @@
-/** Lines of another's making: a pass tells what all values are, and each later one gives the episodes. */
+/** Reads JSON lines of other programs. The first pass determines the types of all values, and each later pass yields the episodes. */
 import { Collector } from "../../model/collector.ts";
 import type { StepSpec } from "../../model/dataset.ts";
 import { FINAL_STEP, statedFinalStep } from "../../model/final-step.ts";
@@ -16,15 +16,15 @@ import { SelectedRecords } from "./selected-records.ts";
 import { ValueTypes, withMissing } from "./value-types.ts";
 
 export interface GenericOptions extends LinesOptions {
-  /** A new pass. */
+  /** Starts a new pass. */
   readonly lines: () => AsyncIterable<Line>;
   readonly selection: Selection;
   readonly finalObservation: FinalObservation;
-  /** Whether every line is a step, whatever its values look like. */
+  /** Whether every line is a step, whatever its values. */
   readonly areSteps?: boolean;
 }
 
-/** The episodes of such lines, wherever they come from. */
+/** The episodes in such lines, whatever their source. */
 export class GenericJsonl {
   readonly stepSpec: StepSpec;
   readonly metadataSpec: { readonly [name: string]: StepSpec };
@@ -48,12 +48,12 @@ export class GenericJsonl {
           try {
             visit(line.value);
           } catch (error) {
-            // It is a loss when its episode is read.
+            // The loss is recorded when its episode is read.
             if (options.losses === undefined || !(error instanceof RldsError)) throw error;
           }
         }
       } catch (error) {
-        // The error comes when a reader gets there, and names the place.
+        // The error is thrown when a reader gets there, with the place.
         if (!(error instanceof RldsError)) throw error;
       }
     };
@@ -89,7 +89,7 @@ export class GenericJsonl {
     const { maxBytes, losses } = this.#options;
     const { areEpisodes, layout } = this.#records;
     const rows = new Rows(this.#schema, maxBytes);
-    // Also where flags say when an environment ended, but none says that an episode was cut: then the end of the data cut it.
+    // If flags mark the ends of an environment but none marks truncation, the end of the data truncates the last episode.
     const { has } = this.#schema;
     const endsWithData = has.includes("episode") || (has.includes("terminated") && !has.includes("done"));
     let episode = 0;
@@ -100,10 +100,10 @@ export class GenericJsonl {
       bytes = 0;
       const ended = await rows.take(isEnd, place);
       episode++;
-      // What the file says of an episode by itself is believed.
+      // An end that the file states for an episode takes precedence.
       return { ...metadata, ...ended, [FINAL_STEP]: statedFinalStep({ ...metadata }) ?? ended[FINAL_STEP] };
     };
-    /** The rows of a line, as far as they are episodes. */
+    /** Yields the complete episodes among the rows of a line. */
     const readLine = async function* (this: GenericJsonl, line: Line): AsyncGenerator<ReadEpisode, void, undefined> {
       const fresh = { file: this.#file.name, offset: line.at };
       const group = this.#records.of(line.value, { ...inLine(this.#file.name, line), episode });
@@ -125,7 +125,7 @@ export class GenericJsonl {
       if (areEpisodes && (rows.length > 0 || layout === "steps")) yield await finishEpisode(true);
     };
     for await (const line of this.#options.lines()) {
-      // Nobody knows what was in a line that is lost: what was before it is an episode without an end.
+      // The content of a lost line is unknown, so the rows before it form an episode without an end.
       if (line.isAfterLoss && rows.length > 0) yield await finishEpisode(false);
       if (losses === undefined) {
         yield* readLine.call(this, line);

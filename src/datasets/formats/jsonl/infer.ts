@@ -1,11 +1,11 @@
-/** What a value of JSON is, as a spec; its numbers have no dtype of their own yet. */
+/** Infers the spec of a JSON value. Its numbers do not have a dtype of their own. */
 import { MAX_JSONL_DEPTH } from "../../../base/file-limits.ts";
 import type { StepSpec } from "../../model/dataset.ts";
 
-/** Words for numbers that JSON has not. */
+/** Strings for numbers that JSON cannot represent. */
 export const NUMBER_WORD = /^(NaN|-?Infinity|-0)$/;
 
-/** Numbers are f32 here, lists that are no lists of the same things are tuples. Undefined for null, and what is too deep. */
+/** Infers a spec. Numbers are f32, and lists of different things are tuples. Returns undefined for null, or if the value is nested too deeply. */
 export function inferSpec(value: unknown, depth = 0): StepSpec | undefined {
   if (depth > MAX_JSONL_DEPTH || value === null || value === undefined) return undefined;
   if (typeof value === "number" || typeof value === "bigint" || (typeof value === "string" && NUMBER_WORD.test(value))) return { dtype: "f32", shape: [] };

@@ -1,4 +1,4 @@
-/** Values of leaves as JSON, without loss: NaN and infinities are words, integers beyond 2^53 decimal strings, bytes base64. */
+/** Converts values of leaves to JSON without loss: NaN and infinities are words, integers beyond 2^53 decimal strings, bytes base64. */
 
 import { isFloat } from "../../../schema/dtype.ts";
 import { isLeaf, sizeOf } from "../../../schema/leaf.ts";
@@ -7,7 +7,7 @@ import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
 import { leavesOf } from "../../model/leaves.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 
-/** Row i of columns, nested as the spec; arrays nested as the shape. */
+/** Returns row i of columns, nested like the spec; arrays are nested like their shape. */
 export function jsonRow(spec: StepSpec, data: readonly ColumnData[], i: number): unknown {
   const values = leavesOf(spec).map(({ leaf, size }, k) => jsonLeaf(leaf, size, data[k] as ColumnData, i * size));
   return pack(spec, values);
@@ -28,14 +28,14 @@ function jsonElement({ dtype }: StepLeaf, value: unknown): unknown {
   if (dtype === "bool") return value === 1;
   if (dtype === "bytes") return base64(value as Uint8Array);
   if (typeof value === "bigint") return value > -(2n ** 53n) && value < 2n ** 53n ? Number(value) : String(value);
-  // JSON has no words for these, and writes -0 as 0.
+  // JSON cannot represent these, and writes -0 as 0.
   if (typeof value === "number" && (!Number.isFinite(value) || Object.is(value, -0))) return Object.is(value, -0) ? "-0" : String(value);
   return value;
 }
 
 const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/** Of each character's code its digit; 0 for the others. */
+/** The digit of each character code; 0 for all others. */
 const VALUES = Uint8Array.from({ length: 128 }, (_, code) => Math.max(DIGITS.indexOf(String.fromCharCode(code)), 0));
 
 export function base64(bytes: Uint8Array): string {
@@ -43,13 +43,13 @@ export function base64(bytes: Uint8Array): string {
   for (let i = 0, at = 0; i < bytes.length; i += 3, at += 4) {
     const remaining = bytes.length - i;
     const three = ((bytes[i] as number) << 16) | ((bytes[i + 1] ?? 0) << 8) | (bytes[i + 2] ?? 0);
-    // One byte is two digits, two are three.
+    // One byte takes two digits, and two bytes take three.
     for (let k = 0; k <= Math.min(remaining, 3); k++) text[at + k] = DIGITS.charCodeAt((three >> (18 - 6 * k)) & 63);
   }
   return new TextDecoder().decode(text);
 }
 
-/** The other way: values as they were before `jsonRow`, as far as their leaves tell; what is not as it should be is left as it is. */
+/** Reverses `jsonRow` as far as the leaves determine the values. Values of another form are returned unchanged. */
 export function valuesOfJson(spec: StepSpec, value: unknown): unknown {
   const visit = (node: StepSpec, at: unknown): unknown => {
     if (isLeaf(node)) return elementsOfJson(node, at);
@@ -64,7 +64,7 @@ export function valuesOfJson(spec: StepSpec, value: unknown): unknown {
 function elementsOfJson(leaf: StepLeaf, value: unknown): unknown {
   if (Array.isArray(value)) return value.map((part) => elementsOfJson(leaf, part));
   if (typeof value === "bigint" && isFloat(leaf.dtype)) return Number(value);
-  // Integers that no dtype keeps are their digits.
+  // A text stores integers that do not fit any dtype.
   if (leaf.dtype === "string" && (typeof value === "bigint" || Number.isSafeInteger(value))) return String(value);
   if (typeof value !== "string") return value;
   if (leaf.dtype === "bytes") return bytesOfBase64(value) ?? value;
@@ -73,9 +73,9 @@ function elementsOfJson(leaf: StepLeaf, value: unknown): unknown {
   return value;
 }
 
-/** Undefined for what is no base64. */
+/** Returns undefined if the text is not base64. */
 export function bytesOfBase64(text: string): Uint8Array | undefined {
-  // No group that repeats: of a long text it would be too deep.
+  // The expression has no repeated group, which would nest too deeply for a long text.
   if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(text)) return undefined;
   const bytes = new Uint8Array((text.length / 4) * 3 - (text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0));
   for (let i = 0, at = 0; i < text.length; i += 4) {

@@ -1,4 +1,4 @@
-/** Lines of a file of JSON, one at a time. */
+/** Reads the lines of a JSON lines file, one at a time. */
 import { corruptFile, type Fault } from "../../model/rlds-error.ts";
 import type { Damage } from "../damage.ts";
 import { parseExactJson } from "../json.ts";
@@ -6,28 +6,28 @@ import type { SourceFile } from "../sources/source.ts";
 
 export interface Line {
   readonly value: unknown;
-  /** Counted from 1, as editors do. */
+  /** Counted from 1, as in editors. */
   readonly number: number;
-  /** Where it begins, in bytes, and how many it has. */
+  /** The offset and the length in bytes. */
   readonly at: number;
   readonly bytes: number;
-  /** What it is of the file; a line where it is left out. */
+  /** The unit in messages. Default: a line */
   readonly unit?: "element";
-  /** Whether a line before it, after the last whole one, was lost. */
+  /** Whether lines between the last complete one and this one were lost. */
   readonly isAfterLoss?: boolean;
 }
 
 export interface LinesOptions {
   readonly maxBytes: number;
   readonly signal?: AbortSignal;
-  /** Of lines that are no JSON, if those are no error. */
+  /** Receives lines that are not JSON. Undefined if they are errors. */
   readonly losses?: Damage | undefined;
 }
 
 const CHUNK_BYTES = 2 ** 18;
 const NEWLINE = 10;
 
-/** Lines that are not blank. @throws RldsError CORRUPT for what is no JSON, and for a line of more than maxBytes */
+/** Yields the lines that are not blank. @throws RldsError CORRUPT for a line that is not JSON or is larger than maxBytes */
 export async function* linesOf(file: SourceFile, { maxBytes, signal, losses }: LinesOptions): AsyncGenerator<Line, void, undefined> {
   let isAfterLoss = false;
   const parse = function* (parts: readonly Uint8Array[], place: Omit<Line, "value">): Generator<Line, void, undefined> {
@@ -68,12 +68,12 @@ export async function* linesOf(file: SourceFile, { maxBytes, signal, losses }: L
   yield* parse(parts, { number, at: begin, bytes: file.size - begin });
 }
 
-/** A line as the place of a fault. @param file its name */
+/** Returns a line as the place of a fault. @param file the name of the file */
 export function inLine(file: string, { number, at, unit = "line" }: Pick<Line, "number" | "at"> & { readonly unit?: "line" | "element" }): Fault {
   return { file, offset: at, subject: `${unit} ${number}` };
 }
 
-/** Undefined for a blank line. */
+/** Returns undefined for a blank line. */
 function parseLine(parts: readonly Uint8Array[], place: Omit<Line, "value">, file: string): Line | undefined {
   const decoder = new TextDecoder("utf-8", { fatal: true });
   let text: string;

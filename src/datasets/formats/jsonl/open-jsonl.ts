@@ -1,4 +1,4 @@
-/** Lines of JSON as datasets: our own form, and what others write. */
+/** Opens JSON lines as datasets, in the form of Reprise and in those of other programs. */
 import { integer, onlyKeys } from "../../../base/error.ts";
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { Fetch } from "../../../base/host.ts";
@@ -20,24 +20,31 @@ import { type Line, linesOf } from "./lines.ts";
 import { isReprise, readRepriseEpisodes, readRepriseSchema } from "./reprise-jsonl.ts";
 
 export interface JsonlOptions extends ReadOptions {
-  /** What some fields of a step are, by RLDS's names, where it is not what the first step seems to say; not for our own form, which says it itself. */
+  /** The specs of some fields of a step, by RLDS names, if the first step does not show them. Not for the form of Reprise, which contains the spec. */
   readonly stepSpec?: { readonly [name: string]: StepSpec };
-  /** Of transitions, as openD4rl has it; `rlds` where it is left out. */
+  /** For transitions, as in openD4rl. Default: `rlds` */
   readonly finalObservation?: FinalObservation;
-  /** Instead of the runtime's own, for URLs. */
+  /** A replacement for the runtime's `fetch`, for URLs. */
   readonly fetch?: Fetch;
 }
 
 const OPTIONS = `stepSpec, finalObservation, fetch, ${READ_OPTIONS}`;
 
 /**
- * A file of JSON lines, or the only one in a folder; also a file that is one array of the same things, or of arrays of steps, or whose objects are written over several lines. One that writeJsonl wrote says what its steps are. Any other has a step a line, or an episode a line: as `{"steps": […], …metadata}`, or as columns of one length
- * (`{"observations": […], "actions": […], "rewards": […], "terminated": true}`, where one observation more is the final one). Names: `observation` (also `obs`, plurals,
- * camelCase), `action`, `reward`, `discount`; what has no such name is metadata. With `is_first`, `is_last`, `is_terminal` they are RLDS's steps; else transitions, which end by `terminated` (or `terminal`;
- * `done` alone means it), `truncated` (or `timeout`; `done` beside it), or where `episode` (or `episode_id`) changes; `next_observation` of the last one becomes the final step. What a step is, all
- * of them say: the file is gone through once as it is opened. Numbers are f32 if each of them is the shortest decimal of its f32, else f64; whole numbers are i32, i64 or u64, but for
- * observations, rewards and discounts, which are real. Flags are bool, texts strings, lists of the same have a shape. Metadata that some steps or episodes do not have are NaN, 0 for integers, "" or false
- * there; every other value must fit. NaN and Infinity may be words or strings.
+ * Opens a file of JSON lines, or the only one in a folder. A file may also be one array of the same values, an array of arrays of steps, or contain objects
+ * over several lines.
+ *
+ * A file that writeJsonl wrote contains its spec. In any other file, each line is a step or an episode. An episode is `{"steps": […], …metadata}`, or columns
+ * of one length: `{"observations": […], "actions": […], "rewards": […], "terminated": true}`, where an additional observation is the final one. The names are
+ * `observation` (also `obs`, plurals, camelCase), `action`, `reward` and `discount`; all other names are metadata.
+ *
+ * With `is_first`, `is_last` or `is_terminal`, the steps are those of RLDS. Otherwise they are transitions. These end with `terminated` (or `terminal`, or
+ * `done` without another flag), with `truncated` (or `timeout`, or `done` next to it), or where `episode` (or `episode_id`) changes. The `next_observation` of
+ * the last transition becomes the final step.
+ *
+ * All steps together determine the spec, so opening reads the file once. Numbers are f32 if each is the shortest decimal of an f32, otherwise f64. Integers are
+ * i32, i64 or u64, except in observations, rewards and discounts, which are floats. Flags are bool, texts are strings, and lists of equal elements have a
+ * shape. Metadata missing in some steps or episodes are NaN, 0 for integers, "" or false; every other value must fit. NaN and Infinity may be words or strings.
  * Memory: one episode, at most maxBytes of text.
  * @throws RldsError NOT_FOUND, EMPTY, UNSUPPORTED, CORRUPT and SPEC_MISMATCH with file, byte and line
  */
@@ -84,7 +91,7 @@ export async function openJsonl<S = RldsStep>(from: Source, options: JsonlOption
   }
 }
 
-/** @throws RldsError UNSUPPORTED where there is none, or more than one */
+/** @throws RldsError UNSUPPORTED if there is no such file, or more than one */
 async function onlyFile(folder: SourceFolder): Promise<SourceFile> {
   const paths = (await folder.list())?.filter((path) => /\.(jsonl|ndjson)$/.test(path)) ?? [];
   const [path] = paths;
@@ -97,7 +104,7 @@ async function firstOf(lines: AsyncIterable<Line>, file: string): Promise<Line> 
   throw new RldsError("EMPTY", "the file has no lines", { file });
 }
 
-/** How values stand in a file: a line each, as elements of one array, or over lines. */
+/** The arrangement of values in a file: one per line, elements of one array, or over several lines. */
 type Form = "lines" | "array" | "values";
 
 const HEAD_BYTES = 4096;
@@ -106,7 +113,7 @@ async function formOf(file: SourceFile, maxBytes: number, signal?: AbortSignal):
   const head = new TextDecoder("latin1").decode(await file.read(0, Math.min(file.size, HEAD_BYTES)));
   const text = head.replace(/^ï»¿/, "").trimStart();
   if (text.startsWith("[")) return "array";
-  // An object that does not end with its line.
+  // The object does not end on its first line.
   if (!text.startsWith("{")) return "lines";
   try {
     await firstOf(linesOf(file, { maxBytes, signal }), file.name);

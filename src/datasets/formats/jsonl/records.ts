@@ -1,4 +1,4 @@
-/** What a line of a file holds: a step, an episode as a list of steps, or steps as columns. */
+/** Interprets a line of a file: a step, an episode as a list of steps, or steps as columns. */
 import { corruptFile, type Place, unsupportedFile } from "../../model/rlds-error.ts";
 import { type Field, fieldOf, fieldsOf } from "../columns/names.ts";
 import { NUMBER_WORD } from "./infer.ts";
@@ -6,7 +6,7 @@ import { NUMBER_WORD } from "./infer.ts";
 /** The steps of one line. */
 export interface StepGroup {
   readonly steps: readonly unknown[];
-  /** Of the episode, where the line is one. */
+  /** Metadata of the episode, if the line is one. */
   readonly metadata: Values;
 }
 
@@ -18,19 +18,19 @@ type Layout = "step" | "steps" | "columns";
 
 const FLAGS: readonly (Field | undefined)[] = ["terminated", "truncated", "done", "is_first", "is_last", "is_terminal"];
 const ROW_FIELDS: readonly (Field | undefined)[] = ["observation", "action", "reward", "discount", "next_observation", "episode", "episode_starts", ...FLAGS];
-/** What RLlib calls a line of its own. */
+/** The type that RLlib writes into its lines. */
 const RLLIB = "SampleBatch";
 
-/** Reads every line as the first one was. */
+/** Reads every line in the form of the first one. */
 export class Records {
   readonly layout: Layout;
   readonly #isRllib: boolean;
-  /** Names beside a step's fields that have a value a step in every line so far. */
+  /** Other names that have had one value per step in every line so far. */
   readonly #rowNames: Set<string>;
-  /** Whether a column says to which episode a row belongs, so that a line is none by itself. */
+  /** Whether a column contains the episode of a row, so that a line is not an episode by itself. */
   readonly #hasNumbers: boolean;
 
-  /** @param areSteps whether every line is a step @throws RldsError UNSUPPORTED, CORRUPT for columns of other lengths than the rewards */
+  /** @param areSteps whether every line is a step @throws RldsError UNSUPPORTED, CORRUPT if columns and rewards differ in length */
   constructor(first: unknown, place: Place, areSteps = false) {
     const value = areSteps ? {} : valuesIn(first);
     this.#isRllib = value.type === RLLIB;
@@ -48,7 +48,7 @@ export class Records {
     return this.layout !== "step" && !this.#hasNumbers;
   }
 
-  /** Notes which columns have a value a step in this line, too: all lines come here before any is read. */
+  /** Notes which columns also have one value per step in this line. Every line is noted before any is read. */
   note(value: unknown): void {
     if (this.layout !== "columns") return;
     const values = valuesIn(value);
@@ -56,7 +56,7 @@ export class Records {
     for (const name of this.#rowNames) if (lengthOf(values[name]) !== rows) this.#rowNames.delete(name);
   }
 
-  /** @throws RldsError CORRUPT for a line of another kind */
+  /** @throws RldsError CORRUPT if the line has another form */
   of(value: unknown, place: Place): StepGroup {
     if (this.layout === "step") return { steps: [value], metadata: {} };
     const { steps, ...metadata } = valuesIn(value);
@@ -79,7 +79,7 @@ export class Records {
       if (field === "observation") {
         const observations = lengthOf(column) as number;
         columns.push([name, (i) => valueAt(column, i)]);
-        // One more than there are actions is the final observation.
+        // An additional observation is the final one.
         if (observations === rows + 1) columns.push(["next_observation", (i) => valueAt(column, i + 1)]);
       } else if (FLAGS.includes(field) && !Array.isArray(column)) columns.push([name, (i) => (i === rows - 1 ? column : false)]);
       else if (ROW_FIELDS.includes(field)) {
@@ -95,7 +95,7 @@ export class Records {
 }
 
 function valuesIn(value: unknown): Values {
-  // An episode that is a list of steps alone.
+  // The episode is only a list of steps.
   if (Array.isArray(value)) return { steps: value };
   return typeof value === "object" && value !== null ? (value as Values) : {};
 }
@@ -114,7 +114,7 @@ function fieldIn(value: Values, field: Field): unknown {
   return name === undefined ? undefined : value[name];
 }
 
-/** Rows of a column, or of the columns in an object, if they have as many. */
+/** Returns the number of rows of a column, or of the columns in an object if they agree. */
 function lengthOf(column: unknown): number | undefined {
   if (Array.isArray(column)) return column.length;
   if (typeof column !== "object" || column === null) return undefined;
@@ -129,7 +129,7 @@ function valueAt(column: unknown, i: number): unknown {
 
 const isNumber = (value: unknown) => typeof value === "number" || typeof value === "bigint" || (typeof value === "string" && NUMBER_WORD.test(value));
 
-/** Whether a line has a list of rewards, and means one a step. A step may have several rewards, under a name in singular. */
+/** Returns whether a line has a list with one reward per step. A single step may have several rewards under a singular name. */
 function isColumns(value: Values, place: Place): boolean {
   const name = nameIn(value, "reward");
   if (name === undefined && value.type !== RLLIB) return isColumnsWithoutRewards(value, place);
@@ -152,7 +152,10 @@ function isColumns(value: Values, place: Place): boolean {
   return true;
 }
 
-/** The same of a line without rewards: lists of observations and actions of one length are columns if their names or flags say so. @throws RldsError UNSUPPORTED where nothing does */
+/**
+ * Like `isColumns`, for a line without rewards. Lists of observations and actions with one length are columns if their names or flags show it. @throws
+ * RldsError UNSUPPORTED if nothing does
+ */
 function isColumnsWithoutRewards(value: Values, place: Place): boolean {
   const [actions, observations] = [fieldIn(value, "action"), fieldIn(value, "observation")];
   const rows = lengthOf(actions);

@@ -1,4 +1,4 @@
-/** The lines that writeJsonl writes: the spec, then episodes, each followed by its steps. */
+/** Reads lines that writeJsonl wrote: the spec, then episodes, each followed by its steps. */
 import { blank } from "../../../schema/leaf.ts";
 import { Collector } from "../../model/collector.ts";
 import type { RldsStep, StepSpec } from "../../model/dataset.ts";
@@ -42,7 +42,7 @@ export interface RepriseReadOptions extends LinesOptions {
   readonly selected: SelectedSpec;
 }
 
-/** @throws RldsError CORRUPT for lines in another order, SPEC_MISMATCH for what the first line does not say */
+/** @throws RldsError CORRUPT for lines in another order; SPEC_MISMATCH for values that the first line does not declare */
 export async function* readRepriseEpisodes(
   file: SourceFile,
   { metadataSpec }: RepriseSchema,
@@ -67,7 +67,7 @@ export async function* readRepriseEpisodes(
   const readLine = function* (line: Line): Generator<ReadEpisode, void, undefined> {
     const lineError = (what: string) => corruptFile(inLine(name, line), what);
     const place = { file: name, offset: line.at, episode };
-    // The form, behind blank lines perhaps.
+    // The spec, possibly after blank lines.
     if (!isHeadRead) {
       isHeadRead = true;
       return;
@@ -95,7 +95,7 @@ export async function* readRepriseEpisodes(
       yield* readLine(line);
       continue;
     }
-    // What follows a line that is lost may be of another episode: nothing is taken up to the next one that begins.
+    // The lines after a lost one may belong to another episode, so everything up to the next beginning is skipped.
     if (line.isAfterLoss && metadata !== undefined) {
       yield finishEpisode();
       metadata = undefined;

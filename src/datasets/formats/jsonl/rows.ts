@@ -1,4 +1,4 @@
-/** Steps as objects of JSON, under whatever names, collected to episodes. */
+/** Collects steps from JSON objects, under various names, into episodes. */
 
 import { show } from "../../../base/error.ts";
 import { sizeOf } from "../../../schema/leaf.ts";
@@ -23,14 +23,14 @@ import { ValueTypes, withMissing } from "./value-types.ts";
 
 type Fields = { [F in Field]?: unknown };
 
-/** A step's fields by RLDS's names, and the others. */
+/** The fields of a step by RLDS names, and all other fields. */
 interface Row {
   readonly fields: Fields;
   readonly metadata: { readonly [name: string]: unknown };
 }
 
 const FLAGS = ["is_first", "is_last", "is_terminal"] as const;
-/** Fields that are single numbers, also where a file has lists of one. */
+/** Fields that are single numbers, even if the file contains lists of one. */
 const SINGLE: readonly string[] = ["reward", "discount"];
 const STEP_NAMES: readonly string[] = ["observation", "action", ...SINGLE, ...FLAGS];
 
@@ -42,7 +42,7 @@ function squeezed(spec: StepSpec): StepSpec {
 const single = (value: unknown) => (Array.isArray(value) && value.length === 1 ? value[0] : value);
 const BOOL = { dtype: "bool", shape: [] } as const;
 
-/** What the values of all rows of a file are. */
+/** The types of the values in all rows of a file. */
 export class RowTypes {
   readonly #types = {
     observation: new ValueTypes(false),
@@ -52,7 +52,7 @@ export class RowTypes {
   };
   readonly #metadata = new ValueTypes(true);
 
-  /** @throws RldsError CORRUPT for what is no row */
+  /** @throws RldsError CORRUPT if the value is not a row */
   add(value: unknown, place: Place): void {
     const { fields, metadata } = rowOf(value, place);
     for (const name of ["observation", "action", "reward", "discount"] as const) this.#types[name].add(fields[name]);
@@ -60,35 +60,35 @@ export class RowTypes {
     this.#metadata.add(metadata);
   }
 
-  /** Undefined for a field that had no value. */
+  /** Returns undefined for a field that never had a value. */
   field(name: "observation" | "action" | "reward" | "discount"): StepSpec | undefined {
     const spec = this.#types[name].spec(name !== "action");
     return spec && plainSpec(SINGLE.includes(name) ? squeezed(spec) : spec);
   }
 
-  /** Of every name that had a value. */
+  /** The specs of all metadata that had a value. */
   get metadata(): { readonly [name: string]: StepSpec } {
     return plainSpec(this.#metadata.spec(false) ?? {}) as { readonly [name: string]: StepSpec };
   }
 }
 
-/** What the rows of a file are. */
+/** The schema of the rows in a file. */
 export interface RowSchema {
-  /** What of a row is kept. */
+  /** The specs of the values kept from a row. */
   readonly rowSpec: { readonly [name: string]: StepSpec };
   readonly stepSpec: StepSpec;
-  /** RLDS's steps, or transitions. */
+  /** Whether rows are RLDS steps instead of transitions. */
   readonly steps: boolean;
-  /** Which of the fields that say how an episode ends are there. */
+  /** The fields that mark the ends of episodes. */
   readonly has: readonly Field[];
   /** Whether any row has a reward. */
   readonly hasReward: boolean;
   readonly finalObservation: FinalObservation;
-  /** The names that fields have in the first row. */
+  /** The names of the fields in the first row. */
   readonly names: ReadonlyMap<string, Field>;
 }
 
-/** @param names of the first row: no later one may have another name of a field beside it */
+/** @param names the names of the first row; no later row may have a field under two names */
 function rowOf(value: unknown, place: Place, names?: ReadonlyMap<string, Field>): Row {
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw corruptFile(place, "a step must be an object of JSON");
   const fields: Fields = {};
@@ -105,7 +105,10 @@ function rowOf(value: unknown, place: Place, names?: ReadonlyMap<string, Field>)
   return { fields, metadata: Object.fromEntries(metadata) };
 }
 
-/** @param value the first row @param types of all rows @param spec of some of the fields, as the caller says @throws RldsError CORRUPT, UNSUPPORTED */
+/**
+ * @param value the first row @param types the types of all rows @param spec the specs that the caller set for some fields @throws RldsError CORRUPT,
+ * UNSUPPORTED
+ */
 export function inferRowSchema(
   value: unknown,
   types: RowTypes,
@@ -127,7 +130,7 @@ export function inferRowSchema(
     checkLeaves(fieldSpec, `${name} of the steps`, place);
     return [name, fieldSpec];
   };
-  // Where no row has a reward it is 0; where some have none it is an error of these.
+  // If no row has a reward, it is 0. If only some rows lack one, they are errors.
   const hasReward = has.includes("reward") || types.field("reward") !== undefined || Object.hasOwn(spec, "reward");
   const requiredFields = (["observation", "action", "reward", "discount"] as const).filter((name) => name !== "discount" || has.includes(name));
   const missing = requiredFields.find((name) => name !== "reward" && !has.includes(name));
@@ -160,7 +163,7 @@ export class Rows {
   #ending: Ending = "open";
   #length = 0;
 
-  /** @param maxBytes that an episode may take in memory */
+  /** @param maxBytes the maximum memory of an episode */
   constructor(schema: RowSchema, maxBytes: number) {
     this.#schema = schema;
     this.#maxBytes = maxBytes;
@@ -176,18 +179,20 @@ export class Rows {
     return this.#length;
   }
 
-  /** Whether a row belongs to another episode than those that were collected. */
+  /** Returns whether a row begins another episode than the collected rows. */
   begins(value: unknown, place: Place): boolean {
     const { fields } = rowOf(value, place, this.#schema.names);
     return this.#length > 0 && (isSet(fields.is_first) || isSet(fields.episode_starts) || episodeKey(fields.episode) !== this.#episode);
   }
 
-  /** @param bytes of the line: fewer than elements cannot be @returns whether it is the episode's last one @throws RldsError SPEC_MISMATCH, CORRUPT */
+  /**
+   * @param bytes the size of the line, a bound for its number of elements @returns whether the row ends the episode @throws RldsError SPEC_MISMATCH, CORRUPT
+   */
   add(value: unknown, place: Place, bytes: number): boolean {
     const { rowSpec, steps, hasReward } = this.#schema;
     const { fields, metadata } = rowOf(value, place, this.#schema.names);
     if (this.#elements > bytes) throw new RldsError("SPEC_MISMATCH", `a step must have ${this.#elements} elements, and stands in ${bytes} bytes`, place);
-    // What a row does not have takes memory all the same.
+    // Missing values also take memory.
     const perRow = this.#collector.bytes / Math.max(this.#collector.length, 1);
     if (this.#collector.bytes + perRow > 4 * this.#maxBytes)
       throw corruptFile(place, `an episode takes more than ${4 * this.#maxBytes} bytes in memory, four times what maxBytes allows`);
@@ -211,7 +216,7 @@ export class Rows {
     return steps ? flag(fields.is_last, "is_last", place) === true : isTerminated || isTruncated;
   }
 
-  /** The episode. @param isEnd whether something other than the rows tells that it ends here */
+  /** Returns the episode. @param isEnd whether something other than the rows ends it here */
   async take(isEnd: boolean, place: Place): Promise<EndedSteps> {
     const { rowSpec, stepSpec, steps, has, finalObservation } = this.#schema;
     const { data, length } = this.#collector.take();
@@ -227,7 +232,7 @@ export class Rows {
       const episodeSteps = await stepsOfRange(table, stepSpec, { from: 0, to: length });
       return { steps: episodeSteps, [FINAL_STEP]: finalStepOf(lastStepOf(episodeSteps), lastFlagOf(episodeSteps) === true) };
     }
-    // Where nothing can say that an episode was cut, its end does.
+    // If no field can mark truncation, the end of the episode truncates it.
     const ending = stopped === "open" && isEnd && !has.includes("truncated") ? "truncated" : stopped;
     const hasFinalRow = length > 0 && finalObservation !== "none" && ending !== "open" && has.includes("next_observation");
     const finalStep = hasFinalRow || (finalObservation === "rlds" && ending === "terminated");
@@ -244,7 +249,7 @@ export class Rows {
   }
 }
 
-/** An error of a value names the options that help against its leaf. */
+/** Adds the options that help to an error about the value of a leaf. */
 function leafError(error: unknown): unknown {
   if (!(error instanceof RldsError) || error.code !== "SPEC_MISMATCH") return error;
   const [path = "", rule = ""] = error.message.split(" must be ");
@@ -264,12 +269,12 @@ function isSet(flag: unknown): boolean {
   return flag === true || flag === 1;
 }
 
-/** The last step, which may state what it is: writeCsv writes that into each row. */
+/** Returns the kind of the last step, if the rows state it; writeCsv writes it into each row. */
 function lastStepOf(steps: StepColumns<{ readonly [name: string]: unknown }>): { readonly [name: string]: unknown } {
   return steps.length === 0 ? {} : steps.at(steps.length - 1);
 }
 
-/** Numbers of episodes may be larger than JSON writes. */
+/** Episode numbers may exceed those that JSON writes exactly. */
 function episodeKey(value: unknown): string | undefined {
   return JSON.stringify(value, (_, part) => (typeof part === "bigint" ? `${part}n` : part));
 }
@@ -286,7 +291,7 @@ function flag(stated: unknown, name: string, place: Place): boolean | undefined 
   return Boolean(value);
 }
 
-/** Columns in memory, nested as the spec. */
+/** Returns columns in memory, nested like the spec. */
 function treeOf(spec: StepSpec, data: unknown, rows: number): ColumnTree {
   const leaves = leavesOf(spec);
   const columns = leaves.map(({ keys, leaf, path }) => {

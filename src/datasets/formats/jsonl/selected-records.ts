@@ -1,4 +1,4 @@
-/** What a line of a file holds, as it is selected: of the metadata of an episode `only` says nothing. */
+/** Applies a selection to the lines of a file. `only` does not affect the metadata of an episode. */
 import type { Place } from "../../model/rlds-error.ts";
 import type { Selection } from "../selection/selection.ts";
 import { Records, type StepGroup } from "./records.ts";
@@ -7,10 +7,10 @@ export class SelectedRecords {
   readonly layout: Records["layout"];
   readonly #selection: Selection;
   readonly #records: Records;
-  /** The same without `only`; undefined where that leaves out nothing of an episode, or metadata are apart from steps. */
+  /** The records without `only`; undefined if it leaves out nothing of an episode, or if metadata and steps are separate. */
   readonly #whole: Records | undefined;
 
-  /** @param areSteps whether every line is a step @throws what Records throw */
+  /** @param areSteps whether every line is a step @throws the errors of Records */
   constructor(first: unknown, place: Place, selection: Selection, areSteps = false) {
     this.#selection = selection;
     this.#records = new Records(this.#select(first), place, areSteps);
@@ -23,19 +23,19 @@ export class SelectedRecords {
     return this.#records.areEpisodes;
   }
 
-  /** Notes which columns have a value a step in this line, too. */
+  /** Notes which columns also have one value per step in this line. */
   note(value: unknown): void {
     this.#records.note(this.#select(value));
     this.#whole?.note(this.#selectWhole(value));
   }
 
-  /** @throws what Records throw */
+  /** @throws the errors of Records */
   of(value: unknown, place: Place): StepGroup {
     const group = this.#records.of(this.#select(value), place);
     return this.#whole === undefined ? group : { ...group, metadata: this.#whole.of(this.#selectWhole(value), place).metadata };
   }
 
-  /** A line as it is selected: a step, columns, an array of steps, or an episode with its steps. */
+  /** Applies the selection to a line: a step, columns, an array of steps, or an episode with its steps. */
   #select(value: unknown): unknown {
     const selection = this.#selection;
     if (selection.isEmpty || typeof value !== "object" || value === null) return value;

@@ -1,4 +1,4 @@
-/** A spec that a file says, looked at before anything is made of it. */
+/** Parses and checks a spec from a file before it is used. */
 import { MAX_JSONL_DEPTH } from "../../../base/file-limits.ts";
 import { isDtype } from "../../../schema/dtype.ts";
 import { sizeOf } from "../../../schema/leaf.ts";

@@ -1,4 +1,4 @@
-/** What the values of all lines are: the form is that of the first value, and wider where later ones have more names or larger numbers. */
+/** Determines the types of values over all lines. The first value sets the form, which widens if later ones have more names or larger numbers. */
 import { MAX_LEAVES } from "../../../base/limits.ts";
 import { isLeaf, isText, sizeOf } from "../../../schema/leaf.ts";
 import { setPart } from "../../../schema/nest.ts";
@@ -33,12 +33,12 @@ export class ValueTypes {
   readonly #grows: boolean;
   #leaves = 0;
 
-  /** @param grows whether objects may have more names later, as metadata do */
+  /** @param grows whether later objects may have more names, like metadata */
   constructor(grows: boolean) {
     this.#grows = grows;
   }
 
-  /** Undefined where the first value was null, or too deep. */
+  /** Returns undefined if the first value was null or nested too deeply. */
   spec(isReal: boolean): StepSpec | undefined {
     const visit = (node: Node): StepSpec => {
       if (node instanceof LeafTypes) return node.spec(isReal);
@@ -50,7 +50,7 @@ export class ValueTypes {
     return this.#root && visit(this.#root);
   }
 
-  /** What does not fit is passed over: whoever reads it says where it is. */
+  /** Skips values that do not fit; reading them reports the place. */
   add(value: unknown): void {
     if (this.#root === undefined) this.#root = this.#nodeOf(value);
     if (this.#root !== undefined) this.#visit(this.#root, value);
@@ -76,7 +76,7 @@ export class ValueTypes {
     } else {
       for (const [name, part] of Object.entries(value)) {
         let inner = node.get(name);
-        // One more than there may be shows that there are too many.
+        // One leaf above the limit shows that there are too many.
         if (inner === undefined && this.#grows && this.#leaves <= MAX_LEAVES) {
           inner = this.#nodeOf(part);
           if (inner !== undefined) node.set(name, inner);
@@ -87,7 +87,7 @@ export class ValueTypes {
   }
 }
 
-/** A value with what it does not name: numbers NaN, or 0 where they are integers, texts empty, flags false. */
+/** Adds the missing names to a value: NaN for floats, 0 for integers, empty text, false. */
 export function withMissing(spec: StepSpec, value: unknown): unknown {
   if (isLeaf(spec) || Array.isArray(spec) || typeof value !== "object" || value === null || Array.isArray(value)) return value;
   let filled = value;
@@ -102,7 +102,7 @@ export function withMissing(spec: StepSpec, value: unknown): unknown {
   return filled;
 }
 
-/** What stands for a value that is not there. */
+/** Returns the replacement for a missing value. */
 export function missingValue(spec: StepSpec): unknown {
   if (isLeaf(spec)) {
     const { dtype, shape } = spec as StepLeaf;

@@ -1,4 +1,4 @@
-/** An RLDS dataset as lines of JSON. */
+/** Writes an RLDS dataset as JSON lines. */
 import { flag, onlyKeys } from "../../../base/error.ts";
 import { readChunks } from "../../model/chunks.ts";
 import { Collector } from "../../model/collector.ts";
@@ -17,10 +17,12 @@ const ENDINGS = [".jsonl", ".ndjson", ".json"];
 const CHUNK_STEPS = 1024;
 
 /**
- * Writes `{"rlds": 1, "stepSpec", "metadataSpec"}`, with `about` if it is given, then a line an episode, `{"episode": {metadata}}`, and behind it a line a step, `{"step": {…}}`. NaN, infinities and -0 are the
- * strings "NaN", "Infinity", "-Infinity", "-0"; integers beyond 2^53 decimal strings; bytes base64. A path without the ending .jsonl is a folder, in which steps.jsonl is written. The
- * file has its name once it is whole. Memory: a thousand steps.
- * @throws RldsError SPEC_MISMATCH for a step of another form, with episode, step and leaf · EMPTY where no step tells the form · IO where it cannot be written, or is there already
+ * Writes a line `{"rlds": 1, "stepSpec", "metadataSpec"}`, with `about` if it is set. Each episode follows as a line `{"episode": {metadata}}` and a line
+ * `{"step": {…}}` per step. NaN, infinities and -0 are the strings "NaN", "Infinity", "-Infinity", "-0"; integers beyond 2^53 are decimal strings, and bytes
+ * are base64. If the path does not end with .jsonl, it is a folder, and the file is steps.jsonl. The file receives its final name when it is complete. Memory:
+ * a thousand steps.
+ * @throws RldsError SPEC_MISMATCH for a step of another form, with episode, step and leaf · EMPTY if no step determines the form · IO if the target cannot be
+ * written or already exists
  */
 export async function writeJsonl(rlds: RldsDataset<unknown>, to: Sink, options: WriteOptions = {}): Promise<WriteReport> {
   const { overwrite = false, strict = false, about, signal, onProgress } = onlyKeys("options", options, "overwrite, about, strict, signal, onProgress");

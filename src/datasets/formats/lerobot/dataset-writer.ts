@@ -1,4 +1,4 @@
-/** A LeRobot dataset on its way: episode by episode. */
+/** Writes a LeRobot dataset episode by episode. */
 import { mustBe } from "../../../base/error.ts";
 import { type Chunk, readChunks } from "../../model/chunks.ts";
 import { Collector } from "../../model/collector.ts";
@@ -29,7 +29,7 @@ import { EpisodeTable, type FeatureWithStatistics, writeTasks } from "./metadata
 import { type FeatureStatistics, ofValues, STATISTICS, TotalStatistics } from "./statistics.ts";
 import { type MakeVideoEncoder, type VideoSpan, VideoWriter } from "./video.ts";
 
-/** The options, checked. */
+/** The checked options. */
 export interface LeRobotSettings extends WriteOptions {
   readonly fps: number;
   readonly task: string | undefined;
@@ -42,7 +42,7 @@ export interface LeRobotSettings extends WriteOptions {
   readonly films: Films | undefined;
   readonly cutFilm: CutFilm | undefined;
   readonly about: About | undefined;
-  /** The kind of last step of all episodes. Default: the kind that each episode states, or that of RLDS. */
+  /** The kind of last step of all episodes. Default: the kind that each episode states, otherwise that of RLDS */
   readonly finalStep: FinalStep | undefined;
   readonly fileBytes: number | undefined;
   readonly version: LeRobotVersion;
@@ -51,14 +51,14 @@ export interface LeRobotSettings extends WriteOptions {
 export interface WriterSettings extends LeRobotSettings {
   readonly stepSpec: StepSpec;
   readonly metadataSpec: { readonly [name: string]: StepSpec };
-  /** The same with the number of an episode in its source, if that has one. */
+  /** The metadata of an episode, with its number in the source if it has one. */
   readonly sourceMetadata: { readonly [name: string]: StepSpec };
   readonly schema: FrameSchema;
   readonly encodePng: EncodePng;
   readonly losses: Losses;
 }
 
-/** What the columns follow from that every frame has beside its own. */
+/** The inputs for the columns that every frame has in addition to its own. */
 interface GeneratedFrom {
   readonly tasks: readonly string[];
   readonly frameTimes: Float32Array;
@@ -66,10 +66,10 @@ interface GeneratedFrom {
 }
 
 const CHUNK_STEPS = 256;
-/** Rows of a row group: an episode is one, unless it is longer. While a row is written, each of its columns is an array. */
+/** The maximum number of rows per row group. A shorter episode is one group. While a row is written, each of its columns is an array. */
 const GROUP_ROWS = 2 ** 13;
 const DATA_BYTES = 100 * 2 ** 20;
-/** Seconds. LeRobot allows intervals of frames to be off by 1e-4, and there are two times in each. */
+/** In seconds. LeRobot allows intervals of frames to be off by 1e-4, and each interval has two times. */
 const MAX_ROUNDING = 5e-5;
 const VIDEO_BYTES = 200 * 2 ** 20;
 
@@ -81,13 +81,13 @@ export class DatasetWriter {
   readonly #frames: EpisodeFrames;
   readonly #videos: ReadonlyMap<string, VideoWriter>;
   readonly #films: readonly FilmCopies[];
-  /** Films whose statistics the source has. */
+  /** Videos whose statistics the source has. */
   readonly #countedFilms: readonly FilmCopies[];
   readonly #columns: ReturnType<typeof frameColumns>;
   readonly #totals: ReadonlyMap<FeatureWithStatistics, TotalStatistics>;
-  /** Tasks by their texts, and their numbers. */
+  /** The numbers of the tasks by their texts. */
   readonly #tasks = new Map<string, number>();
-  /** One a file, in the order in which they were made. */
+  /** The names of the files, in the order of creation. */
   readonly #names: string[] = [];
   readonly #staged: StagedFile[] = [];
   readonly #layout: Layout;
@@ -97,7 +97,7 @@ export class DatasetWriter {
   #episodes = 0;
   #steps = 0;
 
-  /** @throws RangeError for names of no vector */
+  /** @throws RangeError if names belong to a leaf that is not a vector */
   static async of(staging: Staging, settings: WriterSettings): Promise<DatasetWriter> {
     const counted = new Set<string>();
     for (const { camera } of settings.schema.films) {
@@ -140,7 +140,7 @@ export class DatasetWriter {
     this.#totals = new Map(featuresWithStatistics.map((feature) => [feature, new TotalStatistics()]));
   }
 
-  /** Features that the steps do not have. */
+  /** The features that the steps do not have. */
   get #generatedFeatures() {
     return { ...(this.#settings.schema.hasDone ? {} : { "next.done": DONE }), ...COUNTED_FEATURES };
   }
@@ -149,7 +149,7 @@ export class DatasetWriter {
     const { stepSpec, metadataSpec, schema, finalStep, signal, onProgress, fileBytes = DATA_BYTES } = this.#settings;
     const episode = this.#episodes;
     this.#settings.losses.addSplits(metadata);
-    // A piece waits for the next one: the last step of an episode may be left out.
+    // Each chunk waits for the next one, since the last step of an episode may be left out.
     let previousChunk: Chunk | undefined;
     for await (const chunk of readChunks(steps, stepSpec, { episode, max: CHUNK_STEPS, signal })) {
       if (previousChunk !== undefined) await this.#frames.add(previousChunk.data, previousChunk.length);
@@ -205,7 +205,7 @@ export class DatasetWriter {
     onProgress?.({ episodes: this.#episodes, steps: this.#steps, bytes: this.#bytes });
   }
 
-  /** Gives the files their names. @param existing the files to replace */
+  /** Gives the files their final names. @param existing the files to replace */
   async finish(existing: readonly string[]): Promise<WriteReport> {
     const { signal, strict, losses } = this.#settings;
     if (this.#table === undefined) throw new RldsError("EMPTY", "the dataset has no episodes, and LeRobot cannot open such a dataset");
@@ -226,7 +226,7 @@ export class DatasetWriter {
     return { episodes: this.#episodes, steps: this.#steps, bytes, files: await this.#staging.commit(this.#names, existing), repeated: 0, losses: losses.all };
   }
 
-  /** Lets go of films that will not be finished. */
+  /** Releases videos that will not be finished. */
   async cancel(): Promise<void> {
     for (const video of this.#videos.values()) await video.cancel();
   }
@@ -264,7 +264,7 @@ export class DatasetWriter {
     this.#data = undefined;
   }
 
-  /** What the last step says, if it is the episode's last, and nothing but the final observation. */
+  /** Returns the result of the last step if it ends the episode and is only a final observation. */
   #finalOf({ data, length }: Chunk): { readonly isTerminal: boolean } | undefined {
     const { schema } = this.#settings;
     const at = (column: number | undefined) => column !== undefined && data[column]?.[length - 1] === 1;
@@ -282,7 +282,7 @@ export class DatasetWriter {
     return Array.from({ length }, (_, i) => taskReaders.find((at) => at(i) !== "")?.(i) ?? "");
   }
 
-  /** The values of what the steps do not have, by the place of a frame in its episode. */
+  /** Computes the columns that the steps do not have from the index of each frame in its episode. */
   #generateColumns(done: ColumnData | undefined, { tasks, frameTimes, isTruncated }: GeneratedFrom): Map<string, (frame: number) => unknown> {
     const { schema } = this.#settings;
     const { length } = tasks;
@@ -298,7 +298,7 @@ export class DatasetWriter {
     ]);
   }
 
-  /** LeRobot's times are seconds from the episode's beginning, of f32: those since 1970 would all be the same. */
+  /** LeRobot stores times as f32 seconds from the beginning of the episode. Seconds since 1970 would all round to the same value. */
   #frameTimes(column: ColumnData | undefined, length: number): Float32Array {
     if (column === undefined) return Float32Array.from({ length }, (_, i) => i / this.#settings.fps);
     const times = column as Float64Array;
@@ -348,7 +348,7 @@ export class DatasetWriter {
     };
   }
 
-  /** Those of the source, if they are of as many episodes. */
+  /** The splits of the source, if they cover the same number of episodes. */
   #splits(): object {
     const { about, losses } = this.#settings;
     const all = { train: `0:${this.#episodes}` };
@@ -361,19 +361,19 @@ export class DatasetWriter {
   }
 }
 
-/** Keys of info.json that follow from the frames and the options. */
+/** The keys of info.json that follow from the frames and the options. */
 const OWN_KEYS = [
   ...["codebase_version", "robot_type", "total_episodes", "total_frames", "total_tasks", "total_videos", "total_chunks", "chunks_size"],
   ...["data_files_size_in_mb", "video_files_size_in_mb", "fps", "splits", "data_path", "video_path", "features"],
 ];
 
-/** What a dataset says of itself that LeRobot has no key for. */
+/** Returns the metadata of a dataset for which LeRobot has no key. */
 function otherAbout(about: About | undefined): object {
   const others = Object.entries(about ?? {}).filter(([name]) => !OWN_KEYS.includes(name));
   return others.length === 0 ? {} : { about: Object.fromEntries(others) };
 }
 
-/** As LeRobot shapes a statistic. */
+/** Returns a statistic in the shape that LeRobot uses. */
 function floats(values: Float64Array, isPicture: boolean): unknown {
   return isPicture ? Array.from(values, (value) => [Float64Array.of(value)]) : values;
 }

@@ -1,4 +1,4 @@
-/** The frames of one episode until they are a row group: numbers as they came, images as PNG. */
+/** Buffers the frames of one episode until they form a row group: numbers unchanged, images as PNG. */
 import { isText } from "../../../schema/leaf.ts";
 import { isLazy } from "../../model/lazy-column.ts";
 import type { LeafEntry } from "../../model/leaves.ts";
@@ -16,10 +16,10 @@ export type EncodePng = (data: Uint8Array, width: number, height: number, channe
 
 export interface EpisodeData {
   readonly length: number;
-  /** Of each feature that is a column, its rows from … to - 1. */
+  /** Returns the rows from … to - 1 of each feature that is a column. */
   rows(from: number, to: number): ReadonlyMap<string, readonly unknown[]>;
   readonly statistics: ReadonlyMap<string, FeatureStatistics>;
-  /** Whole columns of leaves that say something of the episode, by their places among the leaves. */
+  /** Whole columns of the leaves that describe the episode, by leaf index. */
   readonly episodeColumns: ReadonlyMap<number, ColumnData>;
 }
 
@@ -31,14 +31,14 @@ export class EpisodeFrames {
   readonly #encodePng: EncodePng;
   readonly #videos: ReadonlyMap<string, VideoWriter>;
   readonly #pixels: ReadonlyMap<string, PixelCounts>;
-  /** Leaves that are gathered as they are. */
+  /** The pieces of the leaves that are stored unchanged. */
   readonly #chunks: ReadonlyMap<number, ColumnData[]>;
-  /** Those of them that are needed whole. */
+  /** The leaves among them that are needed as a whole. */
   readonly #episodeLeaves: ReadonlySet<number>;
   readonly #images = new Map<string, unknown[]>();
   #length = 0;
 
-  /** @param leaves of a step, in order */
+  /** @param leaves the leaves of a step, in order */
   constructor(schema: FrameSchema, leaves: readonly LeafEntry[], encodePng: EncodePng, videos: ReadonlyMap<string, VideoWriter>) {
     this.#schema = schema;
     this.#leaves = leaves;
@@ -55,7 +55,7 @@ export class EpisodeFrames {
     for (const { name, kind } of pictures) if (kind === "image") this.#images.set(name, []);
   }
 
-  /** The first `length` steps of columns in the order of the spec's leaves. */
+  /** Adds the first `length` steps of columns in the order of the spec's leaves. */
   async add(data: readonly ColumnData[], length: number): Promise<void> {
     for (const { name, kind, leaf, size, column } of this.#schema.features) {
       const values = data[column] as ColumnData;
@@ -72,7 +72,10 @@ export class EpisodeFrames {
     this.#length += length;
   }
 
-  /** What was gathered; it begins anew. @param isTerminal whether the step behind the last frame says so @throws RldsError INVALID_DATA for a number that LeRobot cannot have */
+  /**
+   * Returns the buffered frames and resets the buffer. @param isTerminal whether the step after the last frame is terminal @throws RldsError INVALID_DATA if
+   * LeRobot cannot store a number
+   */
   take(episode: number, isTerminal: boolean): EpisodeData {
     const length = this.#length;
     const pieces = new Map<number, readonly ColumnData[]>();
@@ -80,7 +83,7 @@ export class EpisodeFrames {
     for (const [column, chunks] of this.#chunks) {
       const all = chunks.splice(0);
       const { leaf } = this.#leafAt(column);
-      // What nobody needs whole stays as it came: an episode is not in memory twice.
+      // Leaves that nobody needs as a whole remain in pieces, so that an episode is not in memory twice.
       const isWhole = all.length === 1 || isText(leaf) || this.#episodeLeaves.has(column);
       const whole = isWhole ? (all.length === 1 ? (all[0] as ColumnData) : joined(leaf, all)) : undefined;
       pieces.set(column, whole === undefined ? all : [whole]);

@@ -1,4 +1,4 @@
-/** What a LeRobot dataset says of its episodes and tasks. */
+/** Reads the lists of episodes and tasks of a LeRobot dataset. */
 import type { StepSpec } from "../../model/dataset.ts";
 import { corruptFile, RldsError } from "../../model/rlds-error.ts";
 import type { FileColumn } from "../parquet/columns.ts";
@@ -10,31 +10,31 @@ import { fillTemplate, jsonLines, type LeRobotInfo, readText } from "./info.ts";
 
 export interface VideoPosition {
   readonly path: string;
-  /** Where in the video the episode begins, in seconds. */
+  /** The time in the video at which the episode begins, in seconds. */
   readonly from: number;
 }
 
 export interface EpisodeEntry {
   readonly index: number;
   readonly length: number;
-  /** Its file. */
+  /** The path of the file. */
   readonly path: string;
-  /** Of each video's name. */
+  /** The position by video name. */
   readonly videos: ReadonlyMap<string, VideoPosition>;
-  /** What it has beside its frames. */
+  /** Metadata of the episode. */
   readonly metadata?: object;
 }
 
-/** Of all episodes, and what their metadata are. */
+/** The list of all episodes, with the spec of their metadata. */
 export interface EpisodeList {
   readonly episodes: readonly EpisodeEntry[];
   readonly metadataSpec: { readonly [name: string]: StepSpec };
 }
 
-/** Version 3 says more: where each episode is. */
+/** In version 3, the place of each episode. */
 const EPISODES = "meta/episodes";
 
-/** In order. @throws RldsError CORRUPT, NOT_FOUND */
+/** Returns the episodes in order. @throws RldsError CORRUPT, NOT_FOUND */
 export async function listEpisodes(folder: SourceFolder, info: LeRobotInfo, videos: readonly string[], maxBytes: number): Promise<EpisodeList> {
   const { episodes: entries, metadataSpec } = await readEpisodeList(folder, info, videos, maxBytes);
   const file = info.version === 2 ? "meta/episodes.jsonl" : EPISODES;
@@ -48,7 +48,7 @@ export async function listEpisodes(folder: SourceFolder, info: LeRobotInfo, vide
   return { episodes: entries, metadataSpec };
 }
 
-/** What the list says, right or wrong. */
+/** Reads the list without checking it. */
 export function readEpisodeList(folder: SourceFolder, info: LeRobotInfo, videos: readonly string[], maxBytes: number): Promise<EpisodeList> {
   return (info.version === 2 ? fromLines : fromTables)(folder, info, videos, maxBytes);
 }
@@ -101,7 +101,7 @@ async function fromTables(folder: SourceFolder, info: LeRobotInfo, videos: reado
   return { episodes: entries, metadataSpec: (metadataSpec ?? {}) as { readonly [name: string]: StepSpec } };
 }
 
-/** The tables of the episodes; where a folder cannot be listed, as many as there are in a row. */
+/** Opens the tables of episodes. If the folder cannot be listed, tables with consecutive numbers are opened until one is missing. */
 export async function* episodeTables(folder: SourceFolder, maxBytes: number): AsyncGenerator<ParquetFile, void> {
   const all = (await folder.list())?.filter((path) => path.startsWith(`${EPISODES}/`) && path.endsWith(".parquet"));
   const sortedPaths = all && sortPaths(all);
@@ -126,7 +126,7 @@ export async function* episodeTables(folder: SourceFolder, maxBytes: number): As
   }
 }
 
-/** All rows of a column. */
+/** Reads all rows of a column. */
 async function wholeColumn(table: ParquetFile, column: FileColumn): Promise<ArrayLike<unknown>> {
   const chunks: unknown[] = [];
   for (const [group, rows] of table.groups.entries()) {
@@ -137,7 +137,7 @@ async function wholeColumn(table: ParquetFile, column: FileColumn): Promise<Arra
   return chunks;
 }
 
-/** Tasks by their numbers. @throws RldsError CORRUPT */
+/** Returns the tasks by number. @throws RldsError CORRUPT */
 export async function tasksOf(folder: SourceFolder, { version }: LeRobotInfo, maxBytes: number): Promise<ReadonlyMap<number, string>> {
   const path = version === 2 ? "meta/tasks.jsonl" : "meta/tasks.parquet";
   const corrupt = () => corruptFile({ file: path }, "the file must have a task and a task_index for each");
@@ -149,7 +149,7 @@ export async function tasksOf(folder: SourceFolder, { version }: LeRobotInfo, ma
   const file = await folder.open(path);
   try {
     const table = await parquetFile(file, maxBytes);
-    // The task is the index of a table of pandas, and has whatever name that gave it.
+    // The task is the index of a pandas table, whose name varies.
     const [index, text] = [findColumn(table, "task_index"), table.columns.find(({ dtype, listDepth: lists }) => dtype === "string" && lists === 0)];
     if (index?.dtype !== "i64" || index.listDepth > 0 || text === undefined) throw corrupt();
     const [indices, texts] = [await wholeColumn(table, index), await wholeColumn(table, text)];

@@ -1,4 +1,4 @@
-/** What episodes have beside their frames: columns `episode/…` of meta/episodes, which LeRobot leaves alone. */
+/** Reads metadata of episodes from columns `episode/…` of meta/episodes, which LeRobot ignores. */
 
 import { setPart } from "../../../schema/nest.ts";
 import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
@@ -12,10 +12,12 @@ import type { ParquetFile } from "../parquet/parquet-file.ts";
 import { EPISODE } from "../parquet/schema.ts";
 import { columnOf, joined, leafOfColumn } from "../parquet/table.ts";
 
-/** Names that an episode has for something else. */
+/** Names that an episode uses for other purposes. */
 const OTHER_COLUMNS = ["steps", "episode_index"];
 
-/** All rows of a table's metadata; undefined where it has none. @throws RldsError CORRUPT, UNSUPPORTED · SPEC_MISMATCH if `previousSpec` differs */
+/**
+ * Returns the metadata of all rows of a table, or undefined if it has none. @throws RldsError CORRUPT, UNSUPPORTED · SPEC_MISMATCH if `previousSpec` differs
+ */
 export async function metadataOf(table: ParquetFile, previousSpec: StepSpec | undefined): Promise<StepColumns<object> | undefined> {
   const mappings = table.columns.flatMap((column): ColumnMapping[] => {
     const path = column.keys.join("/");
@@ -42,7 +44,7 @@ export async function metadataOf(table: ParquetFile, previousSpec: StepSpec | un
   return new StepColumns<object>(spec as StepSpec, columns, table.rows);
 }
 
-/** All rows of a column, with the leaf that one of them is. */
+/** Reads all rows of a column, and returns them with the leaf of one row. */
 export async function wholeLeaf(table: ParquetFile, column: FileColumn): Promise<{ readonly leaf: StepLeaf; readonly values: ColumnData }> {
   const chunks: ColumnData[] = [];
   let leaf: StepLeaf | undefined;

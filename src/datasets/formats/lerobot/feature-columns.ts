@@ -1,4 +1,4 @@
-/** A frame's features as columns of Parquet, and as meta/info.json tells them. */
+/** Describes the features of a frame as Parquet columns and for meta/info.json. */
 
 import type { Dtype } from "../../../schema/dtype.ts";
 import { isText } from "../../../schema/leaf.ts";
@@ -9,12 +9,12 @@ import { type ColumnRows, encodingOf } from "../parquet/table-writer.ts";
 import type { OutputFeature } from "./features.ts";
 import type { FeatureNames } from "./joint-names.ts";
 
-/** A vector of one is a single number in LeRobot's tables. */
+/** Returns the leaf of a feature's column. LeRobot stores a vector of one element as a single number. */
 export function columnLeaf(leaf: StepLeaf): StepLeaf {
   return leaf.shape.length === 1 && leaf.shape[0] === 1 ? ({ dtype: leaf.dtype, shape: [] } as StepLeaf) : leaf;
 }
 
-/** What every frame has beside its own features, in LeRobot's order. */
+/** The features that every frame has in addition to its own, in LeRobot's order. */
 export const COUNTED_FEATURES = {
   timestamp: { dtype: "f32", shape: [] },
   frame_index: { dtype: "i64", shape: [] },
@@ -28,7 +28,7 @@ export const DONE = { dtype: "bool", shape: [] } as const;
 /** The columns of data files. */
 export interface FrameColumns {
   readonly schema: readonly SchemaElement[];
-  /** The rows of a group, in the order of the schema. */
+  /** Returns the columns of a row group in the order of the schema. */
   columns(rows: ReadonlyMap<string, readonly unknown[]>): ColumnRows[];
 }
 
@@ -48,7 +48,7 @@ export function frameColumns(features: readonly OutputFeature[], generated: { re
   };
 }
 
-/** As the package datasets stores an Image. */
+/** Returns the schema of an image, as the package datasets stores it. */
 function imageSchema(name: string): SchemaElement[] {
   return [
     { name, repetition_type: "OPTIONAL", num_children: 2 },
@@ -64,7 +64,7 @@ export interface FeatureJson {
   readonly info?: { readonly [key: string]: unknown };
 }
 
-/** @param names of a vector's elements */
+/** @param names the names of a vector's elements */
 export function featureJson(
   { leaf, kind }: Pick<OutputFeature, "leaf" | "kind">,
   names: FeatureNames | null,

@@ -1,12 +1,12 @@
-/** Where the features of a LeRobot dataset are in a step: by LeRobot's names, by those of openpi and others, or as the caller says. */
+/** Places the features of a LeRobot dataset in a step: by LeRobot's names, by names of openpi and others, or as the caller sets them. */
 import { unsupportedFile } from "../../model/rlds-error.ts";
 import { type Field, fieldsOf } from "../columns/names.ts";
 import type { Selection } from "../selection/selection.ts";
 import { type Feature, INFO, type LeRobotInfo } from "./info.ts";
 
-/** Names that RLDS has another for. */
+/** Features that have another name in RLDS. */
 const NAMES: { readonly [name: string]: readonly string[] } = { "next.reward": ["reward"] };
-/** Frames of films have their times, whatever else is left out. */
+/** References to videos require the times of frames, even if everything else is left out. */
 const TIME = "timestamp";
 const TASK = "task_index";
 
@@ -16,7 +16,7 @@ export interface NamedFeatures {
   readonly hasTask: boolean;
 }
 
-/** The features that are selected, each with its place in a step. @throws RldsError UNSUPPORTED where there is no observation or no action */
+/** Returns the selected features with their places in a step. @throws RldsError UNSUPPORTED if there is no observation or no action */
 export function nameFeatures(info: LeRobotInfo, selection: Selection): NamedFeatures {
   const found = foundNames(info);
   const features = new Map<string, Feature>();
@@ -29,7 +29,7 @@ export function nameFeatures(info: LeRobotInfo, selection: Selection): NamedFeat
     if (selected !== undefined) features.set(name, isRenamed ? { ...feature, keys: selected, isRenamed } : { ...feature, keys });
     else (isStructural ? features : excluded).set(name, { ...feature, keys, isHidden: true });
   }
-  // A task is of an episode, though frames have its number.
+  // A task belongs to the episode, although frames store its number.
   const keepsTask = selection.metadataKeysOf(["task"]) !== undefined;
   const [time, task] = [excluded.get(TIME), excluded.get(TASK)];
   if (time !== undefined && [...features.values()].some(({ dtype }) => dtype === "video")) features.set(TIME, time);
@@ -42,7 +42,7 @@ export function nameFeatures(info: LeRobotInfo, selection: Selection): NamedFeat
   return { info: { ...info, features }, hasTask: features.has(TASK) && (selection.isEmpty || keepsTask) };
 }
 
-/** Names of others, where nothing has LeRobot's name: `state`, `image` and `actions` of openpi. */
+/** Finds names of other projects if LeRobot's names are missing: `state`, `image` and `actions` of openpi. */
 function foundNames({ features }: LeRobotInfo): Map<string, readonly string[]> {
   const first = (name: string) => (NAMES[name] ?? name.split("."))[0];
   const lacks = (field: string) => ![...features.keys()].some((name) => first(name) === field);

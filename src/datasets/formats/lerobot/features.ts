@@ -1,4 +1,4 @@
-/** What a step becomes as a frame of LeRobot: its features, by name. */
+/** Maps the leaves of a step to the features of a LeRobot frame. */
 import { mustBe } from "../../../base/error.ts";
 import { isText } from "../../../schema/leaf.ts";
 import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
@@ -7,19 +7,19 @@ import { RldsError } from "../../model/rlds-error.ts";
 import { TASKS } from "../columns/task-names.ts";
 import type { Camera } from "../film-references.ts";
 
-/** A leaf as a feature. */
+/** A feature made from a leaf. */
 export interface OutputFeature {
-  /** `observation.images.top` */
+  /** For example `observation.images.top` */
   readonly name: string;
   readonly leaf: StepLeaf;
-  /** Elements of a value. */
+  /** Elements per value. */
   readonly size: number;
-  /** Its place among the leaves of a step. */
+  /** The index among the leaves of a step. */
   readonly column: number;
   readonly kind: "numbers" | "text" | "image" | "video";
 }
 
-/** A text's place, among the leaves of a step or of the episode's metadata. */
+/** The index of a text among the leaves of a step or of the episode's metadata. */
 export interface TaskLeaf {
   readonly column: number;
   readonly of: "step" | "episode";
@@ -27,15 +27,15 @@ export interface TaskLeaf {
 
 export interface FrameSchema {
   readonly features: readonly OutputFeature[];
-  /** The leaves that may say what is to be done: the first that is not empty does. */
+  /** The leaves that may contain the task. The first nonempty text is used. */
   readonly tasks: readonly TaskLeaf[];
-  /** Places of leaves that say how an episode goes on. */
+  /** The indices of leaves that describe the course of the episode. */
   readonly isLast?: number;
   readonly isTerminal?: number;
-  /** Whether the step has it, or the writer makes it. */
+  /** Whether `next.done` exists: from the steps, or computed by the writer. */
   readonly hasDone: boolean;
   readonly timestamp?: number;
-  /** Films that are copied, and where among the leaves of a step their paths and times are. */
+  /** Videos to copy, and the indices of the leaves with their paths and times. */
   readonly films: readonly FilmFeature[];
 }
 
@@ -46,20 +46,20 @@ export interface FilmFeature {
 }
 
 export interface FrameSchemaOptions {
-  /** Paths of leaves; where it is left out every u8 [height, width, 3] that is no video. */
+  /** The paths of image leaves. Default: every u8 [height, width, 3] that is not a video */
   readonly images?: readonly string[];
   readonly videos: readonly string[];
-  /** Cameras whose films are copied, by the paths of the leaves that refer to them. */
+  /** Cameras whose videos are copied, by the path of the leaf that refers to them. */
   readonly cameras: ReadonlyMap<string, Camera>;
-  /** The path of the text, in a step or the episode's metadata; where it is left out all of TASKS that are there. */
+  /** The path of the text in a step or the episode's metadata. Default: all existing leaves of TASKS */
   readonly taskLeaf?: string;
 }
 
-/** LeRobot has them by other means, or counts them itself. */
+/** Features that LeRobot counts itself or stores elsewhere. */
 const INDEX_FEATURES = new Set(["frame_index", "episode_index", "index", "task_index", "is_first", "is_last", "timestamp"]);
 const MAX_DIMENSIONS = 5;
 
-/** @throws RangeError for a path that is no such leaf · RldsError UNSUPPORTED for what no feature can be */
+/** @throws RangeError if a path does not name a suitable leaf · RldsError UNSUPPORTED if a leaf cannot be a feature */
 export function createFrameSchema(stepSpec: StepSpec, metadataSpec: { readonly [name: string]: StepSpec }, options: FrameSchemaOptions): FrameSchema {
   const { images, videos, cameras } = options;
   const leaves = leavesOf(stepSpec);
@@ -86,7 +86,7 @@ export function createFrameSchema(stepSpec: StepSpec, metadataSpec: { readonly [
   const isImage = (path: string, leaf: StepLeaf) => (images === undefined ? isPicture(leaf, [3]) : images.includes(path));
   const tasks = tasksOf(stepSpec, metadataSpec, options.taskLeaf);
   const films = [...cameras].flatMap(([path, camera]): FilmFeature[] => {
-    // Its name is a folder of the new dataset.
+    // The name becomes a folder of the new dataset.
     if (camera.name.split(".").includes("") || /[\\/\0]/.test(camera.name))
       throw new RldsError("UNSUPPORTED", `${JSON.stringify(camera.name)} must be the name of a folder, as a film of it is to be copied`);
     const [file, timestamp] = [at(`${path}/path`), at(`${path}/timestamp`)];
@@ -101,7 +101,7 @@ export function createFrameSchema(stepSpec: StepSpec, metadataSpec: { readonly [
     checkFeature(path, leaf, size);
     features.push({ name: nameOf(keys, kind), leaf, size, column, kind });
   });
-  // `task` is what LeRobot's frames have beside their features.
+  // Frames of LeRobot have `task` in addition to their features.
   const featureNames = new Set<string>(["next.done", "task", ...INDEX_FEATURES]);
   const hasDone = features.some(({ name }) => name === "next.done");
   if (hasDone) featureNames.delete("next.done");
@@ -126,7 +126,7 @@ function isPicture({ dtype, shape }: StepLeaf, channels: readonly number[]): boo
   return dtype === "u8" && shape.length === 3 && height > 0 && width > 0 && channels.includes(depth);
 }
 
-/** LeRobot's own names: `next.reward`, and of an observation that is one value `observation.state` or `observation.image`. */
+/** Returns the feature name that LeRobot uses: `next.reward`, or `observation.state` or `observation.image` for an observation with a single value. */
 function nameOf(keys: readonly string[], kind: OutputFeature["kind"]): string {
   if (keys.length === 0 || keys.some((key) => key === "" || key.includes("/")))
     throw new RldsError("UNSUPPORTED", `${keys.join(" in ") || "a step"} must be called by names without slashes, since LeRobot has none in a feature's name`);
@@ -159,7 +159,7 @@ function tasksOf(stepSpec: StepSpec, metadataSpec: { readonly [name: string]: St
       if (column >= 0) taskLeaves.push({ column, of });
     }
   if (path === undefined) return taskLeaves;
-  // Who names a path means one leaf.
+  // An explicit path means a single leaf.
   if (taskLeaves.length > 0) return taskLeaves.slice(0, 1);
   const textPaths = sides.flatMap(([, leaves]) => leaves.filter(isText).map((leaf) => leaf.path));
   throw mustBe(RangeError, "taskLeaf", `the path of a text (${textPaths.join(", ") || "there is none"})`, path, textPaths);

@@ -1,4 +1,4 @@
-/** Films of another LeRobot dataset, on their way into a new one: copied as they are, each once, or cut if episodes of them are left out. */
+/** Copies videos of another LeRobot dataset into a new one. Each is copied once, or cut if some of its episodes are left out. */
 import { mp4Frames } from "../../model/mp4-frames.ts";
 import { corruptFile, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import type { Camera, FilmSpan, Films } from "../film-references.ts";
@@ -9,18 +9,18 @@ import type { Layout } from "./layout.ts";
 import { type FeatureStatistics, STATISTICS } from "./statistics.ts";
 import type { VideoSpan } from "./video.ts";
 
-/** Bytes at a time. */
+/** The number of bytes copied together. */
 const PIECE = 1 << 20;
-/** LeRobot compares times of frames with such a tolerance, in seconds. */
+/** The tolerance with which LeRobot compares frame times, in seconds. */
 const TOLERANCE = 1e-4;
 
-/** What an episode says of its frames in one film. */
+/** The frames of an episode in one video. */
 export interface FilmedFrames {
   readonly episode: number;
-  /** A path and a time in that file for each frame. */
+  /** The path of the file and the time in it, per frame. */
   readonly paths: readonly string[];
   readonly times: ArrayLike<number>;
-  /** The frames' times in the episode. */
+  /** The times of the frames in the episode. */
   readonly frameTimes: ArrayLike<number>;
 }
 
@@ -28,29 +28,29 @@ export interface FilmCopyPlan {
   readonly films: Films;
   readonly create: (path: string) => Promise<StagedFile>;
   readonly layout: Layout;
-  /** Frames a second. */
+  /** Frames per second. */
   readonly fps: number;
-  /** Undefined if films are copied whole. */
+  /** Undefined if videos are copied whole. */
   readonly cutFilm: CutFilm | undefined;
 }
 
-/** A film of which episodes are written. */
+/** A video whose episodes are being written. */
 interface CurrentFilm {
   readonly path: string;
   readonly file: number;
-  /** The frames of all its episodes, and which of these are written; undefined if the source does not list them. */
+  /** The frames of all its episodes, and the written ones among them. Undefined if the source does not list them. */
   readonly spans: readonly FilmSpan[] | undefined;
   readonly written: Set<number>;
-  /** The episode that may be next, and the frames of those before it that are not written. */
+  /** The index of the next expected episode, and the frames before it that are not written. */
   next: number;
   cutFrames: number;
 }
 
-/** The films of one camera. Episodes of one film follow each other: it is copied or cut once another one begins. */
+/** The videos of one camera. Episodes of one video are consecutive, so it is copied or cut when another one begins. */
 export class FilmCopies {
   readonly camera: Camera;
   readonly #plan: FilmCopyPlan;
-  /** Numbers of the new files, by the paths of the old ones. */
+  /** The numbers of the new files by the paths of the old ones. */
   readonly #files = new Map<string, number>();
   #count = 0;
   #current: CurrentFilm | undefined;
@@ -60,7 +60,7 @@ export class FilmCopies {
     this.#plan = plan;
   }
 
-  /** Takes the frames of an episode. @throws RldsError UNSUPPORTED for frames that are not one behind the other in one film */
+  /** Adds the frames of an episode. @throws RldsError UNSUPPORTED if the frames are not consecutive in one video */
   async add({ episode, paths, times, frameTimes }: FilmedFrames): Promise<VideoSpan> {
     const { layout, fps } = this.#plan;
     const [path] = paths as readonly [string];
@@ -75,7 +75,7 @@ export class FilmCopies {
     return { file: film.file, from: start, to: start + paths.length / fps };
   }
 
-  /** Copies or cuts the last film. */
+  /** Copies or cuts the last video. */
   async finish(): Promise<void> {
     const film = this.#current;
     this.#current = undefined;
@@ -88,14 +88,14 @@ export class FilmCopies {
     });
   }
 
-  /** Of an episode of the source. @throws RldsError */
+  /** Returns the statistics of an episode of the source. @throws RldsError */
   async statistics(episode: number): Promise<FeatureStatistics | undefined> {
     const found = await this.#plan.films.statistics(this.camera.name, episode);
     if (found === undefined || !STATISTICS.every((statistic) => found.values[statistic] !== undefined)) return undefined;
     return { count: found.count, values: STATISTICS.map((statistic) => Float64Array.from(found.values[statistic] as readonly number[])) };
   }
 
-  /** The film of an episode that has one of its own. */
+  /** Adds the video of an episode that has its own. */
   async #addAlone(path: string, { from, frames }: FilmSpan, episode: number): Promise<VideoSpan> {
     const { films, cutFilm, fps } = this.#plan;
     const file = this.#count++;
@@ -117,7 +117,7 @@ export class FilmCopies {
     await this.finish();
     const { films, cutFilm } = this.#plan;
     const known = this.#files.get(path);
-    // Whether it was cut is not known any more: its episodes have to follow each other.
+    // Nothing records whether this video was cut, so its episodes must be consecutive.
     if (known !== undefined && cutFilm !== undefined)
       throw unsupportedFile({ file: path }, `${this.camera.name}: the episodes of a film must follow each other`);
     const file = known ?? this.#count++;
@@ -127,7 +127,7 @@ export class FilmCopies {
     return film;
   }
 
-  /** Frames before an episode that will be cut out of its film. */
+  /** Records the frames before an episode, which are cut out of the video. */
   #cutBefore(film: CurrentFilm, { from, frames }: FilmSpan, episode: number): number {
     const { path, spans, written } = film;
     const { cutFilm, fps } = this.#plan;
@@ -157,7 +157,7 @@ export class FilmCopies {
     });
   }
 
-  /** @param count frames of the film, if they are known */
+  /** @param count the number of frames in the video, if known */
   async #cut(path: string, number: number, ranges: readonly FrameRange[], count: number | undefined): Promise<void> {
     const { cutFilm, fps } = this.#plan;
     const needed = ranges.at(-1)?.to ?? 0;
@@ -182,7 +182,7 @@ export class FilmCopies {
   }
 }
 
-/** Frames of a film; 0 if it does not say them. */
+/** Returns the number of frames in a video, or 0 if the file does not contain it. */
 async function countFrames(source: SourceFile): Promise<number> {
   return mp4Frames(source).catch((error) => {
     if (error instanceof RldsError) throw error;
@@ -190,7 +190,7 @@ async function countFrames(source: SourceFile): Promise<number> {
   });
 }
 
-/** @throws RldsError UNSUPPORTED, as films are copied with their frames where they are */
+/** @throws RldsError UNSUPPORTED if the rate differs, since copying keeps the frames at their times */
 export function checkFilmRate({ fps }: Films, wanted: number): void {
   if (fps !== undefined && fps !== wanted)
     throw new RldsError("UNSUPPORTED", `the films have ${fps} frames a second, got fps ${wanted}. Leave fps as it is, or the films out`);

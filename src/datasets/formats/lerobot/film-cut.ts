@@ -1,39 +1,42 @@
-/** What is left of a film if episodes of it are left out. */
+/** Computes the frames to keep in a video from which episodes are left out. */
 import type { Camera, FilmSpan } from "../film-references.ts";
 
-/** Frames by their numbers in the film: `from` … `to - 1`. */
+/** The frames `from` … `to - 1` of the video. */
 export interface FrameRange {
   readonly from: number;
   readonly to: number;
 }
 
-/** A film that is written with a part of its frames. */
+/** A video to write with some of its frames. */
 export interface FilmCut {
-  /** The path of the film, as steps have it. */
+  /** The path of the video, as in the steps. */
   readonly path: string;
   /** The frames to keep, in order. */
   readonly ranges: readonly FrameRange[];
-  /** Frames a second, of the film and of the new one. */
+  /** Frames per second, for both videos. */
   readonly fps: number;
-  /** As LeRobot calls it: "h264", "av1", … Undefined if the source does not state it. */
+  /** The codec under LeRobot's name: "h264", "av1", … Undefined if the source does not set it. */
   readonly codec: string | undefined;
-  /** As ffmpeg calls it: "yuv420p", … Undefined if the source does not state it. */
+  /** The pixel format under ffmpeg's name: "yuv420p", … Undefined if the source does not set it. */
   readonly pixelFormat: string | undefined;
-  /** Takes the bytes of an mp4 file, in order. They may change once the promise is fulfilled. */
+  /** Writes the next bytes of the mp4 file. The array may be reused when the promise is fulfilled. */
   write(bytes: Uint8Array): Promise<void>;
 }
 
-/** All bytes were written when it is fulfilled. */
+/** Cuts a video. Fulfilled when all bytes are written. */
 export type CutFilm = (cut: FilmCut) => Promise<void>;
 
-/** With what meta/info.json says of the camera's films. */
+/** Adds the properties that meta/info.json declares for the camera's videos. */
 export function filmCut({ feature }: Camera, cut: Omit<FilmCut, "codec" | "pixelFormat">): FilmCut {
   const info = (feature.info ?? feature.video_info ?? {}) as { readonly [key: string]: unknown };
   const textOf = (key: string) => (typeof info[key] === "string" ? info[key] : undefined);
   return { ...cut, codec: textOf("video.codec"), pixelFormat: textOf("video.pix_fmt") };
 }
 
-/** All frames but those of episodes that are not written. @param written places of episodes among the spans @param count frames of the film, if they are known */
+/**
+ * Returns all frames except those of episodes that are not written. @param written indices of the written episodes among the spans @param count the number of
+ * frames in the video, if known
+ */
 export function keptFrames(spans: readonly FilmSpan[], written: ReadonlySet<number>, fps: number, count: number | undefined): FrameRange[] {
   const ranges: FrameRange[] = [];
   let from = 0;

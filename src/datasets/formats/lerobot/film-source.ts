@@ -1,4 +1,4 @@
-/** The films of a LeRobot dataset that is open. */
+/** Reads the videos of an open LeRobot dataset. */
 import type { Camera, CameraStatistics, FilmSpan, Films } from "../film-references.ts";
 import { lazy } from "../lazy.ts";
 import { findColumn } from "../parquet/table.ts";
@@ -8,10 +8,10 @@ import { wholeLeaf } from "./episode-metadata.ts";
 import { INFO, type LeRobotInfo } from "./info.ts";
 import { STATISTICS } from "./statistics.ts";
 
-/** Undefined if the dataset has none. @param entries what it says of its episodes */
+/** Returns undefined if the dataset has no videos. @param entries the list of episodes */
 export function filmsOf(folder: SourceFolder, info: LeRobotInfo, entries: readonly EpisodeEntry[], maxBytes: number): Films | undefined {
   const cameras = new Map<string, Camera>();
-  /** Names in the files, by those that the caller has given. */
+  /** The names in the files, by the names that the caller set. */
   const names = new Map<string, string>();
   for (const [name, { dtype, raw, keys, isRenamed = false }] of info.features) {
     if (dtype !== "video") continue;
@@ -54,7 +54,7 @@ function spansOf(entries: readonly EpisodeEntry[]): Map<string, FilmSpan[]> {
   return spans;
 }
 
-/** Returns the statistics of a camera for all episodes; an empty list if the tables have no columns for them. */
+/** Returns the statistics of a camera for all episodes, or an empty list if the tables do not have them. */
 async function cameraStatistics(folder: SourceFolder, camera: string, maxBytes: number): Promise<CameraStatistics[]> {
   const all: CameraStatistics[] = [];
   for await (const table of episodeTables(folder, maxBytes)) {

@@ -1,4 +1,4 @@
-/** What a frame of LeRobot is as a step. */
+/** Maps a LeRobot frame to a step. */
 
 import { sizeOf } from "../../../schema/leaf.ts";
 import { setPart } from "../../../schema/nest.ts";
@@ -15,13 +15,13 @@ export interface ImageLeaf {
   readonly path: string;
   /** Height, width, channels. */
   readonly shape: readonly [number, number, number];
-  /** Of a pixel. */
+  /** The type of a pixel. */
   readonly type: "u8" | "u16";
-  /** Names of the column in the file. */
+  /** The names of the column in the file. */
   readonly column: readonly string[];
 }
 
-/** The file's columns as leaves; images are bytes still. @throws RldsError CORRUPT for a feature without a column */
+/** Returns the file's columns as leaves. Images remain bytes. @throws RldsError CORRUPT if a feature has no column */
 export function frameMapping(file: ParquetFile, { features }: LeRobotInfo, selection: Selection): Mapping {
   const leaves: ColumnMapping[] = [];
   let terminal: FileColumn | undefined;
@@ -40,7 +40,7 @@ export function frameMapping(file: ParquetFile, { features }: LeRobotInfo, selec
   return { leaves: [...leaves, { column: episode, keys: ["episode_index"] }], episode, ...(terminal && { terminal }), unread: [] };
 }
 
-/** Images with their shapes, as they will be. @throws RldsError UNSUPPORTED */
+/** Returns the leaves of decoded images. @throws RldsError UNSUPPORTED */
 export function imageLeaves({ features }: LeRobotInfo): ImageLeaf[] {
   return [...features]
     .filter(([, { dtype }]) => dtype === "image")
@@ -54,8 +54,9 @@ export function imageLeaves({ features }: LeRobotInfo): ImageLeaf[] {
 }
 
 /**
- * The step's spec: the table's leaves with the shapes of info.json where those have as many elements, images as pixels, videos as references, and the task's text.
- * @throws RldsError CORRUPT where info.json says another shape
+ * Returns the spec of a step: the leaves of the table, images as pixels, videos as references, and the text of the task. Shapes of info.json are used if they
+ * have the same number of elements.
+ * @throws RldsError CORRUPT if info.json declares another shape
  */
 export function frameSpec(schema: GenericSchema, info: LeRobotInfo, images: readonly ImageLeaf[], hasTask: boolean): StepSpec {
   const spec = structuredClone(schema.stepSpec) as { [name: string]: unknown };
@@ -76,20 +77,20 @@ export function frameSpec(schema: GenericSchema, info: LeRobotInfo, images: read
     set(keys, { dtype: fileLeaf.leaf.dtype, shape: isVector(feature) ? feature.shape : fileLeaf.leaf.shape });
   }
   for (const { path, shape, type } of images) set(path.split("/"), { dtype: type, shape });
-  // Which episode a row is of is known of the episode.
+  // The episode of a row is known from the episode itself.
   delete spec.episode_index;
   for (const { keys, isHidden } of info.features.values()) if (isHidden) unset(spec, keys);
   if (hasTask) set(["task"], { dtype: "string", shape: [] });
   return spec as StepSpec;
 }
 
-/** LeRobot calls a single number a vector of one; only what is observed and done is one here. */
+/** LeRobot stores a single number as a vector of one. Only observations and actions remain vectors here. */
 function isVector({ dtype, shape, keys }: Feature): boolean {
   if (dtype === "string") return false;
   return shape.length !== 1 || shape[0] !== 1 || ["observation", "action"].includes(keys[0] as string);
 }
 
-/** Takes a leaf away, and what has nothing else in it. */
+/** Removes a leaf, and the parents that become empty. */
 function unset(node: { [name: string]: unknown }, [name = "", ...rest]: readonly string[]): void {
   const part = node[name] as { [name: string]: unknown } | undefined;
   if (part === undefined) return;

@@ -1,4 +1,4 @@
-/** The frames of an episode as steps: images decoded, videos as references, the task's text, and where it ended. */
+/** Returns the frames of an episode as steps, with decoded images, references to videos, the text of the task, and end flags. */
 import type { StepSpec } from "../../model/dataset.ts";
 import { leavesOf } from "../../model/leaves.ts";
 import { columnRemedy, corruptFile } from "../../model/rlds-error.ts";
@@ -13,21 +13,21 @@ export interface FramesOptions {
   readonly stepSpec: StepSpec;
   readonly tasks: ReadonlyMap<number, string>;
   readonly images: readonly ImageLeaf[];
-  /** Where videos are in a step, by the names of their features. */
+  /** The places of videos in a step, by feature name. */
   readonly videos: ReadonlyMap<string, readonly string[]>;
   readonly hasTask: boolean;
   readonly decode: ImageDecoder | undefined;
-  /** The column that says whether the last frame is terminal. */
+  /** The column that contains whether the last frame is terminal. */
   readonly terminal: string | undefined;
-  /** Whether the frames have flags and discounts of their own. */
+  /** Whether the frames contain flags and discounts. */
   readonly keepsTerminal: boolean;
   readonly keepsDiscount: boolean;
   readonly maxBytes: number;
-  /** Of tasks that are missing, if those are no error. */
+  /** Receives missing tasks. Undefined if they are errors. */
   readonly losses?: Damage | undefined;
 }
 
-/** @throws RldsError CORRUPT for a task that is not there, an image that is damaged or of another shape */
+/** @throws RldsError CORRUPT for a missing task, or an image that is damaged or has another shape */
 export function framesOf<S>(table: StepColumns<unknown>, entry: EpisodeEntry, options: FramesOptions): StepColumns<S> {
   const { stepSpec, tasks, videos, hasTask, losses, images, decode, terminal, keepsTerminal, keepsDiscount, maxBytes } = options;
   const { length } = table;

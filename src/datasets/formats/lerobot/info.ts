@@ -1,4 +1,4 @@
-/** meta/info.json of a LeRobot dataset: what a frame has, and where its files are. */
+/** Parses meta/info.json of a LeRobot dataset: the features of a frame and the paths of files. */
 import { isRequired } from "../../../base/error.ts";
 import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
 import { nestedAbout } from "../about.ts";
@@ -9,18 +9,18 @@ export interface Feature {
   readonly dtype: string;
   readonly shape: readonly number[];
   readonly names?: unknown;
-  /** All that the file says of it. */
+  /** The unparsed entry. */
   readonly raw: { readonly [key: string]: unknown };
-  /** Where it is in a step. */
+  /** The place in a step. */
   readonly keys: readonly string[];
-  /** Whether it is read for what follows from it, and left out of the steps. */
+  /** Whether the feature is read for derived values and left out of the steps. */
   readonly isHidden?: boolean;
-  /** Whether the caller has given it another name. */
+  /** Whether the caller renamed the feature. */
   readonly isRenamed?: boolean;
 }
 
 export interface LeRobotInfo {
-  /** v2.0 and v2.1 have a file an episode, v3.0 has several in one. */
+  /** Versions 2.0 and 2.1 have one file per episode. Version 3.0 stores several episodes per file. */
   readonly version: 2 | 3;
   readonly episodes: number;
   readonly frames: number;
@@ -33,7 +33,7 @@ export interface LeRobotInfo {
 
 export const INFO = "meta/info.json";
 
-/** @throws RldsError CORRUPT, UNSUPPORTED for another version */
+/** @throws RldsError CORRUPT; UNSUPPORTED for another version */
 export function leRobotInfo(json: unknown): LeRobotInfo {
   const where = { file: INFO };
   if (typeof json !== "object" || json === null) throw corruptFile(where, "the file is no object");
@@ -76,7 +76,10 @@ export function leRobotInfo(json: unknown): LeRobotInfo {
   };
 }
 
-/** `data/chunk-{episode_chunk:03d}/episode_{episode_index:06d}.parquet` filled in, as Python's format does it. @throws RldsError CORRUPT for a path outside the folder, or another template */
+/**
+ * Fills in a template such as `data/chunk-{episode_chunk:03d}/episode_{episode_index:06d}.parquet` in the way of Python's str.format. @throws RldsError CORRUPT
+ * if the path leads out of the folder or the template is not supported
+ */
 export function fillTemplate(template: string, values: { readonly [name: string]: number | string }): string {
   const path = template.replace(/\{(\w+)(?::0(\d+)d)?\}/g, (all, name: string, digits: string | undefined) => {
     if (!Object.hasOwn(values, name)) throw corruptFile({ file: INFO }, `the template ${JSON.stringify(template)} has ${all}, which nothing fills in`);
@@ -85,7 +88,7 @@ export function fillTemplate(template: string, values: { readonly [name: string]
   return checkInside(path, INFO);
 }
 
-/** The whole of a text file. @throws RldsError NOT_FOUND, CORRUPT */
+/** Reads a whole text file. @throws RldsError NOT_FOUND, CORRUPT */
 export async function readText(folder: SourceFolder, path: string, maxBytes: number): Promise<string> {
   const file = await folder.open(path);
   try {
@@ -100,7 +103,7 @@ export async function readText(folder: SourceFolder, path: string, maxBytes: num
   }
 }
 
-/** Objects, one a line. @throws RldsError CORRUPT, with the line's place */
+/** Parses one JSON object per line. @throws RldsError CORRUPT with the offset of the line */
 export function jsonLines(text: string, file: string): { readonly [key: string]: unknown }[] {
   let offset = 0;
   return text.split("\n").flatMap((line) => {
@@ -111,7 +114,7 @@ export function jsonLines(text: string, file: string): { readonly [key: string]:
       const json = parseJson(line);
       if (typeof json === "object" && json !== null) return [json as { readonly [key: string]: unknown }];
     } catch {
-      // Told below, as what is no object is.
+      // Reported below, like JSON that is not an object.
     }
     throw corruptFile({ file, offset: at }, "a line is no JSON object");
   });

@@ -1,4 +1,4 @@
-/** The two versions of LeRobot that are written: what their files are called, and what meta/info.json says of them. */
+/** Defines the two LeRobot versions that can be written: their file names and the fields of meta/info.json. */
 import { CHUNK_FILES, chunkOf, fileName } from "./file-paths.ts";
 
 export const LEROBOT_VERSIONS = ["2.1", "3.0"] as const;
@@ -6,22 +6,22 @@ export type LeRobotVersion = (typeof LEROBOT_VERSIONS)[number];
 
 export interface Layout {
   readonly version: LeRobotVersion;
-  /** Whether each episode has files of its own. */
+  /** Whether each episode has separate files. */
   readonly isPerEpisode: boolean;
   dataPath(file: number): string;
   filmPath(camera: string, file: number): string;
-  /** What meta/info.json says of the version and the files. */
+  /** Returns the fields of meta/info.json that describe the version and the files. */
   info(counts: DatasetCounts): LayoutInfo;
 }
 
 export interface DatasetCounts {
   readonly episodes: number;
-  /** Cameras that have films. */
+  /** The number of cameras with videos. */
   readonly cameras: number;
 }
 
 export interface LayoutInfo {
-  /** Keys behind the counts of episodes, frames and tasks. */
+  /** The keys after the counts of episodes, frames and tasks. */
   readonly counts: { readonly [key: string]: number };
   readonly paths: { readonly data_path: string; readonly video_path: string | null };
 }

@@ -1,8 +1,8 @@
-/** Films by mediabunny, over a browser's WebCodecs. */
+/** Encodes videos with mediabunny, which uses the WebCodecs of a browser. */
 import { mustBe, onlyKeys } from "../../../base/error.ts";
 import type { MakeVideoEncoder } from "./video.ts";
 
-/** What of the package is used; it is given, so that nobody needs it who makes no films. */
+/** The parts of the package in use. The caller passes it, so that programs without videos do not need it. */
 export interface Mediabunny {
   readonly Output: new (options: {
     readonly format: never;
@@ -27,21 +27,21 @@ export interface Mediabunny {
 }
 
 export interface MediabunnyEncoderOptions {
-  /** "avc" is H.264, which wants even widths and heights. Default: "avc" */
+  /** "avc" is H.264, which requires even widths and heights. Default: "avc" */
   readonly codec?: "avc" | "vp9" | "av1";
-  /** Bits a second. Default: 4 bits a pixel of a second's frames, at most 20 million */
+  /** Bits per second. Default: 4 bits per pixel of one second's frames, at most 20 million */
   readonly bitrate?: number;
-  /** Seconds from one key frame to the next: less is larger, and quicker to go to. Default: 1 */
+  /** Seconds between key frames. A shorter interval makes larger files and faster seeking. Default: 1 */
   readonly keyFrameInterval?: number;
 }
 
-/** LeRobot's names. */
+/** The names that LeRobot uses. */
 const CODECS = { avc: "h264", vp9: "vp9", av1: "av1" } as const;
 
 /**
- * For `videoEncoder` of writeLeRobot: `writeLeRobot(data, to, { fps, videos, videoEncoder: mediabunnyEncoder(await import("mediabunny")) })`. Needs WebCodecs, which Node has not. Files are mp4 in fragments of
- * a second, written as they come.
- * @throws TypeError, RangeError for an option
+ * Returns an encoder for `videoEncoder` of writeLeRobot: `writeLeRobot(data, to, { fps, videos, videoEncoder: mediabunnyEncoder(await import("mediabunny"))
+ * })`. Requires WebCodecs, which Node does not have. Files are fragmented mp4 with one fragment per second, written as they are encoded.
+ * @throws TypeError, RangeError for an invalid option
  */
 export function mediabunnyEncoder(mediabunny: Mediabunny, options: MediabunnyEncoderOptions = {}): MakeVideoEncoder {
   const { codec = "avc", bitrate, keyFrameInterval = 1 } = onlyKeys("options", options, "codec, bitrate, keyFrameInterval");
@@ -55,7 +55,7 @@ export function mediabunnyEncoder(mediabunny: Mediabunny, options: MediabunnyEnc
     const source = new VideoSampleSource({ codec: codec as never, bitrate: bitrate ?? Math.min(4 * width * height * fps, 2e7), keyFrameInterval });
     output.addVideoTrack(source as never, { frameRate: fps });
     await output.start();
-    // RGBX, in an array of their own: the encoder may look at them later.
+    // RGBX in a new array, since the encoder may read it later.
     return {
       codec: CODECS[codec],
       async add(pixels, timestamp) {

@@ -1,10 +1,10 @@
-/** The lists of version 2.1: lines of JSON, one per episode or task. */
+/** Writes the lists of version 2.1: JSON lines, one per episode or task. */
 import { pythonJson } from "../json.ts";
 import type { StagedFile } from "../sinks/staging.ts";
 import type { EpisodeRow, FeatureWithStatistics } from "./metadata-tables.ts";
 import { type FeatureStatistics, STATISTICS } from "./statistics.ts";
 
-/** The statistics that version 2.1 has. */
+/** The statistics in version 2.1. */
 const KNOWN = ["min", "max", "mean", "std"];
 
 const encoder = new TextEncoder();
@@ -13,7 +13,7 @@ async function writeLine(file: StagedFile, value: object): Promise<void> {
   await file.write(encoder.encode(`${pythonJson(value)}\n`));
 }
 
-/** meta/episodes.jsonl and meta/episodes_stats.jsonl. */
+/** Writes meta/episodes.jsonl and meta/episodes_stats.jsonl. */
 export class EpisodeLines {
   readonly #episodes: StagedFile;
   readonly #statistics: StagedFile;
@@ -37,13 +37,13 @@ export class EpisodeLines {
   }
 }
 
-/** A value per element; of pictures of shape [channels, 1, 1]. */
+/** Returns one value per element. Statistics of images have the shape [channels, 1, 1]. */
 function statisticsJson({ count, values }: FeatureStatistics, isPicture: boolean): object {
   const shaped = (s: number) => (isPicture ? Array.from(values[s] as Float64Array, (value) => [Float64Array.of(value)]) : values[s]);
   return { ...Object.fromEntries(STATISTICS.flatMap((name, s) => (KNOWN.includes(name) ? [[name, shaped(s)]] : []))), count: [count] };
 }
 
-/** meta/tasks.jsonl */
+/** Writes meta/tasks.jsonl. */
 export async function writeTaskLines(file: StagedFile, tasks: readonly string[]): Promise<void> {
   for (const [task_index, task] of tasks.entries()) await writeLine(file, { task_index, task });
   await file.close();

@@ -1,4 +1,4 @@
-/** The tables beside the frames: of episodes with their statistics, and of tasks. */
+/** Writes the metadata tables: episodes with their statistics, and tasks. */
 import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
 import { leavesOf } from "../../model/leaves.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
@@ -9,12 +9,12 @@ import { splitFileNumber } from "./file-paths.ts";
 import { type FeatureStatistics, STATISTICS } from "./statistics.ts";
 import type { VideoSpan } from "./video.ts";
 
-/** Rows of a row group. */
+/** The number of rows per row group. */
 const GROUP = 256;
 const I64 = { dtype: "i64", shape: [] } as const;
 const F64 = { dtype: "f64", shape: [] } as const;
 
-/** A feature that has statistics; those of pictures are one value a channel, of shape [channels, 1, 1]. */
+/** A feature with statistics. Those of images have one value per channel, in the shape [channels, 1, 1]. */
 export interface FeatureWithStatistics {
   readonly name: string;
   readonly isPicture: boolean;
@@ -23,13 +23,13 @@ export interface FeatureWithStatistics {
 export interface EpisodeRow {
   readonly index: number;
   readonly length: number;
-  /** The number of the episode's first frame in the dataset, and of its file. */
+  /** The number of the episode's first frame in the dataset, and the number of its file. */
   readonly from: number;
   readonly file: number;
   readonly tasks: readonly string[];
   readonly videos: ReadonlyMap<string, VideoSpan>;
   readonly statistics: ReadonlyMap<string, FeatureStatistics>;
-  /** A column a leaf of the metadata. */
+  /** One column per leaf of the metadata. */
   readonly metadata: readonly ColumnData[];
 }
 
@@ -40,7 +40,7 @@ interface TableColumn {
   readonly of: (row: EpisodeRow) => unknown;
 }
 
-/** meta/episodes: a row an episode. */
+/** Writes meta/episodes, with one row per episode. */
 export class EpisodeTable {
   readonly #columns: readonly TableColumn[];
   readonly #table: TableWriter;
@@ -115,13 +115,13 @@ function columnsOf(features: readonly FeatureWithStatistics[], videos: readonly 
   ];
 }
 
-/** A statistic as LeRobot shapes it. */
+/** Returns a statistic in the shape that LeRobot uses. */
 function shapeStatistic({ values }: FeatureStatistics, s: number, isPicture: boolean): unknown[] {
   const channelValues = [...(values[s] as Float64Array)];
   return isPicture ? channelValues.map((value) => [[value]]) : channelValues;
 }
 
-/** meta/tasks.parquet: a table of pandas whose index is the task. */
+/** Writes meta/tasks.parquet, a pandas table whose index is the task. */
 export async function writeTasks(file: StagedFile, tasks: readonly string[], packages: ParquetPackage): Promise<void> {
   const INDEX = "__index_level_0__";
   const text = { dtype: "string", shape: [] } as const;

@@ -1,4 +1,4 @@
-/** LeRobot's datasets: Parquet of frames, videos beside them, and tables of episodes and tasks. */
+/** Opens LeRobot datasets: frames in Parquet, videos, and tables of episodes and tasks. */
 import { integer, mustBe, onlyKeys } from "../../../base/error.ts";
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { Fetch } from "../../../base/host.ts";
@@ -27,11 +27,14 @@ import { INFO, type LeRobotInfo, leRobotInfo, readText } from "./info.ts";
 import { type SalvagedList, type SalvageOptions, salvageEpisodes, salvageLists } from "./salvage.ts";
 
 export interface LeRobotOptions extends ReadOptions {
-  /** Whether images of the table become pixels (u8), or stay PNG and JPEG; pixels where it is left out. */
+  /** Whether images in the table become pixels (u8) or remain PNG and JPEG bytes. Default: "decode" */
   readonly images?: "decode" | "bytes";
-  /** Which column says that the environment ended, in an episode's last frame: `next.success`, `next.done`, or none. Default: `is_terminal`, which writeLeRobot writes, else "success", where there is such a column */
+  /**
+   * The column whose value in the last frame tells whether the environment ended the episode: `next.success`, `next.done`, or none. Default: `is_terminal`,
+   * which writeLeRobot writes, otherwise "success" if there is such a column
+   */
   readonly terminal?: "success" | "done" | "never";
-  /** Instead of the runtime's own, for URLs. */
+  /** A replacement for the runtime's `fetch`, for URLs. */
   readonly fetch?: Fetch;
 }
 
@@ -39,12 +42,19 @@ const OPTIONS = `images, terminal, fetch, ${READ_OPTIONS}`;
 const METADATA = { episode_index: { dtype: "i64", shape: [] }, [FINAL_STEP]: FINAL_STEP_LEAF } as const;
 
 /**
- * Opens the folder of a dataset of versions 2.0, 2.1 and 3.0, on a disk or, as huggingface.co gives it, by a URL. Names with dots nest: `observation.images.top` is observation → images → top.
- * `next.reward` is the reward (0 where there is none); `timestamp`, `frame_index`, `index`, `next.done` and what else there is are metadata of the step, as is `task`, the text of its `task_index`. A video is a
- * reference, `{path, timestamp}`, the seconds counted in that file; none is decoded. LeRobot has no final observation: the last frame is the last step, and keeps its action and reward. `next.done` says
- * there that an episode stops, not why: terminal is the last frame by `next.success`, unless the frames have `is_terminal` or `terminal` says otherwise. Discount is 1, and 0 in a terminal step, unless
- * they have it. Columns `episode/…` of meta/episodes are an episode's metadata. Memory: a row group and an episode.
- * @throws TypeError, RangeError for an option · RldsError NOT_FOUND · CORRUPT, also for a path that leads out of the folder · UNSUPPORTED for other versions, without hyparquet · IO
+ * Opens a dataset folder of version 2.0, 2.1 or 3.0 on a disk or at a URL, for example of huggingface.co.
+ *
+ * Names with dots nest: `observation.images.top` is observation → images → top. `next.reward` is the reward, or 0 if it is missing. `timestamp`, `frame_index`,
+ * `index`, `next.done` and all other features are metadata of the step. So is `task`, the text that belongs to its `task_index`. A video is a reference `{path,
+ * timestamp}` with the seconds in that file; videos are not decoded.
+ *
+ * LeRobot has no final observation, so the last frame is the last step and keeps its action and reward. In LeRobot, `next.done` marks the end of an episode but
+ * not its reason. The last frame is therefore terminal if `next.success` is true, unless the frames have `is_terminal` or the option `terminal` selects another
+ * column. The discount is 1, or 0 in a terminal step, unless the frames contain it.
+ *
+ * Columns `episode/…` of meta/episodes are metadata of an episode. Memory: one row group and one episode.
+ * @throws TypeError, RangeError for an invalid option · RldsError NOT_FOUND · CORRUPT, also for a path that leads out of the folder · UNSUPPORTED for other
+ * versions, or without hyparquet · IO
  */
 export async function openLeRobot<S = RldsStep>(from: Source, options: LeRobotOptions = {}): Promise<RldsReader<S>> {
   const { images: imageMode = "decode", terminal, salvage, fetch, signal, maxBytes = MAX_SOURCE_BYTES } = onlyKeys("options", options, OPTIONS);
@@ -80,7 +90,7 @@ export async function openLeRobot<S = RldsStep>(from: Source, options: LeRobotOp
   const hasDiscount = schema.leaves.some(({ keys }) => keys.join("/") === "discount");
   const kept = { keepsTerminal: hasTerminal, keepsDiscount: hasDiscount };
   const frames: FramesOptions = { stepSpec, tasks, images, videos, hasTask, decode, terminal: column, ...kept, maxBytes, losses };
-  // What is said of a feature goes with it.
+  // Metadata of a feature follow its new name.
   const features = Object.fromEntries([...info.features.values()].flatMap(({ raw, keys, isHidden }) => (isHidden ? [] : [[keys.join("."), raw]])));
   const about = selection.isEmpty ? info.about : { ...info.about, features };
   const base = {
@@ -93,7 +103,7 @@ export async function openLeRobot<S = RldsStep>(from: Source, options: LeRobotOp
   const startingAt = (episode: number) => {
     const { path } = entries[episode] ?? {};
     const first = path === undefined ? paths.length : paths.indexOf(path);
-    // Those before it in its file.
+    // The rows before the episode in its file.
     const row = entries.slice(0, episode).reduce((sum, entry) => sum + (entry.path === path ? entry.length : 0), 0);
     const rows = readGenericEpisodes<unknown>(tables(folder, paths.slice(first), maxBytes), schema, { maxBytes, signal, row });
     return episodes<S>(entries, episode, rows, frames);
@@ -115,7 +125,7 @@ async function readLists(folder: SourceFolder, info: LeRobotInfo, videos: readon
   return { ...list, tasks, paths: [...new Set(list.episodes.map(({ path }) => path))] };
 }
 
-/** Images with the bits of a pixel that the first frame has: a depth has 16. */
+/** Returns images with the bit depth of the first frame: depth images have 16 bits. */
 async function typedImages(file: ParquetFile, images: readonly ImageLeaf[]): Promise<ImageLeaf[]> {
   const group = file.groups.findIndex((rows) => rows > 0);
   const typed: ImageLeaf[] = [];
@@ -127,7 +137,7 @@ async function typedImages(file: ParquetFile, images: readonly ImageLeaf[]): Pro
   return typed;
 }
 
-/** Undefined for what is no image: whoever decodes it says so. */
+/** Returns undefined if the bytes are not an image, which the decoder reports. */
 function depthOf(bytes: unknown): number | undefined {
   try {
     return imageHead(bytes as Uint8Array).depth;
@@ -162,7 +172,7 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** The tables' episodes beside what is said of them. */
+/** Combines the episodes of the tables with their entries in the list. */
 async function* episodes<S>(
   entries: readonly EpisodeEntry[],
   first: number,
@@ -194,7 +204,7 @@ async function* tables(folder: SourceFolder, paths: readonly string[], maxBytes:
   }
 }
 
-/** Uses the first table of frames; if something may be lost, the first that can be read. */
+/** Uses the first table of frames, or the first one that can be read if losses are allowed. */
 async function withFirstTable<T>(
   folder: SourceFolder,
   paths: readonly string[],

@@ -1,4 +1,4 @@
-/** What is whole of a LeRobot dataset whose files do not agree, as a crash leaves it: the frames decide, not what is said of them. */
+/** Recovers the intact parts of a LeRobot dataset whose files contradict each other, for example after a crash. The frames decide, not the metadata. */
 import { corruptFile, RldsError } from "../../model/rlds-error.ts";
 import type { StepColumns } from "../../model/step-columns.ts";
 import type { Damage } from "../damage.ts";
@@ -10,12 +10,12 @@ import { type EpisodeEntry, type EpisodeList, readEpisodeList, tasksOf } from ".
 import { INFO, type LeRobotInfo } from "./info.ts";
 
 export interface SalvagedList extends EpisodeList {
-  /** Of data, also of files that the list does not name. */
+  /** The paths of data files, including those that the list does not name. */
   readonly paths: readonly string[];
   readonly tasks: ReadonlyMap<number, string>;
 }
 
-/** What there is, with each contradiction as a loss. */
+/** Returns the existing episodes, and records each contradiction as a loss. */
 export async function salvageLists(
   folder: SourceFolder,
   info: LeRobotInfo,
@@ -50,7 +50,7 @@ export interface SalvageOptions {
   readonly losses: Damage;
 }
 
-/** Episodes of which every frame is there, with what is known of them. */
+/** Yields the episodes whose frames are complete, with their known metadata. */
 export async function* salvageEpisodes(
   folder: SourceFolder,
   { episodes, paths }: SalvagedList,
@@ -77,7 +77,7 @@ export async function* salvageEpisodes(
           lose(`the episode must have ${entry.length} frames, as the list says, got ${steps.length}`);
         else if (!isWhole) lose("the frames of the episode have gaps");
         else {
-          // What the list does not know was written all the same.
+          // The data contains an episode that the list does not.
           if (entry === undefined) lose("the list of episodes does not have this episode, which is read");
           yield { steps, entry: entry ?? { index, length: steps.length, path, videos: new Map() } };
           found.add(index);

@@ -1,19 +1,22 @@
-/** What LeRobot tells of a feature's values: of each episode, and of all, as its compute_stats.py does it. */
+/** Computes the statistics of features per episode and over all episodes, as compute_stats.py of LeRobot does. */
 import { totalLength } from "../../../base/bytes.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 
 const QUANTILES = [0.01, 0.1, 0.5, 0.9, 0.99];
 
-/** The names of what is told of each element, in order. */
+/** The names of the statistics, in order. */
 export const STATISTICS = ["min", "max", "mean", "std", "q01", "q10", "q50", "q90", "q99"] as const;
 
-/** For each of STATISTICS, a value an element of the last dimension, or a channel. */
+/** For each of STATISTICS, one value per element of the last dimension, or per channel. */
 export interface FeatureStatistics {
   readonly count: number;
   readonly values: readonly Float64Array[];
 }
 
-/** All rows of an episode: of each element of the last dimension, over the others. NaN where a value is. @param pieces one behind the other, of whole rows @param width of the last dimension */
+/**
+ * Computes the statistics of all rows of an episode, for each element of the last dimension over all other dimensions. NaN if a value is NaN. @param pieces
+ * consecutive pieces with whole rows @param width the size of the last dimension
+ */
 export function ofNumbers(pieces: readonly ColumnData[], rows: number, width: number): FeatureStatistics {
   const values = STATISTICS.map(() => new Float64Array(width));
   const column = new Float64Array(totalLength(pieces) / width);
@@ -30,7 +33,7 @@ export function ofValues(valueAt: (row: number) => unknown, rows: number): Featu
   return ofNumbers([Float64Array.from({ length: rows }, (_, row) => Number(valueAt(row)))], rows, 1);
 }
 
-/** Sorted as typed arrays are: NaN comes last. */
+/** Typed arrays sort NaN to the end. */
 function ofSorted(sorted: Float64Array): readonly number[] {
   const n = sorted.length;
   if (Number.isNaN(sorted[n - 1])) return STATISTICS.map(() => Number.NaN);
@@ -46,7 +49,7 @@ function put(values: readonly Float64Array[], k: number, statistics: readonly nu
   });
 }
 
-/** Pixels of an episode, by channel, between 0 and 1: how often each of the 256 levels is there tells all. */
+/** Counts the pixels of an episode per channel, as values from 0 to 1. The counts of the 256 levels determine all statistics. */
 export class PixelCounts {
   readonly #counts: Float64Array;
   readonly #channels: number;
@@ -57,7 +60,7 @@ export class PixelCounts {
     this.#counts = new Float64Array(256 * channels);
   }
 
-  /** One frame of u8, channels last. */
+  /** Adds one frame of u8, channels last. */
   add(pixels: Uint8Array): void {
     const counts = this.#counts;
     const channels = this.#channels;
@@ -96,7 +99,7 @@ function ofCounts(counts: Float64Array): readonly number[] {
   return levels.map((value) => value / 255);
 }
 
-/** The statistics of all episodes. Quantiles are the means of those of episodes, weighted by counts, as in LeRobot. */
+/** The statistics of all episodes. Quantiles are means of the episodes' quantiles weighted by counts, as in LeRobot. */
 export class TotalStatistics {
   #count = 0;
   #total: Float64Array[] | undefined;
@@ -124,7 +127,7 @@ export class TotalStatistics {
     }
   }
 
-  /** Undefined without an episode. */
+  /** Undefined if there is no episode. */
   get result(): FeatureStatistics | undefined {
     return this.#total && { count: this.#count, values: this.#total };
   }

@@ -1,60 +1,63 @@
-/** Films of LeRobot datasets: frames of one camera, one episode behind the other, in files that an encoder of the caller's makes. */
+/** Writes videos of LeRobot datasets: the frames of one camera, episode after episode, in files that the caller's encoder creates. */
 import type { StagedFile } from "../sinks/staging.ts";
 
-/** What a film is to be. */
+/** The format of a video. */
 export interface VideoFormat {
   /** In pixels. */
   readonly width: number;
   readonly height: number;
-  /** Frames a second. */
+  /** Frames per second. */
   readonly fps: number;
-  /** Takes the bytes of an mp4 file, in order. They may change once the promise is fulfilled. */
+  /** Writes the next bytes of the mp4 file. The array may be reused when the promise is fulfilled. */
   write(bytes: Uint8Array): Promise<void>;
 }
 
-/** One film on its way. Calls come one after the other. */
+/** Encodes one video. Calls do not overlap. */
 export interface VideoEncoder {
-  /** As LeRobot calls it: "h264", "vp9" or "av1". */
+  /** The codec under LeRobot's name: "h264", "vp9" or "av1". */
   readonly codec: string;
-  /** A frame: u8, height × width × 3; the pixels may change once the promise is fulfilled. @param timestamp in seconds, from the film's beginning; its duration is 1 / fps */
+  /**
+   * Adds a frame: u8, height × width × 3. The pixels may be reused when the promise is fulfilled. @param timestamp seconds from the beginning of the video; the
+   * duration is 1 / fps
+   */
   add(pixels: Uint8Array, timestamp: number): Promise<void>;
-  /** All bytes were written when it is fulfilled. */
+  /** Fulfilled when all bytes are written. */
   finish(): Promise<void>;
-  /** Lets go of a film that will not be finished. */
+  /** Releases a video that will not be finished. */
   cancel(): Promise<void>;
 }
 
 export type MakeVideoEncoder = (format: VideoFormat) => Promise<VideoEncoder>;
 
-/** Where an episode is. */
+/** The place of an episode. */
 export interface VideoSpan {
   readonly file: number;
-  /** In seconds of its file. */
+  /** In seconds of the file. */
   readonly from: number;
   readonly to: number;
 }
 
-/** LeRobot compares times as f32 with a tolerance of 1e-4 s: longer films would have frames between. */
+/** LeRobot compares times as f32 with a tolerance of 1e-4 s, which would not separate the frames of longer videos. */
 const MAX_SECONDS = 512;
 
-/** What a VideoWriter is made of. */
+/** The parameters of a VideoWriter. */
 export interface VideoPlan {
-  /** Of a file, by its number. */
+  /** Returns the path of a file by its number. */
   readonly pathOf: (file: number) => string;
   readonly make: MakeVideoEncoder;
   readonly format: Omit<VideoFormat, "write">;
   readonly create: (path: string) => Promise<StagedFile>;
-  /** A film with so many bytes ends with its episode: 0 for a film per episode. */
+  /** A video of this size ends with its current episode. 0 makes one video per episode. */
   readonly maxBytes: number;
 }
 
-/** The films of one camera. */
+/** Writes the videos of one camera. */
 export class VideoWriter {
   readonly #plan: VideoPlan;
   #files = 0;
   #file: StagedFile | undefined;
   #encoder: VideoEncoder | undefined;
-  /** Frames in the file that is open, and where the episode begins among them. */
+  /** The number of frames in the open file, and the index at which the episode begins. */
   #frames = 0;
   #from = 0;
   codec = "";
@@ -68,7 +71,7 @@ export class VideoWriter {
     await this.#encoder.add(pixels, this.#frames++ / this.#plan.format.fps);
   }
 
-  /** The episode is whole; a file that has enough is finished with it. */
+  /** Ends the episode, and finishes the file if it is large enough. */
   async endEpisode(): Promise<VideoSpan> {
     const { maxBytes, format } = this.#plan;
     const span = { file: this.#files - 1, from: this.#from / format.fps, to: this.#frames / format.fps };
@@ -85,7 +88,7 @@ export class VideoWriter {
     this.#from = 0;
   }
 
-  /** Never fails: it follows a failure. */
+  /** Never fails, because it runs after a failure. */
   async cancel(): Promise<void> {
     await this.#encoder?.cancel().catch(() => {});
     this.#encoder = undefined;

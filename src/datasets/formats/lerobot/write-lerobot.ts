@@ -1,4 +1,4 @@
-/** An RLDS dataset as a folder that LeRobot opens. */
+/** Writes an RLDS dataset as a folder that LeRobot opens. */
 import { flag, integer, mustBe, onlyKeys } from "../../../base/error.ts";
 import type { RldsDataset } from "../../model/dataset.ts";
 import { type FinalStep, mustBeFinalStep, withoutFinalStep } from "../../model/final-step.ts";
@@ -25,30 +25,36 @@ import { LEROBOT_VERSIONS, type LeRobotVersion } from "./layout.ts";
 import type { MakeVideoEncoder } from "./video.ts";
 
 export interface LeRobotWriteOptions extends WriteOptions {
-  /** Frames a second. */
+  /** Frames per second. */
   readonly fps: number;
-  /** What is done in all episodes. Default: what the data says, or "" */
+  /** The task of all episodes. Default: the task in the data, or "" */
   readonly task?: string;
-  /** The path of the text that says what is done, in a step or in an episode's metadata. Default: the first that is not empty of `task`, `language_instruction` and `instruction`, in a step, its observation or the metadata */
+  /**
+   * The path of the task's text in a step or in an episode's metadata. Default: the first nonempty one of `task`, `language_instruction` and `instruction`, in
+   * a step, its observation or the metadata
+   */
   readonly taskLeaf?: string;
   readonly robotType?: string;
-  /** Names of a vector's elements, by the leaf's path: `{ action: ["left", "right"] }`. */
+  /** The names of a vector's elements by the path of the leaf: `{ action: ["left", "right"] }` */
   readonly names?: { readonly [path: string]: FeatureNames };
-  /** Paths of leaves that are stored as PNG: u8 of shape [height, width, 1, 3 or 4]. Default: all of shape [height, width, 3] that are no `videos` */
+  /** The paths of leaves that are stored as PNG: u8 of shape [height, width, 1, 3 or 4]. Default: all of shape [height, width, 3] that are not in `videos` */
   readonly images?: readonly string[];
-  /** Paths of leaves that become films: u8 of shape [height, width, 3]. They lose what the encoder loses. */
+  /** The paths of leaves that become videos: u8 of shape [height, width, 3]. Encoding may be lossy. */
   readonly videos?: readonly string[];
-  /** Films that leaves `{path, timestamp}` of the steps refer to, as `films` of a reader: they are copied as they are. */
+  /** The videos to which leaves `{path, timestamp}` of the steps refer: `films` of a reader. They are copied unchanged. */
   readonly films?: Films;
-  /** Cuts films of which episodes are not written. Default: such a film is copied whole, with the frames of these episodes; version 2.1 refuses it */
+  /** Cuts videos of which some episodes are not written. Default: such a video is copied whole, with the frames of these episodes; version 2.1 rejects it */
   readonly cutFilm?: CutFilm;
-  /** Makes the films; needed for `videos`. */
+  /** Creates the encoders of videos. Required for `videos`. */
   readonly videoEncoder?: MakeVideoEncoder;
-  /** "observation" leaves the last step of each episode out, "transition" makes it a frame. Default: what each episode states by `final_step`, as all readers do, or else what RLDS has: an is_last step is a final observation */
+  /**
+   * "observation" leaves out the last step of each episode, "transition" makes it a frame. Default: the kind that each episode states in `final_step`, as all
+   * readers set it; otherwise the rule of RLDS, in which an is_last step is a final observation
+   */
   readonly finalStep?: FinalStep;
-  /** A new file begins with the next episode once one has so many bytes. Default: 100 MiB, of films 200 MiB */
+  /** The size after which the next episode begins a new file. Default: 100 MiB, or 200 MiB for videos */
   readonly fileBytes?: number;
-  /** The version of the format. "2.1" has a table and a film per episode, and lists of JSON lines. Default: "3.0" */
+  /** The version of the format. Version "2.1" has a table and a video per episode, and lists of JSON lines. Default: "3.0" */
   readonly version?: LeRobotVersion;
 }
 
@@ -56,12 +62,21 @@ const OPTIONS =
   "fps, task, taskLeaf, robotType, names, images, videos, videoEncoder, films, cutFilm, finalStep, fileBytes, version, signal, onProgress, overwrite, about, strict";
 
 /**
- * Writes a dataset of version 3.0 or 2.1, that `LeRobotDataset(repo_id, root=…)` opens: meta/info.json, stats.json, tasks.parquet and episodes, data with one row group an episode (longer ones have a group for each 8,192 frames), and films. A step is a frame, but for final observations, which LeRobot does not have.
- * Names have dots: `observation.images.top`; reward is `next.reward`, is_last is `next.done`, an observation that is one value is `observation.state` or `observation.image`; a leaf `timestamp` gives the
- * frame's time, where there are no films, else it is its number / fps; times that f32 cannot hold, such as those since 1970, are counted from the episode's first step. An episode's metadata are columns `episode/…` of meta/episodes. Files have their names once all are written. The same data gives the same
- * bytes, but for films. Statistics are LeRobot's, of all pixels. Memory: an episode as it is stored, images as PNG, films as their encoder has it.
- * @throws TypeError, RangeError for an option · RldsError SPEC_MISMATCH for a step of another form, with episode, step and leaf · UNSUPPORTED for leaves that LeRobot cannot have (bytes, lists of texts, no
- * elements, more than five dimensions), without hyparquet-writer · INVALID_DATA for an episode without frames, a u64 of 2^63 or more · EMPTY for no episodes · IO where it cannot be written, or is there already
+ * Writes a dataset of version 3.0 or 2.1 that `LeRobotDataset(repo_id, root=…)` opens. It contains meta/info.json, stats.json, tasks.parquet, tables of
+ * episodes, data, and videos. The data has one row group per episode, or one per 8,192 frames of a longer episode.
+ *
+ * Each step becomes a frame, except final observations, which LeRobot does not have. Names have dots: `observation.images.top`. The reward is `next.reward`,
+ * and is_last is `next.done`. An observation with a single value is `observation.state` or `observation.image`. Metadata of an episode are columns `episode/…`
+ * of meta/episodes.
+ *
+ * Without videos, a leaf `timestamp` sets the time of a frame; otherwise the time is the frame's index / fps. Times that f32 cannot represent, such as those
+ * since 1970, are counted from the episode's first step.
+ *
+ * Files receive their final names after all are written. The same data produces the same bytes, except for videos. Statistics are those of LeRobot, over all
+ * pixels. Memory: one episode as it is stored, with images as PNG and videos as the encoder holds them.
+ * @throws TypeError, RangeError for an invalid option · RldsError SPEC_MISMATCH for a step of another form, with episode, step and leaf · UNSUPPORTED for
+ * leaves that LeRobot cannot store (bytes, lists of texts, no elements, more than five dimensions), or without hyparquet-writer · INVALID_DATA for an episode
+ * without frames, or a u64 of 2^63 or more · EMPTY if there are no episodes · IO if the target cannot be written or already exists
  */
 export async function writeLeRobot(rlds: RldsDataset<unknown>, to: Sink, options: LeRobotWriteOptions): Promise<WriteReport> {
   const all = parseOptions(options);
@@ -78,7 +93,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, folder
   const { stepSpec, metadataSpec, episodes, close } = await withSchema(rlds, signal);
   let writer: DatasetWriter | undefined;
   try {
-    // The number of an episode is told anyway.
+    // LeRobot stores the number of an episode anyway.
     const { episode_index: _, ...about } = withoutFinalStep(metadataSpec);
     const cameras = films?.cameras ?? new Map<string, Camera>();
     const references = filmReferences(stepSpec).map((keys) => keys.join("/"));
@@ -111,7 +126,7 @@ function throwUnexpectedImage(): never {
   throw new Error("no image was to be stored");
 }
 
-/** Files of a dataset that is there: what a new one replaces. */
+/** Lists the files of an existing dataset, which a new one replaces. */
 async function listExistingFiles(staging: Staging, folder: SinkFolder): Promise<string[]> {
   const [meta, data, episodes] = [await staging.list("meta"), await chunksIn(staging, "data"), await chunksIn(staging, "meta/episodes")];
   const films: string[] = [];
@@ -120,7 +135,7 @@ async function listExistingFiles(staging: Staging, folder: SinkFolder): Promise<
   return [...films, ...data, ...episodes, ...meta];
 }
 
-/** The names of its films; none where its info.json is damaged. */
+/** Returns the names of the videos, or none if info.json is damaged. */
 async function filmsOf(folder: SinkFolder): Promise<string[]> {
   if (folder.read === undefined) return [];
   try {
@@ -133,7 +148,7 @@ async function filmsOf(folder: SinkFolder): Promise<string[]> {
   }
 }
 
-/** @param below the folder in each chunk that has the files; version 2.1 has films so */
+/** @param below the folder in each chunk that contains the files, for videos of version 2.1 */
 async function chunksIn(staging: Staging, folder: string, below = ""): Promise<string[]> {
   const paths: string[] = [];
   for (let file = 0; ; file += CHUNK_FILES) {
@@ -143,7 +158,7 @@ async function chunksIn(staging: Staging, folder: string, below = ""): Promise<s
   }
 }
 
-/** The options, checked. */
+/** Checks the options. */
 function parseOptions(options: LeRobotWriteOptions): LeRobotSettings {
   const known = onlyKeys("options", options, OPTIONS);
   const {

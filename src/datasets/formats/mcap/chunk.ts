@@ -1,4 +1,4 @@
-/** Chunks of MCAP, decompressed within bounds. */
+/** Decompresses chunks of MCAP with size limits. */
 import { concat, dataView } from "../../../base/bytes.ts";
 import { unsupportedFile } from "../../model/rlds-error.ts";
 import { unzstdPieces } from "../compression/zstd.ts";
@@ -6,7 +6,7 @@ import { bytesFile } from "../sources/bytes-source.ts";
 import { unlz4 } from "./lz4.ts";
 
 const CHUNK = 0x06;
-/** Start, end, size, checksum and the length of the compression's name. */
+/** The size of start, end, uncompressed size, checksum, and the length of the compression's name. */
 const HEAD_BYTES = 32;
 const RECORD_HEAD = 9;
 
@@ -17,7 +17,7 @@ export interface ChunkBounds {
   readonly signal?: AbortSignal;
 }
 
-/** The record of the same chunk without compression. @param body of the record @throws Error for what is damaged · RldsError UNSUPPORTED */
+/** Returns the record of the chunk without compression. @param body the body of the record @throws Error if the chunk is damaged · RldsError UNSUPPORTED */
 export async function plainChunk(body: Uint8Array, bounds: ChunkBounds): Promise<Uint8Array> {
   const view = dataView(body);
   if (body.length < HEAD_BYTES) throw new Error("its head is cut");

@@ -1,4 +1,4 @@
-/** The steps of one episode, made of the messages of its topics at the ticks of a clock. */
+/** Builds the steps of one episode from the messages of its topics at the ticks of a clock. */
 import { DTYPES, zeros } from "../../../schema/dtype.ts";
 import { isText, sizeOf } from "../../../schema/leaf.ts";
 import type { ColumnData } from "../../model/column-data.ts";
@@ -12,7 +12,7 @@ import { bytesOf, isImage, type LeafValue } from "./leaf-values.ts";
 import type { Mapping } from "./options.ts";
 import { TickValues, tickBefore } from "./ticks.ts";
 
-/** What all episodes have in common. */
+/** The properties that all episodes share. */
 export interface StepForm {
   readonly spec: TransitionSpec;
   readonly mapping: Mapping;
@@ -20,9 +20,9 @@ export interface StepForm {
   readonly decode: ImageDecoder;
 }
 
-/** Fields that end an episode and are no part of a step. */
+/** Fields that end an episode and do not belong to a step. */
 export const TERMINALS = ["terminated", "done", "is_terminal"];
-/** Of a value in a list, beside its bytes. */
+/** The memory of a value in a list, in addition to its bytes. */
 const VALUE_BYTES = 64;
 
 export class EpisodeSteps {
@@ -35,7 +35,7 @@ export class EpisodeSteps {
   /** The time of the latest message, in nanoseconds. */
   latest: bigint;
 
-  /** @param origin of the ticks, in nanoseconds */
+  /** @param origin the time of tick 0, in nanoseconds */
   constructor(form: StepForm, origin: bigint, place: Place) {
     this.#form = form;
     this.#origin = origin;
@@ -45,7 +45,7 @@ export class EpisodeSteps {
     this.#values = leaves.map(() => new TickValues<LeafValue>(sample, rate));
   }
 
-  /** @param leaf its place in the mapping @throws RldsError CORRUPT for more than maxBytes */
+  /** @param leaf the index in the mapping @throws RldsError CORRUPT for more than maxBytes */
   add(leaf: number, time: bigint, value: LeafValue): void {
     const relative = Number(time - this.#origin);
     if (time > this.latest) this.latest = time;
@@ -55,7 +55,7 @@ export class EpisodeSteps {
     if (this.#bytes > this.#form.maxBytes) this.#tooMuch(`its values take ${this.#bytes} bytes in memory`);
   }
 
-  /** Undefined without a tick. @throws RldsError INVALID_DATA without a message of a topic · CORRUPT for more than maxBytes */
+  /** Returns undefined if the episode has no tick. @throws RldsError INVALID_DATA if a topic has no message · CORRUPT for more than maxBytes */
   end(): (EndedSteps & { readonly start: bigint }) | undefined {
     const { spec, mapping, maxBytes } = this.#form;
     let from = Number.NEGATIVE_INFINITY;
@@ -103,7 +103,7 @@ export class EpisodeSteps {
     return all as ColumnData;
   }
 
-  /** Frames are decoded as they are asked for: an episode of them may be larger than memory. */
+  /** Decodes frames on access, since those of an episode may exceed memory. */
   #frames(images: readonly (LeafValue & { readonly bytes: Uint8Array })[], size: number, path: string): ColumnData {
     const { decode, maxBytes } = this.#form;
     const { dtype } = images[0] as { readonly dtype: "u8" };

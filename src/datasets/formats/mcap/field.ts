@@ -1,4 +1,4 @@
-/** Fields of messages as values of leaves: numbers in arrays of their type, texts in lists. */
+/** Converts fields of messages to values of leaves: numbers in typed arrays, texts in lists. */
 import { MAX_NEST_DEPTH } from "../../../base/limits.ts";
 import { nearestWord } from "../../../base/nearest-word.ts";
 import { DTYPES, type Dtype } from "../../../schema/dtype.ts";
@@ -21,16 +21,19 @@ const DTYPES_OF_ROS: { readonly [type: string]: ValueDtype } = {
   ...{ float32: "f32", float64: "f64", string: "string", wstring: "string", time: "i64", duration: "i64" },
 };
 const NANOSECONDS = 1_000_000_000n;
-/** Fields that an error names, at most. */
+/** The maximum number of fields that an error names. */
 const MAX_SHOWN = 20;
-/** The parts of a time, as the decoder has them. */
+/** The parts of a time in the decoder's form. */
 const TIME_FIELDS: readonly MessageField[] = [
   { name: "sec", type: "int32" },
   { name: "nanosec", type: "uint32" },
   { name: "nsec", type: "uint32" },
 ];
 
-/** The value of fields: one as it is, several as a vector. @param bytes of the message: each element takes one at least @throws Error for a field that is not there, or has no numbers */
+/**
+ * Returns the value of fields: a single value, or a vector for several. @param bytes the size of the message, since each element takes at least one byte
+ * @throws Error if a field is missing or contains no numbers
+ */
 export function fieldValue(message: unknown, type: MessageType, paths: readonly string[], bytes: number): FieldValue {
   const parts = paths.map((path) => {
     const value = unwrapped(valueAt(message, path));
@@ -70,17 +73,17 @@ export function fieldValue(message: unknown, type: MessageType, paths: readonly 
   return { dtype, shape, data: (elements ?? array) as ColumnData };
 }
 
-/** The leaf of such values. */
+/** Returns the leaf for such values. */
 export function leafOfValue({ dtype, shape }: FieldValue): StepLeaf {
   return { dtype, shape } as StepLeaf;
 }
 
-/** What a path such as `pose.position.x` or `data.0` leads to; an empty one to all of it. @throws Error */
+/** Returns the value at a path such as `pose.position.x` or `data.0`. An empty path selects the whole value. @throws Error */
 export function valueAt(message: unknown, path: string): unknown {
   let at = message;
   const names = path === "" ? [] : path.split(".");
   for (const [i, name] of names.entries()) {
-    // A list has its elements by number, and no length.
+    // A list has its elements by index, and no length.
     const isPart = typeof at === "object" && at !== null && Object.hasOwn(at, name) && !(Array.isArray(at) && name === "length");
     if (!isPart) throw new Error(`there is no field ${names.slice(0, i + 1).join(".")}${remedyOf(at, name)}`);
     at = (at as { readonly [name: string]: unknown })[name];
@@ -88,7 +91,7 @@ export function valueAt(message: unknown, path: string): unknown {
   return at;
 }
 
-/** What can be named instead of a part that does not exist. */
+/** Returns the names that can replace a part that does not exist. */
 function remedyOf(at: unknown, name: string): string {
   if (typeof at !== "object" || at === null) return "";
   if (Array.isArray(at) || ArrayBuffer.isView(at)) {
@@ -101,7 +104,7 @@ function remedyOf(at: unknown, name: string): string {
   return `${near === undefined ? "; the" : `. Did you mean ${near}? The`} fields are ${names.slice(0, MAX_SHOWN).join(", ")}`;
 }
 
-/** A message of one field, such as those of std_msgs, is that field. */
+/** A message with a single field, such as those of std_msgs, stands for that field. */
 function unwrapped(value: unknown): unknown {
   let at = value;
   for (let depth = 0; depth < MAX_NEST_DEPTH && typeof at === "object" && at !== null && !Array.isArray(at) && !ArrayBuffer.isView(at); depth++) {
@@ -131,25 +134,25 @@ function isTime(value: object): value is Time {
   return names.length === 2 && names[0] === "sec" && (names[1] === "nanosec" || names[1] === "nsec");
 }
 
-/** In nanoseconds. @throws Error for what is no time */
+/** Returns a time in nanoseconds. @throws Error if the value is not a time */
 export function timeOf(value: unknown): bigint {
   if (typeof value !== "object" || value === null || !isTime(value)) throw new Error("it has no time of sec and nanosec");
   const { sec, nanosec, nsec } = value;
   return BigInt(sec) * NANOSECONDS + BigInt(nanosec ?? nsec ?? 0);
 }
 
-/** JSON has numbers of one kind. */
+/** JSON has only one type of numbers. */
 function jsonDtype(value: unknown, path: string): ValueDtype {
   if (typeof value === "object" && value !== null) return isTime(value) ? "i64" : dtypeOfAll(Object.values(value).map((part) => jsonDtype(part, path)));
   return typeof value === "string" ? "string" : typeof value === "boolean" ? "bool" : "f64";
 }
 
-/** What the schema says of a field. @throws Error */
+/** Returns the dtype that the schema sets for a field. @throws Error */
 function rosDtype({ fields = [], types }: MessageType, path: string): ValueDtype {
   let all = fields;
   let type: string | undefined;
   for (const name of path === "" ? [] : path.split(".")) {
-    // The number of an element.
+    // The index of an element.
     if (/^\d+$/.test(name)) continue;
     const field = all.find((field) => field.name === name && !field.isConstant) as MessageField;
     type = field.isComplex ? undefined : field.type;
@@ -172,7 +175,7 @@ function rosDtype({ fields = [], types }: MessageType, path: string): ValueDtype
   return dtypeOfAll([...dtypes]);
 }
 
-/** One dtype for all: numbers of several kinds are f64. @throws Error */
+/** Returns one dtype for all values: f64 for numbers of several types. @throws Error */
 function dtypeOfAll(dtypes: readonly ValueDtype[]): ValueDtype {
   const all = [...new Set(dtypes)];
   const [only = "f64"] = all;

@@ -1,4 +1,4 @@
-/** Messages with images: files of JPEG and PNG, and pixels in rows. */
+/** Reads messages with images: JPEG and PNG files, and rows of pixels. */
 import { DTYPES } from "../../../schema/dtype.ts";
 import { sizeOf } from "../../../schema/leaf.ts";
 import { imageHead } from "../images/image-head.ts";
@@ -6,26 +6,26 @@ import type { ImageDecoder } from "../images/images.ts";
 
 type PixelDtype = "u8" | "u16" | "f32";
 
-/** An image as its message has it; pixels are made of it when they are asked for. */
+/** An image as stored in its message. Pixels are decoded on access. */
 export interface Image {
   readonly dtype: PixelDtype;
   /** Height, width, channels. */
   readonly shape: readonly [height: number, width: number, channels: number];
   readonly bytes: Uint8Array;
-  /** Of pixels in rows; undefined for a file. */
+  /** The layout of pixels in rows; undefined for a file. */
   readonly rows?: { readonly step: number; readonly isBigEndian: boolean; readonly isBgr: boolean };
 }
 
 const IMAGES = /^(sensor_msgs\/(msg\/)?(Compressed)?Image|foxglove[./](msg\/)?(CompressedImage|RawImage))$/;
-/** Encodings of ROS. */
+/** The encodings of ROS. */
 const ENCODINGS: { readonly [encoding: string]: readonly [dtype: PixelDtype, channels: number, isBgr?: boolean] } = {
   ...{ rgb8: ["u8", 3], bgr8: ["u8", 3, true], rgba8: ["u8", 4], bgra8: ["u8", 4, true], "8UC3": ["u8", 3], "8UC4": ["u8", 4] },
   ...{ mono8: ["u8", 1], "8UC1": ["u8", 1], mono16: ["u16", 1], "16UC1": ["u16", 1], "32FC1": ["f32", 1] },
 };
-/** What compressed_depth_image_transport writes before its PNG. */
+/** The size of the header that compressed_depth_image_transport writes before its PNG. */
 const DEPTH_HEAD = 12;
 
-/** Whether messages of a schema are images. */
+/** Returns whether messages with a schema are images. */
 export function isImageSchema(name: string | undefined): boolean {
   return name !== undefined && IMAGES.test(name);
 }
@@ -40,7 +40,7 @@ interface ImageMessage {
   readonly is_bigendian?: unknown;
 }
 
-/** @throws Error for what is no image, or one that is not read */
+/** @throws Error if the message is not an image, or its encoding is not supported */
 export function imageOf(message: unknown): Image {
   const { data, format, encoding, height, width, step, is_bigendian } = message as ImageMessage;
   const bytes = typeof data === "string" ? ofBase64(data) : data instanceof Uint8Array ? data.slice() : undefined;
@@ -65,7 +65,7 @@ function ofBase64(text: string): Uint8Array {
   return Uint8Array.from(binary, (character) => character.charCodeAt(0));
 }
 
-/** The pixels of an image, row by row. @throws Error for a damaged file */
+/** Returns the pixels of an image row by row. @throws Error if the file is damaged */
 export function pixelsOf({ dtype, shape, bytes, rows }: Image, decode: ImageDecoder, maxBytes: number): Uint8Array | Uint16Array | Float32Array {
   const [height, width, channels] = shape;
   if (rows === undefined) return decode(bytes, { type: dtype as "u8" | "u16", channels }, maxBytes);
@@ -79,7 +79,7 @@ export function pixelsOf({ dtype, shape, bytes, rows }: Image, decode: ImageDeco
       pixels[at] = pixels[at + 2] as number;
       pixels[at + 2] = blue;
     }
-  // Typed arrays have the byte order of the machine, which is little-endian everywhere that WebAssembly is.
+  // Typed arrays have the byte order of the machine, which is little-endian wherever WebAssembly runs.
   if (rows.isBigEndian && element > 1) for (let at = 0; at < pixels.length; at += element) pixels.subarray(at, at + element).reverse();
   return new DTYPES[dtype].array(pixels.buffer, 0, sizeOf(shape)) as Uint8Array;
 }

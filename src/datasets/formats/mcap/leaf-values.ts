@@ -1,4 +1,4 @@
-/** Values of leaves as messages have them. */
+/** Reads the values of leaves from messages. */
 import { DTYPES } from "../../../schema/dtype.ts";
 import { sizeOf } from "../../../schema/leaf.ts";
 import type { StepLeaf } from "../../model/dataset.ts";
@@ -11,7 +11,7 @@ import type { Mapping, TopicLeaf } from "./options.ts";
 
 export type LeafValue = FieldValue | Image;
 
-/** @throws RldsError SPEC_MISMATCH for a field that is not there, and for an image that is not read */
+/** @throws RldsError SPEC_MISMATCH if a field is missing or an image is not supported */
 export function leafValue(
   file: string,
   { keys, topic, fields, isWhole }: TopicLeaf,
@@ -26,7 +26,7 @@ export function leafValue(
   }
 }
 
-/** The leaf of a value. */
+/** Returns the leaf of a value. */
 export function leafOf({ dtype, shape }: LeafValue): StepLeaf {
   return { dtype, shape: [...shape] } as StepLeaf;
 }
@@ -35,14 +35,14 @@ export function isImage(value: LeafValue): value is Image {
   return "bytes" in value;
 }
 
-/** Bytes in memory, about. */
+/** Returns the approximate size in memory. */
 export function bytesOf(value: LeafValue): number {
   if (isImage(value)) return value.bytes.length;
   if (value.dtype !== "string") return sizeOf(value.shape) * DTYPES[value.dtype].bytes;
   return (value.data as unknown as readonly string[]).reduce((sum, text) => sum + 2 * text.length, 0);
 }
 
-/** When a message was, in nanoseconds. @throws RldsError SPEC_MISMATCH for a message without a header */
+/** Returns the time of a message in nanoseconds. @throws RldsError SPEC_MISMATCH if the message has no header */
 export function timeOfMessage(file: string, clock: Mapping["time"], { logTime, publishTime, channel, offset }: McapMessage, value: unknown): bigint {
   if (clock !== "header") return clock === "log" ? logTime : publishTime;
   try {

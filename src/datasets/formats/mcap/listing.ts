@@ -1,13 +1,13 @@
-/** The topics of an MCAP file: what they are, how many messages they have, and how often. */
+/** Lists the topics of an MCAP file with their types, numbers of messages, and rates. */
 import { dataView } from "../../../base/bytes.ts";
 import type { SourceFile } from "../sources/source.ts";
 import { type Channel, MAGIC, type MessageOptions, messagesOf, RECORD_HEAD, Records, type Schema } from "./messages.ts";
 import type { McapTopicInfo } from "./topics-error.ts";
 
-/** Without the record's head: where the summary begins, its offsets, its checksum. */
+/** The footer without the record's head: the offset of the summary, the offset of its offsets, and a checksum. */
 const FOOTER_BODY = 20;
 
-/** By the summary at the end, or else by all messages. @throws RldsError CORRUPT */
+/** Reads the summary at the end of the file, or all messages if there is none. @throws RldsError CORRUPT */
 export async function topicsOf(file: SourceFile, options: MessageOptions): Promise<McapTopicInfo[]> {
   const summary = await summaryOf(file, options.maxBytes).catch(() => undefined);
   if (summary !== undefined) return summary;
@@ -41,7 +41,7 @@ async function summaryOf(file: SourceFile, maxBytes: number): Promise<McapTopicI
   return undefined;
 }
 
-/** @param time of the file, in nanoseconds */
+/** @param time the duration of the file, in nanoseconds */
 function infoOf({ topic, messageEncoding }: Channel, schema: Schema | undefined, messages: number, time: number): McapTopicInfo {
   const rate = messages > 1 && time > 0 ? Math.round(((messages - 1) * 1e10) / time) / 10 : 0;
   return { topic, schema: schema?.name ?? "", encoding: messageEncoding, messages, rate };

@@ -1,4 +1,4 @@
-/** Frames of LZ4, as chunks of MCAP have them: every size is checked before it is used. */
+/** Decompresses LZ4 frames in chunks of MCAP. Every size is checked before use. */
 import { dataView } from "../../../base/bytes.ts";
 
 const MAGIC = 0x184d2204;
@@ -7,13 +7,13 @@ const HAS_BLOCK_CHECKSUM = 0b1_0000;
 const HAS_CONTENT_SIZE = 0b1000;
 const HAS_CONTENT_CHECKSUM = 0b100;
 const HAS_DICTIONARY = 0b1;
-/** The bit of a block's size that says its bytes are stored as they are. */
+/** The bit of a block's size that marks uncompressed bytes. */
 const IS_STORED = 0x80000000;
 const MIN_MATCH = 4;
-/** A byte of a block stands for at most so many. */
+/** The maximum number of bytes to which one byte of a block expands. */
 const MAX_RATIO = 255;
 
-/** @param size bytes that must come out @throws Error for what is no LZ4, or has another size */
+/** @param size the required size of the result @throws Error if the data is not LZ4 or has another size */
 export function unlz4(bytes: Uint8Array, size: number): Uint8Array<ArrayBuffer> {
   if (size > MAX_RATIO * bytes.length) throw new Error(`${bytes.length} bytes of LZ4 cannot hold ${size}`);
   const output = new Uint8Array(size);
@@ -49,7 +49,7 @@ export function unlz4(bytes: Uint8Array, size: number): Uint8Array<ArrayBuffer> 
   return output;
 }
 
-/** Matches may reach into blocks before. @param from where the output goes on @returns where it ends */
+/** Decompresses a block. Matches may refer to earlier blocks. @param from the offset at which the output continues @returns the end of the output */
 function unlz4Block(block: Uint8Array, output: Uint8Array, from: number): number {
   let done = from;
   let at = 0;
@@ -83,7 +83,7 @@ function unlz4Block(block: Uint8Array, output: Uint8Array, from: number): number
     const length = lengthOf(token & 15) + MIN_MATCH;
     if (distance === 0 || distance > done) throw new Error("a match of LZ4 begins before the output");
     room(length);
-    // A match may overlap what it writes.
+    // A match may overlap its own output.
     if (distance >= length) output.copyWithin(done, done - distance, done - distance + length);
     else for (let i = 0; i < length; i++) output[done + i] = output[done + i - distance] as number;
     done += length;

@@ -1,9 +1,9 @@
-/** The types of messages, as schemas state them, and how messages are decoded. */
+/** Parses the types of messages in schemas, and decodes messages. */
 import { MAX_NEST_DEPTH } from "../../../base/limits.ts";
 import { corruptFile, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import type { Channel, McapMessage, Schema } from "./messages.ts";
 
-/** A field, as the parser of schemas has it. */
+/** A field in the form of the schema parser. */
 export interface MessageField {
   readonly name: string;
   readonly type: string;
@@ -14,23 +14,23 @@ export interface MessageField {
 }
 
 export interface MessageType {
-  /** The fields of the message, and of the messages in it by name. Undefined for JSON, which has no types. */
+  /** The fields of the message, and of nested messages by name. Undefined for JSON, which has no types. */
   readonly fields?: readonly MessageField[];
   readonly types?: ReadonlyMap<string, readonly MessageField[]>;
   /** @throws Error */
   decode(data: Uint8Array): unknown;
 }
 
-/** A schema of ROS has a few thousand bytes. */
+/** ROS schemas have only a few thousand bytes. */
 const MAX_SCHEMA_BYTES = 2 ** 18;
-/** The first bytes of CDR: its byte order. The values after them are aligned from there on. */
+/** The size of the CDR header, which contains the byte order. Values are aligned relative to its end. */
 const CDR_HEAD = 4;
 const BYTES: { readonly [type: string]: number } = {
   ...{ bool: 1, int8: 1, uint8: 1, int16: 2, uint16: 2, int32: 4, uint32: 4, int64: 8, uint64: 8 },
   ...{ float32: 4, float64: 8, string: 4, wstring: 4, time: 8, duration: 8 },
 };
 
-/** Types of the channels of a file, each parsed once. */
+/** The types of a file's channels, each parsed once. */
 export class MessageTypes {
   readonly #file: string;
   readonly #types = new Map<Schema | string, MessageType>();
@@ -39,7 +39,7 @@ export class MessageTypes {
     this.#file = file;
   }
 
-  /** @throws RldsError UNSUPPORTED for another encoding · CORRUPT for a schema that is damaged */
+  /** @throws RldsError UNSUPPORTED for another encoding · CORRUPT if the schema is damaged */
   async typeOf(channel: Channel, schema: Schema | undefined): Promise<MessageType> {
     const key = channel.messageEncoding === "json" ? "json" : (schema ?? channel.messageEncoding);
     const known = this.#types.get(key);
@@ -80,7 +80,7 @@ export class MessageTypes {
       const reader = new MessageReader(definitions);
       const decode = (data: Uint8Array) => {
         if (data.length < CDR_HEAD + least) throw new RangeError(`it has ${data.length} bytes, and needs ${CDR_HEAD + least} at least`);
-        // After the head and 4 bytes more, arrays of 8-byte numbers are where typed arrays can view them.
+        // After the header and 4 more bytes, arrays of 8-byte numbers are aligned for views.
         const buffer = new Uint8Array(CDR_HEAD + data.length);
         buffer.set(data, CDR_HEAD);
         return reader.readMessage(buffer.subarray(CDR_HEAD));
@@ -95,7 +95,7 @@ export class MessageTypes {
 
 type Types = ReadonlyMap<string, readonly MessageField[]>;
 
-/** The fewest bytes of a message without padding. @throws Error for a type within itself, and for one that is not there */
+/** Returns the minimum size of a message without padding. @throws Error if a type contains itself, or does not exist */
 function leastBytes(fields: readonly MessageField[], types: Types, known: Map<string, number>, depth: number): number {
   if (depth > MAX_NEST_DEPTH) throw new Error(`its types are nested more than ${MAX_NEST_DEPTH} deep, or within themselves`);
   let bytes = 0;

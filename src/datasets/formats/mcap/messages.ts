@@ -1,4 +1,4 @@
-/** The messages of an MCAP file in the order that they are stored in, chunk by chunk. */
+/** Reads the messages of an MCAP file in the order of storage, chunk by chunk. */
 import type { McapStreamReader } from "@mcap/core";
 import { dataView } from "../../../base/bytes.ts";
 import { corruptFile, RldsError } from "../../model/rlds-error.ts";
@@ -35,13 +35,13 @@ export interface Channel {
 
 export interface McapMessage {
   readonly channel: Channel;
-  /** Undefined for messages without one, such as JSON. */
+  /** Undefined for messages without a schema, such as JSON. */
   readonly schema: Schema | undefined;
   /** In nanoseconds. */
   readonly logTime: bigint;
   readonly publishTime: bigint;
   readonly data: Uint8Array;
-  /** Of the record or chunk that has it. */
+  /** The offset of the record or chunk that contains the message. */
   readonly offset: number;
 }
 
@@ -51,7 +51,7 @@ export interface MessageOptions {
   readonly losses: Damage | undefined;
 }
 
-/** The next messages of a file. An index is not needed. @throws RldsError CORRUPT */
+/** Yields the messages of a file. Does not need an index. @throws RldsError CORRUPT */
 export async function* messagesOf(file: SourceFile, options: MessageOptions): AsyncGenerator<McapMessage, void, undefined> {
   const { maxBytes, signal, losses } = options;
   const input = new ReadAhead(file, signal ? { signal } : {});
@@ -96,7 +96,7 @@ export async function* messagesOf(file: SourceFile, options: MessageOptions): As
   }
 }
 
-/** Where the records begin. @throws RldsError CORRUPT */
+/** Returns the offset of the first record. @throws RldsError CORRUPT */
 async function skipMagic(input: ReadAhead): Promise<number> {
   const magic = input.remaining < MAGIC.length ? undefined : await input.read(MAGIC.length);
   if (magic === undefined || !MAGIC.every((byte, i) => magic[i] === byte))
@@ -111,7 +111,7 @@ function joined(head: DataView, body: Uint8Array): Uint8Array {
   return record;
 }
 
-/** Records by Foxglove's library, and the schemas and channels that they name. */
+/** Parses records with Foxglove's library, and keeps the schemas and channels that they refer to. */
 export class Records {
   readonly channels = new Map<number, Channel>();
   readonly schemas = new Map<number, Schema>();
@@ -129,7 +129,7 @@ export class Records {
     this.#reader = new packages.McapStreamReader({ noMagicPrefix: true });
   }
 
-  /** What whole records say. @throws Error for damage; then `restart` is called */
+  /** Yields the messages in complete records. @throws Error for damage, after which `restart` is called */
   *messages(record: Uint8Array, offset: number): Generator<McapMessage, void, undefined> {
     for (const found of this.read(record)) {
       if (found.type !== "Message") continue;
@@ -152,7 +152,7 @@ export class Records {
     if (this.#reader.bytesRemaining() > 0) throw new Error(`${this.#reader.bytesRemaining()} bytes are left`);
   }
 
-  /** A reader that has failed is of no use; the next one knows the same channels. */
+  /** Replaces the reader after an error, and keeps the known channels. */
   restart(): void {
     const { McapRecordBuilder, McapStreamReader } = this.#packages;
     this.#reader = new McapStreamReader({ noMagicPrefix: true });

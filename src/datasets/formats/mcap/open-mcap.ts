@@ -1,4 +1,4 @@
-/** MCAP files of robots as datasets: the messages of chosen topics, resampled to one rate. */
+/** Opens MCAP files of robots as datasets: the messages of selected topics, resampled to one rate. */
 import { integer, onlyKeys } from "../../../base/error.ts";
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import { nearestWord } from "../../../base/nearest-word.ts";
@@ -25,16 +25,23 @@ import { type McapMessage, type MessageOptions, messagesOf } from "./messages.ts
 import { type Mapping, MCAP_OPTIONS, type McapOptions, mappingOf, type TopicLeaf } from "./options.ts";
 import { McapTopicsError, mappingText } from "./topics-error.ts";
 
-/** Files that were recorded one after the other, as one. */
+/** Files that were recorded one after the other and are read as one. */
 interface Recording {
   readonly name: string;
   readonly files: readonly (() => Promise<SourceFile>)[];
 }
 
 /**
- * An MCAP file, or a folder of them, by Foxglove's libraries: JSON, and CDR of ROS 2 by ros2msg. `topics` says which topic each leaf is from; without it the error lists the topics. Each topic is resampled to `rate` steps per second, by default to the last message at or before the step.
- * The ticks begin at the first message of an episode; its steps begin at the first tick for which every leaf has a message, and end with the last message. `timestamp` has seconds from the first step, the metadata `start_time` its time in nanoseconds, and `file` the name of the file.
- * The last step of an episode is a transition; the episode is terminated if `terminated` or `done` is set there, else truncated. `sensor_msgs/CompressedImage` and `Image` are frames. Memory: a chunk, and the values of an episode at its ticks; frames stay as they are stored.
+ * Opens an MCAP file or a folder of them. Supports JSON messages, and CDR messages of ROS 2 with schemas in ros2msg, using Foxglove's libraries.
+ *
+ * `topics` maps each leaf to a topic; without it, the error lists the topics. Each topic is resampled to `rate` steps per second, by default using the last
+ * message at or before the step. Ticks begin at the first message of an episode. Its steps begin at the first tick for which every leaf has a message, and end
+ * with the last message.
+ *
+ * `timestamp` is the time since the first step in seconds. The metadata contain `start_time`, the time of the first step in nanoseconds, and `file`, the name
+ * of the file. The last step of an episode is a transition. The episode is terminated if `terminated` or `done` is set there, otherwise truncated.
+ * `sensor_msgs/CompressedImage` and `Image` become frames. Memory: one chunk, and the values of an episode at its ticks; frames remain compressed until they
+ * are read.
  * @throws McapTopicsError (UNSUPPORTED) without topics · RldsError CORRUPT, SPEC_MISMATCH, NOT_FOUND, INVALID_DATA, EMPTY
  */
 export async function openMcap<S = RldsStep>(from: Source, options: McapOptions = {}): Promise<RldsReader<S>> {
@@ -69,7 +76,7 @@ export async function openMcap<S = RldsStep>(from: Source, options: McapOptions 
   }
 }
 
-/** @throws RldsError UNSUPPORTED for a folder without such files */
+/** @throws RldsError UNSUPPORTED if the folder contains no such files */
 async function recordingsOf({ file, folder }: SourceTarget): Promise<Recording[]> {
   if (file !== undefined)
     return [{ name: file.name, files: [async () => ({ ...file, read: (at, length) => file.read(at, length), close: async () => undefined })] }];
@@ -79,7 +86,7 @@ async function recordingsOf({ file, folder }: SourceTarget): Promise<Recording[]
   const recordings = new Map<string, string[]>();
   for (const path of names) {
     const parent = path.slice(0, path.lastIndexOf("/") + 1);
-    // rosbag2 begins another file when one is large, and lists them.
+    // rosbag2 splits large recordings into several files and lists them.
     const key = paths.includes(`${parent}metadata.yaml`) ? parent : path;
     recordings.set(key, [...(recordings.get(key) ?? []), path]);
   }
@@ -101,7 +108,7 @@ interface TopicMessage {
   readonly types: MessageTypes;
 }
 
-/** The messages of some topics. */
+/** Yields the messages of some topics. */
 async function* messagesIn({ files }: Recording, topics: ReadonlySet<string>, options: MessageOptions): AsyncGenerator<TopicMessage, void, undefined> {
   for (const open of files) {
     let file: SourceFile | undefined;
@@ -117,7 +124,10 @@ async function* messagesIn({ files }: Recording, topics: ReadonlySet<string>, op
   }
 }
 
-/** What a step is, by the first message of each topic. @throws RldsError SPEC_MISMATCH for a topic or field that does not exist, and for an end that is more than a number */
+/**
+ * Infers the spec of a step from the first message of each topic. @throws RldsError SPEC_MISMATCH if a topic or field does not exist, or if a field that ends
+ * episodes is not a single number
+ */
 async function specOf(recordings: readonly Recording[], { leaves, marker }: Mapping, options: MessageOptions): Promise<TransitionSpec> {
   const found = new Map<string, StepLeaf>();
   const missing = new Set([...leaves.map(({ topic }) => topic), ...(marker === undefined ? [] : [marker.topic])]);
@@ -160,7 +170,7 @@ async function specOf(recordings: readonly Recording[], { leaves, marker }: Mapp
   return { reward: ABSENT, timestamp: { dtype: "f64", shape: [] }, ...spec } as unknown as TransitionSpec;
 }
 
-/** @throws RldsError SPEC_MISMATCH for a field that ends episodes, and is not one number or flag */
+/** @throws RldsError SPEC_MISMATCH if a field that ends episodes is not a single number or flag */
 function checkEnd(file: string, { keys, topic }: TopicLeaf, { dtype, shape }: StepLeaf, { offset }: McapMessage): void {
   if (!TERMINALS.includes(keys[0] as string) || (dtype !== "string" && shape.length === 0)) return;
   const text = `${keys.join("/")} must be one number or flag, got ${dtype} of shape [${shape.join(", ")}] of ${topic}: name its field`;
@@ -194,7 +204,7 @@ async function* episodesOf(recordings: readonly Recording[], form: StepForm, opt
     }
 }
 
-/** The episodes of a recording, as they end. @param number of the next one */
+/** Yields each episode of a recording when it ends. @param number the number of the next episode */
 async function* cutsOf(recording: Recording, form: StepForm, options: MessageOptions, number: () => number): AsyncGenerator<EpisodeSteps, void, undefined> {
   const { mapping } = form;
   const { leaves, gap, marker, time: clock } = mapping;
@@ -245,7 +255,7 @@ function leafAt(spec: StepSpec, keys: readonly string[]): StepLeaf | undefined {
   return at as StepLeaf | undefined;
 }
 
-/** @throws RldsError SPEC_MISMATCH for a field that is not there, or is no single value */
+/** @throws RldsError SPEC_MISMATCH if a field is missing or not a single value */
 function markOf(file: string, { channel, offset }: McapMessage, value: unknown, field: string): unknown {
   let mark: unknown;
   try {

@@ -1,4 +1,4 @@
-/** The options of MCAP: which topic each leaf is from, at which rate, and where episodes begin. */
+/** Checks the options of MCAP: the topic of each leaf, the rate, and the beginnings of episodes. */
 import { finite, mustBe, onlyKeys } from "../../../base/error.ts";
 import type { Fetch } from "../../../base/host.ts";
 import { type Field, fieldsOf } from "../columns/names.ts";
@@ -6,57 +6,63 @@ import type { ReadOptions } from "../reader.ts";
 import { splitPath } from "../selection/selection.ts";
 import type { SampleRule } from "./ticks.ts";
 
-/** Where the values of a leaf are. */
+/** The place of a leaf's values. */
 export interface McapTopic {
   readonly topic: string;
-  /** A path in the message, such as `pose.position.x` or `data.0`, or several, whose numbers become one vector. Default: the whole message, in the order of its fields. */
+  /**
+   * A path in the message, such as `pose.position.x` or `data.0`, or several paths whose numbers form one vector. Default: the whole message, in the order of
+   * its fields
+   */
   readonly field?: string | readonly string[];
 }
 
 /** The topic whose messages begin episodes. */
 export interface McapMarker {
   readonly topic: string;
-  /** A change of this field begins an episode; while it is false or an empty text there is none. Without it every message begins one. */
+  /** The field whose changes begin an episode. While it is false or an empty text, there is no episode. Default: every message begins one */
   readonly field?: string;
 }
 
 /** A pause that ends an episode. */
 export interface McapGap {
-  /** In seconds without a message of the topics. */
+  /** The duration without a message of the topics, in seconds. */
   readonly gap: number;
 }
 
 export interface McapOptions extends ReadOptions {
-  /** For each leaf its topic: `{ "observation/state": { topic: "/joint_states", field: "position" } }`. A text is a topic with the whole message. Required to read episodes. */
+  /**
+   * The topic of each leaf: `{ "observation/state": { topic: "/joint_states", field: "position" } }`. A string is a topic with the whole message. Required to
+   * read episodes.
+   */
   readonly topics?: { readonly [leaf: string]: string | McapTopic };
   /** Steps per second. Default: 10 */
   readonly rate?: number;
-  /** The value of a step: the last one at or before it (default), or the nearest one. */
+  /** The message that a step uses: the last one at or before it, or the nearest one. Default: "last" */
   readonly sample?: SampleRule;
-  /** The time of a message: when it was logged (default), published, or what its header states. */
+  /** The time of a message: when it was logged, when it was published, or the time in its header. Default: "log" */
   readonly time?: "log" | "publish" | "header";
-  /** Where episodes begin. Default: an episode per file; the files of a ROS 2 bag (a folder with metadata.yaml) are one. */
+  /** The beginnings of episodes. Default: one episode per file; the files of a ROS 2 bag (a folder with metadata.yaml) are one episode */
   readonly episodesBy?: "file" | McapGap | McapMarker;
-  /** Instead of the runtime's own, for URLs. */
+  /** A replacement for the runtime's `fetch`, for URLs. */
   readonly fetch?: Fetch;
 }
 
-/** Fields of a step that topics may have: the first ones with values, the others end episodes. */
+/** The fields of a step that topics may provide: the first ones contain values, the others end episodes. */
 const STEP_PARTS: readonly Field[] = ["observation", "action", "reward", "discount", "terminated", "done", "is_terminal"];
 
-/** The names of its own options. */
+/** The names of the options that only MCAP has. */
 export const MCAP_OPTIONS = "topics, rate, sample, time, episodesBy, fetch";
 
 export interface TopicLeaf {
-  /** Of the step, by RLDS's names. */
+  /** The path in the step, with RLDS names. */
   readonly keys: readonly string[];
   readonly topic: string;
   readonly fields: readonly string[];
-  /** Whether a field was named: an image is one if none was. */
+  /** Whether no field was named. Only then is an image read as one. */
   readonly isWhole: boolean;
 }
 
-/** What the options say, checked. */
+/** The checked options. */
 export interface Mapping {
   readonly leaves: readonly TopicLeaf[];
   readonly rate: number;
@@ -67,7 +73,7 @@ export interface Mapping {
   readonly marker: McapMarker | undefined;
 }
 
-/** @throws TypeError and RangeError that name the option */
+/** @throws TypeError, RangeError that names the option */
 export function mappingOf({ topics, rate = 10, sample = "last", time = "log", episodesBy = "file" }: McapOptions): Mapping {
   const words = (name: string, value: unknown, all: readonly string[]) => {
     if (!all.includes(value as string)) throw mustBe(TypeError, name, all.map((word) => JSON.stringify(word)).join(" or "), value, all);

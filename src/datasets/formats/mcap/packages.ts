@@ -1,4 +1,4 @@
-/** The parts of Foxglove's libraries that are used here: a chunk of its own, loaded when MCAP is read. */
+/** Loads the parts of Foxglove's libraries in use, as a separate chunk that is loaded only to read MCAP. */
 import cdr from "@foxglove/cdr";
 import rosmsg from "@foxglove/rosmsg";
 import serialization from "@foxglove/rosmsg2-serialization";
@@ -13,7 +13,7 @@ interface Position {
   readonly offset: number;
 }
 
-// The library takes memory for a sequence before it looks for its elements. Each has a byte at least, so a longer one is damage.
+// The library allocates memory for a sequence before it reads its elements. Each element takes at least one byte, so a longer sequence is damaged.
 const { sequenceLength } = cdr.CdrReader.prototype;
 cdr.CdrReader.prototype.sequenceLength = function (this: InstanceType<typeof cdr.CdrReader>): number {
   const length = sequenceLength.call(this);

@@ -1,6 +1,6 @@
-/** Values of a leaf at the ticks of a clock of one rate: at most two for each tick, however many messages there are. */
+/** Resamples the values of a leaf to the ticks of a clock, keeping at most two per tick, however many messages there are. */
 
-/** The rule by which a tick takes a value: the last one at or before it, or the nearest one. */
+/** The rule that selects the value of a tick: the last one at or before it, or the nearest one. */
 export type SampleRule = "last" | "nearest";
 
 interface Sample<V> {
@@ -12,7 +12,7 @@ interface Sample<V> {
 export class TickValues<V> {
   readonly #rule: SampleRule;
   readonly #rate: number;
-  /** Of the messages after tick k - 1, up to tick k, the last one and the first one, by k. */
+  /** The first and the last message after tick k - 1 and up to tick k, by k. */
   readonly #last = new Map<number, Sample<V>>();
   readonly #first = new Map<number, Sample<V>>();
 
@@ -22,7 +22,7 @@ export class TickValues<V> {
     this.#rate = rate;
   }
 
-  /** Messages may come in any order. @returns what is not kept, the new value or an old one */
+  /** Adds a message. Messages may arrive in any order. @returns the value that is not kept, new or old */
   add(time: number, value: V): V | undefined {
     const k = tickAfter(time, this.#rate);
     const last = this.#last.get(k);
@@ -33,7 +33,7 @@ export class TickValues<V> {
     }
     if (this.#rule === "last") return dropped;
     const first = this.#first.get(k);
-    // Kept twice where there is one message alone.
+    // A single message is stored in both places.
     if (first === undefined || time < first.time) {
       this.#first.set(k, { time, value });
       return undefined;
@@ -41,14 +41,14 @@ export class TickValues<V> {
     return dropped === first.value ? undefined : dropped;
   }
 
-  /** The first tick that has a value; undefined without one. */
+  /** The first tick with a value; undefined if there is none. */
   get begin(): number | undefined {
     let begin: number | undefined;
     for (const k of this.#last.keys()) if (begin === undefined || k < begin) begin = k;
     return begin;
   }
 
-  /** The values at ticks from … to - 1. @param from not before `begin` */
+  /** Returns the values at ticks from … to - 1. @param from not before `begin` */
   values(from: number, to: number): V[] {
     let before: Sample<V> | undefined;
     for (const [k, sample] of this.#last) if (k <= from && (before === undefined || sample.time > before.time)) before = sample;
@@ -64,7 +64,7 @@ export class TickValues<V> {
     return all;
   }
 
-  /** Of each tick the first message after it. */
+  /** Returns the first message after each tick. */
   #samplesAfter(from: number, to: number): (Sample<V> | undefined)[] {
     let next: Sample<V> | undefined;
     for (const [k, sample] of this.#first) if (k > to && (next === undefined || sample.time < next.time)) next = sample;
@@ -77,12 +77,12 @@ export class TickValues<V> {
   }
 }
 
-/** The first tick at or after a time. */
+/** Returns the first tick at or after a time. */
 export function tickAfter(time: number, rate: number): number {
   return Math.ceil((time * rate) / 1e9);
 }
 
-/** The last tick at or before a time. */
+/** Returns the last tick at or before a time. */
 export function tickBefore(time: number, rate: number): number {
   return Math.floor((time * rate) / 1e9);
 }

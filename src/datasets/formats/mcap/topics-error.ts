@@ -1,19 +1,19 @@
-/** The topics of an MCAP file, for who does not say yet which leaf each is. */
+/** Reports the topics of an MCAP file to callers that have not mapped leaves to topics. */
 import { RldsError } from "../../model/rlds-error.ts";
 
 export interface McapTopicInfo {
   readonly topic: string;
-  /** The name of its schema, such as `sensor_msgs/msg/JointState`; empty without one. */
+  /** The name of the schema, such as `sensor_msgs/msg/JointState`; empty if there is none. */
   readonly schema: string;
-  /** Of its messages: `cdr`, `json`. */
+  /** The encoding of the messages: `cdr`, `json`. */
   readonly encoding: string;
   readonly messages: number;
-  /** Messages per second over the time of the file; 0 for a single one. */
+  /** Messages per second over the duration of the file; 0 for a single message. */
   readonly rate: number;
 }
 
 const MAX_SHOWN = 100;
-/** Types whose messages are of use by one field. */
+/** Types of which usually only one field is used. */
 const FIELDS: readonly (readonly [schema: RegExp, field: string])[] = [
   [/\bJointState$/, "position"],
   [/\bPose(WithCovariance)?Stamped$/, "pose"],
@@ -28,9 +28,9 @@ const COMMANDS = /cmd|command|action|target|goal|Twist|Joy|Trajectory/i;
 
 /** The error for a file that is opened without the option `topics`. */
 export class McapTopicsError extends RldsError {
-  /** What the file has. */
+  /** The topics in the file. */
   readonly topics: readonly McapTopicInfo[];
-  /** How a mapping is written, by an example with these topics. */
+  /** An example of a mapping with these topics. */
   readonly remedy: string;
 
   constructor(file: string, topics: readonly McapTopicInfo[]) {
@@ -40,7 +40,7 @@ export class McapTopicsError extends RldsError {
   }
 }
 
-/** Topics, and how a mapping is written. @param isSentence whether a sentence begins with it */
+/** Returns the topics and an example of a mapping. @param isSentence whether the text begins a sentence */
 export function mappingText(topics: readonly McapTopicInfo[], isSentence = false): string {
   const texts = topics.slice(0, MAX_SHOWN).map(topicText);
   const more = topics.length > MAX_SHOWN ? `, … and ${topics.length - MAX_SHOWN} more` : "";
@@ -51,7 +51,7 @@ function topicText({ topic, schema, encoding, messages, rate }: McapTopicInfo): 
   return `${topic} (${schema || "no schema"}, ${encoding}, ${messages} messages, ${rate} Hz)`;
 }
 
-/** How a mapping is written, with topics that are there. */
+/** Returns an example of a mapping with existing topics. */
 function mappingRemedy(topics: readonly McapTopicInfo[]): string {
   const observation = topics.find(({ schema }) => FIELDS.some(([type]) => type.test(schema))) ?? topics[0];
   const others = topics.filter((info) => info !== observation);

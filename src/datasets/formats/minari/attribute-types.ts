@@ -1,4 +1,4 @@
-/** What is known of all episodes of a dataset: an attribute is as wide as that of any of them. */
+/** Determines types of attributes that fit all episodes of a dataset. */
 import { type AnyArray, DTYPES, isFloat } from "../../../schema/dtype.ts";
 import { isText, sizeOf } from "../../../schema/leaf.ts";
 import type { StepLeaf } from "../../model/dataset.ts";
@@ -6,7 +6,7 @@ import type { ColumnData } from "../../model/step-columns.ts";
 import { NumberRange } from "../number-range.ts";
 import type { Attribute } from "./episode-store.ts";
 
-/** Of two kinds, or of shapes that differ: a text, of lists their JSON. */
+/** The type of attributes with different kinds or shapes: text, which is JSON for lists. */
 const TEXT: StepLeaf = { dtype: "string", shape: [] };
 
 interface Type {
@@ -17,7 +17,7 @@ interface Type {
 export class AttributeTypes {
   readonly #types = new Map<string, Type>();
 
-  /** What one more episode has. */
+  /** Adds the attributes of one more episode. */
   add(attributes: ReadonlyMap<string, Attribute>): void {
     for (const [path, { leaf, data }] of attributes) {
       const type = this.#types.get(path) ?? { leaf, range: new NumberRange() };
@@ -31,13 +31,13 @@ export class AttributeTypes {
     return this.#types;
   }
 
-  /** The attributes of an episode as all episodes have them: what it does not have is NaN, 0 of integers, false, or an empty text. */
+  /** Returns the attributes of an episode in the common types. A missing attribute is NaN, 0 for integers, false, or an empty text. */
   conform(attributes: ReadonlyMap<string, Attribute>): Map<string, Attribute> {
     return new Map(Array.from(this.#types, ([path, { leaf }]) => [path, { leaf, data: converted(attributes.get(path), leaf) }]));
   }
 }
 
-/** Integers that a number holds are numbers, as the range takes them. */
+/** Returns an integer as a number if that is exact, as the range expects it. */
 function exact(value: number | bigint): number | bigint {
   return typeof value === "bigint" && Number.isSafeInteger(Number(value)) ? Number(value) : value;
 }

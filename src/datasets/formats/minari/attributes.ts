@@ -1,11 +1,11 @@
-/** What an episode's metadata.json says, as HDF5 would have it: numbers with their dtypes. */
+/** Reads the attributes in an episode's metadata.json with dtypes, as HDF5 would store them. */
 import type { Attribute } from "./episode-store.ts";
 
-/** Minari's own are integers; of others JSON does not tell. */
+/** Attributes of Minari that are integers. For all others, JSON does not determine the dtype. */
 const INTEGERS = new Set(["id", "total_steps", "seed"]);
 const NUMBER_LITERALS = new Set(["NaN", "Infinity", "-Infinity"]);
 
-/** By paths, `options/gravity`. What is neither text, number, flag nor a list of numbers is left out. */
+/** Returns the attributes by path, such as `options/gravity`. Values that are not text, numbers, flags or lists of numbers are left out. */
 export function attributesOf(about: { readonly [key: string]: unknown }): Map<string, Attribute> {
   const attributes = new Map<string, Attribute>();
   const visit = (value: unknown, path: string): void => {
@@ -32,7 +32,7 @@ function attributeOf(value: unknown, path: string): Attribute | undefined {
   return undefined;
 }
 
-/** Of which some are beyond what a number holds. */
+/** Returns the leaf for integers, some of which exceed the exact range of numbers. */
 function integers(values: readonly (number | bigint)[], shape: readonly number[]): Attribute {
   const isLong = values.some((value) => value >= 2n ** 63n);
   const data = (isLong ? BigUint64Array : BigInt64Array).from(values.map(BigInt));

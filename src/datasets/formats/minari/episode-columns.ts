@@ -1,4 +1,4 @@
-/** The columns of an episode of Minari's in Parquet: structs nested as the spaces are. */
+/** Builds the columns of a Minari episode in Parquet. Structs are nested like the spaces. */
 
 import { fold, setPart } from "../../../schema/nest.ts";
 import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
@@ -10,13 +10,13 @@ import { isEncodable, isImage } from "./spaces.ts";
 
 export type EncodePng = (data: Uint8Array, width: number, height: number, channels: number) => Uint8Array;
 
-/** Observations, actions or infos on their way into a column. */
+/** Converts observations, actions or infos to a column. */
 export class ColumnGroup {
   readonly #name: string;
   readonly #spec: StepSpec;
   readonly #leaves: readonly StoredLeaf[];
 
-  /** @param encodePng for images that are stored encoded */
+  /** @param encodePng encodes images that are stored as PNG */
   constructor(name: string, spec: StepSpec, encodePng: EncodePng | undefined) {
     this.#name = name;
     this.#spec = spec;
@@ -34,10 +34,10 @@ export class ColumnGroup {
     )(this.#name);
   }
 
-  /** One value a step. @param data a column a leaf @param at of each row the step that it shows */
+  /** Returns one value per step. @param data one column per leaf @param at the step shown in each row */
   rows(data: readonly ColumnData[], at: readonly number[]): ColumnRows {
     const columns = this.#leaves.map(({ value }, k) => at.map((i) => value(data[k] as ColumnData, i)));
-    // A tuple is a struct as well.
+    // A tuple is also stored as a struct.
     const row = fold<StepLeaf, (i: number) => unknown>(
       this.#spec,
       (index) => (i) => columns[index]?.[i],
@@ -63,7 +63,7 @@ function storedLeaf(leaf: StepLeaf, size: number, encodePng: EncodePng | undefin
     const encoded = (pixels: Uint8Array) => encodePng(pixels, width, height, channels);
     return { stored: { dtype: "bytes", shape: [] }, value: (data, i) => encoded((data as Uint8Array).subarray(i * size, (i + 1) * size)) };
   }
-  // Minari has flat lists, and takes the shape from the space.
+  // Minari stores flat lists and takes the shape from the space.
   const stored = (shape.length === 0 ? leaf : { dtype, shape: [size] }) as StepLeaf;
   return { stored, value: (data, i) => rowOf(stored, data, i * size) };
 }

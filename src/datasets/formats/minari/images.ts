@@ -1,11 +1,11 @@
-/** Minari keeps images as JPEGs: the spaces in its metadata say where there are any. */
+/** Decodes the JPEG images of Minari, which the spaces in its metadata declare. */
 import { corruptFile } from "../../model/rlds-error.ts";
 import { Column, type ColumnTree } from "../columns/column.ts";
 import { imageHead } from "../images/image-head.ts";
 import { imageDecoder } from "../images/images.ts";
 import { parseJson } from "../json.ts";
 
-/** A space of Gymnasium, as Minari writes it. */
+/** A space of Gymnasium in Minari's form. */
 export interface Space {
   readonly type?: unknown;
   readonly dtype?: unknown;
@@ -13,7 +13,7 @@ export interface Space {
   readonly subspaces?: { readonly [name: string]: Space };
 }
 
-/** The text of a space, as an object; undefined where there is none. @throws RldsError CORRUPT */
+/** Parses the text of a space, or returns undefined if there is none. @throws RldsError CORRUPT */
 export function spaceOf(text: unknown, file: string): Space | undefined {
   if (typeof text !== "string") return undefined;
   try {
@@ -23,7 +23,7 @@ export function spaceOf(text: unknown, file: string): Space | undefined {
   }
 }
 
-/** The same columns; those that hold encoded images of an image space give pixels. */
+/** Returns the columns with pixels in place of encoded images of an image space. */
 export function withPixels(tree: ColumnTree, space: Space | undefined, file: string, maxBytes: number): ColumnTree {
   if (space === undefined) return tree;
   if (tree instanceof Column) return pixels(tree, space, file, maxBytes);

@@ -1,4 +1,4 @@
-/** What Minari's metadata.json says of a dataset: what is kept of another dataset's about. */
+/** Maps the metadata.json of Minari to the metadata of a dataset. */
 import { isText } from "../../../schema/leaf.ts";
 import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
 import { type About, nestedAbout } from "../about.ts";
@@ -7,7 +7,7 @@ import { parseJson } from "../json.ts";
 import type { Losses } from "../sinks/losses.ts";
 import type { Space } from "./images.ts";
 
-/** Keys that Minari reads, and that do not follow from the steps. */
+/** Keys that Minari reads and that do not follow from the steps. */
 const KEPT = [
   ...["env_spec", "eval_env_spec", "description", "requirements", "algorithm_name", "code_permalink", "author", "author_email"],
   ...["ref_min_score", "ref_max_score", "num_episodes_average_score"],
@@ -17,7 +17,7 @@ const COUNTED = [
   ...["total_episodes", "total_steps", "data_format", "jpeg_encoding", "observation_space", "action_space", "dataset_id", "minari_version", "dataset_size"],
 ];
 
-/** Keys for metadata.json: those of Minari as they are, others nested. */
+/** Returns the keys for metadata.json: those of Minari at the top, all others nested. */
 export function minariAbout(about: About | undefined): About {
   if (about === undefined) return {};
   const entries = Object.entries(about);
@@ -25,25 +25,28 @@ export function minariAbout(about: About | undefined): About {
   return { ...Object.fromEntries(entries.filter(([name]) => KEPT.includes(name))), ...(others.length > 0 && { about: Object.fromEntries(others) }) };
 }
 
-/** What a reader returns of metadata.json. */
+/** Returns the metadata of a reader from metadata.json. */
 export function unnestedAbout({ about, ...own }: About): About {
   return { ...nestedAbout(about), ...own };
 }
 
-/** The text of a space with the bounds of the source, if it is a space of the same values; else the one that follows from the values. @param name `observation_space` */
+/**
+ * Returns the text of a space with the bounds of the source if it has the same kind of values, otherwise the space derived from the values. @param name for
+ * example `observation_space`
+ */
 export function spaceWithBounds(name: string, about: About | undefined, spec: StepSpec, computed: string, losses: Losses): string {
   const text = about?.[name];
   if (typeof text !== "string" || text === computed) return computed;
   try {
     if (isSpaceOf(parseJson(text) as Space, spec)) return text;
   } catch {
-    // What is no JSON is no space.
+    // A text that is not JSON is not a space.
   }
   losses.add(name, "the space of the source is not one of these values, so that bounds are those of the dtypes");
   return computed;
 }
 
-/** Whether values of a spec are in a space, but for its bounds. */
+/** Returns whether values of a spec belong to a space, regardless of its bounds. */
 function isSpaceOf(space: (Space & { readonly nvec?: unknown; readonly n?: unknown }) | undefined, spec: StepSpec): boolean {
   if (typeof space !== "object" || space === null) return false;
   const { type, dtype, shape, subspaces, nvec, n } = space;

@@ -1,10 +1,10 @@
-/** What Minari says of a dataset, or of an episode, in metadata.json. */
+/** Reads the metadata.json of a Minari dataset or episode. */
 import { MAX_METADATA_BYTES } from "../../../base/file-limits.ts";
 import { corruptFile, RldsError } from "../../model/rlds-error.ts";
 import { parseExactJson, parseJson } from "../json.ts";
 import type { SourceFolder } from "../sources/source.ts";
 
-/** @param parse with integers of 64 bits, where seeds may be @throws RldsError CORRUPT; an absent file is none */
+/** @param parse preserves 64-bit integers, such as seeds @throws RldsError CORRUPT; a missing file is empty */
 export async function metadataOf(folder: SourceFolder, name: string, parse = parseJson): Promise<{ readonly [key: string]: unknown }> {
   const file = await folder.open(name).catch((error) => {
     if (error instanceof RldsError && error.code === "NOT_FOUND") return undefined;
@@ -30,7 +30,7 @@ function parseObject(text: string, file: string, parse: (text: string) => unknow
   return about as { readonly [key: string]: unknown };
 }
 
-/** What an episode's own file says. */
+/** Reads the metadata file of an episode. */
 export function episodeMetadataOf(folder: SourceFolder, name: string): Promise<{ readonly [key: string]: unknown }> {
   return metadataOf(folder, name, parseExactJson);
 }

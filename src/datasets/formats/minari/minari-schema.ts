@@ -1,4 +1,4 @@
-/** What Minari's Parquet has of a step. */
+/** Maps the fields of a step to those of Minari's Parquet form. */
 
 import { isLeaf, isText } from "../../../schema/leaf.ts";
 import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
@@ -15,28 +15,28 @@ import { checkLeaves, isEncodable, isImage, spaceText, ValueSummary } from "./sp
 
 /** An episode as columns. */
 export interface EpisodeData {
-  /** A column a leaf of a step. */
+  /** One column per leaf of a step. */
   readonly data: readonly ColumnData[];
   readonly length: number;
-  /** One less than steps, where the last one is the final observation alone. */
+  /** The number of actions, one less than steps if the last step is only a final observation. */
   readonly actions: number;
 }
 
-/** What RLDS has for what Minari has otherwise. */
+/** Fields of RLDS that Minari stores in another form. */
 const STEP_FIELDS = new Set(["observation", "action", "reward", "discount", "is_first", "is_last", "is_terminal"]);
 const REWARD: StepLeaf = { dtype: "f64", shape: [] };
 const FLAG: StepLeaf = { dtype: "bool", shape: [] };
 
-/** Leaves below one field of a step, or several. */
+/** The leaves below one or more fields of a step. */
 interface Side {
   readonly group: ColumnGroup;
   readonly spec: StepSpec;
-  /** Of each leaf its place among the step's. */
+  /** The index of each leaf among those of the step. */
   readonly columns: readonly number[];
   readonly summaries: readonly ValueSummary[];
 }
 
-/** Fields that are infos, those of a Minari itself among the others. They stay below `infos` if another field has the name of one. */
+/** Returns the fields that are infos, including those of a Minari source. The latter remain below `infos` if another field has the same name. */
 function infosOf(fields: { readonly [name: string]: StepSpec }): { readonly spec: StepSpec; readonly pathOf: (path: string) => string } {
   const others = Object.fromEntries(Object.entries(fields).filter(([name, node]) => !STEP_FIELDS.has(name) && leavesOf(node).length > 0));
   const { infos, ...rest } = others;
@@ -47,7 +47,7 @@ function infosOf(fields: { readonly [name: string]: StepSpec }): { readonly spec
 }
 
 export class MinariSchema {
-  /** Whether images are stored as files of images. */
+  /** Whether images are stored encoded. */
   readonly encodes: boolean;
   readonly #observation: Side;
   readonly #action: Side;
@@ -57,7 +57,7 @@ export class MinariSchema {
   readonly #isLast: number | undefined;
   readonly #isTerminal: number | undefined;
 
-  /** @throws RldsError UNSUPPORTED for what Minari cannot have */
+  /** @throws RldsError UNSUPPORTED if Minari cannot store a leaf */
   constructor(stepSpec: StepSpec, encodePng: EncodePng) {
     const fields = (isLeaf(stepSpec) || Array.isArray(stepSpec) ? {} : stepSpec) as { readonly [name: string]: StepSpec };
     for (const field of ["observation", "action"])
@@ -100,7 +100,7 @@ export class MinariSchema {
     return [{ name: "schema", num_children: children.length + flagSchemas.length }, ...children.flat(), ...flagSchemas.flat()];
   }
 
-  /** The rows of an episode: one an observation. */
+  /** Returns the rows of an episode, one per observation. */
   rows({ data, length, actions }: EpisodeData): ColumnRows[] {
     const at = Array.from({ length: actions + 1 }, (_, i) => Math.min(i, length - 1));
     const columns = this.#sides.map(({ group: part, columns: columnIndices, summaries }) => {
@@ -111,7 +111,7 @@ export class MinariSchema {
     const { leaf, column } = this.#reward;
     const reward = data[column ?? -1];
     const flag = (k: number | undefined, i: number, fallback: boolean) => (k === undefined ? fallback : (data[k] as ColumnData)[i] === 1);
-    // An action led to the step behind it, where the last one has no action of its own.
+    // If the last step has no action, the last action led to it.
     const terminations = at.map((_, i) => i < actions && flag(this.#isTerminal, i + length - actions, false));
     const truncations = at.map((_, i) => i === actions - 1 && !terminations[i] && flag(this.#isLast, length - 1, true));
     return [
@@ -122,19 +122,19 @@ export class MinariSchema {
     ];
   }
 
-  /** Of what was written, as Minari's metadata have it, with the bounds of the source where they fit. */
+  /** Returns the spaces of the written values for Minari's metadata, with the bounds of the source if they fit. */
   spaces(about: About | undefined, losses: Losses): { readonly observation_space: string; readonly action_space: string } {
     const space = (name: string, { spec, summaries }: Side) => spaceWithBounds(name, about, spec, spaceText(spec, summaries), losses);
     return { observation_space: space("observation_space", this.#observation), action_space: space("action_space", this.#action) };
   }
 
-  /** What Minari cannot have of steps, whatever their values are. */
+  /** Adds the losses that do not depend on the values of steps. */
   addLosses(losses: Losses): void {
     for (const { path, leaf } of this.#infos === undefined ? [] : leavesOf(this.#infos.spec))
       if (leaf.shape.length > 1) losses.add(path, `infos of Minari's Parquet are flat, so that its shape [${leaf.shape.join(", ")}] is not kept`);
   }
 
-  /** Whether discounts are those that a reader makes of terminations: Minari has none. */
+  /** Returns whether the discounts are those that a reader derives from terminations, because Minari has none. */
   keepsDiscounts({ data, length, actions }: EpisodeData): boolean {
     const discounts = data[this.#discount ?? -1] as ArrayLike<number> | undefined;
     if (discounts === undefined) return true;

@@ -1,4 +1,4 @@
-/** Minari's datasets: an HDF5 group an episode, or a table of Parquet, and metadata.json beside them. */
+/** Opens Minari datasets: one HDF5 group or Parquet table per episode, and metadata.json. */
 import { integer, onlyKeys } from "../../../base/error.ts";
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import { sizeOf } from "../../../schema/leaf.ts";
@@ -27,7 +27,7 @@ import { metadataOf } from "./metadata.ts";
 import { isReadColumn, ParquetStore } from "./parquet-store.ts";
 
 export interface MinariOptions extends Hdf5Options {
-  /** Whether the steps have the environment's `infos` as well; not where it is left out. */
+  /** Whether the steps contain the environment's `infos`. Default: false */
   readonly infos?: boolean;
 }
 
@@ -43,14 +43,17 @@ interface EpisodeSource {
   readonly transition: TransitionSpec;
   readonly columns: readonly Column[];
   readonly terminations: Column;
-  /** Actions taken. */
+  /** The number of actions. */
   readonly length: number;
 }
 
 /**
- * A dataset of Minari in HDF5 or Parquet, by its folder (`cartpole/scripted-v0`), a folder that has it alone, or its `main_data.hdf5`. The T actions of an episode become T + 1 steps: the last one has the final
- * observation and zeros, and is_terminal where the environment terminated. Dtypes are the file's; images that are kept as JPEGs become pixels (u8), where metadata.json is there to say so; dictionaries and tuples of spaces are nested. One episode at a time is in memory.
- * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED (also where the package h5wasm or hyparquet is missing), SPEC_MISMATCH for an episode of another form
+ * Opens a Minari dataset in HDF5 or Parquet, from its folder (`cartpole/scripted-v0`), a folder that contains only this dataset, or its `main_data.hdf5`.
+ *
+ * The T actions of an episode become T + 1 steps. The last step has the final observation and zeros, and is_terminal if the environment terminated. Dtypes are
+ * those of the file. Images stored as JPEG become pixels (u8) if metadata.json declares them. Dictionaries and tuples of spaces are nested. Memory: one
+ * episode.
+ * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED (also if the package h5wasm or hyparquet is missing), SPEC_MISMATCH for an episode of another form
  */
 export async function openMinari<S = RldsStep>(from: Source, options: MinariOptions = {}): Promise<RldsReader<S>> {
   checkOptions(options);
@@ -68,7 +71,7 @@ export async function openMinari<S = RldsStep>(from: Source, options: MinariOpti
 
 const METADATA = "metadata.json";
 
-/** The Parquet form; undefined where there are no metadata of Minari's. @throws RldsError UNSUPPORTED for other forms, and for several datasets */
+/** Opens the Parquet form, or returns undefined if there is no metadata of Minari. @throws RldsError UNSUPPORTED for other forms, and for several datasets */
 async function minariOfParquet(from: Source, options: MinariOptions): Promise<RldsReader | undefined> {
   const { signal, fetch, maxBytes = MAX_SOURCE_BYTES, infos = false } = options;
   const { folder } = await sourceOf(from, { signal, fetch, maxBytes });
@@ -85,7 +88,7 @@ async function minariOfParquet(from: Source, options: MinariOptions): Promise<Rl
   return readerOf(store, about, { ...options, spaces, selection, losses: damageOf(options.salvage) });
 }
 
-/** Where in a folder the metadata are. */
+/** Returns the place of the metadata in a folder. */
 async function baseOf(folder: SourceFolder): Promise<string> {
   const paths = await folder.list();
   if (paths === undefined) {
@@ -112,7 +115,7 @@ function checkOptions(options: MinariOptions): void {
   onlyKeys("options", options, `infos, h5wasm, fetch, ${READ_OPTIONS}`);
 }
 
-/** Of a file that is open; it is closed where it is no dataset of Minari's, or an option is none. */
+/** Opens the dataset in an open file. The file is closed if it is not a Minari dataset or an option is invalid. */
 export async function minariOf({ hdf5, folder, path }: Hdf5Source, options: MinariOptions): Promise<RldsReader> {
   try {
     checkOptions(options);
@@ -142,10 +145,10 @@ class MinariReader implements RldsReader {
   readonly losses?: readonly SourceLoss[];
   readonly about: { readonly [key: string]: unknown };
   readonly unread: readonly Unread[];
-  /** By the head of each episode's flags, which only HDF5 has apart from the flags. */
+  /** Returns the lengths from the head of each episode's flags, which only HDF5 stores separately. */
   readonly lengths?: () => Promise<number[]>;
   readonly #store: EpisodeStore;
-  /** The groups' names, in order. */
+  /** The names of the groups, in order. */
   readonly #groups: readonly string[];
   readonly #transition: TransitionSpec;
   readonly #attributes: AttributeTypes;
@@ -250,17 +253,17 @@ class MinariReader implements RldsReader {
   }
 }
 
-/** Requests at a time: the Parquet form has a file of metadata an episode, which may be far away. */
+/** The maximum number of concurrent requests. The Parquet form has one metadata file per episode, which may be remote. */
 const PARALLEL = 16;
 
-/** The attributes of all episodes: seeds may be larger in later ones, and options may be in few. */
+/** Reads the attributes of all episodes, since later ones may have larger seeds and only a few may have options. */
 async function attributeTypes(store: EpisodeStore, groups: readonly string[], signal?: AbortSignal): Promise<AttributeTypes> {
   const types = new AttributeTypes();
   for (let from = 0; from < groups.length; from += PARALLEL) {
     signal?.throwIfAborted();
     const read = groups.slice(from, from + PARALLEL).map((group) =>
       store.attributes(`/${group}`).catch((error) => {
-        // Of the first episode it is an error now, of any other when that is read.
+        // An error of the first episode is thrown now; that of any other when it is read.
         if (from === 0 && group === groups[0]) throw error;
         return new Map<string, Attribute>();
       }),
@@ -272,7 +275,7 @@ async function attributeTypes(store: EpisodeStore, groups: readonly string[], si
 
 const numberOf = (group: string) => Number(group.slice("episode_".length));
 
-/** The columns of an episode, whose rows must fit each other. */
+/** Returns the columns of an episode, whose lengths must match. */
 async function findColumns(store: EpisodeStore, group: string, episode: number, { infos, spaces, selection }: EpisodeReadOptions): Promise<EpisodeSource> {
   const file = store.name;
   const keeps = (path: string) => isReadColumn(path.split("/").slice(2), selection);
@@ -306,7 +309,7 @@ async function findColumns(store: EpisodeStore, group: string, episode: number, 
   return { transition, columns, terminations, length };
 }
 
-/** Attributes as they were before Minari made `options/gravity` of nested ones. `steps` is not a name that an episode has for anything else. */
+/** Nests the attributes that Minari flattened to names such as `options/gravity`. The name `steps` is reserved in an episode. */
 function nestAttributes<A extends Pick<Attribute, "leaf">>(attributes: ReadonlyMap<string, A>, of: (attribute: A) => unknown): { [name: string]: unknown } {
   const top = Object.create(null) as { [name: string]: unknown };
   for (const [name, attribute] of attributes) {
@@ -323,7 +326,7 @@ function nestAttributes<A extends Pick<Attribute, "leaf">>(attributes: ReadonlyM
   return { ...top };
 }
 
-/** A value of an episode's metadata: as StepColumns gives a step's. */
+/** Returns a metadata value of an episode in the form of StepColumns values. */
 function readAttribute({ leaf, data }: Attribute): unknown {
   if (leaf.shape.length > 0) return data;
   return leaf.dtype === "bool" ? data[0] === 1 : data[0];

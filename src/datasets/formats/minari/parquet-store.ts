@@ -1,4 +1,4 @@
-/** Minari's Parquet form: a folder an episode, with a table and metadata.json. */
+/** Reads Minari's Parquet form, which has one folder per episode with a table and metadata.json. */
 
 import { sizeOf } from "../../../schema/leaf.ts";
 import { setPart } from "../../../schema/nest.ts";
@@ -16,7 +16,7 @@ import type { Attribute, EpisodeStore } from "./episode-store.ts";
 import type { Space } from "./images.ts";
 import { episodeMetadataOf } from "./metadata.ts";
 
-/** A column of the table that is in memory. */
+/** A column of the table in memory. */
 interface MemoryColumn {
   readonly keys: readonly string[];
   readonly leaf: StepLeaf;
@@ -24,13 +24,13 @@ interface MemoryColumn {
 }
 
 interface Table {
-  /** Whether the file has infos, read or not. */
+  /** Whether the file has infos, even if they are not read. */
   readonly hasInfos: boolean;
   readonly rows: number;
   readonly columns: readonly MemoryColumn[];
 }
 
-/** Of an episode its table, and its folder with a slash. */
+/** The table of an episode, and its folder with a trailing slash. */
 interface EpisodePaths {
   readonly table: string;
   readonly folder: string;
@@ -42,12 +42,12 @@ export interface ParquetStoreOptions {
   /** Whether infos are read. */
   readonly infos: boolean;
   readonly spaces: { readonly observation?: Space; readonly action?: Space };
-  /** How many there are, as the metadata say; for folders that cannot be listed. */
+  /** The number of episodes in the metadata, for folders that cannot be listed. */
   readonly episodes: number;
   readonly selection: Selection;
 }
 
-/** Columns with a row an action, and one more that says nothing. */
+/** Columns with one row per action, and a meaningless last row. */
 const PADDED = new Set(["actions", "rewards", "terminations", "truncations"]);
 
 export class ParquetStore implements EpisodeStore {
@@ -58,7 +58,7 @@ export class ParquetStore implements EpisodeStore {
   readonly #paths: ReadonlyMap<string, EpisodePaths>;
   #current: { readonly group: string; readonly table: () => Promise<Table> } | undefined;
 
-  /** @param base of the paths, with a slash at its end, or "" @throws RldsError UNSUPPORTED for several tables of an episode */
+  /** @param base the prefix of the paths, with a trailing slash, or "" @throws RldsError UNSUPPORTED if an episode has several tables */
   static async of(folder: SourceFolder, base: string, options: ParquetStoreOptions): Promise<ParquetStore> {
     const all = await folder.list();
     const paths = new Map<string, EpisodePaths>();
@@ -123,7 +123,7 @@ export class ParquetStore implements EpisodeStore {
     return this.#paths.get(group) as EpisodePaths;
   }
 
-  /** `/episode_0/observations`: the table of the one, and the other's name. */
+  /** Resolves `/episode_0/observations` to the table of the episode and the name of the column. */
   async #field(path: string): Promise<Table & { readonly group: string; readonly field: string }> {
     const [, group = "", field = ""] = path.split("/");
     if (this.#current?.group !== group) this.#current = { group, table: lazy(() => this.#table(this.#at(group).table)) };
@@ -147,7 +147,7 @@ export class ParquetStore implements EpisodeStore {
           signal?.throwIfAborted();
           const [chunk] = await file.read(group, [column]);
           leaf ??= leafOfColumn(column, chunk) as StepLeaf;
-          // In place of an action there may be nothing in the last row.
+          // The last row may lack an action.
           const isPad = PADDED.has(column.keys[0] as string) && group === groups.length - 1 && chunk?.missing === groupRows - 1;
           chunks.push(columnOf({ ...(chunk as NonNullable<typeof chunk>), ...(isPad ? { missing: -1 } : {}) }, leaf, groupRows, { file: path, column }));
         }
@@ -162,14 +162,14 @@ export class ParquetStore implements EpisodeStore {
   }
 }
 
-/** Whether a column is read: what says how an episode goes on always is. */
+/** Returns whether to read a column. Columns that describe the course of an episode are always read. */
 export function isReadColumn(keys: readonly string[], selection: Selection): boolean {
   const [name = "", ...rest] = keys;
   const field = { observations: "observation", actions: "action", rewards: "reward", infos: "infos" }[name];
   return field === undefined || selection.keysOf([field, ...rest]) !== undefined;
 }
 
-/** Columns by their names; a struct of a Tuple is an array. */
+/** Returns the columns by name. The struct of a Tuple becomes an array. */
 function nestColumns(
   columns: readonly MemoryColumn[],
   depth: number,
@@ -190,7 +190,7 @@ function nestColumns(
     : (node as { [name: string]: ColumnTree });
 }
 
-/** The first rows of a column, in the shape that its space has. */
+/** Returns the first rows of a column in the shape of its space. */
 function columnOfRows({ keys, leaf, data }: MemoryColumn, space: Space | undefined, rows: number): Column {
   const size = sizeOf(leaf.shape);
   const shape = leaf.shape.length > 0 && space?.type === "Box" && isShape(space.shape) && sizeOf(space.shape) === size ? space.shape : leaf.shape;

@@ -1,4 +1,4 @@
-/** Spaces of Gymnasium, as Minari's metadata tell them, of what was written. */
+/** Derives Gymnasium spaces, in the form of Minari's metadata, from the written values. */
 
 import { DTYPES } from "../../../schema/dtype.ts";
 import { isText } from "../../../schema/leaf.ts";
@@ -9,23 +9,23 @@ import { RldsError } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import { FORMAT_NAMES } from "../dtypes.ts";
 
-/** Minari takes u8 of this size and more for images, and keeps them encoded. */
+/** Minari treats u8 of at least this size as images, and stores them encoded. */
 const MIN_IMAGE = 32;
-/** A single integer of an action that has more values is no choice. */
+/** An integer action with more values is not treated as a choice. */
 const MAX_CHOICES = 65_536;
 
-/** Whether Minari takes it for an image by its space. */
+/** Returns whether Minari treats a leaf as an image because of its space. */
 export function isImage({ dtype, shape }: StepLeaf): boolean {
   const [height = 0, width = 0] = shape;
   return dtype === "u8" && (shape.length === 2 || shape.length === 3) && height >= MIN_IMAGE && width >= MIN_IMAGE;
 }
 
-/** Whether its channels are what a PNG has, and what Pillow gives back: of one it makes none. */
+/** Returns whether an image has a number of channels that PNG supports and Pillow preserves. Pillow removes a single channel. */
 export function isEncodable({ shape: [, , channels] }: StepLeaf): boolean {
   return channels === undefined || (channels >= 2 && channels <= 4);
 }
 
-/** @throws RldsError UNSUPPORTED for what Minari cannot have */
+/** @throws RldsError UNSUPPORTED if Minari cannot store a leaf */
 export function checkLeaves(spec: StepSpec, name: string): void {
   const leaves = leavesOf(spec);
   if (leaves.length === 0) throw new RldsError("UNSUPPORTED", `${name} must have a leaf`);
@@ -42,7 +42,7 @@ export function checkLeaves(spec: StepSpec, name: string): void {
   }
 }
 
-/** What one leaf's values were: for the spaces of choices and texts. */
+/** Summarizes the values of one leaf, for spaces of choices and texts. */
 export class ValueSummary {
   readonly #isChoice: boolean;
   readonly #isText: boolean;
@@ -75,7 +75,7 @@ export class ValueSummary {
     }
   }
 
-  /** The values of a Discrete; undefined where it is none. */
+  /** The values of a Discrete space, or undefined if the leaf is not one. */
   get choices(): { readonly start: bigint; readonly n: bigint } | undefined {
     if (this.#min === undefined || this.#max === undefined) return undefined;
     const start = this.#min < 0n ? this.#min : 0n;
@@ -88,7 +88,7 @@ export class ValueSummary {
   }
 }
 
-/** The text of a space as Minari's serialize_space writes it. @param summaries one per leaf, in the order of the spec's leaves */
+/** Returns the text of a space in the form of Minari's serialize_space. @param summaries one per leaf, in the order of the spec's leaves */
 export function spaceText(spec: StepSpec, summaries: readonly ValueSummary[]): string {
   return fold<StepLeaf, string>(
     spec,
@@ -110,7 +110,7 @@ function leafText(leaf: StepLeaf, summary: ValueSummary): string {
   return `{"type": "Box", "dtype": "${FORMAT_NAMES[dtype].numpy}", "shape": [${shape.join(", ")}], "low": ${repeatText(shape, low)}, "high": ${repeatText(shape, high)}}`;
 }
 
-/** Lists of a shape whose elements are all one word. */
+/** Returns nested lists of a shape that repeat one word. */
 function repeatText(shape: readonly number[], word: string): string {
   return shape.reduceRight((inner, length) => `[${new Array<string>(length).fill(inner).join(", ")}]`, word);
 }

@@ -1,4 +1,4 @@
-/** An RLDS dataset as one of Minari's, in its Parquet form. */
+/** Writes an RLDS dataset in Minari's Parquet form. */
 import { flag, mustBe, onlyKeys } from "../../../base/error.ts";
 import { pack } from "../../../schema/nest.ts";
 import { columnsOf } from "../../model/chunks.ts";
@@ -22,9 +22,13 @@ import { minariAbout } from "./known-about.ts";
 import { MinariSchema } from "./minari-schema.ts";
 
 export interface MinariWriteOptions extends WriteOptions {
-  /** Of the dataset: `namespace/name-v0`, the namespace if there is one. */
+  /** The id of the dataset: `namespace/name-v0`, or `name-v0` without a namespace. */
   readonly id: string;
-  /** "transition": the last step has an action of its own, and its observation stands for the final one as well. "observation": it is the final observation alone. Default: what each episode states by `final_step`, as all readers do, or else what RLDS has: an is_last step is a final observation */
+  /**
+   * "transition": the last step has an action, and its observation is repeated as the final one. "observation": the last step is only the final observation.
+   * Default: the kind that each episode states in `final_step`, as all readers set it; otherwise the rule of RLDS, in which an is_last step is a final
+   * observation
+   */
   readonly finalStep?: FinalStep;
   readonly description?: string;
   readonly author?: string;
@@ -34,23 +38,30 @@ export interface MinariWriteOptions extends WriteOptions {
 }
 
 const OPTIONS = "id, finalStep, description, author, authorEmail, algorithmName, codePermalink, signal, onProgress, overwrite, about, strict";
-/** Pyarrow gives a batch of so many rows, and Minari takes a batch for an episode. */
+/** Pyarrow returns batches of this many rows, and Minari treats a batch as an episode. */
 const MAX_ROWS = 131_072;
-/** The youngest that writes this form; Minari asks for the version. */
+/** The latest version that writes this form. Minari checks the version. */
 const VERSION = "0.5.4";
 const METADATA = "metadata.json";
-/** Parts of an id, of which the last one has a version; Minari's own rule, without its way back. */
+/** Matches a part of an id; the last part has a version. This is Minari's rule, without backtracking. */
 const NAME_PART = /^[-\w]+$/;
 const VERSIONED = /.-v\d+$/;
 
 /**
- * Writes `<to>/<id>/data`: metadata.json with the spaces, and a folder an episode with part-0.parquet and its metadata; `minari.load_dataset(id)` opens it, where the environment variable MINARI_DATASETS_PATH
- * is the path of `to`. A single integer of an action is a Discrete of the values that there are, a text a Text, all else a Box with the bounds of its dtype; objects and arrays are Dict and Tuple. Images (u8 of
- * at least 32 × 32) are stored as PNG, without loss, where all have a form that a PNG has. Terminations are is_terminal, truncations the other ends. Fields beside RLDS's become infos, those with dimensions
- * flat; discounts are not kept. Of `about` the keys that Minari has (env_spec, author, requirements …) are kept as its own, and spaces with their bounds where the values are of these spaces. Files have their names once all are written. The same data gives the same bytes. Memory: one episode, and its columns.
- * @throws TypeError, RangeError for an option · RldsError SPEC_MISMATCH for a step of another form, with episode, step and leaf · UNSUPPORTED for leaves that Minari cannot have (bytes, lists of texts, no
- * elements), no observation or action, a reward that is no single number, an episode of more than 131,071 actions, without hyparquet-writer · INVALID_DATA for an episode without steps · EMPTY for no episodes
- * · IO where it cannot be written, or is there already
+ * Writes `<to>/<id>/data`: metadata.json with the spaces, and one folder per episode with part-0.parquet and its metadata. To open it with
+ * `minari.load_dataset(id)`, set the environment variable MINARI_DATASETS_PATH to the path of `to`.
+ *
+ * An action that is a single integer becomes a Discrete space of the existing values, and text becomes a Text space. All other values become a Box with the
+ * bounds of their dtype. Objects and arrays become Dict and Tuple spaces. Images (u8 of at least 32 × 32) are stored losslessly as PNG if PNG supports the form
+ * of all of them.
+ *
+ * Terminations are the steps that are is_terminal; truncations are the other ends. Additional fields become infos, and lose their dimensions; discounts are not
+ * stored. From `about`, the keys that Minari knows (env_spec, author, requirements …) are kept at the top, and spaces keep their bounds if the values belong to
+ * them. Files receive their final names after all are written. The same data produces the same bytes. Memory: one episode, and its columns.
+ * @throws TypeError, RangeError for an invalid option · RldsError SPEC_MISMATCH for a step of another form, with episode, step and leaf · UNSUPPORTED for
+ * leaves that Minari cannot store (bytes, lists of texts, no elements), a missing observation or action, a reward that is not a single number, an episode of
+ * more than 131,071 actions, or without hyparquet-writer · INVALID_DATA for an episode without steps · EMPTY if there are no episodes · IO if the target cannot
+ * be written or already exists
  */
 export async function writeMinari(rlds: RldsDataset<unknown>, to: Sink, options: MinariWriteOptions): Promise<WriteReport> {
   const all = parseOptions(options);
@@ -115,7 +126,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: P
   }
 }
 
-/** What a new dataset replaces: this form's files and HDF5's, as far as their numbers follow each other. */
+/** Lists the files that a new dataset replaces, in both forms, while their numbers are consecutive. */
 async function listExistingFiles(staging: Staging, folder: SinkFolder, path: string): Promise<string[]> {
   const top = await staging.list();
   const episodes: string[] = [];
@@ -152,7 +163,7 @@ function createMetadata(
 interface EpisodeSchema {
   readonly stepSpec: StepSpec;
   readonly metadataSpec: StepSpec;
-  /** Where the flag is among the columns of a step; -1 if a step has none. */
+  /** The index of the flag among the columns of a step, or -1. */
   readonly isLastColumn: number;
   readonly finalStep: FinalStep | undefined;
   readonly signal?: AbortSignal;
@@ -164,12 +175,12 @@ async function episodeOf(
   { stepSpec, metadataSpec, isLastColumn, finalStep, signal }: EpisodeSchema,
 ) {
   const collector = new Collector(metadataSpec, 1);
-  // However an episode ends, Minari has a final observation.
+  // Minari always has a final observation.
   collector.add(withoutFinalStep(metadata), { episode }, "the episode's metadata");
   const { data, length } = await columnsOf(steps, stepSpec, { episode, signal });
   if (length === 0)
     throw new RldsError("INVALID_DATA", "an episode must have a step, as Minari has none without: filterEpisodes can leave it out", { episode });
-  // Steps without the flag are RLDS's all the same.
+  // Steps without the flag also follow RLDS.
   const isLast = isLastColumn < 0 || (data[isLastColumn] as ArrayLike<unknown>)[length - 1] === 1;
   const actions = finalStepOf(metadata, isLast, finalStep) === "transition" ? length : length - 1;
   if (actions >= MAX_ROWS)
@@ -177,13 +188,13 @@ async function episodeOf(
   return { data, length, actions, metadata: metadataOf(metadataSpec, collector.take().data) };
 }
 
-/** As values of JSON, which has no bytes. */
+/** Returns the metadata as JSON values. JSON has no bytes. */
 function metadataOf(spec: StepSpec, data: readonly ColumnData[]): object {
   const row = leavesOf(spec).map(({ leaf }, k) => (leaf.dtype === "bytes" ? undefined : rowOf(leaf, data[k] as ColumnData, 0)));
   return pack(spec, row) as object;
 }
 
-/** The options, checked. */
+/** Checks the options. */
 function parseOptions(options: MinariWriteOptions): MinariWriteOptions {
   const { id, finalStep, overwrite = false, strict = false, about, signal, onProgress, ...texts } = onlyKeys("options", options, OPTIONS);
   if (typeof id !== "string") throw mustBe(TypeError, "id", "a text as namespace/name-v0", id);

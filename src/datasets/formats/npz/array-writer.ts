@@ -1,4 +1,4 @@
-/** One array of an archive on its way: rows are added, and its head is written once their number is known. */
+/** Writes one array of an archive. Rows are added, and the header is written when their number is known. */
 import { arrayDtype, DTYPES, type Dtype, type NumberArray } from "../../../schema/dtype.ts";
 import { isHalf, narrowHalves } from "../../../schema/half.ts";
 import { isText } from "../../../schema/leaf.ts";
@@ -6,10 +6,10 @@ import type { StepLeaf } from "../../model/dataset.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 
 const MAGIC = "\x93NUMPY\x01\x00";
-/** NumPy aligns elements so. */
+/** The alignment of elements in NumPy files. */
 const ALIGNMENT = 64;
 
-/** The name of a dtype in the head of an array; bf16 is f32. */
+/** Returns the name of a dtype in the header of an array. bf16 is stored as f32. */
 function descrOf(dtype: Dtype): string {
   if (dtype === "bool") return "|b1";
   if (dtype === "f16") return "<f2";
@@ -23,7 +23,7 @@ export class ArrayWriter {
   readonly #pieces: Uint8Array[] = [];
   #pieceBytes = 0;
   readonly #texts: string[] = [];
-  /** Code points of the longest text. */
+  /** The length of the longest text in code points. */
   #width = 1;
   #rows = 0;
   /** Whether NumPy strips the end of a text. */
@@ -33,12 +33,12 @@ export class ArrayWriter {
     this.#leaf = leaf;
   }
 
-  /** Bytes that it takes in the file, and so in memory. */
+  /** The size of the array in the file, and so in memory. */
   get bytes(): number {
     return this.#pieceBytes + 4 * this.#width * this.#texts.length;
   }
 
-  /** Copies rows. */
+  /** Adds rows as a copy. */
   add(data: ColumnData, rows: number): void {
     this.#rows += rows;
     const { dtype } = this.#leaf;
@@ -55,7 +55,7 @@ export class ArrayWriter {
     this.#pieceBytes += array.byteLength;
   }
 
-  /** The array as a file (.npy). @param isSingle one value without rows */
+  /** Returns the array as a file (.npy). @param isSingle whether it is one value without rows */
   finish(isSingle = false): Uint8Array[] {
     const { dtype, shape } = this.#leaf;
     const descr = isText(this.#leaf) ? `<U${this.#width}` : descrOf(dtype as Dtype);
@@ -75,10 +75,10 @@ function headOf(descr: string, shape: readonly number[]): Uint8Array {
   return bytes;
 }
 
-/** Texts that are encoded at a time. */
+/** The number of texts that are encoded together. */
 const PIECE_TEXTS = 4096;
 
-/** Code points of 32 bits, filled up with zeros. */
+/** Encodes texts as 32-bit code points, padded with zeros. */
 function utf32(texts: readonly string[], width: number): Uint8Array[] {
   const pieces: Uint8Array[] = [];
   for (let from = 0; from < texts.length; from += PIECE_TEXTS) {

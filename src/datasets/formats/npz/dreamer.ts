@@ -1,4 +1,4 @@
-/** Files of Dreamer, an episode each: whatever has no other name was observed, and a row has the action and the reward that led to it. */
+/** Reads files of Dreamer, one per episode. Arrays without a reserved name are observations, and a row has the action and the reward that led to it. */
 import { Column, type ColumnTree, columnsOf, joined } from "../columns/column.ts";
 import { fieldOf, fieldsOf } from "../columns/names.ts";
 import type { Fields } from "./plan.ts";
@@ -8,18 +8,18 @@ interface Archive {
   readonly metadata: { readonly [name: string]: ColumnTree };
 }
 
-/** Beside what was observed: what the driver notes for itself. */
+/** Arrays that the driver writes for itself, which are not observations. */
 const NOTES = /^(reset|consec|stepid|dyn|log_.*|logp.*)$/;
-/** Dreamer 3 numbers its steps. A row of it has the action that follows. */
+/** Arrays of Dreamer 3, which numbers its steps. Its rows have the action that follows. */
 const IS_VERSION_3 = ["stepid", "consec"];
 
-/** The fields that a file of Dreamer's has, and by which it is known: it calls nothing the observation. */
+/** The fields by which a Dreamer file is recognized. No array is named observation. */
 const FIELDS = ["action", "reward", "is_first", "is_terminal"] as const;
 
-/** 2 stands for the first one as well: it writes the same. */
+/** 2 also stands for version 1, which writes the same form. */
 export type DreamerVersion = 2 | 3;
 
-/** Which version wrote a file, by the names of all its arrays, whichever are read; undefined if none did. */
+/** Returns the version that wrote a file, by the names of all its arrays, even those that are not read. Undefined if it is not a Dreamer file. */
 export function dreamerVersion(names: readonly string[]): DreamerVersion | undefined {
   const fields = [...fieldsOf(names).values()];
   const isDreamer = FIELDS.every((field) => fields.includes(field)) && !fields.includes("observation") && names.some((name) => isObserved(name));
@@ -27,17 +27,17 @@ export function dreamerVersion(names: readonly string[]): DreamerVersion | undef
   return IS_VERSION_3.some((name) => names.includes(name)) ? 3 : 2;
 }
 
-/** Whether an array of such a file is part of the observation, as its name says. */
+/** Returns whether an array of such a file is part of the observation, by its name. */
 export function isObserved(name: string): boolean {
   return fieldOf(name) === undefined && !NOTES.test(name);
 }
 
-/** An archive of Dreamer's as RLDS has its steps. */
+/** Converts a Dreamer archive to RLDS steps. */
 export async function withDreamerSteps(archive: Archive, version: DreamerVersion): Promise<Archive> {
   const { fields, metadata } = archive;
   const { action, reward, discount, is_last: isLast } = fields;
   if (!(reward instanceof Column) || action === undefined) return archive;
-  // What was renamed to a part of the observation is one.
+  // An array renamed to a part of the observation also belongs to it.
   const renamed = fields.observation === undefined || fields.observation instanceof Column ? {} : fields.observation;
   const { rows } = reward;
   const observed: [string, ColumnTree][] = [];
@@ -54,14 +54,14 @@ export async function withDreamerSteps(archive: Archive, version: DreamerVersion
       action: actionsArrive ? mapTree(action, earlier) : action,
       reward: rewardsArrive ? earlier(reward) : reward,
       ...(discount !== undefined && { discount: rewardsArrive ? mapTree(discount, earlier) : discount }),
-      // What is cut ends with what was observed last: nobody knows the action that followed.
+      // A truncated episode ends with its last observation, since the next action is unknown.
       ...(isLast instanceof Column && { is_last: endingLast(isLast) }),
     },
     metadata: Object.fromEntries(fields.observation instanceof Column ? Object.entries(metadata) : others),
   };
 }
 
-/** Whether the first row is zeros: nothing led to the first observation. */
+/** Returns whether the first row is zeros, because nothing led to the first observation. */
 async function startsWithZeros(tree: ColumnTree): Promise<boolean> {
   for (const column of columnsOf(tree)) {
     if ((column.rows ?? 0) === 0) return false;
@@ -71,7 +71,7 @@ async function startsWithZeros(tree: ColumnTree): Promise<boolean> {
   return true;
 }
 
-/** Each row is the next one of the file; the last one has nothing. */
+/** Moves each row to the previous step; the last step receives zeros. */
 function earlier(column: Column): Column {
   const { leaf, rows = 0 } = column;
   return new Column({

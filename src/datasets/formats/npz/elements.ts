@@ -1,4 +1,4 @@
-/** Elements of an array that come as bytes, piece by piece, each put where it belongs: no second copy of the array is ever there. */
+/** Collects the elements of an array from consecutive pieces of bytes in place, without a second copy of the array. */
 
 import { type Dtype, zeros } from "../../../schema/dtype.ts";
 import type { RldsError } from "../../model/rlds-error.ts";
@@ -9,15 +9,15 @@ export class Elements {
   readonly #type: ElementType;
   readonly #count: number;
   readonly #corrupt: (what: string) => RldsError;
-  /** Strings are added one by one, as far as they stand in order. */
+  /** Strings are appended one by one while they arrive in order. */
   readonly #column: ColumnData;
   readonly #walk: ColumnWalk | undefined;
   #done = 0;
-  /** The beginning of an element whose rest is in the next piece. */
+  /** The beginning of an element that continues in the next piece. */
   #partial: Uint8Array<ArrayBuffer> | undefined;
   #partialBytes = 0;
 
-  /** @param fortran the shape of what comes in Fortran's order, first index fastest; undefined for C's order */
+  /** @param fortran the shape of data in Fortran order, first index fastest; undefined for C order */
   constructor(type: ElementType, count: number, fortran: readonly number[] | undefined, corrupt: (what: string) => RldsError) {
     this.#type = type;
     this.#count = count;
@@ -46,7 +46,7 @@ export class Elements {
     this.#partialBytes = chunk.length - end;
   }
 
-  /** All of them. @throws RldsError CORRUPT where some have not come */
+  /** Returns all elements. @throws RldsError CORRUPT if some are missing */
   finish(): ColumnData {
     if (this.#done !== this.#count) throw this.#corrupt(`breaks off after ${this.#done} of ${this.#count} elements`);
     return this.#column;
@@ -64,14 +64,14 @@ export class Elements {
   }
 }
 
-/** No hole at the beginning: those make an array slow. */
+/** Filled from the beginning, since arrays with holes are slow. */
 function blankTexts(count: number): string[] {
   const texts: string[] = [];
   for (let i = 0; i < count; i++) texts.push("");
   return texts;
 }
 
-/** Where in C's order the next element of Fortran's order stands. */
+/** Computes the index in C order of consecutive elements in Fortran order. */
 class ColumnWalk {
   readonly #shape: readonly number[];
   readonly #strides: readonly number[];

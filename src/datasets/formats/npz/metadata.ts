@@ -1,20 +1,20 @@
-/** Arrays of an archive that are not over its steps: of all episodes, or with a value an episode. */
+/** Reads arrays of an archive that have one value for all episodes, or one value per episode. */
 import { isText, sizeOf } from "../../../schema/leaf.ts";
 import { setPart } from "../../../schema/nest.ts";
 import type { StepSpec } from "../../model/dataset.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import { Column, type ColumnTree } from "../columns/column.ts";
 
-/** `about` has no larger values. */
+/** Larger values are left out of `about`. */
 const MAX_ABOUT_BYTES = 65_536;
-/** What says in files of imitation where episodes begin. */
+/** The array in files of imitation that contains the beginnings of episodes. */
 export const INDICES = "indices";
 
 interface Trees {
   readonly [name: string]: ColumnTree;
 }
 
-/** @param rows steps that there are; `indices` say of imitation where episodes begin, and stay with the steps */
+/** @param rows the number of steps; `indices` of imitation contain the beginnings of episodes and stay with the steps */
 export function metadataParts(metadata: Trees, rows: number | undefined): { readonly steps: Trees; readonly others: readonly Column[] } {
   const others: Column[] = [];
   const visit = (tree: ColumnTree): ColumnTree | undefined => {
@@ -36,7 +36,7 @@ export interface EpisodeMetadata {
   valuesAt(episode: number): object;
 }
 
-/** @param columns over no steps */
+/** @param columns columns without a value per step */
 export async function episodeMetadata(columns: readonly Column[], episodes: number): Promise<EpisodeMetadata> {
   const spec = {};
   const about = {};
@@ -69,12 +69,12 @@ function valueAt({ leaf }: Column, data: ColumnData, i: number): unknown {
   return isText(leaf) ? data.slice(i * size, (i + 1) * size) : (data as Float32Array).slice(i * size, (i + 1) * size);
 }
 
-/** As JSON has it, where a number holds it. */
+/** Returns a value for JSON; integers become numbers if these are exact. */
 function plain(value: unknown): unknown {
   return typeof value === "bigint" && Number.isSafeInteger(Number(value)) ? Number(value) : value;
 }
 
-/** No two columns have the same path, and none is within another. */
+/** Sets a value. No two columns have the same path, and none is inside another. */
 function place(tree: object, keys: readonly string[], value: unknown): void {
   let at = tree as { [name: string]: unknown };
   for (const key of keys.slice(0, -1)) {

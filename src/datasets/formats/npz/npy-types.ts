@@ -1,4 +1,4 @@
-/** What the elements of NumPy's arrays are, by its names for them. */
+/** Maps NumPy's type names to element types. */
 import { dataView } from "../../../base/bytes.ts";
 import { DTYPES, isDtype } from "../../../schema/dtype.ts";
 import { widenHalves } from "../../../schema/half.ts";
@@ -9,27 +9,27 @@ import { utf8, withoutTail } from "../utf8.ts";
 
 export interface ElementType {
   readonly dtype: StepLeaf["dtype"];
-  /** Of an element, and of what in it has an order of bytes. */
+  /** The size of an element, and of the unit in which bytes are ordered. */
   readonly bytes: number;
   readonly unit: number;
   readonly big: boolean;
-  /** Of an element in memory, about. */
+  /** The approximate memory of an element. */
   readonly memoryBytes: number;
-  /** Of bytes that are aligned, little-endian, and nobody else's. */
+  /** Decodes bytes that are aligned, little-endian and not shared. */
   decode(bytes: Uint8Array<ArrayBuffer>, corrupt: (what: string) => RldsError): ColumnData;
 }
 
-/** An array whose elements are no leaf of a step: what else is in the archive can be read. */
+/** An array whose elements cannot be a leaf of a step. The rest of the archive can still be read. */
 export class ElementTypeError extends RldsError {
   constructor(file: string, message: string) {
     super("UNSUPPORTED", message, { file });
   }
 }
 
-/** What a string takes beside its characters. */
+/** The approximate overhead of a string. */
 const STRING = 24;
 
-/** @param descr `<f4` @throws RldsError UNSUPPORTED */
+/** @param descr for example `<f4` @throws RldsError UNSUPPORTED */
 export function typeOf(descr: string, file: string, name: string): ElementType {
   const [, order, kind, digits] = /^([<>|=])?([a-zA-Z?])(\d{1,9})?$/.exec(descr) ?? [];
   const n = Number(digits);
@@ -53,7 +53,7 @@ function bools(bytes: Uint8Array, corrupt: (what: string) => RldsError): Uint8Ar
   return bytes;
 }
 
-/** Elements of the same width, filled up with zeros. */
+/** Decodes texts of fixed width, padded with zeros. */
 function texts(bytes: Uint8Array, width: number, decode: (bytes: Uint8Array) => string): string[] {
   return Array.from({ length: bytes.length / width }, (_, i) => withoutTail(decode(bytes.subarray(i * width, (i + 1) * width)), "\0"));
 }

@@ -1,4 +1,4 @@
-/** NumPy's arrays as files (.npy): a header, and the elements. Its objects are pickles, which nobody here runs. */
+/** Reads NumPy array files (.npy): a header, and the elements. Objects are pickles and are never executed. */
 import { concat, dataView } from "../../../base/bytes.ts";
 import { sizeOf } from "../../../schema/leaf.ts";
 import type { StepLeaf } from "../../model/dataset.ts";
@@ -11,20 +11,20 @@ import { type ElementType, ElementTypeError, typeOf } from "./npy-types.ts";
 export interface NpyArray {
   readonly dtype: StepLeaf["dtype"];
   readonly shape: readonly number[];
-  /** In C's order, little-endian. */
+  /** In C order, little-endian. */
   readonly data: ColumnData;
 }
 
 export interface NpyFile {
-  /** The archive, and the array in it, as messages call them. */
+  /** The names of the archive and of the array in messages. */
   readonly file: string;
   readonly name: string;
-  /** All of its bytes. */
+  /** The size of the file. */
   readonly size: number;
   readonly budget: MemoryBudget;
 }
 
-/** What is said before the elements, and where they begin. */
+/** The content of the header, and the offset of the elements. */
 export interface Header {
   readonly type: ElementType;
   readonly shape: readonly number[];
@@ -34,16 +34,16 @@ export interface Header {
 
 const MAGIC = "\x93NUMPY";
 const MAX_HEADER = 65536;
-/** As NumPy has it. */
+/** The limit of NumPy. */
 const MAX_DIMENSIONS = 64;
-/** `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`, in any order. */
+/** Matches `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`, in any order. */
 const DESCR = /['"]descr['"]\s*:\s*(?:'([^'"\\]*)'|"([^'"\\]*)"|(\[))/;
 const FORTRAN = /['"]fortran_order['"]\s*:\s*(True|False)/;
 const SHAPE = /['"]shape['"]\s*:\s*\(([\d\sL,]*)\)/;
-/** Python 2 wrote long numbers so. */
+/** Python 2 appends L to long integers. */
 const LENGTH = /^\s*(\d{1,15})L?\s*$/;
 
-/** The elements are put in their places as they come. @throws RldsError CORRUPT, UNSUPPORTED for objects, structures, complex numbers, dates */
+/** Reads an array and puts the elements in place as they arrive. @throws RldsError CORRUPT; UNSUPPORTED for objects, structures, complex numbers and dates */
 export async function npyArray(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, array: NpyFile): Promise<NpyArray> {
   let headBytes = new Uint8Array(0);
   let header: Header | undefined;
@@ -64,7 +64,7 @@ export async function npyArray(chunks: AsyncIterable<Uint8Array> | Iterable<Uint
   return { dtype: header.type.dtype, shape: header.shape, data: elements.finish() };
 }
 
-/** Undefined where more bytes have to come. @throws RldsError CORRUPT, UNSUPPORTED */
+/** Returns undefined if more bytes are needed. @throws RldsError CORRUPT, UNSUPPORTED */
 export function headerOf(bytes: Uint8Array, array: NpyFile): Header | undefined {
   const { file, name, size } = array;
   if (bytes.length < 12) return undefined;
@@ -88,7 +88,7 @@ export function headerOf(bytes: Uint8Array, array: NpyFile): Header | undefined 
   return { type: typeOf(descrMatch[1] ?? descrMatch[2] ?? "", file, name), shape, fortran: fortran === "True", begin };
 }
 
-/** `3, 4`; a comma may end it. Undefined for what is no shape. */
+/** Parses a shape such as `3, 4`, which may end with a comma. Undefined if it is not a shape. */
 function shapeOf(text: string | undefined): number[] | undefined {
   if (text === undefined) return undefined;
   const parts = text.split(",");
@@ -97,7 +97,7 @@ function shapeOf(text: string | undefined): number[] | undefined {
   return lengths.includes(undefined) ? undefined : lengths.map(Number);
 }
 
-/** Elements that the shape says, which must be as many as there are bytes of. @throws RldsError CORRUPT */
+/** Returns the number of elements of the shape, which must match the number of bytes. @throws RldsError CORRUPT */
 export function countOf({ type, shape, begin }: Header, array: NpyFile): number {
   const { size } = array;
   const count = sizeOf(shape);
@@ -114,7 +114,7 @@ function elementsOf(header: Header, array: NpyFile): Elements {
   return new Elements(type, count, fortran && shape.length > 1 ? shape : undefined, (what) => corruptFile(inArray(array), what));
 }
 
-/** An array as the place of a fault. */
+/** Returns an array as the place of a fault. */
 export function inArray({ file, name }: NpyFile): Fault {
   return { file, subject: name };
 }

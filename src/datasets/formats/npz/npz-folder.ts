@@ -1,4 +1,4 @@
-/** A folder of NumPy's archives: their episodes, one file after the other. */
+/** Reads a folder of NumPy archives, with the episodes of one file after the other. */
 import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { specDifference } from "../columns/spec-difference.ts";
 import type { SourceLoss } from "../damage.ts";
@@ -8,7 +8,7 @@ import { type SourceFile, type SourceFolder, sortPaths } from "../sources/source
 
 type OpenFile = (file: SourceFile) => Promise<RldsReader>;
 
-/** @param open of one file, which stays the caller's @throws RldsError UNSUPPORTED where there is none, EMPTY, SPEC_MISMATCH for a file of another form */
+/** @param open opens one file, which the caller keeps @throws RldsError UNSUPPORTED if there is no file, EMPTY, SPEC_MISMATCH for a file of another form */
 export async function openNpzFolder(
   folder: SourceFolder,
   open: OpenFile,
@@ -47,15 +47,15 @@ export async function openNpzFolder(
   };
 }
 
-/** Files that are looked at as the folder is opened. */
+/** The number of files that are inspected when the folder is opened. */
 const CHECKED_FILES = 4;
 
-/** A folder of archives that have nothing to do with each other is none of episodes. @throws RldsError UNSUPPORTED */
+/** Checks that the archives of a folder have one form, since unrelated archives are not episodes. @throws RldsError UNSUPPORTED */
 async function checkForms(folder: SourceFolder, paths: readonly string[], open: OpenFile, { stepSpec }: RldsReader): Promise<void> {
   for (const path of paths.slice(1, CHECKED_FILES)) {
     const difference = await withFile(folder, path, open, async (reader) => specDifference(stepSpec, reader.stepSpec)).catch((error) => {
       if (error instanceof RldsError && error.code === "UNSUPPORTED") return error.message;
-      // It is named when it is read.
+      // The error is reported when the file is read.
       if (error instanceof RldsError) return undefined;
       throw error;
     });
@@ -67,7 +67,7 @@ async function checkForms(folder: SourceFolder, paths: readonly string[], open: 
   }
 }
 
-/** What was lost of the folder, and of its files. */
+/** The losses of the folder and of its files. */
 class FolderLosses {
   readonly errors = new Damage();
   readonly #ofFiles = new Map<string, SourceLoss>();
@@ -95,7 +95,7 @@ async function withFile<T>(folder: SourceFolder, path: string, open: OpenFile, u
   }
 }
 
-/** Of the first file that can be read, if something may be lost. */
+/** Returns the reader of the first file, or of the first one that can be read if losses are allowed. */
 async function firstReader(folder: SourceFolder, paths: readonly string[], open: OpenFile, losses: FolderLosses | undefined): Promise<RldsReader> {
   for (const [i, path] of paths.entries()) {
     try {

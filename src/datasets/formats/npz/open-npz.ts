@@ -1,4 +1,4 @@
-/** NumPy's archives of arrays (.npz) as datasets. */
+/** Opens NumPy array archives (.npz) as datasets. */
 import { integer, onlyKeys } from "../../../base/error.ts";
 import { MAX_GROUP_DEPTH, MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { Fetch } from "../../../base/host.ts";
@@ -30,18 +30,30 @@ import { storedColumn } from "./stored-column.ts";
 import { isStored, zipEntries, zipPieces } from "./zip.ts";
 
 export interface NpzOptions extends ReadOptions {
-  /** Of flat columns with `terminals`, as openD4rl has it; `rlds` where it is left out. */
+  /** For flat columns with `terminals`, as in openD4rl. Default: `rlds` */
   readonly finalObservation?: FinalObservation;
-  /** Instead of the runtime's own, for URLs. */
+  /** A replacement for the runtime's `fetch`, for URLs. */
   readonly fetch?: Fetch;
 }
 
 /**
- * Columns over the steps of all episodes, one behind the other: `observation`, `action`, `reward` (also in plural, and as `obs`), nested by slashes, with `discount` and metadata. Where episodes
- * begin is said by `lengths`, or by `is_first` and `is_last`: then the rows are RLDS's steps, and need `is_terminal`. Or by `terminals` (or `terminated`, `done`) and `timeouts` (or `truncated`):
- * then they are transitions, as in openD4rl. Or by `episode_starts` (Stable-Baselines), or by `indices` and `terminal` with one observation more of each episode (imitation). An array of another length is metadata: a
- * single value of all episodes, one with a value an episode of each; `about` has these values, others, and in `unread` the names of arrays that are no leaves, such as objects, which are never loaded. All of it is in memory: at most maxBytes, which is checked before anything is inflated. Of arrays of more than 16 MiB together those that are stored (`numpy.savez`) are read as they are asked for instead.
- * Files of Dreamer have `is_first`, `is_last`, `is_terminal`, `reward` and `action`, and no name for the observation: every other array is part of it, as `observation/image`. If their first row has no reward and no action, a row has those that led to it, and they move to the row before. A folder gives the episodes of all its .npz files, one after the other.
+ * Opens an archive of columns over the consecutive steps of all episodes: `observation`, `action`, `reward` (also in plural, and as `obs`), nested with
+ * slashes, with `discount` and metadata. A folder yields the episodes of all its .npz files, one after the other.
+ *
+ * The beginnings of episodes follow from one of these:
+ * - `lengths`, or `is_first` and `is_last`: the rows are steps of RLDS, and require `is_terminal`;
+ * - `terminals` (or `terminated`, `done`) and `timeouts` (or `truncated`): the rows are transitions, as in openD4rl;
+ * - `episode_starts` (Stable-Baselines);
+ * - `indices` and `terminal`, with one additional observation per episode (imitation).
+ *
+ * Files of Dreamer have `is_first`, `is_last`, `is_terminal`, `reward` and `action`, and no array for the observation. Every other array is part of it, such as
+ * `observation/image`. If their first row has no reward and no action, rows contain the reward and action that led to them, and these move to the previous row.
+ *
+ * An array of another length is metadata: a single value belongs to all episodes, and an array with one value per episode to each of them. `about` contains the
+ * shared values, other arrays, and in `unread` the names of arrays that cannot be leaves. Such arrays, for example objects, are never loaded.
+ *
+ * The whole archive is in memory, up to maxBytes, which is checked before anything is inflated. If the arrays exceed 16 MiB in total, stored ones
+ * (`numpy.savez`) are instead read on access.
  * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED
  */
 export async function openNpz<S = RldsStep>(from: Source, options: NpzOptions = {}): Promise<RldsReader<S>> {
@@ -113,7 +125,7 @@ export async function openNpz<S = RldsStep>(from: Source, options: NpzOptions = 
   }
 }
 
-/** Arrays of so many bytes together are read at once, and their checksums with them. */
+/** Arrays up to this total size are read completely, and their checksums verified. */
 const MAX_LOADED_BYTES = 2 ** 24;
 
 interface ArrayOptions {
@@ -123,7 +135,7 @@ interface ArrayOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Every array, by its name without `.npy`; and whether some of them are read when they are asked for. */
+/** Returns every array by its name without `.npy`, and whether some of them are read on access. */
 async function arraysOf(
   file: SourceFile,
   budget: MemoryBudget,
@@ -170,12 +182,12 @@ async function arraysOf(
       columns.set(path, stored ?? (await loadedColumn(zipPieces(file, entry, signal), array, { path, maxBytes })));
     } catch (error) {
       const named = withRemedy(error, entry.names);
-      // An array of objects does not take the others with it.
+      // An array of objects does not prevent reading the others.
       if (error instanceof ElementTypeError) {
         unread.set(path, named);
         continue;
       }
-      // Without metadata of steps there are steps all the same.
+      // Metadata of steps may be missing, but fields may not.
       if (fieldOf(entry.names[0] as string) !== undefined) throw named;
       addDamage(losses, named);
     }
@@ -197,7 +209,7 @@ async function loadedColumn(
   return new Column({ path, leaf, rows: shape[0], rowBytes: isText(leaf) ? 16 * size : size * (data as Float32Array).BYTES_PER_ELEMENT, read });
 }
 
-/** Names with slashes nest; the first part says what it is. */
+/** Nests names with slashes. The first part selects the field. */
 function groupArrays(
   arrays: ReadonlyMap<string, Column>,
   file: string,

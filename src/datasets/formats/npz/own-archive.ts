@@ -1,4 +1,4 @@
-/** What writeNpz writes beside the arrays of steps: a mark, by which its archives are known, and the metadata of episodes. */
+/** Reads the additional content that writeNpz writes: a mark that identifies its archives, and the metadata of episodes. */
 import { isText } from "../../../schema/leaf.ts";
 import { FINAL_STEP } from "../../model/final-step.ts";
 import { corruptFile } from "../../model/rlds-error.ts";
@@ -11,28 +11,28 @@ import { parseJson } from "../json.ts";
 /** The array whose text describes the archive. */
 export const MARK = "reprise";
 export const VERSION = 1;
-/** The group of arrays with a value per episode. */
+/** The group of arrays with one value per episode. */
 export const EPISODE = "episode/";
 
-/** Names that an option of columns does not leave out: what tells how to read the others. */
+/** Returns whether a name is needed to read the other arrays, so that an option of columns cannot leave it out. */
 export function isOwnName(names: readonly string[]): boolean {
   return names.join("/") === MARK || names.join("/") === EPISODE + FINAL_STEP;
 }
 
 const FIELDS: readonly string[] = [...STEP_FIELDS, "lengths"];
 
-/** The fields of an archive of ours, which has RLDS's names: any other name is metadata of a step. */
+/** Returns the fields of a Reprise archive, which has RLDS names. All other names are metadata of a step. */
 export function ownFieldsOf(names: readonly string[]): ReadonlyMap<string, Field> {
   return new Map(names.filter((name) => FIELDS.includes(name)).map((name) => [name, name as Field]));
 }
 
 export interface OwnArchive {
   readonly about: About;
-  /** Metadata of episodes, by their names. */
+  /** Metadata of episodes by name. */
   readonly metadata: readonly Column[];
 }
 
-/** Takes what is ours from the arrays of an archive; undefined if another program has written it. @throws RldsError CORRUPT */
+/** Takes the additional content from the arrays of an archive. Returns undefined if another program wrote it. @throws RldsError CORRUPT */
 export async function ownArchive(columns: Map<string, Column>, file: string): Promise<OwnArchive | undefined> {
   const mark = columns.get(MARK);
   if (mark === undefined || mark.rows !== undefined || !isText(mark.leaf)) return undefined;

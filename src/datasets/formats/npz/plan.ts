@@ -1,4 +1,4 @@
-/** How to go through the episodes of an archive: by what is there. */
+/** Chooses how to iterate over the episodes of an archive from the arrays that exist. */
 import { isText } from "../../../schema/leaf.ts";
 import { lastFlagOf } from "../../model/final-observation.ts";
 import { FINAL_STEP, finalStepOf } from "../../model/final-step.ts";
@@ -118,7 +118,7 @@ export async function planOf(
   };
 }
 
-/** Where the episodes are, one behind the other. */
+/** Returns the ranges of consecutive episodes. */
 async function rangesByLengths(
   { leaf, rows = 0, read, path }: Column,
   steps: number,

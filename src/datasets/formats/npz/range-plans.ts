@@ -1,4 +1,4 @@
-/** Archives that say where episodes begin, by flags or by numbers, and have no steps of RLDS: those of Stable-Baselines and of imitation. */
+/** Plans for archives that mark the beginnings of episodes with flags or indices and do not contain RLDS steps: those of Stable-Baselines and imitation. */
 import { isText } from "../../../schema/leaf.ts";
 import { corruptFile } from "../../model/rlds-error.ts";
 import type { Column, ColumnTree } from "../columns/column.ts";
@@ -8,13 +8,13 @@ import { rowsOf } from "../columns/flat.ts";
 import { type EndedSteps, stepSpecOf } from "../columns/transitions.ts";
 import type { MemoryBudget } from "../memory-budget.ts";
 
-/** Goes through the episodes; how depends on what is there. */
+/** Iterates over the episodes in a way that depends on the arrays. */
 export interface Plan {
   readonly stepSpec: ReturnType<typeof stepSpecOf>;
   readonly episodes?: number;
   readonly steps?: number;
   lengths(): Promise<readonly number[]>;
-  /** From an episode on. */
+  /** Starts from an episode. */
   run(episode: number): AsyncIterable<EndedSteps>;
 }
 
@@ -36,7 +36,7 @@ export function planOfRanges(tree: TransitionTree, ranges: readonly EpisodeRange
   };
 }
 
-/** Stable-Baselines: a flag at each row with which an episode begins. What ended one nothing says, if there are no flags for that. */
+/** Returns the ranges of Stable-Baselines, with a flag at each row that begins an episode. Without further flags, the reason of an end is unknown. */
 export function rangesByStarts(starts: Uint8Array, isTerminal: Uint8Array | undefined, budget: MemoryBudget): EpisodeRange[] {
   budget.reserve(64 * starts.reduce((sum, start) => sum + start, 1), "episode_starts");
   const ranges: EpisodeRange[] = [];
@@ -49,7 +49,8 @@ export function rangesByStarts(starts: Uint8Array, isTerminal: Uint8Array | unde
 }
 
 /**
- * imitation: `indices` are the rows of actions with which all episodes but the first begin, `terminal` is a flag an episode, and of each episode there is one observation more than actions.
+ * Returns the ranges of imitation. `indices` are the rows of actions with which all episodes except the first begin, `terminal` has one flag per episode, and
+ * each episode has one observation more than actions.
  * @throws RldsError CORRUPT
  */
 export async function rangesByIndices(

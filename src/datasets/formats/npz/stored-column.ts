@@ -1,4 +1,4 @@
-/** An array that stands in its archive as it is, read by ranges: nothing of it is kept. */
+/** Reads an uncompressed array of an archive by ranges, without caching. */
 import { isText, sizeOf } from "../../../schema/leaf.ts";
 import type { StepLeaf } from "../../model/dataset.ts";
 import { corruptFile } from "../../model/rlds-error.ts";
@@ -9,18 +9,19 @@ import { Elements } from "./elements.ts";
 import { countOf, type Header, headerOf, inArray, type NpyFile } from "./npy.ts";
 import { crc32, findEntryStart, type ZipEntry } from "./zip.ts";
 
-/** Of an array's header; most are shorter. */
+/** The number of bytes read for an array's header; most headers are shorter. */
 const HEAD = 512;
 
 export interface StoredOptions {
-  /** As the column is called. */
+  /** The path of the column. */
   readonly path: string;
-  /** The most bytes of rows that are asked for at once. */
+  /** The maximum size of rows that are read together. */
   readonly maxBytes: number;
 }
 
 /**
- * The column; undefined for an array that cannot be read by rows: in Fortran's order, or a single value. Its checksum is looked at once it was read from its beginning to its end.
+ * Returns the column, or undefined for an array that cannot be read by rows: one in Fortran order, or a single value. The checksum is verified after the array
+ * was read completely in order.
  * @throws RldsError CORRUPT, UNSUPPORTED
  */
 export async function storedColumn(file: SourceFile, entry: ZipEntry, array: NpyFile, { path, maxBytes }: StoredOptions): Promise<Column | undefined> {

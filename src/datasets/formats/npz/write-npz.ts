@@ -1,4 +1,4 @@
-/** An RLDS dataset as an archive of NumPy's arrays. */
+/** Writes an RLDS dataset as an archive of NumPy arrays. */
 import { integer, mustBe } from "../../../base/error.ts";
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import { readChunks } from "../../model/chunks.ts";
@@ -19,9 +19,9 @@ import { EPISODE, MARK, VERSION } from "./own-archive.ts";
 import { ZipWriter } from "./zip-writer.ts";
 
 export interface NpzWriteOptions extends WriteOptions {
-  /** "deflate" makes smaller files, as numpy.savez_compressed does. Readers load arrays whole then. Default: "none" */
+  /** "deflate" makes smaller files, like numpy.savez_compressed, but readers then load arrays whole. Default: "none" */
   readonly compression?: "none" | "deflate";
-  /** The most bytes that all arrays may take together: they are in memory until the last step is known. Default: 1 GiB */
+  /** The maximum total size of all arrays, which are in memory until the last step is known. Default: 1 GiB */
   readonly maxBytes?: number;
 }
 
@@ -30,10 +30,12 @@ const TEXT = { dtype: "string", shape: [] } as const;
 const I64 = { dtype: "i64", shape: [] } as const;
 
 /**
- * Writes an array per leaf over the steps of all episodes, one behind the other: `observation/state`, `action`, `reward`, `is_first` … The rows are RLDS's steps, so that final observations are rows, too.
- * `lengths` has the steps of each episode, and `episode/…` the metadata of each, with its `final_step`. `numpy.load` opens it. A path that does not end with .npz is a folder, in which steps.npz is written.
- * The same data gives the same bytes. Memory: all of it, up to maxBytes.
- * @throws TypeError, RangeError for an option · RldsError SPEC_MISMATCH for a step of another form, with episode, step and leaf · UNSUPPORTED for more than maxBytes · EMPTY where no step tells the form · IO where it cannot be written, or is there already
+ * Writes one array per leaf over the consecutive steps of all episodes: `observation/state`, `action`, `reward`, `is_first` … The rows are RLDS steps, so final
+ * observations are also rows. `lengths` contains the number of steps per episode, and `episode/…` the metadata of each episode with its `final_step`. Open the
+ * archive with `numpy.load`. If the path does not end with .npz, it is a folder, and the file is steps.npz. The same data produces the same bytes. Memory: the
+ * whole dataset, up to maxBytes.
+ * @throws TypeError, RangeError for an invalid option · RldsError SPEC_MISMATCH for a step of another form, with episode, step and leaf · UNSUPPORTED for more
+ * than maxBytes · EMPTY if no step determines the form · IO if the target cannot be written or already exists
  */
 export async function writeNpz(rlds: RldsDataset<unknown>, to: Sink, options: NpzWriteOptions = {}): Promise<WriteReport> {
   const format = { endings: [".npz"], name: "steps.npz", options: "compression, maxBytes" };
@@ -70,7 +72,7 @@ export async function writeNpz(rlds: RldsDataset<unknown>, to: Sink, options: Np
   });
 }
 
-/** The arrays that grow. */
+/** The arrays under construction. */
 class Archive {
   readonly arrays = new Map<string, ArrayWriter>();
   episodes = 0;
@@ -96,7 +98,7 @@ class Archive {
     checkLosses();
   }
 
-  /** An array per leaf; undefined for one that the archive cannot hold. */
+  /** Returns one array per leaf; undefined for a leaf that the archive cannot store. */
   #create(spec: StepSpec, prefix: string, losses: Losses): (ArrayWriter | undefined)[] {
     return leavesOf(spec).map(({ path, keys, leaf }) => {
       if (leaf.dtype === "bytes") {
@@ -138,10 +140,10 @@ class Archive {
   }
 }
 
-/** Names of arrays that are ours. */
+/** Names of the additional arrays. */
 const RESERVED = ["lengths", "episode", MARK];
 
-/** The name of a leaf's array: where another array has it, or a part of it has a slash, another one, which is stated as a loss. */
+/** Returns the name of a leaf's array. It is renamed if another array has this name or a part contains a slash, which is recorded as a loss. */
 function arrayName(spec: StepSpec, keys: readonly string[], prefix: string, losses: Losses): string {
   const { own, free } = leafNames(spec, keys, { reserved: prefix === "" ? RESERVED : [], tidy });
   if (free.some((name, depth) => name !== own[depth]))

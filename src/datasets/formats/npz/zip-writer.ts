@@ -1,13 +1,13 @@
-/** A zip archive on its way: entry after entry, each known before it is written. Entries and archives of more than 4 GiB are written with numbers of 64 bits. */
+/** Writes a zip archive entry by entry. Each entry is complete before it is written. Entries and archives larger than 4 GiB use 64-bit numbers. */
 import type { StagedFile } from "../sinks/staging.ts";
 import { crc32 } from "./zip.ts";
 
 const MAX_32 = 0xffffffff;
 const VERSION = 20;
 const VERSION_64 = 45;
-/** Names are UTF-8. */
+/** Marks names as UTF-8. */
 const FLAGS = 1 << 11;
-/** The first day of 1980: the same data give the same bytes. */
+/** January 1, 1980, so that the same data produces the same bytes. */
 const DATE = (1 << 5) | 1;
 
 interface WrittenEntry {
@@ -27,7 +27,7 @@ export class ZipWriter {
     this.#file = file;
   }
 
-  /** @param pieces of the content, which are kept until all are written @param deflates whether they are compressed */
+  /** @param pieces the content, which is kept until all pieces are written @param deflates whether to compress them */
   async add(name: string, pieces: readonly Uint8Array[], deflates: boolean): Promise<void> {
     const size = pieces.reduce((sum, { length }) => sum + length, 0);
     const stored = deflates ? await deflate(pieces) : pieces;
@@ -64,7 +64,7 @@ async function deflate(pieces: readonly Uint8Array[]): Promise<readonly Uint8Arr
   return output;
 }
 
-/** Little-endian numbers one behind the other: `[value, bytes]` each. */
+/** Returns consecutive little-endian numbers, each given as `[value, bytes]`. */
 function record(fields: readonly (readonly [value: number, bytes: 2 | 4 | 8])[], ...tail: readonly Uint8Array[]): Uint8Array {
   const length = fields.reduce((sum, [, bytes]) => sum + bytes, 0);
   const bytes = new Uint8Array(length + tail.reduce((sum, part) => sum + part.length, 0));
@@ -86,14 +86,14 @@ function record(fields: readonly (readonly [value: number, bytes: 2 | 4 | 8])[],
 const isLong = (value: number) => value >= MAX_32;
 const short = (value: number) => Math.min(value, MAX_32);
 
-/** The values of 64 bits that do not fit, behind the name. */
+/** Returns the extra field with the 64-bit values that do not fit the header. */
 function extraField(values: readonly number[]): Uint8Array {
   if (values.length === 0) return new Uint8Array(0);
   return record([[1, 2], [8 * values.length, 2], ...values.map((value) => [value, 8] as const)]);
 }
 
 function localHeader({ name, crc, size, compressed, method }: WrittenEntry): Uint8Array {
-  // Both or none.
+  // Either both sizes are 64-bit, or neither.
   const isLarge = isLong(size) || isLong(compressed);
   const extra = extraField(isLarge ? [size, compressed] : []);
   const sizes = isLarge ? [MAX_32, MAX_32] : [compressed, size];
@@ -157,7 +157,7 @@ interface Directory {
   readonly count: number;
   readonly size: number;
   readonly at: number;
-  /** Where it ends. */
+  /** The offset after the entry. */
   readonly end: number;
 }
 

@@ -1,17 +1,17 @@
-/** Zip archives, as far as NumPy writes them: entries that are stored or deflated, also by 64 bits. */
+/** Reads zip archives in the form that NumPy writes: stored or deflated entries, optionally with 64-bit sizes. */
 import { dataView } from "../../../base/bytes.ts";
 import { corruptFile, type RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { yieldToEventLoop } from "../../model/traversal.ts";
 import type { SourceFile } from "../sources/source.ts";
 
 export interface ZipEntry {
-  /** A name, and nothing else: nobody opens a file of that name. */
+  /** Only a label; a file of this name is never opened. */
   readonly name: string;
   readonly method: number;
   readonly crc: number;
   readonly compressed: number;
   readonly size: number;
-  /** Where its local header begins. */
+  /** The offset of the local header. */
   readonly at: number;
 }
 
@@ -24,7 +24,7 @@ const STORED = 0;
 const DEFLATED = 8;
 const MAX_COMMENT = 65535;
 
-/** The archive's directory. @throws RldsError CORRUPT */
+/** Reads the directory of the archive. @throws RldsError CORRUPT */
 export async function zipEntries(file: SourceFile, maxBytes: number): Promise<ZipEntry[]> {
   const { entries, size, at } = await directory(file);
   if (size > maxBytes || at + size > file.size)
@@ -54,13 +54,13 @@ export async function zipEntries(file: SourceFile, maxBytes: number): Promise<Zi
   return zipped;
 }
 
-/** So much is asked for at once, and so much of it inflated at once: no more than 16 MiB come of that. */
+/** The number of bytes that are requested and inflated together. They inflate to at most 16 MiB. */
 const BLOCK = 1 << 20;
 const SLICE = 1 << 14;
-/** After so many bytes others have their turn. */
+/** The number of bytes between two pauses, in which other tasks run. */
 const BYTES_PER_PAUSE = 1 << 23;
 
-/** An entry's bytes, piece by piece: no more than it says, and checked by its checksum at the end. @throws RldsError CORRUPT, UNSUPPORTED */
+/** Yields the bytes of an entry in pieces: no more than its declared size, verified by its checksum at the end. @throws RldsError CORRUPT, UNSUPPORTED */
 export async function* zipPieces(file: SourceFile, entry: ZipEntry, signal?: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
   const { name, method, crc, compressed, size } = entry;
   const begin = await findEntryStart(file, entry);
@@ -87,19 +87,19 @@ export async function* zipPieces(file: SourceFile, entry: ZipEntry, signal?: Abo
   if (sum !== crc) throw corruptFile({ file: file.name, offset: begin }, `the checksum of ${name} is not that of its bytes`);
 }
 
-/** Whether its bytes stand in the archive as they are. */
+/** Returns whether an entry is stored without compression. */
 export function isStored({ method }: ZipEntry): boolean {
   return method === STORED;
 }
 
-/** Where an entry's bytes are, once all that is said of them can be true. @throws RldsError CORRUPT, UNSUPPORTED */
+/** Checks the declared values of an entry and returns the offset of its bytes. @throws RldsError CORRUPT, UNSUPPORTED */
 export async function findEntryStart(file: SourceFile, { name, method, compressed, size, at }: ZipEntry): Promise<number> {
   if (method !== STORED && method !== DEFLATED)
     throw unsupportedFile(
       { file: file.name, offset: at },
       `${name} is ${method === -1 ? "encrypted" : `compressed by method ${method}`}: only deflate is read`,
     );
-  // Nothing deflates to less than a thousandth.
+  // Deflate never reduces data to less than a thousandth.
   if (method === STORED ? compressed !== size : size > compressed * 1040 + 64)
     throw corruptFile({ file: file.name, offset: at }, `${name} cannot have ${size} bytes in ${compressed}`);
   if (at + 30 > file.size) throw corruptFile({ file: file.name, offset: at }, `${name} is behind the file's end`);
@@ -110,7 +110,7 @@ export async function findEntryStart(file: SourceFile, { name, method, compresse
   return begin;
 }
 
-/** What comes of one slice after the other. */
+/** Returns a function that inflates one slice after the other. */
 async function inflater(sizeError: () => RldsError): Promise<(slice: Uint8Array, last: boolean) => Uint8Array> {
   const { Inflate } = await import("fflate");
   let output = new Uint8Array(0);
@@ -143,7 +143,7 @@ async function directory(file: SourceFile): Promise<{ entries: number; size: num
   return { entries: number(end, 32), size: number(end, 40), at: number(end, 48) };
 }
 
-/** Values of 32 bits; those that are all ones stand in the extra field, one behind the other. */
+/** Reads 32-bit values. A value of all ones is replaced with the next 64-bit value of the extra field. */
 function long(extra: DataView, values: number[]): number[] {
   for (let p = 0; p + 4 <= extra.byteLength; p += 4 + extra.getUint16(p + 2, true)) {
     if (extra.getUint16(p, true) !== 1) continue;
@@ -164,7 +164,7 @@ const TABLE = Int32Array.from({ length: 256 }, (_, n) => {
   return n;
 });
 
-/** Zip's checksum. @param previousCrc of the bytes before these */
+/** Computes the checksum of zip archives. @param previousCrc the checksum of the preceding bytes */
 export function crc32(bytes: Uint8Array, previousCrc = 0): number {
   let crc = ~previousCrc;
   for (let i = 0; i < bytes.length; i++) crc = (TABLE[(crc ^ (bytes[i] as number)) & 255] as number) ^ (crc >>> 8);

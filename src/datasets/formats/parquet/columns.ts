@@ -1,13 +1,13 @@
-/** The columns of a Parquet file: what their values are, and how deep their lists nest. */
+/** Describes the columns of a Parquet file: the types of their values and the depth of their lists. */
 import { mustBe } from "../../../base/error.ts";
 import { type Dtype, isFloat } from "../../../schema/dtype.ts";
 import { dtypesBy, FORMAT_NAMES } from "../dtypes.ts";
 import type { NullValue } from "../selection/selection.ts";
 
-/** Of the RLDS path, or `episode`, `terminal`, `truncated` and `done`, the name of a column, with dots or slashes. */
+/** Maps an RLDS path, or `episode`, `terminal`, `truncated` or `done`, to the name of a column, with dots or slashes. */
 export type ColumnNames = { readonly [path: string]: string };
 
-/** What of hyparquet's tree is used here. */
+/** The part of hyparquet's tree in use. */
 export interface SchemaNode {
   readonly element: {
     readonly name: string;
@@ -23,30 +23,30 @@ export interface SchemaNode {
 
 /** One leaf of the file's schema. */
 export interface FileColumn {
-  /** Names without those of list nodes: `["observation", "state"]`. */
+  /** The names without those of list nodes: `["observation", "state"]` */
   readonly keys: readonly string[];
-  /** As the file names it, `observation.state.list.element`. */
+  /** The path in the file: `observation.state.list.element` */
   readonly path: string;
   readonly physical: string;
   readonly typeLength: number;
-  /** Undefined for types that nothing here can be. */
+  /** Undefined for types that cannot be leaves. */
   readonly dtype: Dtype | "string" | "bytes" | undefined;
-  /** What the file calls its type. */
+  /** The name of the type in the file. */
   readonly type: string;
-  /** Lists around a value. */
+  /** The number of lists around a value. */
   readonly listDepth: number;
   readonly maxDefinition: number;
-  /** Whether a value may be missing by itself. */
+  /** Whether the value itself may be missing. */
   readonly optional: boolean;
-  /** What stands for a null; a float is NaN without it. */
+  /** The replacement for nulls. Without it, a missing float is NaN. */
   readonly nullValue?: NullValue | undefined;
 }
 
 const INTEGERS = dtypesBy(({ parquet }) => parquet.integer);
-/** Those whose type says all. */
+/** The dtypes that a physical type determines completely. */
 const PLAIN = dtypesBy(({ parquet }) => (parquet.integer === undefined ? parquet.type : undefined));
 
-/** Leaves in the order of the column chunks. */
+/** Returns the leaves in the order of the column chunks. */
 export function fileColumns(root: SchemaNode): FileColumn[] {
   const columns: FileColumn[] = [];
   const visit = (node: SchemaNode, keys: readonly string[], listDepth: number, definition: number, inList: boolean): void => {
@@ -61,7 +61,8 @@ export function fileColumns(root: SchemaNode): FileColumn[] {
       columns.push(leafOf(node, columnKeys, nextListDepth, nextDefinition));
       return;
     }
-    // A list is a group, in it a repeated group, in it the element: their names say nothing. Where the repeated node is the element itself, its names do.
+    // A list is a group with a repeated group that contains the element, and their names carry no information. If the repeated node is the element itself, its
+    // names count.
     const isElement = isList || (inList && repeated && children.length === 1);
     for (const child of children) visit(child, columnKeys, nextListDepth, nextDefinition, isElement);
   };
@@ -92,7 +93,7 @@ function dtypeOf(physical: string, length: number, converted: string | undefined
   return physical === "BYTE_ARRAY" ? (text ? "string" : "bytes") : undefined;
 }
 
-/** A value for nulls as the column's values are. @throws RangeError */
+/** Converts the replacement for nulls to the type of the column. @throws RangeError */
 export function nullFor({ keys, dtype, type }: FileColumn, value: NullValue | undefined): NullValue | undefined {
   if (value === undefined) return undefined;
   const misfit = () => mustBe(RangeError, `null.${keys.join("/")}`, `a value of the column, which is ${dtype ?? type}`, value);

@@ -1,4 +1,4 @@
-/** Where episodes end in generic files: where their number changes, or where a flag is set. */
+/** Finds the ends of episodes in generic files: where their number changes, or where a flag is set. */
 import type { StepLeaf } from "../../model/dataset.ts";
 import { columnRemedy, RldsError } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
@@ -11,10 +11,10 @@ export const ROLES = ["episode", "first", "last", "terminal", "truncated", "done
 
 export type Roles = { readonly [role in (typeof ROLES)[number]]?: ColumnData };
 
-/** What is read of a group. */
+/** The columns read from a group. */
 type Chunks = Awaited<ReturnType<ParquetFile["read"]>>;
 
-/** An episode goes as far as before this row of the group; whether the data says that it ended there. */
+/** The row of the group before which an episode ends, and whether the data marks this end. */
 export interface EpisodeBoundary {
   readonly to: number;
   readonly isEnd: boolean;
@@ -23,14 +23,14 @@ export interface EpisodeBoundary {
 export class EpisodeBoundaries {
   readonly #mapping: Mapping;
   #previous: unknown;
-  /** Rows of the episode that has begun. */
+  /** Rows of the current episode. */
   #length = 0;
 
   constructor(mapping: Mapping) {
     this.#mapping = mapping;
   }
 
-  /** Of a group, from a row on. */
+  /** Yields the boundaries in a group from a row on. */
   *of(roles: Roles, rows: number, from: number): Generator<EpisodeBoundary, void> {
     const { episode, first, last, terminal, truncated, done } = roles;
     for (let i = from; i < rows; i++) {
@@ -47,7 +47,7 @@ export class EpisodeBoundaries {
     }
   }
 
-  /** Rows of a group that all have one number, as `of` would have it. */
+  /** Yields the same as `of` for a group whose rows all have one number. */
   *ofSingleEpisode(episode: bigint | number, rows: number): Generator<EpisodeBoundary, void> {
     if (episode !== this.#previous && this.#length > 0) {
       this.#length = 0;
@@ -57,13 +57,13 @@ export class EpisodeBoundaries {
     this.#length += rows;
   }
 
-  /** What comes next begins an episode. */
+  /** Makes the next row begin an episode. */
   cut(): void {
     this.#length = 0;
     this.#previous = undefined;
   }
 
-  /** The file is over: whether an episode is, too. Where nothing says what an episode is, a file is one. */
+  /** Ends the file, and returns whether that also ends the episode. If nothing marks episodes, each file is one. */
   endsWithFile(): boolean {
     const { episode, first, last, terminal, truncated, done } = this.#mapping;
     const isEnd = this.#length > 0 && [episode, first, last, terminal, truncated, done].every((column) => column === undefined);
@@ -72,17 +72,20 @@ export class EpisodeBoundaries {
   }
 }
 
-/** Whether the last episode ends with the data, though no row says so. Where flags say when an environment ended and none says that an episode was cut, the end of the data cut it. */
+/**
+ * Returns whether the last episode ends with the data although no row marks it. If flags mark the ends of an environment and none marks truncation, the end of
+ * the data truncates it.
+ */
 export function endsWithData({ episode, last, terminal, truncated, done }: Mapping): boolean {
   return episode !== undefined || (terminal !== undefined && [last, truncated, done].every((column) => column === undefined));
 }
 
-/** The columns that have a role. */
+/** Returns the columns that have a role. */
 export function roleColumns(mapping: Mapping): FileColumn[] {
   return ROLES.flatMap((role) => mapping[role] ?? []);
 }
 
-/** What was read of them, checked. @throws RldsError */
+/** Checks the values of these columns. @throws RldsError */
 export function rolesOf(mapping: Mapping, read: Chunks, rows: number, file: string): Roles {
   const roles: { [role in (typeof ROLES)[number]]?: ColumnData } = {};
   for (const [k, role] of ROLES.filter((role) => mapping[role] !== undefined).entries()) {
@@ -93,7 +96,7 @@ export function rolesOf(mapping: Mapping, read: Chunks, rows: number, file: stri
   return roles;
 }
 
-/** Nobody knows what a number or a flag is that is missing: as a float it is NaN. @throws RldsError INVALID_DATA */
+/** A missing number or flag has no meaning; as a float it is NaN. @throws RldsError INVALID_DATA */
 function checkPresent(values: ColumnData, column: FileColumn, file: string): void {
   if (!(values instanceof Float32Array || values instanceof Float64Array)) return;
   const row = values.findIndex((value) => Number.isNaN(value));
@@ -109,7 +112,7 @@ export function isSet(flags: ColumnData | undefined, i: number): boolean {
   return flags !== undefined && Number(flags[i]) !== 0;
 }
 
-/** The column of another file that is the same. @throws RldsError SPEC_MISMATCH */
+/** Returns the corresponding column of another file. @throws RldsError SPEC_MISMATCH */
 export function sameColumn(file: ParquetFile, path: string, leaf?: StepLeaf): FileColumn {
   const column = file.columns.find((column) => column.path === path);
   if (column === undefined || (leaf !== undefined && (column.dtype !== leaf.dtype || column.listDepth !== leaf.shape.length)))

@@ -1,4 +1,4 @@
-/** The rows of an episode that has begun, until it is whole. */
+/** Buffers the rows of an episode until it is complete. */
 import { type Dtype, type NumberArray, zeros } from "../../../schema/dtype.ts";
 import { isText } from "../../../schema/leaf.ts";
 import type { StepSpec } from "../../model/dataset.ts";
@@ -8,9 +8,9 @@ import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
 import { lazyPieces } from "./joined-pieces.ts";
 import { bytesOf, joined, slice } from "./table.ts";
 
-/** A column of more bytes stays in the pieces in which it was read. */
+/** A larger column remains in the pieces in which it was read. */
 const LAZY_BYTES = 2 ** 22;
-/** A column of single numbers of more bytes is one array that grows, so that no piece of it stays between pieces of others. */
+/** A larger column of single numbers is one growing array, so that its pieces do not fragment memory. */
 const GROWN_BYTES = 2 ** 19;
 /** A stated number of rows is believed up to this many times the rows that were read. */
 const MAX_GROWTH = 16;
@@ -19,9 +19,9 @@ export class EpisodeBuffer<S> {
   readonly #spec: StepSpec;
   readonly #leaves: readonly LeafEntry[];
   readonly #maxBytes: number;
-  /** Per leaf its rows, in pieces. */
+  /** The rows per leaf, in pieces. */
   readonly #chunks: ColumnData[][];
-  /** Per leaf the array that has grown in their place. */
+  /** The growing array per leaf, if it replaces the pieces. */
   readonly #grown: (NumberArray | undefined)[];
   #bytes = 0;
   length = 0;
@@ -34,7 +34,10 @@ export class EpisodeBuffer<S> {
     this.#grown = this.#leaves.map(() => undefined);
   }
 
-  /** Rows from … to - 1 of columns in the order of the spec's leaves. @param following rows that the file has behind them, at most @throws RldsError CORRUPT where an episode has no end */
+  /**
+   * Adds the rows from … to - 1 of columns in the order of the spec's leaves. @param following the maximum number of rows that follow in the file @throws
+   * RldsError CORRUPT if an episode does not end
+   */
   push(data: readonly ColumnData[], from: number, to: number, file: string, following = 0): void {
     const chunk = data.map((column, k) => slice(column, (this.#leaves[k] as LeafEntry).size, from, to));
     const length = this.length + to - from;
@@ -52,7 +55,7 @@ export class EpisodeBuffer<S> {
 
   /** Returns the steps, and empties the buffer. */
   take(): StepColumns<S> {
-    // The pieces of a leaf go before the next one is joined: an episode is not in memory twice. Long ones are joined only if someone needs all of it.
+    // The pieces of a leaf are released before the next leaf is joined, so that an episode is not in memory twice. Large columns are joined only on demand.
     const data = this.#leaves.map(({ leaf, size }, k) => {
       const pieces = (this.#chunks[k] as ColumnData[]).splice(0);
       const grown = this.#grown[k];
@@ -66,7 +69,7 @@ export class EpisodeBuffer<S> {
     return steps;
   }
 
-  /** What is not written to takes no memory, whatever the capacity is. */
+  /** Memory that is not written to is not allocated, whatever the capacity. */
   #grow(k: number, column: NumberArray, length: number, following: number): void {
     let grown = this.#grown[k];
     if (grown === undefined || grown.length < length) {

@@ -1,12 +1,12 @@
-/** The kind of the last row of an episode, in tables that are not ours. */
+/** Determines the kind of an episode's last row in tables that Reprise did not write. */
 import type { RldsStep } from "../../model/dataset.ts";
 import { isAllZero } from "../../model/elements.ts";
 import type { FinalStep } from "../../model/final-step.ts";
 import type { StepColumns } from "../../model/step-columns.ts";
 
 /**
- * A row of a table is a transition. Only with the flags of RLDS a last row may be a final observation: if it is_last, and its action and reward are the zeros that RLDS has there. An action or
- * a reward that somebody wrote down is never lost.
+ * Returns the kind of the last row. A row is a transition. Only in a table with RLDS flags may the last row be a final observation: if it is_last and its
+ * action and reward are zeros, as in RLDS. A recorded action or reward is never lost.
  * @param hasRldsFlags whether the table has is_first or is_last
  */
 export function finalRowOf(steps: StepColumns<unknown>, hasRldsFlags: boolean): FinalStep {

@@ -1,4 +1,4 @@
-/** Episodes of generic files: rows, cut where an episode's number changes, or where a flag is set. */
+/** Reads episodes of generic files, which are rows that are cut where an episode's number changes or a flag is set. */
 
 import { zeros } from "../../../schema/dtype.ts";
 import { blank } from "../../../schema/leaf.ts";
@@ -20,22 +20,22 @@ import { bytesOf, columnOf, joined, slice } from "./table.ts";
 export interface GenericReadOptions {
   readonly maxBytes: number;
   readonly signal?: AbortSignal;
-  /** The row of the first file with which an episode begins, where it is not the first one of all. */
+  /** The row of the first file with which an episode begins. Default: the first row */
   readonly row?: number;
-  /** What could not be read, if that is no error. */
+  /** Receives the parts that cannot be read. Undefined if they are errors. */
   readonly losses?: Damage | undefined;
 }
 
 const BOOL: StepLeaf = { dtype: "bool", shape: [] };
 
-/** @throws RldsError CORRUPT, UNSUPPORTED, INVALID_DATA for values that are missing */
+/** @throws RldsError CORRUPT, UNSUPPORTED; INVALID_DATA for missing values */
 export async function* readGenericEpisodes<S>(
   files: AsyncIterable<ParquetFile>,
   schema: GenericSchema,
   { maxBytes, signal, row = 0, losses }: GenericReadOptions,
 ): AsyncGenerator<ReadEpisode<S>, void> {
   const { mapping, leaves } = schema;
-  // Behind the file's own columns: whether the row is the first, last, terminal.
+  // The flags first, last and terminal of each row follow the file's columns.
   const buffer = new EpisodeBuffer<unknown>([...leaves.map(({ leaf }) => leaf), BOOL, BOOL, BOOL] as StepSpec, maxBytes);
   const boundaries = new EpisodeBoundaries(mapping);
   const hasRldsFlags = (mapping.first ?? mapping.last) !== undefined;
@@ -56,7 +56,7 @@ export async function* readGenericEpisodes<S>(
       }
       const chunk = await readGroup(schema, file, group, { maxBytes, columns: readColumns, losses });
       if (chunk === undefined) {
-        // What was read before the damage is an episode that has no end.
+        // The rows before the damage are an episode without an end.
         if (buffer.length > 0) yield finishEpisode(false);
         boundaries.cut();
         skippedRows = 0;
@@ -75,18 +75,18 @@ export async function* readGenericEpisodes<S>(
     skippedRows = 0;
     if (boundaries.endsWithFile()) yield finishEpisode(true);
   }
-  // Flags that never came: the data just stops.
+  // The data stopped without a flag.
   if (buffer.length > 0) yield finishEpisode(endsWithData(mapping));
 }
 
 interface GroupOptions {
   readonly maxBytes: number;
-  /** Those of the leaves, then those that have a role. */
+  /** The columns of the leaves, then those that have a role. */
   readonly columns: readonly FileColumn[];
   readonly losses: Damage | undefined;
 }
 
-/** A row group: its leaves, then whether a row is the first, last, terminal. Undefined if it is a loss. @throws RldsError */
+/** Reads a row group: its leaves, then the flags first, last and terminal of each row. Returns undefined if the group is a loss. @throws RldsError */
 export async function readGroup(
   { mapping, leaves }: GenericSchema,
   file: ParquetFile,
@@ -108,17 +108,17 @@ export async function readGroup(
   }
 }
 
-/** First, last and terminal, as far as the rows tell it themselves. */
+/** Returns the flags first, last and terminal, as far as the rows contain them. */
 function flagsOf({ first, last, terminal, truncated, done }: Roles, rows: number): Uint8Array[] {
   const of = (is: (i: number) => boolean) => Uint8Array.from({ length: rows }, (_, i) => Number(is(i)));
-  // What is done and was not cut ended by itself; where something says that an environment ended, `done` says no more.
+  // An episode that is done and was not truncated terminated. If another column marks termination, `done` adds nothing.
   const isTerminal = (i: number) => (terminal !== undefined ? isSet(terminal, i) : isSet(done, i) && !isSet(truncated, i));
   return [of((i) => isSet(first, i)), of((i) => isSet(last, i)), of(isTerminal)];
 }
 
 /**
- * An episode of rows. The last row keeps its action and reward; if the rows have next observations, the final observation follows. A reward that is not there is 0, a
- * discount 1, and 0 in the step that is terminal.
+ * Creates an episode from rows. The last row keeps its action and reward; if the rows have next observations, the final observation follows. A missing reward
+ * is 0. A missing discount is 1, or 0 in a terminal step.
  */
 export function createEpisode<S>(schema: GenericSchema, data: readonly ColumnData[], isEnd: boolean, hasRldsFlags: boolean): ReadEpisode<S> {
   const { leaves, stepSpec, mapping, hasNext } = schema;
@@ -155,7 +155,7 @@ function withZero(column: Float32Array, isLonger: boolean): Float32Array {
   return longer;
 }
 
-/** A final observation is the last step, and the terminal one in the place of the action that led there. */
+/** Moves is_last and is_terminal from the last action to the final observation. */
 function withFinalFlag(path: string, flags: Uint8Array, hasFinal: boolean): Uint8Array {
   if (!hasFinal) return flags;
   const longer = new Uint8Array(flags.length + 1);

@@ -1,18 +1,18 @@
-/** Where the episodes of generic files begin, by the columns that tell it alone. */
+/** Finds where the episodes of generic files begin, reading only the columns that mark them. */
 import { EpisodeBoundaries, endsWithData, roleColumns, rolesOf, sameColumn } from "./episode-boundaries.ts";
 import type { GenericSchema } from "./generic-schema.ts";
 import type { ParquetFile } from "./parquet-file.ts";
 
-/** Of each episode: the number of its file, the row of that file with which it begins, and its steps. */
+/** For each episode: the number of its file, the row with which it begins, and the number of its steps. */
 export interface GenericIndex {
   readonly files: readonly number[];
   readonly rows: readonly number[];
   readonly lengths: readonly number[];
-  /** Whether the rows of an episode are not all in a row: its number comes back after that of another one. */
+  /** Whether the rows of an episode are not consecutive, because its number returns after another one. */
   readonly isInterleaved: boolean;
 }
 
-/** O(rows), but for groups of which the footer says that they are of one episode. @throws RldsError as readGenericEpisodes, for these columns */
+/** O(rows), except for groups that the footer assigns to a single episode. @throws RldsError like readGenericEpisodes, for these columns */
 export async function readGenericIndex(
   files: AsyncIterable<ParquetFile>,
   { mapping, hasNext }: GenericSchema,
@@ -50,7 +50,7 @@ export async function readGenericIndex(
     let rowsBefore = 0;
     for (const [group, rows] of parquet.groups.entries()) {
       signal?.throwIfAborted();
-      // Of unsigned numbers footers say what those would be with a sign.
+      // Footers store the bounds of unsigned numbers as if they were signed.
       const range = episode?.dtype?.startsWith("i") ? parquet.range(group, episode) : undefined;
       const isSingleEpisode = range !== undefined && range.min === range.max && rows > 0;
       const value = isSingleEpisode && (episode?.dtype === "i64" ? range.min : Number(range.min));

@@ -1,4 +1,4 @@
-/** The spec of steps in generic files, which Reprise did not write. */
+/** Derives the spec of steps in generic files, which Reprise did not write. */
 
 import { setPart } from "../../../schema/nest.ts";
 import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
@@ -19,13 +19,13 @@ export interface GenericSchema {
   readonly mapping: Mapping;
   readonly leaves: readonly GenericLeaf[];
   readonly stepSpec: StepSpec;
-  /** Whether columns have the observation after each action, so that the last one of an episode is its final observation. */
+  /** Whether columns contain the observation after each action, so that the last one is the episode's final observation. */
   readonly hasNext: boolean;
 }
 
 const BOOL = { dtype: "bool", shape: [] } as const;
 
-/** Shapes of lists are those of the first row. @throws RldsError EMPTY where lists have no row to tell their shape */
+/** The shapes of lists are those of the first row. @throws RldsError EMPTY if lists have no row to determine their shape */
 export async function readGenericSchema(file: ParquetFile, mapping: Mapping): Promise<GenericSchema> {
   const listColumns = mapping.leaves.filter(({ column }) => column.listDepth > 0).map(({ column }) => column);
   const group = file.groups.findIndex((rows) => rows > 0);
@@ -52,14 +52,14 @@ export async function readGenericSchema(file: ParquetFile, mapping: Mapping): Pr
 const NEXT = "next_observation";
 const SINGLE = ["reward", "discount"];
 
-/** A reward and a discount are single numbers, also as lists of one. */
+/** Rewards and discounts are single numbers, even if they are stored as lists of one. */
 function squeezed(keys: readonly string[], leaf: StepLeaf): StepLeaf {
   return keys.length === 1 && SINGLE.includes(keys[0] as string) && leaf.shape.length === 1 && leaf.shape[0] === 1
     ? ({ ...leaf, shape: [] } as StepLeaf)
     : leaf;
 }
 
-/** Whether there are next observations, with the leaves of the observations. */
+/** Returns whether there are next observations with the same leaves as the observations. */
 function isSameForm(leaves: readonly GenericLeaf[]): boolean {
   const formOf = (field: string) =>
     leaves

@@ -1,4 +1,4 @@
-/** Episodes whose rows are interleaved, as several environments write them into one table. */
+/** Reads episodes whose rows are interleaved, as several environments write them into one table. */
 import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
 import { leavesOf } from "../../model/leaves.ts";
 import { corruptFile } from "../../model/rlds-error.ts";
@@ -13,7 +13,10 @@ import { bytesOf } from "./table.ts";
 
 const BOOL: StepLeaf = { dtype: "bool", shape: [] };
 
-/** In the order in which the episodes begin; the rows of each in the order of the file. All of them are in memory. @throws RldsError CORRUPT if they take more than maxBytes */
+/**
+ * Yields the episodes in the order in which they begin. The rows of each are in the order of the file. All of them are in memory. @throws RldsError CORRUPT if
+ * they take more than maxBytes
+ */
 export async function* readInterleavedEpisodes<S>(
   files: AsyncIterable<ParquetFile>,
   schema: GenericSchema,

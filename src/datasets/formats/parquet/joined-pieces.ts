@@ -1,4 +1,4 @@
-/** A column in pieces, which are joined only for someone who needs all of it. */
+/** Stores a column in pieces, which are joined only when the whole column is needed. */
 import { type AnyArray, type Dtype, type NumberArray, zeros } from "../../../schema/dtype.ts";
 import type { StepLeaf } from "../../model/dataset.ts";
 import { LazyColumn, type LazyValues } from "../../model/lazy-column.ts";
@@ -10,7 +10,7 @@ class JoinedPieces implements LazyValues {
   readonly size: number;
   readonly #leaf: StepLeaf;
   #pieces: readonly NumberArray[];
-  /** Where each piece begins, and where the last one ends. */
+  /** The beginnings of the pieces, and the end of the last one. */
   #starts: Float64Array;
 
   constructor(leaf: StepLeaf, size: number, pieces: readonly NumberArray[]) {
@@ -27,7 +27,7 @@ class JoinedPieces implements LazyValues {
     if (from === 0 && to === this.rows) return this.#join();
     const [begin, end] = [from * this.size, to * this.size];
     const first = this.#pieceAt(begin);
-    // Within one piece nothing is copied.
+    // A range within one piece is not copied.
     if (end <= (this.#starts[first + 1] ?? 0)) {
       const start = this.#starts[first] as number;
       return (this.#pieces[first] as NumberArray).subarray(begin - start, end - start) as AnyArray;
@@ -42,7 +42,7 @@ class JoinedPieces implements LazyValues {
     return all as AnyArray;
   }
 
-  /** The pieces go: the column is not in memory twice. */
+  /** Releases the pieces, so that the column is not in memory twice. */
   #join(): AnyArray {
     const [first] = this.#pieces;
     if (this.#pieces.length === 1 && first !== undefined) return first as AnyArray;
@@ -71,7 +71,7 @@ function startsOf(pieces: readonly NumberArray[]): Float64Array {
   return starts;
 }
 
-/** The pieces one behind the other, of a leaf with dimensions, as a lazy column. */
+/** Returns consecutive pieces of a leaf with dimensions as a lazy column. */
 export function lazyPieces(leaf: StepLeaf, size: number, pieces: readonly ColumnData[]): ColumnData {
   return LazyColumn.of(new JoinedPieces(leaf, size, pieces as readonly NumberArray[]));
 }

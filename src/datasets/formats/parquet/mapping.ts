@@ -1,4 +1,4 @@
-/** Which columns of somebody else's file are what of a step. */
+/** Maps the columns of a generic file to the parts of a step. */
 import { mustBe } from "../../../base/error.ts";
 import { unsupportedFile } from "../../model/rlds-error.ts";
 import { type Field, fieldsOf } from "../columns/names.ts";
@@ -12,22 +12,22 @@ export interface ColumnMapping {
 }
 
 export interface Mapping {
-  /** Observation, action, reward and discount where they are there, and what else the file has. */
+  /** The observation, action, reward and discount if they exist, and all other columns. */
   readonly leaves: readonly ColumnMapping[];
   readonly episode?: FileColumn;
   readonly first?: FileColumn;
   readonly last?: FileColumn;
-  /** The environment ended. */
+  /** Marks steps at which the environment terminated. */
   readonly terminal?: FileColumn;
-  /** A time limit or the like ended it. */
+  /** Marks steps at which a time limit or similar truncated the episode. */
   readonly truncated?: FileColumn;
-  /** It ended, nobody says why. */
+  /** Marks steps at which the episode ended for an unknown reason. */
   readonly done?: FileColumn;
-  /** Columns of types that are not read, or whose places were given to others. */
+  /** Columns whose types cannot be read, or whose places other columns take. */
   readonly unread: readonly string[];
 }
 
-/** Fields that say where episodes end, by the parts that they have here. */
+/** Names of columns that mark the ends of episodes, by role. */
 const ROLES: { readonly [role in "episode" | "first" | "last" | "terminal" | "truncated" | "done"]: readonly Field[] } = {
   episode: ["episode"],
   first: ["is_first"],
@@ -38,10 +38,10 @@ const ROLES: { readonly [role in "episode" | "first" | "last" | "terminal" | "tr
 };
 const VALUES: readonly (Field | undefined)[] = ["observation", "action", "reward", "discount", "next_observation"];
 
-/** The names of a column, cut at its dots and slashes. */
+/** Returns the name of a column, split at its dots and slashes. */
 const partsOf = ({ keys }: FileColumn) => keys.flatMap((key) => key.split(/[./]/));
 
-/** @throws TypeError, RangeError for `names` · RldsError UNSUPPORTED where there is no observation or no action */
+/** @throws TypeError, RangeError for invalid `names` · RldsError UNSUPPORTED if there is no observation or no action */
 export function mappingOf(file: ParquetFile, names: ColumnNames): Mapping {
   const assigned = new Set<FileColumn>();
   const namedColumns = new Map<string, FileColumn>();
@@ -93,7 +93,7 @@ export function mappingOf(file: ParquetFile, names: ColumnNames): Mapping {
     }
     const [first = "", ...rest] = partsOf(column);
     const keys = [role(first) ?? first, ...rest];
-    // Its place was given to another.
+    // Another column takes its place.
     if ([...namedColumns.keys()].some((path) => `${path}/`.startsWith(`${keys.join("/")}/`) || `${keys.join("/")}/`.startsWith(`${path}/`)))
       unread.push(column.keys.join("/"));
     else leaves.push({ column, keys });
@@ -110,7 +110,7 @@ export function mappingOf(file: ParquetFile, names: ColumnNames): Mapping {
   return { ...roles, leaves, unread };
 }
 
-/** No path may be a value and have others below it. */
+/** Checks that no path is both a value and the parent of other paths. */
 export function checkNesting(leaves: readonly ColumnMapping[], file: string): void {
   const paths = leaves.map(({ keys }) => keys.join("/"));
   for (const path of paths) {

@@ -1,4 +1,4 @@
-/** Parquet as an RLDS dataset: our own files as they were, and those of others by the names of their columns. */
+/** Opens Parquet as an RLDS dataset: files of Reprise unchanged, and other files by the names of their columns. */
 import { integer, mustBe, onlyKeys } from "../../../base/error.ts";
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { Fetch } from "../../../base/host.ts";
@@ -27,23 +27,26 @@ import { findRepriseColumns, readRepriseSchema } from "./reprise-schema.ts";
 import { ABOUT } from "./schema.ts";
 
 export interface ParquetOptions extends ReadOptions {
-  /** Columns of files that are not ours whose names say nothing: of an RLDS path (`observation/state`), or of `episode`, `truncated`, `done`, the column. */
+  /** The columns of generic files whose names cannot be recognized, by RLDS path (`observation/state`) or by `episode`, `truncated` or `done`. */
   readonly columns?: ColumnNames;
-  /** Instead of the runtime's own, for URLs. */
+  /** A replacement for the runtime's `fetch`, for URLs. */
   readonly fetch?: Fetch;
 }
 
 const OPTIONS = `columns, fetch, ${READ_OPTIONS}`;
 
 /**
- * Opens a file, or all .parquet files of a folder in the order of their names and the numbers in them. Files that writeParquet wrote give back what was written. In others a row is a step:
- * `observation`, `obs` or `state`, `action`, `reward`, `discount`, with dots or slashes or structs for what is nested, and whatever else there is as metadata of the step. An episode goes on as long as
- * `episode_index` (`episode_id`, `episode`) stays; where there is none it ends with a flag (`is_last`, `terminal`, `terminated`, `truncated`, `timeout`, `done`), and where there
- * is none either with the file. The last row keeps its action and reward: such files have no final observation, unless they
- * have `is_first` or `is_last`, and zeros as the last action and reward. It is terminal by `is_terminal`, `terminal`,
- * `terminated`, or by `done` without `truncated`. Reward is 0 and discount 1 (0 where terminal) where they are missing; a missing float is NaN. Lists must be of one length. Memory: a row group and an episode.
- * @throws TypeError, RangeError for an option · RldsError NOT_FOUND · CORRUPT · UNSUPPORTED without hyparquet, for types and encodings that are not read, where no column is the
- * observation or the action · INVALID_DATA for values that are missing · EMPTY · IO
+ * Opens a file, or all .parquet files of a folder in the order of their names and the numbers in them. Files that writeParquet wrote restore the original data.
+ *
+ * In other files, each row is a step. The columns are `observation`, `obs` or `state`, `action`, `reward` and `discount`; nested values use dots, slashes or
+ * structs. All other columns are metadata of the step. Lists must have one length.
+ *
+ * An episode continues while `episode_index` (`episode_id`, `episode`) stays the same. Without such a column, it ends with a flag (`is_last`, `terminal`,
+ * `terminated`, `truncated`, `timeout`, `done`), and without flags with the file. The last row keeps its action and reward. It is a final observation only if
+ * the file has `is_first` or `is_last` and the last action and reward are zeros. It is terminal if `is_terminal`, `terminal` or `terminated` is set, or `done`
+ * without `truncated`. A missing reward is 0, a missing discount 1 (0 if terminal), and a missing float NaN. Memory: one row group and one episode.
+ * @throws TypeError, RangeError for an invalid option · RldsError NOT_FOUND · CORRUPT · UNSUPPORTED without hyparquet, for types and encodings that cannot be
+ * read, or if no column is the observation or the action · INVALID_DATA for missing values · EMPTY · IO
  */
 export async function openParquet<S = RldsStep>(from: Source, options: ParquetOptions = {}): Promise<RldsReader<S>> {
   const { columns = {}, salvage, fetch, signal, maxBytes = MAX_SOURCE_BYTES } = onlyKeys("options", options, OPTIONS);
@@ -75,7 +78,7 @@ async function readerOf<S>(source: SourceTarget, { columns, selection, losses, s
   const first = await firstFile(source, paths, maxBytes, losses);
   try {
     const repriseSchema = readRepriseSchema(first.parquet);
-    // Of a single row group there is no rest.
+    // A single row group has no remaining part.
     const hasParts = paths.length > 1 || first.parquet.groups.length > 1;
     const about = Object.fromEntries([...first.parquet.about].filter(([key]) => !["ARROW:schema", "pandas", ABOUT].includes(key)));
     const close = async () => source.file?.close();
@@ -85,7 +88,7 @@ async function readerOf<S>(source: SourceTarget, { columns, selection, losses, s
       selection.check();
       const end = repriseSchema.last || losses !== undefined ? repriseSchema : await readLastSchema(source, paths.at(-1) as string, maxBytes);
       const read = { maxBytes, signal, selected };
-      // How many episodes there are up to the end of each file.
+      // The number of episodes up to the end of each file.
       const episodeEnds = lazy(async () => {
         const counts: number[] = [];
         for await (const file of files()) counts.push(readRepriseSchema(file)?.episodes ?? 0);
@@ -123,7 +126,7 @@ async function readerOf<S>(source: SourceTarget, { columns, selection, losses, s
     const selectedFiles = (from = 0) => selectFiles(files(from), selection);
     const index = lazy(() => readGenericIndex(selectedFiles(), schema, { signal }));
     const read = { maxBytes, signal, losses };
-    // Only numbers of episodes can come back; what is damaged has no index.
+    // Only episode numbers can return, and damaged data has no index.
     const isInterleaved = async () => schema.mapping.episode !== undefined && losses === undefined && (await index()).isInterleaved;
     const startingAt = (episode: number): AsyncIterable<ReadEpisode<S>> =>
       lazyIterable(async () => {
@@ -158,7 +161,7 @@ async function* skipEpisodes<S>(episodes: AsyncIterable<ReadEpisode<S>>, count: 
   for await (const episode of episodes) if (index++ >= count) yield episode;
 }
 
-/** Of interleaved rows only the episodes themselves tell it. */
+/** The lengths of interleaved episodes are known only after reading them. */
 async function lengthsOf(
   { isInterleaved, lengths }: GenericIndex,
   startingAt: (episode: number) => AsyncIterable<ReadEpisode<unknown>>,
@@ -178,7 +181,7 @@ async function pathsOf({ folder, file }: SourceTarget): Promise<string[]> {
   return sortPaths(paths);
 }
 
-/** One file; it is closed only where it was opened here. */
+/** Uses one file, and closes it only if it was opened here. */
 async function openFile({ folder, file }: SourceTarget, path: string, maxBytes: number): Promise<{ readonly parquet: ParquetFile; close(): Promise<void> }> {
   if (file !== undefined) return { parquet: await parquetFile(file, maxBytes), close: async () => {} };
   const parquetSource = await folder.open(path);
@@ -190,7 +193,7 @@ async function openFile({ folder, file }: SourceTarget, path: string, maxBytes: 
   }
 }
 
-/** The first file that has rows, or is of ours; without any the first one. */
+/** Returns the first file that has rows or that Reprise wrote, otherwise the first file. */
 async function firstFile(source: SourceTarget, paths: readonly string[], maxBytes: number, losses: Damage | undefined): ReturnType<typeof openFile> {
   let damage: unknown;
   for (const [i, path] of paths.entries()) {

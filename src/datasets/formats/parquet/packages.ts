@@ -1,12 +1,12 @@
-/** The packages for Parquet, which are installed by those who need them: readers, writers and decompression. */
+/** Loads the optional packages for Parquet: readers, writers and decompression. */
 import { type RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 
-/** @throws RldsError UNSUPPORTED where hyparquet is not installed */
+/** @throws RldsError UNSUPPORTED if hyparquet is not installed */
 export async function hyparquet() {
   try {
-    // Awaited where they stand, inside `try`: a bundler then sees that the package may be missing.
+    // The imports are awaited inside `try`, so that a bundler accepts a missing package.
     const { parquetMetadata, parquetSchema, snappyUncompress } = await import("hyparquet");
-    // These files are not documented: a minor version may move them, so package.json bounds the peer to this one.
+    // These modules are not documented and may move in a minor version, so package.json restricts the peer dependency to this one.
     const { byteStreamSplit } = await import("hyparquet/src/encoding.js");
     const { readPlain } = await import("hyparquet/src/plain.js");
     const { deltaBinaryUnpack, deltaLengthByteArray } = await import("hyparquet/src/delta.js");
@@ -40,7 +40,7 @@ function missing(name: string, purpose: string, cause: unknown): RldsError {
   return unsupportedFile({}, `${name} is needed to ${purpose}: npm install ${name}`, cause);
 }
 
-/** Decompresses a page into exactly the bytes that its head says. @throws RangeError, Error where the page is not what its head says */
+/** Decompresses a page into exactly the number of bytes in its head. @throws RangeError, Error if the page does not match its head */
 export type Decompress = (bytes: Uint8Array, size: number) => Uint8Array;
 
 /** @throws RldsError UNSUPPORTED */
@@ -59,7 +59,7 @@ export async function decompressOf(codec: string, { snappyUncompress }: Hyparque
   }
   if (codec === "ZSTD") {
     const { decompressZstd } = await compressors();
-    // Into an array that is there: by itself it would believe what a frame says of its size.
+    // The output array is passed in, because the decoder would otherwise trust the size in the frame.
     return (bytes, size) => decompressZstd(bytes, new Uint8Array(size));
   }
   if (codec === "LZ4_RAW") {

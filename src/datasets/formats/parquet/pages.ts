@@ -1,4 +1,4 @@
-/** One column of one row group: its pages, checked before they are decoded. */
+/** Decodes one column of one row group. Its pages are checked first. */
 import { dataView } from "../../../base/bytes.ts";
 import { type AnyArray, type Dtype, isFloat, zeros } from "../../../schema/dtype.ts";
 import { widenHalf } from "../../../schema/half.ts";
@@ -9,13 +9,13 @@ import { Thrift, type ThriftStruct } from "./thrift.ts";
 
 /** The values of a column in a row group. */
 export interface ChunkValues {
-  /** All elements, in order; a missing float is NaN. */
+  /** All elements in order. A missing float is NaN. */
   readonly values: AnyArray | readonly (string | Uint8Array)[];
-  /** Elements of each row, where the column has lists. */
+  /** The number of elements per row, if the column has lists. */
   readonly counts?: Uint32Array;
-  /** Of columns with lists of lists: the level at which each element begins anew. */
+  /** For lists of lists, the level at which each element begins a new list. */
   readonly levels?: Uint8Array;
-  /** The first row in which a value is missing that cannot be; -1 for none. */
+  /** The first row in which a required value is missing, or -1. */
   readonly missing: number;
 }
 
@@ -23,12 +23,12 @@ export interface ChunkSchema {
   readonly column: FileColumn;
   readonly decompress: Decompress;
   readonly rows: number;
-  /** Entries that the file says the column has. */
+  /** The number of entries that the file declares for the column. */
   readonly entries: number;
   readonly maxBytes: number;
 }
 
-/** Types of pages, and encodings, by their numbers in the file. */
+/** The types of pages and the encodings, by their numbers in the file. */
 const [DATA, INDEX, DICTIONARY, DATA_V2] = [0, 1, 2, 3];
 const [PLAIN, PLAIN_DICTIONARY, RLE, DELTA, DELTA_LENGTH, DELTA_BYTES, RLE_DICTIONARY, SPLIT] = [0, 2, 3, 5, 6, 7, 8, 9];
 const ENCODINGS = [
@@ -45,7 +45,7 @@ const ENCODINGS = [
 ];
 const WIDTHS: { readonly [physical: string]: number } = { INT32: 4, INT64: 8, FLOAT: 4, DOUBLE: 8 };
 
-/** Decoded, but as the file has it: numbers, booleans, bigints, bytes. */
+/** Decoded values in the types of the file: numbers, booleans, bigints, bytes. */
 type PageValues = ArrayLike<number | bigint | boolean | Uint8Array>;
 
 interface Page {
@@ -53,16 +53,16 @@ interface Page {
   readonly encoding: number;
   readonly definitions: Uint8Array | undefined;
   readonly repetitions: Uint8Array | undefined;
-  /** Without its levels. */
+  /** The bytes without the levels. */
   readonly bytes: Uint8Array;
 }
 
 const NO_TEXT = new Uint8Array(0);
 
-/** @throws RangeError and whatever hyparquet throws, for a chunk that is not what it should be · Unreadable for what is right, and not read here */
+/** @throws RangeError, and the errors of hyparquet, if the chunk is damaged · Unreadable if it is valid but not supported */
 export function decodeChunk(bytes: Uint8Array, schema: ChunkSchema, packages: Hyparquet): ChunkValues {
   const { column, rows, entries, maxBytes } = schema;
-  // Runs make a lot of values of few bytes: what they take is known before they are made.
+  // Runs expand a few bytes to many values, so the size is checked before decoding.
   if (entries * (WIDTHS[column.physical] ?? 8) > maxBytes)
     throw new RangeError(`its ${entries} values take more than the ${maxBytes} bytes that maxBytes allows: give a larger one`);
   const columnBuffer = new ColumnBuffer(column, rows, entries);
@@ -79,7 +79,7 @@ export function decodeChunk(bytes: Uint8Array, schema: ChunkSchema, packages: Hy
   return columnBuffer.finish();
 }
 
-/** Right, and not read here. */
+/** Valid data that is not supported. */
 export class Unreadable extends Error {}
 
 function* pagesOf(
@@ -97,7 +97,7 @@ function* pagesOf(
     const raw = bytes.subarray(thrift.at, thrift.at + packed);
     at = thrift.at + packed;
     if (type === INDEX) continue;
-    // The levels of the second kind of page are not compressed; only the values are.
+    // In data pages of version 2 only the values are compressed, not the levels.
     const body = type === DATA_V2 ? raw : decompress(raw, size);
     if (body.length !== (type === DATA_V2 ? packed : size)) throw new RangeError(`a page has ${body.length} bytes, not the ${size} of its head`);
     yield { head, type, body };
@@ -143,7 +143,7 @@ function levelsOf(body: Uint8Array, start: number, end: number, max: number, ent
   return runs(body.subarray(start, end), widthOf(max), new Uint8Array(entries), max);
 }
 
-/** As many values as `into` has, none of which may be above `max`. */
+/** Decodes runs until `into` is full. No value may exceed `max`. */
 function runs<A extends Uint8Array | Uint32Array>(bytes: Uint8Array, width: number, into: A, max: number): A {
   if (width === 0) return into;
   decodeRuns(bytes, width, into);
@@ -151,7 +151,7 @@ function runs<A extends Uint8Array | Uint32Array>(bytes: Uint8Array, width: numb
   return into;
 }
 
-/** The values that are there. */
+/** Decodes the values that are not missing. */
 function decodePage(
   { entries, encoding, definitions, bytes }: Page,
   dictionary: PageValues | undefined,
@@ -190,7 +190,7 @@ function decodePage(
   throw new Unreadable(`its encoding is ${ENCODINGS[encoding] ?? `number ${encoding}`} with values of ${physical}, which is not read here`);
 }
 
-/** Values as the beginning of the one before and what follows. */
+/** Decodes values that share a prefix with the previous value. */
 function decodeDeltaBytes(bytes: Uint8Array, count: number, maxBytes: number, { deltaBinaryUnpack }: Hyparquet): Uint8Array[] {
   const reader = { view: dataView(bytes), offset: 0 };
   const lengths = () => {
@@ -208,7 +208,7 @@ function decodeDeltaBytes(bytes: Uint8Array, count: number, maxBytes: number, { 
     if (prefix < 0 || suffix < 0 || prefix > previous.length || suffix > bytes.length - reader.offset) throw new RangeError("a value goes beyond its page");
     total += prefix + suffix;
     if (total > maxBytes) throw new RangeError(`its values take more than the ${maxBytes} bytes that maxBytes allows: give a larger one`);
-    // Most values are those before them, and are decoded once.
+    // Most values equal the previous one and are decoded only once.
     if (suffix > 0 || prefix !== previous.length) {
       const value = new Uint8Array(prefix + suffix);
       value.set(previous.subarray(0, prefix));
@@ -221,7 +221,7 @@ function decodeDeltaBytes(bytes: Uint8Array, count: number, maxBytes: number, { 
   return values;
 }
 
-/** How many miniblocks a block has decides how much is read at once. */
+/** Checks the number of miniblocks per block, which determines how much is read together. */
 function checkDelta(bytes: Uint8Array, count: number): void {
   let at = 0;
   const varint = (): number => {
@@ -255,7 +255,7 @@ function decodePlain(bytes: Uint8Array, count: number, { physical, typeLength }:
   return values;
 }
 
-/** The pages' values one behind the other. */
+/** Collects the values of consecutive pages. */
 class ColumnBuffer {
   readonly #column: FileColumn;
   readonly #rows: number;
@@ -290,7 +290,7 @@ class ColumnBuffer {
       if (this.#row < 0) throw new RangeError("its first row begins in the middle");
       const definition = definitions?.[i] ?? maxDefinition;
       const isPresent = definition === maxDefinition;
-      // A list that is empty, or not there, has an entry, and no element.
+      // An empty or missing list has an entry but no element.
       if (!isPresent && this.#counts !== undefined && !(optional && definition === maxDefinition - 1)) continue;
       if (this.#levels !== undefined) this.#levels[this.#size] = level;
       this.#put(isPresent ? pageValues[next++] : undefined);
@@ -326,12 +326,12 @@ class ColumnBuffer {
       const [low, high] = value as Uint8Array;
       to[at] = widenHalf("f16", (low as number) | ((high as number) << 8));
     } else {
-      // An integer of fewer bits than its column is brought into them, an unsigned one out of its sign.
+      // Narrows an integer to the dtype of the column, and reinterprets an unsigned one.
       to[at] = value as number;
     }
   }
 
-  /** Texts of a dictionary are decoded once. */
+  /** Decodes each text of a dictionary once. */
   #text(bytes: Uint8Array): string {
     const cachedText = this.#texts.get(bytes);
     if (cachedText !== undefined) return cachedText;

@@ -1,4 +1,4 @@
-/** One Parquet file: its columns, what it says of itself, and its row groups one at a time. */
+/** Opens one Parquet file: its columns, its metadata, and its row groups one at a time. */
 import { dataView } from "../../../base/bytes.ts";
 import { columnRemedy, corruptFile, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import type { Selection } from "../selection/selection.ts";
@@ -12,15 +12,15 @@ export interface ParquetFile {
   readonly name: string;
   readonly columns: readonly FileColumn[];
   readonly rows: number;
-  /** Rows of each group. */
+  /** The number of rows per group. */
   readonly groups: readonly number[];
   /** Key-value metadata. */
   readonly about: ReadonlyMap<string, string>;
-  /** The least and the largest integer of a column in a group; undefined where the footer does not say, or some are missing. */
+  /** Returns the smallest and the largest integer of a column in a group, or undefined if the footer does not contain them or values are missing. */
   range(group: number, column: FileColumn): ChunkRange | undefined;
-  /** The same file with the columns that are selected, under their names. */
+  /** Returns the same file with only the selected columns, under their new names. */
   select(selection: Selection): ParquetFile;
-  /** @param columns of `columns` @throws RldsError CORRUPT, UNSUPPORTED */
+  /** @param columns some of `columns` @throws RldsError CORRUPT, UNSUPPORTED */
   read(group: number, columns: readonly FileColumn[]): Promise<ChunkValues[]>;
 }
 
@@ -29,7 +29,7 @@ export interface ChunkRange {
   readonly max: bigint;
 }
 
-/** "PAR1", and "PARE" of an encrypted footer. */
+/** "PAR1", and "PARE" for an encrypted footer. */
 const MAGIC = 0x31524150;
 const ENCRYPTED = 0x45524150;
 
@@ -56,7 +56,7 @@ export async function parquetFile(file: SourceFile, maxBytes: number): Promise<P
   if (end < 4 || length > maxBytes) throw corruptFile(at(file.size - 8), `the footer has ${length} bytes, of a file of ${file.size}`);
   const footer = await file.read(end, length + 8);
   try {
-    // Whoever reads it again can believe its lengths.
+    // Checks the lengths, so that the second parser can trust them.
     new Thrift(footer.subarray(0, length)).struct();
     const metadata = packages.parquetMetadata(footer.slice(), { geoparquet: false });
     const columns = fileColumns(packages.parquetSchema(metadata) as unknown as SchemaNode);
@@ -69,7 +69,7 @@ export async function parquetFile(file: SourceFile, maxBytes: number): Promise<P
     });
     const rows = groups.reduce((sum, group) => sum + group.rows, 0);
     if (rows !== parseCount(metadata.num_rows)) throw new RangeError(`its row groups have ${rows} rows, the footer says ${metadata.num_rows}`);
-    /** Of each column its place in a row group, under whatever names it is read. */
+    /** The index of each column in a row group, whatever its name. */
     const places = new Map(columns.map((column, i) => [column.path, i]));
     const placeOf = ({ path }: FileColumn) => places.get(path) as number;
     const base: ParquetFile = {
@@ -112,7 +112,7 @@ function selectColumns(columns: readonly FileColumn[], selection: Selection): Fi
   });
 }
 
-/** Why a decoder threw. Of a TypeError, which it has where a part that it counts on is missing, the engine's own words help nobody. */
+/** Returns the reason why a decoder threw. A TypeError occurs if a required part is missing, and its message would not help the user. */
 function reasonOf(cause: unknown): string {
   if (cause instanceof TypeError) return "a part of it is missing";
   return cause instanceof Error ? cause.message : String(cause);
@@ -124,14 +124,14 @@ function parseCount(value: unknown): number {
   return number;
 }
 
-/** Where a column of a row group is; it must be before the footer. */
+/** Returns the position of a column in a row group, which must be before the footer. */
 function chunkOf(meta: unknown, path: string | undefined, end: number): Chunk {
   if (path !== undefined && path !== null) throw new RangeError("a column is in another file");
   const { data_page_offset, dictionary_page_offset, total_compressed_size, num_values, codec, statistics } = (meta ?? {}) as { [name: string]: unknown };
-  // Of a column without values writers say nothing that holds.
+  // Writers set no valid offsets for a column without values.
   if (parseCount(num_values) === 0) return { start: 4, length: 0, entries: 0, codec: String(codec), range: undefined };
   const data = parseCount(data_page_offset);
-  // Some writers say 0 where there is none.
+  // Some writers use 0 for a missing dictionary.
   const dictionary = dictionary_page_offset === undefined ? 0 : parseCount(dictionary_page_offset);
   const start = dictionary > 0 ? Math.min(data, dictionary) : data;
   const length = parseCount(total_compressed_size);

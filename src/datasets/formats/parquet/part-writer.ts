@@ -1,4 +1,4 @@
-/** One file of Parquet on its way: rows until they are a row group. */
+/** Writes one Parquet file, buffering rows until they form a row group. */
 
 import { isText } from "../../../schema/leaf.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
@@ -6,12 +6,12 @@ import type { StagedFile } from "../sinks/staging.ts";
 import { ABOUT, EPISODE_INDEX, type FileSchema, type OutputColumn, type SchemaElement, STEP_INDEX } from "./schema.ts";
 import { type Codec, encodingOf, type ParquetPackage, rowOf, TableWriter } from "./table-writer.ts";
 
-/** So many elements are a row group, whatever its rows are. */
+/** The number of elements that completes a row group, whatever the size of its rows. */
 const GROUP_ELEMENTS = 2 ** 20;
-/** And so many bytes of texts and bytes. */
+/** The number of bytes of texts and bytes that completes a row group. */
 const GROUP_BYTES = 2 ** 25;
 
-/** Rows of one episode, from step `from` on. */
+/** Rows of one episode that begin with step `from`. */
 export interface Rows {
   readonly episode: number;
   readonly from: number;
@@ -27,7 +27,7 @@ export class PartWriter {
   readonly #table: TableWriter;
   #indices: [bigint[], bigint[]] = [[], []];
   #rows: unknown[][];
-  /** Of texts and bytes in the rows. */
+  /** The size of the texts and bytes in the buffered rows. */
   #textBytes = 0;
 
   constructor(file: StagedFile, schema: readonly SchemaElement[], columns: readonly OutputColumn[], groupRows: number, codec: Codec, packages: ParquetPackage) {
@@ -71,7 +71,7 @@ export class PartWriter {
   }
 }
 
-/** Of all texts or bytes in a value. */
+/** Returns the total length of all texts or bytes in a value. */
 function lengthOf(value: unknown): number {
   return Array.isArray(value) ? value.reduce((sum, part) => sum + lengthOf(part), 0) : (value as string | Uint8Array).length;
 }

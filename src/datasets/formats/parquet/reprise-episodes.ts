@@ -1,4 +1,4 @@
-/** Episodes of files that writeParquet wrote. */
+/** Reads episodes of files that writeParquet wrote. */
 import { pack } from "../../../schema/nest.ts";
 import { Collector } from "../../model/collector.ts";
 import type { StepSpec } from "../../model/dataset.ts";
@@ -22,13 +22,13 @@ export interface RepriseReadOptions {
   readonly signal?: AbortSignal;
   /** The leaves of steps that are read. */
   readonly selected: SelectedSpec;
-  /** Where to begin: the first of the files is this part, and has this episode. Default: the beginning */
+  /** The first part and episode to read, where `part` is the first of the files. Default: the beginning */
   readonly start?: { readonly part: number; readonly episode: number };
-  /** Whether the files are not all there are. Default: they are */
+  /** Whether only some of the files are read. Default: false */
   readonly isPart?: boolean;
 }
 
-/** @param schema of the first file of all; the others must have the same @throws RldsError CORRUPT, UNSUPPORTED */
+/** @param schema the schema of the first file, which all other files must have @throws RldsError CORRUPT, UNSUPPORTED */
 export async function* readRepriseEpisodes<S>(
   files: AsyncIterable<ParquetFile>,
   schema: FileSchema,
@@ -39,7 +39,7 @@ export async function* readRepriseEpisodes<S>(
   let metadata: readonly ColumnData[] = [];
   let { part } = start;
   let last = false;
-  /** The number of the episode that has begun, or comes next. */
+  /** The number of the current or next episode. */
   let { episode } = start;
   let isBefore = episode > 0;
   for await (const file of files) {
@@ -105,7 +105,7 @@ export async function* readRepriseEpisodes<S>(
         from = to;
       }
     }
-    // What has no steps comes behind what has, up to the file's end; an episode ends with its file.
+    // Episodes without steps follow in order up to the end of the file, and an episode ends with its file.
     if (buffer.length > 0) yield finishEpisode();
     yield* empty(fileSchema.episodes);
     if (episode !== fileSchema.episodes || waiting.length > 0)
@@ -114,7 +114,7 @@ export async function* readRepriseEpisodes<S>(
   if (!last && !isPart) throw corruptFile({}, `the last part of the dataset is missing: found ${part}`);
 }
 
-/** What is whole of each file by itself: no episode goes beyond its file. */
+/** Recovers the intact part of each file separately, since no episode spans files. */
 export async function* salvageRepriseEpisodes<S>(
   files: AsyncIterable<ParquetFile>,
   schema: FileSchema,
@@ -143,7 +143,7 @@ export async function* salvageRepriseEpisodes<S>(
   if (!isLast) losses.add(corruptFile({}, `the last part of the dataset is missing: found ${next}`));
 }
 
-/** Metadata of one episode, a value a leaf. */
+/** Returns the metadata of one episode, one value per leaf. */
 function rowOf(spec: { readonly [name: string]: StepSpec }, data: readonly ColumnData[]): unknown[] {
   const steps = new StepColumns<unknown>(spec as StepSpec, data, 1);
   const row = steps.at(0);
@@ -160,7 +160,7 @@ function collectMetadata(spec: { readonly [name: string]: StepSpec }, values: un
   return collector.take().data;
 }
 
-/** Steps of the episodes, by the column of their numbers, of which only what statistics do not tell is read. @throws RldsError CORRUPT */
+/** Returns the lengths of the episodes. It reads the column of their numbers only if statistics do not determine them. @throws RldsError CORRUPT */
 export async function readRepriseLengths(
   files: AsyncIterable<ParquetFile>,
   schema: FileSchema,
@@ -171,7 +171,7 @@ export async function readRepriseLengths(
     const { episodes, empty } = readRepriseSchema(file) ?? schema;
     const { episode: column } = findRepriseColumns(file, schema);
     const corrupt = (index: number | bigint) => corruptFile({ file: file.name }, `the file goes on with episode ${index} after ${lengths.length}`);
-    // Only those without steps may be missing between two others.
+    // Only episodes without steps may be missing between two others.
     const grow = (to: number | bigint) => {
       if (!(to <= episodes && to <= lengths.length + empty.length + 1)) throw corrupt(to);
       while (lengths.length < to) lengths.push(0);

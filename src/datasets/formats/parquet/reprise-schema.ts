@@ -1,4 +1,4 @@
-/** The schema in the files that writeParquet wrote. */
+/** Reads the schema in files that writeParquet wrote. */
 import { isDtype } from "../../../schema/dtype.ts";
 import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
 import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
@@ -10,7 +10,7 @@ import type { ParquetFile } from "./parquet-file.ts";
 import { ABOUT, EPISODE_INDEX, type FileSchema, listOutputColumns, STEP_INDEX } from "./schema.ts";
 import { findColumn } from "./table.ts";
 
-/** Undefined for a file of somebody else. @throws RldsError CORRUPT, UNSUPPORTED */
+/** Returns undefined for a file that Reprise did not write. @throws RldsError CORRUPT, UNSUPPORTED */
 export function readRepriseSchema({ about, name: file }: ParquetFile): FileSchema | undefined {
   const text = about.get(ABOUT);
   if (text === undefined) return undefined;
@@ -31,12 +31,12 @@ export function readRepriseSchema({ about, name: file }: ParquetFile): FileSchem
   return { ...(json as FileSchema), stepSpec: step, metadataSpec: metadata as { readonly [name: string]: StepSpec } };
 }
 
-/** What a leaf is in a file: bf16 is f32 there. */
+/** Returns the dtype of a leaf in a file. bf16 is stored as f32. */
 function storedDtype({ dtype }: StepLeaf): StepLeaf["dtype"] {
   return (isDtype(dtype) && FORMAT_NAMES[dtype].widened) || dtype;
 }
 
-/** The columns of steps and of metadata, each in the order of its spec's leaves. @throws RldsError CORRUPT for one that is not there, or another */
+/** Returns the columns of steps and of metadata, each in the order of the spec's leaves. @throws RldsError CORRUPT if a column is missing or differs */
 export function findRepriseColumns(file: ParquetFile, { stepSpec, metadataSpec }: FileSchema) {
   const columns = listOutputColumns(stepSpec, metadataSpec).map((output) => {
     const { name, leaf, of } = output;

@@ -1,9 +1,12 @@
-/** Parquet's hybrid of runs and packed bits. A run of a billion takes six bytes, so a run gives no more values than are wanted: DuckDB writes runs that are longer. */
+/**
+ * Decodes Parquet's hybrid of runs and packed bits. A run of a billion values takes six bytes, so decoding stops at the requested number of values; DuckDB
+ * writes runs that are longer than needed.
+ */
 
 /**
- * Decodes as many values as `into` has.
- * @param width bits of a value
- * @throws RangeError where the bytes end before
+ * Decodes values until `into` is full.
+ * @param width bits per value
+ * @throws RangeError if the bytes end too early
  */
 export function decodeRuns<A extends Uint8Array | Uint32Array>(bytes: Uint8Array, width: number, into: A): A {
   if (width > 31) throw new RangeError(`values have ${width} bits`);
@@ -37,7 +40,7 @@ export function decodeRuns<A extends Uint8Array | Uint32Array>(bytes: Uint8Array
   return into;
 }
 
-/** Values of so many bits, the lowest bit first. */
+/** Unpacks values of `width` bits, lowest bit first. */
 function unpack(bytes: Uint8Array, from: number, width: number, into: Uint8Array | Uint32Array, filled: number, count: number): void {
   if (from + Math.ceil((count * width) / 8) > bytes.length) throw new RangeError("runs end too early");
   let at = from;
@@ -60,7 +63,7 @@ function unpack(bytes: Uint8Array, from: number, width: number, into: Uint8Array
   }
 }
 
-/** Bits that a number up to `max` needs. */
+/** Returns the number of bits for values up to `max`. */
 export function widthOf(max: number): number {
   return 32 - Math.clz32(max);
 }

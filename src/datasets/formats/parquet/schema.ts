@@ -1,4 +1,4 @@
-/** What columns a step has in Parquet. */
+/** Defines the Parquet columns of a step. */
 
 import { isText } from "../../../schema/leaf.ts";
 import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
@@ -7,9 +7,9 @@ import { RldsError } from "../../model/rlds-error.ts";
 import type { About } from "../about.ts";
 import { FORMAT_NAMES } from "../dtypes.ts";
 
-/** The metadata key of Reprise files: JSON of a FileSchema. */
+/** The metadata key of Reprise files. Its value is a FileSchema as JSON. */
 export const ABOUT = "reprise.rlds";
-/** Names in front of the columns of episodes. */
+/** The prefix of column names for metadata of episodes. */
 export const EPISODE = "episode/";
 export const EPISODE_INDEX = "episode_index";
 export const STEP_INDEX = "step_index";
@@ -21,16 +21,16 @@ export interface FileSchema {
   /** The number of this file, from 0, and whether it is the last one. */
   readonly part: number;
   readonly last: boolean;
-  /** So many there are up to its end. */
+  /** The number of episodes up to the end of this file. */
   readonly episodes: number;
   readonly steps: number;
-  /** Episodes of this part that have no steps, by their numbers, with their metadata as JSON values. */
+  /** The episodes of this part without steps: their numbers, and their metadata as JSON values. */
   readonly empty: readonly (readonly [number, unknown])[];
-  /** What the dataset says of itself. */
+  /** Metadata of the dataset. */
   readonly about?: About;
 }
 
-/** Of hyparquet's SchemaElement what is used. */
+/** The part of hyparquet's SchemaElement in use. */
 export interface SchemaElement {
   readonly name: string;
   readonly type?: "BOOLEAN" | "INT32" | "INT64" | "FLOAT" | "DOUBLE" | "BYTE_ARRAY" | "FIXED_LEN_BYTE_ARRAY";
@@ -46,7 +46,7 @@ export interface OutputColumn extends LeafEntry {
   readonly of: "step" | "episode";
 }
 
-/** @throws RldsError UNSUPPORTED for a name that two columns would have */
+/** @throws RldsError UNSUPPORTED if two columns would have the same name */
 export function listOutputColumns(stepSpec: StepSpec, metadataSpec: { readonly [name: string]: StepSpec }): OutputColumn[] {
   const columns: OutputColumn[] = [
     ...leavesOf(stepSpec).map((leaf) => ({ ...leaf, name: leaf.path, of: "step" as const })),
@@ -60,7 +60,7 @@ export function listOutputColumns(stepSpec: StepSpec, metadataSpec: { readonly [
   return columns;
 }
 
-/** A value with dimensions is a list, of lists where there are several. */
+/** Returns the schema of columns. A value with dimensions is a list, nested once per dimension. */
 export function schemaOf(columns: readonly OutputColumn[]): SchemaElement[] {
   const required = "REQUIRED" as const;
   const index = (name: string): SchemaElement => ({ name, type: "INT64", repetition_type: required });
@@ -68,7 +68,7 @@ export function schemaOf(columns: readonly OutputColumn[]): SchemaElement[] {
   return [{ name: "schema", num_children: columns.length + 2 }, index(EPISODE_INDEX), index(STEP_INDEX), ...values];
 }
 
-/** The elements of one column. */
+/** Returns the schema elements of one column. */
 export function columnSchema(name: string, leaf: StepLeaf): SchemaElement[] {
   const required = "REQUIRED" as const;
   const listSchema = leaf.shape.flatMap((_, depth): SchemaElement[] => [
@@ -82,6 +82,6 @@ function typeOf(leaf: StepLeaf): Pick<SchemaElement, "type" | "type_length" | "l
   if (isText(leaf)) return leaf.dtype === "string" ? { type: "BYTE_ARRAY", converted_type: "UTF8" } : { type: "BYTE_ARRAY" };
   if (leaf.dtype === "f16") return { type: "FIXED_LEN_BYTE_ARRAY", type_length: 2, logical_type: { type: "FLOAT16" } };
   const { type, integer } = FORMAT_NAMES[leaf.dtype].parquet as { readonly type: "FLOAT"; readonly integer?: "INT_8" | "INT_32" | "INT_64" };
-  // A plain INT32 or INT64 is that already.
+  // A plain INT32 or INT64 needs no annotation.
   return { type, ...(integer !== undefined && integer !== "INT_32" && integer !== "INT_64" && { converted_type: integer }) };
 }

@@ -1,4 +1,4 @@
-/** One file of Parquet on its way: a row group at a time. */
+/** Writes one Parquet file, one row group at a time. */
 
 import { isFloat } from "../../../schema/dtype.ts";
 import { sizeOf } from "../../../schema/leaf.ts";
@@ -11,11 +11,11 @@ import type { SchemaElement } from "./schema.ts";
 export type ParquetPackage = Awaited<ReturnType<typeof hyparquetWriter>>;
 export type Codec = "SNAPPY" | "UNCOMPRESSED";
 
-/** Rows of a column. */
+/** The rows of a column. */
 export interface ColumnRows {
   readonly name: string;
   readonly data: readonly unknown[];
-  /** Else what the package chooses. */
+  /** Default: the choice of hyparquet-writer */
   readonly encoding?: "PLAIN";
 }
 
@@ -30,13 +30,13 @@ export class TableWriter {
     this.#parquet = new ParquetWriter({ writer: this.#bytes, schema: schema as never, codec, createdBy: "reprise" });
   }
 
-  /** A row group: the same number of rows of every column. */
+  /** Writes a row group with the same number of rows of every column. */
   async write(columnData: readonly ColumnRows[]): Promise<void> {
     await this.#parquet.write({ columnData: columnData as never, rowGroupSize: Math.max(columnData[0]?.data.length ?? 0, 1) });
     await this.#drain();
   }
 
-  /** @param about what the file says of itself, by keys */
+  /** @param about key-value metadata of the file */
   async finish(about: { readonly [key: string]: string } = {}): Promise<void> {
     this.#parquet.kvMetadata = Object.entries(about).map(([key, value]) => ({ key, value }));
     await this.#parquet.finish();
@@ -44,19 +44,19 @@ export class TableWriter {
     await this.file.close();
   }
 
-  /** What was encoded goes to the file; the writer counts on from there. */
+  /** Passes the encoded bytes to the file. The writer keeps counting from there. */
   async #drain(): Promise<void> {
     await this.file.write(new Uint8Array(this.#bytes.buffer, 0, this.#bytes.index));
     this.#bytes.index = 0;
   }
 }
 
-/** A dictionary takes -0 for 0, and images are all different. */
+/** Dictionaries are avoided for floats, since they would turn -0 into 0, and for images, which all differ. */
 export function encodingOf({ dtype }: StepLeaf): Pick<ColumnRows, "encoding"> {
   return isFloat(dtype) || dtype === "bytes" ? { encoding: "PLAIN" } : {};
 }
 
-/** The value whose elements begin at `at`: a single value, or lists. */
+/** Returns the value whose elements begin at `at`: a single value, or lists. */
 export function rowOf({ dtype, shape }: StepLeaf, data: ColumnData, at: number): unknown {
   const element = (i: number) => (dtype === "bool" ? data[i] === 1 : data[i]);
   if (shape.length === 0) return element(at);

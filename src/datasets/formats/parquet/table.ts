@@ -1,4 +1,4 @@
-/** A column's values as the column of a step's leaf. */
+/** Converts the values of a column to a leaf of a step. */
 import { setAll, totalLength } from "../../../base/bytes.ts";
 import { type AnyArray, type Dtype, zeros } from "../../../schema/dtype.ts";
 import { isText, sizeOf } from "../../../schema/leaf.ts";
@@ -9,30 +9,30 @@ import type { FileColumn } from "./columns.ts";
 import type { ChunkValues } from "./pages.ts";
 import type { ParquetFile } from "./parquet-file.ts";
 
-/** Where a message says the values are from. */
+/** The place of values in messages. */
 export interface ColumnLocation {
   readonly file: string;
   readonly column: FileColumn;
 }
 
-/** What the values of a column are; a list has the shape that it has in the first row. Undefined for a type that is not read. */
+/** Returns the leaf for a column's values. A list has the shape of the first row. Undefined for a type that cannot be read. */
 export function leafOfColumn({ dtype, listDepth }: FileColumn, first: ChunkValues | undefined): StepLeaf | undefined {
   if (dtype === undefined) return undefined;
   return { dtype, shape: listDepth === 0 ? [] : shapeOf(listDepth, first) } as StepLeaf;
 }
 
-/** The lists of the first row: how many elements there are from one beginning to the next. */
+/** Computes the shape of the first row's lists by counting the elements between list beginnings. */
 function shapeOf(listDepth: number, first: ChunkValues | undefined): number[] {
   const count = first?.counts?.[0] ?? 0;
   if (listDepth === 1 || count === 0) return [count, ...new Array<number>(listDepth - 1).fill(0)];
   const levels = (first as ChunkValues & { readonly levels: Uint8Array }).levels.subarray(0, count);
-  // Lists that begin at a level or above it.
+  // The number of lists that begin at a level or above.
   const listSizes = Array.from({ length: listDepth }, (_, level) => levels.filter((entry) => entry <= level).length);
   const sizes = [...listSizes, count];
   return Array.from({ length: listDepth }, (_, level) => Math.floor((sizes[level + 1] as number) / (sizes[level] as number)));
 }
 
-/** All rows of a row group, checked. @throws RldsError INVALID_DATA for values that are missing · UNSUPPORTED for lists of several lengths */
+/** Checks and returns all rows of a row group. @throws RldsError INVALID_DATA for missing values · UNSUPPORTED for lists of different lengths */
 export function columnOf(chunk: ChunkValues, leaf: StepLeaf, rows: number, { file, column }: ColumnLocation): ColumnData {
   const { values, counts, levels, missing } = chunk;
   const subject = `column ${column.keys.join("/")}`;
@@ -63,18 +63,18 @@ function raggedError(subject: string, { shape }: StepLeaf, actual: string, file:
   return unsupportedFile({ file }, `${subject} must be of shape [${shape.join(", ")}] in every row, as in the first, got ${actual}`);
 }
 
-/** Rows from … to - 1, without a copy where they are numbers. */
+/** Returns the rows from … to - 1, without copying numbers. */
 export function slice(data: ColumnData, size: number, from: number, to: number): ColumnData {
   return Array.isArray(data) ? data.slice(from * size, to * size) : (data as Float32Array).subarray(from * size, to * size);
 }
 
-/** Pieces one behind the other, in an array of their own. */
+/** Joins consecutive pieces in a new array. */
 export function joined(leaf: StepLeaf, chunks: readonly ColumnData[]): ColumnData {
   if (isText(leaf)) return chunks.flat() as ColumnData;
   return setAll(zeros(leaf.dtype as Dtype, totalLength(chunks)) as AnyArray, chunks);
 }
 
-/** Bytes that rows take, about. */
+/** Returns the approximate number of bytes of some rows. */
 export function bytesOf(data: readonly ColumnData[]): number {
   return data.reduce((sum, column) => {
     if (!Array.isArray(column)) return sum + (column as Float32Array).byteLength;
@@ -82,7 +82,7 @@ export function bytesOf(data: readonly ColumnData[]): number {
   }, 0);
 }
 
-/** The column of a name, with dots or slashes. */
+/** Returns the column with a name, which may contain dots or slashes. */
 export function findColumn(file: ParquetFile, name: string): FileColumn | undefined {
   return file.columns.find(({ keys }) => keys.join("/") === name || keys.join(".") === name);
 }

@@ -1,15 +1,15 @@
-/** Thrift's compact protocol, read with care: no length is believed that the bytes left cannot hold, and nothing nests without end. */
+/** Parses Thrift's compact protocol defensively: no length may exceed the remaining bytes, and nesting is limited. */
 import { dataView } from "../../../base/bytes.ts";
 import { MAX_THRIFT_DEPTH } from "../../../base/file-limits.ts";
 
 export type ThriftValue = number | bigint | boolean | Uint8Array | readonly ThriftValue[] | ThriftStruct;
 
-/** Fields by their numbers. */
+/** Fields by number. */
 export interface ThriftStruct {
   readonly [field: number]: ThriftValue | undefined;
 }
 
-/** Throws RangeError for bytes that are no struct: the caller knows the file's name. */
+/** Throws a RangeError if the bytes are not a valid struct. The caller adds the file's name. */
 export class Thrift {
   readonly #bytes: Uint8Array;
   readonly #view: DataView;
@@ -53,7 +53,7 @@ export class Thrift {
     if (depth > MAX_THRIFT_DEPTH) throw new RangeError("lists nest too deeply");
     const head = this.#byte();
     const length = head >> 4 === 15 ? Number(this.#varint()) : head >> 4;
-    // Each element has a byte at least.
+    // Each element takes at least one byte.
     if (length > this.#bytes.length - this.at) throw new RangeError(`a list of ${length} is longer than the bytes left`);
     const type = head & 15;
     const list: ThriftValue[] = [];
@@ -65,7 +65,7 @@ export class Thrift {
     return this.#bytes[this.#skipBytes(1)] as number;
   }
 
-  /** Where so many bytes stand. */
+  /** Skips bytes and returns their offset. */
   #skipBytes(length: number): number {
     const at = this.at;
     if (length > this.#bytes.length - at) throw new RangeError("it ends too early");

@@ -1,4 +1,4 @@
-/** An RLDS dataset as Parquet: a row a step. */
+/** Writes an RLDS dataset as Parquet, one row per step. */
 import { flag, integer, mustBe, onlyKeys } from "../../../base/error.ts";
 import { readChunks } from "../../model/chunks.ts";
 import { Collector } from "../../model/collector.ts";
@@ -17,25 +17,28 @@ import { PartWriter } from "./part-writer.ts";
 import { type FileSchema, listOutputColumns, schemaOf } from "./schema.ts";
 
 export interface ParquetWriteOptions extends WriteOptions {
-  /** A path that ends with .parquet is one file, whatever its size; in a folder a new file begins with the next episode once one has so many bytes. Default: 256 MiB */
+  /** The size after which the next episode begins a new file, in a folder. A path that ends with .parquet is always a single file. Default: 256 MiB */
   readonly fileBytes?: number;
-  /** The most rows of a row group; wide rows make smaller ones, of a million elements. Default: 10,000 */
+  /** The maximum number of rows per row group. Wide rows make smaller groups, of a million elements. Default: 10,000 */
   readonly groupRows?: number;
   /** Default: "snappy" */
   readonly compression?: "snappy" | "none";
 }
 
 const OPTIONS = "fileBytes, groupRows, compression, signal, onProgress, overwrite, about, strict";
-/** Steps that are columns at a time. */
+/** The number of steps converted to columns together. */
 const CHUNK_STEPS = 1024;
 const PART_NAME = /^part-\d+\.parquet$/;
 
 /**
- * Writes one row a step: `episode_index`, `step_index`, a column a leaf (`observation/state`; a value with dimensions is a list, of lists where there are several), and
- * an episode's metadata as columns `episode/…`, the same in all of its rows. The form stands in each file's metadata under `reprise.rlds`: openParquet gives back the same data, episodes without steps
- * included. A folder has `part-00000.parquet` …, and must have no other .parquet files. Files have their names once all are written. The same data gives the same bytes. Memory: one row group, of at most 32 MiB of texts and bytes, and one row.
- * @throws TypeError, RangeError for an option · RldsError SPEC_MISMATCH for a step of another form, with episode, step and leaf · UNSUPPORTED without hyparquet-writer · EMPTY
- * where no step tells the form · IO where it cannot be written, or something is there already
+ * Writes one row per step with `episode_index`, `step_index`, one column per leaf, and the episode's metadata as columns `episode/…`, which repeat in all of
+ * its rows. A leaf is named `observation/state`; a value with dimensions is a list, nested once per dimension.
+ *
+ * Each file's metadata contain the form of the data under `reprise.rlds`, so that openParquet restores the same data, including episodes without steps. A
+ * folder has files `part-00000.parquet` … and must not contain other .parquet files. Files receive their final names after all are written. The same data
+ * produces the same bytes. Memory: one row group, with at most 32 MiB of texts and bytes, and one row.
+ * @throws TypeError, RangeError for an invalid option · RldsError SPEC_MISMATCH for a step of another form, with episode, step and leaf · UNSUPPORTED without
+ * hyparquet-writer · EMPTY if no step determines the form · IO if the target cannot be written or already exists
  */
 export async function writeParquet(rlds: RldsDataset<unknown>, to: Sink, options: ParquetWriteOptions = {}): Promise<WriteReport> {
   const all = onlyKeys("options", options, OPTIONS);
@@ -98,7 +101,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, parsed
       parts.push(part);
       return part;
     };
-    // A part knows whether it is the last one only when the next begins, or nothing does.
+    // A part is known to be the last one only when no other one begins.
     const finish = async (last: boolean) => {
       const schema: FileSchema = { version: 1, stepSpec, metadataSpec, part: parts.length - 1, last, episodes: count, steps, empty, ...(about && { about }) };
       const part = parts.at(-1) as PartWriter;

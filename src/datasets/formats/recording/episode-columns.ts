@@ -1,4 +1,4 @@
-/** The steps of one recorded episode as they come, into columns. */
+/** Collects the steps of one recorded episode into columns. */
 import { dataView } from "../../../base/bytes.ts";
 import { type AnyArray, DTYPES, type NumberArray, zeros } from "../../../schema/dtype.ts";
 import { isHalf, widenHalves } from "../../../schema/half.ts";
@@ -6,18 +6,18 @@ import type { RowLayout } from "../../model/recording/row-layout.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import type { FramePlace, LazyFrames } from "./lazy-frames.ts";
 
-/** What is kept of a frame that is lazy. */
+/** The memory per lazy frame. */
 const PLACE_BYTES = 32;
-/** Of a text: its bytes. */
+/** The size of a text's length field. */
 const HEAD = 4;
 
-/** Whether a leaf is read; of any other nothing is looked at or kept. */
+/** Returns whether to read a leaf. Other leaves are neither checked nor kept. */
 export type ReadsLeaf = (leaf: { readonly keys: readonly string[] }) => boolean;
 
 export class EpisodeColumns {
   length = 0;
   readonly #layout: RowLayout;
-  /** The numbers of a row, where typed arrays can look at them. */
+  /** An aligned copy of a row's numbers, for typed arrays. */
   readonly #row: Uint8Array<ArrayBuffer>;
   readonly #views: readonly AnyArray[];
   readonly #numbers: readonly AnyArray[];
@@ -26,7 +26,10 @@ export class EpisodeColumns {
   readonly #texts: string[][];
   readonly #isRead: { readonly numbers: readonly boolean[]; readonly texts: readonly boolean[]; readonly frames: readonly boolean[] };
 
-  /** @param capacity steps that there are at most @param reads whether a leaf is read @param lazyFrames of each camera, where frames stay where they are */
+  /**
+   * @param capacity the maximum number of steps @param reads returns whether to read a leaf @param lazyFrames the frames of each camera, if they remain in
+   * storage
+   */
   constructor(layout: RowLayout, capacity: number, reads: ReadsLeaf, lazyFrames?: readonly LazyFrames[]) {
     this.#layout = layout;
     this.#isRead = { numbers: layout.numbers.map(reads), texts: layout.texts.map(reads), frames: layout.frames.map(reads) };
@@ -41,18 +44,18 @@ export class EpisodeColumns {
     this.#texts = layout.texts.map(() => []);
   }
 
-  /** Whether frames stay where they are. */
+  /** Whether frames remain in storage. */
   get isLazy(): boolean {
     return this.#lazyFrames !== undefined;
   }
 
-  /** Bytes of one step in memory, but for texts, and for frames that are lazy. */
+  /** Returns the size of one step in memory, without texts and lazy frames. */
   static stepBytes({ numbers, frames }: RowLayout, reads: ReadsLeaf, isLazy = false): number {
     const numberBytes = numbers.filter(reads).reduce((sum, { leaf, bytes }) => sum + (isHalf(leaf.dtype) ? 2 * bytes : bytes), 0);
     return frames.filter(reads).reduce((sum, { size }) => sum + (isLazy ? PLACE_BYTES : size), Math.max(numberBytes, 1));
   }
 
-  /** @param frames pixels of each camera that is read, or where they are @throws Error for a row that is none */
+  /** @param frames the pixels of each camera that is read, or their places @throws Error if the row is not valid */
   add(row: Uint8Array, frames: readonly (Uint8Array | FramePlace | undefined)[]): void {
     const { numbers, texts, numberBytes } = this.#layout;
     if (row.length < numberBytes) throw new Error(`a step has ${row.length} bytes instead of at least ${numberBytes}`);
@@ -84,7 +87,7 @@ export class EpisodeColumns {
     this.length++;
   }
 
-  /** The columns that are read, by the paths of their leaves, joined by dots, which no name has. */
+  /** Returns the columns that are read, by the paths of their leaves joined with dots, which names do not contain. */
   finish(): Map<string, ColumnData> {
     const { numbers, texts, frames } = this.#layout;
     const all: readonly (readonly [isRead: boolean | undefined, keys: readonly string[], column: () => ColumnData])[] = [

@@ -1,4 +1,4 @@
-/** The episodes of a recording, one after the other: its segments are gone through from the one in which the first of them begins. */
+/** Reads the episodes of a recording one after the other, starting with the segment in which the first one begins. */
 
 import { ReplayError } from "../../../base/error.ts";
 import { RECORDED_END, RECORDED_FINAL, RECORDED_FRAME, RECORDED_STEP } from "../../../base/kinds.ts";
@@ -20,21 +20,24 @@ import type { PendingFrames } from "./read-frames.ts";
 import type { RecordingFolder } from "./recording-folder.ts";
 import { readSteps, type StepSelection } from "./step-schema.ts";
 
-/** The frames of larger episodes stay where they are, if they can be read without waiting. */
+/** The frames of larger episodes remain in storage, if they can be read synchronously. */
 const EAGER_BYTES = 2 ** 26;
 
 export interface EpisodesOptions {
   readonly listing: Listing;
   readonly layout: RowLayout;
   readonly selected: StepSelection;
-  /** What is damaged, if that is no error. */
+  /** Receives damaged parts. Undefined if they are errors. */
   readonly losses: Damage | undefined;
   readonly frames: PendingFrames;
   readonly maxBytes: number;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** @param first number of the first one, without those that were discarded @throws RldsError CORRUPT, UNSUPPORTED where one needs more than maxBytes; with file, episode and step */
+/**
+ * @param first the number of the first episode, not counting discarded ones @throws RldsError CORRUPT; UNSUPPORTED if an episode needs more than maxBytes; with
+ * file, episode and step
+ */
 export async function* episodesOf<S>(folder: RecordingFolder, first: number, options: EpisodesOptions): AsyncGenerator<ReadEpisode<S>, void, undefined> {
   const { segments, run, episodes } = options.listing;
   const memory = new SectionMemory();
@@ -43,7 +46,7 @@ export async function* episodesOf<S>(folder: RecordingFolder, first: number, opt
   try {
     for (const { id, bytes, sum, stretches } of segments.slice(begin)) {
       options.signal?.throwIfAborted();
-      // A segment that is missing has no stretch.
+      // A missing segment has no stretch.
       if (stretches?.length === 0) continue;
       await folder.ready(id);
       for (const { start, to } of stretches ?? [{ start: undefined, to: bytes }]) {
@@ -51,7 +54,7 @@ export async function* episodesOf<S>(folder: RecordingFolder, first: number, opt
         try {
           while (walk.next()) {
             const finished = open.section(walk.sections, id);
-            // Nothing is waited for that is there.
+            // Avoids an await if the result is synchronous.
             if (finished instanceof Promise) await finished;
             for (const episode of open.episodes.splice(0)) yield episode as ReadEpisode<S>;
             if (open.isDone) return;
@@ -72,16 +75,16 @@ export async function* episodesOf<S>(folder: RecordingFolder, first: number, opt
   }
 }
 
-/** The episode whose steps come. */
+/** Collects the sections of the current episode. */
 class OpenEpisode {
-  /** Whole episodes, to be handed on. */
+  /** Complete episodes that have not been passed on yet. */
   readonly episodes: ReadEpisode[] = [];
   readonly #folder: RecordingFolder;
   readonly #options: EpisodesOptions;
   #next: number;
   #columns: EpisodeColumns | undefined;
   #last: FinalStep = "transition";
-  /** Whether a part of it is damaged, so that nothing of it is handed on. */
+  /** Whether a part of the episode is damaged, so that nothing of it is passed on. */
   #isLost = false;
 
   constructor(folder: RecordingFolder, next: number, options: EpisodesOptions) {
@@ -98,7 +101,7 @@ class OpenEpisode {
     return this.#options.listing.episodes[this.#next];
   }
 
-  /** Takes the section that was found; a promise where a file must be read first. @throws RldsError CORRUPT */
+  /** Adds a section. Returns a promise if a file must be read first. @throws RldsError CORRUPT */
   section({ kind, id, payload, from }: SectionParser, segment: number): Promise<void> | undefined {
     const { frames } = this.#options;
     const place = { file: fileOf(segment), offset: from };
@@ -107,7 +110,7 @@ class OpenEpisode {
       return undefined;
     }
     if (kind !== RECORDED_STEP && kind !== RECORDED_FINAL && kind !== RECORDED_END) return undefined;
-    // One that was cut ends where the next one begins.
+    // An episode that was cut ends where the next one begins.
     while (this.#nextEntry !== undefined && this.#nextEntry.number < id) this.end();
     if (this.#nextEntry?.number !== id) {
       frames.forget();
@@ -136,7 +139,7 @@ class OpenEpisode {
     return undefined;
   }
 
-  /** The episode that was wanted is whole. @throws RldsError CORRUPT where it is another one than was listed */
+  /** Ends the requested episode. @throws RldsError CORRUPT if it differs from the list */
   end(): void {
     const entry = this.#nextEntry;
     if (entry === undefined) return;
@@ -161,7 +164,7 @@ class OpenEpisode {
     this.#next++;
   }
 
-  /** Gives the episode up. @throws the error, if nothing may be lost */
+  /** Abandons the episode. @throws the error, if losses are not allowed */
   #fail(error: unknown): void {
     const { losses } = this.#options;
     if (losses === undefined) throw error;
@@ -215,7 +218,7 @@ class OpenEpisode {
     this.#endIfCut();
   }
 
-  /** Ends an episode that is damaged before what the files have of it behind the damage. */
+  /** Ends a damaged episode at the last step before the damage. */
   #endIfCut(): void {
     const entry = this.#nextEntry;
     if (entry?.isCut === true && (this.#isLost || this.#columns?.length === entry.steps)) this.end();
@@ -231,7 +234,7 @@ class OpenEpisode {
   }
 }
 
-/** What is damaged; a file that cannot be read is something else, and says so itself. */
+/** Returns the error for damage. A file that cannot be read has an error of its own. */
 function toReplayError(error: unknown, place: object): ReplayError {
   return error instanceof ReplayError ? error : corruptFile(place, (error as Error).message, error);
 }

@@ -1,40 +1,43 @@
-/** The frames of one camera of a long episode: where each is stored. They are read and decoded as they are asked for. */
+/** Stores where each frame of one camera of a long episode is. Frames are read and decoded on access. */
 import { crc32c } from "../../../base/crc32c.ts";
 import { LazyColumn } from "../../model/lazy-column.ts";
 import type { FrameLeaf } from "../../model/recording/row-layout.ts";
 import { corruptFile } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 
-/** Where the bytes of a frame are. */
+/** The place of a frame's bytes. */
 export interface FramePlace {
   readonly file: string;
   readonly at: number;
   readonly bytes: number;
-  /** CRC-32C of the bytes. */
+  /** The CRC-32C of the bytes. */
   readonly sum: number;
 }
 
-/** Reads pieces of files without waiting. */
+/** Reads pieces of files synchronously. */
 export type ReadNow = (file: string, at: number, length: number) => Uint8Array;
 
 export interface FrameDecoding {
   readonly leaf: FrameLeaf;
   readonly readNow: ReadNow;
-  /** @throws Error for a frame that is none */
+  /** @throws Error if the bytes are not a valid frame */
   decode(bytes: Uint8Array, leaf: FrameLeaf): Uint8Array;
-  /** Called before all frames are in memory. @throws RldsError UNSUPPORTED */
+  /** Called before all frames are read into memory. @throws RldsError UNSUPPORTED */
   check(): void;
 }
 
 export class LazyFrames {
   readonly #decoding: FrameDecoding;
-  /** Names of files, few of which there are mostly; of each frame the place among them, where it begins, its bytes, and their sum. */
+  /** The names of the files, usually few. For each frame: the index of its file, its offset, its length, and its checksum. */
   readonly #files: string[] = [];
   readonly #places: Float64Array;
   readonly #checks: boolean;
   #length = 0;
 
-  /** @param capacity frames that there are at most @param checks whether each is read as it comes as well, so that a damaged one shows before its episode is handed on */
+  /**
+   * @param capacity the maximum number of frames @param checks whether to also read each frame when it is added, so that damage is found before the episode is
+   * passed on
+   */
   constructor(decoding: FrameDecoding, capacity: number, checks = false) {
     this.#checks = checks;
     this.#decoding = decoding;

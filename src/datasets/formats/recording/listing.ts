@@ -1,4 +1,4 @@
-/** What a recording holds, before any step is read: each segment but the newest is told by the one behind it. */
+/** Lists the content of a recording without reading steps. Each segment contains the list of the segment before it, so only the newest one is scanned. */
 import { RECORDED_END, RECORDED_FINAL, RECORDED_INDEX, RECORDED_STEP } from "../../../base/kinds.ts";
 import { loggerOf } from "../../../base/warnings.ts";
 import { SectionMemory } from "../../../memory/section-memory.ts";
@@ -12,25 +12,25 @@ import type { RecordingFolder } from "./recording-folder.ts";
 
 /** An episode as it was recorded. */
 export interface EpisodeEntry {
-  /** As its sections are numbered: those that were discarded count. */
+  /** The number in its sections, which also counts discarded episodes. */
   readonly number: number;
-  /** In which segment it begins: its place among them. */
+  /** The index of the segment in which the episode begins. */
   readonly segment: number;
   steps: number;
   flags: number;
   task: string;
-  /** Whether it is damaged: what the files have behind so many steps is no part of it. */
+  /** Whether the episode is damaged, so that only its first steps belong to it. */
   readonly isCut?: boolean;
 }
 
-/** Whole groups of a segment. */
+/** Complete groups of a segment. */
 export interface SegmentStretch {
-  /** Undefined from the segment's beginning. */
+  /** Undefined for the beginning of the segment. */
   readonly start: SegmentStart | undefined;
   readonly to: number;
 }
 
-/** A segment; one that is damaged has several stretches. */
+/** A segment. A damaged one has several stretches. */
 export type ListedSegment = ScanResult["segments"][number] & { readonly stretches?: readonly SegmentStretch[] };
 
 export interface Listing {
@@ -38,14 +38,14 @@ export interface Listing {
   /** Oldest first. */
   readonly segments: readonly ListedSegment[];
   readonly run: string;
-  /** In order, without those that were discarded. */
+  /** In order, without discarded episodes. */
   readonly episodes: readonly EpisodeEntry[];
 }
 
-/** An index is at a segment's beginning: so much of it is read for that. */
+/** The number of bytes read from the beginning of a segment, which contains the index. */
 const HEAD_PIECE = 1 << 16;
 
-/** @throws ReplayError CORRUPT, UNSUPPORTED, SPEC_MISMATCH where there is no recording · RldsError EMPTY */
+/** @throws ReplayError CORRUPT, UNSUPPORTED; SPEC_MISMATCH if there is no recording · RldsError EMPTY */
 export async function listRecording(folder: RecordingFolder, signal?: AbortSignal): Promise<Listing> {
   const { directory } = folder;
   const memory = new SectionMemory();
@@ -67,7 +67,7 @@ export async function listRecording(folder: RecordingFolder, signal?: AbortSigna
   return { about, segments, run: head.run, episodes: mergeEpisodes(all) };
 }
 
-/** What a segment says of the one before it, if it does. */
+/** Reads the list of the previous segment from the index of a segment, if it has one. */
 function readPreviousContents(
   { directory }: RecordingFolder,
   { id, bytes }: { readonly id: number; readonly bytes: number },
@@ -83,7 +83,7 @@ function readPreviousContents(
   }
 }
 
-/** The same by going through all of it. */
+/** Computes the list of a segment by scanning it. */
 function contentsOf(
   { directory }: RecordingFolder,
   { head: { run } }: ScanResult,
@@ -100,11 +100,11 @@ function contentsOf(
       const { kind, id: of } = sections;
       if (kind === RECORDED_STEP || kind === RECORDED_FINAL) contents.step(of);
       else if (kind === RECORDED_END) contents.end(of, endOf(sections.payload));
-      // What stands before the first segment that is left is known from here alone.
+      // Only this index describes the segments before the first one that exists.
       else if (kind === RECORDED_INDEX && isFirst && previous === undefined) contents = new Contents(Contents.of(sections.payload).after);
       isFirst = false;
     }
-    // Of the newest too: its owner may have cut off what it could not write whole.
+    // This includes the newest segment, since its owner may have removed an incomplete end.
     const fault = faultOf(walk, run, sum);
     if (fault !== undefined) throw damaged(id, walk.faultAt ?? sections.end, fault);
   } finally {
@@ -117,7 +117,7 @@ export function damaged(segment: number, offset: number, fault: string): RldsErr
   return corruptFile({ file: fileOf(segment), offset }, `the segment is cut or altered: ${fault}`);
 }
 
-/** Episodes, whose parts may stand in several segments. */
+/** Merges the parts of episodes, which may span several segments. */
 function mergeEpisodes(all: readonly Contents[]): EpisodeEntry[] {
   const episodes: EpisodeEntry[] = [];
   for (const [segment, { parts }] of all.entries()) {

@@ -1,4 +1,4 @@
-/** Recordings of reprise/record as datasets. */
+/** Opens recordings of reprise/record as datasets. */
 import { integer, onlyKeys, ReplayError } from "../../../base/error.ts";
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { Fetch } from "../../../base/host.ts";
@@ -24,24 +24,24 @@ import { SourceDirectory } from "./source-directory.ts";
 import { selectStep } from "./step-schema.ts";
 
 export interface RecordingOptions extends ReadOptions {
-  /** Instead of the runtime's own, for URLs. */
+  /** A replacement for the runtime's `fetch`, for URLs. */
   readonly fetch?: Fetch;
 }
 
-/** A folder of any source; what `opfs` or `memory` of reprise/storage gave also while it is recorded to. */
+/** A folder of any source. A directory of `opfs` or `memory` of reprise/storage can be read while it is recorded to. */
 export type RecordingSource = Source;
 
-/** A recording as a dataset: how much there is is known before any step is read. */
+/** A recording as a dataset, whose size is known before a step is read. */
 export interface Recording<S = RldsStep> extends RldsReader<S> {
   readonly episodes: number;
   readonly steps: number;
-  /** The episodes from number `episode` on (0, 1, …); behind the last one there are none. @throws RangeError for what is no whole number from 0 on */
+  /** Returns the episodes from number `episode` on (0, 1, …), or none after the last one. @throws RangeError if `episode` is not an integer ≥ 0 */
   startingAt(episode: number): AsyncIterable<ReadEpisode<S>>;
-  /** Steps of each episode, in order. O(episodes) */
+  /** Returns the number of steps per episode, in order. O(episodes) */
   lengths(): Promise<readonly number[]>;
 }
 
-/** What is known of a recorded episode. */
+/** The metadata of a recorded episode. */
 const METADATA: { readonly [name: string]: StepSpec } = {
   task: { dtype: "string", shape: [] },
   success: { dtype: "bool", shape: [] },
@@ -50,11 +50,13 @@ const METADATA: { readonly [name: string]: StepSpec } = {
 };
 
 /**
- * A recording as an RLDS dataset: `metadata` of an episode is its `task`, `success`, whether it was `finished` or a crash has cut it, and its `final_step`: "observation" where the last step was given as `final`, else "transition"; `about` has `fps`, the `tasks`, and what
- * the recorder was told. Steps have what was recorded, and RLDS's flags; frames are pixels. What a recorder has flushed is there, also while it goes on: the reader shows
- * the moment when it was opened. Of each file but the newest only the beginning is read before the steps are. Memory: one episode, and one file where the source
- * has to be waited for (a URL, a Blob in a page).
- * @throws RldsError NOT_FOUND, EMPTY, UNSUPPORTED, CORRUPT with file and byte; SPEC_MISMATCH for a directory of something else
+ * Opens a recording as an RLDS dataset. The metadata of an episode are its `task`, its `success`, `finished` (false if a crash cut it), and its `final_step`:
+ * "observation" if the last step was passed as `final`, otherwise "transition". `about` contains `fps`, the `tasks`, and the metadata passed to the recorder.
+ *
+ * Steps contain the recorded leaves and RLDS flags; frames are pixels. A recording can be opened while it is being written: the reader shows the flushed data
+ * at the moment of opening. Opening reads only the beginning of each file, and the whole newest file. Memory: one episode, and one file if the source is
+ * asynchronous (a URL, a Blob in a page).
+ * @throws RldsError NOT_FOUND, EMPTY, UNSUPPORTED, CORRUPT with file and byte; SPEC_MISMATCH if the directory contains something else
  */
 export async function openRecording<S = RldsStep>(from: RecordingSource, options: RecordingOptions = {}): Promise<Recording<S>> {
   const { maxBytes = MAX_SOURCE_BYTES, salvage, signal, fetch } = onlyKeys("options", options, `fetch, ${READ_OPTIONS}`);
@@ -129,7 +131,7 @@ async function folderOf(from: RecordingSource, options: RecordingOptions & { rea
   throw unsupportedFile({ file: file.name }, "a file alone is no recording: give the folder that has 00000001.rpr");
 }
 
-/** Errors of the log, as errors of a dataset. */
+/** Converts errors of the log to errors of a dataset. */
 async function rlds<T>(file: string, call: () => Promise<T>): Promise<T> {
   try {
     return await call();

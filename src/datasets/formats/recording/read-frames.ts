@@ -1,4 +1,4 @@
-/** Frames of a recording as pixels: as they stand in the rows, or in files beside. */
+/** Decodes the frames of a recording, which are stored in the rows or in separate files. */
 import { dataView } from "../../../base/bytes.ts";
 import { crc32c } from "../../../base/crc32c.ts";
 import type { RecordingAbout } from "../../model/recording/about.ts";
@@ -11,7 +11,7 @@ import type { ReadsLeaf } from "./episode-columns.ts";
 import type { FramePlace } from "./lazy-frames.ts";
 import type { RecordingFolder } from "./recording-folder.ts";
 
-/** Where a section's payload begins. */
+/** The place of a section's payload. */
 export interface SectionPlace {
   readonly file: string;
   readonly at: number;
@@ -23,18 +23,18 @@ export interface FrameReading {
   readonly reads: ReadsLeaf;
 }
 
-/** Frames that came, until their step does. */
+/** Buffers frames until their step arrives. */
 export class PendingFrames {
   readonly #leaves: readonly FrameLeaf[];
   readonly #decode: ImageDecoder | undefined;
   readonly #names: FrameNames | undefined;
   readonly #maxBytes: number;
   readonly #isRead: readonly boolean[];
-  /** What stood in the section of each camera, and where. */
+  /** The section of each camera, and its place. */
   #sections: (Uint8Array | undefined)[];
   #places: (SectionPlace | undefined)[];
 
-  /** @param decode of PNG; none for raw pixels @param reads whether frames of a camera are read */
+  /** @param decode the PNG decoder; undefined for raw pixels @param reads returns whether to read the frames of a camera */
   constructor({ frames }: RowLayout, { images, imagesIn }: RecordingAbout, { decode, maxBytes, reads }: FrameReading) {
     this.#isRead = frames.map(reads);
     this.#leaves = frames;
@@ -45,12 +45,12 @@ export class PendingFrames {
     this.#places = frames.map(() => undefined);
   }
 
-  /** Whether the frames must be waited for. */
+  /** Whether frames are in separate files, which are read asynchronously. */
   get areSeparate(): boolean {
     return this.#names !== undefined;
   }
 
-  /** Takes a section's payload: a copy. @throws Error for a camera that there is not */
+  /** Adds a copy of a section's payload. @throws Error if the camera does not exist */
   addSection(camera: number, payload: Uint8Array, place: SectionPlace): void {
     if (camera >= this.#leaves.length) throw new Error(`a frame is of camera ${camera}, and there are ${this.#leaves.length}`);
     if (!this.#isRead[camera]) return;
@@ -63,7 +63,7 @@ export class PendingFrames {
     this.#places.fill(undefined);
   }
 
-  /** Where the frame of each camera is; what came is forgotten. @throws Error for one that is missing */
+  /** Returns the place of each camera's frame, and clears the buffer. @throws Error if a frame is missing */
   places(episode: number, step: number): (FramePlace | undefined)[] {
     const places = [...this.#places];
     return this.#takeSections().map((bytes, camera): FramePlace | undefined => {
@@ -74,17 +74,17 @@ export class PendingFrames {
     });
   }
 
-  /** The pixels of a frame's bytes. @throws Error for what is damaged */
+  /** Returns the pixels of a frame. @throws Error if the frame is damaged */
   decode(bytes: Uint8Array, leaf: FrameLeaf): Uint8Array {
     return this.#decodeFrame(bytes, leaf);
   }
 
-  /** The pixels of each camera; what came is forgotten. @throws Error for one that is damaged, or missing */
+  /** Returns the pixels of each camera, and clears the buffer. @throws Error if a frame is damaged or missing */
   pixels(): (Uint8Array | undefined)[] {
     return this.#takeSections().map((bytes, i) => bytes && this.#decodeFrame(bytes, this.#leaves[i] as FrameLeaf));
   }
 
-  /** The same of files. @throws RldsError CORRUPT for a file that is another one, or missing */
+  /** Like `pixels`, for frames in files. @throws RldsError CORRUPT if a file is missing or differs from the recorded one */
   async fromFiles(folder: RecordingFolder, episode: number, step: number): Promise<(Uint8Array | undefined)[]> {
     const pixels: (Uint8Array | undefined)[] = [];
     for (const [camera, sectionBytes] of this.#takeSections().entries()) {
@@ -104,7 +104,7 @@ export class PendingFrames {
     return pixels;
   }
 
-  /** What a section tells of a frame's file. */
+  /** Parses the section that describes a frame's file. */
   #fileOf(section: Uint8Array, episode: number, step: number, camera: number): { readonly name: string; readonly size: number; readonly sum: number } {
     const name = (this.#names as FrameNames).of(episode, step, camera);
     if (section.length !== 8) throw new Error(`of the file ${name} ${section.length} bytes are told instead of 8`);
@@ -112,7 +112,7 @@ export class PendingFrames {
     return { name, size: view.getUint32(0, true), sum: view.getUint32(4, true) };
   }
 
-  /** Those of the cameras that are read. */
+  /** Takes the sections of the cameras that are read. */
   #takeSections(): (Uint8Array | undefined)[] {
     const sections = this.#sections.map((bytes, i) => {
       if (bytes === undefined && this.#isRead[i]) throw new Error(`a step has no frame of ${this.#leaves[i]?.path}`);

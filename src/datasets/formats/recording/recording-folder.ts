@@ -1,4 +1,4 @@
-/** Where a recording is read from: a directory whose reads may have to be fetched first. */
+/** Defines the folder of a recording, whose reads may require fetching first. */
 
 import type { Directory, StorageFile } from "../../../files/directory.ts";
 import { withIoErrors } from "../../../files/io-errors.ts";
@@ -9,31 +9,31 @@ import type { ReadNow } from "./lazy-frames.ts";
 
 export interface RecordingFolder {
   readonly directory: Directory;
-  /** What a function gives that reads: it is called again whenever something had to be fetched, and may not change anything. */
+  /** Calls a function that reads, and repeats the call whenever data had to be fetched. The function must not have side effects. */
   retryRead<T>(read: () => T): Promise<T>;
-  /** Has all of a segment ready to be read. */
+  /** Prepares a whole segment for reading. */
   ready(segment: number): Promise<void>;
-  /** Another file. @throws RldsError NOT_FOUND, CORRUPT for one of more than `maxBytes` */
+  /** Reads another file. @throws RldsError NOT_FOUND; CORRUPT if it is larger than `maxBytes` */
   bytes(name: string, maxBytes: number): Promise<Uint8Array>;
-  /** A piece of any file without waiting, where that can be. @throws RldsError */
+  /** Reads a piece of any file synchronously, if that is possible. @throws RldsError */
   readonly readNow: ReadNow | undefined;
-  /** Lets go of what is open. */
+  /** Closes the open files. */
   release(): Promise<void>;
-  /** Another reader's: what one has ready, and lets go, is its own. */
+  /** Returns a folder for another reader, with separate open files. */
   fork(): RecordingFolder;
 }
 
-/** A directory of reprise/storage, which may be written to by this process. */
+/** A directory of reprise/storage, to which this process may be writing. */
 export class DirectoryFolder implements RecordingFolder {
-  /** Its segments as they were at one moment. */
+  /** The segments at one moment. */
   readonly directory: Directory;
   readonly #below: Directory;
 
-  /** @throws ReplayError LOCKED where its owner writes all the time · IO */
+  /** @throws ReplayError LOCKED if the owner writes constantly · IO */
   constructor(directory: Directory) {
     flushLogs(directory);
     this.#below = directory;
-    // A recorder removes no segment.
+    // A recorder removes no segments.
     this.directory = new ReadOnlyDirectory(directory, { isLazy: true });
   }
 
@@ -85,7 +85,7 @@ export class DirectoryFolder implements RecordingFolder {
     try {
       return withIoErrors("opening", this.#below, name, () => this.#below.open(name, false));
     } catch (error) {
-      // A listing may be long: it is looked at where something is wrong alone.
+      // The listing may be long, so it is checked only after an error.
       if (this.#below.list().includes(name)) throw error;
       throw new RldsError("NOT_FOUND", "there is no such file", { file: `${this.directory.name}/${name}` }, { cause: error });
     }

@@ -1,4 +1,4 @@
-/** What a damaged recording holds: whole episodes, also those behind the damage, and of each that the damage has hit the steps before it. */
+/** Recovers a damaged recording: all complete episodes, including those after the damage, and the steps of damaged episodes before it. */
 import { corrupt } from "../../../base/error.ts";
 import { RECORDED_END, RECORDED_FINAL, RECORDED_INDEX, RECORDED_STEP } from "../../../base/kinds.ts";
 import { loggerOf } from "../../../base/warnings.ts";
@@ -20,7 +20,7 @@ export interface SalvageOptions {
   readonly losses: Damage;
 }
 
-/** Reads all segments. @throws ReplayError CORRUPT if no head of a segment is left, UNSUPPORTED, SPEC_MISMATCH · RldsError EMPTY */
+/** Reads all segments. @throws ReplayError CORRUPT if no segment has a valid head, UNSUPPORTED, SPEC_MISMATCH · RldsError EMPTY */
 export async function salvageRecording(folder: RecordingFolder, { signal, losses }: SalvageOptions): Promise<Listing> {
   const { directory } = folder;
   const memory = new SectionMemory();
@@ -59,10 +59,10 @@ export async function salvageRecording(folder: RecordingFolder, { signal, losses
   return { about, segments: listed, run: head.run, episodes: episodes.list() };
 }
 
-/** A segment that must be there. */
+/** A segment that must exist. */
 interface Slot {
   readonly id: number;
-  /** Undefined for one that is missing, or another one. */
+  /** Undefined if the segment is missing or belongs to something else. */
   readonly segment: SalvagedSegment<PartVisitor> | undefined;
   readonly fault: string | undefined;
 }
@@ -76,7 +76,7 @@ function slotOf(id: number, segments: readonly SalvagedSegment<PartVisitor>[], n
   return isOther ? { id, segment: undefined, fault: "the file is another one than stood here" } : { id, segment, fault: undefined };
 }
 
-/** The newest segment whose head is whole, without files at the end that never held anything. */
+/** Returns the newest segment with a valid head, ignoring trailing files that never contained anything. */
 function newestWithHead(segments: SalvagedSegment<PartVisitor>[]): SalvagedSegment<PartVisitor> | undefined {
   while (segments.length > 1 && !segments.at(-1)?.parts.some(isStretch) && !segments.at(-2)?.isSealed) segments.pop();
   return [...segments].reverse().find(({ head }) => head !== undefined);
@@ -86,20 +86,20 @@ function isStretch<V>(part: object): part is Stretch<V> {
   return "visitor" in part;
 }
 
-/** Number of the group behind a segment's last. */
+/** Returns the number of the group after the last one in a segment. */
 function endGroupOf(segment: SalvagedSegment<unknown> | undefined): number | undefined {
   const ends = (segment?.parts ?? []).flatMap((part) => (isStretch(part) ? [part.endGroup] : []));
   return ends.at(-1) ?? segment?.head?.group;
 }
 
-/** What was read and what was lost, in order; a place where groups are missing and no bytes are is a loss too. */
+/** Returns the parts that were read and lost, in order. Missing groups are a loss even if no bytes are missing. */
 function partsOf(slots: readonly Slot[]): (ReadPart | LostPart)[] {
   const parts: (ReadPart | LostPart)[] = [];
   let group = 0;
   for (const [place, { id, segment }] of slots.entries()) {
     const isNewest = place === slots.length - 1;
     const lost = { segment: place, file: fileOf(id), isSingle: false, isTornTail: false };
-    // The first segment of all has no index.
+    // Only the very first segment has no index.
     let isAtIndex = place > 0;
     if (segment === undefined) parts.push({ ...lost, from: 0, to: 0, at: 0, fault: undefined, group, isAtIndex });
     for (const part of segment?.parts ?? []) {
@@ -123,7 +123,7 @@ function endOfFile(slot: Slot | undefined): { readonly from: number; readonly to
   return { from: size, to: size, at: size, fault: "its end is missing" };
 }
 
-/** What each segment held, as the one behind it says. */
+/** Returns the content of each segment according to the next one. */
 function statedContents(slots: readonly Slot[]): (Contents | undefined)[] {
   return slots.map(({ id }, place) => {
     const following = slots[place + 1]?.segment?.parts ?? [];
@@ -138,7 +138,7 @@ function statedContents(slots: readonly Slot[]): (Contents | undefined)[] {
 class PartVisitor implements GroupVisitor {
   readonly pieces: Piece[] = [];
   index: { readonly of: number; readonly contents: Contents } | undefined;
-  /** The changes of the open group, made when it is whole. */
+  /** The changes of the open group, applied when the group is complete. */
   readonly #open: (() => void)[] = [];
 
   section(kind: number, id: number, payload: Uint8Array): void {
@@ -170,7 +170,7 @@ class PartVisitor implements GroupVisitor {
   }
 }
 
-/** Undefined for what makes no sense although its checksum is right. */
+/** Returns undefined for data that is invalid despite a correct checksum. */
 function parsed<T>(read: () => T): T | undefined {
   try {
     return read();

@@ -1,4 +1,4 @@
-/** Which episodes of a damaged recording are whole, and how far the others are. Steps behind a gap are never joined to those before it. */
+/** Determines which episodes of a damaged recording are complete, and the length of the others. Steps after a gap are never joined to those before it. */
 import { SECTION_BYTES } from "../../../storage/format/section.ts";
 import { END_BYTES } from "../../../storage/log/group-ends.ts";
 import { type Contents, DISCARDED, type End } from "../../model/recording/contents.ts";
@@ -6,36 +6,36 @@ import type { RowLayout } from "../../model/recording/row-layout.ts";
 import { corruptFile, type RldsError } from "../../model/rlds-error.ts";
 import type { EpisodeEntry } from "./listing.ts";
 
-/** Steps of one episode in a row. */
+/** Consecutive steps of one episode. */
 export interface Piece {
   readonly episode: number;
   steps: number;
   end: End | undefined;
 }
 
-/** Groups that were read, in one segment: its place among them. */
+/** Groups that were read in one segment, given by its index. */
 export interface ReadPart {
   readonly segment: number;
   readonly pieces: readonly Piece[];
-  /** Number of the first group. */
+  /** The number of the first group. */
   readonly group: number;
-  /** Whether the segment's index is in it. */
+  /** Whether the part contains the segment's index. */
   readonly hasIndex: boolean;
 }
 
-/** Bytes that were not. */
+/** Bytes that could not be read. */
 export interface LostPart {
   readonly segment: number;
   readonly file: string;
   readonly from: number;
   readonly to: number;
   readonly at: number;
-  /** Undefined for a whole file: that is told otherwise. */
+  /** Undefined for a whole file, which is reported separately. */
   readonly fault: string | undefined;
   readonly isSingle: boolean;
   /** Whether it is the end of the newest segment, which a crash may have cut. */
   readonly isTornTail: boolean;
-  /** Number of the first group in it. */
+  /** The number of the first group in it. */
   readonly group: number;
   /** Whether its segment must have an index, and nothing was read before it. */
   readonly isAtIndex: boolean;
@@ -45,15 +45,15 @@ export interface LostPart {
 /** Episodes whose steps may be in a gap. */
 interface Hit {
   readonly lost: LostPart;
-  /** Steps in it at most. */
+  /** The maximum number of steps in the gap. */
   readonly most: number;
-  /** Place among the parts. */
+  /** The index among the parts. */
   readonly place: number;
   readonly first: number;
   readonly last: number;
 }
 
-/** What was read of an episode. */
+/** The steps read from an episode. */
 interface ReadSteps {
   readonly segment: number;
   readonly place: number;
@@ -68,18 +68,18 @@ export class SalvagedEpisodes {
   readonly #ends = new Map<number, End>();
   readonly #hits: Hit[] = [];
 
-  /** @param stated what each segment held, if that is known */
+  /** @param stated the content of each segment, if known */
   constructor(parts: readonly (ReadPart | LostPart)[], stated: readonly (Contents | undefined)[], { numberBytes, texts, frames }: RowLayout) {
     this.#parts = parts;
     this.#stated = stated;
-    // A frame is a section of its own.
+    // A frame is a separate section.
     this.#stepBytes = frames.length > 0 ? Number.POSITIVE_INFINITY : SECTION_BYTES + numberBytes + texts.reduce((sum, { size }) => sum + 4 * size, 0);
     this.#addParts();
     for (const contents of stated)
       for (const { episode, flags, task } of contents?.parts ?? []) if (flags !== 0 && !this.#ends.has(episode)) this.#ends.set(episode, { flags, task });
   }
 
-  /** In order, without those that were discarded. */
+  /** Returns the episodes in order, without discarded ones. */
   list(): EpisodeEntry[] {
     return [...this.#read].flatMap(([number, read]) => {
       const { flags, task } = this.#ends.get(number) ?? { flags: 0, task: "" };
@@ -90,7 +90,7 @@ export class SalvagedEpisodes {
     });
   }
 
-  /** Returns an error per gap, and per episode that a gap has damaged. */
+  /** Returns an error per gap, and one per episode that a gap damaged. */
   losses(): RldsError[] {
     const gaps = this.#parts.flatMap((lost, place) =>
       lost.pieces === undefined
@@ -138,7 +138,7 @@ export class SalvagedEpisodes {
         continue;
       }
       for (const { episode, steps, end } of part.pieces) {
-        // Numbers only grow: what comes again is nothing that a recorder wrote.
+        // Numbers only increase, so a recorder cannot have written a repeated number.
         if (episode < next) continue;
         const read = this.#read.get(episode) ?? [];
         this.#read.set(episode, read);
@@ -149,7 +149,7 @@ export class SalvagedEpisodes {
     }
   }
 
-  /** Steps that can be in a gap at most, by the numbers of the groups before and behind it. */
+  /** Returns the maximum number of steps in a gap, from the numbers of the groups around it. */
   #mostLost(place: number, lost: LostPart): number {
     const end = this.#parts.findIndex(({ pieces }, at) => at > place && pieces !== undefined);
     if (end < 0) return lost.isTornTail ? 0 : Number.POSITIVE_INFINITY;
@@ -157,16 +157,16 @@ export class SalvagedEpisodes {
     let begin = place;
     while (begin > 0 && this.#parts[begin - 1]?.pieces === undefined) begin--;
     const gaps = this.#parts.slice(begin, end) as LostPart[];
-    // The index of a segment is a group, and holds no step.
+    // The index of a segment is a group without steps.
     const indices = new Set(gaps.filter(({ isAtIndex }) => isAtIndex).map(({ segment }) => segment));
     if (following.hasIndex) indices.delete(following.segment);
     const groups = following.group - lost.group - indices.size;
-    // A single section that is shorter than a step is the end of an episode.
+    // A single section shorter than a step is the end of an episode.
     const isEnd = groups === 1 && lost.isSingle && lost.to - lost.from - END_BYTES < this.#stepBytes;
     return isEnd ? 0 : Math.max(groups, 0);
   }
 
-  /** The first gap that may have taken a step of an episode. */
+  /** Returns the first gap that may contain a step of an episode. */
   #hitOf(episode: number): Hit | undefined {
     return this.#hits.find(({ first, last, lost: { segment } }) => {
       if (episode < first || episode > last) return false;
@@ -175,13 +175,13 @@ export class SalvagedEpisodes {
     });
   }
 
-  /** Steps of an episode that were read in a segment. */
+  /** Returns the number of an episode's steps read in a segment. */
   #readIn(segment: number, episode: number): number {
     return stepsOf((this.#read.get(episode) ?? []).filter((read) => read.segment === segment));
   }
 }
 
-/** @param place before which they are. Default: all */
+/** @param place counts only the steps before this part. Default: all */
 function stepsOf(read: readonly ReadSteps[], place = Number.POSITIVE_INFINITY): number {
   return read.reduce((sum, part) => sum + (part.place < place ? part.steps : 0), 0);
 }

@@ -1,4 +1,4 @@
-/** A folder of any source as the log's readers want a directory: what can be read at once is, what must be waited for is fetched first. */
+/** Presents a folder of any source as a directory for readers of logs. Data that cannot be read synchronously is fetched first. */
 
 import { closable, type Directory, type StorageFile } from "../../../files/directory.ts";
 import { readSizes, type SegmentSizes } from "../../../storage/log/file-sizes.ts";
@@ -9,7 +9,7 @@ import type { ReadNow } from "./lazy-frames.ts";
 import type { RecordingFolder } from "./recording-folder.ts";
 import { SourceFiles } from "./source-files.ts";
 
-/** Asked for bytes that are not there yet. */
+/** Thrown when a read needs bytes that are not available yet. */
 class Missing extends Error {
   readonly file: string;
   readonly at: number;
@@ -23,7 +23,7 @@ class Missing extends Error {
   }
 }
 
-/** Bytes of a file that were fetched. */
+/** The fetched bytes of a file. */
 interface FetchedBlock {
   readonly at: number;
   readonly bytes: Uint8Array;
@@ -32,15 +32,15 @@ interface FetchedBlock {
 export class SourceDirectory implements Directory, RecordingFolder {
   readonly name: string;
   readonly #folder: SourceFolder;
-  /** Where in the folder it is, with a slash at its end. */
+  /** The path of the segments in the folder, with a trailing slash. */
   readonly #prefix: string;
   readonly #maxBytes: number;
-  /** As they were at one moment: somebody may still write. */
+  /** The sizes at one moment, since the owner may still be writing. */
   readonly #sizes: SegmentSizes;
   readonly #open = new Map<string, SourceFile>();
   readonly #fetched = new Map<string, FetchedBlock>();
 
-  /** @throws RldsError NOT_FOUND where there are no segments, UNSUPPORTED for those of several folders · ReplayError LOCKED where its owner writes all the time */
+  /** @throws RldsError NOT_FOUND if there are no segments, UNSUPPORTED if several folders have some · ReplayError LOCKED if the owner writes constantly */
   static async of(folder: SourceFolder, maxBytes: number, signal?: AbortSignal): Promise<SourceDirectory> {
     const { files, prefix } = await SourceFiles.of(folder);
     return new SourceDirectory(folder, prefix, maxBytes, await readSizes(files, signal));
@@ -143,7 +143,7 @@ export class SourceDirectory implements Directory, RecordingFolder {
     return length;
   }
 
-  /** Opens a file; of one that is not read at once, fetches some bytes: they take the place of those before. */
+  /** Opens a file. If it cannot be read synchronously, fetches some bytes, which replace the previous ones. */
   async #fetch(name: string, at: number, length: number): Promise<void> {
     let file = this.#open.get(name);
     if (file === undefined) {
@@ -152,7 +152,7 @@ export class SourceDirectory implements Directory, RecordingFolder {
     }
     if (file.readNow !== undefined) return;
     const previous = this.#fetched.get(name);
-    // A walk begins anew with what it had.
+    // A repeated walk starts with the bytes that it already had.
     const from = Math.min(at, previous?.at ?? at);
     const to = Math.max(at + length, previous === undefined ? 0 : previous.at + previous.bytes.length);
     if (to - from > this.#maxBytes)

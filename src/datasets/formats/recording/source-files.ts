@@ -1,22 +1,22 @@
-/** The segments in a folder of any source, each looked at when it is asked for. */
+/** Opens the segments in a folder of any source on demand. */
 
 import type { LogFiles } from "../../../storage/log/file-sizes.ts";
 import { fileOf, segmentOf } from "../../../storage/log/segment-head.ts";
 import { RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { openIfExists, type SourceFile, type SourceFolder } from "../sources/source.ts";
 
-/** How many numbers are tried where a folder cannot be listed. */
+/** The maximum number of segment names that are tried if a folder cannot be listed. */
 const MAX_SEGMENTS = 1_000_000;
 
 export class SourceFiles implements LogFiles {
   readonly #folder: SourceFolder;
-  /** Where in the folder they are, with a slash at its end. */
+  /** The path of the segments in the folder, with a trailing slash. */
   readonly #prefix: string;
   readonly #isListed: boolean;
-  /** Sizes that were seen as the numbers were tried: those of older segments are not asked for twice. */
+  /** The sizes seen while trying names. Those of older segments are not requested again. */
   readonly #sizes = new Map<string, number>();
 
-  /** @throws RldsError NOT_FOUND where there are no segments, UNSUPPORTED for those of several folders */
+  /** @throws RldsError NOT_FOUND if there are no segments, UNSUPPORTED if several folders have some */
   static async of(folder: SourceFolder): Promise<{ readonly files: SourceFiles; readonly prefix: string }> {
     const paths = await folder.list();
     if (paths === undefined) return { files: new SourceFiles(folder, "", false), prefix: "" };
@@ -56,7 +56,7 @@ export class SourceFiles implements LogFiles {
     }
   }
 
-  /** Nobody can list the folder: segments have numbers. */
+  /** Finds segments by their numbers, because the folder cannot be listed. */
   async #try(): Promise<readonly string[]> {
     this.#sizes.clear();
     for (let segment = 1; segment <= MAX_SEGMENTS; segment++) {

@@ -1,4 +1,4 @@
-/** What a step of a recording is to who reads it: the recorded leaves, and what follows from where it stands. */
+/** Derives the spec of the steps in a recording: the recorded leaves, and those that follow from the place of a step. */
 
 import type { Leaf } from "../../../schema/leaf.ts";
 import type { Spec } from "../../../schema/spec.ts";
@@ -12,20 +12,20 @@ import type { Selection } from "../selection/selection.ts";
 const FLAG: Leaf<"bool"> = { dtype: "bool", shape: [] };
 const NUMBER: Leaf<"f32"> = { dtype: "f32", shape: [] };
 
-/** The recorded leaves with RLDS's other fields: a reward of 0 and a discount of 1 where none was recorded. */
+/** Returns the recorded leaves with the other fields of RLDS. An unrecorded reward is 0, and an unrecorded discount 1. */
 export function readSpec(spec: Spec): StepSpec {
   return { reward: NUMBER, discount: NUMBER, ...(spec as { readonly [name: string]: StepSpec }), ...Object.fromEntries(DERIVED.map((name) => [name, FLAG])) };
 }
 
-/** The leaves of steps that are read: some of those that were recorded, and of those that follow. */
+/** The leaves of steps that are read: some recorded leaves, and some derived ones. */
 export interface StepSelection extends SelectedSpec {
   /** The spec of all leaves. */
   readonly whole: StepSpec;
-  /** Whether a recorded leaf is read. */
+  /** Returns whether to read a recorded leaf. */
   reads(leaf: { readonly keys: readonly string[] }): boolean;
 }
 
-/** @throws RangeError for a selection that leaves no step */
+/** @throws RangeError if the selection leaves nothing of a step */
 export function selectStep(spec: Spec, selection: Selection): StepSelection {
   const whole = readSpec(spec);
   const selected = selectSpec(whole, selection);
@@ -34,7 +34,7 @@ export function selectStep(spec: Spec, selection: Selection): StepSelection {
   return { ...selected, whole, reads: ({ keys }) => paths.has(keys.join(".")) };
 }
 
-/** Whole columns of recorded leaves, by their paths with dots, with those that follow. @param terminated whether the last step is terminal */
+/** Combines whole columns of recorded leaves, by their paths with dots, with the derived ones. @param terminated whether the last step is terminal */
 export function readSteps<S>(
   { spec, whole, places }: StepSelection,
   recorded: ReadonlyMap<string, ColumnData>,

@@ -1,4 +1,4 @@
-/** The segments of a folder in memory, which a Replay reads without waiting: of a source that is no folder of the system. */
+/** Copies the segments of a folder into memory, so that a Replay can read them synchronously. Used for sources that are not folders of the system. */
 
 import { type Directory, memory } from "../../../storage/index.ts";
 import type { LogFiles, SegmentSizes } from "../../../storage/log/file-sizes.ts";
@@ -7,7 +7,7 @@ import { openIfExists, type SourceFolder } from "../sources/source.ts";
 
 export class FileCopies implements LogFiles {
   readonly #folder: SourceFolder;
-  /** Where in the folder they are, with a slash at its end. */
+  /** The path of the segments in the folder, with a trailing slash. */
   readonly #prefix: string;
   readonly #maxBytes: number;
   readonly #copies = new Map<string, Uint8Array>();
@@ -23,7 +23,7 @@ export class FileCopies implements LogFiles {
     return paths.filter((path) => path.startsWith(this.#prefix)).map((path) => path.slice(this.#prefix.length));
   }
 
-  /** Reads a file anew. One that is gone by now is what it was. */
+  /** Reads a file again. A file that was removed keeps its last content. */
   async size(name: string): Promise<number | undefined> {
     const file = await openIfExists(this.#folder, this.#prefix + name);
     if (file === undefined) return this.#copies.get(name)?.length;
@@ -45,7 +45,7 @@ export class FileCopies implements LogFiles {
     return (this.#copies.get(name) as Uint8Array).subarray(at, at + length);
   }
 
-  /** What was copied, as it was at a moment. */
+  /** Returns the copy as it was at a moment. */
   at(sizes: SegmentSizes): Directory {
     for (const name of this.#copies.keys()) if (!sizes.has(name)) this.#copies.delete(name);
     return memory({ name: this.#folder.name, files: [...sizes].map(([name, size]) => [name, (this.#copies.get(name) as Uint8Array).subarray(0, size)]) });

@@ -1,6 +1,7 @@
 /**
- * Every step that a journal with `retain: "all"` was given, also those that no item holds any more: where in the files its record is (assembly/persistence/row.ts), and how its episode goes on.
- * Rows were not used again before they were written (`keeping`, assembly/rows/changes.ts), so there is a record of each step, in the order of its episode.
+ * Indexes every step that a journal with `retain: "all"` received, including those that no item contains any more: the place of its record in the files
+ * (assembly/persistence/row.ts), and how its episode continues. Rows were not reused before they were written (`keeping`, assembly/rows/changes.ts), so each
+ * step has a record, in the order of its episode.
  */
 import { dataView } from "../../../base/bytes.ts";
 import { corrupt } from "../../../base/error.ts";
@@ -27,32 +28,32 @@ import { Uint32List } from "./uint32-list.ts";
 
 const COUNT_BYTES = 4;
 const LINK_BYTES = 8;
-/** Of an entry's record (assembly/persistence/entry.ts). */
+/** The size of an entry's record (assembly/persistence/entry.ts). */
 const ENTRY_RECORD_BYTES = 12;
 const ENTRY_SIZE = 0xffffff;
-/** Entries from a frame to the key that it begins with, at most (assembly/rows/packed-frame.ts). */
+/** The maximum number of entries from a frame to its key (assembly/rows/packed-frame.ts). */
 const MAX_CHAIN = 8;
-/** How the episode ends with a row is in the upper two bits of its link. */
+/** The upper two bits of a row's link contain how the episode ends with the row. */
 const END_SHIFT = 30;
 
-/** A record of a row that was just taken, in the payload of its section. */
+/** The record of a newly added row, in the payload of its section. */
 interface Fresh {
   readonly number: number;
   readonly link: number;
   readonly episode: number;
   readonly at: number;
-  /** Versions of its frames. */
+  /** The versions of its frames. */
   readonly frames: readonly number[];
 }
 
-/** Where in the files the records of a pool are, oldest first. */
+/** The places of a pool's records in the files, oldest first. */
 class Records {
-  /** Of each, at most. */
+  /** The maximum size of a record. */
   readonly bytes: number;
   readonly segments = new Uint32List();
-  /** Offsets in a file of at most 2 GiB and a group. */
+  /** Offsets in a file, which has at most 2 GiB and one group. */
   readonly offsets = new Uint32List();
-  /** The newest record of each row, by its number; from 1 on. */
+  /** The newest record of each row by its number, counted from 1. */
   readonly newest = new Map<number, number>();
 
   constructor(bytes: number) {
@@ -67,19 +68,19 @@ class Records {
   }
 }
 
-/** Frames that are packed: each is an entry, which may be a patch on another one. */
+/** Packed frames. Each is an entry, which may be a patch of another one. */
 class PackedRecords extends Records {
   readonly frameBytes: number;
-  /** Where the bytes of entries are. */
+  /** The places of the bytes of entries. */
   readonly #entries: Records;
   readonly #sizes = new Uint32List();
-  /** One more than the index of the entry that each is a patch on, or that each frame is; 0 for none. */
+  /** The entry of which each entry is a patch, or which each frame is, as an index + 1; 0 for none. */
   readonly #bases = new Uint32List();
   readonly #entryOf = new Uint32List();
-  /** Patches of the open group, by the number of what they are on, which may come behind them. */
+  /** Patches of the open group by the number of their base, which may follow them. */
   readonly #open: [index: number, base: number][] = [];
   #unpacked: UnpackedFrame | undefined;
-  /** What was unpacked last: one more than the index of its entry. */
+  /** The entry that was unpacked last, as an index + 1. */
   #last = 0;
 
   constructor(frameBytes: number) {
@@ -100,19 +101,22 @@ class PackedRecords extends Records {
     }
   }
 
-  /** A frame with its entry, which came before it. */
+  /** Adds a frame whose entry precedes it. */
   addFrame(number: number, entry: number, segment: number, offset: number): void {
     this.add(number, segment, offset);
     this.#entryOf.push(1 + (this.#entries.newest.get(entry) ?? -1));
   }
 
-  /** At the end of a group, within which no number is given twice, all that patches are on is there. */
+  /** Ends a group. Numbers are unique within a group, so all bases of its patches exist by then. */
   closeGroup(): void {
     for (const [index, base] of this.#open) this.#bases.set(index, 1 + (this.#entries.newest.get(base) ?? index));
     this.#open.length = 0;
   }
 
-  /** The bytes of a frame, until the next one is asked for. @param read reads bytes of an entry @throws ReplayError CORRUPT for what the core would not have written */
+  /**
+   * Returns the bytes of a frame, which are valid until the next call. @param read reads bytes of an entry @throws ReplayError CORRUPT if the core cannot have
+   * written the entry
+   */
   frame(index: number, read: (into: Uint8Array, records: Records, index: number) => void): Uint8Array {
     this.#unpacked ??= new UnpackedFrame(this.frameBytes);
     const chain: number[] = [];
@@ -133,21 +137,21 @@ export class JournalHistory {
   readonly pieces: readonly Piece[];
   readonly #directory: Directory;
   readonly #leaves: readonly PlacedLeaf[];
-  /** Where in a record each wide leaf is. */
+  /** The offset of each wide leaf in a record. */
   readonly #wide = new Map<PlacedLeaf, number>();
   readonly #framesOfStep: number;
   readonly #steps: Records;
   readonly #pools: readonly Records[];
-  /** Those of them that are packed; ids of sections begin with their entries. */
+  /** The packed leaves among them. The ids of sections begin with their entries. */
   readonly #packed: readonly PackedRecords[];
-  /** Of each step: its episode, how that ends with it, the versions of its frames. */
+  /** For each step: its episode, how the episode ends with it, and the versions of its frames. */
   readonly #episodes = new Uint32List();
   readonly #endFlags = new Uint32List();
   readonly #frames = new Uint32List();
   readonly #links = new Map<number, number>();
   readonly #streams = new Map<number, string>();
 
-  /** Reads all files. @returns undefined for a journal that gives space back @throws ReplayError CORRUPT, IO; what `signal` says */
+  /** Reads all files. @returns undefined for a journal that frees space @throws ReplayError CORRUPT, IO; the reason of `signal`, if it is aborted */
   static async of(directory: Directory, replay: Replay, signal?: AbortSignal): Promise<JournalHistory | undefined> {
     const memory = new SectionMemory();
     const recovered = recover(directory, memory, { salvage: false, logger: loggerOf(null) });
@@ -182,7 +186,7 @@ export class JournalHistory {
     return this.#steps.segments.length;
   }
 
-  /** A column of some steps for each of some leaves, by its place in the layout. */
+  /** Returns the columns of some leaves for some steps, by the index of the leaf in the layout. */
   columns(steps: Uint32Array, leaves: readonly PlacedLeaf[]): ColumnData[] {
     const columns: ColumnData[] = [];
     for (const { index, leaf, size } of leaves) columns[index] = blank(leaf, size * steps.length);
@@ -228,7 +232,7 @@ export class JournalHistory {
   async #read(recovered: ScanResult, memory: SectionMemory, signal: AbortSignal | undefined): Promise<void> {
     let group: { readonly of: number; readonly rows: (Fresh & { readonly segment: number })[]; isNew: boolean } | undefined;
     const findEnds = () => {
-      // Records come newest first. What was salvaged is written once more as it is, and is nothing new.
+      // Records are stored newest first. Salvaged records are written again unchanged and are not new.
       if (group?.isNew) for (const row of group.rows.reverse()) this.#add(row);
       for (const pool of this.#packed) pool.closeGroup();
       group = undefined;
@@ -274,7 +278,7 @@ export class JournalHistory {
     findEnds();
   }
 
-  /** Of a row of the open group, which is not added yet, the record says it already. */
+  /** A row of the open group has not been added yet; its record contains the link. */
   #link(number: number, link: number, open: readonly Fresh[]): void {
     const index = this.#steps.newest.get(number);
     if (index === undefined || open.some((row) => row.number === number)) return;
@@ -298,7 +302,7 @@ export class JournalHistory {
     }
   }
 
-  /** One more than the index of each frame's newest record; 0 for none. */
+  /** Returns the newest record of each frame, as an index + 1; 0 for none. */
   #framesIn(view: DataView, record: number): number[] {
     const versions: number[] = [];
     for (const leaf of this.#leaves)
@@ -314,7 +318,7 @@ export class JournalHistory {
     return this.#pools[names.indexOf(leaf.shared as string)] as Records;
   }
 
-  /** The steps of each episode, in the order in which the episodes began. */
+  /** Groups the steps by episode, in the order in which the episodes began. */
   #groupPieces(open: OpenEpisodes): Piece[] {
     const steps = new Map<number, Uint32List>();
     for (let i = 0; i < this.steps; i++) {
@@ -331,7 +335,7 @@ export class JournalHistory {
       });
   }
 
-  /** Reads a record from its place on, as long as `into` is. */
+  /** Reads a record from its place until `into` is full. */
   #fill(into: Uint8Array, records: Records, index: number, files: Map<number, StorageFile>): void {
     const segment = records.segments.at(index);
     const name = fileOf(segment);
@@ -353,7 +357,7 @@ function framesOf({ kind, leaf }: PlacedLeaf): number {
   return kind === SHARED ? (leaf.stack ?? 1) : 0;
 }
 
-/** Puts bytes of a leaf into its column. @param at in bytes */
+/** Writes bytes of a leaf into its column. @param at the offset in bytes */
 function put(column: ColumnData, { leaf, bytes, size }: PlacedLeaf, at: number, from: Uint8Array): void {
   if (isText(leaf)) {
     const texts: string[] = [];

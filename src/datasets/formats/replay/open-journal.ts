@@ -1,29 +1,29 @@
-/** A journal in memory, as it was at one moment, while its owner may go on. */
+/** Opens a journal in memory as it was at one moment, while its owner may continue to write. */
 import { type OpenReplay, Replay } from "../../../replay/replay.ts";
 import { type Directory, ready } from "../../../storage/index.ts";
 import { readConsistently } from "../../../storage/log/file-sizes.ts";
 import { ReadOnlyDirectory } from "../../../storage/log/read-only-directory.ts";
 import type { Damage } from "../damage.ts";
 
-// One class for the command line as well: it takes what this module has.
+// Exported so that the command line uses the same class as this module.
 export { damageOf } from "../damage.ts";
 
 export interface JournalReading {
   readonly signal?: AbortSignal | undefined;
   readonly module?: WebAssembly.Module | undefined;
-  /** Of what stands behind damage, if that is no error. */
+  /** Receives the parts that damage makes unreadable. Undefined if they are errors. */
   readonly losses?: Damage | undefined;
 }
 
 export interface OpenedJournal {
   readonly replay: OpenReplay;
-  /** As it was. Its files are open as long as the Replay is not disposed of. */
+  /** The directory at that moment. Its files are open until the Replay is disposed of. */
   readonly directory: Directory;
 }
 
 /**
- * The Replay of a journal on disk. Nothing there is changed or locked; draws change memory only.
- * @throws ReplayError CORRUPT · NOT_FOUND · SPEC_MISMATCH · UNSUPPORTED · IO · LOCKED where the owner makes and removes files all the time
+ * Opens the journal on disk as a Replay. Nothing on disk is changed or locked; draws change only memory.
+ * @throws ReplayError CORRUPT · NOT_FOUND · SPEC_MISMATCH · UNSUPPORTED · IO · LOCKED if the owner constantly creates and removes files
  */
 export async function openJournal(of: string | Directory, options: JournalReading): Promise<OpenedJournal> {
   await ready;
@@ -48,7 +48,7 @@ export async function openJournal(of: string | Directory, options: JournalReadin
   }
 }
 
-/** @param dir whose files nobody changes */
+/** @param dir a directory whose files do not change */
 export function openDirectory(dir: Directory, { signal, module, losses }: JournalReading): Promise<OpenReplay> {
   const damage = losses === undefined ? { logger: null } : { logger: losses.logger(dir.name), salvage: true };
   return Replay.open({ dir, durability: "manual", ...damage, ...(signal && { signal }), ...(module && { module }) });

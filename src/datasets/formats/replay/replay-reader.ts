@@ -1,4 +1,4 @@
-/** The reader of a Replay's episodes. */
+/** Reads the episodes of a Replay. */
 
 import { integer } from "../../../base/error.ts";
 import { type Piece, storedEpisodes } from "../../../batch/stored-episodes.ts";
@@ -52,10 +52,10 @@ export async function replayReader<S>(from: Source, selection: Selection, option
   }
 }
 
-/** What the store knows without the steps: an episode that a writer goes on with has a count of them. */
+/** Returns what is known about the beginning without reading steps: an open episode has a count of its steps. */
 function detectStart({ openSteps, end, rows }: Piece, isOnlyPart: boolean, hasEvicted: boolean): EpisodeStart {
   if (openSteps > 0) return openSteps === rows.length ? "there" : "evicted";
-  // The others came before it.
+  // The other parts came before it.
   if (!isOnlyPart && end !== 0) return "evicted";
   return hasEvicted || !isOnlyPart ? "unknown" : "there";
 }

@@ -1,4 +1,4 @@
-/** From a source to the Replay in it, in memory. */
+/** Opens the Replay in a source, in memory. */
 import { ReplayError } from "../../../base/error.ts";
 import type { Fetch } from "../../../base/host.ts";
 import { Replay } from "../../../replay/replay.ts";
@@ -18,11 +18,11 @@ import { JournalHistory } from "./history.ts";
 import { type OpenedJournal, openDirectory, openJournal } from "./open-journal.ts";
 
 export interface ReplayOpenOptions extends ReadOptions {
-  /** Which leaves are observation, action, reward, discount and terminated, where they have other names and the Replay was not told. */
+  /** The leaves that are the observation, action, reward, discount and terminated, if they have other names and the Replay does not map them. */
   readonly transition?: TransitionRoles;
-  /** Another build of the core, as `new Replay` takes it, where the host forbids compiling. */
+  /** Another build of the core, as in `new Replay`, for hosts that forbid compiling. */
   readonly module?: WebAssembly.Module;
-  /** Instead of the runtime's own, for URLs. */
+  /** A replacement for the runtime's `fetch`, for URLs. */
   readonly fetch?: Fetch;
 }
 
@@ -30,13 +30,13 @@ export interface StoredReplay {
   readonly format: "journal" | "snapshot";
   readonly name: string;
   readonly replay: Replay;
-  /** Of a journal with `retain: "all"`: every step that it was given. Its files are open as long as the Replay is not disposed of. */
+  /** Every step of a journal with `retain: "all"`. Its files are open until the Replay is disposed of. */
   readonly history?: JournalHistory | undefined;
 }
 
 export interface StoredOptions extends ReplayOpenOptions {
   readonly maxBytes: number;
-  /** Of what stands behind damage in a journal, if that is no error. */
+  /** Receives the parts of a journal that damage makes unreadable. Undefined if they are errors. */
   readonly losses?: Damage | undefined;
 }
 
@@ -53,7 +53,7 @@ export async function storedReplay(from: Source, options: StoredOptions): Promis
   } catch (error) {
     if (!(error instanceof ReplayError) || error instanceof RldsError) throw error;
     const stated = new RldsError(error.code, error.message, { file: name }, { cause: error });
-    // A snapshot is whole or nothing.
+    // A snapshot cannot be read in part.
     throw file === undefined && options.losses === undefined ? withSalvageRemedy(stated) : stated;
   } finally {
     await file?.close();
@@ -83,14 +83,14 @@ async function ofJournal(from: Source, folder: SourceFolder, options: StoredOpti
   }
 }
 
-/** From where the journal is: a folder of the system and a directory are read in place, anything else is copied. */
+/** Opens a journal. Folders of the system and directories are read in place; other sources are copied. */
 function openLog(from: Source, folder: SourceFolder, below: string, options: StoredOptions): Promise<OpenedJournal> {
   if (isDirectory(from) && below === "") return openJournal(from, options);
   const path = pathOf(from);
   return path === undefined ? openCopy(folder, below, options) : openJournal(below === "" ? path : `${path}/${below}`, options);
 }
 
-/** Of a source that is no folder of the system. */
+/** Opens a source that is not a folder of the system. */
 async function openCopy(folder: SourceFolder, below: string, options: StoredOptions): Promise<OpenedJournal> {
   await ready;
   const files = new FileCopies(folder, below, options.maxBytes);
@@ -104,7 +104,7 @@ async function openCopy(folder: SourceFolder, below: string, options: StoredOpti
   );
 }
 
-/** Where in the folder the segments are. */
+/** Returns the folder that contains the segments. */
 async function folderOf(folder: SourceFolder): Promise<string> {
   const paths = await folder.list();
   if (paths === undefined)

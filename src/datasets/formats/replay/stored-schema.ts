@@ -1,4 +1,4 @@
-/** What of a Replay's spec is what of a step. */
+/** Maps a Replay's spec to the spec of a step. */
 
 import type { PlacedLeaf } from "../../../schema/layout.ts";
 import { isText } from "../../../schema/leaf.ts";
@@ -8,9 +8,9 @@ import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
 
 export interface StoredSchema {
   readonly stepSpec: StepSpec;
-  /** Of a path of the step's spec (joined by dots, which no name has) the leaf that it is; what is not here is computed. */
+  /** The leaf for each path of the step's spec (joined with dots, which names do not contain). Missing paths are computed. */
   readonly leaves: ReadonlyMap<string, PlacedLeaf>;
-  /** What tells how episodes begin and end, where there is such a leaf. */
+  /** The leaf that determines how episodes begin and end, if there is one. */
   readonly terminated?: PlacedLeaf | undefined;
   readonly discount?: PlacedLeaf | undefined;
   readonly stepType?: PlacedLeaf | undefined;
@@ -32,7 +32,7 @@ export function createStoredSchema(all: readonly PlacedLeaf[], roles: Roles): St
     const [top = "", ...rest] = leaf.keys;
     const isFlag = FLAGS.some((flag) => flag === top) && rest.length === 0 && leaf.leaf.dtype === "bool" && leaf.size === 1;
     if (isFlag) paths.set(leaf, [top]);
-    // What has no part was seen.
+    // Leaves without a role are observations.
     else if (!hasObservation && leaf !== terminated) paths.set(leaf, ["observation", ...leaf.keys]);
     else paths.set(leaf, [isReserved(top) ? `${top}_` : top, ...rest]);
   }
@@ -53,7 +53,7 @@ function optionalNumber(roles: Roles, role: TransitionRole): PlacedLeaf | undefi
   return leaf?.size === 1 && !isText(leaf.leaf) ? leaf : undefined;
 }
 
-/** What is left of a leaf's names behind a dotted path. */
+/** Returns the remaining names of a leaf below a dotted path. */
 function below({ keys }: PlacedLeaf, path: string): readonly string[] {
   for (let n = 0; n <= keys.length; n++) if (keys.slice(0, n).join(".") === path) return keys.slice(n);
   return [];

@@ -1,4 +1,4 @@
-/** The steps of an episode out of the rows that hold them. */
+/** Reads the steps of an episode from its rows. */
 
 import { FINAL_TERMINATED, FINAL_TRUNCATED } from "../../../base/abi.ts";
 import { gather } from "../../../batch/gather.ts";
@@ -17,7 +17,7 @@ import type { SelectedSpec } from "../selection/selected-spec.ts";
 import type { JournalHistory } from "./history.ts";
 import type { StoredSchema } from "./stored-schema.ts";
 
-/** How much of its episode is there. */
+/** Whether the beginning of an episode exists. */
 export type EpisodeStart = "there" | "evicted" | "unknown";
 export type End = "terminated" | "truncated" | "ended" | "open" | "evicted";
 
@@ -28,7 +28,7 @@ export interface ReadSteps<S> {
   readonly [FINAL_STEP]: FinalStep | "unknown";
 }
 
-/** Bytes of rows that are gathered at once: a Replay that is full has room for them. */
+/** The size of the rows that are gathered together, for which even a full Replay has room. */
 const CHUNK_BYTES = 1 << 15;
 const CHUNK_ROWS = 256;
 
@@ -51,11 +51,11 @@ export class StoredSteps {
   readonly #chunk: number;
   readonly #rowBytes: number;
   readonly #history: Pick<JournalHistory, "columns"> | undefined;
-  /** The leaves that are read: those that are selected, and those that say how episodes go on. */
+  /** The leaves that are read: the selected ones, and those that describe the course of episodes. */
   readonly #leaves: readonly PlacedLeaf[];
   #buffer: ItemBuffer | undefined;
 
-  /** @param history where rows are the steps of a journal that keeps everything, by their places in it */
+  /** @param history set if rows are indices of steps in a journal that keeps everything */
   constructor(engine: Engine, schema: StoredSchema, { maxBytes, selected, history }: StoredStepsOptions) {
     this.#selected = selected;
     const all = leavesOf(schema.stepSpec).map(({ keys }) => schema.leaves.get(keys.join(".")));
@@ -70,7 +70,7 @@ export class StoredSteps {
     this.#chunk = Math.max(1, Math.min(CHUNK_ROWS, Math.floor(CHUNK_BYTES / Math.max(1, this.#rowBytes))));
   }
 
-  /** @param beginning as far as it is known without the steps @throws RldsError CORRUPT */
+  /** @param beginning as far as it is known without reading steps @throws RldsError CORRUPT */
   read<S>({ rows, end, openSteps }: Piece, beginning: EpisodeStart): ReadSteps<S> {
     const { stepSpec, leaves, stepType, terminated, discount } = this.#schema;
     const n = rows.length;
@@ -84,7 +84,7 @@ export class StoredSteps {
     const first = flagColumn("is_first") ?? (type && flags(n, (i) => Number(type[i]) === STEP_FIRST));
     const begins = first === undefined ? beginning : first[0] === 1 ? "there" : "evicted";
     const last = flagColumn("is_last") ?? (type ? flags(n, (i) => Number(type[i]) === STEP_LAST) : flags(n, (i) => i === n - 1 && end !== 0));
-    // Nothing was done at a final step: what came of the last action stands before it.
+    // A final step has no action, and the result of the last action is in the step before it.
     const isFinal = end === FINAL_TRUNCATED || end === FINAL_TERMINATED || (type !== undefined && last[n - 1] === 1);
     const lastAction = isFinal ? n - 2 : n - 1;
     const isStoredTerminal = lastAction >= 0 && (Number(of(terminated)?.[lastAction] ?? 0) !== 0 || Number(of(discount)?.[lastAction] ?? 1) === 0);
@@ -103,12 +103,12 @@ export class StoredSteps {
       return leaf === undefined ? (computed[path] as () => ColumnData)() : (columns[leaf.index] as ColumnData);
     });
     const stop: End = last[n - 1] !== 1 ? (openSteps > 0 ? "open" : "evicted") : isTerminal ? "terminated" : isFinal ? "truncated" : "ended";
-    // Flags of a dataset's own may mark a last step of either kind.
+    // The flags of a dataset may mark a last step of either kind.
     const final = isFinal ? "observation" : flagColumn("is_last") === undefined ? "transition" : "unknown";
     return { steps: new StepColumns<S>(this.#selected.spec, data, n), beginning: begins, end: stop, [FINAL_STEP]: final };
   }
 
-  /** A column a leaf that is read, by its place in the layout. */
+  /** Returns one column per leaf that is read, by its index in the layout. */
   #gatherColumns(rows: Uint32Array): ColumnData[] {
     const leaves = this.#leaves;
     const columns: ColumnData[] = [];

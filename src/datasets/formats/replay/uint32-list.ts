@@ -1,9 +1,9 @@
-/** A growing list of 32-bit numbers. */
+/** Implements a growing list of 32-bit numbers. */
 export class Uint32List {
   length = 0;
   #values = new Uint32Array(16);
 
-  /** Returns its place. */
+  /** Appends a number and returns its index. */
   push(word: number): number {
     if (this.length === this.#values.length) {
       const larger = new Uint32Array(2 * this.length);
@@ -22,7 +22,7 @@ export class Uint32List {
     this.#values[index] = word;
   }
 
-  /** All of them. */
+  /** Returns all numbers. */
   toArray(): Uint32Array {
     return this.#values.slice(0, this.length);
   }

@@ -1,11 +1,11 @@
-/** The selected leaves of a reader whose files state the spec of their steps. */
+/** Applies a selection to a reader whose files contain the spec of their steps. */
 import { leavesOf } from "../../model/leaves.ts";
 import type { RldsReader } from "../reader.ts";
 import { addAbsentFields, changeSteps } from "../reader-steps.ts";
 import { type SelectedSpec, selectSpec, selectSteps } from "./selected-spec.ts";
 import type { Selection } from "./selection.ts";
 
-/** @throws RangeError for a name that no leaf has, after the reader was closed */
+/** @throws RangeError if a name matches no leaf, after closing the reader */
 export async function selectReader<S>(reader: RldsReader<S>, selection: Selection): Promise<RldsReader<S>> {
   if (selection.isEmpty) return reader;
   let selected: SelectedSpec;

@@ -1,8 +1,8 @@
-/** Selected parts of nested values that are no steps of a file, such as a spec or the columns of an item. */
+/** Selects parts of nested values that are not steps of a file, such as a spec or the columns of an item. */
 import { leaves, type Nest, setPart } from "../../../schema/nest.ts";
 import type { Selection } from "./selection.ts";
 
-/** What a selection leaves of a nest, under its new names. @param isEnd whether a node is a value */
+/** Returns the selected parts of a nest under their new names. @param isEnd returns whether a node is a value */
 export function selectNest(nest: unknown, isEnd: (node: unknown) => boolean, selection: Selection): unknown {
   if (selection.isEmpty || isEnd(nest)) return nest;
   const selected = {};

@@ -1,4 +1,4 @@
-/** Selected leaves of steps whose spec a file states itself. */
+/** Selects leaves of steps whose spec is stored in the file. */
 import { mustBe } from "../../../base/error.ts";
 import { isLeaf } from "../../../schema/leaf.ts";
 import { leaves, setPart } from "../../../schema/nest.ts";
@@ -10,13 +10,13 @@ import type { Selection } from "./selection.ts";
 
 export interface SelectedSpec {
   readonly spec: StepSpec;
-  /** Of each leaf of `spec` its place among the leaves of the file. */
+  /** The index of each leaf of `spec` among the leaves of the file. */
   readonly places: readonly number[];
 }
 
 /**
- * The spec of the steps that a selection leaves.
- * @throws RangeError for a field of RLDS of which nothing is left, and for two leaves in one place
+ * Returns the spec of the selected steps.
+ * @throws RangeError if nothing remains of a required field of RLDS, or if two leaves have the same place
  */
 export function selectSpec(spec: StepSpec, selection: Selection): SelectedSpec {
   const places = new Map<StepLeaf, number>();
@@ -30,7 +30,7 @@ export function selectSpec(spec: StepSpec, selection: Selection): SelectedSpec {
       if (target !== undefined && selection.isRenamed(keys)) moved.push([target, leaf]);
       return target === undefined || selection.isRenamed(keys) ? undefined : leaf;
     }
-    // Leaves have the order of sorted names.
+    // Leaves are ordered by sorted names.
     const names = Array.isArray(node) ? Object.keys(node) : Object.keys(node).sort();
     const parts = names.map((name) => [name, visit((node as { readonly [name: string]: StepSpec })[name] as StepSpec, [...keys, name])] as const);
     const kept = parts.filter((part): part is readonly [string, StepSpec] => part[1] !== undefined);
@@ -42,7 +42,7 @@ export function selectSpec(spec: StepSpec, selection: Selection): SelectedSpec {
   };
   const selected = (visit(spec, []) ?? {}) as { [name: string]: StepSpec };
   for (const [keys, leaf] of moved) setLeaf(selected, keys, leaf);
-  // Something stands for a reward or a discount that is left out.
+  // A missing reward or discount has a default.
   const missing = STEP_FIELDS.find((field) => Object.hasOwn(spec, field) && !Object.hasOwn(withAbsentFields(selected), field));
   if (missing !== undefined) throw mustBe(RangeError, "without, only and rename", `such that every step has ${STEP_FIELDS.join(", ")}`, `no ${missing}`);
   return { spec: selected, places: leaves(selected as StepSpec).map(({ leaf }) => places.get(leaf as StepLeaf) as number) };
@@ -62,7 +62,7 @@ function setLeaf(spec: { [name: string]: StepSpec }, keys: readonly string[], le
   setPart(at, name, leaf);
 }
 
-/** The columns of the selected leaves; nothing is copied. */
+/** Returns the columns of the selected leaves without copying. */
 export function selectSteps<S>(steps: StepColumns<unknown>, { spec, places }: SelectedSpec): StepColumns<S> {
   return new StepColumns<S>(
     spec,

@@ -1,40 +1,45 @@
-/** Which columns of a file are read, under which names, and what stands for their nulls: the same in every reader. */
+/** Selects and renames the columns of a file and replaces their nulls, with the same options in every reader. */
 import { mustBe } from "../../../base/error.ts";
 import { FINAL_STEP, statedFinalStep } from "../../model/final-step.ts";
 import { type Field, fieldOf } from "../columns/names.ts";
 
-/** What may stand for a null. */
+/** A replacement for nulls. */
 export type NullValue = number | bigint | boolean | string;
 
-/** Options of every reader. A column is called as the file calls it, or by its path in a step, with dots or slashes; a group stands for all that is below it. */
+/**
+ * The selection options of every reader. A column is named as in the file or by its path in a step, with dots or slashes. A group selects everything below it.
+ */
 export interface SelectionOptions {
-  /** Columns that are left out. Nothing of them is decoded. */
+  /** Columns to leave out. They are not decoded. */
   readonly without?: readonly string[];
-  /** The only columns of steps that are read. A field of RLDS of which nothing is named stays whole. So do the columns that say where and how episodes end, and metadata of episodes. */
+  /**
+   * The only step columns to read. If no part of an RLDS field is named, the whole field is read. Columns that mark the ends of episodes, and metadata of
+   * episodes, are always read.
+   */
   readonly only?: readonly string[];
   /** New names of columns, such as `{ state: "observation/state" }`. */
   readonly rename?: { readonly [column: string]: string };
-  /** What stands for the nulls of a column, in Parquet and JSON, and for the cells without text in CSV. */
+  /** Replacements for nulls of columns in Parquet and JSON, and for empty cells in CSV. */
   readonly null?: { readonly [column: string]: NullValue };
 }
 
-/** The names of these options, as lists of options have them. */
+/** The names of these options, for lists in messages. */
 export const SELECTION_OPTIONS = "without, only, rename, null";
 
-/** Fields with values: of these `only` keeps what it names. All others say how episodes go on. */
+/** Fields with values, which `only` restricts. All other fields describe the course of an episode. */
 const VALUES: readonly (Field | undefined)[] = ["observation", "action", "reward", "discount"];
-/** Names in an error. */
+/** The maximum number of names in an error. */
 const MAX_NAMES = 40;
 
 interface Rule {
   readonly option: keyof SelectionOptions;
-  /** As it was given. */
+  /** The name as passed. */
   readonly name: string;
   readonly path: string;
-  /** The path by the name of RLDS. */
+  /** The path with RLDS names. */
   readonly stepPath: string;
   isUsed: boolean;
-  /** Whether a column of this very name was seen. */
+  /** Whether a column with exactly this name exists. */
   isLiteral: boolean;
 }
 
@@ -53,7 +58,7 @@ interface Choice {
 }
 
 export class Selection {
-  /** Whether every column stays as it is. */
+  /** Whether every column is unchanged. */
   readonly isEmpty: boolean;
   readonly #without: readonly Rule[];
   readonly #only: readonly Rule[] | undefined;
@@ -62,7 +67,7 @@ export class Selection {
   readonly #choices = new Map<string, Choice>();
   readonly #metadataChoices = new Map<string, Choice>();
 
-  /** @throws TypeError for an option that is not what it should be */
+  /** @throws TypeError for an invalid option */
   constructor(options: SelectionOptions) {
     this.#without = namesOf("without", options.without) ?? [];
     this.#only = namesOf("only", options.only);
@@ -76,38 +81,41 @@ export class Selection {
     this.isEmpty = this.#without.length + this.#renamed.length + this.#nulls.length === 0 && this.#only === undefined;
   }
 
-  /** The names under which a column is read; undefined for one that is left out. @param keys as the file has them @param field the path in a step, if the format knows another than its names say */
+  /**
+   * Returns the names under which a column is read; undefined for one that is left out. @param keys the names in the file @param field the path in a step, if
+   * the format determines it otherwise than by name
+   */
   keysOf(keys: readonly string[], field?: readonly string[]): readonly string[] | undefined {
     return this.isEmpty ? keys : this.#choiceOf(keys, field).keys;
   }
 
-  /** The same of an episode's metadata, of which `only` says nothing. */
+  /** Like `keysOf`, for an episode's metadata, which `only` does not affect. */
   metadataKeysOf(keys: readonly string[], field?: readonly string[]): readonly string[] | undefined {
     return this.isEmpty ? keys : this.#choiceOf(keys, field, true).keys;
   }
 
-  /** Whether `only` is among the options. */
+  /** Whether the option `only` is set. */
   get hasOnly(): boolean {
     return this.#only !== undefined;
   }
 
-  /** What stands for a null of this column; undefined if nothing does. */
+  /** Returns the replacement for nulls of this column; undefined if there is none. */
   nullOf(keys: readonly string[], field?: readonly string[]): NullValue | undefined {
     return this.isEmpty ? undefined : this.#choiceOf(keys, field).nullValue;
   }
 
-  /** Names of columns that are in the file: one that is named so in an option is that column, and no other one of its field. */
+  /** Notes the names of existing columns. An option with such a name selects exactly that column instead of another one of its field. */
   note(columns: readonly (readonly string[])[]): void {
     const paths = columns.map(pathOf);
     for (const rule of this.#rules) if (paths.some((path) => isWithin(path, rule.path))) rule.isLiteral = true;
   }
 
-  /** Whether a column was renamed. */
+  /** Returns whether a column was renamed. */
   isRenamed(keys: readonly string[]): boolean {
     return this.#renameOf(keys) !== undefined;
   }
 
-  /** Checks that every name of the options is one of a column that was asked for. @param unread what the files have beside them @throws RangeError */
+  /** Checks that every name in the options matched a column. @param unread the parts of the files that were not read @throws RangeError */
   check(unread: readonly UnreadPart[] = []): void {
     const unused = this.#rules.find(({ isUsed }) => !isUsed);
     if (unused === undefined) return;
@@ -119,12 +127,12 @@ export class Selection {
     throw part === undefined ? error : Object.assign(error, { message: `${error.message} (${part.what} are not read: ${part.remedy})` });
   }
 
-  /** A step with names, as JSON has it, as it is selected: nulls are replaced, too. @throws RangeError for options that take the kind of its last step from an episode */
+  /** Applies the selection to a step in JSON form, and replaces nulls. @throws RangeError if the options remove the kind of an episode's last step */
   value(value: object): object {
     return this.isEmpty ? value : (this.#select(value, [], Object.create(null), false) as object);
   }
 
-  /** The same of an episode's metadata, of which `only` says nothing. */
+  /** Like `value`, for an episode's metadata, which `only` does not affect. */
   metadataValue(value: object): object {
     return this.isEmpty ? value : (this.#select(value, [], Object.create(null), true) as object);
   }
@@ -138,7 +146,7 @@ export class Selection {
       const path = [...keys, name];
       const choice = this.#choiceOf(path, undefined, isMetadata);
       if (typeof part === "object" && part !== null && !Array.isArray(part)) {
-        // What is below may have another place, or stay where the group goes.
+        // Values below it may have another place, or move with the group.
         this.#select(part, path, target, isMetadata);
         continue;
       }
@@ -180,7 +188,7 @@ export class Selection {
     return this.#renamed.find((rule) => isNamed(keys, rule));
   }
 
-  /** Whether `only` leaves a field as it is. */
+  /** Returns whether `only` leaves a field unchanged. */
   #isWhole(field: Field | undefined): boolean {
     if (field === undefined) return false;
     const value = field === "next_observation" ? "observation" : field;
@@ -188,14 +196,14 @@ export class Selection {
   }
 }
 
-/** @throws RangeError where a value that states the kind of an episode's last step would be lost, and with it the last transition */
+/** @throws RangeError if a value that states the kind of an episode's last step would be lost, and with it the last transition */
 function checkFinalStep(value: unknown, keys: readonly string[] | undefined): void {
   if (statedFinalStep({ [FINAL_STEP]: value }) === undefined || keys?.join("/") === FINAL_STEP) return;
   const rule = `names of columns other than ${FINAL_STEP}, which says what last steps are (finalStep and --final-step override it)`;
   throw mustBe(RangeError, keys === undefined ? "without" : "rename", rule, FINAL_STEP);
 }
 
-/** Whether a rule names a column: by its own name, or one of them has the name of RLDS and the other another one of that field. */
+/** Returns whether a rule names a column: the names are equal, or one is the RLDS name of a field and the other is another name of that field. */
 function isNamed(keys: readonly string[], rule: Rule): boolean {
   const path = pathOf(keys);
   if (isWithin(path, rule.path)) {
@@ -211,7 +219,7 @@ function stepPathOf(path: string): string {
   return [fieldOf(first) ?? first, ...rest].join("/");
 }
 
-/** What a reader leaves out, and what reads it. */
+/** A part that a reader leaves out, and the option that reads it. */
 interface UnreadPart {
   readonly what: string;
   readonly remedy: string;
@@ -220,7 +228,7 @@ interface UnreadPart {
 /** The empty selection. */
 export const ALL_COLUMNS = new Selection({});
 
-/** A path by the names of RLDS, and that of the observation for the next one: what is said of the one holds for the other. */
+/** Returns a path with RLDS names, and that of the observation for a next observation, since options apply to both. */
 function pathsInStep(keys: readonly string[]): { readonly paths: readonly string[]; readonly field: Field | undefined } {
   const [first = "", ...rest] = keys.flatMap(splitPath);
   const field = fieldOf(first);

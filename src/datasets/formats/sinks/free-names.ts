@@ -1,7 +1,7 @@
-/** Names in files of a format that has some of them for something else. */
+/** Finds unused names in files of a format that reserves some names. */
 import type { StepSpec } from "../../model/dataset.ts";
 
-/** The name of each part of a group in a file: its own, or the next one with lines below that nothing else has. */
+/** Returns a name for each part of a group in a file: its own, or the next unused one with appended underscores. */
 function freeNames(names: readonly string[], reserved: readonly string[], tidy: (name: string) => string): ReadonlyMap<string, string> {
   const free = new Map<string, string>();
   const used = new Set(reserved);
@@ -19,17 +19,17 @@ function freeNames(names: readonly string[], reserved: readonly string[], tidy: 
   return free;
 }
 
-/** How a format names leaves. */
+/** The naming rules of a format. */
 export interface LeafNames {
-  /** Names that no leaf has at the top. */
+  /** Names that no top-level leaf may have. */
   readonly reserved: readonly string[];
-  /** Makes a name of any that the format can have. */
+  /** Converts any name to one that the format allows. */
   readonly tidy: (name: string) => string;
-  /** Stands before the place of an element of an array. Default: nothing. */
+  /** The prefix of an array element's index. Default: none */
   readonly elementPrefix?: string;
 }
 
-/** The names of a leaf and of the groups that it is in: as the format would have its keys, and as the file has them. */
+/** Returns the names of a leaf and its groups, both in the form of the format and as they are in the file. */
 export function leafNames(
   spec: StepSpec,
   keys: readonly string[],

@@ -1,15 +1,15 @@
-/** A sink in a folder that a page was given, or in its private one. */
+/** Writes to a folder that the user granted to a page, or to its private folder. */
 import { locksOf } from "./locks.ts";
 import type { SinkFolder } from "./sink-folder.ts";
 
 interface FileHandle {
   createWritable(): Promise<{ write(bytes: Uint8Array): Promise<void>; close(): Promise<void> }>;
   getFile(): Promise<Blob>;
-  /** Not every browser has it. */
+  /** Not supported in every browser. */
   move?(name: string): Promise<void>;
 }
 
-/** What of a FileSystemDirectoryHandle is needed here. */
+/** The part of FileSystemDirectoryHandle in use. */
 export interface DirectoryHandle {
   readonly kind: "directory";
   readonly name: string;
@@ -68,7 +68,7 @@ export function handleSink(root: DirectoryHandle): SinkFolder {
       const names = path.split("/");
       const removed = (length: number) => folderAt(names.slice(0, length - 1), false).then((folder) => folder.removeEntry(names[length - 1] as string));
       await ignoreMissing(removed(names.length), undefined);
-      // Folders that have nothing more: one that has something cannot be removed.
+      // Removes empty folders; removing a folder with content fails.
       for (let length = names.length - 1; length > 0; length--) if (!(await removed(length).then(returnTrue, returnFalse))) break;
     },
   };

@@ -1,8 +1,8 @@
-/** One writer a dataset: two at once would give their files the same names, and one would write over what the other says of it. */
+/** Allows one writer per dataset, since two would use the same file names and overwrite each other's metadata. */
 import { RldsError } from "../../model/rlds-error.ts";
 import type { SinkFolder } from "./sink-folder.ts";
 
-/** @param lock the name of a file that says so: whoever made it may be unreachable */
+/** @param lock the name of the lock file, which the user can remove if its owner is unreachable */
 export function busyError(file: string, holder: string, lock?: string): RldsError {
   const remedy = lock === undefined ? "" : `; where it certainly has ended, remove ${lock}`;
   return new RldsError("IO", `${holder} is writing here: wait until it is done, or write elsewhere${remedy}`, { file });
@@ -10,7 +10,7 @@ export function busyError(file: string, holder: string, lock?: string): RldsErro
 
 const lockedPaths = new WeakMap<object, Set<string>>();
 
-/** Locks among the writers of this program: for places that are one object. */
+/** Locks out other writers of this program, for places that are represented by one object. */
 export function locksOf(scope: object, name: string): NonNullable<SinkFolder["lock"]> {
   const paths = lockedPaths.get(scope) ?? new Set<string>();
   lockedPaths.set(scope, paths);

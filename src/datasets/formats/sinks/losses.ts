@@ -1,32 +1,32 @@
-/** What a format cannot hold of the data that is written. */
+/** Records the parts of the data that a format cannot store. */
 import { splitsOf } from "../../model/episode-splits.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 
 /** A part of the data that is not in the files. */
 export interface Loss {
-  /** The part: a path of a leaf (`discount`), or a noun. */
+  /** The path of a leaf (`discount`), or a noun. */
   readonly what: string;
-  /** Why it is lost. */
+  /** The reason of the loss. */
   readonly reason: string;
-  /** Episodes that lose it; left out if all may. */
+  /** The number of affected episodes. Absent if all may be affected. */
   readonly episodes?: number;
 }
 
-/** Losses of one dataset, while it is written. */
+/** The losses of a dataset while it is written. */
 export class Losses {
   readonly #losses = new Map<string, Loss>();
 
-  /** Of all episodes. */
+  /** Adds a loss of all episodes. */
   add(what: string, reason: string): void {
     this.#losses.set(what, { what, reason });
   }
 
-  /** Of one more episode. */
+  /** Adds a loss of one more episode. */
   addEpisode(what: string, reason: string): void {
     this.#losses.set(what, { what, reason, episodes: (this.#losses.get(what)?.episodes ?? 0) + 1 });
   }
 
-  /** Of one more episode, for formats that have no splits of episodes. */
+  /** Adds the loss of an episode's splits, for formats without splits per episode. */
   addSplits(episode: object): void {
     if (splitsOf(episode) !== undefined) this.addEpisode("splits", "which split an episode is in is kept in robomimic's layout only");
   }
@@ -35,13 +35,13 @@ export class Losses {
     return [...this.#losses.values()];
   }
 
-  /** @throws RldsError UNSUPPORTED if something is lost that may not be: nothing has its name then */
+  /** @throws RldsError UNSUPPORTED if `strict` is set and there are losses; no file has its final name then */
   check(strict: boolean | undefined): void {
     if (strict && this.#losses.size > 0) throw new RldsError("UNSUPPORTED", `strict refuses what would be lost: ${this.all.map(lossText).join("; ")}`);
   }
 }
 
-/** `discount: Minari has none (3 episodes)` */
+/** Returns a loss as text: `discount: Minari has none (3 episodes)` */
 function lossText({ what, reason, episodes }: Loss): string {
   return `${what}: ${reason}${episodes === undefined ? "" : ` (${episodes} ${episodes === 1 ? "episode" : "episodes"})`}`;
 }

@@ -1,8 +1,8 @@
-/** A sink in memory. */
+/** Writes to memory. */
 import { locksOf } from "./locks.ts";
 import type { SinkFolder } from "./sink-folder.ts";
 
-/** A file is in the map once it is closed. */
+/** A file is added to the map when it is closed. */
 export function memoryFolder(files: Map<string, Uint8Array>): SinkFolder {
   return {
     name: "memory",

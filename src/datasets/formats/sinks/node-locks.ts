@@ -1,11 +1,11 @@
-/** Locks in the file system: a file that only one can make, and that says who. What a writer that was killed has left is taken over. */
+/** Implements locks in the file system: a file that only one process can create and that identifies it. The lock of a killed writer is taken over. */
 
 import { nodeModules, ready } from "../../../files/builtins.ts";
 import { fateOf, type Holder, holderOf, selfOf } from "../../../files/node-holder.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import { busyError } from "./locks.ts";
 
-/** @param file the lock's own path, in a folder that is there @returns what lets go of it @throws RldsError IO */
+/** @param file the path of the lock in an existing folder @returns the function that releases it @throws RldsError IO */
 export async function lockFile(file: string): Promise<() => void> {
   await ready;
   const builtins = nodeModules();
@@ -29,7 +29,7 @@ export async function lockFile(file: string): Promise<() => void> {
   }
   return () => fs.unlinkSync(file);
 
-  /** Only what was looked at: another one may have done the same, and made its own. */
+  /** Removes only the lock that was inspected, since another process may have replaced it. */
   function removeStale(staleHolder: Holder): void {
     const movedPath = `${file}-of-${self.pid}-${self.thread ?? 0}`;
     try {
@@ -37,7 +37,7 @@ export async function lockFile(file: string): Promise<() => void> {
       if (JSON.stringify(holderOf(fs, movedPath)) !== JSON.stringify(staleHolder)) fs.linkSync(movedPath, file);
       fs.unlinkSync(movedPath);
     } catch {
-      // Somebody else was faster: then there is a lock again, or none.
+      // Another process was faster; the next attempt shows whether a lock exists.
     }
   }
 }

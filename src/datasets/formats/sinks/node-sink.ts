@@ -1,4 +1,4 @@
-/** A sink in the file system: Node's, which Deno and Bun have too. */
+/** Writes to the file system with the modules of Node, which Deno and Bun also provide. */
 import { builtin, hasBuiltins } from "../../../files/builtins/builtins.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import { lockFile } from "./node-locks.ts";
@@ -21,7 +21,7 @@ interface Handle {
   close(): Promise<void>;
 }
 
-/** What is used of `node:fs/promises` and `node:path`. */
+/** The parts of `node:fs/promises` and `node:path` in use. */
 interface Modules {
   readonly fs: {
     readdir(path: string, options: { readonly withFileTypes: true }): Promise<Entry[]>;
@@ -42,7 +42,7 @@ async function modules(): Promise<Modules> {
   return { fs: await builtin<Modules["fs"]>("node:fs/promises"), paths: await builtin<Modules["paths"]>("node:path") };
 }
 
-/** A folder; or, for a path with such an ending, the folder around it and the file's name. */
+/** Returns the folder. If the path has one of the endings, returns the parent folder and the file name. */
 export async function nodeSink(to: string, endings: readonly string[]): Promise<{ readonly folder: SinkFolder; readonly path?: string }> {
   const loaded = await modules();
   if (!endings.some((suffix) => to.endsWith(suffix))) return { folder: folderOf(to, loaded) };
@@ -52,7 +52,7 @@ export async function nodeSink(to: string, endings: readonly string[]): Promise<
 const returnTrue = () => true;
 const returnFalse = () => false;
 
-/** @throws whatever else there is than a file that is not there */
+/** @throws any error except that of a missing file */
 function missing(error: { readonly code?: string }): undefined {
   if (error.code !== "ENOENT" && error.code !== "ENOTDIR") throw error;
 }
@@ -67,7 +67,7 @@ function sinkFile(handle: Handle): SinkFile {
       for (let done = 0; done < bytes.length; ) done += (await handle.write(bytes, done)).bytesWritten;
     },
     async close() {
-      // Its name comes after its bytes: a file that was renamed is whole after a power cut as well.
+      // The bytes are synced before the rename, so that a renamed file is complete even after a power failure.
       await handle.sync().finally(() => handle.close());
     },
   };
@@ -79,12 +79,12 @@ function folderOf(root: string, { fs, paths }: Modules): SinkFolder {
     await fs.mkdir(paths.dirname(full(path)), { recursive: true });
     return sinkFile(await fs.open(full(path), flags));
   };
-  /** Opening a pipe waits for somebody who reads, perhaps for ever, and a device is no place for data. */
+  /** Opening a pipe waits for a reader, possibly forever, and a device cannot store data. */
   const checkFile = async (path: string) => {
     const stat = await fs.stat(full(path)).catch(missing);
     if (stat?.isFile() === false) throw notFileError(full(path), "a pipe, a device or a folder");
   };
-  /** What is no file and no link is lost if its name is taken away. */
+  /** Renaming over something that is neither a file nor a link would destroy it. */
   const checkReplaceable = async (path: string) => {
     const stat = await fs.lstat(full(path)).catch(missing);
     if (stat && !stat.isFile() && !stat.isSymbolicLink() && !stat.isDirectory()) throw notFileError(full(path), "a pipe or a device");
@@ -108,7 +108,7 @@ function folderOf(root: string, { fs, paths }: Modules): SinkFolder {
       const release = await lockFile(full(path));
       return async () => {
         release();
-        // Folders that were made for nothing.
+        // Removes folders that were created but not used.
         for (let at = folder; firstCreated !== undefined && at.startsWith(firstCreated); at = paths.dirname(at))
           if (!(await fs.rmdir(at).then(returnTrue, returnFalse))) break;
       };
@@ -117,7 +117,7 @@ function folderOf(root: string, { fs, paths }: Modules): SinkFolder {
       await checkFile(path);
       return fs.readFile(full(path));
     },
-    // No link that somebody has planted there is followed.
+    // The flag prevents following a planted link.
     create: (path) => opened(path, "wx"),
     async truncate(path) {
       await checkFile(path);
@@ -131,7 +131,7 @@ function folderOf(root: string, { fs, paths }: Modules): SinkFolder {
     async remove(path) {
       await checkReplaceable(path);
       await fs.rm(full(path), { force: true });
-      // Folders that have nothing more.
+      // Removes empty folders.
       for (let at = paths.dirname(path); at !== "." && at !== ""; at = paths.dirname(at)) if (!(await fs.rmdir(full(at)).then(returnTrue, returnFalse))) break;
     },
   };

@@ -1,4 +1,4 @@
-/** A dataset that becomes one file: what its writers have in common. */
+/** Implements the common part of writers that produce one file. */
 import { flag, onlyKeys } from "../../../base/error.ts";
 import { Collector } from "../../model/collector.ts";
 import type { RldsDataset, StepSpec } from "../../model/dataset.ts";
@@ -11,28 +11,30 @@ import { type StagedFile, Staging } from "./staging.ts";
 import { type ConformingDataset, type WriteOptions, type WriteReport, withSchema } from "./writer.ts";
 
 export interface SingleFile {
-  /** Of paths that name the file; any other path is a folder. */
+  /** The endings of paths that name the file; any other path is a folder. */
   readonly endings: readonly string[];
-  /** Its name in a folder. */
+  /** The name of the file in a folder. */
   readonly name: string;
-  /** Options of the format beside those of all writers. */
+  /** The options of the format, in addition to those of all writers. */
   readonly options?: string;
 }
 
-/** What a writer fills. */
+/** The file and settings of a writer. */
 export interface FileTask {
   readonly data: ConformingDataset;
   readonly file: StagedFile;
   readonly losses: Losses;
   readonly about: About | undefined;
   readonly signal: AbortSignal | undefined;
-  /** @throws RldsError UNSUPPORTED if `strict` is set and something is lost */
+  /** @throws RldsError UNSUPPORTED if `strict` is set and there are losses */
   checkLosses(): void;
 }
 
 export type FileCounts = Pick<WriteReport, "episodes" | "steps" | "repeated">;
 
-/** Runs `write` with a file that has its name once all of it is written. @throws TypeError · RldsError IO if the file exists, and whatever `write` throws */
+/**
+ * Calls `write` with a file that receives its final name when it is complete. @throws TypeError · RldsError IO if the file exists, and the errors of `write`
+ */
 export async function writeSingleFile<O extends WriteOptions>(
   rlds: RldsDataset<unknown>,
   to: Sink,
@@ -65,7 +67,7 @@ export async function writeSingleFile<O extends WriteOptions>(
   });
 }
 
-/** An episode's metadata as columns of one row. @throws RldsError SPEC_MISMATCH */
+/** Returns an episode's metadata as columns of one row. @throws RldsError SPEC_MISMATCH */
 export function metadataRow(spec: { readonly [name: string]: StepSpec }, metadata: object, episode: number): readonly ColumnData[] {
   const collector = new Collector(spec as StepSpec, 1);
   collector.add(metadata, { episode }, "the episode's metadata");

@@ -1,31 +1,34 @@
-/** What writers need of a place. */
+/** Defines the interface of folders for writers. */
 
-/** A file that is written from its beginning to its end. */
+/** A file that is written sequentially. */
 export interface SinkFile {
-  /** The bytes may change once the promise is fulfilled. */
+  /** Writes bytes. The array may be reused when the promise is fulfilled. */
   write(bytes: Uint8Array): Promise<void>;
-  /** Everything written is there when it is fulfilled. */
+  /** Fulfilled when everything is stored. */
   close(): Promise<void>;
 }
 
-/** A folder, as writers need it; whoever writes elsewhere (a bucket, say) makes one. Paths have slashes. */
+/** A folder for writers. Implement it to write elsewhere, for example to a bucket. Paths have slashes. */
 export interface SinkFolder {
-  /** As messages call it. */
+  /** The name in messages. */
   readonly name: string;
-  /** The paths of the files in a folder of it, without those in folders further below; none where it is not there. "" is the sink itself. */
+  /** Returns the paths of the files directly in a subfolder; empty if it does not exist. "" is the sink itself. */
   list(folder: string): Promise<readonly string[]>;
-  /** The bytes of a small file. Where it is left out, no split is added to a dataset that is there. */
+  /** Reads a small file. Without this method, splits cannot be added to an existing dataset. */
   read?(path: string): Promise<Uint8Array>;
-  /** So that no two write one dataset: fails where the lock of this path is held, and gives what lets go of it. Where it is left out, writers of one program know of each other. */
+  /**
+   * Acquires the lock of a path and returns the function that releases it; fails if it is held. Without this method, only writers of one program exclude each
+   * other.
+   */
   readonly lock?: (path: string) => Promise<() => Promise<void>>;
-  /** Makes the folders on the way. No file of the name is there. */
+  /** Creates a file and its parent folders. No file of this name exists. */
   create(path: string): Promise<SinkFile>;
-  /** Like `create`, but a file that is there is emptied and written, also through a link. Where it is left out, the file is removed and another one created. */
+  /** Like `create`, but truncates an existing file, also through a link. Without this method, the file is removed and created again. */
   readonly truncate?: (path: string) => Promise<SinkFile>;
-  /** Fails where `truncate` would: something that is no file has the name, which stays. */
+  /** Fails if `truncate` would fail because something other than a file has the name, which is not changed. */
   readonly checkFile?: (path: string) => Promise<void>;
-  /** Within one folder; a file or link that is there is replaced in one step, and whatever else is there stays: then it fails. */
+  /** Renames within one folder. An existing file or link is replaced atomically; anything else is kept, and the call fails. */
   rename(from: string, to: string): Promise<void>;
-  /** Does nothing where there is no such file. */
+  /** Removes a file. Does nothing if it does not exist. */
   remove(path: string): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Where datasets are written to: a folder of the system, one that a page was given, or memory. */
+/** Opens the places to which datasets are written: a folder of the system, a folder granted to a page, or memory. */
 
 import { mustBe } from "../../../base/error.ts";
 import { unsupportedFile } from "../../model/rlds-error.ts";
@@ -10,21 +10,21 @@ import type { SinkFolder } from "./sink-folder.ts";
 
 export type { SinkFile, SinkFolder } from "./sink-folder.ts";
 
-/** A path (in Node, Deno and Bun), a FileSystemDirectoryHandle, a Map of files, which any reader takes, or a folder of one's own. */
+/** A path (in Node, Deno and Bun), a FileSystemDirectoryHandle, a Map of files, which any reader accepts, or a custom folder. */
 export type Sink = string | DirectoryHandle | Map<string, Uint8Array> | SinkFolder;
 
-/** Files by their paths, in memory: give it to a reader. */
+/** Creates a map of files by path, in memory. Pass it to a reader. */
 export function memorySink(): Map<string, Uint8Array> {
   return new Map();
 }
 
-/** A folder, and the file in it that the sink names, if it names one. */
+/** A folder, and the file in it if the sink names one. */
 export interface SinkTarget {
   readonly folder: SinkFolder;
   readonly file?: string;
 }
 
-/** @param endings of paths that name a file, not a folder @throws TypeError · RldsError UNSUPPORTED for a path where there is no file system */
+/** @param endings the endings of paths that name a file @throws TypeError · RldsError UNSUPPORTED for a path if there is no file system */
 export async function sinkOf(to: Sink, endings: readonly string[] = []): Promise<SinkTarget> {
   if (typeof to === "string") {
     if (isUrl(to)) throw unsupportedFile({ file: to }, "cannot write to a URL: use a path, a directory handle or a Map");

@@ -1,17 +1,17 @@
-/** Files that appear together: written under other names, renamed once all of them are whole. */
+/** Makes files appear together: they are written under temporary names and renamed when all are complete. */
 import { RldsError } from "../../model/rlds-error.ts";
 import { locksOf } from "./locks.ts";
 import type { SinkFile, SinkFolder } from "./sink-folder.ts";
 
-/** What a broken write may leave behind is known by its name, and is never read. */
+/** The prefix of temporary files, which identifies the remains of an interrupted write. Readers ignore them. */
 const STAGED = ".incomplete-";
 const LOCK = "lock";
 const BUFFER = 1 << 18;
 const EMPTY = new Uint8Array(0);
 
-/** A file on its way: small writes are gathered. */
+/** A file under construction, which buffers small writes. */
 export class StagedFile {
-  /** Bytes so far. */
+  /** The number of bytes so far. */
   bytes = 0;
   readonly path: string;
   readonly #file: SinkFile;
@@ -42,7 +42,7 @@ export class StagedFile {
     await attempt(this.path, () => this.#file.close());
   }
 
-  /** Lets go of it; what was written is removed after this. */
+  /** Abandons the file. Its content is removed later. */
   async abandon(): Promise<void> {
     if (!this.#closed) await this.#file.close().catch(() => {});
     this.#closed = true;
@@ -60,13 +60,13 @@ export class Staging {
   readonly #folder: string;
   readonly #single: string;
   readonly #files: StagedFile[] = [];
-  /** Folders below it in which files were made. */
+  /** The subfolders in which files were created. */
   readonly #below = new Set<string>();
 
   /**
-   * Nobody else writes there meanwhile. What was written is removed where the work fails.
-   * @param folder of the sink; "" for the sink itself
-   * @param single the one file that is written, where others may be written beside it at the same time
+   * Runs a task that writes files while no other writer can. If the task fails, its files are removed.
+   * @param folder the folder in the sink; "" for the sink itself
+   * @param single the only file that is written, if other files may be written next to it at the same time
    */
   static async run<T>(sink: SinkFolder, folder: string, single: string | undefined, task: (staging: Staging) => Promise<T>): Promise<T> {
     const staging = new Staging(sink, folder, single);
@@ -88,14 +88,14 @@ export class Staging {
     this.#single = single === undefined ? "" : `${single}-`;
   }
 
-  /** What is in the folder, or in one below it, but for what a broken write left. */
+  /** Lists the files in the folder or a subfolder, except remains of interrupted writes. */
   async list(below = ""): Promise<readonly string[]> {
     const folder = this.#at(below);
     const paths = await attempt(folder, () => this.#sink.list(folder));
     return paths.filter((path) => !path.slice(path.lastIndexOf("/") + 1).startsWith(STAGED));
   }
 
-  /** @param below the folder below that its name will be in @throws RldsError IO */
+  /** @param below the subfolder of the final name @throws RldsError IO */
   async create(below = ""): Promise<StagedFile> {
     if (below !== "" && !this.#below.has(below)) await this.#clear(below);
     this.#below.add(below);
@@ -106,8 +106,8 @@ export class Staging {
   }
 
   /**
-   * Closes every file, removes what is replaced, and gives the files their names, in order: what tells a reader that the others are there comes last.
-   * @param names one a file, in the order of `create`, with the folder that it was made in
+   * Closes every file, removes replaced ones, and gives the files their final names in order. The file by which readers find the others is last.
+   * @param names one name per file in the order of `create`, with its subfolder
    * @returns the paths in the sink
    */
   async commit(names: readonly string[], replaced: readonly string[] = []): Promise<string[]> {
@@ -127,7 +127,7 @@ export class Staging {
     return done;
   }
 
-  /** Removes what was written. Never fails: it follows a failure. */
+  /** Removes the written files. Never fails, because it runs after a failure. */
   async discard(): Promise<void> {
     for (const file of this.#files) {
       await file.abandon();
@@ -140,7 +140,7 @@ export class Staging {
     return attempt(path, () => (this.#sink.lock ?? locksOf(this.#sink, this.#sink.name))(path));
   }
 
-  /** What a broken write left. */
+  /** Removes the remains of an interrupted write. */
   async #clear(below = ""): Promise<void> {
     const folder = this.#at(below);
     const start = `${folder === "" ? "" : `${folder}/`}${STAGED}${this.#single}`;
@@ -153,7 +153,7 @@ export class Staging {
   }
 }
 
-/** What a sink cannot do is an error that names the file. */
+/** Runs a task and adds the name of the file to the error of a sink. */
 export async function attempt<T>(file: string, task: () => Promise<T>): Promise<T> {
   try {
     return await task();

@@ -1,4 +1,4 @@
-/** What every writer of files takes and tells. */
+/** Defines the options and results of all file writers. */
 import { mustBe } from "../../../base/error.ts";
 import { isDtype } from "../../../schema/dtype.ts";
 import { isLeaf, isText } from "../../../schema/leaf.ts";
@@ -10,7 +10,7 @@ import { stepSpecOf } from "../../model/step-spec.ts";
 import type { About } from "../about.ts";
 import type { Loss } from "./losses.ts";
 
-/** So much is written so far. */
+/** The amount written so far. */
 export interface WriteProgress {
   readonly episodes: number;
   readonly steps: number;
@@ -21,36 +21,36 @@ export interface WriteOptions {
   readonly signal?: AbortSignal;
   /** Called after each episode. */
   readonly onProgress?: (progress: WriteProgress) => void;
-  /** Whether a dataset that is there is replaced; else it is an error. Default: false */
+  /** Whether to replace an existing dataset; otherwise it is an error. Default: false */
   readonly overwrite?: boolean;
-  /** What the dataset says of itself, as `about` of a reader: an object of JSON, which readers return again. */
+  /** Metadata of the dataset, like `about` of a reader: a JSON object, which readers return again. */
   readonly about?: About;
-  /** Whether it is an error if the format cannot hold a part of the data. Nothing is written then. Default: false, and the report lists what is lost */
+  /** Whether to throw if the format cannot store a part of the data; nothing is written then. Default: false, and the report lists the losses */
   readonly strict?: boolean;
 }
 
 export interface WriteReport extends WriteProgress {
-  /** The paths of the files, in the sink. */
+  /** The paths of the files in the sink. */
   readonly files: readonly string[];
-  /** Episodes that end with a transition, in a format that needs a final observation: their last observation is there twice. */
+  /** Episodes that end with a transition, in a format that requires a final observation: their last observation is repeated. */
   readonly repeated: number;
-  /** What the format cannot hold of the data. */
+  /** The parts of the data that the format cannot store. */
   readonly losses: readonly Loss[];
 }
 
-/** A dataset whose form is known. */
+/** A dataset with known specs. */
 export interface ConformingDataset {
   readonly stepSpec: StepSpec;
   readonly metadataSpec: { readonly [name: string]: StepSpec };
   readonly episodes: AsyncIterable<RldsEpisode<unknown>>;
-  /** Lets go of the dataset, however far it was gone through. */
+  /** Closes the iteration, wherever it is. */
   close(): Promise<void>;
 }
 
 /**
- * The form of a dataset, and its episodes, which can be gone through once. Where it does not say its form, the first step tells, and the first episode's metadata;
- * episodes without steps before it wait.
- * @throws RldsError EMPTY where no step tells the form · SPEC_MISMATCH where the first one cannot
+ * Determines the form of a dataset and returns its episodes, which can be iterated once. If the dataset does not declare its form, the first step and the first
+ * episode's metadata determine it; episodes without steps before it are buffered.
+ * @throws RldsError EMPTY if no step determines the form · SPEC_MISMATCH if the first one cannot
  */
 export async function withSchema(rlds: RldsDataset<unknown>, signal?: AbortSignal): Promise<ConformingDataset> {
   checkIterable("rlds", rlds);
@@ -73,7 +73,7 @@ export async function withSchema(rlds: RldsDataset<unknown>, signal?: AbortSigna
       const next = await source.next();
       if (next.done) throw new RldsError("EMPTY", "the dataset has no steps from which to infer the spec: set its stepSpec");
       const { steps, ...metadata } = next.value;
-      // An id may be larger than what f32 holds exactly.
+      // An id may exceed the exact range of f32.
       metadataSpec ??= stepSpecOf(metadata, { episode: pending.length }, "f64") as { readonly [name: string]: StepSpec };
       if (stepSpec === undefined) {
         const { first, all } = await peekFirst(steps, iterators);
@@ -89,10 +89,10 @@ export async function withSchema(rlds: RldsDataset<unknown>, signal?: AbortSigna
   return { stepSpec, metadataSpec, episodes: episodes(), close };
 }
 
-/** Lists without an element take no bytes, and each is written. */
+/** Lists without elements take no bytes, but each must be written. */
 const MAX_EMPTY_LISTS = 65_536;
 
-/** What a dataset says of itself may be anything. @throws RldsError SPEC_MISMATCH · UNSUPPORTED for lengths that differ between episodes */
+/** Checks a spec that a dataset declares. @throws RldsError SPEC_MISMATCH · UNSUPPORTED for lengths that differ between episodes */
 function checkSpec(spec: StepSpec, prefix: string, path = ""): void {
   const subject = `${prefix}${path || "step"}`;
   const specError = (rule: string, value: unknown) => new RldsError("SPEC_MISMATCH", mustBe(TypeError, subject, rule, value).message);
@@ -114,7 +114,7 @@ function checkSpec(spec: StepSpec, prefix: string, path = ""): void {
     );
 }
 
-/** A spec that needs no first step. */
+/** Holds a spec that does not need the first step. */
 class SpecHolder {
   readonly spec: StepSpec;
 
@@ -123,7 +123,7 @@ class SpecHolder {
   }
 }
 
-/** The first step, and all of them, that one again included. */
+/** Returns the first step, and all steps including it. */
 async function peekFirst(
   steps: MaybeAsyncIterable<unknown>,
   iterators: Iterator<unknown>[],

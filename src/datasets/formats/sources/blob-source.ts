@@ -1,4 +1,4 @@
-/** Blobs, files that a person chose, and folders of them. */
+/** Reads Blobs, files that the user selected, and folders of them. */
 import { corruptFile, RldsError } from "../../model/rlds-error.ts";
 import { bytesFile } from "./bytes-source.ts";
 import { checkInside, type SourceFile, type SourceFolder } from "./source.ts";
@@ -17,7 +17,7 @@ export function blobFile(name: string, blob: Blob): SourceFile {
         throw new RldsError("IO", "the file cannot be read: it may have changed since it was chosen", { file: name, offset: at }, { cause });
       }
     },
-    // Only workers have it.
+    // Available only in workers.
     readNow:
       FileReaderSync &&
       ((at, length) => {
@@ -33,7 +33,7 @@ function areAllBytes(files: ReadonlyMap<string, Uint8Array | Blob>): files is Re
   return true;
 }
 
-/** A folder of bytes and blobs, by their paths. */
+/** Presents a map of bytes and Blobs by path as a folder. */
 export function mapFolder(name: string, files: ReadonlyMap<string, Uint8Array | Blob>): SourceFolder {
   return {
     name,
@@ -55,7 +55,7 @@ export function mapFolder(name: string, files: ReadonlyMap<string, Uint8Array | 
   };
 }
 
-/** What `<input type="file" webkitdirectory>` gives: paths begin with the chosen folder's name, which no path of ours has. */
+/** Presents the files of `<input type="file" webkitdirectory>` as a folder. The name of the selected folder is removed from their paths. */
 export function filesFolder(files: readonly File[]): SourceFolder {
   const paths = files.map((file) => file.webkitRelativePath || file.name);
   const [top = ""] = paths[0]?.split("/") ?? [];

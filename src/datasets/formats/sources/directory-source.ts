@@ -1,20 +1,20 @@
-/** Directories of reprise/storage as folders: memory, OPFS, a Durable Object's, or a program's own. */
+/** Presents directories of reprise/storage as folders: memory, OPFS, a Durable Object, or a custom one. */
 import type { Directory, StorageFile } from "../../../files/directory.ts";
 import { withIoErrors } from "../../../files/io-errors.ts";
 import { flushLogs } from "../../../storage/log/open-logs.ts";
 import { corruptFile, RldsError } from "../../model/rlds-error.ts";
 import { checkInside, type SourceFile, type SourceFolder } from "./source.ts";
 
-/** What of a directory tells it from every other source. Without `open`, a folder that a program writes in place keeps the types of its own. */
+/** The methods that distinguish a directory from all other sources. Without `open`, custom folders keep their own types. */
 export type DirectorySource = Omit<Directory, "open">;
 
-/** Whether a value is a directory: it can be locked, which no other source can. */
+/** Returns whether a value is a directory, the only source with a lock. */
 export function isDirectory(value: unknown): value is Directory {
   const { lock, list, open } = (value ?? {}) as Partial<Directory>;
   return typeof lock === "function" && typeof list === "function" && typeof open === "function";
 }
 
-/** What a log of this process has not written yet is written first. */
+/** Writes pending data of a log in this process before reading it. */
 export function directoryFolder(directory: Directory): SourceFolder {
   flushLogs(directory);
   return {

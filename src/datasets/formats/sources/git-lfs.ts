@@ -1,12 +1,12 @@
-/** Git LFS leaves a small text in the place of a file that it has not fetched: every reader is told so, whatever it looked for. */
+/** Detects pointer files, which Git LFS leaves in place of files that it has not fetched, for every reader. */
 import { corruptFile } from "../../model/rlds-error.ts";
 import type { SourceFile, SourceTarget } from "./source.ts";
 
 const POINTER = "version https://git-lfs.github.com/spec/";
-/** Pointers are smaller. */
+/** Pointers are smaller than this. */
 const MAX_BYTES = 1024;
 
-/** The same source, whose files are no pointers. @throws RldsError CORRUPT for a file that is one, now or when a folder opens it */
+/** Returns the source with a check against pointers. @throws RldsError CORRUPT if a file is a pointer, immediately or when a folder opens it */
 export async function withoutPointers({ file, folder }: SourceTarget): Promise<SourceTarget> {
   if (file !== undefined) return { file: await checked(file) };
   const { readNow } = folder;

@@ -1,9 +1,9 @@
-/** Files and folders that a page was given a handle of: chosen by a person, or the origin's own (OPFS). */
+/** Reads files and folders from handles of a page: selected by the user, or the origin's own (OPFS). */
 import { RldsError } from "../../model/rlds-error.ts";
 import { blobFile } from "./blob-source.ts";
 import { checkInside, type SourceFile, type SourceFolder } from "./source.ts";
 
-/** The parts of FileSystemFileHandle and FileSystemDirectoryHandle that are asked for. */
+/** The parts of FileSystemFileHandle and FileSystemDirectoryHandle in use. */
 export interface FileHandleLike {
   readonly kind: "file";
   readonly name: string;

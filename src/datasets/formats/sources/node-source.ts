@@ -1,4 +1,4 @@
-/** Files of the system: Node's, which Deno and Bun have too. */
+/** Reads files of the system with the modules of Node, which Deno and Bun also provide. */
 import { builtin, hasBuiltins } from "../../../files/builtins/builtins.ts";
 import { corruptFile, RldsError } from "../../model/rlds-error.ts";
 import { checkInside, type SourceFile, type SourceFolder, type SourceTarget } from "./source.ts";
@@ -13,13 +13,13 @@ interface FileHandle {
 interface Entry {
   readonly name: string;
   readonly parentPath?: string;
-  /** As Node called it before 20.12. */
+  /** The name of the property before Node 20.12. */
   readonly path: string;
   isFile(): boolean;
   isSymbolicLink(): boolean;
 }
 
-/** What is used of `node:fs/promises`, `node:fs` and `node:path`. */
+/** The parts of `node:fs/promises`, `node:fs` and `node:path` in use. */
 interface Modules {
   readonly fs: {
     stat(path: string): Promise<{ isDirectory(): boolean; isFile(): boolean }>;
@@ -46,7 +46,7 @@ async function modules(): Promise<Modules> {
   return { fs, fsSync, path };
 }
 
-/** @throws RldsError NOT_FOUND, UNSUPPORTED, IO where reading is not allowed */
+/** @throws RldsError NOT_FOUND, UNSUPPORTED, IO if reading is not allowed */
 export async function nodeSource(path: string): Promise<SourceTarget> {
   const loaded = await modules();
   const { fs, path: paths } = loaded;
@@ -57,7 +57,7 @@ export async function nodeSource(path: string): Promise<SourceTarget> {
   return { file: await fileOf(path, paths.basename(path), loaded) };
 }
 
-/** What may be there, and may not be read, is not missing. */
+/** Returns the error of opening. A file that may exist but cannot be read is not reported as missing. */
 export function openError(action: string, file: string, cause: unknown): RldsError {
   const { code, name } = (cause ?? {}) as { readonly code?: unknown; readonly name?: unknown };
   if (name === "NotCapable" || name === "PermissionDenied")
@@ -100,7 +100,7 @@ function folderOf(root: string, loaded: Modules): SourceFolder {
       const files: string[] = [];
       for (const entry of entries) {
         const full = path.join(entry.parentPath ?? entry.path, entry.name);
-        // A link to a file is one: whoever opens it is told where it leads.
+        // A link to a file counts as one; opening it reports its target.
         const isFile = entry.isFile() || (entry.isSymbolicLink() && (await fs.stat(full).catch(() => undefined))?.isFile());
         if (isFile) files.push(path.relative(root, full).split(path.sep).join("/"));
       }
@@ -109,7 +109,7 @@ function folderOf(root: string, loaded: Modules): SourceFolder {
   };
 }
 
-/** A link may lead anywhere: what it leads to must be inside as well. */
+/** Checks that the target of a link is inside the folder. */
 function checkLink(real: string, top: string, file: string, separator: string): void {
   if (real.startsWith(top.endsWith(separator) ? top : top + separator)) return;
   throw corruptFile({ file }, "the file is a link that leads outside the dataset's folder: copy the folder with the files that its links name, as cp -rL does");
@@ -129,7 +129,7 @@ async function fileOf(full: string, name: string, { fs, fsSync }: Modules): Prom
   const notFileError = () => new RldsError("NOT_FOUND", "there is a folder, a pipe, a device or something else that is no file", { file: full });
   let handle: FileHandle;
   try {
-    // Opening a pipe waits for somebody who writes, perhaps for ever.
+    // Opening a pipe waits for a writer, possibly forever.
     if (!(await fs.stat(full)).isFile()) throw notFileError();
     handle = await fs.open(full, "r");
   } catch (cause) {

@@ -1,4 +1,4 @@
-/** What a reader may be given, whatever it is. */
+/** Opens any source that a reader accepts. */
 import { mustBe } from "../../../base/error.ts";
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { Fetch } from "../../../base/host.ts";
@@ -11,9 +11,15 @@ import type { SourceFile, SourceFolder, SourceTarget } from "./source.ts";
 import { urlFile, urlFolder } from "./url-source.ts";
 
 /**
- * Where a dataset is: a path of a file or folder (Node, Deno, Bun) · a URL, also as text that begins with `http://`, `https://` or `file://`; it is a folder where it ends with a slash, or its last name has
- * no ending of letters · a Blob or File · the files of a folder that a person chose · a handle of the File System API · bytes and Blobs by their paths · what `memory`, `opfs`, `sqlite` or `node` of
- * reprise/storage gave · a SourceFile or SourceFolder, such as `sourceOf` gives or a program has for a storage of its own; readers do not close such a file.
+ * The place of a dataset:
+ * - a path of a file or folder (Node, Deno, Bun);
+ * - a URL, or a string that begins with `http://`, `https://` or `file://`. It is a folder if it ends with a slash, or if its last name has no extension of
+ * letters;
+ * - a Blob or File, or the files of a folder that the user selected;
+ * - a handle of the File System API;
+ * - bytes and Blobs by path;
+ * - a directory of `memory`, `opfs`, `sqlite` or `node` of reprise/storage;
+ * - a SourceFile or SourceFolder, from `sourceOf` or for custom storage. Readers do not close such a file.
  */
 export type Source =
   | string
@@ -29,16 +35,16 @@ export type Source =
 
 export interface SourceOptions {
   readonly signal?: AbortSignal;
-  /** Instead of the runtime's own, for URLs. */
+  /** A replacement for the runtime's `fetch`, for URLs. */
   readonly fetch?: Fetch;
-  /** The most bytes of a file that are kept in memory where its server knows no ranges; 1 GiB where it is left out. */
+  /** The maximum size of a file that is kept in memory if its server does not support ranges. Default: 1 GiB */
   readonly maxBytes?: number;
 }
 
 const RULE =
   "a path, a URL, a Blob, an array of Files, a handle of a file or folder, a Map of bytes by their paths, a directory of reprise/storage, or a SourceFile or SourceFolder";
 
-/** @throws TypeError for what is no source · RldsError NOT_FOUND, UNSUPPORTED (also for a pointer of Git LFS), IO */
+/** @throws TypeError if the value is not a source · RldsError NOT_FOUND, UNSUPPORTED (also for a Git LFS pointer), IO */
 export async function sourceOf(from: Source, options: SourceOptions = {}): Promise<SourceTarget> {
   return withoutPointers(await targetOf(from, options));
 }
@@ -66,7 +72,7 @@ async function targetOf(from: Source, { signal, fetch, maxBytes = MAX_SOURCE_BYT
   throw mustBe(TypeError, "from", RULE, from);
 }
 
-/** A file that the caller made, and closes. */
+/** Wraps a file that the caller created and closes. */
 function borrowFile(file: SourceFile): SourceFile {
   const { readNow } = file;
   return {
@@ -78,7 +84,7 @@ function borrowFile(file: SourceFile): SourceFile {
   };
 }
 
-/** A folder that the caller made, whose files are for a reader to close. */
+/** Wraps a folder that the caller created; readers close its files. */
 function borrowFolder(folder: SourceFolder): SourceFolder {
   const { readNow } = folder;
   return {
@@ -92,12 +98,12 @@ function borrowFolder(folder: SourceFolder): SourceFolder {
   };
 }
 
-/** The same bytes: a slice of Node's Buffer would be a view of memory that it shares, where any other array's is a copy. */
+/** Returns bytes whose slices are copies. A slice of Node's Buffer would be a view of shared memory. */
 function plainBytes(bytes: Uint8Array): Uint8Array {
   return bytes.constructor === Uint8Array ? bytes : new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** The path in the system's files that a source is; undefined for any other. */
+/** Returns the path of a source in the file system; undefined for any other source. */
 export function pathOf(from: Source): string | undefined {
   if (typeof from === "string" && !/^(https?|file):\/\//i.test(from)) return from;
   if (typeof from !== "string" && !(from instanceof URL)) return undefined;
@@ -105,7 +111,7 @@ export function pathOf(from: Source): string | undefined {
   return url.protocol === "file:" ? filePath(url) : undefined;
 }
 
-/** A file beside one that a path or a URL names: the same name with another ending. Nobody knows what stands beside any other source. */
+/** Returns the file next to one at a path or URL, with another extension. Files next to other sources are not known. */
 export function siblingOf(from: Source, ending: RegExp, other: string): Source | undefined {
   if (typeof from === "string" && pathOf(from) !== undefined) return ending.test(from) ? from.replace(ending, other) : undefined;
   if (typeof from !== "string" && !(from instanceof URL)) return undefined;
@@ -115,13 +121,13 @@ export function siblingOf(from: Source, ending: RegExp, other: string): Source |
   return url;
 }
 
-/** `1.0.0` and `data.zarr` are folders, `data.parquet` is a file. */
+/** Returns whether a URL is a folder: `1.0.0` and `data.zarr` are folders, `data.parquet` is a file. */
 function isFolder({ protocol, pathname }: URL): boolean {
   return protocol.startsWith("http") && (!/\.[a-z][a-z0-9]*$/i.test(pathname) || /\.zarr$/i.test(pathname));
 }
 
 function filePath({ pathname }: URL): string {
   const path = decodeURIComponent(pathname);
-  // A drive's letter stands behind the first slash.
+  // A drive letter follows the first slash.
   return /^\/[a-z]:/i.test(path) ? path.slice(1) : path;
 }

@@ -1,4 +1,4 @@
-/** A file from its beginning to its end, in blocks: while one is read the next one is on its way. */
+/** Reads a file sequentially in blocks. While one block is used, the next one is requested. */
 import { corruptFile } from "../../model/rlds-error.ts";
 import type { SourceFile } from "./source.ts";
 
@@ -7,12 +7,12 @@ const EMPTY = new Uint8Array(0);
 
 export interface ReadAheadOptions {
   readonly signal?: AbortSignal;
-  /** Bytes that are asked for at once; 1 MiB where it is left out. Two such blocks are in memory. */
+  /** The number of bytes requested together. Two such blocks are in memory. Default: 1 MiB */
   readonly block?: number;
 }
 
 export class ReadAhead {
-  /** Of the next byte. */
+  /** The offset of the next byte. */
   position = 0;
   readonly file: SourceFile;
   readonly #signal?: AbortSignal;
@@ -27,12 +27,12 @@ export class ReadAhead {
     this.#block = block;
   }
 
-  /** Bytes that are left. */
+  /** The number of remaining bytes. */
   get remaining(): number {
     return this.file.size - this.position;
   }
 
-  /** The next so many bytes: a view that stays as it is, of a block or of an array of its own. @throws RldsError CORRUPT where the file ends before */
+  /** Returns the next bytes as a view that remains valid, of a block or of a new array. @throws RldsError CORRUPT if the file ends before */
   async read(length: number): Promise<Uint8Array> {
     if (length > this.remaining) {
       throw corruptFile({ file: this.file.name, offset: this.file.size }, `the file ends ${length - this.remaining} bytes too early`);
@@ -49,12 +49,12 @@ export class ReadAhead {
     return bytes;
   }
 
-  /** Goes past bytes; what is not on its way is not read. */
+  /** Skips bytes. Those that are not yet requested are not read. */
   skip(length: number): void {
     this.position = Math.min(this.position + length, this.file.size);
   }
 
-  /** Waits for what is on its way, and closes the file. */
+  /** Waits for the pending request and closes the file. */
   async close(): Promise<void> {
     const prefetched = this.#prefetched;
     this.#prefetched = undefined;
@@ -63,7 +63,7 @@ export class ReadAhead {
     await this.file.close();
   }
 
-  /** The bytes where they are in the block that is held. */
+  /** Returns the bytes if the current block contains them. */
   #readFromBlock(length: number): Uint8Array | undefined {
     const from = this.position - this.#currentStart;
     if (from < 0 || from + length > this.#current.length) return undefined;
@@ -71,13 +71,13 @@ export class ReadAhead {
     return this.#current.subarray(from, from + length);
   }
 
-  /** Makes the block that is held the one of this position. */
+  /** Loads the block of the current position. */
   async #fill(): Promise<void> {
     if (this.position >= this.#currentStart && this.position < this.#currentStart + this.#current.length) return;
     this.#signal?.throwIfAborted();
     const prefetched = this.#prefetched;
     const isHit = prefetched !== undefined && this.position >= prefetched.at && this.position < prefetched.at + this.#block;
-    // Only then the last one is let go: a failed file must not leave a read behind.
+    // Waits for the unused request only here, so that no read is pending after a failure.
     if (prefetched !== undefined && !isHit) await prefetched.bytes.catch(() => undefined);
     this.#prefetched = undefined;
     const at = isHit ? prefetched.at : this.position;
@@ -86,7 +86,7 @@ export class ReadAhead {
     const next = at + this.#current.length;
     if (next >= this.file.size) return;
     const bytes = this.#fetchBlock(next);
-    // Whoever waits for it is told; nobody may.
+    // A consumer that awaits the promise receives the error, but there may be none.
     bytes.catch(() => undefined);
     this.#prefetched = { at: next, bytes };
   }

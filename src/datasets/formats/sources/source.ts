@@ -1,44 +1,44 @@
-/** Where files come from: named bytes that are read piece by piece, and folders of them. */
+/** Defines the sources of files: named bytes that are read in pieces, and folders of them. */
 import { corruptFile, type RldsError } from "../../model/rlds-error.ts";
 
-/** Bytes that can be read anywhere. */
+/** Bytes with random access. */
 export interface SourceFile {
-  /** As messages call it. */
+  /** The name in messages. */
   readonly name: string;
   readonly size: number;
-  /** Exactly so many bytes, in an array of their own or a view that stays as it is. @throws RldsError CORRUPT where the file ends before */
+  /** Reads exactly this many bytes, as a new array or a view that remains valid. @throws RldsError CORRUPT if the file ends before */
   read(at: number, length: number): Promise<Uint8Array>;
-  /** The same without waiting, where that can be: files of the system, bytes in memory, Blobs in a worker. */
+  /** Reads synchronously, where that is possible: files of the system, bytes in memory, Blobs in a worker. */
   readonly readNow?: (at: number, length: number) => Uint8Array;
   close(): Promise<void>;
 }
 
-/** How a file is opened. */
+/** The options for opening a file. */
 export interface OpenOptions {
-  /** Whether somebody may be writing more behind the bytes that are there: then a file that has grown is not another one. */
+  /** Whether another program may be appending to the file, so that growth does not mean replacement. */
   readonly grows?: boolean;
 }
 
 export interface SourceFolder {
   readonly name: string;
-  /** @param path with slashes, checked by `checkInside` @throws RldsError NOT_FOUND */
+  /** @param path a path with slashes, checked by `checkInside` @throws RldsError NOT_FOUND */
   open(path: string, options?: OpenOptions): Promise<SourceFile>;
-  /** A piece of a file without waiting, where that can be. @throws RldsError */
+  /** Reads a piece of a file synchronously, if that is possible. @throws RldsError */
   readonly readNow?: (path: string, at: number, length: number) => Uint8Array;
-  /** The paths of all files in it, sorted; undefined where nobody can tell (a URL). */
+  /** Returns the sorted paths of all files in the folder; undefined if it cannot be listed (a URL). */
   list(): Promise<readonly string[] | undefined>;
 }
 
-/** What a reader may be given: a file, or a folder. */
+/** A file or a folder. */
 export type SourceTarget = { readonly file: SourceFile; readonly folder?: undefined } | { readonly folder: SourceFolder; readonly file?: undefined };
 
-/** Paths in the order of the numbers in them: `part-9` is before `part-10`. */
+/** Sorts paths by the numbers in them: `part-9` is before `part-10`. */
 export function sortPaths(paths: readonly string[]): string[] {
   const parts = paths.map((path) => ({ path, words: path.split(/(\d+)/) }));
   return parts.sort((a, b) => compareWords(a.words, b.words) || order(a.path, b.path)).map(({ path }) => path);
 }
 
-/** Texts and digits by turns. */
+/** Compares alternating texts and digits. */
 function compareWords(a: readonly string[], b: readonly string[]): number {
   for (let i = 0; i < Math.min(a.length, b.length); i++) {
     const [left, right] = [a[i], b[i]] as [string, string];
@@ -51,7 +51,10 @@ function compareWords(a: readonly string[], b: readonly string[]): number {
 const digits = (text: string) => text.replace(/^0+/, "");
 const order = (a: string, b: string) => (a === b ? 0 : a < b ? -1 : 1);
 
-/** A path that stays in its folder, as it is. @throws RldsError CORRUPT for an absolute path, `..`, backslashes, drive letters at the beginning of a part, or a NUL: a file names no place outside */
+/**
+ * Returns a path that stays inside its folder unchanged. @throws RldsError CORRUPT for an absolute path, `..`, backslashes, drive letters at the beginning of a
+ * part, or a NUL
+ */
 export function checkInside(path: string, file: string): string {
   const parts = path.split("/");
   if (path === "" || parts.some((part) => part === "" || part === "." || part === ".." || /[\\\0]|^[a-z]:/i.test(part)))
@@ -59,7 +62,7 @@ export function checkInside(path: string, file: string): string {
   return path;
 }
 
-/** A file that may be missing: whatever else keeps it from being read is no end of a list. */
+/** Opens a file that may be missing. Other errors are thrown, because they do not mean the end of a list. */
 export async function openIfExists(folder: SourceFolder, path: string, options?: OpenOptions): Promise<SourceFile | undefined> {
   try {
     return await folder.open(path, options);
@@ -69,7 +72,7 @@ export async function openIfExists(folder: SourceFolder, path: string, options?:
   }
 }
 
-/** Whether a text is a URL, and no path. */
+/** Returns whether a text is a URL instead of a path. */
 export function isUrl(text: string): boolean {
   return /^[a-z][a-z0-9+.-]+:\/\//i.test(text);
 }

@@ -1,4 +1,4 @@
-/** Files behind URLs, read by ranges where the server knows them; where it does not, the whole file is kept. */
+/** Reads files at URLs by ranges if the server supports them; otherwise keeps the whole file. */
 import { concat } from "../../../base/bytes.ts";
 import type { Fetch } from "../../../base/host.ts";
 import { corruptFile, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
@@ -7,16 +7,16 @@ import { checkInside, type OpenOptions, type SourceFile, type SourceFolder } fro
 
 export interface UrlOptions {
   readonly signal?: AbortSignal;
-  /** Instead of the runtime's own: for headers, for example. */
+  /** A replacement for the runtime's `fetch`, for example to add headers. */
   readonly fetch?: Fetch;
-  /** The most bytes of a file that are kept where its server knows no ranges. */
+  /** The maximum size of a file that is kept if its server does not support ranges. */
   readonly maxBytes: number;
 }
 
-/** The first request asks for so many bytes: all of a small file. */
+/** The size of the first request, which covers a small file completely. */
 const FIRST = 1 << 18;
 
-/** Its parts are asked for below its address; nobody can list them. */
+/** Presents the URLs below a base as a folder, which cannot be listed. */
 export function urlFolder(base: URL, options: UrlOptions): SourceFolder {
   return {
     name: base.href,
@@ -32,18 +32,18 @@ export function urlFolder(base: URL, options: UrlOptions): SourceFolder {
   };
 }
 
-/** Asks for the file's beginning, by which its size is known. @throws RldsError NOT_FOUND, IO */
+/** Requests the beginning of a file, whose response contains the size. @throws RldsError NOT_FOUND, IO */
 export async function urlFile(url: URL, options: UrlOptions, { grows = false }: OpenOptions = {}): Promise<SourceFile> {
   const name = url.href;
   const response = await request(url, options, [0, FIRST - 1]);
-  // A range of an empty file cannot be.
+  // An empty file has no valid range.
   if (response.status === 416) {
     await response.body?.cancel();
     return bytesFile(name, new Uint8Array(0));
   }
   if (response.status !== 206) return bytesFile(name, await readBody(response, name, options));
   const range = rangeOf(response);
-  // A page may not see the header of another origin that does not let it.
+  // A page cannot read this header of another origin unless it is exposed.
   if (range === undefined) {
     await response.body?.cancel();
     return bytesFile(name, await readBody(await request(url, options), name, options));
@@ -81,7 +81,7 @@ async function request(url: URL, { signal, fetch: fetcher }: UrlOptions, range?:
   throw new RldsError(isMissing ? "NOT_FOUND" : "IO", `the server answered ${response.status} ${response.statusText}`.trim(), { file: url.href });
 }
 
-/** `Content-Range: bytes 0-99/1234` */
+/** Parses `Content-Range: bytes 0-99/1234`. */
 function rangeOf(response: Response): { readonly from: number; readonly to: number; readonly size: number } | undefined {
   const match = /^bytes (\d+)-(\d+)\/(\d+)$/.exec(response.headers.get("Content-Range") ?? "");
   return match === null ? undefined : { from: Number(match[1]), to: Number(match[2]), size: Number(match[3]) };
@@ -91,14 +91,14 @@ interface Range {
   readonly name: string;
   readonly at: number;
   readonly length: number;
-  /** Of the whole file. */
+  /** The size of the whole file. */
   readonly size: number;
-  /** Whether it may be larger by now. */
+  /** Whether the file may have grown. */
   readonly grows: boolean;
   readonly signal?: AbortSignal;
 }
 
-/** The bytes of an answer to a range, which must be the ones that were asked for. */
+/** Returns the bytes of a range response, which must be the requested ones. */
 async function readRange(response: Response, { name, at, length, size, grows, signal }: Range): Promise<Uint8Array> {
   const range = rangeOf(response);
   const io = (message: string) => new RldsError("IO", message, { file: name, offset: at });
@@ -113,14 +113,14 @@ async function readRange(response: Response, { name, at, length, size, grows, si
   return bytes;
 }
 
-/** A whole body, of at most `maxBytes`. */
+/** Reads a whole body of at most `maxBytes`. */
 async function readBody(response: Response, name: string, { maxBytes, signal }: UrlOptions): Promise<Uint8Array> {
   const bytes = await collectBody(response, name, maxBytes, signal);
   if (bytes !== undefined) return bytes;
   throw unsupportedFile({ file: name }, `the server knows no ranges, and the file is larger than maxBytes, ${maxBytes}: give a larger one`);
 }
 
-/** A body; undefined where it is of more than `max` bytes, which are not waited for. */
+/** Reads a body. Returns undefined, without waiting for the rest, if it exceeds `max` bytes. */
 async function collectBody(response: Response, name: string, max: number, signal?: AbortSignal): Promise<Uint8Array | undefined> {
   const chunks: Uint8Array[] = [];
   let size = 0;

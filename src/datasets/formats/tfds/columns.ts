@@ -1,4 +1,4 @@
-/** A feature of the steps as one column of an episode. */
+/** Reads a feature of the steps as one column of an episode. */
 
 import { sizeOf } from "../../../schema/leaf.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
@@ -11,13 +11,13 @@ import { isDynamic, type StoredLeaf } from "./stored-leaf.ts";
 
 export interface LeafColumn {
   readonly data: ColumnData;
-  /** Steps; undefined where nobody can tell. */
+  /** The number of steps; undefined if the values do not determine it. */
   readonly length?: number;
-  /** Of one step's value, in full; null where there is no step that could tell. */
+  /** The complete shape of one step's value; null if there is no value. */
   readonly shape: Dimensions;
 }
 
-/** @param expectedShape the shape of a step's value, the lengths of its sequences first @throws RldsError CORRUPT, UNSUPPORTED */
+/** @param expectedShape the shape of a step's value, beginning with the lengths of its sequences @throws RldsError CORRUPT, UNSUPPORTED */
 export function columnOf(example: Example, leaf: StoredLeaf, expectedShape: Dimensions, decoding: Decoding): LeafColumn {
   const depth = leaf.lengths.length;
   const [lengths, length] = depth === 0 ? [[], undefined] : rowsOf(example, leaf, expectedShape.slice(0, depth));
@@ -31,13 +31,13 @@ export function columnOf(example: Example, leaf: StoredLeaf, expectedShape: Dime
   return { data: items.data, length, shape };
 }
 
-/** The key of a leaf's values. */
+/** Returns the key of a leaf's values. */
 export function valuesKey(leaf: StoredLeaf): string {
   if (isDynamic(leaf)) return `${leaf.key}/value`;
   return leaf.lengths.length + (leaf.inSteps ? 1 : 0) < 2 ? leaf.key : `${leaf.key}/ragged_flat_values`;
 }
 
-/** The lengths of sequences in sequences, level by level, and how many steps the first level has: all rows of a level must be alike. */
+/** Returns the lengths of nested sequences, level by level, and the number of steps on the first level. All rows of a level must have the same length. */
 function rowsOf(example: Example, leaf: StoredLeaf, expectedShape: Dimensions): [Dimensions, number] {
   let expected: number | undefined;
   let steps = 0;

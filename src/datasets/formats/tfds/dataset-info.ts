@@ -1,30 +1,30 @@
-/** dataset_info.json: the dataset's name, its splits, and the names of their files. */
+/** Reads dataset_info.json: the dataset's name, its splits, and the names of their files. */
 import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
 import { type Json, list, object, parseInteger, text } from "./json.ts";
 
 export const INFO = "dataset_info.json";
-/** What else a dataset says of itself: any JSON, as `tfds.core.MetadataDict` has it. */
+/** The file for other metadata of a dataset, which is any JSON, like that of `tfds.core.MetadataDict`. */
 export const METADATA = "metadata.json";
 
 export interface Split {
   readonly name: string;
-  /** Records of each shard. */
+  /** The number of records per shard. */
   readonly shardLengths: readonly number[];
-  /** Of a shard's file, in the version's folder. */
+  /** Returns the path of a shard's file in the version's folder. */
   path(shard: number): string;
 }
 
 export interface DatasetInfo {
   readonly name: string;
   readonly splits: readonly Split[];
-  /** All else that the file says. */
+  /** All other properties in the file. */
   readonly about: Json;
 }
 
 const TEMPLATE = "{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_X_OF_Y}";
 const DIGITS = 5;
 
-/** @throws RldsError CORRUPT · UNSUPPORTED for files that are no TFRecords */
+/** @throws RldsError CORRUPT; UNSUPPORTED if the files are not TFRecords */
 export function datasetInfo(json: Json): DatasetInfo {
   const { splits, ...about } = json;
   const format = text(json.fileFormat ?? json.file_format ?? "tfrecord", "fileFormat", INFO);

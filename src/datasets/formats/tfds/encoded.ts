@@ -1,4 +1,4 @@
-/** Tensors that are stored as bytes, each value by itself: plain or zlib. */
+/** Decodes tensors that are stored as bytes, each value separately: plain or compressed with zlib. */
 
 import { DTYPES, type Dtype } from "../../../schema/dtype.ts";
 import { isHalf, widenHalves } from "../../../schema/half.ts";
@@ -13,7 +13,7 @@ import { countUnknown, isDynamic, type LeafFeature, type LeafItems, type StoredL
 
 type NumbersFeature = Extract<LeafFeature, { kind: "numbers" }>;
 
-/** @param expectedShape of the feature @throws RldsError CORRUPT · UNSUPPORTED for values of several shapes */
+/** @param expectedShape the shape of the feature @throws RldsError CORRUPT; UNSUPPORTED if values have different shapes */
 export function encodedOf(example: Example, leaf: StoredLeaf, key: string, expectedShape: Dimensions, feature: NumbersFeature): LeafItems {
   const parts = bytesOf(example, key);
   const { type, encoding } = feature;
@@ -44,7 +44,7 @@ export function encodedOf(example: Example, leaf: StoredLeaf, key: string, expec
   return { data: numbersOf(example, leaf, output, type), count: parts.length, shape };
 }
 
-/** The shapes that are stored beside the values, of all of them in a row. */
+/** Returns the shapes of all values, which are stored together next to the values. */
 function shapesOf(example: Example, leaf: StoredLeaf, count: number): number[] | undefined {
   if (!isDynamic(leaf)) return undefined;
   const rank = leaf.feature.shape.length;
@@ -56,7 +56,7 @@ function shapesOf(example: Example, leaf: StoredLeaf, count: number): number[] |
   return Array.from(lengths);
 }
 
-/** A shape with its one unknown length, which is asked for only where there is one. */
+/** Fills in the unknown length of a shape. Calls `elements` only if there is one. */
 function resolveShape(shape: Dimensions, elements: () => number): number[] {
   if (countUnknown(shape) === 0) return shape as number[];
   const count = elements();
@@ -65,7 +65,7 @@ function resolveShape(shape: Dimensions, elements: () => number): number[] {
   return shape.map((dimension) => dimension ?? length);
 }
 
-/** Little-endian bytes as an array of the type. */
+/** Returns little-endian bytes as an array of the dtype. */
 function numbersOf(example: Example, { key }: StoredLeaf, bytes: Uint8Array<ArrayBuffer>, type: Dtype): ColumnData {
   if (isHalf(type)) {
     example.reserve(2 * bytes.length);

@@ -1,4 +1,4 @@
-/** Records become episodes. */
+/** Converts records to episodes. */
 
 import { sizeOf } from "../../../schema/leaf.ts";
 import { pack } from "../../../schema/nest.ts";
@@ -24,10 +24,10 @@ export class EpisodeSchema {
   readonly #keys: Keys;
   readonly #decoding: Decoding;
   readonly #maxBytes: number;
-  /** Shapes of the steps' values, by key. */
+  /** The shapes of the steps' values by key. */
   readonly #shapes: Map<string, Dimensions>;
 
-  /** @throws RldsError UNSUPPORTED for what is no RLDS dataset */
+  /** @throws RldsError UNSUPPORTED if the features are not those of an RLDS dataset */
   constructor(features: Feature, decoding: Decoding, maxBytes: number) {
     const steps = features.kind === "dict" ? features.features[STEPS] : undefined;
     if (features.kind !== "dict" || steps?.kind !== "sequence" || steps.feature.kind !== "dict") {
@@ -44,12 +44,12 @@ export class EpisodeSchema {
     this.#shapes = new Map(this.#leaves.map((leaf) => [leaf.key, [...leaf.lengths, ...shapeIn(leaf.feature, decoding)]]));
   }
 
-  /** Whether a step's shapes are known. */
+  /** Whether the shapes of a step are known. */
   get isKnown(): boolean {
     return [...this.#shapes.values()].every((shape) => !shape.includes(null));
   }
 
-  /** @throws RldsError UNSUPPORTED where the shapes are not known yet */
+  /** @throws RldsError UNSUPPORTED if the shapes are not known yet */
   get stepSpec(): StepSpec {
     return featureSpec(this.#steps, STEPS, ({ key, feature }) => {
       const shape = this.#shapes.get(key) as Dimensions;
@@ -66,7 +66,7 @@ export class EpisodeSchema {
     return Object.fromEntries(this.#metadata.map(({ name, feature }) => [name, featureSpec(feature, name, leafOf)]));
   }
 
-  /** Learns from a record what the features leave open. */
+  /** Determines the shapes that the features leave open from a record. */
   learn(bytes: Uint8Array, place: Place): void {
     const { columns, length } = this.#columns(this.#example(bytes, place));
     if (length === 0) return;
@@ -83,7 +83,7 @@ export class EpisodeSchema {
     const steps = new StepColumns<S>(spec, values, length);
     const metadata = this.#metadata.map(({ name, feature, leaves }) => {
       const values = leaves.map((leaf) => metadataOf(example, leaf, this.#decoding));
-      // One value a leaf, in the order of the leaves.
+      // One value per leaf, in the order of the leaves.
       const spec = featureSpec(feature, name, () => ({ dtype: "u8", shape: [] }));
       return [name, pack(spec, values)];
     });

@@ -1,22 +1,22 @@
-/** One episode as a tf.train.Example: a map of names to lists of int64, float or bytes. */
+/** Encodes one episode as a tf.train.Example: a map of names to lists of int64, float or bytes. */
 import { isFloat } from "../../../schema/dtype.ts";
 import { isText } from "../../../schema/leaf.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import type { OutputLeaf } from "./feature-config.ts";
 import { MessageParts } from "./message-parts.ts";
 
-/** How an image becomes PNG. */
+/** Encodes an image as PNG. */
 export type EncodePng = (pixels: Uint8Array, width: number, height: number, channels: number) => Uint8Array;
 
 export interface OutputColumn {
   readonly name: string;
   readonly leaf: OutputLeaf;
   readonly data: ColumnData;
-  /** Values in it: steps, or 1 for metadata. */
+  /** The number of values: steps, or 1 for metadata. */
   readonly length: number;
 }
 
-/** tf.train.Feature's fields. */
+/** The fields of tf.train.Feature. */
 const BYTES_LIST = 1;
 const FLOAT_LIST = 2;
 const INT64_LIST = 3;
@@ -24,7 +24,7 @@ const VALUE = 1;
 
 const encoder = new TextEncoder();
 
-/** The parts of an Example, of which large numbers are views on the columns. Names in order, so that the same episode has the same bytes. */
+/** Returns the parts of an Example; large numbers are views of the columns. Names are sorted, so that the same episode produces the same bytes. */
 export function exampleOf(columns: readonly OutputColumn[], encodePng: EncodePng): readonly Uint8Array[] {
   const features = new MessageParts();
   for (const column of [...columns].sort((a, b) => (a.name < b.name ? -1 : 1))) {
@@ -72,7 +72,7 @@ function* values({ encoding, leaf, size }: OutputLeaf, data: ColumnData, length:
   }
 }
 
-/** Little endian as memory is: WebAssembly runs on nothing else. */
+/** Memory is little-endian on every platform, because WebAssembly is. */
 function floats(data: Float32Array): Uint8Array {
   return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 }

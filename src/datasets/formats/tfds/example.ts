@@ -1,32 +1,32 @@
 /**
- * A tf.train.Example as it lies in its record:
+ * Locates the lists of a tf.train.Example in its record. The walk only records the positions of lists, so each list is copied at most once.
+ *
  *   Example { Features features = 1 } · Features { map<string, Feature> feature = 1 }
  *   Feature { oneof: BytesList bytes_list = 1, FloatList float_list = 2, Int64List int64_list = 3 } · each list { repeated value = 1 }
- * The walk only notes where the lists are: whoever wants one copies it once.
  */
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { corruptFile, type Place, RldsError, unsupportedFile } from "../../model/rlds-error.ts";
 import { HEAD } from "./tfrecord.ts";
 
-/** Of a feature's list: the number of its field in Feature. */
+/** The kinds of lists, by their field numbers in Feature. */
 export const BYTES = 1;
 export const FLOATS = 2;
 export const INTS = 3;
 const KINDS = ["nothing", "bytes", "floats", "integers"];
 
-/** After so many places their own memory is counted too. */
+/** The number of ranges after which their own memory is counted. */
 const RANGES_PER_CHECK = 4096;
 
 interface StoredList {
   readonly kind: number;
-  /** From and to of its messages, which are one list together. */
+  /** The beginnings and ends of the messages that together form one list. */
   readonly ranges: number[];
 }
 
-/** The keys that are looked for; all others are passed over. */
+/** The requested keys; all others are skipped. */
 export interface Keys {
   readonly names: ReadonlySet<string>;
-  /** Bytes of the longest. */
+  /** The number of bytes of the longest key. */
   readonly longest: number;
 }
 
@@ -42,7 +42,7 @@ export class Example {
   readonly #maxBytes: number;
   #usedBytes: number;
 
-  /** @param place of the record, not of its data @throws RldsError CORRUPT */
+  /** @param place the place of the record, not of its data @throws RldsError CORRUPT */
   constructor(bytes: Uint8Array, keys: Keys, place: Place, maxBytes: number) {
     this.bytes = bytes;
     this.#place = place;
@@ -58,14 +58,14 @@ export class Example {
     });
   }
 
-  /** Room for so many bytes of what the record comes to, before they are taken. @throws RldsError CORRUPT */
+  /** Reserves memory for decoded data before it is allocated. @throws RldsError CORRUPT if the record exceeds its limit */
   reserve(bytes: number): void {
     this.#usedBytes += bytes;
     if (this.#usedBytes > this.#maxBytes)
       throw this.corruptError(`the record would take ${this.#usedBytes} bytes in memory, more than maxBytes, ${this.#maxBytes}: give a larger one`);
   }
 
-  /** Where the values of a list are; nothing where there is none. @throws RldsError CORRUPT where it holds values of another kind */
+  /** Returns the ranges of a list's values, empty if it does not exist. @throws RldsError CORRUPT if the list contains values of another kind */
   ranges(key: string, kind: number): readonly number[] {
     const list = this.#lists.get(key);
     if (list === undefined || list.ranges.length === 0) return [];
@@ -73,14 +73,14 @@ export class Example {
     return list.ranges;
   }
 
-  /** @param at within the record's data */
+  /** @param at the offset in the record's data */
   corruptError(message: string, at?: number, { cause, step }: { cause?: unknown; step?: number } = {}): RldsError {
     const { offset = 0 } = this.#place;
     const place = { ...this.#place, offset: at === undefined ? offset : offset + HEAD + at, ...(step === undefined ? {} : { step }) };
     return cause instanceof RldsError ? cause : corruptFile(place, message, cause);
   }
 
-  /** What reading a value of a feature gives. @throws RldsError CORRUPT, with the value's place, for whatever it throws */
+  /** Calls a function that reads a value of a feature. @throws RldsError CORRUPT with the place of the value, for any error */
   guard<T>(key: string, at: number, step: number | undefined, task: () => T): T {
     try {
       return task();
@@ -89,7 +89,7 @@ export class Example {
     }
   }
 
-  /** Bytes that may still be taken. */
+  /** The number of bytes that may still be reserved. */
   get remainingBytes(): number {
     return this.#maxBytes - this.#usedBytes;
   }
@@ -98,7 +98,7 @@ export class Example {
     return unsupportedFile(step === undefined ? this.#place : { ...this.#place, step }, message);
   }
 
-  /** Every field of the message at `from` … `to`; those that `onField` does not read are skipped. @throws RldsError CORRUPT */
+  /** Visits every field of the message at `from` … `to`. Fields that `onField` does not read are skipped. @throws RldsError CORRUPT */
   fields(from: number, to: number, onField: (field: number, wire: WireType, reader: BinaryReader) => boolean): void {
     const reader = new BinaryReader(to === this.bytes.length ? this.bytes : this.bytes.subarray(0, to));
     reader.pos = from;
@@ -112,7 +112,7 @@ export class Example {
     }
   }
 
-  /** An entry of the map: key and feature. Of a key that comes twice the last one counts. */
+  /** Reads an entry of the map: key and feature. If a key repeats, the last entry counts. */
   #entry(reader: BinaryReader): boolean {
     const to = end(reader);
     let key = "";
@@ -144,7 +144,7 @@ export class Example {
   }
 }
 
-/** Where the message ends whose length is next. */
+/** Reads the length of a message and returns its end. */
 function end(reader: BinaryReader): number {
   const length = reader.uint32();
   const to = reader.pos + length;
@@ -152,11 +152,11 @@ function end(reader: BinaryReader): number {
   return to;
 }
 
-/** Field `value` of a list: where its bytes are, be they packed or one by one. */
+/** Returns the ranges of field `value` of a list, whose values are packed or separate. */
 export function payload(example: Example, key: string, kind: number): number[] {
   const offsets: number[] = [];
   const ranges = example.ranges(key, kind);
-  // Values one by one may be many, and two bytes each.
+  // Separate values may be numerous, with only two bytes each.
   const addRange = (from: number, to: number) => {
     if (offsets.push(from, to) % RANGES_PER_CHECK === 0) example.reserve(8 * RANGES_PER_CHECK);
   };

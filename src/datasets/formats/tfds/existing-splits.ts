@@ -1,4 +1,4 @@
-/** The dataset that a folder contains already: another split can be added to it. */
+/** Reads the dataset that a folder already contains, so that another split can be added. */
 import { parseJson } from "../json.ts";
 import type { SinkFolder } from "../sinks/sink-folder.ts";
 import { datasetInfo, INFO } from "./dataset-info.ts";
@@ -6,13 +6,13 @@ import { FEATURES } from "./features.ts";
 import { type Json, list, object } from "./json.ts";
 
 export interface ExistingDataset {
-  /** dataset_info.json, as it is. */
+  /** The content of dataset_info.json. */
   readonly info: Json;
   readonly features: Json;
   readonly splits: readonly string[];
 }
 
-/** Undefined where there is none of that name, or the sink cannot tell. */
+/** Returns undefined if there is no dataset of this name, or if the sink cannot read. */
 export async function readExistingDataset(folder: SinkFolder, path: string, name: string, existing: readonly string[]): Promise<ExistingDataset | undefined> {
   if (folder.read === undefined || ![INFO, FEATURES].every((file) => existing.includes(`${path}/${file}`))) return undefined;
   const parseFile = async (file: string) => object(parseJson(new TextDecoder().decode(await folder.read?.(`${path}/${file}`))), "the file", file);
@@ -21,18 +21,18 @@ export async function readExistingDataset(folder: SinkFolder, path: string, name
     const existingInfo = datasetInfo(info);
     return existingInfo.name === name ? { info, features, splits: existingInfo.splits.map((split) => split.name) } : undefined;
   } catch {
-    // What nobody can read is no dataset: it is only replaced, where that is asked.
+    // Files that cannot be read are not a dataset. They are replaced only on request.
     return undefined;
   }
 }
 
-/** The same description with one split more, or another one in its place. */
+/** Returns the description with a split added or replaced. */
 export function withSplit({ info }: ExistingDataset, split: Json, description: string | undefined): Json {
   const otherSplits = list(info.splits ?? [], "splits", INFO).filter((entry) => object(entry, "a split", INFO).name !== split.name);
   return { ...info, ...(description === undefined ? {} : { description }), splits: [...otherSplits, split] };
 }
 
-/** Whether two texts of JSON say the same, whatever the order of their keys. */
+/** Returns whether two JSON values are equal, regardless of the order of keys. */
 export function sameJson(a: unknown, b: unknown): boolean {
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return a === b;
   const keys = Object.keys(a);

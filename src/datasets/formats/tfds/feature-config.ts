@@ -1,4 +1,4 @@
-/** features.json: what tensorflow_datasets 4.9 makes its features of. */
+/** Writes features.json, from which tensorflow_datasets 4.9 creates its features. */
 
 import { isLeaf, isText, sizeOf } from "../../../schema/leaf.ts";
 import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
@@ -6,7 +6,7 @@ import { type LeafEntry, leavesOf } from "../../model/leaves.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import { FORMAT_NAMES } from "../dtypes.ts";
 
-/** How a leaf stands in a record: numbers one by one (as tf.Example has them), the raw bytes of a value, text, or a PNG. */
+/** The encoding of a leaf in a record: separate numbers (as in tf.Example), the raw bytes of a value, text, or PNG. */
 export type Encoding = "none" | "bytes" | "text" | "png";
 
 export interface OutputLeaf extends LeafEntry {
@@ -24,8 +24,9 @@ const CLASSES = {
 };
 
 /**
- * f64 is stored as raw bytes: a tf.Example has no floats but f32. So is what has no elements: the tensorflow_datasets of today cannot read it otherwise.
- * @param images paths of leaves that are PNG @throws RldsError UNSUPPORTED, RangeError
+ * Returns the leaves with their encodings. f64 is stored as raw bytes, because tf.Example has no floats except f32. Leaves without elements are also stored as
+ * raw bytes, since current tensorflow_datasets cannot read them otherwise.
+ * @param images the paths of leaves that are stored as PNG @throws RldsError UNSUPPORTED, RangeError
  */
 export function listOutputLeaves(spec: StepSpec, prefix: string, images: ReadonlySet<string>): OutputLeaf[] {
   const leaves = leavesOf(spec).map((leaf): OutputLeaf => ({ ...leaf, encoding: encodingOf(leaf, images) }));
@@ -54,7 +55,7 @@ function encodingOf({ path, leaf, size }: LeafEntry, images: ReadonlySet<string>
   return "bytes";
 }
 
-/** The file's text: sorted keys, as everything that must be the same for the same data. */
+/** Returns the text of the file. Keys are sorted, so that the same data produces the same text. */
 export function featuresJson(
   stepSpec: StepSpec,
   metadataSpec: { readonly [name: string]: StepSpec },
@@ -91,7 +92,7 @@ function leafOf(leaf: StepLeaf, encoding: Encoding): object {
   return { pythonClassName, tensor: { dtype, encoding: encoding === "bytes" ? "bytes" : "none", shape: dimensions } };
 }
 
-/** Elements of a leaf's value, as they stand in a record. */
+/** Returns the number of elements of a leaf's value in a record. */
 export function elementsOf({ encoding, leaf }: OutputLeaf): number {
   return encoding === "png" || encoding === "bytes" ? 1 : sizeOf(leaf.shape);
 }

@@ -1,4 +1,4 @@
-/** features.json: what an example is made of. Both of its forms, the one of protobuf's JSON and the older one with `type` and `content`. */
+/** Parses features.json, the features of an example, in both forms: the JSON of protobuf, and the older one with `type` and `content`. */
 import { MAX_FEATURE_DEPTH } from "../../../base/file-limits.ts";
 import type { Dtype } from "../../../schema/dtype.ts";
 import { sizeOf } from "../../../schema/leaf.ts";
@@ -10,7 +10,7 @@ import { type Json, list, object, parseInteger, text } from "./json.ts";
 
 export const FEATURES = "features.json";
 
-/** Lengths by dimension; null where only the data tells. */
+/** Lengths by dimension. Null if only the data determines the length. */
 export type Dimensions = readonly (number | null)[];
 
 export type Feature =
@@ -25,7 +25,7 @@ const TYPES: { readonly [name: string]: Dtype | "text" } = {
   ...{ bfloat16: "bf16", string: "text", object: "text" },
 };
 
-/** @throws RldsError CORRUPT · UNSUPPORTED, with the feature's path and class */
+/** @throws RldsError CORRUPT, UNSUPPORTED with the feature's path and class */
 export function featuresOf(json: Json): Feature {
   const root = feature(json, "", 0);
   checkLeafCount(leafCount(root), "the dataset", { file: FEATURES });
@@ -51,7 +51,7 @@ function feature(json: Json, path: string, depth: number): Feature {
   };
   switch (name.slice(name.lastIndexOf(".") + 1)) {
     case "FeaturesDict":
-      // The older form names them at once.
+      // The older form contains the names directly.
       return parseDict(object("type" in json && !json.proto_cls ? content : (content.features ?? {}), `the features of ${at}`, FEATURES));
     case "Sequence":
     case "Dataset":
@@ -81,7 +81,7 @@ function feature(json: Json, path: string, depth: number): Feature {
   }
 }
 
-/** What a feature says of itself, under the name of its kind. */
+/** Returns the properties of a feature, which are stored under the name of its kind. */
 function contentOf(json: Json, at: string): Json {
   const subject = `the content of feature ${at}`;
   if ("type" in json) {
@@ -112,7 +112,7 @@ function image(content: Json, shape: Dimensions, at: string): Feature {
   const name = text(content.dtype || "uint8", `the dtype of feature ${at}`, FEATURES);
   const type = ({ uint8: "u8", uint16: "u16", float32: "f32" } as const)[name];
   if (type === undefined || shape.length > 3) throw unsupported(at, `an image of ${name} with ${shape.length} dimensions`);
-  // Where an image says nothing, it has three channels of any size.
+  // Default of an image: three channels of any size.
   return { kind: "image", type, shape: shape.length === 3 ? shape : [null, null, 3] };
 }
 
@@ -128,7 +128,7 @@ function shapeOf(content: Json, at: string): Dimensions {
   return parsedDims;
 }
 
-/** -1 and null stand for a length that only the data tells. */
+/** Parses a length. -1 and null mean that only the data determines it. */
 function dimension(value: unknown, at: string): number | null {
   const length = value === null ? -1 : parseInteger(value, `a dimension of feature ${at}`, FEATURES, -1);
   return length === -1 ? null : length;

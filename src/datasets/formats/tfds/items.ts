@@ -1,4 +1,4 @@
-/** The values of one feature in one record: a flat column of all of them, with the shape that each has. */
+/** Reads the values of one feature in one record as a flat column, with the shape of each value. */
 
 import { DTYPES, type Dtype, zeros } from "../../../schema/dtype.ts";
 import { isHalf, roundHalf } from "../../../schema/half.ts";
@@ -15,25 +15,25 @@ import { countUnknown, type LeafFeature, type LeafItems, type StoredLeaf } from 
 
 export interface Decoding {
   readonly text: "string" | "bytes";
-  /** Undefined where images stay as they are stored. */
+  /** Undefined if images are returned as they are stored. */
   readonly images?: ImageDecoder;
 }
 
-/** The dtype that a feature's values come to. */
+/** Returns the dtype of a feature's values. */
 export function dtypeOf(feature: LeafFeature, { text, images }: Decoding): Dtype | "string" | "bytes" {
   if (feature.kind === "text") return text;
   if (feature.kind === "image" && images === undefined) return "bytes";
   return feature.type;
 }
 
-/** The shape that a feature's values come to. */
+/** Returns the shape of a feature's values. */
 export function shapeIn(feature: LeafFeature, { images }: Decoding): Dimensions {
   return feature.kind === "image" && images === undefined ? [] : feature.shape;
 }
 
 /**
- * @param key of the values in the record @param shape as far as it is known
- * @throws RldsError CORRUPT · UNSUPPORTED for values of several shapes
+ * @param key the key of the values in the record @param shape the known part of the shape
+ * @throws RldsError CORRUPT; UNSUPPORTED if values have different shapes
  */
 export function itemsOf(example: Example, leaf: StoredLeaf, key: string, shape: Dimensions, decoding: Decoding): LeafItems {
   const { feature } = leaf;
@@ -45,7 +45,7 @@ export function itemsOf(example: Example, leaf: StoredLeaf, key: string, shape: 
   if (feature.encoding !== "none") return encodedOf(example, leaf, key, shape, feature);
   const { type } = feature;
   if (type === "f32") return cutValues(example, leaf, floatsOf(example, key), shape);
-  // As halves they were written, and others do not come of that.
+  // The values were written as halves, so rounding to halves loses nothing.
   if (isHalf(type))
     return cutValues(
       example,
@@ -59,7 +59,7 @@ export function itemsOf(example: Example, leaf: StoredLeaf, key: string, shape: 
   return cutValues(example, leaf, Float64Array.from(stored), shape);
 }
 
-/** Elements in a row, cut into values. */
+/** Cuts consecutive elements into values. */
 function cutValues(example: Example, { key }: StoredLeaf, data: ColumnData, shape: Dimensions): LeafItems {
   const unknown = countUnknown(shape);
   const size = sizeOf(shape.map((length) => length ?? 1));
@@ -86,7 +86,7 @@ function textsOf(example: Example, key: string, text: "string" | "bytes"): (stri
   });
 }
 
-/** @param expectedShape of the feature @throws RldsError CORRUPT · UNSUPPORTED for images of several sizes */
+/** @param expectedShape the shape of the feature @throws RldsError CORRUPT; UNSUPPORTED if images have different sizes */
 function pixelsOf(example: Example, leaf: StoredLeaf, key: string, expectedShape: Dimensions, decode: ImageDecoder): LeafItems {
   const { feature } = leaf;
   const type = feature.kind === "image" ? feature.type : "u8";

@@ -1,4 +1,4 @@
-/** JSON files of a dataset, checked as they are looked into: whoever wrote them, what is wrong is an RldsError. */
+/** Reads JSON files of a dataset and checks each value that is accessed, so that any fault is an RldsError. */
 import { isRequired } from "../../../base/error.ts";
 import { corruptFile, RldsError } from "../../model/rlds-error.ts";
 import { parseJson } from "../json.ts";
@@ -6,7 +6,7 @@ import type { SourceFolder } from "../sources/source.ts";
 
 export type Json = { readonly [key: string]: unknown };
 
-/** The object in a file. @throws RldsError NOT_FOUND, CORRUPT */
+/** Returns the object in a file. @throws RldsError NOT_FOUND, CORRUPT */
 export async function readJson(folder: SourceFolder, path: string, maxBytes: number): Promise<Json> {
   const file = await folder.open(path);
   try {
@@ -36,7 +36,7 @@ export function text(value: unknown, subject: string, file: string): string {
   throw fieldError(subject, "a text", value, file);
 }
 
-/** A whole number, which protobuf's JSON writes as text. */
+/** Parses an integer, which the JSON of protobuf writes as text. */
 export function parseInteger(value: unknown, subject: string, file: string, min = 0): number {
   const number = typeof value === "string" && /^-?\d+$/.test(value) ? Number(value) : value;
   if (typeof number === "number" && Number.isSafeInteger(number) && number >= min) return number;

@@ -1,4 +1,4 @@
-/** The lists of an Example as columns: floats in one copy, integers without a bigint each, bytes as views. */
+/** Reads the lists of an Example as columns: floats in one copy, integers without a bigint per value, bytes as views. */
 import { type AnyArray, type ArrayOf, DTYPES, type Dtype, zeros } from "../../../schema/dtype.ts";
 import { BYTES, type Example, FLOATS, INTS, payload } from "./example.ts";
 
@@ -22,7 +22,7 @@ export function floatsOf(example: Example, key: string): Float32Array<ArrayBuffe
   return floats;
 }
 
-/** @throws RldsError CORRUPT, also for a value that the dtype cannot hold */
+/** @throws RldsError CORRUPT, also if the dtype cannot represent a value */
 export function integersOf<D extends Dtype>(example: Example, key: string, dtype: D): ArrayOf<D> {
   const parts = payload(example, key, INTS);
   let count = 0;
@@ -35,7 +35,7 @@ export function integersOf<D extends Dtype>(example: Example, key: string, dtype
   return output;
 }
 
-/** Fills in the values at `from` … `to`; gives the index behind the last one. */
+/** Writes the values at `from` … `to` and returns the index after the last one. */
 function fill(output: AnyArray, start: number, example: Example, key: string, dtype: Dtype, from: number, to: number): number {
   const { bytes } = example;
   const { big, min, max } = DTYPES[dtype];
@@ -61,7 +61,7 @@ function fill(output: AnyArray, start: number, example: Example, key: string, dt
       words[2 * index + 1] = high;
       continue;
     }
-    // One that a number holds: its upper half is only its sign.
+    // The value fits a number: its upper half is only its sign.
     const value = high === low >> 31 ? low : high === 0 ? low >>> 0 : Number.NaN;
     if (!(value >= min && value <= max)) throw example.corruptError(`feature ${key} must hold integers in ${min} … ${max}, and one does not fit`, begin);
     (output as Int32Array)[index] = value;
@@ -69,10 +69,10 @@ function fill(output: AnyArray, start: number, example: Example, key: string, dt
   return index;
 }
 
-/** Bytes that a view takes itself. */
+/** The approximate memory of a view. */
 const VIEW = 96;
 
-/** Views of the record. @throws RldsError CORRUPT */
+/** Returns views of the record. @throws RldsError CORRUPT */
 export function bytesOf(example: Example, key: string): Uint8Array[] {
   const parts = payload(example, key, BYTES);
   example.reserve((parts.length / 2) * VIEW);

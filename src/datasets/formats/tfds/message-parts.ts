@@ -1,9 +1,9 @@
-/** The bytes of a protobuf message in parts: large values are views on the memory of the caller, so that a message takes no copy of them. */
+/** Builds a protobuf message in parts. Large values are views of the caller's memory, so that they are not copied. */
 
 const BLOCK_BYTES = 1 << 16;
-/** Values of more bytes are views. */
+/** Larger values become views. */
 const MAX_COPIED = 1 << 12;
-/** The most bytes of a base-128 number. */
+/** The maximum length of a base-128 number. */
 const VARINT_BYTES = 10;
 const LENGTH_DELIMITED = 2;
 
@@ -14,30 +14,33 @@ export class MessageParts {
   #begin = 0;
   #end = 0;
 
-  /** @param bytes about as many as will be copied, so that a small message takes little */
+  /** @param bytes the approximate number of bytes to copy, so that a small message takes little memory */
   constructor(bytes = 64) {
     this.#block = new Uint8Array(Math.min(BLOCK_BYTES, bytes + VARINT_BYTES));
   }
 
-  /** All parts in order. They stay valid as long as the values that were added do not change. */
+  /** All parts in order. They remain valid until a value that was added changes. */
   get parts(): readonly Uint8Array[] {
     this.#flush();
     return this.#parts;
   }
 
-  /** Adds a field that holds bytes. */
+  /** Adds a field that contains bytes. */
   field(number: number, bytes: Uint8Array): void {
     this.#head(number, bytes.length);
     this.#bytes(bytes);
   }
 
-  /** Adds a field that holds a message. */
+  /** Adds a field that contains a message. */
   message(number: number, { parts, length }: MessageParts): void {
     this.#head(number, length);
     for (const part of parts) this.#bytes(part);
   }
 
-  /** Adds base-128 numbers. A negative one has ten bytes, and so has a uint64 from 2^63 on: tensorflow_datasets makes it of the int64 of the same bits. */
+  /**
+   * Adds base-128 numbers. A negative number takes ten bytes, as does a uint64 of 2^63 or more, which tensorflow_datasets writes as the int64 with the same
+   * bits.
+   */
   varints(data: ArrayLike<number | bigint>): void {
     const before = this.#end - this.#begin;
     let flushed = 0;
@@ -80,11 +83,11 @@ export class MessageParts {
     this.#end += bytes.length;
   }
 
-  /** Ends a part. @param room bytes that the block must have afterwards */
+  /** Ends a part. @param room the number of bytes that the next block must hold */
   #flush(room = 0): void {
     if (this.#end > this.#begin) this.#parts.push(this.#block.subarray(this.#begin, this.#end));
     if (this.#block.length - this.#end < room) {
-      // A block that was too small says that more follow.
+      // If a block was too small, more data probably follows.
       this.#block = new Uint8Array(Math.min(BLOCK_BYTES, Math.max(4 * this.#block.length, room)));
       this.#end = 0;
     }

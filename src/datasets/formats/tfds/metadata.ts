@@ -1,4 +1,4 @@
-/** A feature of the episode as one value beside the steps. */
+/** Reads a feature of the episode as one metadata value. */
 
 import { sizeOf } from "../../../schema/leaf.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
@@ -10,8 +10,8 @@ import { describeShape } from "./shapes.ts";
 import type { LeafItems, StoredLeaf } from "./stored-leaf.ts";
 
 /**
- * A value of shape [] is a number, a boolean, a bigint or a text. One whose lengths the features know, or that is a single row, is flat; any other is nested lists, whose
- * innermost are typed arrays.
+ * Returns the value of a feature. A value of shape [] is a number, boolean, bigint or text. A value with known lengths or a single row is flat. Any other value
+ * consists of nested lists with typed arrays inside.
  * @throws RldsError CORRUPT, UNSUPPORTED
  */
 export function metadataOf(example: Example, leaf: StoredLeaf, decoding: Decoding): unknown {
@@ -32,7 +32,7 @@ export function metadataOf(example: Example, leaf: StoredLeaf, decoding: Decodin
   return nestRows(data, outer, inner);
 }
 
-/** The number of values must be what the lengths say. */
+/** Checks that the number of values matches the lengths. */
 function checkRows(example: Example, { key, lengths, feature }: StoredLeaf, rows: readonly (readonly number[])[], { count }: LeafItems): void {
   if (lengths.length === 0) {
     if (count !== undefined && count !== 1) throw example.corruptError(`feature ${key} must have one value, got ${count}`);
@@ -52,7 +52,7 @@ function checkRows(example: Example, { key, lengths, feature }: StoredLeaf, rows
   });
 }
 
-/** Lists in lists: of the outer levels each row has its own length. */
+/** Nests lists. Each row of the outer levels has its own length. */
 function nestRows(data: ColumnData, outer: readonly (readonly number[])[], inner: readonly number[]): unknown {
   const cursors = outer.map(() => 0);
   const levels = outer.length + inner.length;

@@ -1,4 +1,4 @@
-/** Datasets of tensorflow_datasets that are RLDS: TFRecord shards with dataset_info.json and features.json beside them. */
+/** Opens RLDS datasets of tensorflow_datasets: TFRecord shards with dataset_info.json and features.json. */
 import { integer, mustBe, mustBeOneOf, onlyKeys } from "../../../base/error.ts";
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { Fetch } from "../../../base/host.ts";
@@ -21,22 +21,22 @@ import { defaultSplit, partsOf, type SplitPart } from "./split.ts";
 import { TfRecords } from "./tfrecord.ts";
 
 export interface TfdsOptions extends ReadOptions {
-  /** As tensorflow_datasets writes them: `train`, `train[:10]`, `train[10%:20%]`, `train+test`, `all`. The only split, or `train`, where it is left out. */
+  /** A split in the notation of tensorflow_datasets: `train`, `train[:10]`, `train[10%:20%]`, `train+test`, `all`. Default: the only split, or `train` */
   readonly split?: string;
-  /** Whether text is strings (UTF-8), or bytes as they are stored; strings where it is left out. */
+  /** Whether text becomes strings (UTF-8) or remains bytes. Default: "string" */
   readonly text?: "string" | "bytes";
-  /** Whether PNG and JPEG become pixels, or stay bytes as they are stored; pixels where it is left out. */
+  /** Whether PNG and JPEG become pixels or remain bytes. Default: "decode" */
   readonly images?: "decode" | "bytes";
-  /** Instead of the runtime's own, for URLs. */
+  /** A replacement for the runtime's `fetch`, for URLs. */
   readonly fetch?: Fetch;
 }
 
 const OPTIONS = `split, text, images, fetch, ${READ_OPTIONS}`;
 
 /**
- * Opens a version's folder, or a dataset's folder, of which the newest version is taken. Only the two JSON files are read, and where the features leave a shape open the first
- * episode; reading holds one episode and two blocks of a file. Every record's checksum is checked.
- * @throws TypeError, RangeError for an option · RldsError NOT_FOUND · CORRUPT · UNSUPPORTED, with the feature's path · IO
+ * Opens the folder of a version, or the newest version in the folder of a dataset. Opening reads only the two JSON files, and the first episode if the features
+ * leave a shape open. Iteration holds one episode and two blocks of a file in memory. The checksum of every record is verified.
+ * @throws TypeError, RangeError for an invalid option · RldsError NOT_FOUND · CORRUPT · UNSUPPORTED with the feature's path · IO
  */
 export async function openTfds<S = RldsStep>(from: Source, options: TfdsOptions = {}): Promise<RldsReader<S>> {
   const { split, text = "string", images = "decode", salvage, fetch, signal, maxBytes = MAX_SOURCE_BYTES } = onlyKeys("options", options, OPTIONS);
@@ -52,7 +52,7 @@ export async function openTfds<S = RldsStep>(from: Source, options: TfdsOptions 
   }
   const folder = await versionFolder(sourceFolder);
   const info = datasetInfo(await readJson(folder, INFO, maxBytes));
-  // A server would have to be asked for a file that hardly any dataset has.
+  // Without a listing, this would request a file that few datasets have.
   const metadata = (await folder.list())?.includes(METADATA) ? await readJson(folder, METADATA, maxBytes) : {};
   const features = selectFeatures(featuresOf(await readJson(folder, FEATURES, maxBytes)), selection);
   if (split !== undefined && typeof split !== "string") throw mustBe(TypeError, "split", "a string", split);
@@ -77,7 +77,7 @@ export async function openTfds<S = RldsStep>(from: Source, options: TfdsOptions 
     name: info.name,
     stepSpec,
     metadataSpec: finalStepSpec(metadataSpec),
-    // How many there are of what is damaged shows when it is read.
+    // The number of episodes in damaged data is known only after reading.
     episodes: losses === undefined ? parts.reduce((sum, part) => sum + Math.max(0, part.to - part.from), 0) : undefined,
     ...withDamage(losses),
     splits: info.splits.map(({ name }) => name),
@@ -108,7 +108,7 @@ export async function openTfds<S = RldsStep>(from: Source, options: TfdsOptions 
   return nameSalvage(addAbsentFields(await selectReader(reader, selection)));
 }
 
-/** The features of the steps that are selected; those of the episode stay. */
+/** Returns the selected features of the steps, and all features of the episode. */
 function selectFeatures(root: Feature, selection: Selection): Feature {
   if (selection.isEmpty || root.kind !== "dict") return root;
   const visit = (feature: Feature, keys: readonly string[]): Feature | undefined => {
@@ -134,7 +134,7 @@ interface SourceRecord {
   readonly file: string;
 }
 
-/** The records of the parts, in order, shard by shard. @throws RldsError */
+/** Yields the records of the parts in order, shard by shard. @throws RldsError */
 async function* recordsOf(
   folder: SourceFolder,
   parts: readonly SplitPart[],
@@ -155,7 +155,7 @@ async function* recordsOf(
       try {
         yield* records;
       } catch (error) {
-        // What is whole of the other shards is read all the same.
+        // The intact parts of the other shards are still read.
         losses.add(error);
       }
     }
@@ -189,7 +189,7 @@ async function* shardOf(
         continue;
       }
       const bytes = await records.next().catch((error) => {
-        // Behind a record whose bytes are damaged the next one begins.
+        // After a record with damaged bytes, reading continues at the next one.
         if (losses === undefined || !records.isPast) throw error;
         losses.add(error);
       });
@@ -214,10 +214,10 @@ function checkWord(subject: string, value: unknown, words: readonly string[]): v
 
 const VERSION = /^(?:(.*)\/)?(\d+)\.(\d+)\.(\d+)$/;
 
-/** The folder itself, or the newest version of the one dataset below it. @throws RldsError NOT_FOUND, UNSUPPORTED where there are several datasets */
+/** Returns the folder itself, or the newest version of the single dataset below it. @throws RldsError NOT_FOUND, UNSUPPORTED if there are several datasets */
 async function versionFolder(folder: SourceFolder): Promise<SourceFolder> {
   const paths = await folder.list();
-  // Nobody can list what is behind a URL: there it is the folder, or not there.
+  // A URL cannot be listed, so it must be the folder itself.
   if (paths === undefined || paths.includes(INFO)) return folder;
   const versions = paths.flatMap((path) => {
     if (!path.endsWith(`/${INFO}`)) return [];

@@ -1,9 +1,9 @@
-/** Splits and parts of them, as tensorflow_datasets writes them: `train`, `train[:10]`, `train[10%:-5%]`, `train[1shard:]`, `train+test`, `all`. */
+/** Parses splits and slices in the notation of tensorflow_datasets: `train`, `train[:10]`, `train[10%:-5%]`, `train[1shard:]`, `train+test`, `all`. */
 import { mustBe } from "../../../base/error.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import { INFO, type Split } from "./dataset-info.ts";
 
-/** Records of a split, from `from` up to `to`. */
+/** The records `from` … `to - 1` of a split. */
 export interface SplitPart {
   readonly split: Split;
   readonly from: number;
@@ -14,7 +14,7 @@ const SPLIT_PART = /^([\w-]+)(?:\[([\w%:.-]+)\])?$/;
 const BOUND = /^(?:(-?[\d.]+)(%|shard)?)?$/;
 const RULE = "splits with parts, such as train, train[:10], train[10%:20%] or train+test";
 
-/** The split that is read where none is asked for: the only one, or `train`. @throws RangeError where there are several · RldsError EMPTY */
+/** Returns the default split: the only one, or `train`. @throws RangeError if there are several others · RldsError EMPTY */
 export function defaultSplit(splits: readonly Split[]): SplitPart {
   if (splits.length === 0) throw new RldsError("EMPTY", "the dataset has no splits", { file: INFO });
   const split = splits.find(({ name }) => name === "train") ?? (splits.length === 1 ? splits[0] : undefined);
@@ -22,7 +22,7 @@ export function defaultSplit(splits: readonly Split[]): SplitPart {
   throw mustBe(RangeError, "split", `one of ${names(splits)}`, undefined);
 }
 
-/** @throws RangeError for text that is none, a split that is not there, or a part that goes beyond it */
+/** @throws RangeError for an invalid text, an unknown split, or a slice beyond the end of a split */
 export function partsOf(text: string, splits: readonly Split[]): SplitPart[] {
   return text.split("+").flatMap((term) => {
     const [, name, slice] = SPLIT_PART.exec(term.trim()) ?? [];
@@ -52,7 +52,7 @@ function bounds(slice: string | undefined, { shardLengths }: Split, text: string
   const units = matches.map((bound) => bound?.[2]);
   const unit = units.find((value) => value !== undefined);
   const values = matches.map((bound) => (bound?.[1] === undefined ? undefined : Number(bound[1])));
-  // One number alone is one shard.
+  // A single number selects one shard.
   if (matches.length === 1 && unit === "shard" && values[0] !== undefined) {
     matches.push(matches[0] as RegExpExecArray | null);
     values.push(values[0] + 1);
@@ -74,7 +74,7 @@ function bounds(slice: string | undefined, { shardLengths }: Split, text: string
   }
 }
 
-/** As Python rounds. */
+/** Rounds like Python. */
 function halfToEven(value: number): number {
   const floor = Math.floor(value);
   if (value - floor !== 0.5) return Math.round(value);

@@ -1,4 +1,4 @@
-/** The leaves of the features: where each is in a record, and what becomes of it. */
+/** Lists the leaves of the features: their place in a record, and their type. */
 import type { StepSpec } from "../../model/dataset.ts";
 import { unsupportedFile } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
@@ -7,32 +7,32 @@ import { type Dimensions, FEATURES, type Feature } from "./features.ts";
 export type LeafFeature = Exclude<Feature, { kind: "dict" | "sequence" }>;
 
 export interface StoredLeaf {
-  /** As tensorflow_datasets names it: `steps/observation/image`. */
+  /** The key in tensorflow_datasets: `steps/observation/image` */
   readonly key: string;
-  /** Lengths of the sequences that it is in, the steps not among them. */
+  /** The lengths of the sequences around the leaf, except the steps. */
   readonly lengths: Dimensions;
   readonly feature: LeafFeature;
-  /** Of the steps, or of the episode. */
+  /** Whether the leaf belongs to the steps or to the episode. */
   readonly inSteps: boolean;
 }
 
-/** The values of a leaf in one record: a flat column of all of them. */
+/** The values of a leaf in one record as a flat column. */
 export interface LeafItems {
   readonly data: ColumnData;
-  /** Undefined where nobody can tell: values without elements. */
+  /** Undefined for values without elements, whose number is not known. */
   readonly count?: number;
-  /** Of each; null where there is none that could tell. */
+  /** The shape of each value; null if there are none. */
   readonly shape: Dimensions;
 }
 
-/** Every leaf of a feature, in the order of a spec's leaves. */
+/** Returns every leaf of a feature, in the order of a spec's leaves. */
 export function storedLeaves(feature: Feature, key: string, inSteps: boolean, lengths: Dimensions = []): StoredLeaf[] {
   if (feature.kind === "sequence") return storedLeaves(feature.feature, key, inSteps, [...lengths, feature.length]);
   if (feature.kind === "dict") {
     const names = Object.keys(feature.features).sort();
     return names.flatMap((name) => storedLeaves(feature.features[name] as Feature, `${key}/${name}`, inSteps, lengths));
   }
-  // A list of numbers says nothing of its rows: tensorflow_datasets writes none either.
+  // A list of numbers does not store row lengths, and tensorflow_datasets does not write any.
   const unknown = feature.kind === "image" ? 0 : countUnknown(feature.shape);
   const isPlainFeature = feature.kind === "text" || (feature.kind === "numbers" && feature.encoding === "none");
   if (isPlainFeature && unknown > (inSteps || lengths.length > 0 ? 0 : 1)) {
@@ -47,7 +47,7 @@ export function countUnknown(shape: Dimensions): number {
   return shape.filter((length) => length === null).length;
 }
 
-/** The keys of a record that belong to a leaf. */
+/** Returns the keys of a record that belong to a leaf. */
 export function keysOfLeaf(leaf: StoredLeaf): string[] {
   const { key, lengths, inSteps } = leaf;
   if (isDynamic(leaf)) return [`${key}/shape`, `${key}/value`];
@@ -56,12 +56,12 @@ export function keysOfLeaf(leaf: StoredLeaf): string[] {
   return [`${key}/ragged_flat_values`, ...Array.from({ length: rank - 1 }, (_, i) => `${key}/ragged_row_lengths_${i}`)];
 }
 
-/** Whether every value has its shape beside it. */
+/** Returns whether a shape is stored with every value. */
 export function isDynamic({ feature }: StoredLeaf): boolean {
   return feature.kind === "numbers" && countUnknown(feature.shape) > 1;
 }
 
-/** Nested as the features, each leaf as `leafOf` says. */
+/** Returns a spec nested like the features, with the leaves that `leafOf` returns. */
 export function featureSpec(
   feature: Feature,
   key: string,

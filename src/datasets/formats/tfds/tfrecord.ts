@@ -1,6 +1,6 @@
 /**
- * TFRecord files. Of each record:
- *   │ length u64 │ masked CRC-32C of the length u32 │ data … │ masked CRC-32C of the data u32 │   little endian
+ * Reads TFRecord files. Each record has this layout, in little-endian order:
+ *   │ length u64 │ masked CRC-32C of the length u32 │ data … │ masked CRC-32C of the data u32 │
  */
 import { dataView } from "../../../base/bytes.ts";
 import { crc32c } from "../../../base/crc32c.ts";
@@ -8,23 +8,23 @@ import { corruptFile, type RldsError } from "../../model/rlds-error.ts";
 import { ReadAhead } from "../sources/read-ahead.ts";
 import type { SourceFile } from "../sources/source.ts";
 
-/** Bytes before a record's data. */
+/** The number of bytes before a record's data. */
 export const HEAD = 12;
 const FOOT = 4;
 
 export interface TfRecordOptions {
   readonly signal?: AbortSignal;
-  /** The most bytes that a record may have. */
+  /** The maximum size of a record. */
   readonly maxBytes: number;
-  /** Bytes that are read at once. */
+  /** The number of bytes that are read together. */
   readonly block?: number;
 }
 
-/** A file's records, one after the other. Every error is an RldsError with file and offset. */
+/** Reads the records of a file one after the other. Every error is an RldsError with file and offset. */
 export class TfRecords {
-  /** Where the last record begins. */
+  /** The offset of the last record. */
   offset = 0;
-  /** Whether the last record was gone past, even if its bytes are damaged. */
+  /** Whether the reader is past the last record, even if its bytes are damaged. */
   isPast = true;
   readonly #reader: ReadAhead;
   readonly #maxBytes: number;
@@ -42,11 +42,11 @@ export class TfRecords {
     return this.#reader.position;
   }
 
-  /** The data of the next record, a view that stays as it is. @throws RldsError CORRUPT */
+  /** Returns the data of the next record as a view that remains valid. @throws RldsError CORRUPT */
   async next(): Promise<Uint8Array> {
     const length = await this.#head();
     if (length > this.#maxBytes) {
-      // The record is whole, and so is what follows it.
+      // The size of the record is known, so reading can continue after it.
       this.#reader.skip(length + FOOT);
       this.isPast = true;
       throw this.#corrupt(`a record of ${length} bytes is more than maxBytes, ${this.#maxBytes}: give a larger one`);
@@ -57,7 +57,7 @@ export class TfRecords {
     return bytes.subarray(0, length);
   }
 
-  /** Goes past a record; its data is not looked at. @throws RldsError CORRUPT */
+  /** Skips a record without checking its data. @throws RldsError CORRUPT */
   async skip(): Promise<void> {
     this.#reader.skip((await this.#head()) + FOOT);
   }
@@ -66,7 +66,7 @@ export class TfRecords {
     return this.#reader.close();
   }
 
-  /** Reads a record's head: its length, which the rest of the file has room for. */
+  /** Reads the head of a record and returns its length, which must fit the rest of the file. */
   async #head(): Promise<number> {
     this.offset = this.#reader.position;
     this.isPast = false;
@@ -85,7 +85,7 @@ export class TfRecords {
   }
 }
 
-/** Whether the checksum of a record's length fits. @param head at least HEAD bytes */
+/** Returns whether the checksum of a record's length is valid. @param head at least HEAD bytes */
 export function hasValidHead(head: Uint8Array): boolean {
   return maskedCrc32c(head, 0, 8) === u32(head, 8);
 }
@@ -94,7 +94,7 @@ function u32(bytes: Uint8Array, at: number): number {
   return dataView(bytes, at, 4).getUint32(0, true);
 }
 
-/** A checksum as a TFRecord has it: rotated and moved, so that the sum of bytes that contain sums differs from theirs. */
+/** Computes the checksum of TFRecords. It is rotated and offset, so that data which contains checksums does not cancel them. */
 function maskedCrc32c(bytes: Uint8Array, from = 0, to = bytes.length): number {
   return masked(crc32c(bytes, from, to));
 }
@@ -103,10 +103,10 @@ function masked(sum: number): number {
   return (((sum >>> 15) | (sum << 17)) + 0xa282ead8) >>> 0;
 }
 
-/** Bytes of a record beside its data. */
+/** The bytes of a record in addition to its data. */
 export const OVERHEAD = HEAD + FOOT;
 
-/** A record around data that are in parts, which are not copied. */
+/** Returns a record around data in parts, which are not copied. */
 export function recordOf(data: readonly Uint8Array[]): readonly Uint8Array[] {
   const [head, foot] = [new Uint8Array(HEAD), new Uint8Array(FOOT)];
   const length = data.reduce((sum, part) => sum + part.length, 0);

@@ -1,4 +1,4 @@
-/** An RLDS dataset as a folder that tensorflow_datasets opens. */
+/** Writes an RLDS dataset as a folder that tensorflow_datasets opens. */
 import { totalLength } from "../../../base/bytes.ts";
 import { flag, integer, mustBe, onlyKeys } from "../../../base/error.ts";
 import { columnsOf } from "../../model/chunks.ts";
@@ -25,18 +25,21 @@ import type { Json } from "./json.ts";
 import { OVERHEAD, recordOf } from "./tfrecord.ts";
 
 export interface TfdsWriteOptions extends WriteOptions {
-  /** Of the dataset: letters, digits and underscores, a letter first. */
+  /** The name of the dataset: letters, digits and underscores, beginning with a letter. */
   readonly name: string;
   /** `major.minor.patch`. Default: "1.0.0" */
   readonly version?: string;
   /** Default: "train" */
   readonly split?: string;
-  /** So many files, of about as many episodes each; the dataset must know its `episodes`, or be an array. No file is without an episode. */
+  /**
+   * The number of files, with approximately equal numbers of episodes. The dataset must know its `episodes` or be an array. Every file has at least one
+   * episode.
+   */
   readonly shards?: number;
-  /** The most bytes of a file, unless one episode has more. Default: 256 MiB */
+  /** The maximum size of a file, unless a single episode is larger. Default: 256 MiB */
   readonly shardBytes?: number;
   readonly description?: string;
-  /** Paths of leaves of a step (`observation/image`) that are stored as PNG: u8 of shape [height, width, 1, 3 or 4]. */
+  /** The paths of leaves of a step (`observation/image`) that are stored as PNG: u8 of shape [height, width, 1, 3 or 4]. */
   readonly images?: readonly string[];
 }
 
@@ -44,11 +47,17 @@ const OPTIONS = "name, version, split, shards, shardBytes, description, images, 
 const MAX_SHARDS = 99999;
 
 /**
- * Writes `<to>/<name>/<version>/`: `<name>-<split>.tfrecord-00000-of-00003` …, features.json, dataset_info.json; `tfds.builder_from_directory` opens that folder. One
- * record an episode. Where the dataset is there already with other splits of the same features, this split comes beside them. The same data gives the same bytes. An episode that ends with a transition gets its last observation once more as the final one, as RLDS has it; the report counts them. Nothing has its name before all of it is written. f64 is stored as raw bytes, so that it stays
- * what it is; arrays of a spec become dicts with keys "0", "1" …. Memory: one episode; of its record only what the episode does not hold in this form, such as integers and images.
- * @throws TypeError, RangeError for an option · RldsError SPEC_MISMATCH for a step of another form, with episode, step and leaf · EMPTY for no episodes ·
- * UNSUPPORTED for names twice · IO where it cannot be written, or this split or something else is there already
+ * Writes `<to>/<name>/<version>/` with `<name>-<split>.tfrecord-00000-of-00003` …, features.json and dataset_info.json. Open this folder with
+ * `tfds.builder_from_directory`. Each episode is one record.
+ *
+ * If the dataset already exists with other splits and the same features, this split is added. If an episode ends with a transition, its last observation is
+ * repeated as the final one, as in RLDS; the report counts these episodes. f64 is stored as raw bytes, which keeps its precision. Arrays in a spec become dicts
+ * with keys "0", "1" ….
+ *
+ * Files receive their final names after all are written. The same data produces the same bytes. Memory: one episode, and the parts of its record that differ
+ * from it in form, such as integers and images.
+ * @throws TypeError, RangeError for an invalid option · RldsError SPEC_MISMATCH for a step of another form, with episode, step and leaf · EMPTY if there are no
+ * episodes · UNSUPPORTED for duplicate names · IO if the target cannot be written, or if this split or something else already exists
  */
 export async function writeTfds(rlds: RldsDataset<unknown>, to: Sink, options: TfdsWriteOptions): Promise<WriteReport> {
   const all = parseOptions(rlds, options);
@@ -76,7 +85,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: R
       { file: `${folder.name}/${path}` },
     );
   const { stepSpec, metadataSpec: wholeMetadataSpec, episodes, close } = await withSchema(rlds, signal);
-  // RLDS has one kind of last step alone.
+  // RLDS has only one kind of last step.
   const metadataSpec = withoutFinalStep(wholeMetadataSpec);
   try {
     const losses = new Losses();
@@ -105,7 +114,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: R
       losses.addSplits(metadata);
       const chunk = await columnsOf(episodeSteps, stepSpec, { episode: count, signal });
       const isLast = (chunk.data[isLastColumn] as ArrayLike<unknown> | undefined)?.[chunk.length - 1] === 1;
-      // A step that is not is_last ends an episode that was cut: RLDS reads its action.
+      // A last step that is not is_last was cut off, and RLDS reads its action.
       const needsFinal = chunk.length > 0 && isLast && finalStepOf(metadata, isLast) === "transition";
       const length = chunk.length + Number(needsFinal);
       const data = needsFinal ? columnsWithFinal(stepSpec, chunk.data, chunk.length) : chunk.data;
@@ -122,7 +131,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: R
       const size = totalLength(record);
       const shard = shardOf(count, shards.at(-1)?.file.bytes ?? 0, size);
       if (shard !== last) {
-        // A system has only so many open files.
+        // The number of open files is limited.
         await shards.at(-1)?.file.close();
         shards.push({ file: await staging.create(), episodes: 0 });
       }
@@ -164,7 +173,7 @@ function throwUnexpectedImage(): never {
   throw new Error("no image was to be stored");
 }
 
-/** What a dataset of tensorflow_datasets has in its folder; other files stay where they are. */
+/** Returns whether a file belongs to a dataset of tensorflow_datasets. Other files are not touched. */
 function isDatasetFile(path: string): boolean {
   const file = path.slice(path.lastIndexOf("/") + 1);
   return file === "features.json" || file === "dataset_info.json" || file === METADATA || /\.tfrecord-\d+-of-\d+$/.test(file);
@@ -178,7 +187,7 @@ function infoOf(name: string, version: string, description: string | undefined, 
   return { ...(description === undefined ? {} : { description }), disableShuffling: true, fileFormat: "tfrecord", name, splits: [split], version };
 }
 
-/** The options, checked; and which shard an episode is in. */
+/** Checks the options, and returns the function that assigns episodes to shards. */
 function parseOptions(rlds: RldsDataset<unknown>, options: TfdsWriteOptions) {
   const known = onlyKeys("options", options, OPTIONS);
   const { name, version = "1.0.0", split = "train", shards, shardBytes, description, images = [], overwrite = false, about, strict = false, ...rest } = known;

@@ -1,4 +1,4 @@
-/** Episodes out of trajectories that follow each other. */
+/** Collects consecutive trajectories into episodes. */
 import type { AnyArray } from "../../../schema/dtype.ts";
 import type { RldsStep, StepSpec } from "../../model/dataset.ts";
 import { FINAL_STEP } from "../../model/final-step.ts";
@@ -15,14 +15,14 @@ const LAST = 2;
 const FLAG = { dtype: "bool", shape: [] } as const;
 const FLAGS = ["is_first", "is_last", "is_terminal"];
 
-/** What a step is of a spec of trajectories: its fields but for the step types, and flags in the place of these. */
+/** Returns the spec of a step for a spec of trajectories: its fields, with flags in place of the step types. */
 export function stepSpecOf(spec: { readonly [name: string]: StepSpec }): StepSpec {
   const { stepType: _, nextStepType: __, policyInfo, ...fields } = spec;
   const hasInfo = leavesOf(policyInfo as StepSpec).length > 0;
   return { ...fields, ...(hasInfo && { policyInfo: policyInfo as StepSpec }), ...Object.fromEntries(FLAGS.map((flag) => [flag, FLAG])) };
 }
 
-/** Gathers trajectories until their episode ends. */
+/** Collects trajectories until their episode ends. */
 export class EpisodeCollector {
   readonly #stepSpec: StepSpec;
   readonly #file: string;
@@ -30,7 +30,7 @@ export class EpisodeCollector {
   readonly #stepType: number;
   readonly #nextStepType: number;
   readonly #discount: number;
-  /** Of each leaf of the step which one of the trajectory it is; -1 for a flag. */
+  /** The leaf of the trajectory for each leaf of the step; -1 for a flag. */
   readonly #places: readonly number[];
   #rows: (readonly AnyArray[])[] = [];
   #bytes = 0;
@@ -48,8 +48,8 @@ export class EpisodeCollector {
 
   /**
    * @returns the episodes that end before this trajectory, or with it
-   * @param episode its number, and where its record is, for the error
-   * @throws RldsError CORRUPT for a step type that there is not · UNSUPPORTED for an episode that is larger than maxBytes
+   * @param episode the number of the episode, and the offset of the record, for errors
+   * @throws RldsError CORRUPT for an invalid step type · UNSUPPORTED if an episode exceeds maxBytes
    */
   add(row: readonly AnyArray[], episode: number, offset: number): readonly ReadEpisode<RldsStep>[] {
     for (const [field, place] of [
@@ -62,7 +62,7 @@ export class EpisodeCollector {
     }
     const type = this.#typeOf(row, this.#stepType);
     const previous = this.#rows.at(-1);
-    // Without a boundary between them the last one of an episode leads to its end.
+    // Without a boundary trajectory, the last trajectory of an episode leads to its end.
     const isNext = previous !== undefined && type !== LAST && (type === FIRST || this.#typeOf(previous, this.#nextStepType) === LAST);
     const ended = isNext ? this.end() : [];
     this.#rows.push(row);
@@ -75,7 +75,7 @@ export class EpisodeCollector {
     return type === LAST ? [...ended, ...this.end()] : ended;
   }
 
-  /** The episode so far, if there is one. It begins anew. */
+  /** Returns the episode so far, if there is one, and resets the collector. */
   end(): readonly ReadEpisode<RldsStep>[] {
     const rows = this.#rows;
     const last = rows.at(-1);

@@ -1,4 +1,4 @@
-/** One step as a tf.train.Example, as TF-Agents encodes it: f32 and i64 as lists, all else as little-endian bytes. */
+/** Encodes one step as a tf.train.Example in the form of TF-Agents: f32 and i64 as lists, all other values as little-endian bytes. */
 import { mustBe, ReplayError } from "../../../base/error.ts";
 import { kindOf } from "../../../base/typed-arrays.ts";
 import { type Dtype, type NumberArray, zeros } from "../../../schema/dtype.ts";
@@ -6,7 +6,7 @@ import { isHalf, narrowHalves } from "../../../schema/half.ts";
 import { MessageParts } from "../tfds/message-parts.ts";
 import { type FeatureLeaf, leafSubject } from "./features.ts";
 
-/** Makes a JPEG of pixels, row by row. */
+/** Encodes pixels, row by row, as JPEG. */
 export type EncodeJpeg = (pixels: Uint8Array, width: number, height: number, channels: number) => Uint8Array;
 
 const BYTES_LIST = 1;
@@ -16,15 +16,15 @@ const VALUE = 1;
 
 const encoder = new TextEncoder();
 
-/** Whether TF-Agents takes a leaf for an image. */
+/** Returns whether TF-Agents treats a leaf as an image. */
 export function isImage({ dtype, shape }: Pick<FeatureLeaf, "dtype" | "shape">): boolean {
   return dtype === "u8" && shape.length === 3;
 }
 
-/** Channels that a JPEG has, as Pillow writes it for TF-Agents. */
+/** The numbers of channels in a JPEG that Pillow writes for TF-Agents. */
 const JPEG_CHANNELS = [1, 3];
 
-/** @param subject as messages call the spec @throws ReplayError SPEC_MISMATCH for images that TF-Agents cannot compress, such as stacked frames */
+/** @param subject the name of the spec in messages @throws ReplayError SPEC_MISMATCH for images that TF-Agents cannot compress, such as stacked frames */
 export function checkImages(leaves: readonly FeatureLeaf[], subject: string): void {
   for (const leaf of leaves)
     if (isImage(leaf) && !JPEG_CHANNELS.includes(leaf.shape[2] as number))
@@ -38,12 +38,15 @@ export function isJpeg(bytes: Uint8Array): boolean {
   return bytes[0] === 0xff && bytes[1] === 0xd8;
 }
 
-/** The array that holds the elements of one leaf of one step. */
+/** Returns an array for the elements of one leaf of one step. */
 export function elementsOf({ dtype, size }: FeatureLeaf): NumberArray {
   return zeros(dtype, size) as unknown as NumberArray;
 }
 
-/** The parts of an Example. Features are in the order of their names, so that the same step has the same bytes. @param data an array per leaf, which must not change afterwards */
+/**
+ * Returns the parts of an Example. Features are sorted by name, so that the same step produces the same bytes. @param data one array per leaf, which must not
+ * change afterwards
+ */
 export function exampleOf(leaves: readonly FeatureLeaf[], data: readonly NumberArray[], encodeJpeg?: EncodeJpeg): readonly Uint8Array[] {
   const entries = leaves.map((leaf, i) => ({ leaf, values: data[i] as NumberArray })).sort((a, b) => (a.leaf.name < b.leaf.name ? -1 : 1));
   const features = new MessageParts();
@@ -75,7 +78,7 @@ function featureOf(leaf: FeatureLeaf, values: NumberArray, encodeJpeg: EncodeJpe
   return feature;
 }
 
-/** What an encoder returned, in memory of its own: encoders use theirs again. @throws TypeError for anything but a JPEG */
+/** Copies the result of an encoder, since encoders reuse their memory. @throws TypeError if it is not a JPEG */
 function jpegOf(made: unknown): Uint8Array {
   const subject = "what compressImage returns";
   const rule = "a JPEG in a Uint8Array";

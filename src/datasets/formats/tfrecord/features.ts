@@ -1,4 +1,4 @@
-/** The features of TF-Agents' records: each leaf of a spec under its path. */
+/** Derives the features of TF-Agents records: each leaf of a spec under its path. */
 import { mustBe, ReplayError, show } from "../../../base/error.ts";
 import type { Dtype } from "../../../schema/dtype.ts";
 import { isLeaf, type Leaf, sizeOf } from "../../../schema/leaf.ts";
@@ -20,27 +20,27 @@ export const DATA_TYPES: ReadonlyMap<Dtype, number> = new Map<Dtype, number>([
 ]);
 
 const NAMES = [...DATA_TYPES.keys()].join(", ");
-/** A leaf that no file holds. */
+/** A larger leaf would not fit any file. */
 const MAX_ELEMENTS = 2 ** 40;
 
 export interface FeatureLeaf {
   readonly keys: readonly string[];
-  /** The key of its feature, such as `observation/lidar`. */
+  /** The key of the feature, such as `observation/lidar`. */
   readonly name: string;
   readonly dtype: Dtype;
   readonly shape: readonly number[];
-  /** Elements. */
+  /** The number of elements. */
   readonly size: number;
 }
 
-/** As messages call a part of a spec. */
+/** Returns the name of a part of a spec in messages. */
 export function leafSubject(subject: string, keys: readonly string[]): string {
   return keys.length === 0 ? subject : `${subject} of ${keys.join(".")}`;
 }
 
 /**
- * @param subject as messages call the spec: the caller's argument
- * @throws TypeError for what is no spec · ReplayError SPEC_MISMATCH for a dtype or shape that TF-Agents cannot write, and for two leaves of one name
+ * @param subject the name of the spec in messages: the caller's argument
+ * @throws TypeError if the value is not a spec · ReplayError SPEC_MISMATCH for a dtype or shape that TF-Agents cannot write, or for two leaves with one name
  */
 export function featureLeaves(spec: Spec, subject = "spec"): readonly FeatureLeaf[] {
   const pathOf = pythonPaths(spec);

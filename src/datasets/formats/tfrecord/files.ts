@@ -1,4 +1,4 @@
-/** Files of records, each with its spec. */
+/** Opens files of records with their specs. */
 
 import type { Leaf } from "../../../schema/leaf.ts";
 import { isSameNest } from "../../../schema/nest.ts";
@@ -9,7 +9,7 @@ import type { SourceFile, SourceFolder } from "../sources/source.ts";
 import { readSpecFile } from "./spec-file.ts";
 import { SPEC_ENDING } from "./structured-value.ts";
 
-/** What is wrong with a file of a spec in the place of the records. */
+/** The fault of a file that contains a spec instead of records. */
 export const NO_RECORDS = `this is the spec of other files' records: name the file of that name without ${SPEC_ENDING}`;
 
 export function isSpecPath(path: string): boolean {
@@ -19,10 +19,10 @@ export function isSpecPath(path: string): boolean {
 /** A folder of files. */
 export type FileSource = Source;
 
-/** Opens files by their paths: in a folder, or in the system and by URL. */
+/** Opens files by path: in a folder, in the file system, or by URL. */
 export type OpenFile = (path: string) => Promise<SourceFile>;
 
-/** @param from the folder; undefined: each path is a source of its own @throws RldsError UNSUPPORTED for a file in the place of a folder */
+/** @param from the folder; if undefined, each path is a separate source @throws RldsError UNSUPPORTED for a file in place of a folder */
 export async function fileOpener(from: Source | undefined, options: SourceOptions & { readonly maxBytes: number }): Promise<OpenFile> {
   if (from === undefined)
     return async (path) => {
@@ -41,16 +41,16 @@ export function isHttp(path: unknown): boolean {
   return /^https?:/i.test(String(path));
 }
 
-/** A URL without an ending is a folder elsewhere, but TF-Agents' own examples name their files so. */
+/** Opens a URL without an extension as a file. Elsewhere it would be a folder, but the examples of TF-Agents name their files this way. */
 async function openUrl(url: URL, options: SourceOptions): Promise<SourceFile> {
   const base = new URL("./", url);
-  // A signature may be in it.
+  // The query may contain a signature.
   base.search = url.search;
   const { folder } = await sourceOf(base, options);
   return (folder as SourceFolder).open(decodeURIComponent(url.pathname.replace(/^.*\//, "")));
 }
 
-/** The spec that all files have. @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED · SPEC_MISMATCH where they differ */
+/** Returns the common spec of all files. @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED · SPEC_MISMATCH if the specs differ */
 export async function specOfFiles(paths: readonly string[], open: OpenFile, maxBytes: number): Promise<Spec> {
   let spec: Spec | undefined;
   for (const path of paths) {

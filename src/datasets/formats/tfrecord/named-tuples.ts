@@ -1,16 +1,16 @@
-/** TF-Agents' named tuples, which are objects here: their names, and those of their fields in both languages. */
+/** Maps named tuples of TF-Agents to objects: their names, and the names of their fields in both languages. */
 import { isLeaf } from "../../../schema/leaf.ts";
 import type { Spec } from "../../../schema/spec.ts";
 
 export interface NamedTuple {
   readonly name: string;
-  /** In TF-Agents' order: the name here, and the one that Python has. */
+  /** The names of the fields here, and in Python, in the order of TF-Agents. */
   readonly fields: ReadonlyMap<string, string>;
-  /** Fields that are such a tuple themselves, if they have its fields. */
+  /** Fields that are named tuples themselves, if they have the fields of one. */
   readonly parts?: { readonly [field: string]: NamedTuple };
 }
 
-/** What an object at some place may be. */
+/** The named tuples that an object at some place may be. */
 export type Candidates = readonly NamedTuple[];
 
 const TRAJECTORY: NamedTuple = {
@@ -52,38 +52,38 @@ const TRANSITION: NamedTuple = {
   parts: { timeStep: TIME_STEP, actionStep: POLICY_STEP, nextTimeStep: TIME_STEP },
 };
 
-/** What a whole spec may be. Below it only the parts of such a tuple are named ones: elsewhere an object of these names is somebody's own. */
+/** The candidates for a whole spec. Below it, only the parts of such a tuple are named tuples; other objects with the same names belong to the user. */
 export const WHOLE: Candidates = [TRAJECTORY, TRANSITION, TIME_STEP, POLICY_STEP];
 const NOTHING: Candidates = [];
 
-/** Fields of a trajectory in TF-Agents' order, by their names here. */
+/** The fields of a trajectory by their names here, in the order of TF-Agents. */
 export const TRAJECTORY_FIELDS: readonly string[] = [...TRAJECTORY.fields.keys()];
 
-/** The named tuple that an object has the fields of. */
+/** Returns the named tuple whose fields an object has. */
 export function namedTupleOf(spec: Spec, candidates: Candidates = WHOLE): NamedTuple | undefined {
   if (candidates.length === 0 || typeof spec !== "object" || spec === null || isLeaf(spec) || Array.isArray(spec)) return undefined;
   const names = Object.keys(spec);
   return candidates.find(({ fields }) => names.length === fields.size && names.every((name) => fields.has(name)));
 }
 
-/** The named tuple of this name and these fields, as Python has them. */
+/** Returns the named tuple with this name and these fields, as in Python. */
 export function namedTupleCalled(name: string, fields: readonly string[], candidates: Candidates): NamedTuple | undefined {
   const tuple = candidates.find((each) => each.name === name && each.fields.size === fields.length);
   return tuple !== undefined && [...tuple.fields.values()].every((field) => fields.includes(field)) ? tuple : undefined;
 }
 
-/** What a field may be. */
+/** Returns the candidates for a field. */
 export function candidatesIn(tuple: NamedTuple | undefined, field: string): Candidates {
   const part = tuple?.parts?.[field];
   return part === undefined ? NOTHING : [part];
 }
 
-/** Whether a spec is of trajectories. */
+/** Returns whether a spec is one of trajectories. */
 export function isTrajectorySpec(spec: Spec): boolean {
   return namedTupleOf(spec) === TRAJECTORY;
 }
 
-/** Turns the path of a leaf into the one that Python has. It may be called for every leaf of a spec: each object is looked at once. */
+/** Returns a function that converts the path of a leaf to that in Python. Each object is inspected only once, so it may be called for every leaf of a spec. */
 export function pythonPaths(spec: Spec): (keys: readonly string[]) => readonly string[] {
   const tuples = new Map<string, NamedTuple | undefined>();
   return (keys) => {

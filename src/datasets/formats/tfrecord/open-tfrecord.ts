@@ -1,4 +1,4 @@
-/** Files of TF-Agents' TFRecordObserver as datasets: a trajectory per record, and the spec beside it. */
+/** Opens files of TF-Agents' TFRecordObserver as datasets: one trajectory per record, and a separate spec file. */
 import { flag, integer, mustBe, onlyKeys, ReplayError } from "../../../base/error.ts";
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { Fetch } from "../../../base/host.ts";
@@ -24,11 +24,11 @@ import { StepDecoder } from "./step-decoder.ts";
 import { SPEC_ENDING } from "./structured-value.ts";
 
 export interface TfrecordOptions extends ReadOptions {
-  /** What a record is, a spec of trajectories. Default: the spec file next to the records. */
+  /** The spec of a record, which describes trajectories. Default: the spec file next to the records */
   readonly spec?: Spec;
-  /** Whether leaves of u8 with three dimensions are stored as JPEG, as TF-Agents writes them with `compress_image`. Default: false. */
+  /** Whether leaves of u8 with three dimensions are stored as JPEG, as TF-Agents writes them with `compress_image`. Default: false */
   readonly compressImage?: boolean;
-  /** Replaces the runtime's `fetch`, for URLs. */
+  /** A replacement for the runtime's `fetch`, for URLs. */
   readonly fetch?: Fetch;
 }
 
@@ -39,9 +39,10 @@ interface OpenableFile {
 }
 
 /**
- * Opens a file of TF-Agents' TFRecordObserver, or a folder in which every file with a `.spec` file next to it is one. A boundary trajectory becomes the final step of its episode. Only the spec is
- * read; reading holds one episode and two blocks of a file. Every record's checksum is checked.
- * @throws TypeError, RangeError for an option · ReplayError SPEC_MISMATCH for a spec that is of no trajectories, or that TF-Agents cannot write · RldsError NOT_FOUND · CORRUPT · UNSUPPORTED for records that are no trajectories · SPEC_MISMATCH for files whose specs differ · IO
+ * Opens a file of TF-Agents' TFRecordObserver, or a folder of such files, each with a `.spec` file. A boundary trajectory becomes the final step of its
+ * episode. Opening reads only the spec; iteration holds one episode and two blocks of a file in memory. The checksum of every record is verified.
+ * @throws TypeError, RangeError for an invalid option · ReplayError SPEC_MISMATCH if the spec does not describe trajectories, or TF-Agents cannot write it ·
+ * RldsError NOT_FOUND · CORRUPT · UNSUPPORTED if records are not trajectories · SPEC_MISMATCH if the specs of files differ · IO
  */
 export async function openTfrecord<S = RldsStep>(from: Source, options: TfrecordOptions = {}): Promise<RldsReader<S>> {
   const known = onlyKeys("options", options, `spec, compressImage, fetch, ${READ_OPTIONS}`);
@@ -88,7 +89,7 @@ export async function openTfrecord<S = RldsStep>(from: Source, options: Tfrecord
               } catch (error) {
                 if (losses === undefined) throw error;
                 losses.add(error);
-                // Steps are missing here: what follows is another piece.
+                // Steps are missing here, so another piece follows.
                 ended = collector.end();
                 if (!records.isPast) break;
               }
@@ -133,12 +134,12 @@ function checkStatedSpec(spec: Spec): void {
   throw new ReplayError("SPEC_MISMATCH", `spec of ${field} must be a single number, got ${value}`);
 }
 
-/** Step types that are no single number. */
+/** Returns step types that are not a single number. */
 function wideStepTypes(leaves: readonly FeatureLeaf[]): string[] {
   return ["stepType", "nextStepType"].filter((field) => leaves.find(({ keys }) => keys.join(".") === field)?.size !== 1);
 }
 
-/** The spec of a file that was compressed as a whole is not. */
+/** A file may be compressed as a whole, but its spec is not. */
 const COMPRESSED_ENDING = /(\.gz|\.zst)?$/i;
 
 interface Files {

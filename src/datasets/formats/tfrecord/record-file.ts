@@ -1,4 +1,4 @@
-/** A file of records that grows, with its spec next to it. */
+/** Writes a growing file of records, with its spec next to it. */
 import { concatArrays } from "../../../base/bytes.ts";
 import { mustBe } from "../../../base/error.ts";
 import type { Spec } from "../../../schema/spec.ts";
@@ -11,16 +11,16 @@ import { recordOf } from "../tfds/tfrecord.ts";
 import { specRecord } from "./spec-writer.ts";
 import { SPEC_ENDING } from "./structured-value.ts";
 
-/** Where files are written: a folder. */
+/** The folder to which files are written. */
 export type FileSink = Exclude<Sink, string>;
 
-/** So many bytes are gathered before they are written. */
+/** The number of bytes that are buffered before they are written. */
 const BUFFER_BYTES = 1 << 18;
 const EMPTY = new Uint8Array(0);
 
 /**
- * Writes in the order of its calls. Files that are there are emptied and written, also through links, as TensorFlow does it, and no other writer has them until this one is closed.
- * After a failure every call throws it again.
+ * Writes records in the order of its calls. Existing files are truncated and written, also through links, as in TensorFlow. No other writer can open them until
+ * this one is closed. After a failure every call throws the same error.
  */
 export class RecordFile {
   readonly #path: string;
@@ -32,7 +32,7 @@ export class RecordFile {
   #release: (() => Promise<void>) | undefined;
   #closing: Promise<void> | undefined;
 
-  /** @param to the folder in which the path is; undefined for the files of the system */
+  /** @param to the folder that contains the path; undefined for the file system */
   constructor(path: string, to: FileSink | undefined, spec: Spec) {
     this.#path = path;
     this.#work = this.#open(to, spec);
@@ -43,7 +43,7 @@ export class RecordFile {
     return this.#closing !== undefined;
   }
 
-  /** Adds a record. @param parts must not change afterwards @returns a promise once much is gathered: when it is fulfilled, that is written @throws RldsError IO */
+  /** Adds a record. @param parts must not change afterwards @returns a promise if the buffer is full, fulfilled when it is written @throws RldsError IO */
   add(parts: readonly Uint8Array[]): Promise<void> | undefined {
     if (this.#failure !== undefined) throw this.#failure.error;
     for (const part of recordOf(parts)) {
@@ -53,7 +53,7 @@ export class RecordFile {
     return this.#pendingBytes < BUFFER_BYTES ? undefined : this.flush();
   }
 
-  /** Writes what is gathered. @throws RldsError IO */
+  /** Writes the buffer. @throws RldsError IO */
   flush(): Promise<void> {
     const parts = this.#pending;
     this.#pending = [];
@@ -64,7 +64,7 @@ export class RecordFile {
     return this.#work;
   }
 
-  /** Writes the rest, and closes the file. @throws RldsError IO */
+  /** Writes the rest and closes the file. @throws RldsError IO */
   close(): Promise<void> {
     this.#closing ??= allOf([() => this.flush(), () => this.#letGo()]);
     this.#closing.catch(() => {});
@@ -79,7 +79,7 @@ export class RecordFile {
     this.#release = await attempt(lock, () => (folder.lock ?? locksOf(folder, folder.name))(lock));
     const specPath = `${path}${SPEC_ENDING}`;
     try {
-      // Before one of the two is changed.
+      // Check both files before changing either.
       for (const each of [path, specPath]) await attempt(each, async () => folder.checkFile?.(each));
       this.#file = await create(folder, path);
       const specFile = await create(folder, specPath);
@@ -91,7 +91,7 @@ export class RecordFile {
     }
   }
 
-  /** Closes the file, and lets other writers have it. */
+  /** Closes the file and releases its lock. */
   #letGo(): Promise<void> {
     const [file, release] = [this.#file, this.#release];
     this.#file = undefined;
@@ -99,7 +99,7 @@ export class RecordFile {
     return allOf([async () => file && (await attempt(this.#path, () => file.close())), async () => release && (await attempt(this.#path, () => release()))]);
   }
 
-  /** A failure is for the next call: nobody may be waiting for this one. */
+  /** Marks the promise as handled, because nobody may be waiting for it. The next call reports a failure. */
   #watch(): void {
     this.#work.catch((error) => {
       this.#failure ??= { error };
@@ -107,7 +107,7 @@ export class RecordFile {
   }
 }
 
-/** Runs every task in turn, also after one that fails. @throws the first error, which is why the others failed if they did */
+/** Runs every task in turn, even after a failure. @throws the first error, which may have caused the others */
 async function allOf(tasks: readonly (() => Promise<void>)[]): Promise<void> {
   const failures: { readonly error: unknown }[] = [];
   for (const task of tasks) await task().catch((error) => failures.push({ error }));
@@ -123,7 +123,7 @@ async function create(folder: SinkFolder, path: string): Promise<SinkFile> {
   });
 }
 
-/** @throws RangeError for a path that leaves its folder */
+/** @throws RangeError if a path leads out of its folder */
 export function checkPathInside(path: string): void {
   try {
     checkInside(path, "to");
@@ -132,7 +132,7 @@ export function checkPathInside(path: string): void {
   }
 }
 
-/** The error for a call after `close`. */
+/** Returns the error for a call after `close`. */
 export function closedError(file: string): RldsError {
   return new RldsError("CLOSED", "the observer is closed: create another one", { file });
 }

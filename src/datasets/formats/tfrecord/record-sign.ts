@@ -1,7 +1,7 @@
-/** How a file of records begins: a length with its checksum. */
+/** Detects files of records, which begin with a length and its checksum. */
 import { HEAD, hasValidHead } from "../tfds/tfrecord.ts";
 
-/** Whether bytes from a file's beginning are the head of a record. */
+/** Returns whether bytes from the beginning of a file are the head of a record. */
 export function isRecords(head: Uint8Array): boolean {
   return head.length >= HEAD && hasValidHead(head);
 }

@@ -1,4 +1,4 @@
-/** The records of several files by turns, as TensorFlow interleaves them. */
+/** Interleaves the records of several files like TensorFlow. */
 import { TfRecords } from "../tfds/tfrecord.ts";
 import type { OpenFile } from "./files.ts";
 import { reopenedFile, Turns } from "./reopened-file.ts";
@@ -10,11 +10,11 @@ export interface RecordPlace {
 }
 
 export interface RecordOptions {
-  /** Files that are read by turns. */
+  /** The number of files that are interleaved. */
   readonly cycleLength: number;
   readonly maxBytes: number;
   readonly signal?: AbortSignal | undefined;
-  /** Files that stay open; those beyond are opened for each block. Default: 128. */
+  /** The maximum number of files that remain open; further files are opened for each block. Default: 128 */
   readonly openFiles?: number | undefined;
 }
 
@@ -25,19 +25,22 @@ interface Entry {
 
 const OPEN_FILES = 128;
 const REOPENED_TOGETHER = 16;
-/** Blocks of all files take about so many bytes, however many files there are. */
+/** The approximate total size of the blocks of all files, however many there are. */
 const BLOCKS_BYTES = 2 ** 27;
 const MAX_BLOCK = 2 ** 20;
 const MIN_BLOCK = 2 ** 12;
 
-/** One record of each of `cycleLength` files by turns. A file that ends gives its place to the next one, which is read a turn later. @throws RldsError NOT_FOUND, CORRUPT, IO */
+/**
+ * Yields one record of each of `cycleLength` files in turn. When a file ends, the next one takes its place and is read a turn later. @throws RldsError
+ * NOT_FOUND, CORRUPT, IO
+ */
 export async function* recordsOf(
   paths: readonly string[],
   open: OpenFile,
   { cycleLength, maxBytes, signal, openFiles = OPEN_FILES }: RecordOptions,
 ): AsyncGenerator<RecordPlace, void, undefined> {
   const width = Math.min(cycleLength, paths.length);
-  // Of each file there are two blocks.
+  // Each file has two blocks.
   const block = Math.min(MAX_BLOCK, Math.max(MIN_BLOCK, Math.floor(BLOCKS_BYTES / (2 * width))));
   const turns = new Turns(REOPENED_TOGETHER);
   const cycle: (Entry | undefined)[] = [];
@@ -57,7 +60,7 @@ export async function* recordsOf(
         signal?.throwIfAborted();
         if (!entry.records.atEnd) {
           const bytes = await entry.records.next();
-          // Whoever stops here has all that was asked for.
+          // A consumer that stops here needs nothing more.
           isDone = true;
           yield { bytes, file: entry.file, offset: entry.records.offset };
           isDone = false;
@@ -73,7 +76,7 @@ export async function* recordsOf(
   }
 }
 
-/** Closes every file, also after one that does not close. @throws its error, unless another one is on its way, which says more */
+/** Closes every file, even if closing one fails. @throws that error, unless an earlier error is already being thrown */
 async function closeAll(cycle: readonly (Entry | undefined)[], isDone: boolean): Promise<void> {
   const closes = await Promise.allSettled(cycle.map((entry) => entry?.records.close()));
   const failed = closes.find(({ status }) => status === "rejected") as PromiseRejectedResult | undefined;

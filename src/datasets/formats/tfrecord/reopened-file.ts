@@ -1,9 +1,9 @@
-/** Files that are open only while a block is read, so that thousands of them can be read by turns. */
+/** Reads files that are open only while a block is read, so that thousands can be interleaved. */
 import { RldsError } from "../../model/rlds-error.ts";
 import type { SourceFile } from "../sources/source.ts";
 import type { OpenFile } from "./files.ts";
 
-/** At most so many tasks run together; the others wait for their turn. */
+/** Limits the number of concurrent tasks; further tasks wait for their turn. */
 export class Turns {
   #left: number;
   readonly #waiting: (() => void)[] = [];
@@ -25,7 +25,7 @@ export class Turns {
   }
 }
 
-/** A file that each read opens and closes. @param turns limits how many files are open together @throws RldsError IO from a read if its size has changed */
+/** Returns a file that each read opens and closes. @param turns limits the number of open files @throws RldsError IO from a read if the size has changed */
 export async function reopenedFile(path: string, open: OpenFile, turns: Turns): Promise<SourceFile> {
   const withFile = <T>(task: (file: SourceFile) => Promise<T>) =>
     turns.run(async () => {

@@ -1,4 +1,4 @@
-/** The spec beside a TFRecord file: TensorFlow's StructuredValue, in one record. */
+/** Reads the spec next to a TFRecord file: a StructuredValue of TensorFlow in one record. */
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { MAX_LEAVES, MAX_NEST_DEPTH } from "../../../base/limits.ts";
 import { setPart } from "../../../schema/nest.ts";
@@ -12,7 +12,10 @@ import { BOUNDED_TENSOR_SPEC, DICT, LIST, NAMED_TUPLE, NONE, TENSOR_SPEC, TUPLE 
 
 const DTYPE_BY_NUMBER = new Map([...DATA_TYPES].map(([dtype, number]) => [number, dtype]));
 
-/** The spec in a file, which is closed afterwards. Named tuples are objects; those of TF-Agents have the names that they have here, such as `stepType`. @throws RldsError CORRUPT, UNSUPPORTED */
+/**
+ * Reads the spec in a file and closes the file. Named tuples become objects; those of TF-Agents receive the names used here, such as `stepType`. @throws
+ * RldsError CORRUPT, UNSUPPORTED
+ */
 export async function readSpecFile(file: SourceFile, maxBytes: number): Promise<Spec> {
   const records = new TfRecords(file, { maxBytes });
   try {
@@ -33,7 +36,7 @@ class StructureReader {
   readonly #bytes: Uint8Array;
   readonly #file: string;
   #nodes = 0;
-  /** What the file calls objects that are named tuples. */
+  /** The names of objects that are named tuples in the file. */
   readonly #tupleNames = new Map<Spec, string>();
 
   constructor(bytes: Uint8Array, file: string) {
@@ -93,7 +96,7 @@ class StructureReader {
     return node as Spec;
   }
 
-  /** A named tuple of TF-Agents with the names that its fields have here. */
+  /** Returns a named tuple of TF-Agents with the field names used here. */
   #renamed(spec: Spec, candidates: Candidates): Spec {
     const tupleName = candidates.length === 0 ? undefined : this.#tupleNames.get(spec);
     if (tupleName === undefined) return spec;
@@ -105,7 +108,7 @@ class StructureReader {
     return node as Spec;
   }
 
-  /** TensorSpecProto, and BoundedTensorSpecProto without its bounds. */
+  /** Parses a TensorSpecProto, or a BoundedTensorSpecProto without its bounds. */
   #leaf(from: number, to: number): Spec {
     let number = 0;
     const shape: number[] = [];
@@ -147,7 +150,7 @@ class StructureReader {
     return { dtype, shape };
   }
 
-  /** Fields of the message at `from` … `to`: those with a length, and numbers. */
+  /** Visits the fields of the message at `from` … `to`: those with a length, and numbers. */
   #fields(from: number, to: number, onMessage: (field: number, from: number, to: number) => void, onNumber?: (field: number, value: number) => void): void {
     const reader = new BinaryReader(this.#bytes.subarray(0, to));
     reader.pos = from;

@@ -1,4 +1,4 @@
-/** The spec of a file of records as bytes. */
+/** Encodes the spec of a file of records. */
 import { isLeaf, type Leaf, shapeOf } from "../../../schema/leaf.ts";
 import type { Spec } from "../../../schema/spec.ts";
 import { MessageParts } from "../tfds/message-parts.ts";
@@ -9,7 +9,7 @@ import { DICT, NAMED_TUPLE, TENSOR_SPEC, TUPLE } from "./structured-value.ts";
 
 const encoder = new TextEncoder();
 
-/** The bytes of the file: lists are tuples, objects are dicts, and trajectories, transitions and their steps are TF-Agents' named tuples. */
+/** Returns the bytes of the file. Lists become tuples, objects become dicts, and trajectories, transitions and their steps become named tuples of TF-Agents. */
 export function specRecord(spec: Spec): readonly Uint8Array[] {
   return recordOf(structureOf(spec, WHOLE).parts);
 }

@@ -1,4 +1,4 @@
-/** Records of TF-Agents as arrays, one per leaf. */
+/** Decodes records of TF-Agents to one array per leaf. */
 import { type AnyArray, DTYPES } from "../../../schema/dtype.ts";
 import { isHalf, widenHalves } from "../../../schema/half.ts";
 import type { Place } from "../../model/rlds-error.ts";
@@ -27,7 +27,10 @@ export class StepDecoder {
     this.#maxBytes = maxBytes;
   }
 
-  /** An array per leaf, in memory of its own. Half floats become f32. @param place of the record @throws RldsError CORRUPT · UNSUPPORTED for images of the other kind than compressImage says */
+  /**
+   * Decodes a record to new arrays, one per leaf. Half floats become f32. @param place the place of the record @throws RldsError CORRUPT · UNSUPPORTED if
+   * images are stored in the other form than compressImage declares
+   */
   decode(bytes: Uint8Array, place: Place): readonly AnyArray[] {
     const example = new Example(bytes, this.#keys, place, this.#maxBytes);
     return this.#leaves.map((leaf) => this.#values(example, leaf));
@@ -59,12 +62,12 @@ export class StepDecoder {
     }
     if (part.length !== size * width) {
       const rule = `feature ${name} must have ${size * width} bytes, as the spec says, got ${part.length}`;
-      // Nothing is damaged, and nothing could be salvaged.
+      // This is not damage, and salvaging cannot help.
       if (isImage(leaf) && isJpeg(part)) throw example.unsupported(`${rule}: these are a JPEG, which compressImage: true decodes`);
       throw example.corruptError(rule, at);
     }
     example.reserve(2 * part.length);
-    // No slice: that of Node's Buffer shares its memory.
+    // A slice of Node's Buffer would share its memory.
     const { buffer } = new Uint8Array(part);
     if (isHalf(dtype)) return widenHalves(dtype, new Uint16Array(buffer));
     return new DTYPES[dtype].array(buffer) as AnyArray;

@@ -1,9 +1,9 @@
-/** Names and numbers of TensorFlow's StructuredValue, and of the file that has it. */
+/** Defines names and numbers of TensorFlow's StructuredValue, and of its file. */
 
-/** What a spec's file is called: the name of the records' file with this at its end. */
+/** The ending that the name of a spec file has after the name of the records' file. */
 export const SPEC_ENDING = ".spec";
 
-/** Fields of StructuredValue. */
+/** The fields of StructuredValue. */
 export const NONE = 1;
 export const TENSOR_SPEC = 33;
 export const BOUNDED_TENSOR_SPEC = 35;

@@ -1,4 +1,4 @@
-/** A Zarr array as a column: rows along its first dimension. */
+/** Reads a Zarr array as a column, with rows along its first dimension. */
 import { isHalf, widenHalves } from "../../../schema/half.ts";
 import { sizeOf } from "../../../schema/leaf.ts";
 import type { StepLeaf } from "../../model/dataset.ts";
@@ -12,20 +12,20 @@ import type { Zarrita } from "./package.ts";
 
 export interface ColumnOptions {
   readonly folder: SourceFolder;
-  /** Of the array in the folder. */
+  /** The path of the array in the folder. */
   readonly path: string;
   readonly metadata: ArrayMetadata;
   readonly maxBytes: number;
   readonly signal?: AbortSignal;
 }
 
-/** Chunks that an episode may be in: a file of garbage has one an element. */
+/** The maximum number of chunks per episode. A file of garbage may have one per element. */
 const MAX_CHUNKS = 2 ** 20;
-/** Chunks at a time, and bytes of them that are kept for the next rows. */
+/** The number of chunks read concurrently, and the bytes of chunks cached for the next rows. */
 const CHUNKS_AT_ONCE = 4;
 const KEPT_BYTES = 2 ** 25;
 
-/** @param name as messages call the column @throws RldsError CORRUPT for chunks of more than maxBytes */
+/** @param name the name of the column in messages @throws RldsError CORRUPT if chunks exceed maxBytes */
 export async function arrayColumn(zarr: Zarrita, name: string, options: ColumnOptions): Promise<Column> {
   const { metadata, maxBytes, path } = options;
   const { shape, chunks, shards = chunks, dtype, memoryBytes, indexBytes = 0 } = metadata;
@@ -86,7 +86,7 @@ async function reader({ get, open, slice }: Zarrita, name: string, options: Colu
   };
 }
 
-/** A few at a time: all that were begun have ended where one of them fails. */
+/** Runs a few tasks concurrently. If one fails, all started tasks have ended before the error is thrown. */
 function createQueue() {
   const jobs: (() => Promise<void>)[] = [];
   return {
@@ -104,7 +104,7 @@ function createQueue() {
   };
 }
 
-/** The elements of a piece, the last dimension first to change: those of Fortran's order stand otherwise. */
+/** Returns the elements of a piece in C order, which differs from the stored one for Fortran order. */
 function inOrder({ data, shape, stride }: Piece): Piece["data"] {
   let step = 1;
   let isOrdered = true;
@@ -133,7 +133,7 @@ interface Chunked {
   getChunk(coordinates: number[], ...rest: unknown[]): Promise<Piece>;
 }
 
-/** Episodes share chunks: the newest ones are not decompressed again. @param bytes of a chunk */
+/** Caches the newest chunks, because episodes share chunks. @param bytes the size of a chunk */
 function keepChunks(array: Chunked, bytes: number): void {
   const capacity = Math.floor(KEPT_BYTES / Math.max(bytes, 1024));
   if (capacity === 0) return;

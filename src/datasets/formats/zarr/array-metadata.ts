@@ -1,4 +1,4 @@
-/** What a Zarr array says of itself, by version 2 or 3 of the format, checked before anything is read by it. */
+/** Parses and checks the metadata of a Zarr array in version 2 or 3 of the format before anything is read. */
 import { isDtype } from "../../../schema/dtype.ts";
 import { narrowHalves } from "../../../schema/half.ts";
 import { sizeOf } from "../../../schema/leaf.ts";
@@ -7,12 +7,12 @@ import { corruptFile, type RldsError, unsupportedFile } from "../../model/rlds-e
 
 type Values = { readonly [name: string]: unknown };
 
-/** How the bytes of a chunk are compressed, and how many there must be. */
+/** The compression of a chunk, and its required size. */
 export interface ChunkBytes {
   readonly compressor: Compressor | undefined;
-  /** Undefined where elements have no fixed width. */
+  /** Undefined if elements have no fixed width. */
   readonly decompressed: number | undefined;
-  /** Bytes of checksums behind what is compressed. */
+  /** The size of the checksums after the compressed bytes. */
   readonly behind: number;
 }
 
@@ -21,25 +21,25 @@ export type Compressor = "blosc" | "zstd" | "lz4" | "gzip" | "zlib";
 export interface ArrayMetadata {
   readonly version: 2 | 3;
   readonly shape: readonly number[];
-  /** Elements that are compressed together. */
+  /** The shape of the elements that are compressed together. */
   readonly chunks: readonly number[];
-  /** Chunks that are kept in one file, where several are. */
+  /** The shape of the chunks stored in one file, if it stores several. */
   readonly shards?: readonly number[];
   readonly dtype: StepLeaf["dtype"];
-  /** Of an element in memory, about. */
+  /** The approximate memory of an element. */
   readonly memoryBytes: number;
   readonly chunkBytes: ChunkBytes;
-  /** Of the index of a shard. */
+  /** The size of a shard's index. */
   readonly indexBytes?: number;
-  /** The metadata as zarrita gets them: without types that it has not everywhere. */
+  /** The metadata for zarrita, without types that it does not support everywhere. */
   readonly json: Values;
 }
 
 const COMPRESSORS: readonly string[] = ["blosc", "zstd", "lz4", "gzip", "zlib"];
-/** Filters of version 2 that leave the type and the number of elements as they are. */
+/** Filters of version 2 that preserve the type and the number of elements. */
 const FILTERS: readonly unknown[] = ["delta", "shuffle"];
 const MAX_DIMENSIONS = 32;
-/** What a string takes beside its characters. */
+/** The approximate overhead of a string. */
 const STRING = 24;
 
 interface Fault {
@@ -48,7 +48,7 @@ interface Fault {
   unsupported(what: string): RldsError;
 }
 
-/** @param path of the array @throws RldsError CORRUPT, UNSUPPORTED */
+/** @param path the path of the array @throws RldsError CORRUPT, UNSUPPORTED */
 export function arrayMetadata(value: unknown, file: string, path: string): ArrayMetadata {
   const fault: Fault = {
     file,
@@ -144,16 +144,16 @@ function compressorOf(name: unknown, fault: Fault): Compressor {
 
 interface ElementType {
   readonly dtype: StepLeaf["dtype"];
-  /** Of an element in a file; undefined for texts of any length. */
+  /** The size of an element in a file; undefined for texts of variable length. */
   readonly bytes: number | undefined;
   readonly memoryBytes: number;
-  /** What zarrita reads it as. */
+  /** The type that zarrita reads in its place. */
   readonly stored?: { readonly numpy: string; readonly order: string; readonly name: string };
 }
 
 const TEXT: ElementType = { dtype: "string", bytes: undefined, memoryBytes: STRING };
 const BOOL: ElementType = { dtype: "bool", bytes: 1, memoryBytes: 1, stored: { numpy: "u1", order: "|", name: "uint8" } };
-// Runtimes that we run in have no arrays of f16.
+// The supported runtimes do not all have arrays of f16.
 const HALF: ElementType = { dtype: "f16", bytes: 2, memoryBytes: 4, stored: { numpy: "u2", order: "<", name: "uint16" } };
 
 function typeOfNumpy(descr: unknown, fault: Fault): ElementType {
@@ -178,7 +178,7 @@ function typeOfName(name: unknown, fault: Fault): ElementType {
   throw fault.unsupported(`holds elements of the type ${JSON.stringify(name)}, which are no leaf of a step`);
 }
 
-/** What stands for chunks that are not there, as JSON that zarrita takes. */
+/** Returns the fill value of missing chunks as JSON for zarrita. */
 function fillOf(value: unknown, { dtype, stored }: ElementType, fault: Fault): unknown {
   const invalid = () => fault.unsupported(`has a fill_value that is not read: ${JSON.stringify(value)}`);
   if (dtype === "string") return value === null || value === 0 || value === undefined ? "" : value;

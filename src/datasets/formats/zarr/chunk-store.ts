@@ -1,4 +1,4 @@
-/** The files of one Zarr array as zarrita asks for them: what a chunk says of its size is checked before zarrita believes it. */
+/** Provides the files of one Zarr array to zarrita, and checks the declared sizes of chunks first. */
 import { dataView } from "../../../base/bytes.ts";
 import { corruptFile, type RldsError } from "../../model/rlds-error.ts";
 import { gunzipPieces } from "../compression/gzip.ts";
@@ -7,12 +7,12 @@ import { bytesFile } from "../sources/bytes-source.ts";
 import { openIfExists, type SourceFolder } from "../sources/source.ts";
 import type { ArrayMetadata, ChunkBytes } from "./array-metadata.ts";
 
-/** A part of a file: from a place, or its end. */
+/** A part of a file: from an offset, or its end. */
 type Range = { readonly offset: number; readonly length: number } | { readonly suffixLength: number };
 
 interface StoreOptions {
   readonly folder: SourceFolder;
-  /** Of the array in the folder, with a slash at its end. */
+  /** The path of the array in the folder, with a trailing slash. */
   readonly prefix: string;
   readonly metadata: ArrayMetadata;
   readonly maxBytes: number;
@@ -28,7 +28,7 @@ export class ChunkStore {
     this.#metadata = new TextEncoder().encode(JSON.stringify(options.metadata.json));
   }
 
-  /** @throws RldsError CORRUPT for a chunk that is not what it should be */
+  /** @throws RldsError CORRUPT if a chunk is damaged */
   async get(key: string): Promise<Uint8Array | undefined> {
     if (key === "/zarr.json" || key === "/.zarray") return this.#metadata;
     if (key === "/.zattrs") return undefined;
@@ -39,7 +39,7 @@ export class ChunkStore {
     try {
       if (file.size > maxBytes)
         throw corruptFile({ file: path }, `a chunk has ${file.size} bytes, more than the ${maxBytes} that maxBytes allows: give a larger one`);
-      // An array of its own, whose buffer begins with it.
+      // A new array whose buffer begins with it.
       const bytes = (await file.read(0, file.size)).slice();
       await checkChunk(bytes, metadata.chunkBytes, { path, maxBytes, ...(signal && { signal }) });
       return bytes;
@@ -48,7 +48,7 @@ export class ChunkStore {
     }
   }
 
-  /** Of a shard: its index, or a chunk in it. @throws RldsError CORRUPT */
+  /** Reads a part of a shard: its index, or a chunk. @throws RldsError CORRUPT */
   async getRange(key: string, range: Range): Promise<Uint8Array | undefined> {
     const { folder, prefix, maxBytes, metadata, signal } = this.#options;
     const path = prefix + key.slice(1);
@@ -75,7 +75,7 @@ interface CheckOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Head of a chunk of Blosc. */
+/** The size of the head of a Blosc chunk. */
 const BLOSC_HEAD = 16;
 
 /** @throws RldsError CORRUPT */
@@ -108,7 +108,7 @@ async function checkChunk(bytes: Uint8Array, { compressor, decompressed, behind 
 
 const SLICE = 1 << 14;
 
-/** What zlib compressed. @throws RldsError CORRUPT */
+/** Decompresses zlib data. @throws RldsError CORRUPT */
 async function* inflated(path: string, bytes: Uint8Array): AsyncGenerator<Uint8Array, void, undefined> {
   const { Unzlib } = await import("fflate");
   let output: Uint8Array[] = [];

@@ -1,4 +1,4 @@
-/** Zarr stores of demonstrations, as diffusion_policy lays them out: arrays over all steps, and where episodes end. */
+/** Opens Zarr stores of demonstrations in the layout of diffusion_policy: arrays over all steps, and the ends of episodes. */
 import { integer, onlyKeys } from "../../../base/error.ts";
 import { MAX_SOURCE_BYTES } from "../../../base/file-limits.ts";
 import type { Fetch } from "../../../base/host.ts";
@@ -26,20 +26,25 @@ import { type ZarrFolder, zarrFolder } from "./zarr-folder.ts";
 import { zipFolder } from "./zip-folder.ts";
 
 export interface ZarrOptions extends ReadOptions {
-  /** Instead of the runtime's own, for URLs. */
+  /** A replacement for the runtime's `fetch`, for URLs. */
   readonly fetch?: Fetch;
 }
 
-/** The group of the steps, and that of the episodes. */
+/** The groups of the steps and of the episodes. */
 const STEPS = "data/";
 const META = "meta/";
 
 /**
- * A Zarr store of diffusion_policy, UMI and others, version 2 or 3: a folder, or a zip archive of it. `data` has arrays over the steps of all episodes, `meta/episode_ends` where each ends. `action` is the action;
- * `observation` or `obs` is the observation, else every array that has no other name of a field, each under its own: `observation/state`, `observation/img`. `timestamp` stays beside it. Rewards that are not there are 0.
- * The last step of an episode is a transition; the episode is terminated if `terminated` or `done` is set there, else truncated. Other arrays of `meta` are metadata of the episodes, if they have a value for each, and the attributes of the store are in `about`.
- * Chunks by Blosc, zstd, LZ4, gzip and zlib, shards, and chunks that are not there. Memory: an episode, and the chunks that it is in.
- * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED (also where zarrita is missing), EMPTY
+ * Opens a Zarr store of diffusion_policy, UMI and others in version 2 or 3: a folder, or a zip archive of one.
+ *
+ * `data` contains arrays over the steps of all episodes, and `meta/episode_ends` the end of each episode. `action` is the action. `observation` or `obs` is the
+ * observation; without these, it consists of all arrays that do not have the name of another field, such as `observation/state` and `observation/img`.
+ * `timestamp` remains outside the observation. Missing rewards are 0.
+ *
+ * The last step of an episode is a transition. The episode is terminated if `terminated` or `done` is set there, otherwise truncated. Other arrays of `meta`
+ * are metadata of the episodes if they have one value per episode, and the attributes of the store are in `about`. Supports Blosc, zstd, LZ4, gzip and zlib
+ * chunks, shards, and missing chunks. Memory: one episode, and its chunks.
+ * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED (also if zarrita is missing), EMPTY
  */
 export async function openZarr<S = RldsStep>(from: Source, options: ZarrOptions = {}): Promise<RldsReader<S>> {
   const { salvage, maxBytes = MAX_SOURCE_BYTES, signal, fetch } = onlyKeys("options", options, `fetch, ${READ_OPTIONS}`);
@@ -69,7 +74,7 @@ interface Parts {
   readonly file: string;
   readonly tree: TransitionTree;
   readonly ends: readonly number[];
-  /** What says that the environment ended an episode. */
+  /** The column that marks termination by the environment. */
   readonly terminal: Column | undefined;
   readonly metadata: EpisodeMetadata;
   readonly about: { readonly [key: string]: unknown };
@@ -94,7 +99,7 @@ async function partsOf(store: ZarrFolder, selection: Selection, options: PartOpt
       parts.push({ ...place, column: await columnAt(STEPS + place.names.join("/"), place.names.join("/")) });
     } catch (error) {
       const { code } = error as Partial<RldsError>;
-      // A type or a codec that is not read does not take the others with it.
+      // An unsupported type or codec does not prevent reading the other arrays.
       if (code === "UNSUPPORTED" && !place.isNamed) unread.push(`data/${place.names.join("/")}`);
       else if (losses !== undefined && !place.isNamed) losses.add(error);
       else throw withRemedy(error, place.names);

@@ -1,10 +1,10 @@
-/** The package for Zarr, which is installed by those who need it. */
+/** Loads the optional package for Zarr. */
 import { unsupportedFile } from "../../model/rlds-error.ts";
 
-/** @throws RldsError UNSUPPORTED where zarrita is not installed */
+/** @throws RldsError UNSUPPORTED if zarrita is not installed */
 export async function zarrita() {
   try {
-    // Awaited where it stands, inside `try`: a bundler then sees that the package may be missing.
+    // The import is awaited inside `try`, so that a bundler accepts a missing package.
     const { get, open, slice } = await import("zarrita");
     return { get, open, slice };
   } catch (cause) {

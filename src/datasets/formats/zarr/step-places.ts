@@ -1,4 +1,4 @@
-/** Where the arrays of a Zarr store are in a step: by the names of fields, and else they are what was observed. */
+/** Places the arrays of a Zarr store in a step by the names of fields; all others are observations. */
 import { setPart } from "../../../schema/nest.ts";
 import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
 import { Column, type ColumnTree, columnsOf, zeroColumn } from "../columns/column.ts";
@@ -7,14 +7,14 @@ import { squeezeColumn } from "../columns/flat.ts";
 import { type Field, fieldsOf, isWeakName } from "../columns/names.ts";
 import type { Selection } from "../selection/selection.ts";
 
-/** An array that is selected. */
+/** A selected array. */
 export interface StepPlace {
-  /** As the store has it, below `data`. */
+  /** The names in the store, below `data`. */
   readonly names: readonly string[];
-  /** In a step; a flag has one name. */
+  /** The path in a step. A flag has one name. */
   readonly keys: readonly string[];
   readonly field: Field | undefined;
-  /** Whether its name is that of a field: without it there are no steps. */
+  /** Whether its name is that of a required field. */
   readonly isNamed: boolean;
 }
 
@@ -22,13 +22,13 @@ export interface StepPart extends StepPlace {
   readonly column: Column;
 }
 
-/** Values of a step: what else is a field says how episodes go on. */
+/** Fields with values. All other fields describe the course of an episode. */
 const VALUES: readonly (Field | undefined)[] = ["observation", "action", "reward", "discount"];
 const ENDS: readonly (Field | undefined)[] = ["is_terminal", "terminated", "done"];
-/** Beside the observation, as in every other format. */
+/** Not part of the observation, as in every other format. */
 const TIME = /^time_?stamps?$/i;
 
-/** @param named names of all arrays */
+/** @param named the names of all arrays */
 export function columnPlaces(named: readonly (readonly string[])[], selection: Selection): StepPlace[] {
   const tops = (list: readonly (readonly string[])[]) => [...new Set(list.map(([top = ""]) => top))];
   const placesOf = (list: readonly (readonly string[])[]) => {
@@ -49,12 +49,12 @@ export function columnPlaces(named: readonly (readonly string[])[], selection: S
     const keys = selection.keysOf(names, original(names).keys);
     return keys === undefined ? [] : [{ names, keys, isRenamed: selection.isRenamed(names) }];
   });
-  // A new name is that of a field, or of metadata, by itself: the others stay where they were.
+  // A new name is that of a field or of metadata on its own. The other arrays keep their places.
   const renamed = placesOf([["observation"], ...selected.filter(({ isRenamed }) => isRenamed).map(({ keys }) => keys)]);
   return selected.map(({ names, keys, isRenamed }) => ({ names, ...(isRenamed ? renamed(keys) : original(names)) }));
 }
 
-/** The columns as a step nests them. @throws RldsError CORRUPT, UNSUPPORTED */
+/** Returns the columns nested like a step. @throws RldsError CORRUPT, UNSUPPORTED */
 export function stepTree(parts: readonly StepPart[], file: string): { readonly tree: TransitionTree; readonly terminal: Column | undefined } {
   const tree: { [name: string]: ColumnTree } = {};
   let terminal: Column | undefined;

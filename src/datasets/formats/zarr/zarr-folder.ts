@@ -1,4 +1,4 @@
-/** Where the arrays of a Zarr store are, and what its groups say. */
+/** Finds the arrays of a Zarr store, and reads the attributes of its groups. */
 import { MAX_GROUP_DEPTH, MAX_METADATA_BYTES } from "../../../base/file-limits.ts";
 import { corruptFile, unsupportedFile } from "../../model/rlds-error.ts";
 import { parseExactJson } from "../json.ts";
@@ -9,17 +9,17 @@ type Values = { readonly [name: string]: unknown };
 
 export interface ZarrFolder {
   readonly folder: SourceFolder;
-  /** Of the store in the folder: empty, or with a slash at its end. */
+  /** The path of the store in the folder: empty, or with a trailing slash. */
   readonly root: string;
-  /** Paths of arrays below the root. */
+  /** The paths of arrays below the root. */
   readonly paths: readonly string[];
-  /** What an array says of itself. @throws RldsError CORRUPT, NOT_FOUND */
+  /** Returns the metadata of an array. @throws RldsError CORRUPT, NOT_FOUND */
   arrayJson(path: string): Promise<unknown>;
-  /** What the store says of itself. */
+  /** Returns the attributes of the store. */
   attributes(): Promise<Values>;
 }
 
-/** @throws RldsError UNSUPPORTED where there is no store, several, or nobody can tell its arrays */
+/** @throws RldsError UNSUPPORTED if there is no store, if there are several, or if its arrays cannot be listed */
 export async function zarrFolder(folder: SourceFolder): Promise<ZarrFolder> {
   const files = await folder.list();
   if (files === undefined) return consolidatedFolder(folder);
@@ -64,7 +64,7 @@ function noStore(files: readonly string[]): string {
   return hasZarr(files) ? NO_EPISODE_ENDS : `the folder has no ${EPISODE_ENDS}: it is no Zarr store of episodes`;
 }
 
-/** Nobody can list the folder: what its metadata say together. */
+/** Opens a folder that cannot be listed, using its consolidated metadata. */
 async function consolidatedFolder(folder: SourceFolder): Promise<ZarrFolder> {
   const file = { file: folder.name };
   const version2 = await jsonIfExists(folder, ".zmetadata");

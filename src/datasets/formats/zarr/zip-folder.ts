@@ -1,16 +1,16 @@
-/** A zip archive as the folder that it holds. */
+/** Presents a zip archive as a folder. */
 import { corruptFile, RldsError } from "../../model/rlds-error.ts";
 import { findEntryStart, isStored, type ZipEntry, zipEntries, zipPieces } from "../npz/zip.ts";
 import { bytesFile } from "../sources/bytes-source.ts";
 import { checkInside, type SourceFile, type SourceFolder } from "../sources/source.ts";
 
-/** Entries of more bytes that stand in the archive as they are stay there, and are read by ranges. */
+/** Larger uncompressed entries remain in the archive and are read by ranges. */
 const MAX_LOADED_BYTES = 2 ** 24;
 
-/** The archive's file stays the caller's. @throws RldsError CORRUPT */
+/** The caller keeps ownership of the archive's file. @throws RldsError CORRUPT */
 export async function zipFolder(file: SourceFile, maxBytes: number, signal?: AbortSignal): Promise<SourceFolder> {
   const entries = new Map<string, ZipEntry>();
-  // What was written again stands further behind: zarr does so with the metadata of its groups.
+  // A later entry replaces an earlier one with the same name, because zarr appends new metadata of its groups.
   for (const entry of await zipEntries(file, maxBytes)) if (!entry.name.endsWith("/")) entries.set(entry.name, entry);
   return {
     name: file.name,
@@ -29,7 +29,7 @@ export async function zipFolder(file: SourceFile, maxBytes: number, signal?: Abo
 }
 
 async function bytesOf(file: SourceFile, entry: ZipEntry, signal?: AbortSignal): Promise<Uint8Array> {
-  // What is said of its size is checked before it is believed.
+  // The declared size is checked before it is used.
   await findEntryStart(file, entry);
   const bytes = new Uint8Array(entry.size);
   let done = 0;

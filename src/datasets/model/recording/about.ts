@@ -1,4 +1,4 @@
-/** What a recording's directory says of itself, the same in each segment. */
+/** Defines the metadata of a recording, which each segment repeats. */
 import { ReplayError } from "../../../base/error.ts";
 import { isLeaf } from "../../../schema/leaf.ts";
 import type { Spec } from "../../../schema/spec.ts";
@@ -16,14 +16,14 @@ export interface RecordingAbout {
   readonly fps: number;
   readonly images: ImageFormat;
   readonly imagesIn: ImageStorage;
-  /** The program's own: robot, environment, licence. */
+  /** Metadata of the program: robot, environment, licence. */
   readonly about: { readonly [key: string]: unknown };
 }
 
-/** Fields of a step that follow from where it stands. */
+/** Fields of a step that follow from its place in the episode. */
 export const DERIVED = ["is_first", "is_last", "is_terminal"] as const;
 
-/** Why a spec is none of a recording; undefined where it is one. */
+/** Returns why a spec cannot be that of a recording, or undefined if it can. */
 export function specFault(spec: Spec): string | undefined {
   if (typeof spec !== "object" || spec === null || isLeaf(spec) || Array.isArray(spec) || !("observation" in spec && "action" in spec))
     return "an object of leaves with observation and action";
@@ -32,8 +32,8 @@ export function specFault(spec: Spec): string | undefined {
 }
 
 /**
- * What a log's directory says, checked: files may be anybody's.
- * @throws ReplayError SPEC_MISMATCH where something else is there · UNSUPPORTED for another version's · CORRUPT
+ * Parses and checks the metadata of a log directory, which may come from anywhere.
+ * @throws ReplayError SPEC_MISMATCH if the directory contains something else · UNSUPPORTED for another version · CORRUPT
  */
 export function parseAbout(name: string, json: object): RecordingAbout {
   const { content, version, spec, fps, images, imagesIn, about } = json as Partial<RecordingAbout>;

@@ -1,12 +1,15 @@
-/** What a segment holds: parts of episodes, in order. The next segment begins with it, so that nobody has to read a segment to know. */
+/**
+ * Describes the content of a segment: parts of episodes, in order. The next segment starts with this description, so that nobody has to read a segment to know
+ * its content.
+ */
 import { corrupt } from "../../../base/error.ts";
 import { decodeTagged } from "../../../storage/decode.ts";
 import { encodeTagged } from "../../../storage/encode.ts";
 
-/** Every message of CORRUPT here begins so. */
+/** The beginning of every CORRUPT message in this file. */
 const CONTRADICTION = "the recording contradicts itself";
 
-/** Bits of a part's flags. */
+/** The bits of a part's flags. */
 export const ENDED = 1;
 export const SUCCESS = 2;
 export const TERMINATED = 4;
@@ -15,9 +18,9 @@ const ALL = 15;
 
 export interface EpisodePart {
   readonly episode: number;
-  /** In this segment; what was seen last counts as one. */
+  /** Steps in this segment. The final observation counts as a step. */
   steps: number;
-  /** 0 until it ended. */
+  /** 0 until the part ended. */
   flags: number;
   task: string;
 }
@@ -38,13 +41,13 @@ export function endOf(bytes: Uint8Array): End {
   return { flags, task };
 }
 
-/** How far a recording has come where a segment begins. */
+/** The progress of a recording at the beginning of a segment. */
 export interface Progress {
-  /** Episodes that are closed, but for those that were discarded. */
+  /** Closed episodes, except discarded ones. */
   readonly kept: number;
-  /** Number of the open episode, or else of the next one. */
+  /** The number of the open episode, or of the next one. */
   readonly episode: number;
-  /** Steps of the open episode; 0 where none is. */
+  /** Steps of the open episode; 0 if none is open. */
   readonly length: number;
 }
 
@@ -53,7 +56,7 @@ const START: Progress = { kept: 0, episode: 0, length: 0 };
 export class Contents {
   readonly parts: EpisodePart[] = [];
   readonly #start: Progress;
-  /** At the mark: parts, and what the last one was. */
+  /** The state at the mark: the number of parts, and the last part. */
   #count = 0;
   #steps = 0;
   #flags = 0;
@@ -63,19 +66,19 @@ export class Contents {
     this.#start = start;
   }
 
-  /** Takes a step in. @throws ReplayError CORRUPT for a step of an episode that has no place here */
+  /** Adds a step. @throws ReplayError CORRUPT if its episode cannot continue here */
   step(episode: number): void {
     this.#part(episode).steps++;
   }
 
-  /** Takes an episode's end in. @throws ReplayError CORRUPT likewise */
+  /** Adds the end of an episode. @throws ReplayError CORRUPT if the episode cannot end here */
   end(episode: number, { flags, task }: End): void {
     const part = this.#part(episode);
     part.flags = flags;
     part.task = task;
   }
 
-  /** From here on `takeBack` forgets what comes. */
+  /** Sets the point to which `takeBack` returns. */
   mark(): void {
     const last = this.parts.at(-1);
     this.#count = this.parts.length;
@@ -93,7 +96,7 @@ export class Contents {
     last.task = this.#task;
   }
 
-  /** An episode that is open where another one begins was cut. */
+  /** An episode that is still open when another one begins was cut. */
   #part(episode: number): EpisodePart {
     const last = this.parts.at(-1);
     if (last?.episode === episode && last.flags === 0) return last;
@@ -106,7 +109,7 @@ export class Contents {
     return part;
   }
 
-  /** Behind these parts. */
+  /** The progress after these parts. */
   get after(): Progress {
     const { parts } = this;
     const { kept, episode, length } = this.#start;

@@ -1,18 +1,18 @@
-/** Frames in files beside the segments: how they are called. */
+/** Defines the names of frame files next to the segments. */
 import type { ImageFormat } from "./about.ts";
 import type { FrameLeaf } from "./row-layout.ts";
 
 const NAME = /^(\d{6,})-(\d{6,})\.[\w.-]+\.(raw|png)$/;
 const LONGEST = 60;
 
-/** `000012-000345.observation.image.png`: episode, step, camera. Both numbers count from 0. */
+/** Names such as `000012-000345.observation.image.png`: episode, step, camera. Both numbers count from 0. */
 export class FrameNames {
   readonly #cameras: readonly string[];
   readonly #format: ImageFormat;
 
   constructor(frames: readonly FrameLeaf[], format: ImageFormat) {
     const safeNames = frames.map(({ keys }) => keys.join(".").replace(/[^\w.-]/g, "_"));
-    // Two may become one, also where capitals are not told, or be too long for a file's name.
+    // Safe names may collide, for instance on file systems that ignore case, or be too long for a file name.
     const lower = safeNames.map((name) => name.toLowerCase());
     this.#cameras = safeNames.map((name, i) => (name.length <= LONGEST && lower.indexOf(lower[i] as string) === i ? name : `camera-${i}`));
     this.#format = format;
@@ -23,7 +23,7 @@ export class FrameNames {
   }
 }
 
-/** Episode and step of a frame's file; undefined for any other file. */
+/** Returns the episode and step of a frame file, or undefined for any other file. */
 export function frameOf(name: string): { readonly episode: number; readonly step: number } | undefined {
   const [, episode, step] = NAME.exec(name) ?? [];
   return episode === undefined ? undefined : { episode: Number(episode), step: Number(step) };

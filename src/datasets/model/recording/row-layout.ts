@@ -1,9 +1,9 @@
 /**
- * What a recorded step is as bytes. The leaves, but for camera frames, are one row:
+ * Defines the bytes of a recorded step. All leaves except camera frames form one row:
  *
- *   numbers, each leaf at a multiple of its element's size, in the order of the spec │ texts, of each its bytes u32 and UTF-8
+ *   numbers, each leaf at a multiple of its element size, in the order of the spec │ texts, each as its length in bytes (u32) and UTF-8
  *
- * Little endian. A frame is a section of its own, before the row.
+ * All numbers are little-endian. Each frame is a section of its own before the row.
  */
 import { DTYPES, type Dtype } from "../../../schema/dtype.ts";
 import type { BoundedText, Leaf, RowLeaf } from "../../../schema/leaf.ts";
@@ -11,19 +11,19 @@ import { map } from "../../../schema/nest.ts";
 import { leavesOf, type Spec } from "../../../schema/spec.ts";
 
 interface LeafLocation {
-  /** `observation/image` */
+  /** For example `observation/image` */
   readonly path: string;
   readonly keys: readonly string[];
-  /** Its place among all leaves. */
+  /** The index among all leaves. */
   readonly index: number;
-  /** Elements of a value. */
+  /** Elements per value. */
   readonly size: number;
 }
 
 export interface NumberLeaf extends LeafLocation {
   readonly leaf: Leaf;
   readonly bytes: number;
-  /** In the row. */
+  /** The byte offset in the row. */
   readonly offset: number;
 }
 
@@ -33,18 +33,18 @@ export interface TextLeafOf extends LeafLocation {
 
 export interface FrameLeaf extends LeafLocation {
   readonly leaf: Leaf;
-  /** Number of the camera. */
+  /** The number of the camera. */
   readonly camera: number;
 }
 
-/** A camera's frame: u8 of [height, width, channels], with 1, 3 or 4 channels. */
+/** Returns whether a leaf is a camera frame: u8 of shape [height, width, channels] with 1, 3 or 4 channels. */
 export function isFrame({ dtype, shape }: RowLeaf): boolean {
   return dtype === "u8" && shape.length === 3 && [1, 3, 4].includes(shape[2] as number);
 }
 
-/** A spec without what only a Replay's memory is about: leaves that share, stacks. */
+/** Returns a spec without the options that only concern a Replay's memory: shared leaves and stacks. */
 export function toRecordingSpec(spec: Spec): Spec {
-  // It is looked at first: errors name the leaf as it was given.
+  // Checks the spec first, so that errors describe the leaf as it was passed.
   leavesOf(spec);
   return map(spec, ({ shape, stack, ...leaf }: RowLeaf) => {
     const fullShape = stack === undefined ? [...shape] : [stack, ...shape];
@@ -56,10 +56,10 @@ export class RowLayout {
   readonly numbers: readonly NumberLeaf[];
   readonly texts: readonly TextLeafOf[];
   readonly frames: readonly FrameLeaf[];
-  /** Bytes of the numbers: texts stand behind. */
+  /** Bytes of the numbers. The texts follow them. */
   readonly numberBytes: number;
 
-  /** @throws TypeError, RangeError for what is no spec */
+  /** @throws TypeError, RangeError if the spec is not valid */
   constructor(spec: Spec) {
     const numbers: NumberLeaf[] = [];
     const texts: TextLeafOf[] = [];

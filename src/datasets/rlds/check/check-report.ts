@@ -1,15 +1,15 @@
-/** What a check of a dataset found: faults, which programs that read the data trip over, and warnings, which may be meant. */
+/** Collects the results of a check of a dataset: faults, which break programs that read the data, and warnings, which may be intended. */
 import type { Place } from "../../model/rlds-error.ts";
 import { FAULTS, type Fault } from "../import/import-report.ts";
 
-/** What the check adds to the faults of `inspectRlds`. */
+/** The faults that the check adds to those of `inspectRlds`. */
 export const CHECK_FAULTS = [
   ...FAULTS,
-  /** Timestamps that are not above the one before it. */
+  /** Timestamps that do not increase. */
   "timestampRepeats",
-  /** Films that end before the steps that refer to them. */
+  /** Videos that end before the steps that refer to them. */
   "shortFilms",
-  /** Films that steps refer to, and that cannot be read. */
+  /** Videos that steps refer to, but that cannot be read. */
   "missingFilms",
   /** Parts of the files that cannot be read. */
   "unreadable",
@@ -25,23 +25,23 @@ export const CHECK_WARNINGS = [
   "constantRewards",
   /** Episodes with few transitions. */
   "shortEpisodes",
-  /** Films with more frames than steps refer to. */
+  /** Videos with more frames than steps refer to. */
   "longFilms",
   /** Final observations that are all zeros. */
   "zeroFinalObservations",
 ] as const;
 export type CheckWarning = (typeof CHECK_WARNINGS)[number];
 
-/** One place, and what is wrong there. */
+/** One place, and the fault at this place. */
 export interface CheckFinding extends Place {
-  /** The leaf, as `observation/state`. */
+  /** The leaf, for example `observation/state`. */
   readonly path?: string;
   readonly value?: unknown;
-  /** A clause without a place: "observation/state is NaN" */
+  /** A clause without the place: "observation/state is NaN" */
   readonly text: string;
 }
 
-/** How often, and the first places. */
+/** The number of findings, and the first places. */
 export interface CheckFindings {
   readonly count: number;
   readonly places: readonly CheckFinding[];
@@ -50,23 +50,23 @@ export interface CheckFindings {
 export interface CheckReport {
   readonly episodes: number;
   readonly steps: number;
-  /** Steps that are not final observations. */
+  /** Steps, except final observations. */
   readonly transitions: number;
-  /** Whether the dataset was read to its end: a part that cannot be read stops the check. */
+  /** Whether the dataset was read to its end. A part that cannot be read stops the check. */
   readonly complete: boolean;
-  /** Whether there is no fault. */
+  /** Whether there are no faults. */
   readonly clean: boolean;
   readonly faults: { readonly [fault in CheckFault]: CheckFindings };
   readonly warnings: { readonly [warning in CheckWarning]: CheckFindings };
 }
 
-/** Findings of one kind, of which the first places are kept. */
+/** Findings of one kind. Only the first places are kept. */
 class FindingList implements CheckFindings {
   count = 0;
   readonly places: CheckFinding[] = [];
 }
 
-/** A report while it is made. */
+/** A report under construction. */
 export class RunningCheck implements CheckReport {
   episodes = 0;
   steps = 0;
@@ -99,7 +99,7 @@ export class RunningCheck implements CheckReport {
     if (list.places.length < this.#maxPlaces) list.places.push(finding);
   }
 
-  /** A getter of a class is not an own property, and JSON has own properties only. */
+  /** JSON.stringify ignores getters of a class. */
   toJSON(): CheckReport {
     const { episodes, steps, transitions, complete, clean, faults, warnings } = this;
     return { episodes, steps, transitions, complete, clean, faults, warnings };

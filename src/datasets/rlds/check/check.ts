@@ -1,4 +1,4 @@
-/** Checks of a whole dataset before it is trained on. */
+/** Checks a whole dataset before training. */
 import { finite, integer, mustBe, onlyKeys } from "../../../base/error.ts";
 import type { RldsReader } from "../../formats/index.ts";
 import type { RldsDataset, RldsStep } from "../../model/dataset.ts";
@@ -13,19 +13,19 @@ import { EpisodeChecker } from "./episode-checker.ts";
 export interface CheckOptions extends PassOptions {
   /** The path of the timestamps. Default: `timestamp`, or `observation/timestamp` */
   readonly timestamp?: string;
-  /** Steps per second, for timestamps in seconds. Default: `about.fps` of the reader, or else the median interval of each episode is the usual one */
+  /** Steps per second, for timestamps in seconds. Default: `about.fps` of the reader, otherwise the median interval of each episode */
   readonly fps?: number;
-  /** The largest share by which an interval between timestamps may differ from the usual one. Default: 0.1 */
+  /** The maximum relative deviation of an interval between timestamps from the usual one. Default: 0.1 */
   readonly maxJitter?: number;
-  /** An episode with fewer transitions is short. Default: 2 */
+  /** The minimum number of transitions per episode. Shorter episodes are reported. Default: 2 */
   readonly minSteps?: number;
-  /** An episode with fewer transitions than this share of the median is short. Default: 0.1 */
+  /** The minimum number of transitions per episode, as a share of the median. Shorter episodes are reported. Default: 0.1 */
   readonly minShare?: number;
-  /** The most places of each kind that the report lists; all are counted. Default: 8 */
+  /** The maximum number of places listed per kind; all are counted. Default: 8 */
   readonly maxPlaces?: number;
 }
 
-/** What a source raises if data are damaged or missing. Everything else, such as a lost connection, stays an error. */
+/** Codes that a source throws for damaged or missing data. All other errors, such as a lost connection, are thrown. */
 const DAMAGE = ["CORRUPT", "NOT_FOUND", "SPEC_MISMATCH", "INVALID_DATA", "EMPTY"];
 
 const TEXTS: { readonly [fault in Fault]: (finding: Finding) => string } = {
@@ -40,11 +40,16 @@ const TEXTS: { readonly [fault in Fault]: (finding: Finding) => string } = {
 };
 
 /**
- * Reads a dataset once and lists what is wrong with it. Faults are those of `inspectRlds`, timestamps that do not increase, films that are missing or shorter than the steps, and parts that
- * cannot be read. Warnings may be meant: uneven timestamps, elements of observations and actions that never change, a reward that never changes, very short episodes, longer films, final observations of
- * zeros. Nothing is raised for either, and nothing is changed. Of a reader of LeRobot the films are checked, too, and `losses` of a reader with `salvage` are faults.
- * Memory: a value of each leaf, a number per episode, and the timestamps of one episode.
- * @throws TypeError, RangeError for an argument · RldsError UNSUPPORTED, IO · what the source raises · what the signal says
+ * Reads a dataset once and reports its faults and warnings.
+ *
+ * Faults are those of `inspectRlds`, timestamps that do not increase, videos that are missing or shorter than the steps, and parts that cannot be read. For a
+ * LeRobot reader, the check also reads the videos. For a reader with `salvage`, `losses` are faults.
+ *
+ * Warnings may be intended: uneven timestamps, elements of observations and actions that never change, a reward that never changes, very short episodes, longer
+ * videos, and final observations of zeros.
+ *
+ * The check throws on neither, and changes nothing. Memory: one value per leaf, one number per episode, and the timestamps of one episode.
+ * @throws TypeError, RangeError for invalid arguments · RldsError UNSUPPORTED, IO · the errors of the source · the signal's reason, if it is aborted
  */
 export async function checkRlds<S = RldsStep>(rlds: RldsDataset<S>, options: CheckOptions = {}): Promise<CheckReport> {
   const { timestamp, fps, maxJitter, minSteps, minShare, maxPlaces } = parseOptions(options);
@@ -78,7 +83,7 @@ export async function checkRlds<S = RldsStep>(rlds: RldsDataset<S>, options: Che
   for (const fault of FAULTS) {
     const { count, places } = inspected.faults[fault];
     places.forEach((finding, i) => {
-      // All that were counted, with the first of them.
+      // The first finding carries the count of all.
       check.fault(fault, { ...finding, text: TEXTS[fault](finding) }, i === 0 ? count - places.length + 1 : 1);
     });
   }
@@ -91,7 +96,7 @@ export async function checkRlds<S = RldsStep>(rlds: RldsDataset<S>, options: Che
   return Object.assign(check, { episodes, steps, transitions });
 }
 
-/** @param lengths transitions of each episode; of one without steps there is a fault */
+/** @param lengths transitions per episode, except episodes without steps, which are faults */
 function warnOfLengths(
   lengths: readonly number[],
   { minSteps, minShare }: { readonly minSteps: number; readonly minShare: number },
@@ -107,7 +112,7 @@ function warnOfLengths(
   }
 }
 
-/** The options, checked. */
+/** Checks the options. */
 function parseOptions(options: CheckOptions) {
   const {
     timestamp,

@@ -1,20 +1,20 @@
-/** Elements of a leaf that have one value in all steps. */
+/** Finds elements of a leaf that have one value in all steps. */
 import { arrayDtype, type Dtype, zeros } from "../../../schema/dtype.ts";
 import type { LeafEntry } from "../../model/leaves.ts";
 
 type Row = ArrayLike<number | bigint | boolean>;
 
-/** More elements than this, or three dimensions, are checked as one value: borders of images are constant in good data. */
+/** Leaves with more elements or with three dimensions are checked as one value, because borders of images are constant in good data. */
 const MAX_ELEMENTS = 1024;
 
-/** The first value of a leaf, and which of its elements were never another one. O(elements that are still constant) per step. */
+/** The first value of a leaf, and the elements that never differed from it. O(elements that are still constant) per step */
 export class ConstantLeaf {
   readonly path: string;
   readonly size: number;
   readonly #isWhole: boolean;
   readonly #dtype: Dtype;
   #first: { [i: number]: number | bigint } | undefined;
-  /** Numbers of the elements that are still constant. */
+  /** The indices of the elements that are still constant. */
   #constant: number[] = [];
   #count = 0;
 
@@ -25,12 +25,12 @@ export class ConstantLeaf {
     this.#isWhole = leaf.shape.length >= 3 || size > MAX_ELEMENTS;
   }
 
-  /** Whether another step can change the result: if not, its value needs not be read. */
+  /** Whether another step can change the result. If not, its value need not be read. */
   get isOpen(): boolean {
     return this.#first === undefined || this.#constant.length > 0;
   }
 
-  /** The elements of `row` from `at` on. */
+  /** Adds the elements of `row` that start at `at`. */
   add(row: Row, at: number): void {
     this.#count++;
     if (this.#first === undefined) {
@@ -52,7 +52,7 @@ export class ConstantLeaf {
     return typeof first === "bigint" ? first === value || first === BigInt(value as number) : Object.is(first, Number(value)) || first === Number(value);
   }
 
-  /** Which elements never changed, with their value if they have one; undefined if all did, or if fewer than two steps have been added. */
+  /** The elements that never changed, and their value if they share one. Undefined if all elements changed, or if fewer than two steps were added. */
   get result(): { readonly elements: readonly number[]; readonly value: number | bigint | undefined } | undefined {
     if (this.#count < 2 || this.#constant.length === 0) return undefined;
     const first = this.#first as { [i: number]: number | bigint };
@@ -62,7 +62,7 @@ export class ConstantLeaf {
   }
 }
 
-/** `dimensions 3, 5 and 9 of 14 never change`, `never changes` */
+/** Returns a clause such as `dimensions 3, 5 and 9 of 14 never change` or `never changes`. */
 export function constantText({ size }: ConstantLeaf, elements: readonly number[], value: number | bigint | undefined): string {
   const always = value === undefined ? "" : `: always ${value}`;
   if (elements.length === size) return `never changes${always}`;

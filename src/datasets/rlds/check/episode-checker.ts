@@ -1,4 +1,4 @@
-/** The steps of all episodes on their way through a check: what needs more than one step. */
+/** Checks the rules that span several steps or episodes. */
 import { mustBe } from "../../../base/error.ts";
 import { isFloat } from "../../../schema/dtype.ts";
 import { isText } from "../../../schema/leaf.ts";
@@ -25,14 +25,14 @@ export interface CheckRules {
   readonly films: Films | undefined;
 }
 
-/** A leaf, and its place among the leaves of a step. */
+/** A leaf and its index among the leaves of a step. */
 interface PlacedLeaf extends LeafEntry {
   readonly index: number;
 }
 
 interface TrackedLeaf extends PlacedLeaf {
   readonly constant: ConstantLeaf;
-  /** Whether it says nothing in a final observation. */
+  /** Whether the leaf has no meaning in a final observation. */
   readonly isOutcome: boolean;
 }
 
@@ -54,18 +54,18 @@ export class EpisodeChecker implements StepReceiver<unknown> {
   #rewardLeaf: PlacedLeaf | undefined;
   #timestamp: PlacedLeaf | undefined;
   #filmed: readonly TrackedFilm[] = [];
-  /** Of the episode that is read. */
+  /** The index of the current episode. */
   #episode = 0;
   #columns: StepColumns<unknown> | undefined;
   #hasFinal = false;
   #step = 0;
   #times: number[] = [];
   #firstTime: bigint | undefined;
-  /** The step before, of steps that come one by one, and how it is kept. */
+  /** The previous step, if steps arrive one by one, and the function that copies it. */
   #previous: unknown;
   #keep: <T>(step: T) => T = (step) => step;
 
-  /** @throws RangeError for a path that is not of a number */
+  /** @throws RangeError if a path does not name a number */
   constructor(spec: StepSpec | undefined, rules: CheckRules, report: RunningCheck) {
     this.#rules = rules;
     this.#report = report;
@@ -99,7 +99,7 @@ export class EpisodeChecker implements StepReceiver<unknown> {
     if (this.#reward !== undefined && !isFinal) this.#reward.add([reward], 0);
     if (this.#timestamp !== undefined) {
       const time = this.#timeOf(this.#rowOf(this.#timestamp, step, i)[0]);
-      // A final observation that is the last one once more has its time, too: writers repeat it where no data has the one that followed.
+      // A final observation that repeats the last one also repeats its time: writers add it to data without the next observation.
       if (!(isFinal && time === this.#times.at(-1) && this.#repeatsObservation(step, i))) this.#times.push(time);
       if (step !== undefined && this.#hasFinal) this.#previous = this.#keep(step);
     }
@@ -107,12 +107,12 @@ export class EpisodeChecker implements StepReceiver<unknown> {
       this.#films?.add(camera, String(this.#rowOf(path, step, i)[0]), Number(this.#rowOf(time, step, i)[0]), this.#episode);
   }
 
-  /** The episode is over. */
+  /** Ends the current episode. */
   async end(): Promise<void> {
     if (this.#timestamp !== undefined) {
       const { fps, maxJitter } = this.#rules;
       const { path, leaf } = this.#timestamp;
-      // Of other metadata NaN stands for what is missing: a time has to be there.
+      // In other metadata NaN means a missing value, but a time is required.
       if (!mustBeFinite(this.#timestamp))
         for (const [step, value] of this.#times.entries())
           if (!Number.isFinite(value)) this.#report.fault("nonFinite", { episode: this.#episode, step, path, value, text: `${path} is ${value}` });
@@ -122,7 +122,7 @@ export class EpisodeChecker implements StepReceiver<unknown> {
     await this.#films?.compare(false);
   }
 
-  /** The dataset is over. */
+  /** Ends the dataset. */
   async finish(): Promise<void> {
     await this.#films?.compare(true);
     for (const { path, constant } of this.#tracked) {
@@ -149,7 +149,7 @@ export class EpisodeChecker implements StepReceiver<unknown> {
       const [path, time] = [at(`${camera}/path`), at(`${camera}/timestamp`)];
       return path === undefined || time === undefined ? [] : [{ camera, path, time }];
     });
-    // Of a film each step has a path and a time, and paths of timestamps are checked otherwise.
+    // Each step has a path and a time for a video, and timestamps are checked elsewhere.
     const others = new Set([...this.#filmed.flatMap(({ path, time }) => [path.path, time.path]), timestampPath]);
     this.#tracked = leaves
       .filter(({ keys, path, leaf, size }) => ["observation", "action"].includes(keys[0] as string) && !isText(leaf) && size > 0 && !others.has(path))
@@ -159,7 +159,7 @@ export class EpisodeChecker implements StepReceiver<unknown> {
     this.#leaves = leaves;
   }
 
-  /** A step's value in a row; empty if it has another form. */
+  /** Returns the value of a step as a row, or an empty row if it has another form. */
   #rowOf({ keys, index, size }: PlacedLeaf, step: unknown, i: number): ArrayLike<number | bigint | string> {
     if (step === undefined && this.#columns !== undefined) {
       const column = this.#columns.parts[index] as unknown as Float32Array;
@@ -172,7 +172,7 @@ export class EpisodeChecker implements StepReceiver<unknown> {
     return row;
   }
 
-  /** Whether a step has the observation of the one before it. */
+  /** Returns whether a step repeats the observation of the previous step. */
   #repeatsObservation(step: unknown, i: number): boolean {
     const observed = this.#leaves?.filter(({ keys }) => keys[0] === "observation") ?? [];
     return observed.every((leaf) => {
@@ -191,7 +191,7 @@ export class EpisodeChecker implements StepReceiver<unknown> {
     return elements;
   }
 
-  /** Nanoseconds since 1970 are beyond what a number holds exactly: differences to the first are not. */
+  /** Converts a timestamp to a number. Nanoseconds since 1970 exceed the exact range of numbers, but differences to the first timestamp do not. */
   #timeOf(value: unknown): number {
     if (typeof value !== "bigint") return Number(value);
     this.#firstTime ??= value;

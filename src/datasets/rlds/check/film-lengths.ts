@@ -1,26 +1,26 @@
-/** Whether films have as many frames as the steps that refer to them. */
+/** Compares the number of frames in videos with the steps that refer to them. */
 
 import type { Films } from "../../formats/index.ts";
 import { mp4Frames } from "../../model/mp4-frames.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import type { RunningCheck } from "./check-report.ts";
 
-/** The film that a camera's steps refer to at the moment. */
+/** The video to which a camera's current steps refer. */
 interface CurrentFilm {
   readonly path: string;
-  /** Steps that refer to it, and the last frame that they need. */
+  /** The number of steps that refer to it, and the last frame that they need. */
   steps: number;
   lastTime: number;
-  /** The episode that needs it. */
+  /** The episode that needs the last frame. */
   episode: number;
 }
 
-/** Steps of a film follow each other: one film per camera is remembered. */
+/** The steps of a video are consecutive, so only one video per camera is tracked. */
 export class FilmLengths {
   readonly #films: Films;
   readonly #report: RunningCheck;
   readonly #current = new Map<string, CurrentFilm>();
-  /** Films that are over, and have not been compared yet. */
+  /** Videos without further steps that have not been compared yet. */
   readonly #finished: { readonly camera: string; readonly film: CurrentFilm }[] = [];
 
   constructor(films: Films, report: RunningCheck) {
@@ -28,7 +28,7 @@ export class FilmLengths {
     this.#report = report;
   }
 
-  /** A step of an episode. */
+  /** Adds a step of an episode. */
   add(camera: string, path: string, time: number, episode: number): void {
     const film = this.#current.get(camera);
     if (film === undefined || film.path !== path) {
@@ -40,7 +40,7 @@ export class FilmLengths {
     if (time > film.lastTime) [film.lastTime, film.episode] = [time, episode];
   }
 
-  /** Compares the films that are over. @param isEnd whether no step follows */
+  /** Compares the finished videos. @param isEnd whether this was the last step */
   async compare(isEnd: boolean): Promise<void> {
     if (isEnd) for (const [camera, film] of this.#current) this.#finished.push({ camera, film });
     for (const { camera, film } of this.#finished.splice(0)) await this.#compare(camera, film);
@@ -57,7 +57,7 @@ export class FilmLengths {
         await file.close();
       }
     } catch (error) {
-      // A full disk or a lost connection says nothing about the data.
+      // A full disk or a lost connection is not a fault of the data.
       if (error instanceof RldsError && error.code === "IO") throw error;
       this.#report.fault("missingFilms", { ...place, text: `${path} cannot be read: ${(error as Error).message}` });
       return;

@@ -1,19 +1,19 @@
-/** Timestamps of an episode: each must be above the one before it, and intervals should be even. */
+/** Checks the timestamps of an episode: each must exceed the previous one, and the intervals should be even. */
 import type { RunningCheck } from "./check-report.ts";
 
 export interface TimestampRules {
   /** The path of the leaf. */
   readonly path: string;
-  /** The interval in units of the timestamps; the episode's median if it is left out. */
+  /** The interval in units of the timestamps. Default: the median of the episode */
   readonly interval: number | undefined;
-  /** The largest deviation from it, as a share. */
+  /** The maximum relative deviation from the interval. */
   readonly maxJitter: number;
 }
 
-/** @param times differences to the first one if they are whole numbers of 64 bits */
+/** @param times differences to the first timestamp, if they are 64-bit integers */
 export function checkTimestamps(times: readonly number[], episode: number, { path, interval, maxJitter }: TimestampRules, report: RunningCheck): void {
   const intervals = times.slice(1).map((time, i) => time - (times[i] as number));
-  // What is not a number is a fault of its own.
+  // Values that are not numbers are a separate fault.
   const positive = intervals.filter((one) => one > 0 && Number.isFinite(one)).sort((a, b) => a - b);
   const usual = interval ?? positive[positive.length >> 1] ?? Number.NaN;
   for (const [i, one] of intervals.entries()) {

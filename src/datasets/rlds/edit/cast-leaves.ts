@@ -1,4 +1,4 @@
-/** Numbers of other dtypes. */
+/** Converts leaves to other dtypes. */
 import { mustBe } from "../../../base/error.ts";
 import { type AnyArray, DTYPES, type Dtype, isDtype, zeros } from "../../../schema/dtype.ts";
 import { isHalf, roundHalf } from "../../../schema/half.ts";
@@ -11,7 +11,7 @@ import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
 import { leavesAt, withLeaves } from "./leaf-paths.ts";
 import { type ColumnDataset, mapColumns } from "./map-columns.ts";
 
-/** Dtypes by the paths of leaves or groups: `{ action: "f32" }`. */
+/** Dtypes by the path of a leaf or group: `{ action: "f32" }` */
 export interface LeafDtypes {
   readonly [path: string]: Dtype;
 }
@@ -24,9 +24,11 @@ interface Cast {
 }
 
 /**
- * The same steps with numbers of other dtypes: `castLeaves(data, { action: "f32" })`. Floats are rounded to the nearest float. A value that the new dtype does not have is an error: an integer or a flag that would be
- * another one, and a finite float that would become infinite. A group stands for all leaves below it. Lazy; O(elements) of the leaves; the other columns are not copied.
- * @throws TypeError, RangeError for a dtype; passes throw a RangeError for a path that is not one of numbers, and RldsError INVALID_DATA with episode, step and leaf
+ * Returns the same steps with some numbers converted to other dtypes: `castLeaves(data, { action: "f32" })`. The path of a group selects all leaves below it.
+ * Floats are rounded to the nearest float. An integer or a flag that the new dtype cannot represent is an error, as is a finite float that would become
+ * infinite. Lazy; O(elements) of the leaves; other columns are not copied.
+ * @throws TypeError, RangeError for an invalid dtype; iteration throws a RangeError if a path does not name numbers, and RldsError INVALID_DATA with episode,
+ * step and leaf if a value does not fit
  */
 export function castLeaves(rlds: RldsDataset<unknown>, dtypes: LeafDtypes): ColumnDataset {
   if (typeof dtypes !== "object" || dtypes === null) throw mustBe(TypeError, "dtypes", "an object of dtypes by paths", dtypes);
@@ -49,7 +51,7 @@ export function castLeaves(rlds: RldsDataset<unknown>, dtypes: LeafDtypes): Colu
   });
 }
 
-/** By the places of leaves. */
+/** Returns the casts by leaf index. */
 function castsOf(spec: StepSpec, dtypes: LeafDtypes): Map<number, Cast> {
   const casts = new Map<number, Cast>();
   for (const [path, to] of Object.entries(dtypes))
@@ -76,7 +78,7 @@ function castError(path: string, rule: string, value: unknown, place: Place): Rl
   return new RldsError("INVALID_DATA", mustBe(RangeError, path, rule, value).message, place);
 }
 
-/** Numbers as another dtype. @param fail makes the error for an element that the dtype does not have */
+/** Converts numbers to another dtype. @param fail creates the error for an element that the dtype cannot represent */
 export function castElements(values: ArrayLike<number | bigint>, to: Dtype, fail: (i: number, rule: string, value: unknown) => Error): AnyArray {
   const { big, float, min, max } = DTYPES[to];
   const cast = zeros(to, values.length) as unknown as Float64Array;

@@ -1,4 +1,4 @@
-/** Datasets one after the other. */
+/** Concatenates datasets. */
 import { mustBe, onlyKeys } from "../../../base/error.ts";
 import { specDifference } from "../../formats/columns/spec-difference.ts";
 import { withSchema } from "../../formats/sinks/writer.ts";
@@ -7,13 +7,13 @@ import { attachSchema, episodesOf } from "../../model/derive.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 
 export interface ConcatOptions {
-  /** The names of the datasets in errors. Default: "dataset 0", "dataset 1", … */
+  /** The names of the datasets in messages. Default: "dataset 0", "dataset 1", … */
   readonly names?: readonly string[];
 }
 
 /**
- * The episodes of all datasets, one dataset after the other. The specs of their steps and metadata must be the same. Lazy; O(1) memory.
- * @throws TypeError for an argument; passes throw RldsError SPEC_MISMATCH with the first difference
+ * Returns the episodes of all datasets, one dataset after the other. The specs of their steps and metadata must be equal. Lazy; O(1) memory.
+ * @throws TypeError for an invalid argument; iteration throws RldsError SPEC_MISMATCH with the first difference
  */
 export function concatEpisodes<S = RldsStep>(datasets: readonly RldsDataset<S>[], options: ConcatOptions = {}): RldsDataset<S> & AsyncIterable<RldsEpisode<S>> {
   const { names = [] } = onlyKeys("options", options, "names");
@@ -32,7 +32,7 @@ export function concatEpisodes<S = RldsStep>(datasets: readonly RldsDataset<S>[]
   const first = datasets[0] as RldsDataset<S>;
   const all = {
     async *[Symbol.asyncIterator]() {
-      // What is known ahead differs before anything is read.
+      // Compares specs that are known in advance before reading any data.
       for (const [k, dataset] of datasets.entries()) {
         check(k, "step", first.stepSpec, dataset.stepSpec);
         check(k, "metadata", first.metadataSpec, dataset.metadataSpec);

@@ -1,4 +1,4 @@
-/** Films of several datasets that become one: each path begins with the number of its dataset. */
+/** Merges the videos of several datasets. Each path begins with the number of its dataset. */
 import { type Camera, type CameraStatistics, type Films, filmReferences } from "../../formats/film-references.ts";
 import type { RldsReader } from "../../formats/reader.ts";
 import type { RldsDataset } from "../../model/dataset.ts";
@@ -8,14 +8,14 @@ import { StepColumns } from "../../model/step-columns.ts";
 import { type ColumnDataset, mapColumns } from "./map-columns.ts";
 
 export interface FilmSource {
-  /** In messages. */
+  /** The name of the dataset in messages. */
   readonly name: string;
   readonly reader: RldsReader;
 }
 
 const NUMBER = "episode_index";
 
-/** The films of all datasets; undefined if the first one has none. @throws RldsError UNSUPPORTED for films that cannot be in one dataset */
+/** Returns the videos of all datasets, or undefined if the first dataset has none. @throws RldsError UNSUPPORTED if the videos cannot be in one dataset */
 export function concatFilms(sources: readonly FilmSource[]): Films | undefined {
   const [first] = sources as readonly [FilmSource];
   const { films } = first.reader;
@@ -35,7 +35,7 @@ export function concatFilms(sources: readonly FilmSource[]): Films | undefined {
       return all[Number(number)]?.spans?.(rest.join("/"));
     },
     async statistics(camera, episode) {
-      // Either all have them, or the writer is told that none does.
+      // Statistics are either complete or reported to the writer as missing.
       const known = await Promise.all(all.map((one) => one.statistics(camera, 0)));
       if (offsets === undefined || known.includes(undefined)) return undefined;
       const k = offsets.filter((offset) => offset <= episode).length - 1;
@@ -44,7 +44,7 @@ export function concatFilms(sources: readonly FilmSource[]): Films | undefined {
   };
 }
 
-/** The episodes of one of the datasets, which refer to the films of all. @param k its number */
+/** Returns the episodes of one dataset with references to the merged videos. @param k the number of the dataset */
 export function withFilmNumbers(rlds: RldsDataset<unknown>, sources: readonly FilmSource[], k: number): ColumnDataset {
   const offset = BigInt(episodeOffsets(sources)?.[k] ?? 0);
   return mapColumns(rlds, {
@@ -60,7 +60,7 @@ export function withFilmNumbers(rlds: RldsDataset<unknown>, sources: readonly Fi
   });
 }
 
-/** Episodes before each dataset; undefined if a dataset does not know how many it has. */
+/** Returns the number of episodes before each dataset, or undefined if a dataset does not know its length. */
 function episodeOffsets(sources: readonly FilmSource[]): readonly number[] | undefined {
   let sum = 0;
   const offsets: number[] = [];
@@ -86,7 +86,7 @@ function checkFilms(first: FilmSource, { name, reader }: FilmSource): void {
   }
 }
 
-/** What meta/info.json says of all films of a camera. */
+/** The properties of a camera's videos that meta/info.json declares for all files. */
 const FILM_KEYS = ["shape", "video.codec", "video.pix_fmt"];
 
 function filmValue({ feature }: Camera, key: string): string {

@@ -1,11 +1,14 @@
-/** Conditions on episodes, as a text: `reward >= 1`. */
+/** Parses conditions on episodes, such as `reward >= 1`. */
 import { mustBe, onlyKeys } from "../../../base/error.ts";
 
 export type Comparison = "=" | "!=" | "<" | "<=" | ">" | ">=";
 
-/** A condition on a leaf of the steps, on metadata, or on `return` and `length` of an episode. */
+/** A condition on a leaf of the steps, on metadata, or on the `return` or `length` of an episode. */
 export interface EpisodeCondition {
-  /** `observation/state`, `success`, `return` or `length`, with dots or slashes. A group stands for all leaves below it, and `observation/state/1` for one element. */
+  /**
+   * A path with dots or slashes, such as `observation/state` or `success`, or `return` or `length`. The path of a group selects all leaves below it, and
+   * `observation/state/1` selects one element.
+   */
   readonly path: string;
   /** Default: the value is not zero, not false and not empty */
   readonly comparison?: Comparison;
@@ -36,7 +39,7 @@ function parseCondition(text: string): EpisodeCondition {
   return { path, comparison: comparison === "==" ? "=" : (comparison as Comparison), value: parseValue(value) };
 }
 
-/** A number, true or false; anything else is a text, and so is what stands in quotes. */
+/** Parses a number, true or false. Other text, and text in quotes, is a string. */
 function parseValue(text: string): number | bigint | boolean | string {
   if (/^-?\d{16,20}$/.test(text)) return BigInt(text);
   if (text === "true" || text === "false") return text === "true";

@@ -1,7 +1,10 @@
-/** Numbers of episodes, as a text or as a list. */
+/** Parses sets of episode numbers from text or lists. */
 import { mustBe } from "../../../base/error.ts";
 
-/** `"0-9,12"`, `"100-"` (from 100 on), or a list of numbers and of pairs of the first and the last one: `[[0, 9], 12]`. Episodes count from 0. */
+/**
+ * Episode numbers as text or as a list. Text: `"0-9,12"`, or `"100-"` for 100 and above. A list contains numbers and pairs of a first and a last number: `[[0,
+ * 9], 12]`. Episodes count from 0.
+ */
 export type EpisodeNumbers = string | readonly (number | readonly [first: number, last: number])[];
 
 const RULE = 'numbers of episodes such as "0-9,12", or a list such as [[0, 9], 12]';
@@ -16,7 +19,7 @@ export class EpisodeSet {
   readonly #subject: string;
   readonly #ranges: readonly Range[];
 
-  /** @param subject the option, as a message calls it @throws TypeError, RangeError */
+  /** @param subject the name of the option in messages @throws TypeError, RangeError */
   constructor(subject: string, numbers: EpisodeNumbers) {
     this.#subject = subject;
     if (typeof numbers !== "string" && !Array.isArray(numbers)) throw mustBe(TypeError, subject, RULE, numbers);
@@ -24,7 +27,7 @@ export class EpisodeSet {
     this.#ranges = merge(parts.map((part) => rangeOf(subject, part)));
   }
 
-  /** As a list. */
+  /** The set as a list of ranges. */
   get ranges(): readonly (readonly [first: number, last: number])[] {
     return this.#ranges.map(({ first, last }) => [first, last]);
   }
@@ -39,17 +42,17 @@ export class EpisodeSet {
     return from < this.#ranges.length && (this.#ranges[from] as Range).first <= episode;
   }
 
-  /** The least number; infinite if there is none. */
+  /** The smallest number; Infinity if the set is empty. */
   get first(): number {
     return this.#ranges[0]?.first ?? Number.POSITIVE_INFINITY;
   }
 
-  /** The greatest number, which may be infinite; -1 if there is none. */
+  /** The largest number, which may be Infinity; -1 if the set is empty. */
   get last(): number {
     return this.#ranges.at(-1)?.last ?? -1;
   }
 
-  /** @param count of the dataset's episodes @throws RangeError for a number that no episode has */
+  /** @param count the number of episodes in the dataset @throws RangeError if the set contains a larger number */
   check(count: number): void {
     for (const { first, last } of this.#ranges) {
       const missing = first >= count ? first : last !== Number.POSITIVE_INFINITY && last >= count ? last : undefined;
@@ -78,7 +81,7 @@ function checkRange(subject: string, first: number, last: number, part: unknown)
   return { first, last };
 }
 
-/** In order, without overlaps. */
+/** Sorts ranges and merges those that overlap. */
 function merge(ranges: readonly Range[]): readonly Range[] {
   const merged: Range[] = [];
   for (const range of [...ranges].sort((a, b) => a.first - b.first)) {

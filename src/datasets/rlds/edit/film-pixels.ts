@@ -1,4 +1,4 @@
-/** Films as pixels, which are decoded as they are asked for: what is needed where films cannot be copied as they are. */
+/** Decodes videos to pixels on access, for targets to which videos cannot be copied. */
 import { mustBe, onlyKeys } from "../../../base/error.ts";
 import { isLeaf } from "../../../schema/leaf.ts";
 import { setPart } from "../../../schema/nest.ts";
@@ -10,31 +10,31 @@ import { RldsError } from "../../model/rlds-error.ts";
 import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
 import { type ColumnDataset, mapColumns } from "./map-columns.ts";
 
-/** Frames of one film. */
+/** Frames to decode from one video. */
 export interface FilmFrames {
-  /** As steps have it: a path in the dataset. */
+  /** The path of the video in the dataset, as in the steps. */
   readonly path: string;
-  /** In seconds of the film, one a frame. */
+  /** The times of the frames, in seconds from the beginning of the video. */
   readonly times: readonly number[];
-  /** Frames a second of the film. */
+  /** Frames per second of the video. */
   readonly fps: number;
   readonly height: number;
   readonly width: number;
 }
 
 export interface FilmPixelOptions {
-  /** The films that steps refer to, as `films` of a reader. */
+  /** The videos that steps refer to: `films` of a reader. */
   readonly films: Films;
-  /** Paths of the leaves that refer to films. Default: all */
+  /** The paths of the leaves that refer to videos. Default: all */
   readonly paths?: readonly string[];
-  /** Returns the pixels of frames, height × width × 3 bytes each. */
+  /** Returns the pixels of the frames, height × width × 3 bytes each. */
   readonly decode: (frames: FilmFrames) => Uint8Array;
 }
 
 /**
- * The same steps with pixels, u8 of shape [height, width, 3], in the place of references to films: what `videos` of writeLeRobot encodes. `decode` is called with a piece of an episode when its pixels are asked for.
- * Lazy; memory: what is asked for at once.
- * @throws TypeError for an option · RldsError UNSUPPORTED for films whose rate or size is not known
+ * Returns the same steps with pixels, u8 of shape [height, width, 3], in place of references to videos. `videos` of writeLeRobot can encode them. `decode` is
+ * called with a piece of an episode when its pixels are read. Lazy; memory: the frames that are read together.
+ * @throws TypeError for an invalid option · RldsError UNSUPPORTED if the rate or the size of a video is not known
  */
 export function withFilmPixels(rlds: RldsDataset<unknown>, options: FilmPixelOptions): ColumnDataset {
   const { films, paths = [...(options.films?.cameras.keys() ?? [])], decode } = onlyKeys("options", options, "films, paths, decode");
@@ -93,7 +93,7 @@ function pixelsOf(
   return LazyColumn.of({ rows: files.length, size, check() {}, read });
 }
 
-/** The spec with a leaf of pixels for each film. */
+/** Returns the spec with a leaf of pixels for each video. */
 function pixelSpec(spec: StepSpec, pictures: ReadonlyMap<string, Picture>): StepSpec {
   const films = new Set(filmReferences(spec).map((keys) => keys.join("/")));
   const visit = (node: StepSpec, path: string): StepSpec => {

@@ -1,4 +1,4 @@
-/** Episodes for which a condition holds. */
+/** Selects the episodes for which conditions hold. */
 import { mustBe } from "../../../base/error.ts";
 import { isHalf, roundHalf } from "../../../schema/half.ts";
 import { isText } from "../../../schema/leaf.ts";
@@ -10,17 +10,20 @@ import { type LeafEntry, leavesOf } from "../../model/leaves.ts";
 import { type Comparison, conditionOf, type EpisodeCondition } from "./condition.ts";
 import { type ColumnDataset, type ColumnEpisode, mapColumns } from "./map-columns.ts";
 
-/** These have no meaning in a final observation. */
+/** Fields without a meaning in a final observation. */
 const OUTCOMES: readonly unknown[] = ["action", "reward", "discount"];
 
 type Test = (episode: ColumnEpisode) => boolean;
 type ElementTest = (element: unknown) => boolean;
 
 /**
- * The episodes for which every condition holds in at least one step: `filterWhere(data, "return >= 10", "success")`. A condition names a leaf of the steps, metadata of the episode, or
- * `return` (the sum of the rewards) and `length` (steps). Of an array any element counts, or the one whose index ends the path: `observation/state/1 > 2`. Without a comparison it holds for a value that is not zero, not false and not empty. Actions, rewards and discounts of final
- * observations do not count. Lazy; O(elements) of the leaf; memory: an episode.
- * @throws TypeError, RangeError for a condition; passes throw a RangeError for a path that the data do not have, and for a comparison that a text does not have
+ * Returns the episodes in which every condition holds in at least one step: `filterWhere(data, "return >= 10", "success")`.
+ *
+ * A condition names a leaf of the steps, metadata of the episode, `return` (the sum of the rewards) or `length` (the number of steps). For an array, it holds
+ * if any element meets it; a path that ends with an index selects one element: `observation/state/1 > 2`. Without a comparison, it holds for values that are
+ * not zero, not false and not empty. Actions, rewards and discounts of final observations do not count. Lazy; O(elements) of the leaf; memory: one episode.
+ * @throws TypeError, RangeError for an invalid condition; iteration throws a RangeError if the data does not have the path, or if text cannot be compared this
+ * way
  */
 export function filterWhere(rlds: RldsDataset<unknown>, ...where: readonly (string | EpisodeCondition)[]): ColumnDataset {
   const conditions = where.map(conditionOf);
@@ -50,19 +53,19 @@ function testOf(condition: EpisodeCondition, stepSpec: StepSpec, metadataSpec: {
   const [element] = elementsAt(path, stepSpec);
   if (element !== undefined) return stepsTest([{ ...element, test: elementTest(condition, element.leaf) }]);
   const specs = [stepSpec, metadataSpec as StepSpec];
-  // A column may be in the steps and in the metadata.
+  // The same path may exist in the steps and in the metadata.
   const paths = new Set(["return", "length", ...specs.flatMap((spec) => leavesOf(spec).map((leaf) => leaf.path))]);
   throw mustBe(RangeError, "where", `on one of ${[...paths].join(", ")}`, condition.path, paths);
 }
 
 interface ElementEntry extends LeafEntry {
-  /** Of the leaf, in the spec. */
+  /** The index of the leaf in the spec. */
   readonly index: number;
-  /** The one element that counts. */
+  /** The only element that counts, if the path names one. */
   readonly element?: number;
 }
 
-/** The element that a path names by the indices at its end. @throws RangeError for an index that the leaf does not have */
+/** Finds the element that the indices at the end of a path name. @throws RangeError if the leaf has no such element */
 function elementsAt(path: string, stepSpec: StepSpec): readonly ElementEntry[] {
   return leavesOf(stepSpec).flatMap((leaf, index) => {
     if (!path.startsWith(`${leaf.path}/`)) return [];
@@ -79,7 +82,7 @@ function metadataAt(episode: object, keys: readonly string[]): unknown {
   return keys.reduce<unknown>((at, key) => (at as { readonly [key: string]: unknown } | undefined)?.[key], episode);
 }
 
-/** Whether an episode's last step is a final observation. */
+/** Returns whether the last step of an episode is a final observation. */
 function hasFinal(episode: ColumnEpisode): boolean {
   return statedFinalStep(episode) !== "transition" && lastFlagOf(episode.steps) === true;
 }
@@ -112,7 +115,7 @@ function stepsTest(leaves: readonly (ElementEntry & { readonly test: ElementTest
   };
 }
 
-// Integers of 64 bits and numbers compare by their values.
+// Bigints and numbers compare by value.
 type Ordered = number;
 const COMPARE: { readonly [comparison in Comparison]: (a: Ordered, b: Ordered) => boolean } = {
   // biome-ignore lint/suspicious/noDoubleEquals: a bigint equals a number of the same value
@@ -140,7 +143,7 @@ function elementTest({ path, comparison, value }: EpisodeCondition, { dtype }: S
   return (element) => compare(typeof element === "boolean" ? Number(element) : element, wanted);
 }
 
-/** A number as a leaf stores it: 0.1 of f32 is not 0.1. */
+/** Returns a number as a leaf stores it: 0.1 as f32 is not 0.1. */
 function storedNumber(dtype: string, value: number): number {
   return dtype === "f32" ? Math.fround(value) : isHalf(dtype) ? roundHalf(dtype, value) : value;
 }

@@ -1,20 +1,20 @@
-/** Leaves that options name by paths. */
+/** Resolves the leaf paths of options. */
 import { mustBe } from "../../../base/error.ts";
 import { map } from "../../../schema/nest.ts";
 import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
 import { type LeafEntry, leavesOf } from "../../model/leaves.ts";
 
 export interface NamedLeaf extends LeafEntry {
-  /** Its place among all leaves. */
+  /** The index among all leaves. */
   readonly index: number;
 }
 
-/** A path with slashes. */
+/** Returns a path with slashes. */
 export function slashed(path: string): string {
   return path.replaceAll(".", "/");
 }
 
-/** The leaves that a path names: one, or all of a group. @throws RangeError */
+/** Returns the leaves that a path names: one leaf, or all leaves of a group. @throws RangeError */
 export function leavesAt(spec: StepSpec, option: string, path: string): NamedLeaf[] {
   const all = leavesOf(spec).map((leaf, index) => ({ ...leaf, index }));
   const found = all.filter((leaf) => leaf.path === slashed(path) || leaf.path.startsWith(`${slashed(path)}/`));
@@ -25,7 +25,7 @@ export function leavesAt(spec: StepSpec, option: string, path: string): NamedLea
   return found;
 }
 
-/** The spec with another leaf in some places. @param leaves by their places */
+/** Returns the spec with some leaves replaced. @param leaves the new leaves by index */
 export function withLeaves(spec: StepSpec, leaves: ReadonlyMap<number, StepLeaf>): StepSpec {
   const places = new Map(leavesOf(spec).map(({ path }, index) => [path, index]));
   return map(spec, (leaf: StepLeaf, keys: readonly string[]) => leaves.get(places.get(keys.join("/")) as number) ?? leaf) as StepSpec;

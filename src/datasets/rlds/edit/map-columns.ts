@@ -1,4 +1,4 @@
-/** Episodes whose steps are changed as columns, one episode at a time. */
+/** Changes the steps of episodes as columns, one episode at a time. */
 
 import { withSchema } from "../../formats/sinks/writer.ts";
 import { columnsOf } from "../../model/chunks.ts";
@@ -15,17 +15,17 @@ export type ColumnEpisode<S = unknown> = RldsEpisode<S> & { readonly steps: Step
 export type ColumnDataset = RldsDataset & AsyncIterable<ColumnEpisode<RldsStep>>;
 
 export interface ColumnChange {
-  /** The new spec of steps. Default: the same. @throws RangeError for a path that the spec does not have */
+  /** Returns the new spec of the steps. Default: unchanged. @throws RangeError if the spec does not have a path */
   readonly stepSpec?: (spec: StepSpec) => StepSpec;
   readonly metadataSpec?: (spec: NonNullable<DatasetForm["metadataSpec"]>) => NonNullable<DatasetForm["metadataSpec"]>;
-  /** Called at the beginning of each pass. @returns the change of an episode, which returns undefined for an episode that is left out */
+  /** Called at the beginning of each iteration. @returns the function that changes an episode, or returns undefined to leave the episode out */
   readonly begin: (
     stepSpec: StepSpec,
     metadataSpec: NonNullable<DatasetForm["metadataSpec"]>,
   ) => (episode: ColumnEpisode, index: number) => ColumnEpisode | undefined;
 }
 
-/** Lazy; memory: an episode, if its steps come one by one, and else what the change takes. */
+/** Lazy. Memory: one episode if its steps arrive one by one, otherwise only the memory of the change. */
 export function mapColumns(rlds: RldsDataset<unknown>, { stepSpec = keepSpec, metadataSpec, begin }: ColumnChange): ColumnDataset {
   checkIterable("rlds", rlds);
   const episodes = {

@@ -1,4 +1,4 @@
-/** Steps at another rate. */
+/** Resamples steps to another rate. */
 import { mustBe, onlyKeys } from "../../../base/error.ts";
 import { type AnyArray, DTYPES, type Dtype, isFloat, type NumberArray } from "../../../schema/dtype.ts";
 import { blank, isText } from "../../../schema/leaf.ts";
@@ -14,21 +14,21 @@ import { slashed } from "./leaf-paths.ts";
 import { type ColumnDataset, type ColumnEpisode, mapColumns } from "./map-columns.ts";
 
 export interface ResampleOptions {
-  /** Steps a second. */
+  /** The new number of steps per second. */
   readonly fps: number;
-  /** The path of the leaf that has the time of a step, in seconds: a single float. Default: `timestamp`, if the steps have it */
+  /** The path of the leaf with the time of a step in seconds, a single float. Default: `timestamp`, if the steps have it */
   readonly timestamp?: string;
-  /** Steps a second of the data, if no leaf has their times. */
+  /** The number of steps per second in the data, if no leaf has their times. */
   readonly sourceFps?: number;
 }
 
-/** More steps of an episode are a wrong time rather than a long episode. */
+/** A longer episode is treated as a fault in the timestamps. */
 const MAX_STEPS = 2 ** 24;
-/** Of a step: times are f32 in many files. */
+/** In steps. Many files store times as f32. */
 const TOLERANCE = 1e-3;
 
 interface TimePlan {
-  /** The place of the leaf with the times; -1 if there is none. */
+  /** The index of the leaf with the times, or -1. */
   readonly column: number;
   readonly leaves: readonly LeafEntry[];
   readonly fps: number;
@@ -36,10 +36,13 @@ interface TimePlan {
 }
 
 /**
- * The same episodes at another rate: step k is the one whose time is nearest to k / fps after the first step; the first and the last step stay. Steps are left out, or repeated. The return
- * of an episode stays: the rewards of steps that are left out are added to that of the step before them, and of a step that is repeated only the last one has its reward (discounts likewise, as a product). The leaf with the times gets the new ones.
- * Lazy; O(elements); memory: an episode.
- * @throws TypeError, RangeError for an option; passes throw a RangeError if no times are known, and RldsError INVALID_DATA for times that run backwards, or are so far apart that an episode would have more than 2^24 steps
+ * Returns the same episodes at another rate. Step k is the step whose time is nearest to k / fps after the first step; the first and the last step are kept.
+ * Steps are left out or repeated as needed.
+ *
+ * The return of an episode does not change. The rewards of steps that are left out are added to the step before them. If a step is repeated, only its last copy
+ * has its reward. Discounts are multiplied in the same way. The leaf with the times receives the new times. Lazy; O(elements); memory: one episode.
+ * @throws TypeError, RangeError for an invalid option; iteration throws a RangeError if no times are known, and RldsError INVALID_DATA if times decrease or an
+ * episode would have more than 2^24 steps
  */
 export function resampleSteps(rlds: RldsDataset<unknown>, options: ResampleOptions): ColumnDataset {
   const { fps, timestamp, sourceFps } = onlyKeys("options", options, "fps, timestamp, sourceFps");
@@ -84,7 +87,7 @@ function resample(episode: ColumnEpisode, plan: TimePlan, spec: StepSpec, index:
   return new StepColumns(spec, data, rows.length);
 }
 
-/** In seconds. @throws RldsError INVALID_DATA */
+/** Returns the times in seconds. @throws RldsError INVALID_DATA */
 function timesOf(steps: StepColumns<unknown>, { column, sourceFps, leaves }: TimePlan, episode: number): Float64Array {
   if (column < 0) return Float64Array.from({ length: steps.length }, (_, i) => i / (sourceFps as number));
   const times = Float64Array.from(steps.data[column] as ArrayLike<number>);
@@ -94,18 +97,18 @@ function timesOf(steps: StepColumns<unknown>, { column, sourceFps, leaves }: Tim
   throw new RldsError("INVALID_DATA", mustBe(RangeError, leaves[column]?.path ?? "", rule, times[step]).message, { episode, step });
 }
 
-/** The rows of the source, one a step. @throws RldsError INVALID_DATA */
+/** Returns the source row of each new step. @throws RldsError INVALID_DATA */
 function nearestRows(times: Float64Array, fps: number, isFinal: boolean, episode: number): Uint32Array {
   const { length } = times;
   const [first, last] = [times[0] as number, times[length - 1] as number];
-  // Half of a step is none.
+  // Less than half a step is dropped.
   const count = Math.max(Math.ceil((last - first) * fps - 0.5 - TOLERANCE), length > 1 ? 1 : 0) + 1;
   if (count > Math.max(MAX_STEPS, length))
     throw new RldsError("INVALID_DATA", `the episode lasts ${last - first} s, and would have ${count} steps at fps ${fps}: at most ${MAX_STEPS} are possible`, {
       episode,
     });
   const rows = new Uint32Array(count);
-  // A final observation is there once.
+  // A final observation occurs once.
   const latest = isFinal ? Math.max(length - 2, 0) : length - 1;
   let row = 0;
   for (let k = 1; k < count - 1; k++) {
@@ -125,7 +128,7 @@ function newTimes(column: ColumnData, count: number, fps: number, { leaf }: Leaf
 
 interface Rows {
   readonly rows: Uint32Array;
-  /** Steps of the source, and the number of the episode. */
+  /** The number of steps in the source, and the number of the episode. */
   readonly length: number;
   readonly index: number;
 }
@@ -138,7 +141,7 @@ function columnAt(column: ColumnData, leaf: LeafEntry, all: Rows): ColumnData {
   const { rows } = all;
   const values = pick(column, leaf, rows);
   if (keys.length > 1 || !["is_first", "is_last", "is_terminal"].includes(field as string)) return values;
-  // Of a step that is repeated only one is the first or the last one.
+  // Only one copy of a repeated step may be the first or the last step.
   const flags = values as NumberArray;
   const zero = DTYPES[leaf.leaf.dtype as Dtype]?.big ? 0n : 0;
   if (field === "is_first") flags.fill(zero as number, size);
@@ -156,7 +159,7 @@ function pick(column: ColumnData, { leaf, size }: LeafEntry, rows: Uint32Array):
   return picked as unknown as ColumnData;
 }
 
-/** The first step after those of step k; none if step k is repeated by the next one. */
+/** Returns the index after the steps merged into step k. The range is empty if the next step repeats step k. */
 function endOf({ rows, length }: Rows, k: number): number {
   return k + 1 < rows.length ? (rows[k + 1] as number) : length;
 }

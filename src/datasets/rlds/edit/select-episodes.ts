@@ -1,4 +1,4 @@
-/** Episodes by their numbers. */
+/** Selects episodes by number. */
 import { mustBe, onlyKeys } from "../../../base/error.ts";
 import type { RldsDataset, RldsEpisode, RldsStep } from "../../model/dataset.ts";
 import { attachSchema, deriveSchema, episodesOf } from "../../model/derive.ts";
@@ -6,19 +6,19 @@ import { numberEpisode } from "../../model/episode-number.ts";
 import { type EpisodeNumbers, EpisodeSet } from "./episode-numbers.ts";
 
 export interface EpisodeSelection {
-  /** The episodes that are kept. Default: all */
+  /** The episodes to keep. Default: all */
   readonly episodes?: EpisodeNumbers;
-  /** The episodes that are left out. Default: none */
+  /** The episodes to leave out. Default: none */
   readonly dropEpisodes?: EpisodeNumbers;
 }
 
-/** What a reader has besides its episodes. */
+/** The method of readers that can start at any episode. */
 type Seekable<S> = RldsDataset<S> & { startingAt?(episode: number): AsyncIterable<RldsEpisode<S>> };
 
 /**
- * The episodes with these numbers, in their order: `selectEpisodes(data, { episodes: "0-9,12" })`. A reader that finds any episode does not read those before the first one, and nothing is
- * read after the last one. Errors of other functions name the numbers that episodes have here. Lazy; O(1) memory.
- * @throws TypeError, RangeError for an option; passes throw a RangeError for a number that no episode has
+ * Returns the episodes with these numbers, in the order of the data: `selectEpisodes(data, { episodes: "0-9,12" })`. A reader that can seek skips the episodes
+ * before the first one, and nothing is read after the last one. Errors of later steps use these episode numbers. Lazy; O(1) memory.
+ * @throws TypeError, RangeError for an invalid option; iteration throws a RangeError if an episode does not exist
  */
 export function selectEpisodes<S = RldsStep>(rlds: RldsDataset<S>, options: EpisodeSelection): RldsDataset<S> & AsyncIterable<RldsEpisode<S>> {
   const { episodes, dropEpisodes } = onlyKeys("options", options, "episodes, dropEpisodes");
@@ -26,7 +26,10 @@ export function selectEpisodes<S = RldsStep>(rlds: RldsDataset<S>, options: Epis
   return selectSets(rlds, kept, dropEpisodes === undefined ? [] : [new EpisodeSet("dropEpisodes", dropEpisodes)]);
 }
 
-/** The same of sets, each of which errors call by its own name. @param kept undefined for all @param drops sets that are left out */
+/**
+ * Like `selectEpisodes`, for sets that have their own names in messages. @param kept the episodes to keep; undefined for all @param drops the episodes to leave
+ * out
+ */
 export function selectSets<S>(
   rlds: RldsDataset<S>,
   kept: EpisodeSet | undefined,
@@ -39,7 +42,7 @@ export function selectSets<S>(
   const selected = {
     async *[Symbol.asyncIterator]() {
       const first = kept === undefined || startingAt === undefined || kept.first === Number.POSITIVE_INFINITY ? 0 : kept.first;
-      // A number past the last episode is named with the count, which takes a pass from the beginning.
+      // The message about a number after the last episode includes the count, which requires a pass from the beginning.
       let index = first;
       for await (const episode of first === 0 ? all : (startingAt as NonNullable<typeof startingAt>).call(rlds, first)) {
         if (kept?.has(index) !== false && !drops.some((dropped) => dropped.has(index))) yield numberEpisode({ ...episode }, index);

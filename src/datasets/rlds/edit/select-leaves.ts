@@ -1,4 +1,4 @@
-/** Leaves of steps by their names: left out, kept, renamed. */
+/** Removes, keeps and renames leaves of steps. */
 import { onlyKeys } from "../../../base/error.ts";
 import { type SelectedSpec, selectSpec, selectSteps } from "../../formats/selection/selected-spec.ts";
 import { Selection, type SelectionOptions } from "../../formats/selection/selection.ts";
@@ -8,8 +8,10 @@ import { type ColumnDataset, mapColumns } from "./map-columns.ts";
 export type LeafSelection = Pick<SelectionOptions, "without" | "only" | "rename">;
 
 /**
- * The same steps with fewer leaves, or with other names: `selectLeaves(data, { without: ["note"], rename: { state: "observation/state" } })`. The options mean what they mean to readers. Nothing is copied. Lazy.
- * @throws TypeError for an option; passes throw a RangeError for a name that no leaf has, for two leaves of one name, and for a field of RLDS of which nothing is left
+ * Returns the same steps with fewer or renamed leaves: `selectLeaves(data, { without: ["note"], rename: { state: "observation/state" } })`. The options are
+ * those of readers. Lazy; nothing is copied.
+ * @throws TypeError for an invalid option; iteration throws a RangeError if a name matches no leaf, if two leaves get the same name, or if nothing remains of
+ * an RLDS field
  */
 export function selectLeaves(rlds: RldsDataset<unknown>, options: LeafSelection): ColumnDataset {
   onlyKeys("options", options, "without, only, rename");

@@ -1,23 +1,23 @@
-/** Episodes dealt into parts, such as one to train with and one to validate with. */
+/** Splits the episodes of a dataset into parts, for example for training and validation. */
 import { checkSeed, mustBe, onlyKeys } from "../../../base/error.ts";
 import type { RldsDataset, RldsEpisode, RldsStep } from "../../model/dataset.ts";
 import { attachSchema, deriveSchema, episodesOf } from "../../model/derive.ts";
 
 export interface SplitOptions {
-  /** Decides which episode goes where: a whole number from 0, or a bigint below 2^64. Default: 0 */
+  /** The seed of the split: an integer ≥ 0, or a bigint below 2^64. Default: 0 */
   readonly seed?: number | bigint;
 }
 
-/** The most episodes of a hand; shares with more decimals are rounded to it. */
+/** The maximum number of episodes per hand. Shares with more decimals are rounded. */
 const MAX_HAND = 1000;
 const MIN_SHARE = 1 / MAX_HAND;
 const TOLERANCE = 1e-9;
 const MASK = (1n << 64n) - 1n;
 
 /**
- * The episodes in parts, by the shares of the parts: `const { train, val } = splitEpisodes(data, { train: 0.9, val: 0.1 }, { seed: 1 })`. Shares add up to 1. Episodes are dealt at random in hands in which
- * every part has its exact share (of 10 episodes here), so that the counts do not depend on luck, and keep their order within a part. The same seed and shares deal alike, whatever the data. Lazy: each part is a
- * pass of its own; O(1) memory.
+ * Splits the episodes into parts with given shares, which add up to 1: `const { train, val } = splitEpisodes(data, { train: 0.9, val: 0.1 }, { seed: 1 })`.
+ * Episodes are dealt at random in hands of fixed size (10 episodes here). In each hand, every part receives its exact share. Episodes keep their order within a
+ * part. The result depends only on the seed and the shares, not on the data. Lazy: each part reads the source once; O(1) memory.
  * @throws TypeError, RangeError
  */
 export function splitEpisodes<S = RldsStep, P extends string = string>(
@@ -55,9 +55,9 @@ function checkShares(shares: { readonly [part: string]: number }): { readonly [p
   return shares;
 }
 
-/** Says to which part the next episode goes. */
+/** Chooses the part of the next episode. */
 class EpisodeDealer {
-  /** The parts of a hand, as often as they get an episode of it. */
+  /** The part of each episode in a hand. */
   readonly #hand: readonly number[];
   #rest: number[] = [];
   #state: bigint;
@@ -76,7 +76,7 @@ class EpisodeDealer {
     return part;
   }
 
-  /** splitmix64. */
+  /** Returns the next number of splitmix64. */
   #random(): bigint {
     this.#state = (this.#state + 0x9e3779b97f4a7c15n) & MASK;
     const a = ((this.#state ^ (this.#state >> 30n)) * 0xbf58476d1ce4e5b9n) & MASK;
@@ -85,7 +85,7 @@ class EpisodeDealer {
   }
 }
 
-/** The smallest hand of which every share is a whole number of episodes. */
+/** Returns the smallest hand in which every share is an integer. */
 function handOf(shares: readonly number[]): readonly number[] {
   const isExact = (size: number) => shares.every((share) => Math.abs(share * size - Math.round(share * size)) < TOLERANCE * size);
   let size = 1;

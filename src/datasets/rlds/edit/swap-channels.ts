@@ -1,4 +1,4 @@
-/** Images whose red and blue are the wrong way round. */
+/** Swaps the red and blue channels of images. */
 import { mustBe } from "../../../base/error.ts";
 import type { AnyArray, NumberArray } from "../../../schema/dtype.ts";
 import { isText } from "../../../schema/leaf.ts";
@@ -11,9 +11,11 @@ import { leavesAt, slashed } from "./leaf-paths.ts";
 import { type ColumnDataset, mapColumns } from "./map-columns.ts";
 
 /**
- * The same steps with the first and the third channel of images exchanged: BGR becomes RGB, and RGB becomes BGR. `swapChannels(data, ["observation/image"])`. An image has the shape
- * [height, width, 3 or 4]; a group stands for all images below it. Lazy; O(elements) of the images; the other columns are not copied.
- * @throws TypeError for paths; passes throw a RangeError for a path without an image, and RldsError UNSUPPORTED for a film, which would have to be encoded again
+ * Returns the same steps with the first and the third channel of images swapped: BGR becomes RGB, and RGB becomes BGR. Example: `swapChannels(data,
+ * ["observation/image"])`. An image has the shape [height, width, 3 or 4]; the path of a group selects all images below it. Lazy; O(elements) of the images;
+ * other columns are not copied.
+ * @throws TypeError for invalid paths; iteration throws a RangeError if a path has no image, and RldsError UNSUPPORTED for a video, which would have to be
+ * encoded again
  */
 export function swapChannels(rlds: RldsDataset<unknown>, paths: readonly string[]): ColumnDataset {
   if (!Array.isArray(paths) || paths.some((path) => typeof path !== "string")) throw mustBe(TypeError, "paths", "an array of paths of images", paths);
@@ -36,7 +38,7 @@ export function swapChannels(rlds: RldsDataset<unknown>, paths: readonly string[
   });
 }
 
-/** The numbers of channels by the places of leaves. @throws RangeError · RldsError */
+/** Returns the number of channels by leaf index. @throws RangeError · RldsError */
 function channelsOf(spec: StepSpec, paths: readonly string[]): Map<number, number> {
   const channels = new Map<number, number>();
   for (const path of paths) {

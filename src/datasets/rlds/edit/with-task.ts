@@ -1,4 +1,4 @@
-/** Episodes with a text that says what is to be done. */
+/** Sets the task text of episodes. */
 import { mustBe } from "../../../base/error.ts";
 import { TASKS } from "../../formats/columns/task-names.ts";
 import type { RldsDataset, RldsEpisode, StepSpec } from "../../model/dataset.ts";
@@ -10,13 +10,14 @@ interface Metadata {
   readonly [name: string]: StepSpec;
 }
 
-/** Where a dataset has the text: a column of the steps, or metadata of the episode. */
+/** The place of the text: a column of the steps, or metadata of the episode. */
 type TaskPlace = { readonly column: number } | { readonly name: string };
 
 /**
- * The same episodes with another task: `withTask(data, "Pick up the cube")`, or a function of an episode and its number, which returns undefined for an episode that keeps its own. The text
- * replaces the leaf or metadata that a writer of LeRobot takes: the first of `task`, `language_instruction` and `instruction`, in a step, its observation or the metadata. A dataset without these gets `task` as metadata. Lazy; O(steps).
- * @throws TypeError, in passes too, for a task that is not a text
+ * Returns the same episodes with another task: `withTask(data, "Pick up the cube")`. A function receives each episode and its index, and returns the task, or
+ * undefined to keep it. The text replaces the leaf or metadata that the LeRobot writer uses: the first of `task`, `language_instruction` and `instruction` in a
+ * step, its observation or the metadata. A dataset without these receives `task` as metadata. Lazy; O(steps).
+ * @throws TypeError, also during iteration, for a task that is not a string
  */
 export function withTask(rlds: RldsDataset<unknown>, task: string | ((episode: RldsEpisode<unknown>, index: number) => string | undefined)): ColumnDataset {
   if (typeof task !== "string" && typeof task !== "function") throw mustBe(TypeError, "task", "a text or a function (episode, index)", task);

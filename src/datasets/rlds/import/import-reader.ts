@@ -1,4 +1,4 @@
-/** Episodes read one after the other into a report. */
+/** Reads the episodes of an import one after the other into a report. */
 import { mustBe } from "../../../base/error.ts";
 import type { RldsEpisode, RldsStep, StepSpec } from "../../model/dataset.ts";
 import { isAllZero } from "../../model/elements.ts";
@@ -11,14 +11,14 @@ import type { Fault, RunningReport } from "./import-report.ts";
 import { Inspector, LAST, type StepFacts } from "./step-checks.ts";
 import { EpisodeValidator, type Violation } from "./validate.ts";
 
-/** Receives the steps that were read. */
+/** Receives the steps that are read. */
 export interface StepReceiver<S> {
-  /** @param step undefined where steps are columns */
+  /** @param step undefined if steps are columns */
   add(facts: StepFacts, step: S | undefined): void;
 }
 
 export interface ReadEpisodeFacts {
-  /** Of the source, from 0. */
+  /** The index in the source, from 0. */
   readonly index: number;
   readonly length: number;
   /** The first fault. */
@@ -37,7 +37,7 @@ export class ImportReader {
     this.#signal = signal;
   }
 
-  /** @throws TypeError for what is no episode · what the source raises */
+  /** @throws TypeError if the value is not an episode · the errors of the source */
   async episode<S>(source: RldsEpisode<S>, receiver?: StepReceiver<S>): Promise<ReadEpisodeFacts> {
     const report = this.#report;
     const index = numberOfEpisode(source, report.episodes);
@@ -75,7 +75,7 @@ export class ImportReader {
   }
 }
 
-/** What mode "repair" does about each fault. */
+/** What mode "repair" does about each fault, for messages. */
 const REMEDIES: { readonly [fault in Fault]: string } = {
   emptyEpisodes: "leaves it out",
   danglingTails: "sets it",
@@ -87,7 +87,7 @@ const REMEDIES: { readonly [fault in Fault]: string } = {
   wrongForms: "ends the episode before it",
 };
 
-/** An episode's fault as an error: INVALID_DATA, or SPEC_MISMATCH for a step's form. */
+/** Returns an episode's fault as an error: SPEC_MISMATCH for a step of another form, otherwise INVALID_DATA. */
 export function violationError({ fault, subject, rule, value, step }: Violation, episode: number): RldsError {
   const code = fault === "wrongForms" ? "SPEC_MISMATCH" : "INVALID_DATA";
   const { message } = mustBe(TypeError, subject, rule, value);

@@ -1,10 +1,10 @@
-/** What an import found, and what it did about it. */
+/** Collects the faults that an import found, and its repairs. */
 import type { Place } from "../../model/rlds-error.ts";
 
-/** What is done about faults: `strict` raises the first, `repair` mends what can be mended, `drop` leaves the episode out. */
+/** The treatment of faults: `strict` throws on the first one, `repair` corrects episodes where possible, `drop` leaves the episode out. */
 export type ImportMode = "strict" | "repair" | "drop";
 
-/** What no good dataset has; each is counted by its place in the source. */
+/** The faults. Each is counted by its place in the source. */
 export const FAULTS = [
   /** Episodes without a step. */
   "emptyEpisodes",
@@ -12,36 +12,36 @@ export const FAULTS = [
   "danglingTails",
   /** Episodes whose first step is not is_first. */
   "missingFirsts",
-  /** Steps that are is_first, and not their episode's first. */
+  /** Steps that are is_first, but not the first of their episode. */
   "firstsInMidEpisode",
-  /** Steps that are is_last, and not their episode's last. */
+  /** Steps that are is_last, but not the last of their episode. */
   "lastsInMidEpisode",
-  /** Steps that are is_terminal, and not is_last. */
+  /** Steps that are is_terminal, but not is_last. */
   "terminalsWithoutLast",
-  /** Numbers of observations, actions, rewards and discounts that are NaN or infinite. Metadata of steps may be: there NaN stands for what is missing. */
+  /** Observations, actions, rewards and discounts that are NaN or infinite. In metadata of steps, NaN means a missing value and is not a fault. */
   "nonFinite",
-  /** Steps of another form than the dataset's spec, or than its first step where it has none. */
+  /** Steps whose form differs from the dataset's spec, or from the first step if the dataset has no spec. */
   "wrongForms",
 ] as const;
 export type Fault = (typeof FAULTS)[number];
 
-/** What was done by `repair`. */
+/** The repairs made in mode `repair`. */
 export const REPAIRS = ["firstsSet", "lastsSet", "splits", "cuts", "zeroed"] as const;
 export type Repair = (typeof REPAIRS)[number];
 
-/** A place in the source, and what is there. */
+/** A place in the source, and the fault or repair there. */
 export interface Finding extends Place {
   readonly path?: string;
   readonly value?: unknown;
 }
 
-/** How often, and the first eight places. */
+/** The number of occurrences, and the first eight places. */
 export interface Occurrences {
   readonly count: number;
   readonly places: readonly Finding[];
 }
 
-/** NaN but for the total where there are no values, or where rewards are not single numbers. */
+/** A range of values. All except the total are NaN if there are no values, or if rewards are not single numbers. */
 export interface Range {
   readonly min: number;
   readonly max: number;
@@ -52,36 +52,36 @@ export interface Range {
 export interface Totals {
   readonly episodes: number;
   readonly steps: number;
-  /** Steps that are no final observations. */
+  /** Steps, except final observations. */
   readonly transitions: number;
-  /** Of episodes, in steps. */
+  /** Steps per episode. */
   readonly lengths: Range;
-  /** Of episodes: the sum of the rewards of all steps that are no final observations. */
+  /** The sum of the rewards per episode, without final observations. */
   readonly returns: Range;
 }
 
-/** Totals are those of the source as it is. */
+/** The report of an import. The totals describe the unchanged source. */
 export interface ImportReport extends Totals {
   readonly mode: ImportMode | "inspect";
-  /** Whether the dataset was gone through to its end. */
+  /** Whether the dataset was read to its end. */
   readonly complete: boolean;
   readonly faults: { readonly [fault in Fault]: Occurrences };
-  /** Episodes with a fault or several. */
+  /** Episodes with at least one fault. */
   readonly faultyEpisodes: number;
-  /** Final observations whose action and reward are all zeros: what RLDS asks for. */
+  /** Final observations whose action and reward are all zeros, as RLDS requires. */
   readonly zeroFinalSteps: number;
-  /** Final observations that are all zeros: often they were never recorded. Only reported, in every mode. */
+  /** Final observations that are all zeros, often because they were never recorded. Every mode reports them and keeps them. */
   readonly zeroFinalObservations: Occurrences;
-  /** What was given on. */
+  /** The totals of the result. */
   readonly kept: Totals;
   readonly repaired: { readonly [repair in Repair]: Occurrences };
-  /** Source episodes of which nothing was given on, and all steps that were not. */
+  /** Source episodes from which nothing was kept, and the number of all steps that were not kept. */
   readonly dropped: { readonly episodes: Occurrences; readonly steps: number };
 }
 
 const MAX_PLACES = 8;
 
-/** A Found that grows. */
+/** Occurrences under construction. */
 export class Tally implements Occurrences {
   count = 0;
   readonly places: Finding[] = [];
@@ -97,7 +97,7 @@ export class Tally implements Occurrences {
   }
 }
 
-/** A Range that grows. O(1) a value. */
+/** A Range under construction. O(1) per value */
 export class RunningRange implements Range {
   min = Number.NaN;
   max = Number.NaN;
@@ -109,7 +109,7 @@ export class RunningRange implements Range {
   }
 
   add(value: number): void {
-    // These say NaN as soon as one value is.
+    // Min and max become NaN as soon as one value is NaN.
     this.min = this.#count === 0 ? value : Math.min(this.min, value);
     this.max = this.#count === 0 ? value : Math.max(this.max, value);
     this.total += value;
@@ -121,7 +121,7 @@ export class RunningRange implements Range {
   }
 }
 
-/** Totals that grow by episodes. */
+/** Totals that grow with each episode. */
 export class RunningTotals implements Totals {
   episodes = 0;
   steps = 0;
@@ -138,7 +138,7 @@ export class RunningTotals implements Totals {
   }
 }
 
-/** A report while it is made. */
+/** A report under construction. */
 export class RunningReport extends RunningTotals implements ImportReport {
   readonly mode: ImportReport["mode"];
   complete = false;
@@ -150,7 +150,7 @@ export class RunningReport extends RunningTotals implements ImportReport {
   readonly repaired = tallies(REPAIRS);
   readonly dropped = { episodes: new Tally(), steps: 0 };
 
-  /** @param maxPlaces places of each fault that are kept */
+  /** @param maxPlaces the number of places kept per fault */
   constructor(mode: ImportReport["mode"], maxPlaces = MAX_PLACES) {
     super();
     this.mode = mode;

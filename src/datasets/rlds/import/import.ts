@@ -1,4 +1,4 @@
-/** Datasets on their way in: judged, and mended or refused. */
+/** Imports datasets: checks every episode, and repairs or rejects faulty ones. */
 import { mustBe, onlyKeys } from "../../../base/error.ts";
 import type { RldsDataset, RldsEpisode, RldsStep } from "../../model/dataset.ts";
 import { attachSchema, deriveSchema, episodesOf, keepSpec } from "../../model/derive.ts";
@@ -10,23 +10,23 @@ import { type ImportMode, type ImportReport, RunningReport } from "./import-repo
 import { WholeEpisode } from "./whole-episode.ts";
 
 export interface ImportOptions extends PassOptions {
-  /** `strict` where it is left out. */
+  /** The treatment of faults. Default: `strict` */
   readonly mode?: ImportMode;
 }
 
-/** A dataset whose episodes have been judged. Each pass reads the source anew. */
+/** A dataset whose episodes were checked. Each iteration reads the source again. */
 export type ImportedRlds<S = RldsStep> = RldsDataset<S> &
   AsyncIterable<RldsEpisode<S>> & {
-    /** Of the latest pass; it fills while that goes on, and is empty before the first. */
+    /** The report of the latest iteration. It grows during the iteration, and is empty before the first one. */
     readonly report: ImportReport;
   };
 
 const MODES: { readonly [mode in ImportMode]: ImportMode } = { strict: "strict", repair: "repair", drop: "drop" };
 
 /**
- * What is in a dataset, and what is wrong with it. Nothing is raised for faults, and nothing changed; `kept` is empty. Steps are read one by one: memory does not grow
- * with the dataset or with episodes. O(elements that are floats), O(leaves) a step.
- * @throws TypeError for what is no dataset · what the source raises · what the signal says
+ * Reports the content and the faults of a dataset. Faults do not throw, and nothing is changed; `kept` is empty. Steps are read one by one, so memory does not
+ * grow with the dataset or its episodes. O(elements that are floats), O(leaves) per step
+ * @throws TypeError if the value is not a dataset · the errors of the source · the signal's reason, if it is aborted
  */
 export async function inspectRlds<S = RldsStep>(rlds: RldsDataset<S>, options: PassOptions = {}): Promise<ImportReport> {
   onlyKeys("options", options, "signal, onProgress");
@@ -43,16 +43,20 @@ export async function inspectRlds<S = RldsStep>(rlds: RldsDataset<S>, options: P
 }
 
 /**
- * A dataset of judged episodes: an episode is read whole before any of its steps is given on, so that none of a refused episode is. `strict` raises the first fault;
- * `drop` leaves out each episode that has one; `repair` gives on what is right of it, as `mend` says:
- * - an is_first in mid-episode, or what follows an is_last or is_terminal, begins an episode of its own, with the same metadata; is_first and is_last are set where they are missing;
- * - a tail that dangles ends with is_last: truncated, for is_terminal stays as it is. Its last step is a transition, and keeps its action and reward;
- * - what is not finite, or has another form, ends the episode before it, and what follows is left out up to the next is_first, or to what follows the next is_last. Where only
- *   the action, reward or discount is not finite, that step becomes the last one, with zeros in their place;
- * - empty episodes are left out.
- * All episodes state by `final_step` what their last step is then.
- * Final observations of zeros are reported, and stay. What is right is given on as it is; the source's steps and arrays are never changed. Memory: an episode.
- * @throws TypeError, RangeError for an argument. Passes throw RldsError INVALID_DATA and SPEC_MISMATCH in mode `strict`, and what `inspectRlds` throws
+ * Returns a dataset of checked episodes. Each episode is read completely before its first step is passed on, so that a rejected episode has no effect. Mode
+ * `strict` throws on the first fault, and `drop` leaves out each faulty episode. Mode `repair` keeps the valid parts:
+ * - An is_first in mid-episode starts a new episode with the same metadata, as does the step after an is_last or is_terminal. Missing is_first and is_last
+ * flags are set.
+ * - An episode without an is_last ends with one. It counts as truncated, since is_terminal is not changed. Its last step is a transition, and keeps its action
+ * and reward.
+ * - A step that is not finite or has another form ends the episode before it. The following steps are left out up to the next is_first, or up to the step after
+ * the next is_last. If only the action, reward or discount is not finite, that step becomes the last one, with zeros in their place.
+ * - Empty episodes are left out.
+ *
+ * After a repair, every episode states the kind of its last step in `final_step`. Final observations of zeros are reported and kept. Valid episodes are passed
+ * on unchanged; the steps and arrays of the source are never modified. Memory: one episode.
+ * @throws TypeError, RangeError for invalid arguments. Iteration throws RldsError INVALID_DATA and SPEC_MISMATCH in mode `strict`, and the errors of
+ * `inspectRlds`
  */
 export function importRlds<S = RldsStep>(rlds: RldsDataset<S>, options: ImportOptions = {}): ImportedRlds<S> {
   const { mode = "strict", ...passOptions } = onlyKeys("options", options, "mode, signal, onProgress");
@@ -80,6 +84,6 @@ export function importRlds<S = RldsStep>(rlds: RldsDataset<S>, options: ImportOp
       runningReport.complete = true;
     },
   };
-  // What was mended may end otherwise than the source's episodes do.
+  // Repaired episodes may end differently from those of the source.
   return attachSchema<S>(imported, mode === "repair" ? deriveSchema(rlds, keepSpec, finalStepSpec) : deriveSchema(rlds)) as ImportedRlds<S>;
 }

@@ -1,33 +1,33 @@
-/** What can be kept of an episode with faults. */
+/** Decides which parts of a faulty episode can be kept. */
 
 import type { Repair } from "./import-report.ts";
 import { FIRST, LAST, type NonFiniteLeaf, TERMINAL } from "./step-checks.ts";
 
-/** Of a last step these have no meaning, so that zeros may stand for what is not finite. */
+/** Fields without a meaning in the last step, in which zeros can replace values that are not finite. */
 const OUTCOMES: readonly string[] = ["action", "reward", "discount"];
 
-/** What is known of each step of an episode. */
+/** The facts about each step of an episode. */
 export interface EpisodeFacts {
   readonly flags: Uint8Array;
-  /** Steps of another form. */
+  /** Indices of the steps that have another form. */
   readonly misfits: ReadonlySet<number>;
   readonly nonFinite: ReadonlyMap<number, readonly NonFiniteLeaf[]>;
 }
 
-/** Steps from … to - 1 of the source's episode, and what is changed in them. */
+/** Steps from … to - 1 of the source episode, and the changes to them. */
 export interface Segment {
   readonly from: number;
   readonly to: number;
   readonly setFirst: boolean;
   readonly setLast: boolean;
-  /** Leaves of its last step that are filled with zeros. */
+  /** Leaves of the last step to be filled with zeros. */
   readonly zeroed: readonly NonFiniteLeaf[];
 }
 
 /**
- * An episode ends where is_last or is_terminal says so, before an is_first, and before what has no remedy: a step of another form, or one with numbers that are
- * not finite. Where only its action, reward or discount is not finite, that step is the last one, and has zeros in their place. What follows such a place up to
- * the next beginning of an episode is left out: it would begin in mid-episode.
+ * Splits an episode into valid segments. A segment ends at an is_last or is_terminal, before an is_first, and before a step that cannot be repaired: one with
+ * another form or with numbers that are not finite. If only the action, reward or discount of a step is not finite, that step becomes the last one, with zeros
+ * in their place. The steps after such a place are left out up to the next beginning of an episode, since they would start in mid-episode.
  * @param onRepair called with each repair and its step
  */
 export function repairEpisode({ flags, misfits, nonFinite }: EpisodeFacts, onRepair: (repair: Repair, step: number, path?: string) => void): Segment[] {

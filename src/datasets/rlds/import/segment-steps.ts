@@ -1,4 +1,4 @@
-/** The steps of a segment, with its changes. What is given is never changed. */
+/** Returns the steps of a segment with its changes. The source is never modified. */
 import type { AnyArray } from "../../../schema/dtype.ts";
 import type { RldsStep } from "../../model/dataset.ts";
 import { fillElements } from "../../model/elements.ts";
@@ -6,13 +6,13 @@ import { leavesOf } from "../../model/leaves.ts";
 import { type ColumnData, StepColumns, slicedColumn } from "../../model/step-columns.ts";
 import type { Segment } from "./repair.ts";
 
-/** Steps from … to - 1: views of the same columns. O(leaves). */
+/** Returns the steps from … to - 1 as views of the same columns. O(leaves) */
 function slicedColumns<S>(steps: StepColumns<S>, from: number, to: number): StepColumns<S> {
   const data = leavesOf(steps.spec).map(({ size }, k) => slicedColumn(steps.parts[k] as ColumnData, from * size, to * size));
   return new StepColumns<S>(steps.spec, data, to - from);
 }
 
-/** O(leaves) and the columns that change, or O(steps) where they are a list. */
+/** O(leaves) plus the columns that change, or O(steps) for a list of steps. */
 export function segmentSteps<S>(steps: StepColumns<S> | readonly S[], segment: Segment): StepColumns<S> | readonly S[] {
   const changes = changesOf(segment);
   if (!(steps instanceof StepColumns)) {
@@ -35,10 +35,10 @@ export function segmentSteps<S>(steps: StepColumns<S> | readonly S[], segment: S
 }
 
 interface Change {
-  /** The step, counted from the segment's first. */
+  /** The index of the step in the segment. */
   readonly at: number;
   readonly keys: readonly string[];
-  /** Ones, else zeros. */
+  /** Whether to fill with ones instead of zeros. */
   readonly isOne: boolean;
 }
 
@@ -51,7 +51,7 @@ function changesOf({ from, to, setFirst, setLast, zeroed }: Segment): Change[] {
   ];
 }
 
-/** A copy in which the value at a path is another one. */
+/** Returns a copy with a new value at a path. */
 function changedAt(value: unknown, [key, ...keys]: readonly string[], isOne: boolean): unknown {
   if (key === undefined) return fillElements(value, isOne);
   if (Array.isArray(value)) return value.map((part, i) => (String(i) === key ? changedAt(part, keys, isOne) : part));

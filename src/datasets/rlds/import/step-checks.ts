@@ -1,4 +1,4 @@
-/** Checks of each step of an episode: its flags, its reward, whether it conforms to the spec, and values that are not finite. */
+/** Checks each step of an episode: its flags, its reward, its form, and values that are not finite. */
 import { isFloat } from "../../../schema/dtype.ts";
 import { isText } from "../../../schema/leaf.ts";
 import { valueAt } from "../../../schema/nest.ts";
@@ -12,16 +12,16 @@ import { type ColumnData, StepColumns, slicedColumn } from "../../model/step-col
 import { STEP_FIELDS } from "../../model/step-fields.ts";
 import { type Mismatch, stepChecker, stepSpecOf } from "../../model/step-spec.ts";
 
-/** Fields whose numbers must be finite. In metadata of a step NaN stands for what is missing, and nothing learns from it. */
+/** Fields whose numbers must be finite. In metadata of a step, NaN means a missing value, and nothing learns from it. */
 const FINITE_FIELDS: readonly string[] = ["observation", "action", "reward", "discount"];
-/** Steps of a column in pieces that are looked at together. */
+/** The number of steps of a column that are checked together. */
 const PIECE_STEPS = 4096;
 
 export const FIRST = 1;
 export const LAST = 2;
 export const TERMINAL = 4;
 
-/** Numbers in one leaf of one step that are NaN or infinite. */
+/** The numbers in one leaf of one step that are NaN or infinite. */
 export interface NonFiniteLeaf {
   readonly keys: readonly string[];
   readonly path: string;
@@ -30,9 +30,9 @@ export interface NonFiniteLeaf {
 }
 
 export interface StepFacts {
-  /** FIRST, LAST and TERMINAL. */
+  /** The bits FIRST, LAST and TERMINAL. */
   readonly flags: number;
-  /** NaN where it is not a single number. */
+  /** NaN if the reward is not a single number. */
   readonly reward: number;
   readonly mismatch?: Mismatch;
   readonly nonFinite?: readonly NonFiniteLeaf[];
@@ -44,7 +44,7 @@ const FLAGS = [
   ["is_terminal", TERMINAL],
 ] as const;
 
-/** Reads steps against one spec: the dataset's, or else that of the first step that has one. */
+/** Checks steps against one spec: that of the dataset, or of the first valid step. */
 export class Inspector {
   #spec: StepSpec | undefined;
   #check: ((step: unknown) => Mismatch | undefined) | undefined;
@@ -60,7 +60,10 @@ export class Inspector {
     this.#floats = floatsOf(spec);
   }
 
-  /** Calls `visit` with the facts of each step, and the step where steps are not columns. A promise only where steps are waited for. O(elements that are floats), and O(leaves) a step. */
+  /**
+   * Calls `visit` with the facts of each step, and with the step unless steps are columns. Returns a promise only for async steps. O(elements that are floats),
+   * and O(leaves) per step
+   */
   read<S>(steps: MaybeAsyncIterable<S>, visit: (facts: StepFacts, step: S | undefined) => void): Promise<void> | undefined {
     if (steps instanceof StepColumns) {
       if (this.#spec === undefined) this.#setSpec(steps.spec);
@@ -99,7 +102,7 @@ export class Inspector {
   }
 }
 
-/** Whether values of a leaf that are not finite are a fault. */
+/** Returns whether values of a leaf that are not finite are a fault. */
 export function mustBeFinite({ keys, leaf }: Pick<LeafEntry, "keys" | "leaf">): boolean {
   return FINITE_FIELDS.includes(keys[0] as string) && isFloat(leaf.dtype);
 }
@@ -108,7 +111,7 @@ function floatsOf(spec: StepSpec): LeafEntry[] {
   return leavesOf(spec).filter(mustBeFinite);
 }
 
-/** Goes through columns, not steps; undefined where a flag is no single number. */
+/** Returns a check that reads columns instead of steps, or undefined if a flag is not a single number. */
 function columnsReader(steps: StepColumns<unknown>): ((visit: (facts: StepFacts, step: undefined) => void) => undefined) | undefined {
   const leaves = leavesOf(steps.spec);
   const columnAt = (path: string) => leaves.findIndex((leaf) => leaf.path === path && leaf.size === 1 && !isText(leaf.leaf));
@@ -134,7 +137,7 @@ function nonFiniteSteps(leaves: readonly LeafEntry[], steps: StepColumns<unknown
   leaves.forEach((entry, k) => {
     if (!mustBeFinite(entry)) return;
     const { keys, path, size } = entry;
-    // Of a column in pieces no more than one is in memory.
+    // At most one piece of a lazy column is in memory.
     const column = steps.parts[k] as ColumnData;
     const height = isLazy(column) ? PIECE_STEPS : Math.max(steps.length, 1);
     for (let from = 0; from < steps.length; from += height) {

@@ -1,18 +1,18 @@
-/** The rules of an episode, step by step. */
+/** Validates the rules of an episode, step by step. */
 
 import type { Fault } from "./import-report.ts";
 import { FIRST, LAST, type StepFacts, TERMINAL } from "./step-checks.ts";
 
-/** A rule that an episode breaks, and where. */
+/** The rule that an episode breaks, and the place. */
 export interface Violation {
   readonly fault: Fault;
-  /** Undefined of an episode without steps. */
+  /** Undefined for an episode without steps. */
   readonly step?: number;
-  /** What should be there: `subject must be rule, got value`. */
+  /** The parts of the message `subject must be rule, got value`. */
   readonly subject: string;
   readonly rule: string;
   readonly value: unknown;
-  /** Values that break it. */
+  /** The number of values that break the rule. */
   readonly count: number;
 }
 
@@ -41,7 +41,7 @@ export class EpisodeValidator {
     this.#flags = flags;
   }
 
-  /** The episode is over. */
+  /** Ends the episode. */
   end(): void {
     if (this.#length === 0) this.#report({ fault: "emptyEpisodes", subject: "the steps of an episode", rule: "at least one", value: 0, count: 1 });
     else if (!(this.#flags & LAST)) this.#flag("danglingTails", this.#length - 1, "is_last", "at an episode's last step", true);

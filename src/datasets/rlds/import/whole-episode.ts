@@ -1,4 +1,4 @@
-/** An episode that was read whole, and what is given on of it. */
+/** Buffers a whole episode, and passes on its valid parts. */
 import { createStepCopier } from "../../model/copy-steps.ts";
 import type { RldsEpisode, RldsStep } from "../../model/dataset.ts";
 import { isAllZero } from "../../model/elements.ts";
@@ -10,12 +10,12 @@ import { repairEpisode, type Segment } from "./repair.ts";
 import { segmentSteps } from "./segment-steps.ts";
 import { type NonFiniteLeaf, type StepFacts, TERMINAL } from "./step-checks.ts";
 
-/** Memory: the steps, where the episode does not have them as columns or in an array already. */
+/** Memory: the steps, unless the episode has them as columns or in an array. */
 export class WholeEpisode<S> implements StepReceiver<S> {
   readonly #episode: RldsEpisode<S>;
   readonly #steps: StepColumns<S> | readonly S[];
   readonly #collected: S[] | undefined;
-  /** Facts of each step, in a byte and a number: an episode may have a million. */
+  /** The facts of each step, in a byte and a number, since an episode may have a million steps. */
   #flags: Uint8Array;
   #rewards: Float64Array;
   #length = 0;
@@ -50,7 +50,7 @@ export class WholeEpisode<S> implements StepReceiver<S> {
     [this.#flags, this.#rewards] = [flags, rewards];
   }
 
-  /** The very episode, where its steps can be gone through again. @param states whether it must state the kind of its last step */
+  /** Passes on the episode unchanged if its steps can be iterated again. @param states whether it must state the kind of its last step */
   keepEpisode(report: RunningReport, states: boolean): RldsEpisode<S> {
     const finalStep = finalStepOf(this.#episode, true);
     this.#keep(report, 0, this.#length, finalStep);
@@ -58,13 +58,13 @@ export class WholeEpisode<S> implements StepReceiver<S> {
     return this.#collected === undefined ? this.#episode : { ...this.#episode, steps: this.#steps as readonly S[] };
   }
 
-  /** Nothing of it. */
+  /** Passes on nothing. */
   drop(report: RunningReport, episode: number): void {
     report.dropped.episodes.add({ episode });
     report.dropped.steps += this.#length;
   }
 
-  /** What is right of it, as episodes of their own. */
+  /** Passes on the valid segments as separate episodes. */
   *repair(report: RunningReport, episode: number): Generator<RldsEpisode<S>, void, undefined> {
     const facts = { flags: this.#flags.subarray(0, this.#length), misfits: this.#misfits, nonFinite: this.#nonFinite };
     const segments = repairEpisode(facts, (repair, step, path) => report.repaired[repair].add({ episode, step, path }));
@@ -77,7 +77,10 @@ export class WholeEpisode<S> implements StepReceiver<S> {
     }
   }
 
-  /** A step that becomes the last one keeps its action and reward, unless they were not finite, or are the zeros of a terminal observation. */
+  /**
+   * Returns the kind of the last step of a segment. A step that becomes the last one keeps its action and reward, unless they were not finite or are the zeros
+   * of a terminal observation.
+   */
   #finalStepOf({ to, setLast, zeroed }: Segment): FinalStep {
     if (zeroed.length > 0) return "observation";
     if (!setLast) return finalStepOf(this.#episode, true);

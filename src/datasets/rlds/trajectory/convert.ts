@@ -1,4 +1,4 @@
-/** RLDS steps as trajectories: TF-Agents' `convert_rlds_to_trajectories`, and windows of them. */
+/** Converts RLDS steps to trajectories, like `convert_rlds_to_trajectories` of TF-Agents, or to windows of trajectories. */
 
 import { integer, mustBe, onlyKeys } from "../../../base/error.ts";
 import { MAX_LENGTH } from "../../../base/limits.ts";
@@ -14,24 +14,30 @@ import { dataSpecOf, mustHaveSteps, type TrajectoryDataSpec } from "./trajectory
 import { TrajectoryWindows, type WindowOf } from "./trajectory-windows.ts";
 
 export interface WindowOptions {
-  /** Trajectories of a window. */
+  /** The number of trajectories per window. */
   readonly sequenceLength: number;
-  /** Trajectories from one window's beginning to the next one's; 1 where it is left out. */
+  /** The distance between the beginnings of windows, in trajectories. Default: 1 */
   readonly strideLength?: number;
 }
 
-/** One step's: its types are numbers. */
+/** The trajectory of one step. Its types are numbers. */
 export interface StepTrajectory<P = unknown> extends Trajectory<AnyValue, AnyValue, P> {
   readonly stepType: number;
   readonly nextStepType: number;
 }
 
 /**
- * One trajectory a step, as TF-Agents makes them of pairs of adjacent steps: the last step of an episode becomes a boundary, the one of all as if a first step followed; where
- * `is_terminal` is true, the discount is 0. Where an episode ends with a transition, its last observation is repeated, as by `withFinalObservations`. With a `sequenceLength`, windows instead: every leaf a column `{data, shape: [sequenceLength, …]}`, within one episode, as the trajectory observer writes them.
- * A step is handed on when the next one came: the arrays of steps that come from a generator are copied before, as it may use them again; those of arrays and columns are not. Streams; O(bytes) a step.
- * @throws RldsError EMPTY for no steps at all; INVALID_DATA where an episode does not end with a last step, a terminal step is not the last one, or a last one is not followed by a first one, after
- * all trajectories before it; SPEC_MISMATCH for a step without RLDS's fields
+ * Returns one trajectory per step, as TF-Agents creates them from pairs of adjacent steps. The last step of an episode becomes a boundary; the very last one is
+ * treated as if a first step followed. If `is_terminal` is true, the discount is 0. If an episode ends with a transition, its last observation is repeated, as
+ * with `withFinalObservations`.
+ *
+ * With `sequenceLength`, returns windows within one episode, as the trajectory observer writes them. Every leaf is a column `{data, shape: [sequenceLength,
+ * …]}`.
+ *
+ * A step is passed on when the next one has arrived. The arrays of steps from a generator are copied before that, since it may reuse them; those of arrays and
+ * columns are not. Streams; O(bytes) per step
+ * @throws RldsError EMPTY if there are no steps; SPEC_MISMATCH if a step lacks a field of RLDS; INVALID_DATA, after all trajectories before it, if an episode
+ * does not end with a last step, a terminal step is not the last one, or no first step follows a last one
  */
 export function convertRldsToTrajectories<P = readonly []>(rlds: RldsDataset, policyInfoFn?: PolicyInfoFn<RldsStep, P>): AsyncIterable<StepTrajectory<P>>;
 export function convertRldsToTrajectories(rlds: RldsDataset, policyInfoFn: PolicyInfoFn | undefined, options: WindowOptions): AsyncIterable<WindowOf>;
@@ -61,7 +67,7 @@ async function* windows(rlds: RldsDataset, policyInfoFn: PolicyInfoFn | undefine
   }
 }
 
-/** @param begin is given the spec of the trajectories, before the first of them */
+/** @param begin receives the spec of the trajectories before the first of them */
 export async function* trajectories(
   rlds: RldsDataset,
   policyInfoFn: PolicyInfoFn | undefined,
@@ -70,18 +76,18 @@ export async function* trajectories(
 ): AsyncGenerator<Trajectory, void, undefined> {
   const episodes = withFinalObservations(rlds) as AsyncIterable<RldsEpisode>;
   let { stepSpec } = rlds;
-  // No Replay is made by it: text may have any limit.
+  // The spec is not used for a Replay, so the limit of text does not matter.
   const limit = Number.MAX_SAFE_INTEGER;
   let dataSpec: TrajectoryDataSpec | undefined;
   const setSpec = (spec: StepSpec) => {
     stepSpec = spec;
     pairing.stepSpec = spec;
-    // Also where nobody asks for it: a field that is missing is an error before the first trajectory.
+    // The spec is computed even if nobody reads it, so that a missing field throws before the first trajectory.
     dataSpec = dataSpecOf(spec, limit);
   };
   if (stepSpec !== undefined) setSpec(stepSpec);
   let isFirst = begin !== undefined;
-  /** Before the first trajectory is handed on: it tells what policyInfo is. */
+  /** Called before the first trajectory is passed on, which determines the form of policyInfo. */
   const onFirst = async (): Promise<void> => {
     isFirst = false;
     const policyInfo = pairing.firstInfo === undefined ? [] : policyInfoSpec(pairing.firstInfo, limit);

@@ -1,4 +1,4 @@
-/** Episodes of a dataset as columns of a Replay's leaves, each read and checked as a whole. */
+/** Reads episodes of a dataset as columns of a Replay's leaves, and checks each as a whole. */
 import { didYouMean, mustBe, onlyKeys } from "../../../base/error.ts";
 import { elementBytes, isLeaf, leafText } from "../../../schema/leaf.ts";
 import { packer, valueAt } from "../../../schema/nest.ts";
@@ -15,20 +15,20 @@ import { type ColumnData, StepColumns, slicedColumn } from "../../model/step-col
 import { flagOf } from "../../model/step-fields.ts";
 import { abortable } from "../../model/traversal.ts";
 
-/** By leaf or subtree of a Replay's spec (`obs`, `info.mask`) where a step has it (`observation`, `extra/mask`). */
+/** Maps a leaf or subtree of a Replay's spec (`obs`, `info.mask`) to its path in the steps (`observation`, `extra/mask`). */
 export type StepFields = { readonly [path: string]: string };
 
-/** All rows of an episode; the observation of the last one is the final one. */
+/** All rows of an episode. The observation of the last row is the final one. */
 export interface EpisodeColumns {
-  /** One a leaf, in the order of the spec. */
+  /** One column per leaf, in the order of the spec. */
   readonly data: readonly ColumnData[];
   readonly rows: number;
-  /** Rows that begin a transition: all, or all but the last one. */
+  /** The number of rows that begin a transition: all, or all but the last one. */
   readonly transitions: number;
   readonly terminated: boolean;
 }
 
-/** What is known of an episode beside its columns. */
+/** The flags of an episode, in addition to its columns. */
 interface EpisodeFlags {
   readonly episode: number;
   readonly metadata: { readonly [name: string]: unknown };
@@ -36,25 +36,25 @@ interface EpisodeFlags {
 }
 
 const FLAGS = ["is_first", "is_last", "is_terminal"] as const;
-/** In a final observation they have no meaning. */
+/** Fields without a meaning in a final observation. */
 const ACTION_FIELDS: readonly unknown[] = ["action", "reward", "discount"];
-/** Bytes of a block of rows, about: it is copied on its way. */
+/** The approximate size of a block of rows, which is copied on its way. */
 const BLOCK_BYTES = 2 ** 22;
 const MAX_ROWS = 4096;
 
 export class EpisodeReader {
   readonly #leaves: readonly FoundLeaf[];
-  /** Where a step has each leaf. */
+  /** The path of each leaf in a step. */
   readonly #from: readonly (readonly string[])[];
   readonly #pack: (values: readonly unknown[]) => unknown;
-  /** What is collected where steps come one by one. */
+  /** The spec of the collected values, if steps arrive one by one. */
   readonly #collected: StepSpec;
-  /** Rows that go into a Replay at a time. */
+  /** The number of rows that are passed to a Replay together. */
   readonly blockRows: number;
-  /** Of the columns that came last: their spec, and where among them the flags and the leaves are. */
+  /** The spec of the latest columns, and the indices of the flags and leaves in them. */
   #lastColumns: { readonly spec: StepSpec; readonly columns: readonly number[] } | undefined;
 
-  /** @throws TypeError, ReplayError NOT_FOUND for `fields` that the spec does not have */
+  /** @throws TypeError, ReplayError NOT_FOUND if the spec does not have a path in `fields` */
   constructor(spec: Spec, fields: StepFields = {}) {
     this.#leaves = leavesOfRow(spec);
     this.#from = sources(this.#leaves, fields);
@@ -64,13 +64,13 @@ export class EpisodeReader {
     this.blockRows = Math.max(1, Math.min(MAX_ROWS, Math.floor(BLOCK_BYTES / bytes)));
   }
 
-  /** The dtype of what is taken from a field of the steps; undefined if nothing is. */
+  /** Returns the dtype of the leaf that reads a field of the steps, or undefined if none does. */
   dtypeOf(keys: readonly string[]): string | undefined {
     const path = keys.join("/");
     return this.#leaves[this.#from.findIndex((from) => from.join("/") === path)]?.leaf.dtype;
   }
 
-  /** @throws RldsError SPEC_MISMATCH that names a leaf which steps do not have, or have in another form */
+  /** @throws RldsError SPEC_MISMATCH that names a leaf which the steps do not have, or have in another form */
   mustFit(stepSpec: StepSpec): void {
     this.#leaves.forEach(({ path, leaf, shape }, i) => {
       const keys = this.#from[i] as readonly string[];
@@ -93,7 +93,7 @@ export class EpisodeReader {
     }
   }
 
-  /** @throws RldsError SPEC_MISMATCH, INVALID_DATA, with the place · what the signal says */
+  /** @throws RldsError SPEC_MISMATCH, INVALID_DATA with the place · the signal's reason, if it is aborted */
   async read({ steps, ...metadata }: RldsEpisode, episode: number, signal: AbortSignal | undefined): Promise<EpisodeColumns> {
     signal?.throwIfAborted();
     if (steps instanceof StepColumns) {
@@ -113,12 +113,12 @@ export class EpisodeReader {
     return this.#checkRows(data, length, { episode, metadata, flagAt: (row, k) => flags[FLAGS.length * row + k] as boolean });
   }
 
-  /** Rows from … to - 1 as columns, nested like the spec. */
+  /** Returns the rows from … to - 1 as columns, nested like the spec. */
   rows({ data }: EpisodeColumns, from: number, to: number): unknown {
     return this.#pack(this.#leaves.map(({ size }, i) => readNow(slicedColumn(data[i] as ColumnData, from * size, to * size))));
   }
 
-  /** The last row, as columns of one. Of what came of an action it has nothing. */
+  /** Returns the last row as columns of length 1, without the results of an action. */
   final({ data, rows }: EpisodeColumns): unknown {
     return this.#pack(
       this.#leaves.map(({ size }, i) =>
@@ -127,7 +127,7 @@ export class EpisodeReader {
     );
   }
 
-  /** Where among columns of a spec the flags and then the leaves are. */
+  /** Returns the indices of the flags and then of the leaves among the columns of a spec. */
   #columnsOf(spec: StepSpec): readonly number[] {
     if (this.#lastColumns?.spec !== spec) {
       this.mustFit(spec);
@@ -151,12 +151,12 @@ export class EpisodeReader {
   }
 }
 
-/** A piece that is copied at once. */
+/** Reads a piece that is copied immediately. */
 function readNow(part: ColumnData): ColumnData {
   return isLazy(part) ? part.read() : part;
 }
 
-/** Where a step has each leaf: under its own path, or where `fields` say that it or a subtree that holds it is. */
+/** Returns the path of each leaf in a step: its own path, or the path that `fields` sets for the leaf or a subtree that contains it. */
 function sources(leaves: readonly FoundLeaf[], fields: StepFields): (readonly string[])[] {
   const isInPath = (path: string, leaf: FoundLeaf) => leaf.path === path || leaf.path.startsWith(`${path}.`);
   const names = [...new Set(leaves.flatMap(({ keys }) => keys.map((_, n) => keys.slice(0, n + 1).join("."))))];
@@ -165,7 +165,7 @@ function sources(leaves: readonly FoundLeaf[], fields: StepFields): (readonly st
       throw mustBe(TypeError, `fields.${path}`, 'the path of a field of the steps, such as "observation/state"', from);
   }
   return leaves.map((leaf) => {
-    // The longest path is the nearest.
+    // The longest path is the most specific.
     const [path] = names.filter((name) => Object.hasOwn(fields, name) && isInPath(name, leaf)).sort((a, b) => b.length - a.length);
     if (path === undefined) return leaf.keys;
     return [...(fields[path] as string).split("/"), ...leaf.keys.slice(path.split(".").length)];

@@ -1,4 +1,4 @@
-/** Pairs of adjacent steps, and the trajectories that they are: TF-Agents' `convert_rlds_to_trajectories`, a step at a time. */
+/** Converts pairs of adjacent steps to trajectories, one step at a time, like `convert_rlds_to_trajectories` of TF-Agents. */
 
 import { mustBe } from "../../../base/error.ts";
 import { isList } from "../../../schema/copy-numbers.ts";
@@ -14,7 +14,7 @@ const FIRST = 0;
 const MID = 1;
 const LAST = 2;
 
-/** A step with its flags read. */
+/** A step whose flags have been read. */
 interface FlaggedStep {
   readonly step: RldsStep;
   readonly episode: number;
@@ -27,20 +27,20 @@ interface FlaggedStep {
 export class Pairing {
   readonly #policyInfoFn: PolicyInfoFn | undefined;
   #previous: FlaggedStep | undefined;
-  /** Trajectories made so far. */
+  /** The number of trajectories so far. */
   count = 0;
-  /** Of the step that the latest trajectory stands for, and how many came before it. */
+  /** The place of the step to which the latest trajectory belongs, and the number of trajectories before it. */
   place: Place = {};
-  /** The form of steps, from the first trajectory on. */
+  /** The form of the steps, known from the first trajectory on. */
   stepSpec: StepSpec | undefined;
-  /** What policyInfoFn made of the first step. */
+  /** The result of policyInfoFn for the first step. */
   firstInfo: FirstInfo | undefined;
 
   constructor(policyInfoFn: PolicyInfoFn | undefined) {
     this.#policyInfoFn = policyInfoFn;
   }
 
-  /** Takes a step; gives the trajectory of the step before it. @throws RldsError INVALID_DATA for steps in an order that no episode has, SPEC_MISMATCH */
+  /** Takes a step and returns the trajectory of the previous step. @throws RldsError SPEC_MISMATCH; INVALID_DATA if the steps are in an impossible order */
   take(value: unknown, episode: number, index: number): Trajectory | undefined {
     const place = { episode, step: index, pushed: this.count };
     const step = mustBeStep(value, place);
@@ -53,7 +53,7 @@ export class Pairing {
     return previous === undefined ? undefined : this.#trajectory(previous, next.step, next.first ? FIRST : next.last ? LAST : MID);
   }
 
-  /** The trajectory of the very last step: what follows it is a first step of zeros. @throws RldsError EMPTY, INVALID_DATA */
+  /** Returns the trajectory of the very last step, which is followed by a first step of zeros. @throws RldsError EMPTY, INVALID_DATA */
   end(zero: RldsStep): Trajectory {
     const last = this.#previous;
     if (last === undefined) throw noSteps();
@@ -97,7 +97,7 @@ export class Pairing {
       observation,
       action,
       policyInfo,
-      // An episode of one step is its own end.
+      // An episode with one step begins and ends with it.
       nextStepType: first && last ? LAST : nextType,
       reward: reward as number,
       discount: terminal ? 0 : discountOf(step, place),
@@ -107,11 +107,11 @@ export class Pairing {
 
 const NO_INFO: readonly never[] = [];
 
-/** One number: it is f32 in every trajectory. */
+/** Returns the discount as one number, which is f32 in every trajectory. */
 function discountOf({ discount }: RldsStep, place: Place): number {
   if (typeof discount === "number") return discount;
   const number = numberOf(discount);
-  // An array may have one number that is NaN.
+  // An array may contain a single NaN.
   if (!Number.isNaN(number) || (isList(discount) && discount.length === 1 && typeof discount[0] === "number")) return number;
   throw new RldsError("SPEC_MISMATCH", mustBe(TypeError, "discount", "one number", discount).message, place);
 }

@@ -1,4 +1,4 @@
-/** What a policy knew at each step: made of the step and the next one. */
+/** Computes the policyInfo of each step from the step and the next one. */
 import { isLeaf, isText, type RowLeaf, zeroOf } from "../../../schema/leaf.ts";
 import { map, valueAt } from "../../../schema/nest.ts";
 import type { Spec } from "../../../schema/spec.ts";
@@ -7,21 +7,24 @@ import { findTracedLeaf, type TracedLeaf, traceLeaves } from "../../model/leaf-t
 import { type Place, RldsError } from "../../model/rlds-error.ts";
 import { stepSpecOf } from "../../model/step-spec.ts";
 
-/** Of the step after the very last one every field is zeros, and `is_first` is true. */
+/** Computes the policyInfo of a step. After the very last step, `next` has zeros in every field and a true `is_first`. */
 export type PolicyInfoFn<S = RldsStep, P = unknown> = (step: S, next: S) => P;
 
-/** A step of zeros that begins an episode: what follows the last step of all. */
+/** Returns the step after the very last one: zeros, with `is_first`. */
 export function zeroStep(spec: StepSpec): RldsStep {
   return { ...(map(spec, zeroOf) as unknown as RldsStep), is_first: true };
 }
 
-/** What a function has made of a step and the next one, and which numbers of these it has read. */
+/** The result of the function for the first step, and the numbers of both steps that it read. */
 export interface FirstInfo {
   readonly value: unknown;
   readonly tracedLeaves: readonly TracedLeaf[];
 }
 
-/** Calls the function once, with both steps, and looks which leaves it reads. @throws what it throws · RldsError SPEC_MISMATCH where it gives nothing */
+/**
+ * Calls the function once with both steps and records the leaves that it reads. @throws the error of the function · RldsError SPEC_MISMATCH if it returns
+ * nothing
+ */
 export function firstInfo(policyInfoFn: PolicyInfoFn, stepSpec: StepSpec, step: RldsStep, next: RldsStep, place?: Place): FirstInfo {
   const tracker = new ReadTracker();
   const info = mustBeInfo(policyInfoFn(tracker.track(step, stepSpec) as RldsStep, tracker.track(next, stepSpec) as RldsStep), place);
@@ -30,7 +33,8 @@ export function firstInfo(policyInfoFn: PolicyInfoFn, stepSpec: StepSpec, step: 
 }
 
 /**
- * Its spec: the leaf of what it handed on, and of all else what the values tell (numbers are f32; `{data, shape: []}` says another).
+ * Returns the spec of the result. Leaves that were passed on unchanged keep their spec. For other values, the spec is inferred: numbers are f32; use `{data,
+ * shape: []}` for another dtype.
  * @throws RldsError UNSUPPORTED for text without a limit
  */
 export function policyInfoSpec({ value, tracedLeaves }: FirstInfo, maxTextBytes: number | undefined): Spec {
@@ -38,7 +42,7 @@ export function policyInfoSpec({ value, tracedLeaves }: FirstInfo, maxTextBytes:
   const infoSpec = map(stepSpecOf(value), (leaf, keys) => {
     const leafValue = valueAt(value, keys);
     const equalLeaves = tracedLeaves.filter((traced) => Object.is(traced.value, leafValue));
-    // A number that several leaves have is that of its own name.
+    // If several leaves have this number, the one with the same name is meant.
     return (
       findTracedLeaf(tracedLeaves, keys, leafValue) ??
       (new Set(equalLeaves.map(({ leaf: traced }) => traced.dtype)).size === 1 ? equalLeaves[0]?.leaf : undefined) ??
@@ -48,7 +52,7 @@ export function policyInfoSpec({ value, tracedLeaves }: FirstInfo, maxTextBytes:
   return replayable(infoSpec, "policyInfo", maxTextBytes);
 }
 
-/** Steps that note which of their numbers and texts are read. */
+/** Wraps steps and records which of their numbers and texts are read. */
 class ReadTracker {
   readonly read: TracedLeaf[] = [];
   readonly #originals = new WeakMap<object, unknown>();
@@ -69,7 +73,7 @@ class ReadTracker {
     return proxy;
   }
 
-  /** What was given back, without those. */
+  /** Returns the result without the wrappers. */
   unwrap(value: unknown): unknown {
     if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return value;
     if (this.#originals.has(value)) return this.#originals.get(value);
@@ -95,8 +99,8 @@ function missing(value: unknown): boolean {
 }
 
 /**
- * A spec that a Replay can hold.
- * @param maxTextBytes of text whose leaf does not say it
+ * Returns a spec that a Replay can store.
+ * @param maxTextBytes the limit for text whose leaf has none
  * @throws RldsError UNSUPPORTED for bytes, and for text without a limit
  */
 export function replayable(spec: StepSpec, field: string, maxTextBytes: number | undefined): Spec {

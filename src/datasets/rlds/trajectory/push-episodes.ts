@@ -1,4 +1,4 @@
-/** Recorded episodes into tables of transitions: what a writer's rules make of them. */
+/** Pushes recorded episodes into tables of transitions, using the rules of a writer. */
 import { codeOf, mustBe, onlyKeys, ReplayError } from "../../../base/error.ts";
 import { abortable, type WaitOptions } from "../../../base/wait.ts";
 import type { RemoteWriter } from "../../../remote/writer.ts";
@@ -14,38 +14,39 @@ import { type EpisodeColumns, EpisodeReader, type StepFields } from "./episode-c
 import { mustHaveSteps, noSteps } from "./trajectory-spec.ts";
 
 export interface PushEpisodesOptions extends PassOptions {
-  /** Where steps have leaves that the writer's spec calls otherwise: `{ obs: "observation", "info.mask": "action_mask" }`. */
+  /** Maps leaves of the writer's spec to other names in the steps: `{ obs: "observation", "info.mask": "action_mask" }` */
   readonly fields?: StepFields;
-  /** What becomes of each episode's last step. Default: what the episode states; the last observation is repeated where an episode has no final one. */
+  /** The treatment of each episode's last step. Default: the kind that the episode states; if it has no final observation, the last one is repeated. */
   readonly finalStep?: FinalStepRule;
 }
 
-/** What was pushed. */
+/** The counts of the episodes that were pushed. */
 export interface PushedEpisodes {
   readonly episodes: number;
-  /** Those that begin a transition: all but final observations. */
+  /** Steps that begin a transition: all except final observations. */
   readonly steps: number;
   readonly terminated: number;
   readonly truncated: number;
-  /** Episodes whose last observation was repeated as the final one, since the data has none. */
+  /** Episodes whose last observation was repeated as the final one, because the data has none. */
   readonly repeated: number;
-  /** Episodes whose last transition was left out, with `finalStep: "drop"`. */
+  /** Episodes whose last transition was left out because of `finalStep: "drop"`. */
   readonly dropped: number;
-  /** How many the writer's rules made. Undefined for a remote writer, whose rules are where the memory is. */
+  /** The number of items that the writer's rules created. Undefined for a remote writer, whose rules run in another thread or process. */
   readonly items: number | undefined;
 }
 
 /**
- * Appends every episode to a writer, whose rules make items of it: with `nStep` the transitions that `table.transitions` reads. The last step terminates its episode
- * where `is_terminal` is true; else the episode was truncated. If that step is a final observation, it becomes the final step, and its action, reward and discount are not read. If it is a
- * transition, it is pushed as one, and its observation is repeated as the final one. A final observation alone has no transition and is left out.
+ * Appends every episode to a writer, whose rules create the items. An `nStep` rule creates the transitions that `table.transitions` reads. If `is_terminal` is
+ * true for the last step, the episode terminated; otherwise it was truncated. A last step that is a final observation becomes the final step, and its action,
+ * reward and discount are not read. A last step that is a transition is pushed as one, and its observation is repeated as the final one. An episode that
+ * consists only of a final observation has no transition and is left out.
  *
- * The leaves of the writer's spec are taken from the steps by their names, or from `fields`; steps may have more. An episode is read and checked as a whole before any of it
- * is appended. Waits where items wait for a rate limiter, which `signal` ends. After an error all episodes before it are there; the one that could not be appended whole may
- * be open in the writer, as far as it came. Memory: an episode. O(bytes)
- * @throws RldsError SPEC_MISMATCH that names the leaf, before anything is pushed where the data has a `stepSpec` · INVALID_DATA for flags in the wrong place, and what a
- * writer refuses · EMPTY where there is no transition · RATE_LIMITED where a table lets nothing in and nothing wait · ReplayError OUT_OF_TURN where the writer's episode is
- * open · TypeError for a writer of several lanes
+ * The leaves of the writer's spec are read from the steps under their own names, or as `fields` maps them; steps may have more leaves. An episode is read and
+ * checked completely before it is appended. If items wait for a rate limiter, the call waits until `signal` aborts. After an error, all earlier episodes are
+ * complete, and the failed episode may be open in the writer with some of its steps. Memory: one episode. O(bytes)
+ * @throws RldsError SPEC_MISMATCH that names the leaf, before anything is pushed if the data has a `stepSpec` · INVALID_DATA for flags in the wrong place, and
+ * for values that the writer rejects · EMPTY if there is no transition · RATE_LIMITED if a table accepts no items and no waiting · ReplayError OUT_OF_TURN if
+ * the writer has an open episode · TypeError for a writer with several lanes
  */
 export async function pushEpisodes(data: RldsDataset, writer: Writer | RemoteWriter, options: PushEpisodesOptions = {}): Promise<PushedEpisodes> {
   mustTake(writer);
@@ -82,14 +83,14 @@ export async function pushEpisodes(data: RldsDataset, writer: Writer | RemoteWri
   return { episodes: terminated + truncated, steps, terminated, truncated, repeated, dropped: finalSteps.dropped, items: rules && items };
 }
 
-/** What a writer here and one across a port have alike. */
+/** The common interface of local and remote writers. */
 interface ColumnWriter {
-  /** Gives a promise where the way across a port is full. */
+  /** Returns a promise if the port is congested. */
   appendColumns(columns: unknown, options?: object): Promise<void> | number | undefined;
   flush(options?: WaitOptions): Promise<void> | undefined;
 }
 
-/** Appends episodes in blocks of columns, smaller ones where so many items may not wait. */
+/** Returns a function that appends episodes in blocks of columns. Blocks are smaller if fewer items may wait. */
 function appender(writer: ColumnWriter, isRemote: boolean, reader: EpisodeReader, signal: AbortSignal | undefined): (episode: EpisodeColumns) => Promise<void> {
   let maxRows = reader.blockRows;
   return async (episode) => {
@@ -101,7 +102,7 @@ function appender(writer: ColumnWriter, isRemote: boolean, reader: EpisodeReader
         const pending = writer.appendColumns(reader.rows(episode, from, to), options);
         from = to;
         if (typeof pending === "object") await abortable(pending, "room for steps at the other end of the port", { signal });
-        // Items that wait there are waited for there.
+        // A remote writer waits for its items on its own side.
         if (!isRemote) await flushWriter(writer, signal);
       } catch (error) {
         if (isRemote || from === to || codeOf(error) !== "RATE_LIMITED") throw error;
@@ -113,21 +114,21 @@ function appender(writer: ColumnWriter, isRemote: boolean, reader: EpisodeReader
   };
 }
 
-/** Waits until no item waits. @returns whether one did */
+/** Resolves when no items are waiting. @returns whether any item waited */
 async function flushWriter(writer: ColumnWriter, signal: AbortSignal | undefined): Promise<boolean> {
   const wait = writer.flush({ signal });
   await wait;
   return wait !== undefined;
 }
 
-/** How an episode ends with the last of so many rows. */
+/** Returns how an episode ends after the given number of rows. */
 function endsOf({ terminated }: EpisodeColumns, rows: number): { readonly terminated: Uint8Array; readonly truncated: Uint8Array } {
   const flags = { terminated: new Uint8Array(rows), truncated: new Uint8Array(rows) };
   flags[terminated ? "terminated" : "truncated"][rows - 1] = 1;
   return flags;
 }
 
-/** Items that a rule makes of an episode whose last row begins none. */
+/** Returns the number of items that a rule creates from an episode whose last row begins none. */
 function itemsOf({ nStep, length, stride }: ResolvedRule, rows: number): number {
   if (nStep > 0) return rows - 1;
   const lastStep = length === 1 ? rows - 1 : rows;

@@ -1,4 +1,4 @@
-/** RLDS steps into tables: TF-Agents' `push_rlds_to_reverb`. */
+/** Pushes RLDS steps into tables, like `push_rlds_to_reverb` of TF-Agents. */
 
 import { mustBe, onlyKeys, ReplayError } from "../../../base/error.ts";
 import { valueAt } from "../../../schema/nest.ts";
@@ -13,7 +13,10 @@ import { Pairing } from "./pairing.ts";
 import type { PolicyInfoFn } from "./policy-info.ts";
 import type { TrajectoryDataSpec } from "./trajectory-spec.ts";
 
-/** What takes trajectories: an observer of reprise/agents, or any function. Of one with `getTableSignature` the tables' signature is compared before anything is pushed. */
+/**
+ * A receiver of trajectories: an observer of reprise/agents, or any function. If it has `getTableSignature`, the signature of the tables is compared before
+ * anything is pushed.
+ */
 export interface TrajectoryTaker {
   (trajectory: Trajectory): unknown;
   getTableSignature?(): Signature | Promise<Signature>;
@@ -21,17 +24,18 @@ export interface TrajectoryTaker {
 
 export interface PushOptions {
   readonly signal?: AbortSignal;
-  /** Called with how many were pushed, after each episode. */
+  /** Called after each episode with the number of trajectories pushed so far. */
   readonly onProgress?: (pushed: number) => void;
 }
 
 /**
- * Gives the observer every step as a trajectory, and waits where it does. Pairs, windows of any length and whole episodes are the observer's: `ReverbAddTrajectoryObserver` with a `sequenceLength`
- * and `strideLength`, `ReverbAddEpisodeObserver`. Where an episode ends with a transition, its last observation is repeated, as by
- * `withFinalObservations`. It does not flush. What was pushed before an error stays.
- * @returns how many trajectories were pushed
- * @throws RldsError EMPTY for no steps at all; SPEC_MISMATCH, before anything is pushed, where the tables' signature is not that of `createTrajectoryDataSpec(rlds, policyInfoFn)`; INVALID_DATA for an episode that ends,
- * terminates or begins wrongly. Each tells episode, step and how many trajectories came before it
+ * Passes every step to the observer as a trajectory, and waits for the observer. The observer creates pairs, windows of any length, or whole episodes: use
+ * `ReverbAddTrajectoryObserver` with a `sequenceLength` and `strideLength`, or `ReverbAddEpisodeObserver`. If an episode ends with a transition, its last
+ * observation is repeated, as with `withFinalObservations`. The call does not flush. Trajectories pushed before an error remain.
+ * @returns the number of trajectories pushed
+ * @throws RldsError EMPTY if there are no steps; SPEC_MISMATCH, before anything is pushed, if the signature of the tables differs from
+ * `createTrajectoryDataSpec(rlds, policyInfoFn)`; INVALID_DATA for an episode that ends, terminates or begins wrongly. Each error includes the episode, the
+ * step and the number of trajectories before it
  */
 export async function pushRldsToReverb(rlds: RldsDataset, observer: TrajectoryTaker, policyInfoFn?: PolicyInfoFn, options: PushOptions = {}): Promise<number> {
   if (typeof observer !== "function") throw mustBe(TypeError, "observer", "an observer of reprise/agents, or a function that takes trajectories", observer);
@@ -58,10 +62,10 @@ export async function pushRldsToReverb(rlds: RldsDataset, observer: TrajectoryTa
   return pushed;
 }
 
-/** What an observer refuses, with the place; any other error as it is. */
+/** Adds the place to an error of the observer; returns any other error unchanged. */
 function withPlace(error: unknown, place: Place): unknown {
   if (error instanceof ReplayError) return new RldsError(error.code, error.message, place, { cause: error });
-  // An episode that is too long for its observer.
+  // The episode is too long for the observer.
   if (error instanceof RangeError && error.constructor === RangeError)
     return Object.assign(new RangeError(`${error.message}${describePlace(place)}`, { cause: error }), place);
   return error;
@@ -79,7 +83,7 @@ async function mustMatch(observer: TrajectoryTaker, spec: TrajectoryDataSpec): P
   );
 }
 
-/** Where a signature and a spec differ first. */
+/** Returns the first difference between a signature and a spec. */
 function difference(signature: Signature | undefined, spec: Spec | undefined, path: string): string | undefined {
   const [table, data] = [summarizeNode(signature), summarizeNode(spec)];
   if (table.leaf !== undefined || data.leaf !== undefined) {
@@ -94,7 +98,7 @@ function difference(signature: Signature | undefined, spec: Spec | undefined, pa
   return undefined;
 }
 
-/** Whether the steps of a table's column are as those of the data. A column of another data type on a server cannot be written. */
+/** Returns whether the steps of a table's column match those of the data. A column of another dtype on a server cannot be written. */
 function matchesColumn(table: LeafSignature, data: LeafSignature): boolean {
   if (table.dtype !== data.dtype || table.stored !== undefined) return false;
   return table.shape === null || table.shape.slice(1).join() === data.shape?.join();

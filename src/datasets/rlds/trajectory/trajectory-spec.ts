@@ -1,4 +1,4 @@
-/** The spec of the trajectories that a dataset becomes: TF-Agents' `create_trajectory_data_spec`. */
+/** Derives the spec of the trajectories of a dataset, like `create_trajectory_data_spec` of TF-Agents. */
 import { integer, onlyKeys } from "../../../base/error.ts";
 import { f32, i32 } from "../../../schema/constructors.ts";
 import type { Leaf } from "../../../schema/leaf.ts";
@@ -11,13 +11,13 @@ import { mustBeStep, mustBeStepSpec } from "../../model/step-fields.ts";
 import { stepSpecOf } from "../../model/step-spec.ts";
 import { firstInfo, type PolicyInfoFn, policyInfoSpec, replayable, zeroStep } from "./policy-info.ts";
 
-/** A leaf that tells its bounds as well. */
+/** A leaf with bounds. */
 export interface BoundedLeaf extends Leaf<"f32", readonly []> {
   readonly minimum: number;
   readonly maximum: number;
 }
 
-/** Of a trajectory, under the names that `trajectorySpec` of reprise/agents has; observation, action and reward are as the data has them. */
+/** The spec of a trajectory, with the names of `trajectorySpec` in reprise/agents. Observation, action and reward are those of the data. */
 export interface TrajectoryDataSpec {
   readonly stepType: Leaf<"i32", readonly []>;
   readonly observation: Spec;
@@ -26,16 +26,18 @@ export interface TrajectoryDataSpec {
   readonly nextStepType: Leaf<"i32", readonly []>;
   readonly reward: Spec;
   readonly discount: BoundedLeaf;
-  // A spec nests under any name.
+  // A Spec may have any keys.
   readonly [name: string]: Spec;
 }
 
 /**
- * What the client, its tables and a replay buffer are made with to hold this dataset. Metadata of steps is left out. Reads no step where the dataset has a `stepSpec`, else the first,
- * and the first two where there is a `policyInfoFn`, which is called with them:
- * give a function that makes one (`rldsDataset`) instead of a generator, which would be without that step then. Numbers without a typed array are f32.
- * @throws RldsError EMPTY where there are no steps, SPEC_MISMATCH where a field of RLDS is missing, UNSUPPORTED for observations or actions that are bytes, or
- * text without a limit
+ * Returns the spec with which to create the client, its tables and a replay buffer for this dataset. Metadata of steps is left out. Numbers without a typed
+ * array are f32.
+ *
+ * The call reads no step if the dataset has a `stepSpec`, otherwise the first one. It reads the first two steps if there is a `policyInfoFn`, and calls it with
+ * them. Pass a dataset that can be iterated again (`rldsDataset`), since a generator would lose these steps.
+ * @throws RldsError EMPTY if there are no steps, SPEC_MISMATCH if a field of RLDS is missing, UNSUPPORTED if observations or actions contain bytes or text
+ * without a limit
  */
 export async function createTrajectoryDataSpec(
   rlds: RldsDataset,
@@ -51,7 +53,7 @@ export async function createTrajectoryDataSpec(
   return { ...spec, policyInfo: policyInfoSpec(firstInfo(policyInfoFn, stepSpec, step as RldsStep, next), limit) };
 }
 
-/** What a Replay holds of each step for transitions: RLDS's fields that learning reads, as the data has them. */
+/** The leaves that a Replay stores per step for transitions: the RLDS fields that learning reads, as in the data. */
 export interface TransitionSpec {
   readonly observation: Spec;
   readonly action: Spec;
@@ -61,8 +63,8 @@ export interface TransitionSpec {
 }
 
 /**
- * What a Replay is made with that `pushEpisodes` fills. It may have other leaves of the data's steps beside these, or fewer; and a Replay of an environment has its own spec.
- * Reads as `createTrajectoryDataSpec`, and throws what that does.
+ * Returns the spec with which to create a Replay for `pushEpisodes`. The Replay may have more or fewer leaves of the data's steps. A Replay for an environment
+ * has its own spec instead. Reads the same steps and throws the same errors as `createTrajectoryDataSpec`.
  */
 export async function createTransitionSpec(rlds: RldsDataset, options: TrajectoryDataSpecOptions = {}): Promise<TransitionSpec> {
   const limit = checkLimit(options);
@@ -74,7 +76,7 @@ export async function createTransitionSpec(rlds: RldsDataset, options: Trajector
 async function specOf(rlds: RldsDataset): Promise<StepSpec> {
   if (rlds?.stepSpec !== undefined) return rlds.stepSpec;
   const [step] = await firstSteps(rlds, 1);
-  // A spec may be known from then on.
+  // The spec may be known after the first step.
   return rlds.stepSpec ?? stepSpecOf(mustBeStep(step));
 }
 
@@ -84,13 +86,16 @@ function checkLimit(options: TrajectoryDataSpecOptions): number | undefined {
 }
 
 export interface TrajectoryDataSpecOptions {
-  /** Bytes that a string of the data may have in UTF-8, where the dataset's `stepSpec` does not say it (`text({ maxBytes })`). Needed if observations or actions have text. */
+  /**
+   * The maximum number of UTF-8 bytes per string, if the dataset's `stepSpec` does not set it (`text({ maxBytes })`). Required if observations or actions
+   * contain text.
+   */
   readonly maxTextBytes?: number;
 }
 
 const DISCOUNT: BoundedLeaf = { ...f32(), minimum: 0, maximum: 1 };
 
-/** The same of a spec of steps, without policyInfo. */
+/** Returns the spec of the trajectories for a spec of steps, without policyInfo. */
 export function dataSpecOf(stepSpec: StepSpec, maxTextBytes: number | undefined): TrajectoryDataSpec {
   const { observation, action, reward } = mustBeStepSpec(stepSpec);
   return {
@@ -104,7 +109,7 @@ export function dataSpecOf(stepSpec: StepSpec, maxTextBytes: number | undefined)
   };
 }
 
-/** The first steps of all, as many as there are up to n. @throws RldsError EMPTY */
+/** Returns up to n steps from the beginning of the dataset. @throws RldsError EMPTY */
 async function firstSteps(rlds: RldsDataset, n: number): Promise<unknown[]> {
   const leaves: unknown[] = [];
   let number = 0;
@@ -121,7 +126,7 @@ export function noSteps(): RldsError {
   return new RldsError("EMPTY", "the dataset has no steps");
 }
 
-/** @throws RldsError SPEC_MISMATCH for an episode without steps to go through */
+/** @throws RldsError SPEC_MISMATCH if the steps of an episode are not iterable */
 export function mustHaveSteps<S>(episode: { readonly steps: Iterable<S> | AsyncIterable<S> }, number: number): Iterable<S> | AsyncIterable<S> {
   const steps = (episode as { readonly steps?: unknown } | null)?.steps as (Iterable<S> & AsyncIterable<S>) | undefined;
   if (typeof steps === "object" && steps !== null && (Symbol.iterator in steps || Symbol.asyncIterator in steps)) return steps;

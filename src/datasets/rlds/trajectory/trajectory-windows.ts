@@ -1,4 +1,4 @@
-/** Windows of trajectories within an episode, as columns: what the trajectory observer would write as items. */
+/** Cuts trajectories into windows within an episode, as columns, as the trajectory observer writes them. */
 import { concatArrays } from "../../../base/bytes.ts";
 import type { StepsOf } from "../../../batch/batch.ts";
 import { Column } from "../../../schema/column.ts";
@@ -22,7 +22,7 @@ export class TrajectoryWindows {
   readonly #length: number;
   readonly #stride: number;
   readonly #collector: Collector;
-  /** The values of the last trajectories, a list a trajectory; at most `length` of them. */
+  /** The values of the latest trajectories, one list each; at most `length`. */
   #cached: (readonly ColumnData[])[] = [];
   #count = 0;
 
@@ -34,7 +34,10 @@ export class TrajectoryWindows {
     this.#stride = stride;
   }
 
-  /** The window that ends with this trajectory, if one does. Its values are copied. @throws RldsError SPEC_MISMATCH with the place, as a Replay's writer would */
+  /**
+   * Adds a trajectory and returns the window that ends with it, if one does. The values are copied. @throws RldsError SPEC_MISMATCH with the place, if the
+   * trajectory does not fit the spec
+   */
   take(trajectory: Trajectory, place: Place): WindowOf | undefined {
     this.#collector.add(trajectory, place, "a trajectory");
     if (this.#cached.length === this.#length) this.#cached.shift();

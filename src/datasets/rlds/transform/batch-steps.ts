@@ -1,4 +1,4 @@
-/** Windows of steps: `rlds.transformations.batch`. */
+/** Groups steps into windows, like `rlds.transformations.batch`. */
 import { flag, integer, onlyKeys } from "../../../base/error.ts";
 import { MAX_LENGTH } from "../../../base/limits.ts";
 import { isLeaf } from "../../../schema/leaf.ts";
@@ -13,23 +13,24 @@ import { misfitError, stepChecker, stepSpecOf } from "../../model/step-spec.ts";
 import { stacker } from "./stacked.ts";
 
 export interface BatchOptions {
-  /** Steps of a window. */
+  /** The number of steps per window. */
   readonly size: number;
-  /** Steps from one window's first step to the next one's; `size` where it is left out, as in `rlds`: windows that do not overlap. */
+  /** The distance between the first steps of windows. Default: `size`, as in `rlds`, so that windows do not overlap */
   readonly shift?: number;
-  /** Steps from one step of a window to the next; 1 where it is left out. */
+  /** The distance between the steps of a window. Default: 1 */
   readonly stride?: number;
-  /** Whether windows with fewer steps, at an episode's end, are left out; they are not where it is left out. */
+  /** Whether to leave out shorter windows at the end of an episode. Default: false */
   readonly dropRemainder?: boolean;
 }
 
-/** Steps side by side: nested as a step is, each leaf a column whose shape has their number first. */
+/** Several steps as columns: nested like a step, with the number of steps as the first dimension of each leaf. */
 export type StepBatch<S = RldsStep> = S extends object ? { readonly [field in keyof S]: StepColumn | { readonly [name: string]: unknown } } : StepColumn;
 
 /**
- * Windows of steps within each episode, in the place of its steps. Transitions are `batch(rlds, {size: 2, shift: 1, dropRemainder: true})`. The spec is that of the windows where all
- * have the same size, and not known else. Lazy; memory: a window; O(elements) a window, but for steps that are columns and stride 1: those windows are views of the columns.
- * @throws TypeError, RangeError for an argument; passes raise RldsError SPEC_MISMATCH for steps of different forms
+ * Replaces the steps of each episode with windows of steps. For transitions, use `batch(rlds, {size: 2, shift: 1, dropRemainder: true})`. The spec of the
+ * windows is known only if all have the same size. Lazy; memory: one window; O(elements) per window. If steps are columns and the stride is 1, windows are
+ * views instead of copies.
+ * @throws TypeError, RangeError for an invalid argument; iteration throws RldsError SPEC_MISMATCH if steps have different forms
  */
 export function batch<S = RldsStep>(rlds: RldsDataset<S>, options: BatchOptions): RldsDataset<StepBatch<S>> {
   const windows = parseOptions(options);
@@ -40,7 +41,7 @@ export function batch<S = RldsStep>(rlds: RldsDataset<S>, options: BatchOptions)
   );
 }
 
-/** The same of the steps of one episode. */
+/** Like `batch`, for the steps of one episode. */
 export function batchSteps<S = RldsStep>(steps: MaybeAsyncIterable<S>, options: BatchOptions, stepSpec?: StepSpec): MaybeAsyncIterable<StepBatch<S>> {
   return batches<S>(checkIterable("steps", steps), parseOptions(options), () => stepSpec);
 }
@@ -94,7 +95,7 @@ function stage<S>(
   const span = (size - 1) * stride + 1;
   let check: ReturnType<typeof stepChecker> | undefined;
   let stack: ReturnType<typeof stacker> | undefined;
-  // The steps from the next window's first one on; before that comes, how many are still to be passed over.
+  // The steps from the first one of the next window on, and the number of steps to skip before it.
   let waiting: S[] = [];
   let skipped = 0;
   let index = 0;

@@ -1,4 +1,4 @@
-/** Episodes that end sooner, or later: `rlds.transformations.truncate_after_condition` and `concat_if_terminal`. */
+/** Shortens or extends episodes, like `rlds.transformations.truncate_after_condition` and `concat_if_terminal`. */
 import { mustBe, onlyKeys } from "../../../base/error.ts";
 import type { RldsDataset, RldsStep } from "../../model/dataset.ts";
 import { keepSpec, withSteps } from "../../model/derive.ts";
@@ -6,7 +6,10 @@ import { fillElements, flagOf } from "../../model/elements.ts";
 import { applyStage, type Stage } from "../../model/maybe-async.ts";
 
 export interface TruncateOptions {
-  /** What the step at which an episode is cut becomes: `last` sets its is_last, `terminal` its is_terminal too, `none` leaves it as it is, as `rlds` does. `last` where it is left out. */
+  /**
+   * The flags that are set on the step at which an episode is cut. `last` sets is_last, `terminal` also sets is_terminal, and `none` sets nothing, as in
+   * `rlds`. Default: `last`
+   */
   readonly mark?: "last" | "terminal" | "none";
 }
 
@@ -17,8 +20,8 @@ const MARKS: { readonly [mark in NonNullable<TruncateOptions["mark"]>]: readonly
 };
 
 /**
- * Each episode up to and with the first step for which the condition holds; the whole episode where it holds for none. Steps behind it are not read. Lazy; O(1) memory.
- * A fixed length: `truncateAfter(rlds, (_, index) => index === 99)`.
+ * Ends each episode with the first step for which the condition holds; episodes without such a step do not change. Later steps are not read. For a fixed
+ * length, use `truncateAfter(rlds, (_, index) => index === 99)`. Lazy; O(1) memory.
  * @throws TypeError, RangeError
  */
 export function truncateAfter<S = RldsStep>(
@@ -42,7 +45,7 @@ export function truncateAfter<S = RldsStep>(
   return withSteps(rlds, (steps) => applyStage(steps, stage), keepSpec);
 }
 
-/** A copy whose flags are set, in the form that they have. */
+/** Returns a copy with flags set, in the form that they have. */
 function markStep<S>(step: S, flags: readonly string[]): S {
   const values = step as { readonly [flag: string]: unknown };
   const missing = flags.filter((flag) => flagOf(values[flag]) !== true);
@@ -52,8 +55,8 @@ function markStep<S>(step: S, flags: readonly string[]): S {
 }
 
 /**
- * Steps behind the end of each episode whose last step is is_terminal: absorbing states, for one. The function is given that step; the episode's steps stay as they are, so that
- * flags which are to move are a matter of `mapSteps`. Lazy; O(1) memory.
+ * Appends steps, such as absorbing states, to each episode whose last step is_terminal. The function receives that step. The existing steps do not change; to
+ * move their flags, use `mapSteps`. Lazy; O(1) memory.
  * @throws TypeError
  */
 export function concatIfTerminal<S = RldsStep>(rlds: RldsDataset<S>, makeExtraSteps: (last: S) => Iterable<S>): RldsDataset<S> {

@@ -1,4 +1,4 @@
-/** Episodes that are wanted. */
+/** Filters episodes. */
 import { mustBe } from "../../../base/error.ts";
 import { createStepCopier } from "../../model/copy-steps.ts";
 import type { RldsDataset, RldsEpisode, RldsStep } from "../../model/dataset.ts";
@@ -7,13 +7,13 @@ import { isSync } from "../../model/maybe-async.ts";
 import { StepColumns } from "../../model/step-columns.ts";
 import { checkEpisode } from "../../model/traversal.ts";
 
-/** An episode whose steps are there as columns, as readers of files give it. */
+/** An episode whose steps are columns, as readers of files return it. */
 type Read<S> = RldsEpisode<S> & { readonly steps: StepColumns<S> };
 type Predicate<E> = (episode: E, index: number) => boolean | Promise<boolean>;
 
 /**
- * The episodes for which the predicate says true. It may look at the episode's steps, as far as it likes: those that come only once are kept for whoever comes after it.
- * Memory: the steps of one episode, where it looked at them and they are neither an array nor columns.
+ * Returns the episodes for which the predicate returns true. The predicate may read any number of the episode's steps; steps that can be read only once are
+ * kept for the next reader. Memory: the steps that the predicate read of one episode, unless they are an array or columns.
  * @throws TypeError
  */
 export function filterEpisodes<S = RldsStep>(rlds: AsyncIterable<Read<S>>, predicate: Predicate<Read<S>>): RldsDataset<S> & AsyncIterable<Read<S>>;
@@ -46,7 +46,7 @@ export function filterEpisodes<S>(rlds: RldsDataset<S>, predicate: Predicate<Rea
   return attachSchema<S>(filteredEpisodes, deriveSchema(rlds)) as typeof filteredEpisodes & RldsDataset<S>;
 }
 
-/** Steps that can be gone through again, as far as somebody went, and then further. */
+/** Steps that can be iterated again. Those read before are cached, and the others are read from the source. */
 class CachedSteps<S> {
   readonly #source: Iterable<S>;
   readonly #steps: S[] = [];
@@ -85,7 +85,7 @@ class CachedSteps<S> {
   }
 }
 
-/** The same of steps that are waited for. */
+/** Like CachedSteps, for async steps. */
 class AsyncCachedSteps<S> {
   readonly #source: AsyncIterable<S>;
   readonly #steps: S[] = [];

@@ -1,4 +1,4 @@
-/** Datasets whose episodes all end with a final observation. */
+/** Adds a final observation to all episodes of a dataset. */
 import { flag, mustBe, onlyKeys } from "../../../base/error.ts";
 import type { RldsDataset, RldsEpisode, RldsStep } from "../../model/dataset.ts";
 import { attachSchema, deriveSchema, episodesOf, keepSpec } from "../../model/derive.ts";
@@ -9,28 +9,32 @@ import { mapIterable } from "../../model/maybe-async.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 
 /**
- * What becomes of the last step of each episode, whatever the data state of it. "observation": it is the final observation alone. "transition": it is a transition, and its
- * observation is repeated as the final one. "drop": a last transition without a next observation is left out, and its observation becomes the final one. "refuse": such an episode is an error.
+ * The treatment of each episode's last step, which overrides the kind stated in the data. "observation": it is only a final observation. "transition": it is a
+ * transition, and its observation is repeated as the final one. "drop": a last transition without a next observation is left out, and its observation becomes
+ * the final one. "refuse": such an episode throws an error.
  */
 export type FinalStepRule = FinalStep | "drop" | "refuse";
 
 export interface FinalObservationOptions {
-  /** Default: what each episode states by `final_step`, as all readers do; the last observation is repeated where an episode has no final one. */
+  /** Default: the kind that each episode states in `final_step`, as all readers set it. The last observation is repeated if an episode has no final one. */
   readonly finalStep?: FinalStepRule;
-  /** Whether the last observation is repeated where an episode ends with a transition. Default: true. False: episodes only state by `final_step` what `finalStep` makes of them, for a writer */
+  /**
+   * Whether to repeat the last observation of an episode that ends with a transition. If false, episodes only state the kind that results from `finalStep`, for
+   * a writer. Default: true
+   */
   readonly repeat?: boolean;
 }
 
-/** Of the episodes that a pass has gone through. */
+/** The counts of an iteration. */
 export interface FinalStepCounts {
-  /** Episodes whose last observation is there twice, since no data has the one that followed. */
+  /** Episodes whose last observation was repeated, because the data does not contain the next one. */
   readonly repeated: number;
   /** Episodes whose last transition was left out. */
   readonly dropped: number;
 }
 
 export type RldsWithFinals<S = RldsStep> = RldsDataset<S> & {
-  /** Counts of the latest pass; they fill while that goes on. */
+  /** The counts of the latest iteration. They grow during the iteration. */
   readonly finalSteps: FinalStepCounts;
 };
 
@@ -43,9 +47,10 @@ export function mustBeRule(value: unknown): FinalStepRule {
 }
 
 /**
- * The same episodes, each with a final observation: where an episode ends with a transition (`final_step` is "transition"), its last observation is repeated as the final one, with zeros as action, reward
- * and discount; is_last and is_terminal move there. Episodes that state nothing end as RLDS has it, and stay. Lazy; memory: an episode that is columns, else a step.
- * @throws TypeError, RangeError for an argument; passes throw RldsError INVALID_DATA for rule "refuse"
+ * Returns the same episodes, each with a final observation. If an episode ends with a transition (`final_step` is "transition"), its last observation is
+ * repeated as the final one, with zeros as action, reward and discount. Its is_last and is_terminal move there. Episodes that state nothing end as in RLDS and
+ * do not change. Lazy; memory: one episode if it is columns, otherwise one step.
+ * @throws TypeError, RangeError for an invalid argument; iteration throws RldsError INVALID_DATA with the rule "refuse"
  */
 export function withFinalObservations<S = RldsStep>(rlds: RldsDataset<S>, options: FinalObservationOptions = {}): RldsWithFinals<S> {
   const { finalStep, repeat = true } = onlyKeys("options", options, "finalStep, repeat");
@@ -61,7 +66,7 @@ export function withFinalObservations<S = RldsStep>(rlds: RldsDataset<S>, option
   return Object.assign(attachSchema<S>(episodes, deriveSchema(stated)), { finalSteps: counts });
 }
 
-/** Each episode with the kind of last step that a rule makes of it. @param counts receives how many lost their last transition */
+/** Returns each episode with the kind of last step that results from a rule. @param counts receives the number of episodes that lost their last transition */
 export function withFinalStepRule<S>(rlds: RldsDataset<S>, rule: FinalStepRule, counts: { dropped: number } = { dropped: 0 }): RldsDataset<S> {
   mustBeRule(rule);
   const episodes = mapIterable(episodesOf(rlds), (source: RldsEpisode<S>, index) => {
@@ -80,7 +85,7 @@ function ruledEpisode<S>(episode: RldsEpisode<S>, rule: FinalStepRule, index: nu
   return numberLike({ ...withFinalStep(episode, "observation"), steps: stepsWithoutLastTransition(episode.steps) }, episode);
 }
 
-/** @throws nothing: the error of rule "refuse" */
+/** Returns the error of the rule "refuse". It does not throw. */
 export function noFinalError(episode: number): RldsError {
   return new RldsError(
     "INVALID_DATA",
@@ -89,7 +94,7 @@ export function noFinalError(episode: number): RldsError {
   );
 }
 
-/** Another value is passed on: the consumer that meets it names it. */
+/** Other values are passed on; the consumer reports them. */
 function isEpisode(value: unknown): boolean {
   return typeof (value as { readonly steps?: unknown } | null)?.steps === "object";
 }

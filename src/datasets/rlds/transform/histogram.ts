@@ -1,15 +1,15 @@
-/** How values are spread. */
+/** Computes histograms of values. */
 import { integer } from "../../../base/error.ts";
 
 export interface Histogram {
-  /** Bounds of the bins: one more than there are bins. A bin has its lower bound, the last one its upper bound too. */
+  /** The bounds of the bins, one more than the number of bins. A bin includes its lower bound, and the last bin also its upper bound. */
   readonly edges: readonly number[];
   readonly counts: readonly number[];
 }
 
 /**
- * Bins of equal width from the least to the most value, as `numpy.histogram` has them: half a unit to each side where all are equal, 0 … 1 where there are none. Values that are not
- * finite are in no bin. O(values).
+ * Returns a histogram with bins of equal width from the smallest to the largest value, like `numpy.histogram`. If all values are equal, the range is half a
+ * unit to each side; if there are none, it is 0 … 1. Values that are not finite are ignored. O(values)
  * @throws TypeError, RangeError
  */
 export function histogram(values: ArrayLike<number>, bins = 10): Histogram {
@@ -23,7 +23,7 @@ export function histogram(values: ArrayLike<number>, bins = 10): Histogram {
   const counts = new Array<number>(bins).fill(0);
   for (const value of finite) {
     let bin = Math.min(bins - 1, Math.floor(((value - min) / (max - min)) * bins));
-    // The quotient is rounded; the edges decide.
+    // The quotient is rounded, so the edges decide.
     if (value < (edges[bin] as number)) bin--;
     else if (bin < bins - 1 && value >= (edges[bin + 1] as number)) bin++;
     counts[bin] = (counts[bin] as number) + 1;

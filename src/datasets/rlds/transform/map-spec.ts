@@ -1,4 +1,4 @@
-/** The spec of what a function has made of a step. */
+/** Infers the spec of a step that a function returned. */
 import { isFloat } from "../../../schema/dtype.ts";
 import { map, valueAt } from "../../../schema/nest.ts";
 import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
@@ -6,8 +6,8 @@ import { findTracedLeaf, traceLeaves } from "../../model/leaf-tracing.ts";
 import { stepSpecOf } from "../../model/step-spec.ts";
 
 /**
- * What it hands on keeps its leaf. Whatever it made itself has the dtype that its value tells; a number in the place of an f64 is f64. Undefined where that does not tell: a number
- * stands in the place of an integer, and may be one or not.
+ * Infers the spec of a function's result. Leaves that the function passed on keep their spec. New values have the dtype that the value shows, and a number in
+ * place of an f64 is f64. Returns undefined for a number in place of an integer, since its dtype is not known.
  */
 export function mapSpec(spec: StepSpec, step: unknown, result: unknown): StepSpec | undefined {
   const tracedLeaves = traceLeaves(spec, step);
@@ -18,7 +18,7 @@ export function mapSpec(spec: StepSpec, step: unknown, result: unknown): StepSpe
   }
 }
 
-/** @throws where it cannot be told */
+/** @throws if the leaf cannot be inferred */
 function resolveLeaf(leaf: StepLeaf, at: unknown, keys: readonly string[]): StepLeaf {
   const sourceLeaf = at as Partial<StepLeaf> | undefined;
   if (leaf.shape.length > 0 || leaf.dtype === "string" || sourceLeaf?.shape?.length !== 0 || sourceLeaf.dtype === leaf.dtype) return leaf;

@@ -1,4 +1,4 @@
-/** Steps and episodes, changed one by one: `rlds.transformations.map_nested_steps` and `apply_nested_steps`. */
+/** Changes steps and episodes one by one, like `rlds.transformations.map_nested_steps` and `apply_nested_steps`. */
 import { mustBe, onlyKeys } from "../../../base/error.ts";
 import type { DatasetForm, RldsDataset, RldsEpisode, RldsStep, StepSpec } from "../../model/dataset.ts";
 import { attachSchema, episodesOf } from "../../model/derive.ts";
@@ -7,13 +7,14 @@ import { checkEpisode } from "../../model/traversal.ts";
 import { mapSpec } from "./map-spec.ts";
 
 export interface MapOptions {
-  /** The spec of the new steps, or what makes it of the old one. */
+  /** The spec of the new steps, or a function that derives it from the old one. */
   readonly stepSpec?: StepSpec | ((spec: StepSpec | undefined) => StepSpec | undefined);
 }
 
 /**
- * Each step, changed. `change(step, index)` gives a new step and leaves the old one as it is: `mapSteps(rlds, (step) => ({...step, reward: step.reward / 10}))`. Lazy; O(1) memory.
- * Where no `stepSpec` is given, the new one is known when the first step has come: undefined before, and where that step does not tell it. `change` is called with real steps only.
+ * Changes each step. `change(step, index)` returns a new step and does not modify the old one: `mapSteps(rlds, (step) => ({...step, reward: step.reward /
+ * 10}))`. Without `stepSpec`, the new spec is inferred from the first step. It is undefined before that, and if that step does not determine it. `change` is
+ * called only with real steps. Lazy; O(1) memory.
  * @throws TypeError
  */
 export function mapSteps<S = RldsStep, T = S>(rlds: RldsDataset<S>, change: (step: S, index: number) => T, options: MapOptions = {}): RldsDataset<T> {
@@ -42,7 +43,10 @@ export function mapSteps<S = RldsStep, T = S>(rlds: RldsDataset<S>, change: (ste
   return attachSchema<T>(mapped, schema);
 }
 
-/** Each episode, changed as a whole. The form is what is given. Lazy. @throws TypeError, in passes too, for what is no episode */
+/**
+ * Changes each episode as a whole. The form of the result is the one passed to the call. Lazy. @throws TypeError, also during iteration, if a value is not an
+ * episode
+ */
 export function mapEpisodes<S = RldsStep, T = S>(
   rlds: RldsDataset<S>,
   change: (episode: RldsEpisode<S>, index: number) => RldsEpisode<T>,

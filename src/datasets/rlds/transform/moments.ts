@@ -1,10 +1,13 @@
-/** Least, most, mean and standard deviation of many values, each seen once. */
+/** Computes the minimum, maximum, mean and standard deviation of values in one pass. */
 
-/** Numbers that come in rows of one length: of each element by itself, and of all together. Welford's way: one order of values gives one result, on every machine. */
+/**
+ * The moments of numbers in rows of one length, for each element and for all elements together. Uses Welford's method, so the same order of values produces the
+ * same result on every machine.
+ */
 export class Moments {
-  /** Rows so far. */
+  /** The number of rows so far. */
   count = 0;
-  /** Elements that were NaN or infinite: sums that they are in are NaN too. */
+  /** The number of elements that were NaN or infinite. They make the sums that contain them NaN. */
   nonFinite = 0;
   readonly #mean: Float64Array;
   readonly #squares: Float64Array;
@@ -18,7 +21,7 @@ export class Moments {
     this.#max = new Float64Array(size).fill(Number.NEGATIVE_INFINITY);
   }
 
-  /** A row: the elements from `at` on. */
+  /** Adds a row: the elements that start at `at`. */
   add(row: ArrayLike<number>, at: number): void {
     const n = ++this.count;
     const mean = this.#mean;
@@ -35,18 +38,18 @@ export class Moments {
     }
   }
 
-  /** Of each element: the sum of the squared differences to its mean. */
+  /** The sum of the squared differences to the mean, per element. */
   get squares(): Float64Array {
     return this.#squares;
   }
 
-  /** Of each element. Without rows all is NaN. */
+  /** The moments per element. All are NaN if there are no rows. */
   get elements(): { readonly min: Float64Array; readonly max: Float64Array; readonly mean: Float64Array; readonly std: Float64Array } {
     const orNaN = (values: Float64Array) => values.map((value) => (this.count === 0 ? Number.NaN : value));
     return { min: orNaN(this.#min), max: orNaN(this.#max), mean: orNaN(this.#mean), std: this.#squares.map((sum) => deviation(sum, this.count)) };
   }
 
-  /** Of all elements as if they were one. */
+  /** The moments of all elements together. */
   get overall(): { readonly min: number; readonly max: number; readonly mean: number; readonly std: number } {
     const size = this.#mean.length;
     const isEmpty = this.count === 0 || size === 0;
@@ -60,18 +63,21 @@ export class Moments {
   }
 }
 
-/** Of a sample, as `rlds` has it; NaN of fewer than two values. */
+/** Returns the sample standard deviation, as in `rlds`; NaN for fewer than two values. */
 function deviation(squares: number, count: number): number {
   return count < 2 ? Number.NaN : Math.sqrt(squares / (count - 1));
 }
 
-/** Of all elements, from their own sums of squares and means. */
+/** Returns the deviation of all elements together from their sums of squares and means. */
 function computePooledDeviation(squares: Float64Array, means: Float64Array, mean: number, count: number): number {
   const sum = squares.reduce((sum, value, i) => sum + value + count * ((means[i] as number) - mean) ** 2, 0);
   return deviation(sum, count * means.length);
 }
 
-/** The same of bigints: least, most and the mean are exact, up to the last rounding; an element's deviation is that of its differences to its first value. */
+/**
+ * The moments of bigints. Minimum, maximum and mean are exact up to the last rounding; the deviation of an element is computed from differences to its first
+ * value.
+ */
 export class BigMoments {
   readonly #shifted: Moments;
   readonly #row: Float64Array;

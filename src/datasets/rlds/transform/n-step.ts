@@ -1,4 +1,4 @@
-/** n-step transitions: what a step's action brought in the next n steps. */
+/** Computes n-step transitions. */
 import { finite, integer, mustBe, onlyKeys } from "../../../base/error.ts";
 import { MAX_LENGTH } from "../../../base/limits.ts";
 import { isLeaf } from "../../../schema/leaf.ts";
@@ -11,18 +11,18 @@ import { RldsError } from "../../model/rlds-error.ts";
 import { withFinalObservations } from "./final-observations.ts";
 
 export interface NStepTransitionOptions {
-  /** Number of rewards in a full return. */
+  /** The number of rewards in a full return. */
   readonly n: number;
   readonly gamma: number;
 }
 
-/** A step, and where it led to. */
+/** A step, and the result of its action after up to n steps. */
 export type NStepTransition<S = RldsStep> = Omit<S, "reward" | "discount"> & {
-  /** r_0 + γ d_0 r_1 + … + γ^(k-1) d_0 … d_(k-2) r_(k-1) */
+  /** The n-step return r_0 + γ d_0 r_1 + … + γ^(k-1) d_0 … d_(k-2) r_(k-1) */
   readonly reward: number;
-  /** γ^k d_0 … d_(k-1): what the value of next_observation is worth; 0 where that is terminal. */
+  /** γ^k d_0 … d_(k-1), the weight of the value of next_observation; 0 if next_observation is terminal. */
   readonly discount: number;
-  /** The real number of steps k: n, or less at the episode's end. */
+  /** The actual number of steps k: n, or fewer at the end of an episode. */
   readonly n_steps: number;
   readonly next_observation: S extends { readonly observation: infer O } ? O : unknown;
   readonly next_is_last: boolean;
@@ -30,9 +30,10 @@ export type NStepTransition<S = RldsStep> = Omit<S, "reward" | "discount"> & {
 };
 
 /**
- * A transition for each step but a final observation, under the names of the RLDS tutorial. The return ends at the episode's end: a transition whose next_is_last is true without
- * next_is_terminal was cut off, and its discount is not 0. The rules are those of a table's n-step returns. Lazy; memory: n steps; O(n) a step.
- * @throws TypeError, RangeError for an argument; passes raise SPEC_MISMATCH where reward or discount is not one number, or a flag is none
+ * Returns a transition for each step except final observations, with the names of the RLDS tutorial. The return ends with the episode. If next_is_last is true
+ * and next_is_terminal is false, the episode was truncated, and the discount is not 0. The rules are those of the n-step returns of a table. Lazy; memory: n
+ * steps; O(n) per step
+ * @throws TypeError, RangeError for an invalid argument; iteration throws SPEC_MISMATCH if a reward or discount is not one number, or a flag is not valid
  */
 export function nStep<S = RldsStep>(rlds: RldsDataset<S>, options: NStepTransitionOptions): RldsDataset<NStepTransition<S>> {
   const { n, gamma } = onlyKeys("options", options, "n, gamma");
@@ -45,7 +46,7 @@ export function nStep<S = RldsStep>(rlds: RldsDataset<S>, options: NStepTransiti
   ) as RldsDataset<NStepTransition<S>>;
 }
 
-/** A step with its numbers read. */
+/** A step whose numbers have been read. */
 interface NumericStep {
   readonly step: unknown;
   readonly reward: number;
@@ -55,7 +56,7 @@ interface NumericStep {
 }
 
 function transitions<S>(n: number, gamma: number, episode: number, keep: (step: RldsStep) => RldsStep): Stage<S, unknown> {
-  // The oldest first.
+  // Oldest first.
   let waiting: NumericStep[] = [];
   let index = 0;
   const end = (output: unknown[]) => {
@@ -77,7 +78,7 @@ function transitions<S>(n: number, gamma: number, episode: number, keep: (step: 
   };
 }
 
-/** @param steps the first one's own, and those behind it: at least one */
+/** @param steps the step of the transition and the steps after it; at least one */
 function transition(steps: readonly NumericStep[], n: number, gamma: number): unknown {
   let reward = 0;
   let discount = 1;
@@ -92,14 +93,14 @@ function transition(steps: readonly NumericStep[], n: number, gamma: number): un
   }
   const { observation } = next.step as RldsStep;
   const more = { reward, discount, n_steps: k, next_observation: observation, next_is_last: next.last, next_is_terminal: next.terminal };
-  // Twenty times as quick as a literal that spreads the step and then adds names (V8 11).
+  // Twenty times as fast as a literal that spreads the step and adds names (V8 11).
   return Object.assign({}, steps[0]?.step, more);
 }
 
 function parseStep(step: RldsStep, place: { readonly episode: number; readonly step: number }): NumericStep {
   const number = (field: string, value: unknown) => {
     const numeric = numberOf(value);
-    // NaN may be a number that is there, or none.
+    // NaN is either the value or the result of a failed conversion.
     if (Number.isNaN(numeric) && typeof value !== "number") throw new RldsError("SPEC_MISMATCH", mustBe(TypeError, field, "one number", value).message, place);
     return numeric;
   };

@@ -1,4 +1,4 @@
-/** Steps side by side, as columns with time first. */
+/** Stacks steps into columns whose first dimension is time. */
 
 import { put } from "../../../schema/copy-values.ts";
 import type { NumberArray } from "../../../schema/dtype.ts";
@@ -9,7 +9,7 @@ import { type LeafEntry, leavesOf } from "../../model/leaves.ts";
 import type { StepColumn } from "../../model/step-columns.ts";
 import { DATA } from "../../model/step-spec.ts";
 
-/** What makes columns of steps that are as the spec says, nested as it is: copies. O(elements). */
+/** Returns a function that stacks steps into columns, nested like the spec. It copies the values. O(elements) */
 export function stacker(spec: StepSpec): (steps: readonly unknown[]) => unknown {
   const leaves = leavesOf(spec);
   const pack = packer(spec);

@@ -1,4 +1,4 @@
-/** What the values of a dataset are like: `rlds.transformations.mean_and_std`, and more. */
+/** Computes statistics of a dataset: `rlds.transformations.mean_and_std`, and more. */
 import { mustBe, onlyKeys } from "../../../base/error.ts";
 import { isText } from "../../../schema/leaf.ts";
 import { valueAt } from "../../../schema/nest.ts";
@@ -15,23 +15,23 @@ import { stepSpecOf } from "../../model/step-spec.ts";
 import { abortable, checkEpisode, Pace, type PassOptions } from "../../model/traversal.ts";
 import { BigMoments, Moments } from "./moments.ts";
 
-/** Of one leaf. NaN where there are no values, and the deviation of fewer than two. */
+/** The statistics of one leaf. They are NaN if there are no values; the deviation is also NaN for a single value. */
 export interface LeafStatistics {
-  /** `observation/state` */
+  /** For example `observation/state` */
   readonly path: string;
   readonly dtype: string;
   readonly shape: readonly number[];
-  /** Steps whose value counts. */
+  /** The number of steps whose value counts. */
   readonly count: number;
-  /** Elements that are NaN or infinite. */
+  /** The number of elements that are NaN or infinite. */
   readonly nonFinite: number;
-  /** Of all elements; bigints of a leaf of bigints. */
+  /** Over all elements. Bigints if the leaf has bigints. */
   readonly min: number | bigint;
   readonly max: number | bigint;
   readonly mean: number;
-  /** Of a sample: the sum of squares is divided by the number of values less one. */
+  /** The sample standard deviation: the sum of squares divided by the number of values minus one. */
   readonly std: number;
-  /** Of each element by itself, flat. */
+  /** The statistics per element, flat. */
   readonly elements: {
     readonly min: ArrayLike<number> | ArrayLike<bigint>;
     readonly max: ArrayLike<number> | ArrayLike<bigint>;
@@ -40,44 +40,48 @@ export interface LeafStatistics {
   };
 }
 
-/** Of episodes. */
+/** The distribution of a value per episode. */
 export interface Distribution {
   readonly min: number;
   readonly max: number;
   readonly mean: number;
   readonly std: number;
-  /** One an episode, in order: what `histogram` takes. */
+  /** One value per episode, in order, for example for `histogram`. */
   readonly values: readonly number[];
 }
 
 export interface DatasetStatistics {
   readonly episodes: number;
   readonly steps: number;
-  /** Steps that are no final observations. */
+  /** Steps, except final observations. */
   readonly transitions: number;
-  /** In steps. */
+  /** Steps per episode. */
   readonly lengths: Distribution;
-  /** Sums of the rewards of all steps that are no final observations; NaN where rewards are not single numbers. */
+  /** The sum of the rewards per episode, without final observations. NaN if rewards are not single numbers. */
   readonly returns: Distribution;
   /** In the order of the spec. */
   readonly leaves: readonly LeafStatistics[];
 }
 
 export interface StatisticsOptions extends PassOptions {
-  /** Leaves, or what they are in: `["observation", "reward"]`. All that are no text where it is left out. */
+  /** The paths of leaves, or of groups that contain them: `["observation", "reward"]`. Default: all leaves except text */
   readonly paths?: readonly string[];
 }
 
-/** These have no meaning in a final observation. */
+/** Fields without a meaning in a final observation. */
 const OUTCOMES: readonly string[] = ["action", "reward", "discount"];
 
 /**
- * One pass over the dataset. Actions, rewards and discounts of final observations do not count, as in `rlds.transformations.sar_fields_mask`: those are steps that are
- * is_last, unless their episode states by `final_step` that it ends with a transition. Sums are made in f64, in the order of
- * the steps. What a normalisation needs: `const [{elements: {mean, std}}] = (await statistics(rlds, {paths: ["observation"]})).leaves`, and then
- * `mapSteps(rlds, (step) => ({...step, observation: step.observation.map((x, i) => (x - mean[i]) / std[i])}))`.
- * O(elements); memory: six numbers an element of a step, two an episode.
- * @throws TypeError, RangeError for an argument or a path that is no leaf of numbers · RldsError SPEC_MISMATCH · what the source raises · what the signal says
+ * Computes statistics in one pass over the dataset.
+ *
+ * Actions, rewards and discounts of final observations do not count, as in `rlds.transformations.sar_fields_mask`. A final observation is a step that is_last,
+ * unless its episode states in `final_step` that it ends with a transition. Sums are computed in f64, in the order of the steps.
+ *
+ * To normalise observations, use `const [{elements: {mean, std}}] = (await statistics(rlds, {paths: ["observation"]})).leaves` and then `mapSteps(rlds, (step)
+ * => ({...step, observation: step.observation.map((x, i) => (x - mean[i]) / std[i])}))`. O(elements); memory: six numbers per element of a step, two per
+ * episode.
+ * @throws TypeError, RangeError for an invalid argument, or a path that is not a leaf of numbers · RldsError SPEC_MISMATCH · the errors of the source · the
+ * signal's reason, if it is aborted
  */
 export async function statistics<S = RldsStep>(rlds: RldsDataset<S>, options: StatisticsOptions = {}): Promise<DatasetStatistics> {
   const { paths, signal } = onlyKeys("options", options, "paths, signal, onProgress");
@@ -131,11 +135,11 @@ function distribution(values: readonly number[]): Distribution {
 }
 
 interface LeafMoments extends LeafEntry {
-  /** Its place among all leaves. */
+  /** The index among all leaves. */
   readonly index: number;
   readonly moments: Moments | BigMoments;
   readonly isOutcome: boolean;
-  /** A row, where a value is no flat array already. */
+  /** The row, unless a value is already a flat array. */
   readonly row: (number | bigint)[];
 }
 
@@ -194,7 +198,7 @@ class Columns {
   }
 }
 
-/** A value's elements in a row. @throws RldsError SPEC_MISMATCH */
+/** Returns the elements of a value as a row. @throws RldsError SPEC_MISMATCH */
 function rowOf({ path, leaf, size, row, moments }: LeafMoments, value: unknown, place: Place): ArrayLike<unknown> {
   const isBig = moments instanceof BigMoments;
   if (ArrayBuffer.isView(value) && (value as Uint8Array).length === size && typeof (value as Uint8Array)[0] === (isBig ? "bigint" : "number"))
