@@ -1,10 +1,10 @@
 /**
- * The ABI page: every export of the core, nothing else, by noun; src/base/abi.ts mirrors it. Numbers only: i32, u32, f64; a handle is an offset, 0 = none.
- * The module imports nothing and holds no data: all it knows stands in its memory.
+ * The ABI page: every export of the core and nothing else, by noun; src/base/abi.ts mirrors it. It uses only numbers: i32, u32, f64; a handle is an offset, 0 =
+ * none. The module imports nothing and has no data section: all its state is in its memory.
  */
 // biome-ignore-all assist/source/organizeImports: nouns have an order of their own
 
-// Found by name as the debug build's `abort`; nothing of it is exported.
+// The debug build finds it by name as its `abort`; nothing in it is exported.
 import "./memory/trap";
 
 export { ABI_VERSION, SECTIONS_AT } from "./memory/layout";
@@ -59,7 +59,7 @@ export { writer_discard } from "./writer/discard";
 export { writer_append_block } from "./writer/block";
 export { writer_number, writer_numbers, writer_set_number } from "./writer/dues";
 
-// streams: a set of streams that buffers draw from
+// streams: a set of streams from which buffers draw
 export { streams_bytes, streams_changed, streams_init, streams_seed, streams_show } from "./draw/windows/streams";
 export { streams_draw, streams_total } from "./draw/windows/pick-runs";
 

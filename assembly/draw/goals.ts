@@ -1,8 +1,10 @@
 /**
- * Goals of hindsight (Andrychowicz et al., 2017): transitions of a draw get a goal that was achieved later in their episode, and returns by the rewards of that goal.
+ * Hindsight goals (Andrychowicz et al., 2017): transitions of a draw get a goal that was achieved later in their episode, with returns from the rewards of that
+ * goal.
  *
- * A goal is the value of a leaf at a step of the transition's episode that a live item of the table holds, or one that left with this draw. These hold its row until the draw is closed.
- * The final step of an episode that terminated may be zeros, since nobody said what was seen there, or not yet: that is no goal, and a transition that reaches it gets no other one.
+ * A goal is the value of a leaf at a step of the transition's episode that is held by a live item of the table, or by one that left with this draw. Such items
+ * hold the row until the draw is closed. The final step of an episode that terminated may be zeros if its observation was omitted or has not arrived. That step
+ * is never a goal, and a transition that reaches it keeps its own goal.
  */
 import { copyBytes } from "../memory/bytes";
 import { Prefetch } from "../memory/prefetch";
@@ -17,13 +19,13 @@ import { gather } from "./gather";
 import { NONE, Returns } from "./n-step";
 import { Output } from "./output";
 
-/** Which steps of the episode goals come from: any that is later, the last one, or any but the first. */
+/** Which steps of the episode goals come from: any later step, the last one, or any but the first. */
 const FUTURE: u32 = 0;
 const FINAL: u32 = 1;
 
 /**
- * Chooses `ask` of the entries, all alike, or all that can get one if these are fewer, and a goal for each: fills RELABELLED and GOAL. Entry by entry: a random number where it is open whether it is chosen, then one for its goal,
- * unless that is the last step. O(count × log steps)
+ * Chooses `ask` of the entries at random, or all that can get a goal if these are fewer, and a goal for each. Fills RELABELLED and GOAL. Each entry uses one
+ * random number for the choice if it is open, then one for its goal, unless the goal is the last step. O(count × log steps)
  */
 export function draw_goals(draw: usize, table: usize, ask: u32, strategy: u32): void {
   const d = changetype<Draw>(draw);
@@ -51,7 +53,7 @@ export function draw_goals(draw: usize, table: usize, ask: u32, strategy: u32): 
       const last = episode.size() - 1 - u32(isUnknown(p, episode.lastRow()));
       let place = last;
       if (strategy != FINAL) {
-        // The step behind the first one of a transition is one of its own.
+        // The step after the first one of a transition can be its goal.
         const first = strategy == FUTURE ? episode.place(node) + 1 : 1;
         if (!ASC_NO_ASSERT) assert(first <= last, "a transition has a later step");
         place = first + random_below(random, last + 1 - first);
@@ -62,7 +64,7 @@ export function draw_goals(draw: usize, table: usize, ask: u32, strategy: u32): 
   }
 }
 
-/** Marks in RELABELLED the entries that can get another goal: what was achieved at their ends is known. How many. */
+/** Marks in RELABELLED the entries that can get another goal because the goals achieved at their ends are known. Returns their number. */
 function able(d: Draw, p: Pool): u32 {
   const relabelled = d.column(RELABELLED);
   const terminals = d.column(TERMINATED);
@@ -92,7 +94,7 @@ function isZeros(at: usize, bytes: u32): bool {
   return true;
 }
 
-/** Where the nodes of first steps are, and that they and their episodes are at hand: the misses of all entries overlap. */
+/** Writes where the nodes of first steps are, and reads them and their episodes, so that the misses of all entries overlap. */
 function prefetchEpisodes(d: Draw, p: Pool, held: HeldSteps, nodes: usize): void {
   const end = nodes + ((<usize>d.count) << 2);
   const width = (<usize>d.width) << 2;
@@ -107,7 +109,7 @@ function prefetchEpisodes(d: Draw, p: Pool, held: HeldSteps, nodes: usize): void
   Prefetch.keep(sum);
 }
 
-/** Bytes that `draw_goal_values` needs for itself: an OUTPUT, its list, and a draw of single rows, piece by piece. */
+/** Returns the scratch bytes that `draw_goal_values` needs: an OUTPUT, its list, and a draw of single rows, piece by piece. */
 export function draw_goal_bytes(): u32 {
   return PIECE_AT + draw_bytes(PIECE) + 12 * PIECE;
 }
@@ -116,8 +118,8 @@ const LIST_AT: usize = 24;
 const PIECE_AT: u32 = 32;
 
 /**
- * Gathers a leaf to `to`, for each step of the return of each entry that has another goal, entry by entry: `which` 0 the goal, 1 what was achieved with the step; 2 the goal once an
- * entry. `room`: `draw_goal_bytes` of scratch. Goals note their places in GOAL_PLACE. How many values. O(bytes)
+ * Gathers a leaf to `to`, for each step of the return of each entry that has another goal, entry by entry. `which`: 0 the goal, 1 the goal achieved with the
+ * step, 2 the goal once per entry. `room`: `draw_goal_bytes` of scratch. Goals note their places in GOAL_PLACE. Returns the number of values. O(bytes)
  */
 export function draw_goal_values(draw: usize, pool: usize, leaf: u32, which: u32, room: usize, to: usize): u32 {
   const d = changetype<Draw>(draw);
@@ -153,7 +155,7 @@ export function draw_goal_values(draw: usize, pool: usize, leaf: u32, which: u32
   return count;
 }
 
-/** What `draw_goal_values` gathers. */
+/** The contents that `draw_goal_values` gathers. */
 const ACHIEVED: u32 = 1;
 const ONCE: u32 = 2;
 
@@ -163,7 +165,7 @@ function flush(rows: Draw, pool: usize, output: Output, bytes: u32): void {
   rows.count = 0;
 }
 
-/** Puts the goals that stand at `goals` into a column of so many bytes an entry, where an entry has one. O(bytes) */
+/** Copies the goals at `goals` into a column with `bytes` bytes per entry, for entries that have one. O(bytes) */
 export function draw_put_goals(draw: usize, goals: usize, bytes: u32, to: usize): void {
   const d = changetype<Draw>(draw);
   for (let i: u32 = 0; i < d.count; i++, to += bytes) {
@@ -173,10 +175,10 @@ export function draw_put_goals(draw: usize, goals: usize, bytes: u32, to: usize)
 }
 
 /**
- * The returns of entries that have another goal, by rewards that stand at `rewards` (f64 × components each, which change) in the order of `draw_goal_values`. `returns`: where those of
- * several components go, as `draw_vector_returns` has them, or 0: to RETURN. `terminals` (u8 each, or 0): whether the episode would
- * have terminated with the step: then that takes the place of what is stored, and a return ends there. `narrow` 1: RETURN and DISCOUNT are f32 by now. How many returns became shorter.
- * O(steps)
+ * Computes the returns of entries that have another goal, from rewards at `rewards` (f64 × components each, which change) in the order of `draw_goal_values`.
+ * `returns`: the address for returns of several components, as in `draw_vector_returns`, or 0 for RETURN. `terminals` (u8 each, or 0): whether the episode
+ * would have terminated with the step, which replaces the stored flag and ends a return. `narrow` 1: RETURN and DISCOUNT are f32 already. Returns how many
+ * returns became shorter. O(steps)
  */
 export function draw_goal_returns(
   draw: usize,
@@ -200,7 +202,7 @@ export function draw_goal_returns(
     let factor: f64 = 1;
     let terminated: u8 = 0;
     let k: u32 = 0;
-    // The sums take the place of the first step's rewards.
+    // The sums replace the rewards of the first step.
     const end = rewards + bytes;
     while (k < steps && terminated == 0) {
       const add = <usize>k * bytes;
@@ -208,7 +210,7 @@ export function draw_goal_returns(
       let alive: f64 = discount == NONE ? 1 : Returns.number(p, p.bytes(load<u32>(window + ((<usize>k) << 2))), discount);
       if (terminals != 0) {
         terminated = load<u8>(terminals + <usize>k);
-        // A stored 0 told of the end for the stored goal.
+        // A stored 0 marked the end for the stored goal.
         if (alive == 0) alive = 1;
       }
       factor *= gamma * alive;
@@ -235,7 +237,7 @@ function put(d: Draw, column: u32, i: u32, value: f64, narrow: u32): void {
   putAt(d.column(column), i, value, narrow);
 }
 
-/** The i-th number of an array of f64, or of f32. */
+/** Writes the i-th number of an array of f64 or f32. */
 function putAt(array: usize, i: u32, value: f64, narrow: u32): void {
   if (narrow != 0) store<f32>(array + ((<usize>i) << 2), <f32>value);
   else store<f64>(array + ((<usize>i) << 3), value);
