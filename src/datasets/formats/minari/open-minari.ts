@@ -299,7 +299,7 @@ async function findColumns(store: EpisodeStore, group: string, episode: number, 
   if (columnsOf(observation).length === 0 || columnsOf(action).length === 0)
     throw corruptFile({ file, episode }, `${group} has no columns of observations or of actions`);
   if (terminations.rows !== length || terminations.leaf.dtype !== "bool" || sizeOf(terminations.leaf.shape) !== 1)
-    throw corruptFile({ file, episode }, `${group}/terminations must have a boolean a reward`);
+    throw corruptFile({ file, episode }, `${group}/terminations must have one boolean per reward`);
   const bytes = columns.reduce((sum, { rows, rowBytes }) => sum + (rows as number) * rowBytes, 0);
   if (bytes > store.maxBytes)
     throw corruptFile({ file, episode }, `${group} takes ${bytes} bytes, more than the ${store.maxBytes} that maxBytes allows: give a larger one`);

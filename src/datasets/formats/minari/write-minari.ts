@@ -126,7 +126,8 @@ async function listExistingFiles(staging: Staging, folder: SinkFolder, path: str
   }
   const datasetFiles = top.filter((file) => file === `${path}/${METADATA}` || file.endsWith(".hdf5"));
   const foreign = top.find((file) => !datasetFiles.includes(file));
-  if (foreign !== undefined) throw new RldsError("IO", "the folder has a file that is none of Minari's: use another id", { file: `${folder.name}/${foreign}` });
+  if (foreign !== undefined)
+    throw new RldsError("IO", "the folder has a file that is not part of a Minari dataset. Use another id", { file: `${folder.name}/${foreign}` });
   return [...episodes, ...datasetFiles];
 }
 

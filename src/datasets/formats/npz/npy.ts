@@ -68,7 +68,7 @@ export async function npyArray(chunks: AsyncIterable<Uint8Array> | Iterable<Uint
 export function headerOf(bytes: Uint8Array, array: NpyFile): Header | undefined {
   const { file, name, size } = array;
   if (bytes.length < 12) return undefined;
-  if (latin1(bytes.subarray(0, 6)) !== MAGIC) throw corruptFile(inArray(array), "is no array of NumPy's: it begins otherwise");
+  if (latin1(bytes.subarray(0, 6)) !== MAGIC) throw corruptFile(inArray(array), "is not a NumPy array: its first bytes are wrong");
   const version = bytes[6] as number;
   if (version < 1 || version > 3) throw unsupportedFile({ file }, `${name} has .npy version ${version}; only 1 … 3 can be read`);
   const view = dataView(bytes);
