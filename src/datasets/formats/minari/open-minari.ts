@@ -182,7 +182,7 @@ class MinariReader implements RldsReader {
     const { losses } = options;
     const groups = (await store.names("/")).filter((name) => /^episode_\d+$/.test(name)).sort((a, b) => numberOf(a) - numberOf(b));
     const [group] = groups;
-    if (group === undefined) throw new RldsError("EMPTY", "the dataset has no episodes: nothing is called episode_0", { file: store.name });
+    if (group === undefined) throw new RldsError("EMPTY", "the dataset has no episodes: no group is named episode_0", { file: store.name });
     let first: EpisodeSource | undefined;
     for (const [episode, name] of groups.entries()) {
       try {
@@ -294,7 +294,7 @@ async function findColumns(store: EpisodeStore, group: string, episode: number, 
     const { rows } = columns[i] as Column;
     const max = keys[0] === "observation" || keys[0] === "infos" ? length + 1 : length;
     if (rows !== max && !(keys[0] === "infos" && rows === length))
-      throw corruptFile({ file, episode }, `${group} has ${rows ?? "no"} rows of ${path}, and ${length} rewards: ${max} would fit`);
+      throw corruptFile({ file, episode }, `${group} has ${rows ?? "no"} rows of ${path}, and ${length} rewards: ${max} would match`);
   });
   if (columnsOf(observation).length === 0 || columnsOf(action).length === 0)
     throw corruptFile({ file, episode }, `${group} has no columns of observations or of actions`);

@@ -169,7 +169,7 @@ async function episodeOf(
   collector.add(withoutFinalStep(metadata), { episode }, "the episode's metadata");
   const { data, length } = await columnsOf(steps, stepSpec, { episode, signal });
   if (length === 0)
-    throw new RldsError("INVALID_DATA", "an episode must have a step, as Minari has none without: filterEpisodes can leave it out", { episode });
+    throw new RldsError("INVALID_DATA", "an episode must have a step, because Minari has no empty episodes: filterEpisodes can leave it out", { episode });
   // Steps without the flag are RLDS's all the same.
   const isLast = isLastColumn < 0 || (data[isLastColumn] as ArrayLike<unknown>)[length - 1] === 1;
   const actions = finalStepOf(metadata, isLast, finalStep) === "transition" ? length : length - 1;

@@ -103,7 +103,7 @@ export function countOf({ type, shape, begin }: Header, array: NpyFile): number 
   const count = sizeOf(shape);
   const elementBytes = count * type.bytes;
   if (size - begin !== elementBytes)
-    throw corruptFile(inArray(array), `has ${size - begin} bytes of elements, and ${elementBytes} would fit its shape (${shape.join(", ")})`);
+    throw corruptFile(inArray(array), `has ${size - begin} bytes of elements, and ${elementBytes} would match its shape (${shape.join(", ")})`);
   return count;
 }
 
