@@ -54,7 +54,7 @@ export type ItemOf<Steps> = AnySteps extends Steps
         any
     : { [K in keyof Steps]: ItemOf<Steps[K]> };
 
-/** Numbers of the draw, one per item. */
+/** Keys, probabilities and other numbers of a draw, one value per item. */
 export interface BatchInfo<Memory extends ArrayBufferLike = ArrayBuffer> {
   /** The keys of the items, for `updatePriorities` and `delete`. Keys are never reused. */
   readonly keys: Float64Array<Memory>;

@@ -28,7 +28,7 @@ export interface DatasetOptions<Path extends string = string, C = object> extend
    */
   readonly epochs?: number;
   /**
-   * With `epochs`: whether the order of an epoch is random. Otherwise it is the order of slots, which is insertion order until an item leaves. Default: true.
+   * With `epochs`: whether the order of an epoch is random. Otherwise it is the order of slots, which is insertion order until an item is removed. Default: true.
    */
   readonly shuffle?: boolean;
   /** With `epochs`: the seed of the orders. Default: 0. */

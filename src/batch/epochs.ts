@@ -13,7 +13,7 @@ const MAX_U32 = 0xffffffff;
 export interface EpochOptions {
   /** Number of epochs: each yields every item that is in the table at its start once. Not with `beta`, and not for a table with `maxTimesSampled`. */
   readonly epochs: number;
-  /** Whether the order of an epoch is random. Otherwise it is the order of slots, which is insertion order until an item leaves. Default: true. */
+  /** Whether the order of an epoch is random. Otherwise it is the order of slots, which is insertion order until an item is removed. Default: true. */
   readonly shuffle?: boolean;
   /** Seed of the orders. Default: 0. */
   readonly seed?: number;
@@ -36,7 +36,7 @@ export interface EpochDataset<B> extends Dataset<B> {
   state(): EpochState;
 }
 
-/** Numbers of items at the start of an epoch and of inserts since. Until an item leaves, the number of remaining items follows from them. */
+/** Numbers of items at the start of an epoch and of inserts since. Until an item is removed, the number of remaining items follows from them. */
 interface Counts {
   items: number;
   inserts: number;

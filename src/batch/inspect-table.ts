@@ -81,7 +81,7 @@ export class Probe {
     return this.#engine.core.x.table_high(this.#table);
   }
 
-  /** The slot of the newest item; 0 if it has left. */
+  /** The slot of the newest item; 0 if the table no longer has it. */
   get newest(): number {
     const { x } = this.#engine.core;
     return x.table_find(this.#table, x.table_newest(this.#table));
@@ -97,7 +97,7 @@ export class Probe {
     return this.#engine.core.x.table_total(this.#table);
   }
 
-  /** Returns the slot of an item by its key; 0 if it has left. */
+  /** Returns the slot of an item by its key; 0 if the table no longer has it. */
   slotOf(key: number): number {
     return this.#engine.core.x.table_find(this.#table, key);
   }

@@ -31,9 +31,9 @@ const SHORT = 16;
 export type ArraySpec = ArrayPlace & (LeafValues | DrawnNumbers | OwnNumbers | ComputedNumbers);
 
 interface ArrayPlace {
-  /** Its path within the column. */
+  /** The path of the array within the column. */
   readonly keys: readonly string[];
-  /** Its shape after the dimension of items; undefined for a bare array, which is not a `Column`. */
+  /** The shape after the dimension of items; undefined for a bare array, which is not a `Column`. */
   readonly shape?: readonly number[];
 }
 interface LeafValues {
@@ -66,7 +66,7 @@ export interface ColumnSpec {
 
 /** An array of a batch at its place in memory. */
 export interface Field {
-  /** Its path in a batch, and its name in messages. */
+  /** The path in a batch, as keys, and as the name in messages. */
   readonly keys: readonly string[];
   readonly path: string;
   /** Undefined for text, which is stored in a plain array. */
@@ -74,7 +74,7 @@ export interface Field {
   /** Elements per item. */
   readonly each: number;
   readonly shape: readonly number[] | undefined;
-  /** Its place: among the values, in a column of the draw (by number), or after both if it is not copied from scratch. */
+  /** The place of the array: among the values, in a column of the draw (by number), or after both if it is not copied from scratch. */
   readonly source: "values" | "draw" | "direct";
   readonly at: number;
 }

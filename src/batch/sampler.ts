@@ -66,7 +66,7 @@ interface BatchGoals {
   score(buffer: BatchBuffer, count: number, nStep: NStep): "nothing" | "returns" | "steps";
 }
 
-/** The form of the batches that show drawn items. */
+/** Shows drawn items in batches: chooses the buffer, the columns and the returns. */
 export interface BatchView {
   /** For the core: additional flags of the draw; steps of a window, and the part of longer items that it shows. */
   readonly flags: number;
@@ -75,7 +75,7 @@ export interface BatchView {
   /** The returns to compute; the table of the items that they begin with, or 0. */
   readonly nStep: NStep | undefined;
   readonly nStepTable: number;
-  /** Replaces the goals of some transitions. */
+  /** Hindsight goals: replaces the goals of some transitions. Undefined if the view has none. */
   readonly goals?: BatchGoals | undefined;
   /** Returns the buffer for a call, with room for any result. @throws if there can be no batch, with the reason; nothing is drawn then */
   choose(part: PartOf | undefined): BatchBuffer;

@@ -145,7 +145,7 @@ class Links {
       if (isSure(row) && joins.get(episode) === (heads.get(episode) ?? 0) - 1) this.#follows[this.#place(this.#next[at] as number)] = 1;
       else this.#next[at] = 0;
     }
-    // A cycle has no beginning; then none of the links can be trusted.
+    // If the links form a cycle, no row is the first one, so none of the links can be trusted.
     let walked = 0;
     for (const row of this.#rows) for (let at = row; this.#follows[this.#place(row)] === 0 && at !== 0; at = this.#next[this.#place(at)] as number) walked++;
     if (walked === this.#count) return;

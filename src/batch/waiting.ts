@@ -71,7 +71,7 @@ export class Draws<B extends { readonly count: number }> implements DrawSource<B
 
   /**
    * Returns a batch of n immediately; undefined if it is not available now, but may be later.
-   * @throws RangeError if it never can · ReplayError RATE_LIMITED if other draws must come first
+   * @throws RangeError if it can never be available · ReplayError RATE_LIMITED if other draws must come first
    */
   atOnce(n: number, options?: SampleOptions): B | undefined {
     this.table.engine.open();

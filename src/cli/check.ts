@@ -12,7 +12,7 @@ const FIRST_EXAMPLE = `  $ npx reprise check lerobot/pick_cube --without observa
 
 `;
 
-/** As they are called in the document of --json. */
+/** The names of faults and warnings, as in the document of --json. */
 const KINDS: readonly string[] = [...CHECK_FAULTS, ...CHECK_WARNINGS];
 /** All warnings. */
 const WARNINGS = "warnings";

@@ -9,7 +9,7 @@ import type { Host, Result } from "./result.ts";
 import { escapeText, number } from "./text.ts";
 
 const EXAMPLES = `
-The page is a separate package with the same version as reprise: npm install reprise-page
+The page is a separate package with the same version as reprise. Run npm install reprise-page
 The address contains a token. Anyone who has it can read the files until you press Ctrl-C. No data leaves this machine.
 Only files of the folder are served, without hidden files and links that lead out of it. Snapshots in a Hugging Face cache are such links:
 serve a copy with the files instead (cp -rL SNAPSHOT FOLDER).

@@ -43,7 +43,7 @@ export interface FormatOptions {
 /** Options that all writers take. */
 export type CommonOptions = Pick<WriteOptions, "signal" | "overwrite" | "strict" | "onProgress">;
 
-/** How films of LeRobot are made: of leaves of pixels, and by cuts. */
+/** The options for films of LeRobot: encode leaves of pixels, and cut existing films. */
 export type FilmOptions = Pick<LeRobotWriteOptions, "videos" | "videoEncoder" | "cutFilm">;
 
 /** @param data the reader's episodes with all changes @param encoded films that are encoded again */

@@ -2,9 +2,9 @@ import { ReplayError } from "../base/error.ts";
 
 /** A place for files, as a log requires it. Every call is complete when it returns. A call that fails throws the error of the runtime. */
 export interface Directory {
-  /** Its name in messages. */
+  /** The name of the directory in messages. */
   readonly name: string;
-  /** Its absolute path; directories with the same path are the same. Undefined if there are no paths. */
+  /** The absolute path; directories with the same path are the same. Undefined if there are no paths. */
   readonly path?: string;
   /** Whether each file is so expensive, open or not, that thousands of files are too many. */
   readonly fewFiles?: boolean;

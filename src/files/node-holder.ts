@@ -5,7 +5,7 @@ export interface Holder {
   /** 0: nobody. */
   readonly pid: number;
   readonly host: string;
-  /** Its start in ticks since the machine's boot, if known. */
+  /** The start of the process in ticks since the machine's boot, if known. */
   readonly start?: string | undefined;
   /** The boot of the machine, and the PID namespace. */
   readonly boot?: string | undefined;

@@ -250,7 +250,7 @@ export class Engine {
     return this.#sharedFiller;
   }
 
-  /** Releases a writer's share of that record. */
+  /** Releases a writer's share of the shared record. */
   unshareFiller(): void {
     this.#sharers--;
     const filler = this.#sharedFiller;

@@ -53,7 +53,7 @@ export class GrowingTable extends CoreTable {
   reserve(n: number, episodes = n): void {
     const { size } = this;
     const max = limitOf(this.#options);
-    // Items above the limit leave after the next insert.
+    // Items above the limit are evicted after the next insert.
     const need = size > max ? size + 1 : Math.min(size + n, max);
     if (this.#capacity < need) this.#grow(need);
     if (this.#options.maxSize === Number.POSITIVE_INFINITY && size + n > this.#capacity)
@@ -63,7 +63,7 @@ export class GrowingTable extends CoreTable {
   }
 
   /**
-   * Inserts an item of a stream's last steps; there must be room. The oldest items leave if a limit is exceeded. O(length + log n), or O(log n) if the item
+   * Inserts an item of a stream's last steps; there must be room. Evicts the oldest items if a limit is exceeded. O(length + log n), or O(log n) if the item
    * before had the same length
    */
   insert(stream: CoreStream, length: number, priority: number): void {
@@ -113,7 +113,7 @@ export class GrowingTable extends CoreTable {
     return slots;
   }
 
-  /** Yields the same slots one by one, without those whose items leave in the meantime. */
+  /** Yields the same slots one by one, without slots whose items are evicted in the meantime. */
   *liveSlots(): Generator<number, void> {
     const keys = Float64Array.from(this.slots(), (slot) => this.keyOf(slot));
     for (const key of keys) {

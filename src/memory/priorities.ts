@@ -35,7 +35,7 @@ export class ErrorPriorities {
     return computeInScratch(core, errors, (at, n) => this.weigh(core, at, n));
   }
 
-  /** Replaces n errors (f64 each) at an address by priorities. */
+  /** Replaces n errors (f64 each) at an address with their priorities. */
   weigh(core: Core, at: number, n: number): void {
     const done = core.x.priority_of_errors(at, n, this.#alpha, this.#eps, this.#lower, this.#upper, this.#bounds);
     if (done < n) throw mustBe(RangeError, `errors[${done}]`, `at least ${-this.#eps} with alpha ${this.#alpha} (or set errorMin)`, core.f64[at / 8 + done]);

@@ -206,7 +206,7 @@ export class Staging {
   readonly #step: object;
   /** Setters that write a leaf's value to its place, one per leaf. */
   setters: readonly Visit[];
-  /** The objects of its step. */
+  /** The objects of the step, which receive the memory again after it has moved. */
   readonly #steps: Step[] = [];
   readonly #memory: StagedMemory;
   readonly #at: number;

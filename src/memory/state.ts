@@ -25,7 +25,7 @@ const HEAD_BYTES = 16;
 /** The parts of a Replay with state, besides its engine. */
 export interface StateParts {
   readonly tables: readonly { readonly handle: number }[];
-  /** In creation order. */
+  /** The open writers, in creation order. */
   readonly writers: readonly { readonly streams: readonly number[] }[];
 }
 

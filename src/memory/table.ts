@@ -219,7 +219,7 @@ export class CoreTable {
     return Array.from(slots, (slot) => (at === 0 ? 0 : columnsOf(core.u32[at + slot] as number)));
   }
 
-  /** Returns the state of an item by its key; undefined if it has left. */
+  /** Returns the state of an item by its key; undefined if the table no longer has it. */
   item(key: number): ItemState | undefined {
     const { core } = this.engine;
     if (typeof key !== "number") throw mustBe(TypeError, "key", "a number", key);

@@ -85,7 +85,7 @@ export class CoreWriter {
     return count === 0 ? undefined : Array.from({ length: count }, (_, i) => x.writer_number(this.#handle, i));
   }
 
-  /** Restores that state after the rules are set. Returns false if it does not fit. @throws ReplayError OUT_OF_MEMORY */
+  /** Restores the result of `state`; the rules must be set first. Returns false if it does not fit the writer. @throws ReplayError OUT_OF_MEMORY */
   restore(state: readonly number[]): boolean {
     return state.every((number, i) => {
       if (typeof number !== "number") return false;
@@ -102,7 +102,7 @@ export class CoreWriter {
 
   /**
    * Inserts an item of `length` steps of a lane that end `stepsBack` steps before the newest. Returns 1 if it is in, 0 if it is pending, or a code.
-   * @param isEarlier 1 if an item that this lane made for the table ends later
+   * @param isEarlier 1 if this lane has already made an item for the table that ends later
    */
   insert(table: number, lane: number, length: number, stepsBack: number, layout: number, isEarlier: number): number {
     return this.#x.table_insert_earlier(table, this.streams[lane] as number, length, stepsBack, layout, this.priority[0] as number, isEarlier);

@@ -144,7 +144,7 @@ export class Recorder<S extends Spec = Spec> {
 
   /**
    * Resolves when everything recorded so far is on the disk.
-   * @throws ReplayError IO if it is not: the data stays in memory, and later calls try again · CLOSED
+   * @throws ReplayError IO if a write failed: the data stays in memory, and later calls try again · CLOSED
    */
   async flush(): Promise<void> {
     this.#open();

@@ -222,7 +222,7 @@ export class AcceptedWriter {
     try {
       const kind = kindOfMessage(message);
       if (typeof kind !== "string") throw foreignMessage();
-      // Its own hello may cross with an invitation. A channel has only one session, so no other session can send steps.
+      // The actor's own hello may cross with an invitation. A channel has only one session, so no other session can send steps.
       if (kind === "hello" && (message as HelloMessage).session === this.#options.session) return;
       if (kind === "hello") throw foreignHello();
       this.#checkAnswers();

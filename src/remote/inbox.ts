@@ -49,7 +49,7 @@ export class Inbox {
     if (!isUserMessage(message)) throw malformed("a message", "acceptWriter");
     const { number } = message;
     if (number <= this.#received) {
-      // It was sent again after the link broke, so its receipt was lost too.
+      // The message was sent again after the link broke, so its receipt was lost as well.
       if (number <= this.#handled) this.#onReceipt(this.#handled);
       return;
     }

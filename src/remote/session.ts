@@ -81,7 +81,7 @@ export class Session {
       onEnd: (farewell, code) => {
         this.farewell = farewell;
         this.code = code;
-        // An actor that was given up and reconnects anyway must not believe that it has left.
+        // If an actor reconnects after its session was abandoned, it must not conclude that it said goodbye itself.
         onEnd(this.#isLeft || farewell.error !== undefined ? this.#ttlMs : 0);
       },
     });

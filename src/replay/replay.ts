@@ -124,7 +124,7 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
 
   /**
    * Returns the memory that a Replay with these options would need, without allocating it. Counts one new step, and one new frame per pool of `shared`, for
-   * each item. If items leave in another order than they came (removers other than fifo and lifo, `maxTimesSampled`), counts all steps and frames of each item.
+   * each item. If items are evicted in an order other than insertion order or its reverse (removers other than fifo and lifo, `maxTimesSampled`), counts all steps and frames of each item.
    * @param options.itemSteps steps of the longest items that writers will make: `nStep` + 1, or the length of a rule or of `createItem`. Default: 4
    */
   static plan<const S extends Spec, const N extends string>(options: ReplayOptions<S, N> & { readonly itemSteps?: number }): Plan {

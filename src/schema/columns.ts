@@ -27,10 +27,10 @@ export interface ColumnSet<S> {
 
 /** A checked column. */
 export interface Selection {
-  /** Its path in a batch. */
+  /** The path of the column in a batch. */
   readonly keys: readonly string[];
   readonly leaf: PlacedLeaf;
-  /** Its list of steps. Without a list: every `step`-th step from `start` to before `to`. */
+  /** The list of steps. Without a list: every `step`-th step from `start` to before `to`. */
   readonly steps?: readonly number[] | undefined;
   readonly start: number;
   readonly step: number;

@@ -27,7 +27,7 @@ export interface KindInfo {
   readonly leaves?: "newest" | "oldest";
   /** Whether it cannot be a remover. */
   readonly samplesOnly?: true;
-  /** As a sampler: bytes per item of its order. The memory stays untouched while only the oldest items leave. */
+  /** As a sampler: bytes per item of its order. The memory stays untouched while only the oldest items are evicted. */
   readonly orderBytes?: number;
 }
 

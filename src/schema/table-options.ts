@@ -14,7 +14,7 @@ export interface TableOptions {
   readonly remover?: Selector;
   /** Decides when inserts and draws must wait. Default: minSize(1). */
   readonly rateLimiter?: RateLimiter;
-  /** Number of draws after which an item leaves. Default: no limit. */
+  /** Number of draws after which an item is evicted. Default: no limit. */
   readonly maxTimesSampled?: number;
   /** Maximum total steps of the items. Default: no limit. */
   readonly maxSteps?: number;

@@ -13,14 +13,14 @@ export interface BarrenOptions {
 export class BarrenEpisodes {
   /** Whether `createItem` made an item, or will. Then the rules are not the only source of items. */
   createsItems: boolean;
-  /** Whether there are unreported ones for which `createItem` may still make an item: their last steps are available until the next append. */
+  /** Whether there are unreported episodes for which `createItem` may still make an item: their last steps are available until the next append. */
   hasUnreported = false;
   readonly #warnings: Warnings;
   readonly #writer: CoreWriter;
   readonly #options: BarrenOptions;
-  /** The number that `stats` includes. */
+  /** The number of barren episodes that `stats` includes. */
   #reportedCount = 0;
-  /** The number of ended ones at the last count, and at the count before it. */
+  /** The number of ended episodes without an item at the last count, and at the count before it. */
   #endedCount = 0;
   #previousCount = 0;
 

@@ -44,7 +44,7 @@ export class ItemPromise extends Promise<void> {
   }
 
   /**
-   * Waits for it with a wait that may end earlier; later rejections are not reported through this wait.
+   * Waits for the item with a wait that may end earlier; later rejections are not reported through this wait.
    * @param wait receives an equivalent promise, and returns one that settles with it, or earlier
    */
   readWithin<T>(wait: (source: Promise<void>) => Promise<T>): Promise<T> {

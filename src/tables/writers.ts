@@ -43,8 +43,8 @@ export class Writers {
   }
 
   /**
-   * Returns a new writer, or the writer of an earlier run with the name.
-   * @throws ReplayError OUT_OF_TURN if a writer of this run has the name · SPEC_MISMATCH if the writer of that name has other options · the errors of
+   * Returns a new writer, or the writer of an earlier run with the same name.
+   * @throws ReplayError OUT_OF_TURN if a writer of this run has the same name · SPEC_MISMATCH if the earlier writer has other options · the errors of
    * `replay.writer`
    */
   writer(options: AnyOptions): Writer {

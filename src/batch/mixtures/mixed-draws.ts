@@ -53,7 +53,7 @@ export class MixedDraws implements DrawSource<AnyBatch> {
   }
 
   /**
-   * Returns a batch of n if every source can provide its share now; undefined if it may later. @throws RangeError if it never can · ReplayError RATE_LIMITED if
+   * Returns a batch of n if every source can provide its share now; undefined if they may later. @throws RangeError if they never can · ReplayError RATE_LIMITED if
    * other draws must come first
    */
   atOnce(n: number, options?: SampleOptions): AnyBatch | undefined {

@@ -12,7 +12,7 @@ import type { RelabelOptions } from "./goals.ts";
 export interface TransitionOptions<Name extends string = string, Path extends string = string> {
   /** The discount per step, in [0, 1]. */
   readonly gamma: number;
-  /** Cuts each transition to its first n steps. Default: an item of L steps is a transition of L - 1. */
+  /** Cuts each transition to its first n steps. Default: an item of L steps becomes a transition of L - 1 steps. */
   readonly n?: number;
   /** Parts of the batch that are also shown at the bootstrap step, as `nextAction`, `nextMask`, … */
   readonly next?: readonly Name[];

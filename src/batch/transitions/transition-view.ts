@@ -152,7 +152,7 @@ export class TransitionView extends ColumnView {
     let width = this.#width();
     const how = flags & (DISTINCT | NEWEST);
     if (core.guaranteedDraws(n, how, among) < n) throw notReady(this.table, n, how, among);
-    // An item of a single step may also have left long ago.
+    // The item of a single step may also have been evicted long ago.
     if (into instanceof Part && !into.isSure) {
       if (core.counter(SHORTEST) === 1) throw this.#singleRow();
     } else if (core.isLoose(n, width, engine.layout.stagedBytes) || core.counter(SHORTEST) === 1) width = this.#lookAhead(n, flags, among, width);

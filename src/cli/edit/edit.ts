@@ -32,7 +32,7 @@ interface Target {
   readonly format: Format;
   /** The file or folder that is replaced. */
   readonly path: string;
-  /** Its path below the folder that is passed to a writer. */
+  /** The target's path below the folder that is passed to a writer. */
   readonly below: readonly string[];
   /** The name of the file, if it is a file. */
   readonly file?: string;
@@ -40,7 +40,7 @@ interface Target {
 }
 
 export async function edit(from: string, to: string, options: EditOptions, host: Host): Promise<Result> {
-  // It may have been the target of a killed edit.
+  // The source may have been the target of a killed edit.
   if (!isUrl(from)) await recover(from);
   const kind = memoryKind(from);
   if (kind !== undefined && options.format === undefined && !isFileName(to)) return editMemory(kind, from, to, options, host);

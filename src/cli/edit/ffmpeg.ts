@@ -7,7 +7,7 @@ import { checkInside, isUrl } from "../program-parts.ts";
 export const PROGRAM = "ffmpeg";
 /** Space beyond the requested pixels, in bytes. */
 const SLACK = 1 << 20;
-/** As in LeRobot, every second frame can be decoded without those before it. Frames that refer to later ones would shift all times. */
+/** As in LeRobot, every second frame can be decoded without the frames before it. Frames that refer to later frames would shift all times. */
 const ENCODING = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "18", "-g", "2", "-bf", "0", "-movflags", "frag_keyframe+empty_moov", "-f", "mp4"];
 
 export function hasFfmpeg(): boolean {

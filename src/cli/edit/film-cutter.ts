@@ -1,11 +1,11 @@
-/** Films cut by ffmpeg: for `cutFilm` of writeLeRobot. */
+/** Cuts films with ffmpeg, as the option `cutFilm` of writeLeRobot. */
 import { spawn } from "node:child_process";
 import { type CutFilm, type FilmCut, RldsError } from "../../datasets/rlds/index.ts";
 import { filmPlace, hasFfmpeg, lastLine, PROGRAM } from "./ffmpeg.ts";
 
-/** As LeRobot encodes its films, every second frame is found without those before it. Frames that refer to later ones would move the times of all. */
+/** As in LeRobot, every second frame can be decoded without the frames before it. Frames that refer to later frames would shift all times. */
 const COMMON = ["-g", "2", "-movflags", "frag_keyframe+empty_moov", "-f", "mp4"];
-/** By LeRobot's names of codecs. The film is encoded for the second time: its quality is higher than LeRobot's own. */
+/** Arguments of ffmpeg, by the codec's name in LeRobot. The quality is higher than that of LeRobot, because the film is encoded for the second time. */
 const ENCODERS: { readonly [codec: string]: readonly string[] } = {
   h264: ["-c:v", "libx264", "-crf", "18", "-bf", "0"],
   hevc: ["-c:v", "libx265", "-crf", "20", "-x265-params", "bframes=0:log-level=error", "-tag:v", "hvc1"],
@@ -14,12 +14,12 @@ const ENCODERS: { readonly [codec: string]: readonly string[] } = {
 };
 
 export interface FilmCutterOptions {
-  /** Folders of the datasets: paths or URLs. Paths of films begin with the number of theirs if there are several. */
+  /** The folders of the datasets: paths or URLs. If there are several, each film's path begins with the number of its folder. */
   readonly folders: readonly string[];
   readonly signal: AbortSignal;
 }
 
-/** The cutter waits for ffmpeg. It throws RldsError UNSUPPORTED without ffmpeg, and for what ffmpeg cannot cut. */
+/** Returns a function that cuts a film and waits for ffmpeg. It throws RldsError UNSUPPORTED if ffmpeg is not installed, or cannot cut the film. */
 export function filmCutter({ folders, signal }: FilmCutterOptions): CutFilm {
   return async (cut) => {
     const [number = "", ...rest] = cut.path.split("/");

@@ -55,7 +55,7 @@ Examples:
   $ npx reprise edit runs/journal runs/queue --rate-limiter memory=queue:100 --max-times-sampled memory=1
 `;
 
-/** How rate limiters are written. */
+/** The forms of rate limiters on the command line. */
 export const LIMITER_FORMS = "minSize:ITEMS, sampleToInsertRatio:RATIO,ITEMS,BUFFER, queue:ITEMS";
 
 export function addEdit(command: Command): Command {

@@ -75,5 +75,5 @@ export async function checkDescription(file: SourceFile): Promise<void> {
   const found = typeof value === "object" && value !== null ? Object.keys(value) : [];
   if (ROW_KEYS.some((key) => found.includes(key))) return;
   const [, dataset, folder] = DESCRIPTIONS.find(([keys]) => keys.some((key) => found.includes(key))) ?? [];
-  if (dataset !== undefined) throw unsupportedFile({ file: file.name }, `the file describes a dataset of ${dataset}, and is none by itself: open ${folder}`);
+  if (dataset !== undefined) throw unsupportedFile({ file: file.name }, `the file describes a dataset of ${dataset}, but is not a dataset. Open ${folder}`);
 }

@@ -132,7 +132,7 @@ function acceptPair(socket: SocketLike): void {
   try {
     accept.call(socket);
   } catch {
-    // It is already accepted.
+    // The socket is already accepted.
   }
 }
 

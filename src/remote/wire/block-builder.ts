@@ -9,7 +9,7 @@ import type { BlockMessage } from "./messages.ts";
 /** Approximate bytes and slots of a block: large enough that the overhead of a message is small. */
 const BLOCK_BYTES = 64 << 10;
 const MAX_SLOTS = 1024;
-/** Maximum bytes of a block's text, for which the Replay's end must be prepared; of its head; and of a call without columns. */
+/** Maximum bytes of a block's text (the Replay's end must have room for it), of its head, and of a call without columns. */
 export const TEXT_BYTES = 1 << 16;
 const HEAD_BYTES = 1024;
 const CALL_BYTES = 64;

@@ -14,7 +14,7 @@ export const END_BYTES = SECTION_BYTES + NUMBER_BYTES;
 /** A complete COMMIT or SEAL. */
 export interface GroupEnd {
   readonly kind: number;
-  /** Its offset in the file. */
+  /** The offset of the end in the file. */
   readonly at: number;
   /** Number of the group; for a SEAL, of the next group. */
   readonly group: number;

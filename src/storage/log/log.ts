@@ -153,8 +153,8 @@ export class Log {
 
   /**
    * Ends the group.
-   * @param now whether it must be on the disk when this returns
-   * @throws ReplayError IO if that failed; the group stays in memory, and is tried again
+   * @param now whether the group must be on the disk when this returns
+   * @throws ReplayError IO if the write or sync failed; the group stays in memory, and later calls try again
    */
   commit(now = this.#durability === "always"): void {
     const writer = this.#writable();
@@ -196,7 +196,7 @@ export class Log {
     if (failure !== undefined) throw failure;
   }
 
-  /** Writes everything committed to the disk before it returns. @throws ReplayError IO if that failed */
+  /** Writes everything committed to the disk before it returns. @throws ReplayError IO if a write or sync failed */
   flush(): void {
     const writer = this.#writable();
     this.#flushTimer.cancel();

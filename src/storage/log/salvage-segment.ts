@@ -21,7 +21,7 @@ export interface GroupVisitor {
 export interface Stretch<V> {
   /** Undefined at the beginning of the segment. */
   readonly start: SegmentStart | undefined;
-  /** The offset of its end in the file. */
+  /** The offset of the end of the stretch in the file. */
   readonly to: number;
   /** Number of its first group, and of the group after it. */
   readonly firstGroup: number;
@@ -46,7 +46,7 @@ export interface SalvagedSegment<V> {
   readonly id: number;
   readonly size: number;
   readonly head: SegmentHead | undefined;
-  /** In the order of the file. */
+  /** The readable stretches and the gaps, in the order of the file. */
   readonly parts: readonly (Stretch<V> | Gap)[];
   readonly isSealed: boolean;
   /** The sum of all sections, if there is no gap. */

@@ -10,9 +10,9 @@ import type { Mark } from "./segment-writer.ts";
 
 /** The position of a section. */
 export interface SectionPosition {
-  /** Number of its group. */
+  /** The number of the section's group. */
   readonly group: number;
-  /** Its offset in the segment. */
+  /** The offset of the section in the segment. */
   readonly from: number;
 }
 

@@ -154,7 +154,7 @@ export class SegmentWriter {
     this.#isSynced = false;
   }
 
-  /** Writes waiting bytes, except a last incomplete page. @throws ReplayError IO if that failed; it may be retried */
+  /** Writes waiting bytes, except a last incomplete page. @throws ReplayError IO if the write failed; the call may be repeated */
   spill(): void {
     this.#write(Math.max(this.#pendingBytes - ((this.#writtenBytes + this.#pendingBytes) % PAGE), 0));
   }

@@ -29,11 +29,11 @@ export interface StateMigration<S extends Spec = Spec> {
   readonly maxBytes?: number;
 }
 
-/** The effects of a migration, as far as it was read. */
+/** The effects of a migration, complete once all of its output is read. */
 export interface MigrationReport {
   /** Number of steps written, including final observations. */
   readonly steps: number;
-  /** Number of items that left each table because its new limits have no room for them, or because they were drawn too often. */
+  /** Number of items removed from each table because its new limits have no room for them, or because they were drawn too often. */
   readonly removed: { readonly [table: string]: number };
   /** Tables whose items have new keys, because the new `maxSize` has no room for the old keys. */
   readonly newKeys: readonly string[];

@@ -24,7 +24,7 @@ export class RowEpisodes {
     if (row < this.#links.length) this.#links[row] = link;
   }
 
-  /** Returns the number of episodes whose items all leave. O(rows of all items) if any item leaves */
+  /** Returns the number of episodes whose items are all evicted. O(rows of all items) if any item is evicted */
   countGone(evicted: ReadonlySet<SavedItem>, kept: readonly SavedItem[]): number {
     if (evicted.size === 0) return 0;
     const [gone, remaining] = [this.#episodesOf(evicted), this.#episodesOf(kept)];

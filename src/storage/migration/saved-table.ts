@@ -38,7 +38,7 @@ interface Place {
 
 export interface TableChange {
   readonly sections: readonly Section[];
-  /** Number of items that left. */
+  /** Number of removed items. */
   readonly removed: number;
   /** Whether the items have new keys, because the new capacity has no room for the old keys. */
   readonly hasNewKeys: boolean;
@@ -282,7 +282,7 @@ export class SavedTable {
     }
     for (const { place, ends } of form.rings) {
       const [old] = this.#form.rings;
-      // The order of a ring determines which items are drawn, so it is kept if no item left.
+      // The order of a ring determines which items are drawn, so it is kept if no item was removed.
       const isOld = old !== undefined && hasAllItems;
       const ring = isOld ? this.#inRing(items, old) : items;
       for (const [i, item] of ring.entries()) (byItem.get(item) as DataView).setUint32(place, i, true);
@@ -364,7 +364,7 @@ interface Links {
   readonly byItem: ReadonlyMap<SavedItem, DataView>;
   readonly places: Places;
   readonly form: SlotForm;
-  /** Whether no item left. */
+  /** Whether no item was removed. */
   readonly hasAllItems: boolean;
 }
 

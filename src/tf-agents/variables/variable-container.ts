@@ -168,7 +168,7 @@ export class ReverbVariableContainer {
     return { table, wait };
   }
 
-  /** Requests a table's information from a server once; again if that failed. */
+  /** Requests a table's information from a server once, and again if the request failed. */
   async #find(table: string, signal: AbortSignal): Promise<Known> {
     if (this.#known === undefined) {
       const info = this.#client.serverInfo({ signal });

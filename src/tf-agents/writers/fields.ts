@@ -24,7 +24,7 @@ export type PartOf<T> = T extends ArrayBufferView
 type VisitField = (value: unknown, values: unknown[]) => void;
 
 /** Thrown by the fast visitor, and caught in this file. */
-const NOT_WHOLE = new Error("a node of the step lacks keys, or has others");
+const NOT_WHOLE = new Error("a node of the step lacks keys, or has unknown keys");
 
 /** How long a field is kept, and how many of its steps one chunk may hold. */
 export interface KeepOptions {

@@ -29,7 +29,7 @@ export class LocalClient<const S extends Spec = Spec, N extends string = string>
   /** @throws TypeError · ReplayError NOT_FOUND if a signature names a table that the Replay does not have */
   constructor(replay: Replay<S, N>, options: LocalClientOptions<N> = {}) {
     hideFrames(new.target);
-    if (!(replay instanceof Replay)) throw mustBe(TypeError, "client", "a Replay, or a client of one", replay);
+    if (!(replay instanceof Replay)) throw mustBe(TypeError, "client", "a Replay, or a client of a Replay", replay);
     const { signatures = {} } = onlyKeys("options", options, "signatures");
     for (const name of Object.keys(signatures)) replay.table(name as N);
     const tables = new ReplayTables<S>(replay as unknown as Replay<S, string>, { ...signatures });

@@ -54,7 +54,7 @@ export class FlaggedRanges implements Iterable<Range> {
 /** Returns one bool per row. @throws RldsError CORRUPT if a value is not a flag */
 export async function flagsOf(column: Column, file: string, signal?: AbortSignal): Promise<Uint8Array> {
   const { leaf, rows = 0, read, path } = squeezeColumn(column);
-  const flagError = () => corruptFile({ file }, `${path} must have a flag a row, 0 or 1`);
+  const flagError = () => corruptFile({ file }, `${path} must have one flag per row, 0 or 1`);
   if (leaf.shape.length > 0 || isText(leaf)) throw flagError();
   const flags = new Uint8Array(rows);
   for (let from = 0; from < rows; from += SLICE_ROWS) {

@@ -62,7 +62,7 @@ async function measure(file: SourceFile, pieces: Pieces, { maxBytes, signal, sal
       if (!isText && size > maxBytes)
         throw corruptFile(
           { file: file.name },
-          `what was compressed takes more than the ${maxBytes} bytes that maxBytes allows, and is no text that could be read piece by piece: decompress the file first`,
+          `the decompressed file takes more than the ${maxBytes} bytes that maxBytes allows, and is no text that could be read piece by piece. Decompress the file first`,
         );
     }
   } catch (error) {
@@ -119,7 +119,7 @@ class StreamedFile implements SourceFile {
     const source = this.#source as AsyncGenerator<Uint8Array, void, undefined>;
     while (this.#end < at + length) {
       const { value, done } = await source.next();
-      if (done === true || value === undefined) throw corruptFile({ file: this.#file.name }, "the file became another one while it was read");
+      if (done === true || value === undefined) throw corruptFile({ file: this.#file.name }, "the file was replaced while it was read");
       this.#kept.push(value);
       this.#end += value.length;
       this.#forget(Math.min(at, this.#end - MAX_BACK));

@@ -53,7 +53,7 @@ export async function* unzstdPieces(file: SourceFile, signal?: AbortSignal): Asy
       try {
         decoder.push(head === undefined ? block : joined(head, block), isLast);
       } catch (cause) {
-        throw error("the file is not what Zstandard compressed", cause);
+        throw error("the file is not valid Zstandard data", cause);
       }
       head = undefined;
       const pieces = output;
@@ -82,11 +82,11 @@ async function frameOf(input: ReadAhead, error: MakeError): Promise<Frame | unde
   const magic = dataView(await input.read(4)).getUint32(0, true);
   if ((magic & ~15) >>> 0 === SKIPPABLE) {
     const length = dataView(await input.read(4)).getUint32(0, true);
-    if (length > input.remaining) throw error("a frame of Zstandard goes on behind the file's end");
+    if (length > input.remaining) throw error("a frame of Zstandard continues beyond the end of the file");
     input.skip(length);
     return undefined;
   }
-  if (magic !== MAGIC) throw error("the file is not what Zstandard compressed");
+  if (magic !== MAGIC) throw error("the file is not valid Zstandard data");
   const [flags = 0] = await input.read(1);
   const isSingle = (flags & 32) !== 0;
   const [dictionary, sizeKind] = [flags & 3, flags >> 6];
@@ -116,7 +116,7 @@ async function blockOf(input: ReadAhead, error: MakeError): Promise<{ readonly b
   const [last, kind, size] = [(number & 1) === 1, (number >> 1) & 3, number >> 3];
   if (kind > COMPRESSED || size > MAX_BLOCK) throw error("a block of Zstandard is damaged");
   const body = await input.read(kind === RLE ? 1 : size);
-  if (kind === COMPRESSED && isEndlessTable(body)) throw error("a block of Zstandard is damaged: its literals would never end");
+  if (kind === COMPRESSED && isEndlessTable(body)) throw error("a block of Zstandard is damaged: its literals have no end");
   if (kind === RAW && size === 0 && !last) throw error("a block of Zstandard is empty");
   return { block: joined(head, body), last };
 }

@@ -76,7 +76,8 @@ export async function d3rlpyEpisode(
   const action = await treeOf("actions");
   const observation = await treeOf("observations");
   const reward = await treeOf("rewards");
-  if (action === undefined || observation === undefined || reward === undefined) throw error("has a field that is left out: without it there are no steps");
+  if (action === undefined || observation === undefined || reward === undefined)
+    throw error("leaves out a field that steps need: action, observation or reward");
   const rows = columnsOf(action)[0]?.rows ?? -1;
   const others: [string, ColumnTree][] = [];
   const unread: string[] = [];

@@ -162,7 +162,7 @@ async function tableOf(hdf5: Hdf5Columns, { infos, finalObservation }: D4rlOptio
   const pathOf = (field: Field) => [...names].flatMap(([name, found]) => (found === field ? [`/${name}`] : []))[0];
   const needed = (field: Field, name: string) => {
     const path = pathOf(field);
-    if (path === undefined) throw corruptFile({ file }, `the file has no ${name}: it is none of D4RL's`);
+    if (path === undefined) throw corruptFile({ file }, `the file has no ${name}: it is not a D4RL file`);
     return path;
   };
   const flags = async (path: string | undefined) => (path === undefined ? undefined : squeezeColumn(await hdf5.column(path)));
@@ -178,13 +178,13 @@ async function tableOf(hdf5: Hdf5Columns, { infos, finalObservation }: D4rlOptio
   const nextPath = pathOf("next_observation");
   const next = nextPath === undefined ? undefined : await hdf5.tree(nextPath);
   const info = infos === true && (await hdf5.entry("/infos")) === "group" ? await hdf5.tree("/infos") : {};
-  if (next === undefined && finalObservation === "next") throw unsupportedFile({ file }, "the file has no next_observations, which finalObservation asks for");
+  if (next === undefined && finalObservation === "next") throw unsupportedFile({ file }, "the file has no next_observations, which finalObservation requires");
   const different = next === undefined ? undefined : specDifference(rowSpec(observation), rowSpec(next));
-  if (different !== undefined) throw corruptFile({ file }, `next_observations are no observations: ${different}`);
+  if (different !== undefined) throw corruptFile({ file }, `next_observations are not observations: ${different}`);
   const invalid = [terminals, timeouts].find(
     (column) => column !== undefined && (column.leaf.shape.length > 0 || ["string", "bytes"].includes(column.leaf.dtype)),
   );
-  if (invalid !== undefined) throw corruptFile({ file }, `${invalid.path} must have a flag a row`);
+  if (invalid !== undefined) throw corruptFile({ file }, `${invalid.path} must have one flag per row`);
   const transition = {
     observation,
     action: await hdf5.tree(paths.action),

@@ -28,7 +28,7 @@ export function elementOf(type: Metadata, file: string, path: string): Element {
   const kind = CLASSES[type.type];
   const base = { shape: [], bytes: type.size, allocates: false };
   const decodeText = (bytes: Uint8Array) => utf8(bytes, path, file);
-  const unsupported = (content: string) => unsupportedFile({ file }, `${path} holds ${content}, which is no leaf of a step`);
+  const unsupported = (content: string) => unsupportedFile({ file }, `${path} holds ${content}, which is not a leaf of a step`);
   if (kind === "string" && type.vlen)
     return { ...base, dtype: "string", allocates: true, decode: (bytes, library) => pointedTexts(bytes, library, decodeText) };
   if (kind === "string") return { ...base, dtype: "string", decode: (bytes) => fixedTexts(bytes, type, decodeText) };

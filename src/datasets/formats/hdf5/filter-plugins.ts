@@ -77,9 +77,13 @@ async function packageBase(subject: string): Promise<string> {
   try {
     const { base_url: base } = await import("h5wasm-plugins");
     // Next.js resolves a missing package to this.
-    if (typeof base !== "string") throw new TypeError("h5wasm-plugins holds nothing");
+    if (typeof base !== "string") throw new TypeError("h5wasm-plugins has no exports");
     return base;
   } catch (cause) {
-    throw unsupportedFile({}, `${subject}, which takes the package h5wasm-plugins: npm install --legacy-peer-deps h5wasm h5wasm-plugins, ${OTHERWISE}`, cause);
+    throw unsupportedFile(
+      {},
+      `${subject}, which takes the package h5wasm-plugins. Run npm install --legacy-peer-deps h5wasm h5wasm-plugins, ${OTHERWISE}`,
+      cause,
+    );
   }
 }

@@ -163,7 +163,7 @@ export class Hdf5File {
     for (const { id, name } of filters) {
       if (FILTERS.includes(id)) continue;
       const plugin = pluginOf(id);
-      if (plugin === undefined) throw unsupported(`is compressed by ${name || "a filter"} (${id}), which is not read: write it with gzip`);
+      if (plugin === undefined) throw unsupported(`is compressed by ${name || "a filter"} (${id}), which is not read. Write it with gzip`);
       await this.#install(plugin, `${path} is compressed by ${plugin}`);
     }
     if (type.virtual_sources !== undefined) throw unsupported("is a virtual dataset, whose rows are in other files");

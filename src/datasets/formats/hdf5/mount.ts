@@ -63,7 +63,7 @@ export async function readNow(file: SourceFile, maxBytes: number, signal?: Abort
   if (file.readNow !== undefined) return file.readNow;
   if (file.size > maxBytes) {
     const rule = `HDF5 is read from memory here, and the file takes ${file.size} bytes of the ${maxBytes} that maxBytes allows`;
-    throw unsupportedFile({ file: file.name }, `${rule}: raise it, open the file in a worker, or by its path in Node`);
+    throw unsupportedFile({ file: file.name }, `${rule}. Raise it, open the file in a worker, or by its path in Node`);
   }
   const all = new Uint8Array(file.size);
   for (let at = 0; at < all.length; at += CHUNK_BYTES) {

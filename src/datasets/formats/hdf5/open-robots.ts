@@ -387,11 +387,11 @@ async function filters(hdf5: Hdf5File, split: string | undefined, losses: Damage
   for (const name of await hdf5.names("/mask")) {
     try {
       const { rows = 0, read, leaf } = await hdf5.column(`/mask/${name}`);
-      if (leaf.dtype !== "string") throw unsupportedFile({ file: hdf5.name }, `mask/${name} is no list of names`);
+      if (leaf.dtype !== "string") throw unsupportedFile({ file: hdf5.name }, `mask/${name} is not a list of names`);
       splits.set(name, new Set((await read(0, rows)) as readonly string[]));
     } catch (error) {
       if (!(error instanceof RldsError) || name === split) throw error;
-      unread.push({ what: `mask/${name}`, remedy: error.code === "UNSUPPORTED" ? "it is no list of names of episodes" : "it is damaged" });
+      unread.push({ what: `mask/${name}`, remedy: error.code === "UNSUPPORTED" ? "it is not a list of names of episodes" : "it is damaged" });
       if (error.code === "CORRUPT") losses?.add(error);
     }
   }

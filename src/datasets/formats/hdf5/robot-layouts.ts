@@ -44,7 +44,7 @@ export async function hasObservations(hdf5: Hdf5File, format: RobotFormat, group
 /** Returns the error for a file whose episodes have no observations. */
 export function withoutObservations(format: RobotFormat, file: string): RldsError {
   const names = format === "d3rlpy" ? ["observations"] : NAMES[format].observation;
-  return unsupportedFile({ file }, `no episode has ${names.join(" or ")}: write observations into the dataset first`);
+  return unsupportedFile({ file }, `no episode has ${names.join(" or ")}. Write observations into the dataset first`);
 }
 
 type KeepColumn = (path: string) => boolean;
@@ -216,7 +216,7 @@ function squeezed(column: Column): Column {
 /** Returns the observations, followed by the last next observation. @throws RldsError CORRUPT */
 function withFinal(observation: ColumnTree, next: ColumnTree, file: string): ColumnTree {
   const difference = specDifference(rowSpec(observation), rowSpec(next));
-  if (difference !== undefined) throw corruptFile({ file }, `next_obs are no observations: ${difference}`);
+  if (difference !== undefined) throw corruptFile({ file }, `next_obs are not observations: ${difference}`);
   const nextColumns = columnsOf(next);
   const order = columnsOf(observation);
   return mapTree(observation, (column) => {

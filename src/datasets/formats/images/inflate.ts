@@ -9,7 +9,7 @@ const SLICE = 1 << 14;
 export function inflateExactly(bytes: Uint8Array, size: number): Uint8Array<ArrayBuffer> {
   const output = bytes.length <= SLICE ? inflateWhole(bytes, size) : inSlices(bytes, size);
   if (output.length !== size) throw sizeError(size, output.length);
-  if (adler32(output) !== dataView(bytes).getUint32(bytes.length - 4)) throw new Error("the checksum of the compressed bytes does not fit");
+  if (adler32(output) !== dataView(bytes).getUint32(bytes.length - 4)) throw new Error("the checksum does not match the compressed bytes");
   return output;
 }
 

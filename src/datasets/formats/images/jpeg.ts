@@ -58,7 +58,7 @@ function frameOf(bytes: Uint8Array): Frame {
     at += 2 + length;
   }
   if (components.length === 0) throw new Error("the JPEG has no frame before its first scan");
-  if (components.some(({ h, v }) => h < 1 || h > 4 || v < 1 || v > 4)) throw new Error("the JPEG has components that are sampled by none of 1 … 4");
+  if (components.some(({ h, v }) => h < 1 || h > 4 || v < 1 || v > 4)) throw new Error("the JPEG has components with a sampling factor outside 1 … 4");
   const isRgb = isJfif ? false : transform !== undefined ? transform === 0 : String.fromCharCode(...components.map(({ id }) => id)) === "RGB";
   return { bytes: plain, components, isYcc: !isRgb };
 }

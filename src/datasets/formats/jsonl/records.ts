@@ -35,7 +35,7 @@ export class Records {
     const value = areSteps ? {} : valuesIn(first);
     this.#isRllib = value.type === RLLIB;
     if (value.type === "MultiAgentBatch")
-      throw unsupportedFile(place, "the file holds batches of several agents of RLlib: write one file for each policy, with SampleBatch lines");
+      throw unsupportedFile(place, "the file holds batches of several agents of RLlib. Write one file for each policy, with SampleBatch lines");
     this.layout = Array.isArray(value.steps) ? "steps" : isColumns(value, place) ? "columns" : "step";
     const rows = this.layout === "columns" ? lengthOf(fieldIn(value, "action")) : undefined;
     const fields = fieldsOf(Object.keys(value));
@@ -165,7 +165,7 @@ function isColumnsWithoutRewards(value: Values, place: Place): boolean {
   if (!isPlural && !isNested) return false;
   throw unsupportedFile(
     place,
-    `a line has lists of ${rows} actions and ${lengthOf(observations)} observations, and no rewards that say whether it is one step or ${rows}: write a step a line, or rewards as a list`,
+    `a line has lists of ${rows} actions and ${lengthOf(observations)} observations, and no rewards that say whether it is one step or ${rows}. Write one step per line, or rewards as a list`,
   );
 }
 
@@ -187,6 +187,6 @@ function lengthError(name: string, column: unknown, rows: number, place: Place) 
   const rule = fieldOf(name) === "observation" ? `${rows} or ${rows + 1} values` : `${rows} values`;
   return corruptFile(
     place,
-    `a line has a list of ${rows} rewards, so ${name} must be a list of ${rule}, got ${length === undefined ? "none" : length}: write a step a line, or an episode a line as columns of one length`,
+    `a line has a list of ${rows} rewards, so ${name} must be a list of ${rule}, got ${length === undefined ? "none" : length}. Write one step per line, or one episode per line as columns of one length`,
   );
 }

@@ -95,11 +95,11 @@ function rowOf(value: unknown, place: Place, names?: ReadonlyMap<string, Field>)
   const metadata: [string, unknown][] = [];
   const known = fieldsOf(Object.keys(value));
   for (const [name, field] of names ?? [])
-    if (Object.hasOwn(value, name) && known.get(name) !== field) throw corruptFile(place, `a step has ${field} twice: one of them is called ${name}`);
+    if (Object.hasOwn(value, name) && known.get(name) !== field) throw corruptFile(place, `a step has ${field} twice: one of them is named ${name}`);
   for (const [name, part] of Object.entries(value)) {
     const field = known.get(name) ?? (isWeakName(name) ? undefined : fieldOf(name));
     if (field === undefined || field === "lengths") metadata.push([name, part]);
-    else if (field in fields) throw corruptFile(place, `a step has ${field} twice: one of them is called ${name}`);
+    else if (field in fields) throw corruptFile(place, `a step has ${field} twice: one of them is named ${name}`);
     else fields[field] = part;
   }
   return { fields, metadata: Object.fromEntries(metadata) };

@@ -165,7 +165,7 @@ export class DatasetWriter {
     collector.add(withoutFinalStep(metadata), { episode }, "the episode's metadata");
     const metadataRow = collector.take().data;
     if (length === 0)
-      throw new RldsError("INVALID_DATA", "an episode must have a frame, as LeRobot has none without: filterEpisodes can leave it out", { episode });
+      throw new RldsError("INVALID_DATA", "an episode must have a frame, because LeRobot has no empty episodes: filterEpisodes can leave it out", { episode });
     const tasks = this.#tasksOf(episodeColumns, metadataRow, length);
     const frameTimes = this.#frameTimes(episodeColumns.get(schema.timestamp ?? -1), length);
     const generatedColumns = this.#generateColumns(episodeColumns.get(schema.isLast ?? -1), { tasks, frameTimes, isTruncated: final !== undefined });

@@ -106,7 +106,7 @@ export function createFrameSchema(stepSpec: StepSpec, metadataSpec: { readonly [
   const hasDone = features.some(({ name }) => name === "next.done");
   if (hasDone) featureNames.delete("next.done");
   for (const { name } of [...features, ...films.map(({ camera }) => camera)]) {
-    if (featureNames.has(name)) throw new RldsError("UNSUPPORTED", `${name} must be a name of its own among the features: rename a leaf by mapSteps`);
+    if (featureNames.has(name)) throw new RldsError("UNSUPPORTED", `${name} must be a name of its own among the features. Rename a leaf with mapSteps`);
     featureNames.add(name);
   }
   const flag = (path: string) => {

@@ -54,8 +54,8 @@ export function framesOf<S>(table: StepColumns<unknown>, entry: EpisodeEntry, op
     const texts = Array.from(numbers as ArrayLike<number | bigint>, (number, step) => {
       const text = tasks.get(Number(number));
       if (text !== undefined) return text;
-      const error = corruptFile({ file: entry.path }, `frames have task_index ${number}, and there is no such task`);
-      if (losses === undefined) throw corruptFile({ ...place, step }, `the frame has task_index ${number}, and there is no such task`);
+      const error = corruptFile({ file: entry.path }, `frames have task_index ${number}, which is not a task of the dataset`);
+      if (losses === undefined) throw corruptFile({ ...place, step }, `the frame has task_index ${number}, which is not a task of the dataset`);
       losses.add(error);
       return "";
     });

@@ -36,7 +36,7 @@ export const INFO = "meta/info.json";
 /** @throws RldsError CORRUPT; UNSUPPORTED for another version */
 export function leRobotInfo(json: unknown): LeRobotInfo {
   const where = { file: INFO };
-  if (typeof json !== "object" || json === null) throw corruptFile(where, "the file is no object");
+  if (typeof json !== "object" || json === null) throw corruptFile(where, "the file is not an object");
   const {
     codebase_version,
     total_episodes,
@@ -50,7 +50,10 @@ export function leRobotInfo(json: unknown): LeRobotInfo {
   } = json as { [key: string]: unknown };
   const version = /^v?([23])\./.exec(String(codebase_version))?.[1];
   if (version === undefined)
-    throw unsupportedFile({ file: INFO }, `${ruleText("codebase_version", "v2.0, v2.1 or v3.0", codebase_version)}: LeRobot's own scripts convert others`);
+    throw unsupportedFile(
+      { file: INFO },
+      `${ruleText("codebase_version", "v2.0, v2.1 or v3.0", codebase_version)}. Convert the dataset with LeRobot's scripts`,
+    );
   const count = (name: string, value: unknown) => {
     if (!Number.isSafeInteger(value) || (value as number) < 0) throw corruptFile(where, ruleText(name, "a whole number", value));
     return value as number;
@@ -116,7 +119,7 @@ export function jsonLines(text: string, file: string): { readonly [key: string]:
     } catch {
       // Reported below, like JSON that is not an object.
     }
-    throw corruptFile({ file, offset: at }, "a line is no JSON object");
+    throw corruptFile({ file, offset: at }, "a line is not a JSON object");
   });
 }
 

@@ -72,7 +72,7 @@ export async function* salvageEpisodes(
         const entry = byIndex.get(index);
         const isWhole = frame_index === undefined || Array.from(frame_index.data).every((frame, i) => Number(frame) === i);
         const lose = (what: string) => losses.add(corruptFile({ file: path, episode: index }, what));
-        if (found.has(index)) lose(`episode ${index} is there a second time`);
+        if (found.has(index)) lose(`episode ${index} is present twice`);
         else if (entry !== undefined && entry.length !== steps.length)
           lose(`the episode must have ${entry.length} frames, as the list says, got ${steps.length}`);
         else if (!isWhole) lose("the frames of the episode have gaps");

@@ -99,7 +99,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, folder
     const references = filmReferences(stepSpec).map((keys) => keys.join("/"));
     const film = existing.find((path) => path.startsWith("videos/"));
     if (film !== undefined && references.some((path) => !cameras.has(path)))
-      throw new RldsError("IO", "steps refer to films, and the films in this folder would be deleted: pass films, or write into another folder", {
+      throw new RldsError("IO", "steps refer to films, and the films in this folder would be deleted. Pass films, or write into another folder", {
         file: `${folder.name}/${film}`,
       });
     const schema = createFrameSchema(stepSpec, about, { images, videos, cameras, taskLeaf });
@@ -190,7 +190,7 @@ function parseOptions(options: LeRobotWriteOptions): LeRobotSettings {
   if (typeof names !== "object" || names === null) throw mustBe(TypeError, "names", "an object of arrays of names", names);
   for (const [path, leafNames] of Object.entries(names)) if (!isNames(leafNames)) throw mustBe(TypeError, `names: ${path}`, "an array of names", leafNames);
   if (videos.length > 0 && typeof videoEncoder !== "function")
-    throw mustBe(TypeError, "videoEncoder", "a function that makes films, as videos are wanted", videoEncoder);
+    throw mustBe(TypeError, "videoEncoder", "a function that makes films, because videos are requested", videoEncoder);
   if (!LEROBOT_VERSIONS.includes(version)) throw mustBe(RangeError, "version", '"2.1" or "3.0"', version);
   if (fileBytes !== undefined) integer("fileBytes", fileBytes, 1);
   flag("overwrite", overwrite);

@@ -113,7 +113,10 @@ export class EpisodeSteps {
       check: () => {
         const bytes = images.length * size * DTYPES[dtype].bytes;
         if (bytes > maxBytes)
-          throw unsupportedFile(this.place, `${path} takes ${bytes} bytes in one piece, more than the ${maxBytes} that maxBytes allows: go through the steps`);
+          throw unsupportedFile(
+            this.place,
+            `${path} takes ${bytes} bytes in one piece, more than the ${maxBytes} that maxBytes allows. Iterate over the steps`,
+          );
       },
       read: (from, to) => {
         const all = zeros(dtype, (to - from) * size);

@@ -137,7 +137,7 @@ export class Records {
       const channel = this.channels.get(channelId) as Channel;
       const schema = this.schemas.get(channel.schemaId);
       if (schema === undefined && channel.schemaId !== 0)
-        throw corruptFile({ file: this.#file, offset }, `a message of ${channel.topic} names schema ${channel.schemaId}, which does not come before it`);
+        throw corruptFile({ file: this.#file, offset }, `a message of ${channel.topic} names schema ${channel.schemaId}, which is not defined before it`);
       yield { channel, schema, logTime, publishTime, data, offset };
     }
   }

@@ -61,7 +61,7 @@ export class MinariSchema {
   constructor(stepSpec: StepSpec, encodePng: EncodePng) {
     const fields = (isLeaf(stepSpec) || Array.isArray(stepSpec) ? {} : stepSpec) as { readonly [name: string]: StepSpec };
     for (const field of ["observation", "action"])
-      if (!Object.hasOwn(fields, field)) throw new RldsError("UNSUPPORTED", `a step must have an ${field}, as Minari needs one`);
+      if (!Object.hasOwn(fields, field)) throw new RldsError("UNSUPPORTED", `a step must have an ${field}, which Minari requires`);
     const {
       observation,
       action,

@@ -185,7 +185,7 @@ class MinariReader implements RldsReader {
     const { losses } = options;
     const groups = (await store.names("/")).filter((name) => /^episode_\d+$/.test(name)).sort((a, b) => numberOf(a) - numberOf(b));
     const [group] = groups;
-    if (group === undefined) throw new RldsError("EMPTY", "the dataset has no episodes: nothing is called episode_0", { file: store.name });
+    if (group === undefined) throw new RldsError("EMPTY", "the dataset has no episodes: no group is named episode_0", { file: store.name });
     let first: EpisodeSource | undefined;
     for (const [episode, name] of groups.entries()) {
       try {
@@ -297,12 +297,12 @@ async function findColumns(store: EpisodeStore, group: string, episode: number, 
     const { rows } = columns[i] as Column;
     const max = keys[0] === "observation" || keys[0] === "infos" ? length + 1 : length;
     if (rows !== max && !(keys[0] === "infos" && rows === length))
-      throw corruptFile({ file, episode }, `${group} has ${rows ?? "no"} rows of ${path}, and ${length} rewards: ${max} would fit`);
+      throw corruptFile({ file, episode }, `${group} has ${rows ?? "no"} rows of ${path}, and ${length} rewards: ${max} would match`);
   });
   if (columnsOf(observation).length === 0 || columnsOf(action).length === 0)
     throw corruptFile({ file, episode }, `${group} has no columns of observations or of actions`);
   if (terminations.rows !== length || terminations.leaf.dtype !== "bool" || sizeOf(terminations.leaf.shape) !== 1)
-    throw corruptFile({ file, episode }, `${group}/terminations must have a boolean a reward`);
+    throw corruptFile({ file, episode }, `${group}/terminations must have one boolean per reward`);
   const bytes = columns.reduce((sum, { rows, rowBytes }) => sum + (rows as number) * rowBytes, 0);
   if (bytes > store.maxBytes)
     throw corruptFile({ file, episode }, `${group} takes ${bytes} bytes, more than the ${store.maxBytes} that maxBytes allows: give a larger one`);

@@ -137,7 +137,8 @@ async function listExistingFiles(staging: Staging, folder: SinkFolder, path: str
   }
   const datasetFiles = top.filter((file) => file === `${path}/${METADATA}` || file.endsWith(".hdf5"));
   const foreign = top.find((file) => !datasetFiles.includes(file));
-  if (foreign !== undefined) throw new RldsError("IO", "the folder has a file that is none of Minari's: use another id", { file: `${folder.name}/${foreign}` });
+  if (foreign !== undefined)
+    throw new RldsError("IO", "the folder has a file that is not part of a Minari dataset. Use another id", { file: `${folder.name}/${foreign}` });
   return [...episodes, ...datasetFiles];
 }
 
@@ -179,7 +180,7 @@ async function episodeOf(
   collector.add(withoutFinalStep(metadata), { episode }, "the episode's metadata");
   const { data, length } = await columnsOf(steps, stepSpec, { episode, signal });
   if (length === 0)
-    throw new RldsError("INVALID_DATA", "an episode must have a step, as Minari has none without: filterEpisodes can leave it out", { episode });
+    throw new RldsError("INVALID_DATA", "an episode must have a step, because Minari has no empty episodes: filterEpisodes can leave it out", { episode });
   // Steps without the flag also follow RLDS.
   const isLast = isLastColumn < 0 || (data[isLastColumn] as ArrayLike<unknown>)[length - 1] === 1;
   const actions = finalStepOf(metadata, isLast, finalStep) === "transition" ? length : length - 1;

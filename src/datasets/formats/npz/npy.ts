@@ -68,7 +68,7 @@ export async function npyArray(chunks: AsyncIterable<Uint8Array> | Iterable<Uint
 export function headerOf(bytes: Uint8Array, array: NpyFile): Header | undefined {
   const { file, name, size } = array;
   if (bytes.length < 12) return undefined;
-  if (latin1(bytes.subarray(0, 6)) !== MAGIC) throw corruptFile(inArray(array), "is no array of NumPy's: it begins otherwise");
+  if (latin1(bytes.subarray(0, 6)) !== MAGIC) throw corruptFile(inArray(array), "is not a NumPy array: its first bytes are wrong");
   const version = bytes[6] as number;
   if (version < 1 || version > 3) throw unsupportedFile({ file }, `${name} has .npy version ${version}; only 1 … 3 can be read`);
   const view = dataView(bytes);
@@ -103,7 +103,7 @@ export function countOf({ type, shape, begin }: Header, array: NpyFile): number 
   const count = sizeOf(shape);
   const elementBytes = count * type.bytes;
   if (size - begin !== elementBytes)
-    throw corruptFile(inArray(array), `has ${size - begin} bytes of elements, and ${elementBytes} would fit its shape (${shape.join(", ")})`);
+    throw corruptFile(inArray(array), `has ${size - begin} bytes of elements, and ${elementBytes} would match its shape (${shape.join(", ")})`);
   return count;
 }
 

@@ -64,8 +64,9 @@ const BYTES_PER_PAUSE = 1 << 23;
 export async function* zipPieces(file: SourceFile, entry: ZipEntry, signal?: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
   const { name, method, crc, compressed, size } = entry;
   const begin = await findEntryStart(file, entry);
-  const inflate = method === DEFLATED ? await inflater(() => corruptFile({ file: file.name, offset: begin }, `${name} is not what was deflated`)) : undefined;
-  const sizeError = (actualSize: number) => corruptFile({ file: file.name, offset: begin }, `${name} is not what was deflated: ${actualSize} bytes of ${size}`);
+  const inflate = method === DEFLATED ? await inflater(() => corruptFile({ file: file.name, offset: begin }, `${name} is not valid deflate data`)) : undefined;
+  const sizeError = (actualSize: number) =>
+    corruptFile({ file: file.name, offset: begin }, `${name} is not valid deflate data: ${actualSize} bytes of ${size}`);
   let [done, sum, sincePause] = [0, 0, 0];
   for (let at = 0; at < compressed; at += BLOCK) {
     const block = await file.read(begin + at, Math.min(BLOCK, compressed - at));
@@ -102,11 +103,11 @@ export async function findEntryStart(file: SourceFile, { name, method, compresse
   // Deflate never reduces data to less than a thousandth.
   if (method === STORED ? compressed !== size : size > compressed * 1040 + 64)
     throw corruptFile({ file: file.name, offset: at }, `${name} cannot have ${size} bytes in ${compressed}`);
-  if (at + 30 > file.size) throw corruptFile({ file: file.name, offset: at }, `${name} is behind the file's end`);
+  if (at + 30 > file.size) throw corruptFile({ file: file.name, offset: at }, `${name} is beyond the end of the file`);
   const local = dataView(await file.read(at, 30));
-  if (local.getUint32(0, true) !== LOCAL) throw corruptFile({ file: file.name, offset: at }, `${name} does not begin where the archive's directory says`);
+  if (local.getUint32(0, true) !== LOCAL) throw corruptFile({ file: file.name, offset: at }, `${name} does not begin at the offset in the archive's directory`);
   const begin = at + 30 + local.getUint16(26, true) + local.getUint16(28, true);
-  if (begin + compressed > file.size) throw corruptFile({ file: file.name, offset: at }, `${name} goes on behind the file's end`);
+  if (begin + compressed > file.size) throw corruptFile({ file: file.name, offset: at }, `${name} continues beyond the end of the file`);
   return begin;
 }
 
@@ -133,11 +134,11 @@ async function directory(file: SourceFile): Promise<{ entries: number; size: num
   const tail = dataView(await file.read(from, length));
   let p = length - 22;
   while (p >= 0 && tail.getUint32(p, true) !== END) p--;
-  if (p < 0) throw corruptFile({ file: file.name, offset: from }, "the file is no zip archive, or its end is missing");
+  if (p < 0) throw corruptFile({ file: file.name, offset: from }, "the file is not a zip archive, or its end is missing");
   const endRecord = { entries: tail.getUint16(p + 10, true), size: tail.getUint32(p + 12, true), at: tail.getUint32(p + 16, true) };
   if (p < 20 || tail.getUint32(p - 20, true) !== LOCATOR_64) return endRecord;
   const at64 = number(tail, p - 12);
-  if (at64 + 56 > file.size) throw corruptFile({ file: file.name, offset: from + p - 20 }, "the archive's end of 64 bits is behind the file's end");
+  if (at64 + 56 > file.size) throw corruptFile({ file: file.name, offset: from + p - 20 }, "the archive's end of 64 bits is beyond the end of the file");
   const end = dataView(await file.read(at64, 56));
   if (end.getUint32(0, true) !== END_64) throw corruptFile({ file: file.name, offset: at64 }, "the archive's end of 64 bits is not there");
   return { entries: number(end, 32), size: number(end, 40), at: number(end, 48) };

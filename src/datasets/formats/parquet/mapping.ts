@@ -116,7 +116,6 @@ export function checkNesting(leaves: readonly ColumnMapping[], file: string): vo
   for (const path of paths) {
     const conflict =
       paths.find((candidate) => candidate.startsWith(`${path}/`)) ?? (paths.filter((otherPath) => otherPath === path).length > 1 ? path : undefined);
-    if (conflict !== undefined)
-      throw unsupportedFile({ file }, `two columns would be ${path} and ${conflict} of a step: give one of them another name with rename: { … }`);
+    if (conflict !== undefined) throw unsupportedFile({ file }, `two columns would be ${path} and ${conflict} of a step. Set rename: { … } for one of them`);
   }
 }

@@ -175,7 +175,7 @@ async function lengthsOf(
 async function pathsOf({ folder, file }: SourceTarget): Promise<string[]> {
   if (file !== undefined) return [file.name];
   const all = await folder.list();
-  if (all === undefined) throw unsupportedFile({ file: folder.name }, "a folder that cannot be listed has no known files: give the URL of a .parquet file");
+  if (all === undefined) throw unsupportedFile({ file: folder.name }, "a folder that cannot be listed has no known files. Pass the URL of a .parquet file");
   const paths = all.filter((path) => path.endsWith(".parquet") && !path.split("/").some((part) => part.startsWith(".")));
   if (paths.length === 0) throw new RldsError("NOT_FOUND", "there is no .parquet file in the folder", { file: folder.name });
   return sortPaths(paths);

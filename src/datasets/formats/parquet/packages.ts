@@ -23,7 +23,7 @@ export async function compressors() {
   try {
     return await import("hyparquet-compressors");
   } catch (cause) {
-    throw missing("hyparquet-compressors", "read Parquet that is compressed otherwise than by snappy", cause);
+    throw missing("hyparquet-compressors", "read Parquet with a compression other than Snappy", cause);
   }
 }
 
@@ -37,7 +37,7 @@ export async function hyparquetWriter() {
 }
 
 function missing(name: string, purpose: string, cause: unknown): RldsError {
-  return unsupportedFile({}, `${name} is needed to ${purpose}: npm install ${name}`, cause);
+  return unsupportedFile({}, `${name} is required to ${purpose}. Run npm install ${name}`, cause);
 }
 
 /** Decompresses a page into exactly the number of bytes in its head. @throws RangeError, Error if the page does not match its head */
@@ -70,5 +70,5 @@ export async function decompressOf(codec: string, { snappyUncompress }: Hyparque
     const { decompressBrotli } = await compressors();
     return (bytes, size) => decompressBrotli(bytes, size);
   }
-  throw unsupportedFile({ file }, `columns are compressed with ${codec}: rewrite the file with snappy, gzip or zstd`);
+  throw unsupportedFile({ file }, `columns are compressed with ${codec}. Rewrite the file with snappy, gzip or zstd`);
 }

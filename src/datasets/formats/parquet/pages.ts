@@ -164,7 +164,7 @@ function decodePage(
   if (count === 0) return [];
   if (encoding === PLAIN) return decodePlain(bytes, count, column, packages);
   if (encoding === PLAIN_DICTIONARY || encoding === RLE_DICTIONARY) {
-    if (dictionary === undefined || dictionary.length === 0) throw new RangeError("its values are of a dictionary that is not there");
+    if (dictionary === undefined || dictionary.length === 0) throw new RangeError("its dictionary page is missing");
     const indices = runs(bytes.subarray(1), bytes[0] as number, new Uint32Array(count), dictionary.length - 1);
     return Array.from(indices, (index) => dictionary[index] as number);
   }
@@ -236,7 +236,7 @@ function checkDelta(bytes: Uint8Array, count: number): void {
   };
   const [block, miniblocks, total] = [varint(), varint(), varint()];
   if (block % 128 !== 0 || block === 0 || miniblocks === 0 || (block / miniblocks) % 32 !== 0 || total < count)
-    throw new RangeError("its blocks of differences make no sense");
+    throw new RangeError("its delta blocks are invalid");
 }
 
 function decodePlain(bytes: Uint8Array, count: number, { physical, typeLength }: FileColumn, { readPlain }: Hyparquet): PageValues {

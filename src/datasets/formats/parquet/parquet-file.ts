@@ -126,7 +126,7 @@ function parseCount(value: unknown): number {
 
 /** Returns the position of a column in a row group, which must be before the footer. */
 function chunkOf(meta: unknown, path: string | undefined, end: number): Chunk {
-  if (path !== undefined && path !== null) throw new RangeError("a column is in another file");
+  if (path !== undefined && path !== null) throw new RangeError("a column chunk is in another file");
   const { data_page_offset, dictionary_page_offset, total_compressed_size, num_values, codec, statistics } = (meta ?? {}) as { [name: string]: unknown };
   // Writers set no valid offsets for a column without values.
   if (parseCount(num_values) === 0) return { start: 4, length: 0, entries: 0, codec: String(codec), range: undefined };

@@ -48,7 +48,7 @@ export async function* readRepriseEpisodes<S>(
     if (fileSchema === undefined || JSON.stringify([fileSchema.stepSpec, fileSchema.metadataSpec]) !== JSON.stringify([stepSpec, metadataSpec]))
       throw corrupt("the file has another form than the first one");
     if (last || fileSchema.part !== part++)
-      throw corrupt(`the file is part ${fileSchema.part} where part ${part - 1} must be${last ? ", behind the last one" : ""}`);
+      throw corrupt(`the file is part ${fileSchema.part} where part ${part - 1} must be${last ? ", after the last one" : ""}`);
     last = fileSchema.last;
     const { columns: allColumns, episode: episodeColumn, step: stepColumn } = findRepriseColumns(file, fileSchema);
     const stepColumns = allColumns.filter(({ of }) => of === "step");
@@ -155,7 +155,7 @@ function collectMetadata(spec: { readonly [name: string]: StepSpec }, values: un
   try {
     collector.add(valuesOfJson(spec as StepSpec, values));
   } catch (cause) {
-    throw corruptFile({ file }, `the metadata of an episode without steps is of another form: ${(cause as Error).message}`, cause);
+    throw corruptFile({ file }, `the metadata of an episode without steps does not match the other episodes: ${(cause as Error).message}`, cause);
   }
   return collector.take().data;
 }

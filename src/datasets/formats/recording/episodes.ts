@@ -202,7 +202,7 @@ class OpenEpisode {
       const lazyFrames = isLazy ? layout.frames.map((leaf) => new LazyFrames({ ...decoding, leaf }, reads(leaf) ? steps : 0, losses !== undefined)) : undefined;
       this.#columns = new EpisodeColumns(layout, steps, reads, lazyFrames);
     } catch (error) {
-      throw tooLarge(bytes, "which this machine does not give: record shorter episodes", error);
+      throw tooLarge(bytes, "which this machine does not give. Record shorter episodes", error);
     }
     return this.#columns;
   }

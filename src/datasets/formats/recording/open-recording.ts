@@ -128,7 +128,7 @@ async function folderOf(from: RecordingSource, options: RecordingOptions & { rea
   const { folder, file } = await sourceOf(from, options);
   if (folder !== undefined) return SourceDirectory.of(folder, options.maxBytes, options.signal);
   await file.close();
-  throw unsupportedFile({ file: file.name }, "a file alone is no recording: give the folder that has 00000001.rpr");
+  throw unsupportedFile({ file: file.name }, "a recording is a folder, got a file. Pass the folder that contains 00000001.rpr");
 }
 
 /** Converts errors of the log to errors of a dataset. */

@@ -24,7 +24,7 @@ export class SourceFiles implements LogFiles {
     const [prefix, ...more] = new Set(segments.map((path) => path.slice(0, path.lastIndexOf("/") + 1)));
     if (prefix === undefined) throw noSegmentsError(folder.name);
     if (more.length > 0)
-      throw unsupportedFile({ file: folder.name }, `there are ${more.length + 1} recordings: give one of ${[prefix, ...more].slice(0, 4).join(", ")}`);
+      throw unsupportedFile({ file: folder.name }, `there are ${more.length + 1} recordings. Pass one of ${[prefix, ...more].slice(0, 4).join(", ")}`);
     return { files: new SourceFiles(folder, prefix, true), prefix };
   }
 

@@ -108,7 +108,7 @@ async function openCopy(folder: SourceFolder, below: string, options: StoredOpti
 async function folderOf(folder: SourceFolder): Promise<string> {
   const paths = await folder.list();
   if (paths === undefined)
-    throw unsupportedFile({ file: folder.name }, "the files of a journal have no names that can be guessed: give a folder that can be listed");
+    throw unsupportedFile({ file: folder.name }, "the files of a journal have no names that can be guessed. Pass a folder that can be listed");
   const names = paths.map((path) => [path.slice(0, path.lastIndexOf("/") + 1), path.slice(path.lastIndexOf("/") + 1)] as const);
   const below = new Set(names.filter(([, name]) => segmentOf(name) > 0).map(([prefix]) => prefix.slice(0, -1)));
   const [first, second] = below;

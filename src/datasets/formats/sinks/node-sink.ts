@@ -38,7 +38,7 @@ interface Modules {
 }
 
 async function modules(): Promise<Modules> {
-  if (!hasBuiltins) throw new RldsError("UNSUPPORTED", "this runtime has no system files: use a FileSystemDirectoryHandle or a Map instead of a path");
+  if (!hasBuiltins) throw new RldsError("UNSUPPORTED", "this runtime has no system files. Use a FileSystemDirectoryHandle or a Map instead of a path");
   return { fs: await builtin<Modules["fs"]>("node:fs/promises"), paths: await builtin<Modules["paths"]>("node:path") };
 }
 

@@ -27,7 +27,7 @@ export interface SinkTarget {
 /** @param endings the endings of paths that name a file @throws TypeError · RldsError UNSUPPORTED for a path if there is no file system */
 export async function sinkOf(to: Sink, endings: readonly string[] = []): Promise<SinkTarget> {
   if (typeof to === "string") {
-    if (isUrl(to)) throw unsupportedFile({ file: to }, "cannot write to a URL: use a path, a directory handle or a Map");
+    if (isUrl(to)) throw unsupportedFile({ file: to }, "cannot write to a URL. Use a path, a directory handle or a Map");
     const { path, folder } = await nodeSink(to, endings);
     return path === undefined ? { folder } : { folder, file: path };
   }

@@ -71,7 +71,7 @@ export async function withSchema(rlds: RldsDataset<unknown>, signal?: AbortSigna
     if (metadataSpec !== undefined) checkSpec(metadataSpec as StepSpec, "the episode's metadata ");
     while (stepSpec === undefined || metadataSpec === undefined) {
       const next = await source.next();
-      if (next.done) throw new RldsError("EMPTY", "the dataset has no steps from which to infer the spec: set its stepSpec");
+      if (next.done) throw new RldsError("EMPTY", "the dataset has no steps from which to infer the spec. Set its stepSpec");
       const { steps, ...metadata } = next.value;
       // An id may exceed the exact range of f32.
       metadataSpec ??= stepSpecOf(metadata, { episode: pending.length }, "f64") as { readonly [name: string]: StepSpec };

@@ -28,5 +28,5 @@ async function checked(file: SourceFile): Promise<SourceFile> {
   await file.close();
   const size = /^size (\d+)$/m.exec(text)?.[1];
   const what = `the file is a Git LFS pointer${size === undefined ? "" : ` to ${size} bytes`}, and not the data`;
-  throw corruptFile({ file: file.name }, `${what}: run git lfs pull in its repository, which fetches it`);
+  throw corruptFile({ file: file.name }, `${what}. Run git lfs pull in its repository, which fetches it`);
 }

@@ -37,7 +37,7 @@ interface Modules {
 }
 
 async function modules(): Promise<Modules> {
-  if (!hasBuiltins) throw new RldsError("UNSUPPORTED", "a path needs files of the system: give a URL, a Blob or files here");
+  if (!hasBuiltins) throw new RldsError("UNSUPPORTED", "a path needs files of the system. Pass a URL, a Blob or files");
   const [fs, fsSync, path] = await Promise.all([
     builtin<Modules["fs"]>("node:fs/promises"),
     builtin<Modules["fsSync"]>("node:fs"),
@@ -62,7 +62,7 @@ export function openError(action: string, file: string, cause: unknown): RldsErr
   const { code, name } = (cause ?? {}) as { readonly code?: unknown; readonly name?: unknown };
   if (name === "NotCapable" || name === "PermissionDenied")
     return new RldsError("IO", "the file may not be read: start Deno with --allow-read", { file }, { cause });
-  if (code === "EACCES" || code === "EPERM") return new RldsError("IO", `the file may not be read (${code}): ask for its permissions`, { file }, { cause });
+  if (code === "EACCES" || code === "EPERM") return new RldsError("IO", `the file may not be read (${code}). Request permission for it`, { file }, { cause });
   return new RldsError("NOT_FOUND", action, { file }, { cause });
 }
 
@@ -112,7 +112,7 @@ function folderOf(root: string, loaded: Modules): SourceFolder {
 /** Checks that the target of a link is inside the folder. */
 function checkLink(real: string, top: string, file: string, separator: string): void {
   if (real.startsWith(top.endsWith(separator) ? top : top + separator)) return;
-  throw corruptFile({ file }, "the file is a link that leads outside the dataset's folder: copy the folder with the files that its links name, as cp -rL does");
+  throw corruptFile({ file }, "the file is a link that leads outside the dataset's folder. Copy the folder with the linked files, as cp -rL does");
 }
 
 function readAll(fsSync: Modules["fsSync"], fd: number, at: number, length: number, shorter: () => RldsError): Uint8Array {

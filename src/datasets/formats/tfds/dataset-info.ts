@@ -31,7 +31,7 @@ export function datasetInfo(json: Json): DatasetInfo {
   if (format !== "tfrecord") {
     throw unsupportedFile(
       { file: INFO },
-      `files of the format ${JSON.stringify(format)} are not read here, only "tfrecord": write the dataset anew with file_format="tfrecord"`,
+      `files of the format ${JSON.stringify(format)} are not read here, only "tfrecord". Write the dataset again with file_format="tfrecord"`,
     );
   }
   const name = text(json.name, "name", INFO);
@@ -43,7 +43,7 @@ function splitOf(json: Json, dataset: string, format: string): Split {
   const name = text(json.name, "a split's name", INFO);
   const stored = json.shardLengths ?? json.shard_lengths;
   if (stored === undefined)
-    throw unsupportedFile({ file: INFO }, `split ${JSON.stringify(name)} has no shardLengths: tensorflow_datasets 3 or newer writes them`);
+    throw unsupportedFile({ file: INFO }, `split ${JSON.stringify(name)} has no shardLengths. Write it again with tensorflow_datasets 3 or newer`);
   const shardLengths = list(stored, "shardLengths", INFO).map((length) => parseInteger(length, "a shard's length", INFO));
   const total = shardLengths.reduce((sum, length) => sum + length, 0);
   if (!Number.isSafeInteger(total)) throw corruptFile({ file: INFO }, `shardLengths must add up to an integer, got ${total}`);

@@ -104,7 +104,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: R
     if (conflict !== undefined) throw new RldsError("UNSUPPORTED", `${conflict.path} must not begin with steps/ as metadata of an episode: rename it`);
     const features = featuresJson(stepSpec, metadataSpec, stepLeaves, metadataLeaves);
     if (otherSplits.length > 0 && !sameJson(JSON.parse(features), dataset?.features))
-      throw new RldsError("SPEC_MISMATCH", `a split next to ${otherSplits.join(", ")} must have the same features: use another name or version`, {
+      throw new RldsError("SPEC_MISMATCH", `a split next to ${otherSplits.join(", ")} must have the same features. Use another name or version`, {
         file: `${folder.name}/${path}/features.json`,
       });
     const encodePng: EncodePng = images.size === 0 ? throwUnexpectedImage : (await import("../images/encode-png.ts")).encodePng;
@@ -209,7 +209,7 @@ function parseOptions(rlds: RldsDataset<unknown>, options: TfdsWriteOptions) {
   if (shards !== undefined) {
     integer("shards", shards, 1, MAX_SHARDS);
     const episodes = (rlds as { readonly episodes?: unknown }).episodes ?? (Array.isArray(rlds) ? rlds.length : undefined);
-    if (typeof episodes !== "number") throw new RangeError("shards needs a dataset that knows its number of episodes: set shardBytes instead");
+    if (typeof episodes !== "number") throw new RangeError("shards needs a dataset that knows its number of episodes. Set shardBytes instead");
     shardOf = (episode) => Math.min(Math.floor((episode * shards) / Math.max(episodes, 1)), shards - 1);
   }
   return {

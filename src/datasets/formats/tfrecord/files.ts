@@ -56,7 +56,7 @@ export async function specOfFiles(paths: readonly string[], open: OpenFile, maxB
   for (const path of paths) {
     const next = await readSpecFile(await openSpec(path, open), maxBytes);
     spec ??= next;
-    if (!isSameSpec(spec, next)) throw new RldsError("SPEC_MISMATCH", `the spec differs from that of ${paths[0]}: read them one by one`, { file: path });
+    if (!isSameSpec(spec, next)) throw new RldsError("SPEC_MISMATCH", `the spec differs from that of ${paths[0]}. Read them one at a time`, { file: path });
   }
   return spec as Spec;
 }
@@ -68,7 +68,7 @@ async function openSpec(path: string, open: OpenFile): Promise<SourceFile> {
   } catch (cause) {
     if (!(cause instanceof RldsError) || cause.code !== "NOT_FOUND") throw cause;
     if (isSpecPath(path)) throw new RldsError("UNSUPPORTED", NO_RECORDS, { file: path }, { cause });
-    throw new RldsError("NOT_FOUND", "there is no spec file next to the records: put it there, or pass the option spec", { file: specPath }, { cause });
+    throw new RldsError("NOT_FOUND", "there is no spec file next to the records. Put it there, or pass the option spec", { file: specPath }, { cause });
   }
 }
 

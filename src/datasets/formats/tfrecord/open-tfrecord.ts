@@ -181,7 +181,7 @@ async function specBeside(from: Source, file: SourceFile, options: { readonly ma
   const missing = (cause?: unknown) =>
     unsupportedFile(
       { file: file.name },
-      `records alone do not say what they hold: put ${file.name}${SPEC_ENDING} of TF-Agents next to the file, or pass the option spec; of tensorflow_datasets give the folder`,
+      `records do not state their spec. Put ${file.name}${SPEC_ENDING} of TF-Agents next to the file, or pass the option spec; for tensorflow_datasets, give the folder`,
       cause,
     );
   if (isSpecPath(file.name)) throw unsupportedFile({ file: file.name }, NO_RECORDS);

@@ -49,7 +49,7 @@ class StructureReader {
       return this.#renamed(this.#structure(0, this.#bytes.length, 0), WHOLE);
     } catch (cause) {
       if (cause instanceof RldsError) throw cause;
-      throw this.#corrupt(`the spec is no StructuredValue: ${(cause as Error).message}`, cause);
+      throw this.#corrupt(`the spec is not a StructuredValue: ${(cause as Error).message}`, cause);
     }
   }
 
@@ -71,7 +71,7 @@ class StructureReader {
       }
     });
     if (spec !== undefined) return spec;
-    throw unsupportedFile({ file: this.#file }, `the spec has a part that is no TensorSpec (field ${other} of StructuredValue)`);
+    throw unsupportedFile({ file: this.#file }, `the spec has a part that is not a TensorSpec (field ${other} of StructuredValue)`);
   }
 
   #node(from: number, to: number, pairs: number, depth: number): Spec {

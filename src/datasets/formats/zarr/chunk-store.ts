@@ -126,5 +126,5 @@ async function* inflated(path: string, bytes: Uint8Array): AsyncGenerator<Uint8A
 }
 
 function damaged(path: string, codec: string): RldsError {
-  return corruptFile({ file: path }, `a chunk is not what ${codec} compressed`);
+  return corruptFile({ file: path }, `a chunk is not valid ${codec} data`);
 }

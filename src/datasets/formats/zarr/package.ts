@@ -8,7 +8,7 @@ export async function zarrita() {
     const { get, open, slice } = await import("zarrita");
     return { get, open, slice };
   } catch (cause) {
-    throw unsupportedFile({}, "zarrita is needed to read Zarr: npm install zarrita", cause);
+    throw unsupportedFile({}, "zarrita is required to read Zarr. Run npm install zarrita", cause);
   }
 }
 

@@ -73,7 +73,7 @@ export function stepTree(parts: readonly StepPart[], file: string): { readonly t
 
 function place(tree: { [name: string]: ColumnTree }, keys: readonly string[], column: Column, file: string): void {
   let at = tree;
-  const fail = () => corruptFile({ file }, `two arrays have the place ${keys.join("/")} in a step: rename one of them`);
+  const fail = () => corruptFile({ file }, `two arrays have the place ${keys.join("/")} in a step. Rename one of them`);
   for (const key of keys.slice(0, -1)) {
     if (!Object.hasOwn(at, key)) setPart(at, key, {});
     const next = at[key] as ColumnTree;

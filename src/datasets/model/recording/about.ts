@@ -38,7 +38,7 @@ export function specFault(spec: Spec): string | undefined {
 export function parseAbout(name: string, json: object): RecordingAbout {
   const { content, version, spec, fps, images, imagesIn, about } = json as Partial<RecordingAbout>;
   if (content !== "recording")
-    throw new ReplayError("SPEC_MISMATCH", `${name} is no recording: ${content === "replay" ? "a Replay is in it" : "something else is in it"}`);
+    throw new ReplayError("SPEC_MISMATCH", `${name} is not a recording: ${content === "replay" ? "a Replay is in it" : "something else is in it"}`);
   if (version !== VERSION) throw new ReplayError("UNSUPPORTED", `${name} is a recording of version ${version}: this version of Reprise reads ${VERSION}`);
   const fieldError = (field: string) => new ReplayError("CORRUPT", `${name} is a recording whose head has no ${field}`);
   let checked: Spec;

@@ -155,7 +155,7 @@ export class Contents {
       tasks.every((text) => typeof text === "string") &&
       flags.every(isFlags) &&
       task.every((number) => number < tasks.length);
-    if (!isWhole) throw corrupt(CONTRADICTION, "a segment's index is none");
+    if (!isWhole) throw corrupt(CONTRADICTION, "a segment's index is invalid");
     const contents = new Contents(start);
     for (let i = 0; i < steps.length; i++)
       contents.parts.push({ episode: first + i, steps: steps[i] as number, flags: flags[i] as number, task: tasks[task[i] as number] as string });

@@ -26,7 +26,7 @@ export function concatEpisodes<S = RldsStep>(datasets: readonly RldsDataset<S>[]
     const what = part === "step" ? "steps" : "metadata";
     throw new RldsError(
       "SPEC_MISMATCH",
-      `the ${what} of ${nameOf(k)} must be those of ${nameOf(0)} to be put after them, but ${difference}: rename, cast or leave out what differs`,
+      `the ${what} of ${nameOf(k)} must be those of ${nameOf(0)} to be put after them, but ${difference}. Rename, cast or leave out the parts that differ`,
     );
   };
   const first = datasets[0] as RldsDataset<S>;

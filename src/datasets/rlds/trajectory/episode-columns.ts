@@ -139,11 +139,11 @@ export class EpisodeReader {
 
   #checkRows(data: readonly ColumnData[], rows: number, { episode, metadata, flagAt }: EpisodeFlags): EpisodeColumns {
     const orderError = (rule: string, step: number) =>
-      new RldsError("INVALID_DATA", `${rule}: repair the data, or import it with mode "repair" or "drop"`, { episode, step });
+      new RldsError("INVALID_DATA", `${rule}. Repair the data, or import it with mode "repair" or "drop"`, { episode, step });
     for (let row = 0; row < rows; row++) {
       const last = flagAt(row, 1);
-      if (row > 0 && flagAt(row, 0)) throw orderError("is_first must be true of the first step of an episode alone", row);
-      if (row < rows - 1 && last) throw orderError("is_last must be true of the last step of an episode alone", row);
+      if (row > 0 && flagAt(row, 0)) throw orderError("is_first must be true only for the first step of an episode", row);
+      if (row < rows - 1 && last) throw orderError("is_last must be true only for the last step of an episode", row);
       if (!last && flagAt(row, 2)) throw orderError("a terminal step must be the last step of its episode, got is_terminal without is_last", row);
     }
     const endsWithFinal = rows > 0 && finalStepOf(metadata, flagAt(rows - 1, 1)) === "observation";

@@ -83,7 +83,7 @@ export class Pairing {
   }
 
   #orderError(rule: string, { episode, index }: FlaggedStep): RldsError {
-    return new RldsError("INVALID_DATA", `${rule}: repair the data, or import it with mode "repair" or "drop"`, { episode, step: index, pushed: this.count });
+    return new RldsError("INVALID_DATA", `${rule}. Repair the data, or import it with mode "repair" or "drop"`, { episode, step: index, pushed: this.count });
   }
 
   #trajectory({ step, first, last, terminal, episode, index }: FlaggedStep, next: RldsStep, nextType: number): Trajectory {

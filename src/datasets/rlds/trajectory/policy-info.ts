@@ -87,7 +87,7 @@ class ReadTracker {
 /** @throws RldsError SPEC_MISMATCH */
 export function mustBeInfo(value: unknown, place?: Place): unknown {
   if (value === undefined || value === null || missing(value))
-    throw new RldsError("SPEC_MISMATCH", "policyInfoFn must return a value or nested values without undefined: is the name of a field misspelt?", place);
+    throw new RldsError("SPEC_MISMATCH", "policyInfoFn must return a value or nested values without undefined. Is the name of a field misspelt?", place);
   if (typeof (value as Partial<PromiseLike<unknown>>).then === "function")
     throw new RldsError("SPEC_MISMATCH", "policyInfoFn must not be async, got a promise", place);
   return value;

@@ -142,5 +142,5 @@ function mustTake(writer: Writer | RemoteWriter): void {
   const { lanes, autoreset } = "options" in writer ? writer.options : { lanes: writer.lanes, autoreset: "disabled" };
   if (lanes > 1) throw mustBe(TypeError, "writer", `of one lane (it has ${lanes}), since episodes are of different lengths`, writer);
   if (autoreset === "nextStep") throw mustBe(TypeError, "writer", 'without autoreset: "nextStep", since episodes end with their own last step', writer);
-  if (writer.episodeSteps > 0) throw new ReplayError("OUT_OF_TURN", `the writer has an open episode of ${writer.episodeSteps} steps: end it first`);
+  if (writer.episodeSteps > 0) throw new ReplayError("OUT_OF_TURN", `the writer has an open episode of ${writer.episodeSteps} steps. End it first`);
 }
