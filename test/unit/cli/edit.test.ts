@@ -468,6 +468,31 @@ describe("the target", () => {
     expect(line).toContain("train[:2] is a part of the dataset");
   });
 
+  test("a dataset below the folder is not edited in place of the folder", async () => {
+    const [tfds, minari] = [fresh(), fresh()];
+    await writeTfds(random(LENGTHS), tfds, { name: "demo" });
+    await document("convert", join(tfds, "demo"), minari, "--format", "minari");
+    for (const [folder, open] of [
+      [tfds, []],
+      [minari, ["--open", "infos=true"]],
+    ] as const) {
+      const before = filesOf(folder);
+      const { line } = await failure(2, "edit", folder, folder, "--overwrite", "--drop-episodes", "0", ...open);
+      expect(line).toContain(`${folder} is not the folder of the dataset itself`);
+      expect(filesOf(folder)).toEqual(before);
+    }
+  });
+
+  test.each(["csv", "npz"])("a file of %s is not edited in place of its folder", async (format) => {
+    const folder = fresh();
+    mkdirSync(folder);
+    const path = join(folder, `a.${format}`);
+    await document("convert", join(DATA, "wild/epcols.jsonl"), path);
+    const { line } = await failure(2, "edit", folder, folder, "--overwrite");
+    expect(line).toContain(`${folder} is a folder with the file a.${format}, which would stay beside the new one`);
+    expect(readdirSync(folder)).toEqual([`a.${format}`]);
+  });
+
   test("splits of robomimic have the episodes that they had, in place as well, and none is deleted unasked", async () => {
     const source = join(DATA, "wild/hdf5_robots/robomimic.hdf5");
     const splitsOf = async (file: string) => {
