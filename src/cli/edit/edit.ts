@@ -1,5 +1,5 @@
 /** `reprise edit`: writes a changed copy of a dataset. */
-import { existsSync, readdirSync, realpathSync } from "node:fs";
+import { existsSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import {
   concatFilms,
@@ -130,6 +130,8 @@ function ownPlace(to: string, options: EditOptions, reader: RldsReader, shares: 
     );
   checkUnread(to, options, reader);
   if (isFileName(to)) return { format, path: to, below: [basename(to)], file: basename(to), options };
+  if (statSync(to).isFile())
+    throw new UsageError(`${to} is a file that edit can read but not write, since its name ends with none of ${FILES.join(", ")}. Name another OUT`);
   if (format === "tfds") return ownVersion(to, options, reader);
   // A reader finds a dataset below a folder, too, and the new one would be beside it.
   if (format === "minari" && !MINARI_FILES.some((name) => existsSync(join(to, name)))) throw belowError(to);

@@ -493,6 +493,14 @@ describe("the target", () => {
     expect(readdirSync(folder)).toEqual([`a.${format}`]);
   });
 
+  test.each([".json", ".tsv"])("a file %s is read, and not edited in place", async (ending) => {
+    const path = fresh(ending);
+    const [header, ...rows] = ["observation,action,reward,done", "1,0,1,false", "2,1,1,true"];
+    writeFileSync(path, ending === ".json" ? '{"observation": 1, "action": 0, "reward": 1}' : [header, ...rows].join("\n").replaceAll(",", "\t"));
+    const { line } = await failure(2, "edit", path, path, "--overwrite");
+    expect(line).toContain(`${path} is a file that edit can read but not write`);
+  });
+
   test("splits of robomimic have the episodes that they had, in place as well, and none is deleted unasked", async () => {
     const source = join(DATA, "wild/hdf5_robots/robomimic.hdf5");
     const splitsOf = async (file: string) => {
