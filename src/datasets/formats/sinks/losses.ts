@@ -1,7 +1,7 @@
 /** What a format cannot hold of the data that is written. */
-import { isLeaf } from "../../../schema/leaf.ts";
 import type { StepSpec } from "../../model/dataset.ts";
 import { splitsOf } from "../../model/episode-splits.ts";
+import { emptyGroups } from "../../model/leaves.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 
 /** A part of the data that is not in the files. */
@@ -37,7 +37,7 @@ export class Losses {
   addEmptyGroups(stepSpec: StepSpec, metadataSpec: { readonly [name: string]: StepSpec }): void {
     const reason = "the format has no groups without leaves";
     for (const path of emptyGroups(stepSpec)) this.add(path, reason);
-    for (const path of Object.values(metadataSpec).length === 0 ? [] : emptyGroups(metadataSpec as StepSpec)) this.add(`metadata ${path}`, reason);
+    for (const path of emptyGroups(metadataSpec as StepSpec)) this.add(`metadata ${path}`, reason);
   }
 
   get all(): Loss[] {
@@ -48,13 +48,6 @@ export class Losses {
   check(strict: boolean | undefined): void {
     if (strict && this.#losses.size > 0) throw new RldsError("UNSUPPORTED", `strict refuses what would be lost: ${this.all.map(lossText).join("; ")}`);
   }
-}
-
-/** Paths of groups that contain nothing. */
-function emptyGroups(spec: StepSpec, keys: readonly string[] = []): string[] {
-  if (isLeaf(spec)) return [];
-  const parts = Object.entries(spec);
-  return parts.length === 0 ? [keys.join("/")] : parts.flatMap(([name, part]) => emptyGroups(part as StepSpec, [...keys, name]));
 }
 
 /** `discount: Minari has none (3 episodes)` */
