@@ -1,5 +1,5 @@
 /** `reprise edit`: writes a changed copy of a dataset. */
-import { existsSync, readdirSync, realpathSync, statSync } from "node:fs";
+import { existsSync, realpathSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import {
   concatFilms,
@@ -114,9 +114,6 @@ const OWN_FORMATS: { readonly [format: string]: string } = { robomimic: "hdf5" }
 /** The older version of LeRobot, which a dataset keeps when it is edited in place. */
 const OLDER = { lerobotVersion: "2.1" } as const;
 
-/** Formats whose writers write one file into a folder. */
-const SINGLE_FILES: readonly Format[] = ["csv", "npz", "hdf5"];
-
 /** Returns the target of an edit in place. @throws UsageError */
 function ownPlace(to: string, options: EditOptions, reader: RldsReader, shares: object | undefined): Target {
   const { format = FORMATS.find((name) => name === reader.format) ?? formatOf(to, undefined) } = options;
@@ -136,19 +133,10 @@ function ownPlace(to: string, options: EditOptions, reader: RldsReader, shares: 
   // A reader finds a dataset below a folder, too, and the new one would be beside it.
   if (format === "minari" && !MINARI_FILES.some((name) => existsSync(join(to, name)))) throw belowError(to);
   if (format === "jsonl") throw new UsageError(`${to} is a folder with a file of JSON lines. Pass that file as IN and OUT`);
-  checkFiles(to, format);
   const below = datasetFolders(format, reader, {});
   if (options.id !== undefined) throw new UsageError("--id names another dataset. Remove it, or name an OUT other than IN");
   const isOlder = format === "lerobot" && String(reader.about.codebase_version).startsWith("v2");
   return { format, path: to, below, options: isOlder ? { ...OLDER, ...options } : options };
-}
-
-/** Checks that a folder has no file of the format that would stay beside the new one. @throws UsageError */
-function checkFiles(to: string, format: Format): void {
-  if (!SINGLE_FILES.includes(format)) return;
-  const other = readdirSync(to).find((name) => isFileName(name) && name !== `steps.${format}`);
-  if (other !== undefined)
-    throw new UsageError(`${to} is a folder with the file ${other}, which would stay beside the new one. Pass a file as IN and OUT, or name another OUT`);
 }
 
 /** One of them is in every folder of Minari's datasets. */

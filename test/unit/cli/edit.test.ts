@@ -483,14 +483,17 @@ describe("the target", () => {
     }
   });
 
-  test.each(["csv", "npz"])("a file of %s is not edited in place of its folder", async (format) => {
+  test.each(["csv", "npz", "jsonl"])("a file of %s is not edited or converted in place of its folder", async (format) => {
     const folder = fresh();
     mkdirSync(folder);
-    const path = join(folder, `a.${format}`);
-    await document("convert", join(DATA, "wild/epcols.jsonl"), path);
-    const { line } = await failure(2, "edit", folder, folder, "--overwrite");
-    expect(line).toContain(`${folder} is a folder with the file a.${format}, which would stay beside the new one`);
-    expect(readdirSync(folder)).toEqual([`a.${format}`]);
+    await document("convert", join(DATA, "wild/epcols.jsonl"), join(folder, `a.${format}`));
+    // An edit of JSON lines names the file.
+    for (const verb of format === "jsonl" ? ["convert"] : ["edit", "convert"]) {
+      const { error } = await failure(1, verb, folder, folder, "--overwrite", ...(verb === "convert" ? ["--format", format] : []));
+      expect(error).toMatchObject({ code: "IO", file: join(folder, `a.${format}`) });
+      expect(error.message).toContain("the folder contains another file of this format");
+      expect(readdirSync(folder)).toEqual([`a.${format}`]);
+    }
   });
 
   test.each([".json", ".tsv"])("a file %s is read, and not edited in place", async (ending) => {
