@@ -1,9 +1,10 @@
 /** `reprise check`: lists the faults of a dataset, one line each. */
 import type { Command } from "commander";
+import { didYouMean } from "../base/error.ts";
 import { type CheckFinding, type CheckFindings, type CheckReport, checkRlds, type RldsReader } from "../datasets/rlds/index.ts";
 import { notNegative, positive, repeatable, wholeNumber } from "./arguments.ts";
 import { addOpen, addSalvage, type OpenOptions, SOURCES, withDataset, withYields } from "./dataset.ts";
-import { UsageError, WRONG_DATA } from "./exit.ts";
+import { rephrase, UsageError, WRONG_DATA } from "./exit.ts";
 import { CHECK_FAULTS, CHECK_WARNINGS } from "./program-parts.ts";
 import type { Host, Result } from "./result.ts";
 import { countText, escapeText } from "./text.ts";
@@ -62,7 +63,10 @@ export interface CheckCommandOptions extends OpenOptions {
 export function check(path: string, options: CheckCommandOptions, host: Host): Promise<Result> {
   const { ignore = [], timestamp, fps, maxJitter, minSteps, minShare, places, ...open } = options;
   const unknown = ignore.find((kind) => kind !== WARNINGS && !KINDS.includes(kind));
-  if (unknown !== undefined) throw new UsageError(`--ignore must be ${WARNINGS}, or one of ${KINDS.join(", ")}, got ${JSON.stringify(unknown)}`);
+  if (unknown !== undefined)
+    throw new UsageError(
+      `--ignore must be ${WARNINGS}, or one of ${KINDS.join(", ")}, got ${JSON.stringify(unknown)}.${didYouMean(unknown, [WARNINGS, ...KINDS])}`,
+    );
   return withDataset(path, open, host, async (reader) => {
     const progress = host.progress("checking");
     const report = await checkRlds(withPauses(reader, host), {
@@ -99,9 +103,14 @@ interface Kinds {
   readonly [kind: string]: CheckFindings;
 }
 
-/** Returns the kinds with findings, without the ignored ones. */
+/** Returns the kinds with findings, in the words of the command line, without the ignored ones. */
 function listed(kinds: Kinds, ignore: readonly string[]): Kinds {
-  return Object.fromEntries(Object.entries(kinds).filter(([kind, { count }]) => count > 0 && !ignore.includes(kind)));
+  const found = Object.entries(kinds).filter(([kind, { count }]) => count > 0 && !ignore.includes(kind));
+  return Object.fromEntries(found.map(([kind, findings]) => [kind, { ...findings, places: findings.places.map(inWords) }]));
+}
+
+function inWords(finding: CheckFinding): CheckFinding {
+  return { ...finding, text: rephrase(finding.text) };
 }
 
 /** Returns one line per place, and one more line with a count for each kind with more places than are listed. */

@@ -82,6 +82,7 @@ const OPTION_PATTERNS: readonly (readonly [original: RegExp, replacement: string
   [/\brename: \{ NAME: "([^"\\]+)" \}/g, "--rename NAME=$1"],
   [/^null\.(\S+) must be/, "--null $1=… must be"],
   [/^(without|only|rename|null) must be names of columns/, "--$1 must name columns"],
+  [/^timestamp must be/, "--timestamp must be"],
   [/^dropEpisodes must be/, "--drop-episodes must be"],
   [/^episodes must be/, "--episodes must be"],
   [/^where\b/, "--where"],
@@ -100,7 +101,7 @@ const OPTION_PATTERNS: readonly (readonly [original: RegExp, replacement: string
 const NAMES = / has no option ".*/s;
 
 /** Rephrases a message of the package for the command line, whose users have no options object. */
-function rephrase(message: string): string {
+export function rephrase(message: string): string {
   const options = NAMES.exec(message)?.[0] ?? "";
   const text = message.slice(0, message.length - options.length);
   const phrased = PHRASES.reduce((phrase, [original, replacement]) => phrase.replaceAll(original, replacement), text);

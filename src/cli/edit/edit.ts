@@ -1,5 +1,5 @@
 /** `reprise edit`: writes a changed copy of a dataset. */
-import { existsSync, realpathSync } from "node:fs";
+import { existsSync, realpathSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import {
   concatFilms,
@@ -127,12 +127,23 @@ function ownPlace(to: string, options: EditOptions, reader: RldsReader, shares: 
     );
   checkUnread(to, options, reader);
   if (isFileName(to)) return { format, path: to, below: [basename(to)], file: basename(to), options };
+  if (statSync(to).isFile())
+    throw new UsageError(`${to} is a file that edit can read but not write, since its name ends with none of ${FILES.join(", ")}. Name another OUT`);
   if (format === "tfds") return ownVersion(to, options, reader);
+  // A reader finds a dataset below a folder, too, and the new one would be beside it.
+  if (format === "minari" && !MINARI_FILES.some((name) => existsSync(join(to, name)))) throw belowError(to);
   if (format === "jsonl") throw new UsageError(`${to} is a folder with a file of JSON lines. Pass that file as IN and OUT`);
   const below = datasetFolders(format, reader, {});
   if (options.id !== undefined) throw new UsageError("--id names another dataset. Remove it, or name an OUT other than IN");
   const isOlder = format === "lerobot" && String(reader.about.codebase_version).startsWith("v2");
   return { format, path: to, below, options: isOlder ? { ...OLDER, ...options } : options };
+}
+
+/** One of them is in every folder of Minari's datasets. */
+const MINARI_FILES = ["data/metadata.json", "data/main_data.hdf5"];
+
+function belowError(to: string): UsageError {
+  return new UsageError(`${to} is not the folder of the dataset itself, which would stay beside the new one. Pass that folder as IN and OUT`);
 }
 
 /** Checks that no unread data would be deleted with the dataset. @throws UsageError */
@@ -155,6 +166,9 @@ function withUnread(error: unknown, readers: readonly RldsReader[]): unknown {
   return Object.assign(error, { message: `${error.message} (${text})` });
 }
 
+/** It is in the folder of each version of TFDS. */
+const FEATURES = "features.json";
+
 /** Returns the version of TFDS that is read as the target. @throws UsageError */
 function ownVersion(to: string, options: EditOptions, reader: RldsReader): Target {
   if (options.name !== undefined || options.version !== undefined)
@@ -163,7 +177,8 @@ function ownVersion(to: string, options: EditOptions, reader: RldsReader): Targe
   const { split = reader.split } = options;
   if (split === undefined || !/^\w+$/.test(split))
     throw new UsageError(`${split} is a part of the dataset. Choose the split to write with --split, or name an OUT other than IN`);
-  const path = existsSync(join(to, "features.json")) ? resolve(to) : join(to, version);
+  const path = existsSync(join(to, FEATURES)) ? resolve(to) : join(to, version);
+  if (!existsSync(join(path, FEATURES))) throw belowError(to);
   return { format: "tfds", path, below: [reader.name, version], options: { ...options, name: reader.name, version, split } };
 }
 

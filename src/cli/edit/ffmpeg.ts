@@ -5,6 +5,8 @@ import { type FilmFrames, RldsError, type VideoEncoder, type VideoFormat } from 
 import { checkInside, isUrl } from "../program-parts.ts";
 
 export const PROGRAM = "ffmpeg";
+/** As ffmpeg calls them. */
+const FILM_FORMATS = "mov,mp4,matroska,webm,avi";
 /** Space beyond the requested pixels, in bytes. */
 const SLACK = 1 << 20;
 /** As in LeRobot, every second frame can be decoded without the frames before it. Frames that refer to later frames would shift all times. */
@@ -29,7 +31,7 @@ export function decodeFrames(folder: string, { path, times, fps, height, width }
   const seek = first - 0.5 / fps;
   // The time of a film's first frame may be rounded up.
   const start = seek > 0 ? ["-ss", seek.toFixed(6)] : [];
-  const args = ["-v", "error", "-nostdin", ...start, "-i", film, "-map", "0:v:0", "-vf", `select='${select}'`, "-fps_mode", "passthrough"];
+  const args = ["-v", "error", "-nostdin", ...start, ...inputOf(film), "-map", "0:v:0", "-vf", `select='${select}'`, "-fps_mode", "passthrough"];
   const output = ["-frames:v", String(distinct.length), "-s", `${width}x${height}`, "-pix_fmt", "rgb24", "-f", "rawvideo", "-"];
   const { status, stdout, stderr, error } = spawnSync(PROGRAM, [...args, ...output], { maxBuffer: size * distinct.length + SLACK });
   if (status !== 0) throw new RldsError("UNSUPPORTED", `ffmpeg cannot decode the film: ${error?.message ?? lastLine(String(stderr))}`, { file: film });
@@ -88,6 +90,11 @@ export async function ffmpegEncoder({ width, height, fps, write }: VideoFormat):
 export function filmPlace(folder: string, path: string): string {
   const inside = checkInside(path, "the path of a film");
   return isUrl(folder) ? new URL(inside, folder.endsWith("/") ? folder : `${folder}/`).href : join(folder, inside);
+}
+
+/** Returns the arguments that name a film. A playlist in its place could name any other file of this machine. */
+export function inputOf(film: string): string[] {
+  return ["-format_whitelist", FILM_FORMATS, "-i", isUrl(film) ? film : `file:${film}`];
 }
 
 export function lastLine(text: string): string {

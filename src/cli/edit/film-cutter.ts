@@ -1,7 +1,7 @@
 /** Cuts films with ffmpeg, as the option `cutFilm` of writeLeRobot. */
 import { spawn } from "node:child_process";
 import { type CutFilm, type FilmCut, RldsError } from "../../datasets/rlds/index.ts";
-import { filmPlace, hasFfmpeg, lastLine, PROGRAM } from "./ffmpeg.ts";
+import { filmPlace, hasFfmpeg, inputOf, lastLine, PROGRAM } from "./ffmpeg.ts";
 
 /** As in LeRobot, every second frame can be decoded without the frames before it. Frames that refer to later frames would shift all times. */
 const COMMON = ["-g", "2", "-movflags", "frag_keyframe+empty_moov", "-f", "mp4"];
@@ -47,7 +47,7 @@ function argumentsOf({ ranges, fps, codec = "h264", pixelFormat = "yuv420p" }: F
       },
     );
   const select = ranges.map(({ from, to }) => `between(n,${from},${to - 1})`).join("+");
-  const input = ["-v", "error", "-nostdin", "-i", film, "-map", "0:v:0"];
+  const input = ["-v", "error", "-nostdin", ...inputOf(film), "-map", "0:v:0"];
   return [
     ...input,
     "-vf",

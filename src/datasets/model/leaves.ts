@@ -1,5 +1,5 @@
 /** Lists the leaves of a step spec under the paths that RLDS tools write. */
-import { sizeOf } from "../../schema/leaf.ts";
+import { isLeaf, sizeOf } from "../../schema/leaf.ts";
 import { isSameNest, leaves } from "../../schema/nest.ts";
 import type { StepLeaf, StepSpec } from "./dataset.ts";
 
@@ -20,4 +20,19 @@ export function leavesOf(spec: StepSpec): LeafEntry[] {
 /** Returns whether two specs have equal leaves in the same places. */
 export function sameSpec(a: StepSpec, b: StepSpec): boolean {
   return isSameNest(a, b, (left, right) => left.dtype === right.dtype && left.shape.join() === right.shape.join());
+}
+
+/** Paths of groups without leaves or other groups; the spec itself is none. */
+export function emptyGroups(spec: StepSpec, keys: readonly string[] = []): string[] {
+  if (isLeaf(spec)) return [];
+  const parts = Object.entries(spec);
+  if (parts.length === 0) return keys.length === 0 ? [] : [keys.join("/")];
+  return parts.flatMap(([name, part]) => emptyGroups(part as StepSpec, [...keys, name]));
+}
+
+/** The spec without groups that have no leaves. Arrays keep theirs, which say the places of the others. */
+export function withoutEmptyGroups(spec: StepSpec): StepSpec {
+  if (isLeaf(spec) || Array.isArray(spec)) return spec;
+  const parts = Object.entries(spec).flatMap(([name, part]) => (leavesOf(part as StepSpec).length > 0 ? [[name, withoutEmptyGroups(part as StepSpec)]] : []));
+  return Object.fromEntries(parts) as StepSpec;
 }

@@ -126,6 +126,15 @@ test("a warning fails as well, unless its kind is ignored; thresholds are option
     faults: {},
   });
   expect((await failure(2, "check", uneven, "--ignore", "jitter")).line).toMatch(/--ignore must be warnings, or one of emptyEpisodes, .*, got "jitter"/);
+  expect((await failure(2, "check", uneven, "--ignore", "constantReward")).line).toMatch(/got "constantReward"\. Did you mean "constantRewards"\?$/);
+});
+
+test("what cannot be read is told in the words of the command line", async () => {
+  const { status, stdout } = await reprise("check", join(DATA, "wild/partial.jsonl"));
+  expect([status, stdout]).toEqual([1, expect.stringMatching(/^fault: line 6 is not JSON: .*; --mode salvage reads the rest/)]);
+  const { faults } = await checked(join(DATA, "wild/partial.jsonl"));
+  expect(faults.unreadable.places[0].text).toContain("--mode salvage reads the rest");
+  expect((await failure(2, "check", join(DATA, "wild/epcols.jsonl"), "--timestamp", "rewrd")).line).toMatch(/--timestamp must be the path of a single number/);
 });
 
 test("many of one kind are counted", async () => {

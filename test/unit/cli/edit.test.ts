@@ -468,6 +468,42 @@ describe("the target", () => {
     expect(line).toContain("train[:2] is a part of the dataset");
   });
 
+  test("a dataset below the folder is not edited in place of the folder", async () => {
+    const [tfds, minari] = [fresh(), fresh()];
+    await writeTfds(random(LENGTHS), tfds, { name: "demo" });
+    await document("convert", join(tfds, "demo"), minari, "--format", "minari");
+    for (const [folder, open] of [
+      [tfds, []],
+      [minari, ["--open", "infos=true"]],
+    ] as const) {
+      const before = filesOf(folder);
+      const { line } = await failure(2, "edit", folder, folder, "--overwrite", "--drop-episodes", "0", ...open);
+      expect(line).toContain(`${folder} is not the folder of the dataset itself`);
+      expect(filesOf(folder)).toEqual(before);
+    }
+  });
+
+  test.each(["csv", "npz", "jsonl"])("a file of %s is not edited or converted in place of its folder", async (format) => {
+    const folder = fresh();
+    mkdirSync(folder);
+    await document("convert", join(DATA, "wild/epcols.jsonl"), join(folder, `a.${format}`));
+    // An edit of JSON lines names the file.
+    for (const verb of format === "jsonl" ? ["convert"] : ["edit", "convert"]) {
+      const { error } = await failure(1, verb, folder, folder, "--overwrite", ...(verb === "convert" ? ["--format", format] : []));
+      expect(error).toMatchObject({ code: "IO", file: join(folder, `a.${format}`) });
+      expect(error.message).toContain("the folder contains another file of this format");
+      expect(readdirSync(folder)).toEqual([`a.${format}`]);
+    }
+  });
+
+  test.each([".json", ".tsv"])("a file %s is read, and not edited in place", async (ending) => {
+    const path = fresh(ending);
+    const [header, ...rows] = ["observation,action,reward,done", "1,0,1,false", "2,1,1,true"];
+    writeFileSync(path, ending === ".json" ? '{"observation": 1, "action": 0, "reward": 1}' : [header, ...rows].join("\n").replaceAll(",", "\t"));
+    const { line } = await failure(2, "edit", path, path, "--overwrite");
+    expect(line).toContain(`${path} is a file that edit can read but not write`);
+  });
+
   test("splits of robomimic have the episodes that they had, in place as well, and none is deleted unasked", async () => {
     const source = join(DATA, "wild/hdf5_robots/robomimic.hdf5");
     const splitsOf = async (file: string) => {

@@ -1,7 +1,7 @@
 /** `reprise edit` of films: copied if the cut allows it, else cut by ffmpeg, and rejected without ffmpeg. */
 import { spawnSync } from "node:child_process";
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { basename, delimiter, dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { decodeFrames, hasFfmpeg } from "../../../src/cli/edit/ffmpeg.ts";
 import { filmCutter } from "../../../src/cli/edit/film-cutter.ts";
@@ -144,8 +144,9 @@ describe("a program ffmpeg", () => {
         { from: 8, to: 12 },
       ],
     });
-    expect(twice.slice(0, 16)).toEqual([
-      ...["-v", "error", "-nostdin", "-i", join(FILMED, FILM), "-map", "0:v:0"],
+    const input = (args: readonly string[]) => args[args.indexOf("-i") + 1];
+    expect(twice.slice(0, 18)).toEqual([
+      ...["-v", "error", "-nostdin", "-format_whitelist", "mov,mp4,matroska,webm,avi", "-i", `file:${join(FILMED, FILM)}`, "-map", "0:v:0"],
       ...["-vf", "select='between(n,0,4)+between(n,8,11)',setpts=N/(10*TB)", "-fps_mode", "cfr", "-r", "10", "-pix_fmt", "yuv420p", "-c:v"],
     ]);
     expect(twice).toEqual(expect.arrayContaining(["libsvtav1", "-g", "2", "frag_keyframe+empty_moov", "mp4"]));
@@ -156,8 +157,8 @@ describe("a program ffmpeg", () => {
     // Properties that a source does not state get the usual values.
     expect(await argumentsFor({ codec: undefined, pixelFormat: undefined })).toEqual(expect.arrayContaining(["libx264", "yuv420p"]));
     const second = await argumentsFor({ path: `1/${FILM}` }, ["/elsewhere", FILMED]);
-    expect(second[4]).toBe(join(FILMED, FILM));
-    expect((await argumentsFor({}, ["https://films.example/pick"]))[4]).toBe(`https://films.example/pick/${FILM}`);
+    expect(input(second)).toBe(`file:${join(FILMED, FILM)}`);
+    expect(input(await argumentsFor({}, ["https://films.example/pick"]))).toBe(`https://films.example/pick/${FILM}`);
   });
 
   test.each([
@@ -265,6 +266,31 @@ describe.runIf(hasFfmpeg())("with the real ffmpeg", () => {
       const { features } = JSON.parse(readFileSync(join(out, "meta/info.json"), "utf8"));
       expect(features[CAMERA]).toEqual(JSON.parse(readFileSync(join(FILMED, "meta/info.json"), "utf8")).features[CAMERA]);
     }
+  });
+
+  test("a playlist in a film's place does not lead to other files", async () => {
+    const [path, out] = [fresh(), fresh()];
+    cpSync(FILMED, path, { recursive: true });
+    const other = temp("other.mp4");
+    cpSync(join(FILMED, FILM), other);
+    writeFileSync(join(path, FILM), `ffconcat version 1.0\nfile ${basename(other)}\n`);
+    cpSync(other, join(path, dirname(FILM), basename(other)));
+    const { error } = await failure(1, "edit", path, out, "--format", "lerobot", "--drop-episodes", "1");
+    expect(error).toMatchObject({ code: "UNSUPPORTED", message: expect.stringContaining("ffmpeg cannot cut the film"), file: join(path, FILM) });
+  });
+
+  test("a film is found whose relative path begins like a URL", async () => {
+    const bytes: number[] = [];
+    const place = temp("pick:v2");
+    cpSync(FILMED, place, { recursive: true });
+    const here = process.cwd();
+    process.chdir(dirname(place));
+    try {
+      await filmCutter({ folders: [basename(place)], signal })(cutOf({ codec: "h264", write: async (chunk) => void bytes.push(...chunk) }));
+    } finally {
+      process.chdir(here);
+    }
+    expect(bytes.length).toBeGreaterThan(0);
   });
 
   test.runIf(whole)("version 2.1 has a film per episode, and such films are copied if others are left out", async () => {

@@ -98,6 +98,7 @@ class Table {
       if (size === 0) losses.add(path, "CSV has no value without elements");
     }
     addFilmLosses(losses, stepSpec);
+    losses.addEmptyGroups(stepSpec, metadataSpec);
     this.chunkSteps = Math.max(1, Math.min(CHUNK_STEPS, Math.floor(CHUNK_ELEMENTS / this.header.length)));
   }
 

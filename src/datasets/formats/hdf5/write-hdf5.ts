@@ -132,6 +132,7 @@ class DemoWriter {
     const at = (path: string) => leavesOf(stepSpec).findIndex((leaf) => leaf.path === path && leaf.size === 1);
     [this.#isLast, this.#isTerminal] = [at("is_last"), at("is_terminal")];
     addFilmLosses(losses, stepSpec);
+    losses.addEmptyGroups(stepSpec, metadataSpec);
     checkLosses();
   }
 

@@ -7,13 +7,15 @@ import { RldsError } from "../../model/rlds-error.ts";
 import { mustBeAbout } from "../about.ts";
 import { addFilmLosses } from "../film-references.ts";
 import { Losses } from "../sinks/losses.ts";
+import { checkAlone } from "../sinks/single-file.ts";
 import { type Sink, sinkOf } from "../sinks/sink.ts";
 import type { SinkFolder } from "../sinks/sink-folder.ts";
 import { Staging } from "../sinks/staging.ts";
 import { type WriteOptions, type WriteReport, withSchema } from "../sinks/writer.ts";
 import { jsonRow } from "./json-values.ts";
 
-const ENDINGS = [".jsonl", ".ndjson", ".json"];
+const LINE_ENDINGS = [".jsonl", ".ndjson"];
+const ENDINGS = [...LINE_ENDINGS, ".json"];
 const CHUNK_STEPS = 1024;
 
 /**
@@ -28,10 +30,12 @@ export async function writeJsonl(rlds: RldsDataset<unknown>, to: Sink, options: 
   const { overwrite = false, strict = false, about, signal, onProgress } = onlyKeys("options", options, "overwrite, about, strict, signal, onProgress");
   flag("overwrite", overwrite);
   flag("strict", strict);
-  const { folder, file: name = "steps.jsonl" } = await sinkOf(to, ENDINGS);
-  return Staging.run(folder, "", name, (staging) =>
-    writeDataset(staging, rlds, { folder, name, overwrite, strict, signal, onProgress, ...(about !== undefined && { about: mustBeAbout(about) }) }),
-  );
+  const { folder, file } = await sinkOf(to, ENDINGS);
+  const name = file ?? "steps.jsonl";
+  return Staging.run(folder, "", name, async (staging) => {
+    if (file === undefined) checkAlone(await staging.list(), folder.name, { endings: LINE_ENDINGS, name });
+    return writeDataset(staging, rlds, { folder, name, overwrite, strict, signal, onProgress, ...(about !== undefined && { about: mustBeAbout(about) }) });
+  });
 }
 
 interface Lines extends WriteOptions {

@@ -104,6 +104,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, folder
       });
     const schema = createFrameSchema(stepSpec, about, { images, videos, cameras, taskLeaf });
     const losses = new Losses();
+    losses.addEmptyGroups(stepSpec, metadataSpec);
     for (const path of references) if (!cameras.has(path)) losses.add(path, "films are not copied, and steps refer to them by their paths in the source");
     if (schema.timestamp === undefined && videos.length === 0 && leavesOf(stepSpec).some(({ path }) => path === "timestamp"))
       losses.add("timestamp", "LeRobot has seconds of a float, and counts frames where there are none: castLeaves makes them");

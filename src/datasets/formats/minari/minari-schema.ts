@@ -2,7 +2,7 @@
 
 import { isLeaf, isText } from "../../../schema/leaf.ts";
 import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
-import { leavesOf } from "../../model/leaves.ts";
+import { leavesOf, withoutEmptyGroups } from "../../model/leaves.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import type { About } from "../about.ts";
@@ -58,7 +58,8 @@ export class MinariSchema {
   readonly #isTerminal: number | undefined;
 
   /** @throws RldsError UNSUPPORTED if Minari cannot store a leaf */
-  constructor(stepSpec: StepSpec, encodePng: EncodePng) {
+  constructor(wholeSpec: StepSpec, encodePng: EncodePng) {
+    const stepSpec = withoutEmptyGroups(wholeSpec);
     const fields = (isLeaf(stepSpec) || Array.isArray(stepSpec) ? {} : stepSpec) as { readonly [name: string]: StepSpec };
     for (const field of ["observation", "action"])
       if (!Object.hasOwn(fields, field)) throw new RldsError("UNSUPPORTED", `a step must have an ${field}, which Minari requires`);

@@ -4,7 +4,7 @@ import { DTYPES } from "../../../schema/dtype.ts";
 import { isText } from "../../../schema/leaf.ts";
 import { fold } from "../../../schema/nest.ts";
 import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
-import { leavesOf } from "../../model/leaves.ts";
+import { emptyGroups, leavesOf } from "../../model/leaves.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 import { FORMAT_NAMES } from "../dtypes.ts";
@@ -29,6 +29,9 @@ export function isEncodable({ shape: [, , channels] }: StepLeaf): boolean {
 export function checkLeaves(spec: StepSpec, name: string): void {
   const leaves = leavesOf(spec);
   if (leaves.length === 0) throw new RldsError("UNSUPPORTED", `${name} must have a leaf`);
+  const [empty] = emptyGroups(spec);
+  if (empty !== undefined)
+    throw new RldsError("UNSUPPORTED", `${name}/${empty} has no leaf, and its place in an array cannot be left out: leave the array out by mapSteps`);
   for (const { path, leaf, size } of leaves) {
     const place = path === "" ? name : `${name}/${path}`;
     const unsupported = (reason: string) =>

@@ -88,6 +88,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: P
     const losses = new Losses();
     schema.addLosses(losses);
     addFilmLosses(losses, stepSpec);
+    losses.addEmptyGroups(stepSpec, metadataSpec);
     for (const { path, leaf } of leavesOf(metadataSpec as StepSpec))
       if (leaf.dtype === "bytes") losses.add(path, "metadata of Minari's episodes are JSON, which has no bytes");
     losses.check(strict);

@@ -95,6 +95,7 @@ class Archive {
     this.#metadata = this.#create(this.#metadataSpec as StepSpec, EPISODE, losses);
     this.#isLast = leavesOf(stepSpec).findIndex(({ path, size }) => path === "is_last" && size === 1);
     addFilmLosses(losses, stepSpec);
+    losses.addEmptyGroups(stepSpec, metadataSpec);
     checkLosses();
   }
 

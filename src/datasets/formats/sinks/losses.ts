@@ -1,5 +1,7 @@
 /** Records the parts of the data that a format cannot store. */
+import type { StepSpec } from "../../model/dataset.ts";
 import { splitsOf } from "../../model/episode-splits.ts";
+import { emptyGroups } from "../../model/leaves.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 
 /** A part of the data that is not in the files. */
@@ -29,6 +31,13 @@ export class Losses {
   /** Adds the loss of an episode's splits, for formats without splits per episode. */
   addSplits(episode: object): void {
     if (splitsOf(episode) !== undefined) this.addEpisode("splits", "which split an episode is in is kept in robomimic's layout only");
+  }
+
+  /** Of a format that has leaves alone: what a reader gets has no groups without them. */
+  addEmptyGroups(stepSpec: StepSpec, metadataSpec: { readonly [name: string]: StepSpec }): void {
+    const reason = "the format has no groups without leaves";
+    for (const path of emptyGroups(stepSpec)) this.add(path, reason);
+    for (const path of emptyGroups(metadataSpec as StepSpec)) this.add(`metadata ${path}`, reason);
   }
 
   get all(): Loss[] {

@@ -47,9 +47,12 @@ export async function writeSingleFile<O extends WriteOptions>(
   flag("overwrite", overwrite);
   flag("strict", strict);
   const checkedAbout = about === undefined ? undefined : mustBeAbout(about);
-  const { folder, file: name = defaultName } = await sinkOf(to, endings);
+  const { folder, file } = await sinkOf(to, endings);
+  const name = file ?? defaultName;
   return Staging.run(folder, "", name, async (staging) => {
-    const existing = (await staging.list()).filter((path) => path === name);
+    const paths = await staging.list();
+    if (file === undefined) checkAlone(paths, folder.name, { endings, name });
+    const existing = paths.filter((path) => path === name);
     if (existing.length > 0 && !overwrite)
       throw new RldsError("IO", "the file exists already: overwrite: true replaces it", { file: `${folder.name}/${name}` });
     const data = await withSchema(rlds, signal);
@@ -65,6 +68,14 @@ export async function writeSingleFile<O extends WriteOptions>(
       await data.close();
     }
   });
+}
+
+/** Checks that a folder has no other file of the format: a reader of the folder would take both, or none. @throws RldsError IO */
+export function checkAlone(paths: readonly string[], folder: string, { endings, name }: SingleFile): void {
+  const other = paths.find((path) => path !== name && endings.some((ending) => path.toLowerCase().endsWith(ending)));
+  if (other === undefined) return;
+  const problem = `the folder contains another file of this format, so that it would not be the dataset: use another folder, or a path that ends with ${endings[0]}`;
+  throw new RldsError("IO", problem, { file: `${folder}/${other}` });
 }
 
 /** Returns an episode's metadata as columns of one row. @throws RldsError SPEC_MISMATCH */

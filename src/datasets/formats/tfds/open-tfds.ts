@@ -226,7 +226,11 @@ async function versionFolder(folder: SourceFolder): Promise<SourceFolder> {
     return version.length === 0 ? [] : [{ path: below, name: name ?? "", version: version.map(Number) }];
   });
   const names = [...new Set(versions.map(({ name }) => name))];
-  if (names.length > 1) throw unsupportedFile({ file: folder.name }, `the folder contains several datasets, ${names.join(", ")}: name the folder of one`);
+  if (names.length > 1)
+    throw unsupportedFile(
+      { file: folder.name },
+      `the folder contains several datasets, ${names.map((name) => name || "its own versions").join(", ")}: name the folder of one`,
+    );
   const [newest] = versions.sort((a, b) => compareVersions(b.version, a.version));
   if (newest === undefined)
     throw new RldsError("NOT_FOUND", `there is no ${INFO}, neither here nor in a folder named like a version, such as 1.0.0`, { file: folder.name });

@@ -4,6 +4,7 @@ import { specDifference } from "../../formats/columns/spec-difference.ts";
 import { withSchema } from "../../formats/sinks/writer.ts";
 import type { RldsDataset, RldsEpisode, RldsStep, StepSpec } from "../../model/dataset.ts";
 import { attachSchema, episodesOf } from "../../model/derive.ts";
+import { emptyGroups } from "../../model/leaves.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 
 export interface ConcatOptions {
@@ -21,7 +22,7 @@ export function concatEpisodes<S = RldsStep>(datasets: readonly RldsDataset<S>[]
   for (const dataset of datasets) episodesOf(dataset);
   const nameOf = (k: number) => names[k] ?? `dataset ${k}`;
   const check = (k: number, part: "step" | "metadata", first: object | undefined, spec: object | undefined) => {
-    const difference = k === 0 || first === undefined || spec === undefined ? undefined : specDifference(first as StepSpec, spec as StepSpec);
+    const difference = k === 0 || first === undefined || spec === undefined ? undefined : differenceOf(first as StepSpec, spec as StepSpec);
     if (difference === undefined) return;
     const what = part === "step" ? "steps" : "metadata";
     throw new RldsError(
@@ -59,4 +60,14 @@ export function concatEpisodes<S = RldsStep>(datasets: readonly RldsDataset<S>[]
       return first.metadataSpec as NonNullable<typeof first.metadataSpec>;
     },
   }) as typeof all & RldsDataset<S>;
+}
+
+/** The first difference, of groups without leaves, too: a writer has one spec for all episodes. */
+function differenceOf(first: StepSpec, spec: StepSpec): string | undefined {
+  const [expected, actual] = [emptyGroups(first), emptyGroups(spec)];
+  const missing = expected.find((path) => !actual.includes(path));
+  const added = actual.find((path) => !expected.includes(path));
+  const ofGroups =
+    missing !== undefined ? `the empty group ${missing} is missing` : added !== undefined ? `it has the empty group ${added} as well` : undefined;
+  return specDifference(first, spec) ?? ofGroups;
 }

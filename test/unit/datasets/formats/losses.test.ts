@@ -10,9 +10,12 @@ import {
   type StepSpec,
   type WriteOptions,
   type WriteReport,
+  writeCsv,
+  writeHdf5,
   writeJsonl,
   writeLeRobot,
   writeMinari,
+  writeNpz,
   writeParquet,
   writeTfds,
 } from "../../../../src/datasets/rlds/index.ts";
@@ -81,6 +84,57 @@ describe.each(WRITERS)("%s", (_, write) => {
       /^strict refuses what would be lost: observation\/top: films are not copied/,
     );
     expect(files.size).toBe(0);
+  });
+});
+
+describe("groups without leaves", () => {
+  const own = { ...(SPEC as object), observation: { state: leaf("f32", [2]) }, discount: leaf("f32"), nested: { x: leaf("f32") } } as unknown as StepSpec;
+  const spec = {
+    ...(own as object),
+    observation: { state: leaf("f32", [2]), none: {} },
+    info: {},
+    nested: { x: leaf("f32"), empty: {} },
+  } as unknown as StepSpec;
+  const grouped = () => {
+    const episodes = [...made(own, [3, 2])] as unknown as readonly {
+      readonly steps: Iterable<{ readonly nested: object; readonly observation: object }>;
+    }[];
+    const withGroups = episodes.map((episode) => ({
+      ...{ note: {}, ...episode },
+      steps: Array.from(episode.steps, (step) => ({
+        ...{ ...step, info: {} },
+        ...{ nested: { ...step.nested, empty: {} }, observation: { ...step.observation, none: {} } },
+      })),
+    }));
+    return Object.assign(withGroups, { stepSpec: spec, metadataSpec: { note: {} } }) as unknown as RldsDataset<unknown>;
+  };
+  const KEEPING = ["tfds", "parquet", "jsonl"];
+  const all: readonly (readonly [string, Write])[] = [
+    ...WRITERS,
+    ["npz", writeNpz],
+    ["hdf5", (data, to, options) => writeHdf5(data, to, options)],
+    ["csv", writeCsv],
+  ];
+
+  test.each(all)("are kept or listed by %s", async (format, write) => {
+    const files = memorySink();
+    const { losses } = await write(grouped(), files, {});
+    const { stepSpec, metadataSpec } = await openRlds(files as Source);
+    if (KEEPING.includes(format)) {
+      expect(losses).toEqual([]);
+      expect([stepSpec, metadataSpec]).toMatchObject([spec, { note: {} }]);
+    } else {
+      expect(losses.map(({ what }) => what)).toEqual(expect.arrayContaining(["info", "nested/empty", "observation/none", "metadata note"]));
+      expect(stepSpec).not.toHaveProperty("info");
+      const strict = await errorFrom(write(grouped(), memorySink(), { strict: true }));
+      expectError(strict, "UNSUPPORTED", /info: the format has no groups without leaves/);
+    }
+  });
+
+  test("Minari has none in an array, where it would change the place of others", async () => {
+    const listed = { ...(own as object), observation: [{}, leaf("f32", [2])] } as unknown as StepSpec;
+    const error = await errorFrom(writeMinari(made(listed, [2]) as unknown as RldsDataset<unknown>, memorySink(), { id: "a-v0" }));
+    expectError(error, "UNSUPPORTED", /^observation\/0 has no leaf, and its place in an array cannot be left out/);
   });
 });
 
