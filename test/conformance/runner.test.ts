@@ -262,7 +262,7 @@ describe("PFRL's buffers", () => {
     const raw = of("queues.json", "pb-distribution");
     expect(await runCase(raw)).toMatchObject({ state: "passed" });
     raw.expect[5].value.exact_any = [0.3, 0.7, 0.86, 0.96, 0.18];
-    expect(await runCase(raw)).toMatchObject({ state: "failed", why: expect.stringMatching(/counts_any\[0\]: expected about 6000 of 20000/) });
+    expect(await runCase(raw)).toMatchObject({ state: "failed", why: expect.stringMatching(/counts_any\[0\]: expected about \d+ of \d+/) });
   });
 });
 

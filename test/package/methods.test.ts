@@ -26,7 +26,7 @@ function members(): Map<string, string[]> {
   });
   const checker = program.getTypeChecker();
   const found = new Map<string, string[]>();
-  const isForPackage = (property: ts.Symbol) => ts.displayPartsToString(property.getDocumentationComment(checker)).startsWith("For the package's own modules");
+  const isForPackage = (property: ts.Symbol) => ts.displayPartsToString(property.getDocumentationComment(checker)).includes("For the package's own modules");
   const listed = (type: ts.Type, owner: string) =>
     checker.getPropertiesOfType(type).flatMap((property) => {
       if (property.name.includes("#") || isForPackage(property)) return [];
