@@ -59,6 +59,7 @@ const PHRASES: readonly (readonly [original: string, replacement: string])[] = [
   ["maxSequenceLength", "--max-length"],
   ["leave it out, or make numbers of it, with mapSteps", "leave it out with --without"],
   ["leave it out with mapSteps", "leave it out with --without"],
+  ["leave the array out with mapSteps", "leave the array out with --without"],
   ["mapEpisodes can leave it out", "no option leaves it out"],
   [": convert it with mapSteps(data, change, { stepSpec })", ": another journal can hold it"],
   ['import it with mode "repair" or "drop"', "give --mode repair or --mode drop"],

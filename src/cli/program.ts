@@ -1,5 +1,6 @@
 /** The command line: its commands, and how it prints results and failures. */
-import { Command, CommanderError } from "commander";
+import { Command, CommanderError, InvalidArgumentError } from "commander";
+import { didYouMean } from "../base/error.ts";
 import { repeatable } from "./arguments.ts";
 import { addCheck, check } from "./check.ts";
 import { addConvert, convert } from "./convert.ts";
@@ -51,6 +52,7 @@ function programOf(version: string, folder: string, finish: (result: Result | un
   const add = (name: string, configure: (command: Command) => Command, verb: Verb) => {
     const command = configure(program.command(name).exitOverride().showHelpAfterError(`(see reprise ${name} --help)`));
     command.option("--json", "print one JSON document, also for a failure").option("--verbose", "print the stack trace of a failure");
+    suggestWords(command);
     refuseSecondValues(command);
     command.action(async (...args: unknown[]) => finish(await execute(command, verb, args.slice(0, -1), { version, program: folder })));
   };
@@ -63,6 +65,19 @@ function programOf(version: string, folder: string, finish: (result: Result | un
   add("stats", addStats, stats);
   add("serve-page", addServePage, servePage);
   return program;
+}
+
+/** Adds the nearest choice to the error of an option with choices. */
+function suggestWords(command: Command): void {
+  for (const option of command.options) {
+    const { argChoices: words, parseArg } = option;
+    if (words === undefined || parseArg === undefined) continue;
+    option.argParser((value, previous) => {
+      const hint = words.includes(value) ? "" : didYouMean(value, words);
+      if (hint !== "") throw new InvalidArgumentError(`Allowed choices are ${words.join(", ")}.${hint}`);
+      return parseArg(value, previous);
+    });
+  }
 }
 
 /** Makes a second value of an option a usage error, unless the option may be repeated. By default, commander would silently use the last value. */

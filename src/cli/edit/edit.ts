@@ -130,7 +130,7 @@ function ownPlace(to: string, options: EditOptions, reader: RldsReader, shares: 
   if (statSync(to).isFile())
     throw new UsageError(`${to} is a file that edit can read but not write, since its name ends with none of ${FILES.join(", ")}. Name another OUT`);
   if (format === "tfds") return ownVersion(to, options, reader);
-  // A reader finds a dataset below a folder, too, and the new one would be beside it.
+  // A reader also finds a dataset below a folder, and the new one would be beside it.
   if (format === "minari" && !MINARI_FILES.some((name) => existsSync(join(to, name)))) throw belowError(to);
   if (format === "jsonl") throw new UsageError(`${to} is a folder with a file of JSON lines. Pass that file as IN and OUT`);
   const below = datasetFolders(format, reader, {});

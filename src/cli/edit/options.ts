@@ -1,5 +1,6 @@
 /** The options of `reprise edit`, checked. */
 import { type Command, Option } from "commander";
+import { didYouMean } from "../../base/error.ts";
 import { SELECTORS } from "../../index.ts";
 import { DTYPES, type Dtype, isDtype } from "../../schema/dtype.ts";
 import { positive, repeatable, seed } from "../arguments.ts";
@@ -124,7 +125,9 @@ export function dtypesOf(casts: readonly string[]): { readonly [leaf: string]: D
     casts.map((text) => {
       const at = text.lastIndexOf("=");
       const dtype = text.slice(at + 1);
-      if (at < 1 || !isDtype(dtype)) throw new UsageError(`--cast takes LEAF=DTYPE, a dtype of ${Object.keys(DTYPES).join(", ")}, got ${JSON.stringify(text)}`);
+      const hint = didYouMean(dtype, Object.keys(DTYPES));
+      if (at < 1 || !isDtype(dtype))
+        throw new UsageError(`--cast takes LEAF=DTYPE, a dtype of ${Object.keys(DTYPES).join(", ")}, got ${JSON.stringify(text)}${hint && `.${hint}`}`);
       return [text.slice(0, at), dtype];
     }),
   );

@@ -260,3 +260,14 @@ test("a fault in mode strict names the flag that mends it", async () => {
     expect(line).not.toContain("importRlds");
   }
 });
+
+test.each([
+  [["convert", "a.jsonl", "b", "--format", "lerobt"], 'Allowed choices are tfds, lerobot, minari, parquet, jsonl, npz, hdf5, csv. Did you mean "lerobot"?'],
+  [["convert", "a.jsonl", "b", "--mode", "salvge"], 'Did you mean "salvage"?'],
+  [["edit", "a.jsonl", "b", "--final-step", "dropp"], 'Did you mean "drop"?'],
+  [["edit", join(DATA, "wild/epcols.jsonl"), "b.jsonl", "--cast", "action=f23"], 'got "action=f23". Did you mean "f32"?'],
+])("a word that is not known suggests the nearest one: %j", async (args, hint) => {
+  const { status, stderr } = await reprise(...args);
+  expect([status, stderr]).toEqual([2, expect.stringContaining(hint)]);
+  expect((await reprise("convert", "a.jsonl", "b", "--format", "x")).stderr).not.toContain("Did you mean");
+});

@@ -59,8 +59,9 @@ export class MinariSchema {
 
   /** @throws RldsError UNSUPPORTED if Minari cannot store a leaf */
   constructor(wholeSpec: StepSpec, encodePng: EncodePng) {
-    const stepSpec = withoutEmptyGroups(wholeSpec);
-    const fields = (isLeaf(stepSpec) || Array.isArray(stepSpec) ? {} : stepSpec) as { readonly [name: string]: StepSpec };
+    const whole = isLeaf(wholeSpec) || Array.isArray(wholeSpec) ? {} : wholeSpec;
+    const fields = Object.fromEntries(Object.entries(whole).map(([name, part]) => [name, withoutEmptyGroups(part as StepSpec)]));
+    const stepSpec = fields as StepSpec;
     for (const field of ["observation", "action"])
       if (!Object.hasOwn(fields, field)) throw new RldsError("UNSUPPORTED", `a step must have an ${field}, which Minari requires`);
     const {

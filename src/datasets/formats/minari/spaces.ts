@@ -31,7 +31,7 @@ export function checkLeaves(spec: StepSpec, name: string): void {
   if (leaves.length === 0) throw new RldsError("UNSUPPORTED", `${name} must have a leaf`);
   const [empty] = emptyGroups(spec);
   if (empty !== undefined)
-    throw new RldsError("UNSUPPORTED", `${name}/${empty} has no leaf, and its place in an array cannot be left out: leave the array out by mapSteps`);
+    throw new RldsError("UNSUPPORTED", `${name}/${empty} has no leaf, and its place in an array cannot be left out: leave the array out with mapSteps`);
   for (const { path, leaf, size } of leaves) {
     const place = path === "" ? name : `${name}/${path}`;
     const unsupported = (reason: string) =>

@@ -33,7 +33,7 @@ export class Losses {
     if (splitsOf(episode) !== undefined) this.addEpisode("splits", "which split an episode is in is kept in robomimic's layout only");
   }
 
-  /** Of a format that has leaves alone: what a reader gets has no groups without them. */
+  /** Lists groups without leaves, for formats that store only leaves. */
   addEmptyGroups(stepSpec: StepSpec, metadataSpec: { readonly [name: string]: StepSpec }): void {
     const reason = "the format has no groups without leaves";
     for (const path of emptyGroups(stepSpec)) this.add(path, reason);

@@ -62,7 +62,7 @@ export function concatEpisodes<S = RldsStep>(datasets: readonly RldsDataset<S>[]
   }) as typeof all & RldsDataset<S>;
 }
 
-/** The first difference, of groups without leaves, too: a writer has one spec for all episodes. */
+/** Returns the first difference, also of groups without leaves, because a writer has one spec for all episodes. */
 function differenceOf(first: StepSpec, spec: StepSpec): string | undefined {
   const [expected, actual] = [emptyGroups(first), emptyGroups(spec)];
   const missing = expected.find((path) => !actual.includes(path));
