@@ -26,7 +26,7 @@ type Node = { readonly [name: string]: unknown };
 /** Returns the batch with `convert(data, shape, path)` in place of each array of numbers. Rows from `count` on, which have no meaning, are cut off. */
 export function mapArrays<B extends object, T>(batch: B, convert: (data: AnyArray, shape: number[], path: string) => T): MappedBatch<B, T> {
   if (typeof batch !== "object" || batch === null || isColumn(batch)) throw mustBe(TypeError, "batch", "a batch, or a nest of columns", batch);
-  // A column may have this name, too.
+  // A column may also have this name.
   const { count, lengths } = batch as { readonly count?: unknown; readonly lengths?: unknown };
 
   function array(data: AnyArray, [rows = 1, ...rest]: readonly number[], path: string): T {

@@ -43,7 +43,7 @@ export interface Host {
   /** The journal of a Replay, if it has one. */
   readonly journal: { readonly sessions: SessionRecords; flush(): Promise<void> } | undefined;
   resolve(options: WriterOptions): ResolvedWriterOptions;
-  /** Resolves when a call that the rate limiters of these tables rejected may have room. @throws ReplayError RATE_LIMITED if it never will */
+  /** Resolves when a call that the rate limiters of these tables rejected may have room. @throws ReplayError RATE_LIMITED if it can never have room */
   waitForRoom(tables: readonly string[], signal: AbortSignal): Promise<unknown>;
   /** @throws ReplayError OUT_OF_TURN if a writer of this run has the name */
   mustBeFree(name: string | undefined): void;

@@ -57,7 +57,7 @@ export class Outbox {
   /** Maximum steps in flight, and items in flight per table; and maximum bytes of sent messages. */
   readonly #max: number;
   #maxBytes = Number.POSITIVE_INFINITY;
-  /** Only for a socket. */
+  /** The limits of frames on a socket; undefined for a port. */
   #frameRules: FrameRules | undefined;
   /** The last returned buffer of columns. */
   #spareColumns: ArrayBuffer | undefined;

@@ -17,8 +17,8 @@ export interface Plan {
    */
   readonly tables: { readonly [name: string]: { readonly bytes: number; readonly bytesPerItem: number; readonly touchedBytes: number } };
   /**
-   * The expected number of steps: one per item of the largest table, or its maxSteps if that is lower. If items leave a table in another order than they came,
-   * the table has separate steps: `itemSteps` per item.
+   * The expected number of steps: one per item of the largest table, or its maxSteps if that is lower. If the items of a table are not evicted in insertion order
+   * or its reverse, the table has separate steps: `itemSteps` per item.
    */
   readonly steps: number;
   /**

@@ -126,7 +126,7 @@ export class InsertStream {
     this.check();
     this.#resume();
     this.#send();
-    // They are in the order of their calls.
+    // The items are in the order of their calls.
     const oldest = () => this.#unconfirmed.values().next().value?.number ?? Number.POSITIVE_INFINITY;
     return this.#waitForCount(() => Number(oldest() <= count), 0, options);
   }

@@ -111,7 +111,7 @@ export function mustAgree(subject: string, signature: Signature, spec: Signature
   });
 }
 
-/** Returns whether a column of dtype `stored` is read as `dtype`: half floats are read as f32, too. */
+/** Returns whether a column of dtype `stored` is read as `dtype`: half floats are also read as f32. */
 export function isReadAs(stored: string, dtype: string): boolean {
   return stored === dtype || (isHalf(stored) && dtype === "f32");
 }

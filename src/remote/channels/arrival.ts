@@ -9,7 +9,7 @@ const WAITING_BYTES = 1 << 20;
 export class HeldChannel implements ByteChannel {
   readonly #channel: ByteChannel;
   #handlers: ChannelHandlers | undefined;
-  /** Undefined if messages are dropped. */
+  /** The held messages; undefined if messages are dropped. */
   #waiting: (ArrayBuffer | Uint8Array)[] | undefined;
   #bytes = 0;
   #end: readonly [code: number | undefined, reason: string | undefined] | undefined;

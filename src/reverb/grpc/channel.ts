@@ -29,7 +29,7 @@ export interface ChannelOptions extends Partial<ConnectionOptions> {
   readonly connectTimeoutMs: number;
 }
 
-/** The part of a channel that streams use. A route over several servers has it, too. */
+/** The part of a channel that streams use. A route over several servers also has it. */
 export type ChannelLike = Pick<Channel, "address" | "call">;
 
 export class Channel {

@@ -116,7 +116,7 @@ export class Connection {
       });
     } else this.#probeStream = this.#openProbe();
     if (this.#isProbing) this.#await();
-    // It accepts no new calls: those in progress may continue until a ping is allowed.
+    // The connection accepts no new calls. Calls in progress may continue until a ping is allowed.
     else this.#timer = setTimeout(() => this.#watch(), this.#options.keepAliveMs);
   }
 

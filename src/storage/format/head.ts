@@ -3,38 +3,38 @@
  * can be read without JavaScript: one byte holds the type and the next four the length or count, so that a reader can skip unknown values.
  *
  *   object { version: number, of the records (assembly/persistence/)
- *            options: object { spec, tables: object by name, maxBytes, storedBytes: object { max, evictFrom: text } where it was given, seed: text,
- *                     transition: object of texts where it was given }
+ *            options: object { spec, tables: object by name, maxBytes, storedBytes: object { max, evictFrom: text } if it was passed, seed: text,
+ *                     transition: object of texts if it was passed }
  *            layout:  object { rowBytes: number, leaves: array of object { path: text, dtype: text, shape: array, kind: number, offset: number } } }
  *
- * A leaf of the dtype "string", which is text, has maxBytes as well. Each of its elements is a length (u32), as many bytes of UTF-8, and zeros up to a multiple of 4
- * that has room for maxBytes (src/schema/text.ts).
+ * A leaf of the dtype "string" (text) also has maxBytes. Each of its elements is a length (u32), that many bytes of UTF-8, and zeros up to a multiple of 4 that
+ * has room for maxBytes (src/schema/text.ts).
  */
 import { ReplayError } from "../../base/error.ts";
 import type { Layout } from "../../schema/layout.ts";
 import { isText } from "../../schema/leaf.ts";
 import type { ReplayState, SavedOptions } from "../replay-state.ts";
 
-/** Raised when a record, or what a number in it means, changes. */
+/** The version of the records. It increases when the form of a record, or the meaning of a number in it, changes. */
 const VERSION = 7;
 
 export interface StateHead {
   readonly version: number;
   readonly options: SavedOptions;
-  /** Where a row has what: another version may lay it out differently. */
+  /** The offsets of leaves in a row, which may differ in another version. */
   readonly layout: { readonly rowBytes: number; readonly leaves: readonly object[] };
 }
 
 export function headOf({ engine, options }: ReplayState): StateHead {
   return {
     version: VERSION,
-    // Without what was left out: a spec that was read has the bytes of the one that was written.
+    // Drops undefined fields, so that a restored spec has the same bytes as the original.
     options: JSON.parse(JSON.stringify(options)),
     layout: headLayout(engine.layout),
   };
 }
 
-/** Where a row has what, as a head says it. */
+/** Returns the layout of rows, in the form of the head. */
 export function headLayout({ rowBytes, leaves }: Layout): StateHead["layout"] {
   return {
     rowBytes,
@@ -49,7 +49,7 @@ export function headLayout({ rowBytes, leaves }: Layout): StateHead["layout"] {
   };
 }
 
-/** @throws ReplayError UNSUPPORTED for the head of another version, or CORRUPT for none */
+/** @throws ReplayError UNSUPPORTED if the head has another version, CORRUPT if there is none */
 export function checkHead(what: string, head: unknown): StateHead {
   const { version } = (head ?? {}) as Partial<StateHead>;
   if (version === VERSION) return head as StateHead;

@@ -1,5 +1,5 @@
 /**
- * Sections, of which every file is made that outlives a process, and every snapshot:
+ * Sections, the parts of every snapshot and of every file that outlives a process:
  *
  *   "REPRISE1", then sections: │ kind u32 │ id u32 │ bytes u32 │ crc u32 │ bytes … │   little endian; crc over kind, id, bytes, and the bytes
  */
@@ -8,7 +8,7 @@ import type { SectionMemory } from "../../memory/section-memory.ts";
 
 export const MAGIC = "REPRISE1";
 export const SECTION_BYTES = 16;
-/** Bytes of a u64 number, which the log's own sections hold. */
+/** Bytes of a u64 number, the content of the sections that the log writes itself. */
 export const NUMBER_BYTES = 8;
 
 /** Parses sections from incoming bytes. Each is checked in place before its contents are used. */

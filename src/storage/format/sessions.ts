@@ -1,7 +1,7 @@
 /**
- * Sessions of remote writers that confirm what is on the disk, as tagged values: SESSIONS, id: places >>> 4 │ an array of 16 of
+ * Sessions of remote writers with `confirm: "disk"`, as tagged values: SESSIONS, id: places >>> 4 │ an array of 16 of
  *   undefined, or object { session: text, name: text, lanes: number, number, calls, slots: numbers, steps: number, isOver: boolean }
- * They stand in the same group as the steps that they count: `number` blocks are there, and of the next one that many calls and slots (remote/appender.ts).
+ * They are in the same group as the steps that they count: `number` complete blocks, and `calls` and `slots` of the next block (remote/appender.ts).
  */
 import { SESSIONS } from "../../base/kinds.ts";
 import type { Section } from "../../memory/state.ts";

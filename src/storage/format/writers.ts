@@ -1,5 +1,5 @@
 /**
- * The writers that are open, and what the numbers of column layouts mean, as tagged values:
+ * The open writers, and the column layouts by number, as tagged values:
  *   WRITERS: array of options · LAYOUTS: array of object { id: number, columns: object }
  */
 

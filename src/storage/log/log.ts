@@ -209,7 +209,7 @@ export class Log {
     }
   }
 
-  /** Resolves when flushed data is safe, if the directory confirms that later. @throws ReplayError IO if it never will be */
+  /** Resolves when flushed data is safe, if the directory confirms that later. @throws ReplayError IO if the data can never become safe */
   async confirm(): Promise<void> {
     try {
       await this.#directory.confirm?.();

@@ -35,7 +35,7 @@ export class OlderSegments {
     return [...this.#segments.values()];
   }
 
-  /** Their part of the next segment's head. */
+  /** The part of the next segment's head that identifies these segments. */
   get inHead(): Pick<SegmentHead, "kept" | "sums"> {
     return { kept: rangesOf([...this.#segments.keys()]), sums: Uint32Array.from(this.segments, ({ sum }) => sum) };
   }

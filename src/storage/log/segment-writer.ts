@@ -65,7 +65,7 @@ export class SegmentWriter {
       memory.u8.set(new TextEncoder().encode(MAGIC), this.#start);
       this.#pendingBytes = MAGIC.length;
     } else {
-      // Its writer may have been killed before a sync.
+      // The file's writer may have been killed before a sync.
       this.#isSynced = false;
       this.#open(false, mark.bytes);
       if (this.#isTorn) this.sync();

@@ -1,10 +1,10 @@
-/** The items that leave a table that becomes smaller, as its remover chooses them. */
+/** Chooses the items to evict from a table that becomes smaller, as its remover would. */
 import type { ResolvedTableOptions } from "../../schema/table-options.ts";
 import type { SavedItem } from "./saved-item.ts";
 
 /**
- * Returns the items that leave, in order: those that were drawn too often, then those that the remover chooses until the limits hold.
- * @param items oldest first @param seed of the remover's random draws
+ * Returns the items to evict, in order: first the items that were drawn too often, then the remover's choices until the limits hold.
+ * @param items the items, oldest first @param seed the seed of the remover's random draws
  */
 export function evictionsOf(items: readonly SavedItem[], options: ResolvedTableOptions, seed: number): readonly SavedItem[] {
   const { maxSize, maxSteps, maxTimesSampled } = options;

@@ -74,7 +74,7 @@ export interface GetNextOptions {
 }
 
 export interface ClearOptions {
-  /** Whether the numbering of episodes and frames restarts, too. */
+  /** Whether the numbering of episodes and frames also restarts. */
   readonly clearAllVariables?: boolean;
 }
 

@@ -98,7 +98,7 @@ export class StatefulEpisodicReplayBuffer<const S extends Spec = Spec> implement
     return this.#buffer.gatherAll();
   }
 
-  /** Clears the buffer; see `EpisodicReplayBuffer.clear`. If ids restart at 0, the episodes in progress get new ids, too. */
+  /** Clears the buffer; see `EpisodicReplayBuffer.clear`. If ids restart at 0, the episodes in progress also get new ids. */
   clear(options?: ClearOptions): void {
     this.#buffer.clear(options);
     if (options?.clearAllVariables) this.#ids = typeof this.#ids === "number" ? -1 : this.#ids.map(() => -1);

@@ -4,7 +4,7 @@ import type { CompiledConfig } from "./compile-config.ts";
 /** One value per leaf; undefined for a leaf that a step left out. */
 type Values = readonly unknown[];
 
-/** The number of no step. */
+/** Stands for "no step" among step numbers. */
 const NEVER = -1;
 
 export class Matcher {
