@@ -1,5 +1,5 @@
 /**
- * A draw: what one call to sample gave, one entry an item, and the scratch that it took.
+ * A draw: the results of one call to sample, with one entry per item, and its scratch memory.
  *
  * DRAW, 96 bytes, then 16 columns of `stride` bytes each, then the rows, then copies of some:
  *    0 │ blocked f64                 │  why it is shorter than asked: 0 it is not, 1 below minSize, 2 the rate limiter's cursor, 3 no more distinct items, 4 columns
@@ -17,7 +17,7 @@ import { align16 } from "../memory/layout";
 
 const COLUMNS_AT: usize = 96;
 
-/** The columns of a draw by their places: first those that every batch shows, then what some do, last what none does. f64, then u32, then u8 in each. */
+/** The columns of a draw, by number: first the columns of every batch, then the optional ones, then internal ones. Each group lists f64, then u32, then u8. */
 export const KEY: u32 = 0;
 export const PROBABILITY: u32 = 1;
 export const PRIORITY: u32 = 2;
@@ -28,7 +28,7 @@ export const WEIGHT: u32 = 6;
 export const RETURN: u32 = 7;
 export const DISCOUNT: u32 = 8;
 export const STEPS: u32 = 9;
-/** Until STEPS has the length of an n-step return: where in its item or stream an entry's run begins. */
+/** Where an entry's run begins in its item or stream, until STEPS holds the length of an n-step return. */
 export const START: u32 = STEPS;
 export const TERMINATED: u32 = 10;
 export const TRUNCATED: u32 = 11;
@@ -36,16 +36,16 @@ export const REST: u32 = 12;
 export const SAVED: u32 = 13;
 export const SLOT: u32 = 14;
 export const DRAWN: u32 = 15;
-/** Once its items are drawn: 1 where an entry has another goal (u8), the row that it comes from, and its place among the goals that are read. */
+/** Written once the items are drawn: 1 if an entry has another goal (u8), the row of that goal, and its place among the goals that are read. */
 export const RELABELLED: u32 = REST;
 export const GOAL: u32 = SAVED;
 export const GOAL_PLACE: u32 = DRAWN;
-/** The rows stand behind the last column, where another would. */
+/** The rows follow the last column, at the place of the next column number. */
 export const ROWS: u32 = 16;
 
-/** Entries, or rows, that are handled at a time: their items, or copies of their rows, fit the first cache, and the misses of so many overlap. */
+/** Entries, or rows, handled at a time: their items, or copies of their rows, fit the first-level cache, and their misses overlap. */
 export const PIECE: u32 = 256;
-/** Room for copies of a piece's rows. */
+/** Memory for copies of a piece's rows. */
 export const NEAR_BYTES: u32 = 16384;
 
 @unmanaged
@@ -94,19 +94,19 @@ export class Draw {
     return load<u32>(this.u32At(START, i));
   }
 
-  /** Places of an entry in `rows`, of which the last may be empty. */
+  /** Places of an entry in `rows`; the last of them may be empty. */
   @inline
   rowsOf(i: u32): u32 {
     return this.picks != 0 ? this.width : load<u32>(this.u32At(LENGTH, i));
   }
 
-  /** Where NEAR_BYTES are for copies of rows: behind the addresses. */
+  /** Where the NEAR_BYTES for copies of rows begin, after the addresses. */
   @inline
   get prefetched(): usize {
     return align16(2 * this.addresses - this.selected);
   }
 
-  /** Whether it was made for so many entries of so many rows (`draw_init`): what is behind it is not its own. */
+  /** Whether the draw was made for that many entries of that many rows (`draw_init`). The memory after it belongs to others. */
   fits(n: u32, width: u32): bool {
     return n <= this.stride >> 3 && <u64>n * <u64>width <= <u64>((this.selected - this.rows) >> 2);
   }
@@ -120,18 +120,18 @@ export class Draw {
 }
 if (offsetof<Draw>() != COLUMNS_AT) ERROR("DRAW is 96 bytes");
 
-/** Every column has room for f64, so that a column is found by its number. */
+/** Every column has room for f64, so its number determines its address. */
 function strideOf(items: u32): u32 {
   return align16(items << 3);
 }
 
-/** Bytes of a draw of up to so many items, with room to gather; each row that their windows may have takes 12 more. */
+/** Returns the bytes of a draw of up to `items` items, with room to gather. Each row that their windows may have takes 12 more. */
 export function draw_bytes(items: u32): u32 {
   return <u32>COLUMNS_AT + ROWS * strideOf(items) + 16 + NEAR_BYTES;
 }
 
 export function draw_init(draw: usize, items: u32, rows: u32): void {
-  // Not memory.fill: that is a call to the engine.
+  // memory.fill would call the engine.
   for (let i: usize = 0; i < COLUMNS_AT; i += 8) store<u64>(draw + i, 0);
   const d = changetype<Draw>(draw);
   d.stride = strideOf(items);
@@ -140,12 +140,12 @@ export function draw_init(draw: usize, items: u32, rows: u32): void {
   d.addresses = d.selected + (rows << 2);
 }
 
-/** Address of a column by its number; 16: of the rows. */
+/** Returns the address of a column by its number, or of the rows for 16. */
 export function draw_column(draw: usize, which: u32): u32 {
   return <u32>changetype<Draw>(draw).column(which);
 }
 
-/** Makes a column's f64 into f32, in its place. */
+/** Converts a column's f64 to f32 in place. */
 export function draw_narrow(draw: usize, which: u32): void {
   const d = changetype<Draw>(draw);
   let to = d.column(which);
@@ -153,7 +153,7 @@ export function draw_narrow(draw: usize, which: u32): void {
   for (const end = to + ((<usize>d.count) << 2); to < end; to += 4, from += 8) store<f32>(to, <f32>load<f64>(from));
 }
 
-/** 0 blocked, 1 have, 2 need, 3 longest, 4 layout; 5 shortest, of a draw that was only looked at; 6 position, of an epoch. */
+/** Returns 0 blocked, 1 have, 2 need, 3 longest, 4 layout; 5 shortest, for a look ahead; 6 position, for an epoch. */
 export function draw_result(draw: usize, which: u32): f64 {
   if (which == 6) return changetype<Draw>(draw).position;
   if (which == 5) return changetype<Draw>(draw).shortest;

@@ -1,6 +1,6 @@
 /**
- * Draws of an epoch: each item that was there when it began comes once, in a seeded order of the slots that is computed, or in theirs. Its state is a few numbers, which the
- * caller has: the items of an epoch are those of lower generations than items that came since.
+ * An epoch draws each item that existed when it began once, in a computed seeded order of the slots or in slot order. The caller keeps its state, which is a
+ * few numbers. The items of an epoch have lower generations than items inserted since.
  */
 import { fillWith } from "../memory/bytes";
 import { E_UNLIKE, fail } from "../memory/error";
@@ -11,25 +11,29 @@ import { Draw, PIECE, PROBABILITY, SLOT, WEIGHT } from "./draw";
 import { Permutation, placesOf } from "./permutation";
 import { AHEAD, fitsWith, prefetchItems, record, SAME_COLUMNS, see, takeBack } from "./sample";
 
-/** Flags beside those of table_sample: in a seeded order; only looks, and changes nothing. */
+/** Flags in addition to those of table_sample: use a seeded order; only look, and change nothing. */
 export const SHUFFLED: u32 = 128;
 export const LOOKS: u32 = 256;
 
-/** Begins an epoch: items to come have higher generations than those that are there. The least of these generations; 0 if none is left (KEYS_EXHAUSTED). O(slots) */
+/**
+ * Begins an epoch: later items get higher generations than existing ones. Returns the lowest of the new generations, or 0 if none is left (KEYS_EXHAUSTED).
+ * O(slots)
+ */
 export function table_epoch_begin(table: usize): u32 {
   return changetype<Table>(table).slots().begin();
 }
 
 /**
- * Continues an epoch that began before: items to come have no lower generation than `since`. false where no epoch of the table, or of the one whose snapshot it is, can have these numbers:
- * it began above every generation that there was, and had no more slots than there are now. O(1), and O(slots) where the table does not know that it began
+ * Continues an epoch that began before: later items get a generation of at least `since`. Returns false if no epoch of this table, or of the table in the
+ * snapshot, can have these numbers: an epoch begins above every existing generation and has at most as many slots as exist now. O(1), or O(slots) if the table
+ * does not know that the epoch began
  */
 export function table_epoch_resume(table: usize, since: u32, high: u32, position: u32, flags: u32): bool {
   const slots = changetype<Table>(table).slots();
   if (since == 0 || since > slots.lastGeneration || high == 0 || high > slots.high) return false;
   if (position > ((flags & SHUFFLED) != 0 ? placesOf(high) : high)) return false;
   if (since <= slots.since) return true;
-  // A snapshot of before the epoch began has no newer items than that.
+  // A snapshot taken before the epoch began has no newer items.
   const before = slots.since;
   if (slots.begin() < since) {
     slots.since = before;
@@ -40,9 +44,10 @@ export function table_epoch_resume(table: usize, since: u32, high: u32, position
 }
 
 /**
- * The next items of an epoch from a position on, up to n, into the draw; how many: fewer only where it ends. Its RESULT 6 is the position behind them. `flags`: 8 of the
- * same columns, where it only looks (E_UNLIKE); 32 ahead; 128 in a seeded order, else in that of slots; 256 only looks. `since`, `high`: the least generation of newer items, and the
- * highest slot, when it began. Of a table without maxTimesSampled; the limiter must let n pass. Opens the draw, unless it looks. O(n), and O(positions) where items are gone.
+ * Writes the next items of an epoch from a position on, up to n, into the draw and returns their number, which is lower only at the end of the epoch. RESULT 6
+ * of the draw is the position after them. `flags`: 8 requires the same columns, if it only looks (E_UNLIKE); 32 draws ahead; 128 uses a seeded order instead of
+ * slot order; 256 only looks. `since` and `high`: the lowest generation of newer items and the highest slot when the epoch began. Requires a table without
+ * maxTimesSampled, and a limiter that lets n pass. Opens the draw, unless it only looks. O(n), and O(positions) if items are gone.
  */
 export function table_epoch(table: usize, draw: usize, n: u32, flags: u32, seed: u32, epoch: u32, since: u32, high: u32, position: u32): i32 {
   const t = changetype<Table>(table);
@@ -54,7 +59,7 @@ export function table_epoch(table: usize, draw: usize, n: u32, flags: u32, seed:
   d.width = 1;
   d.single = u32(!looks && t.longest == 1 && d.fits(n, 1));
   d.ahead = u32((flags & AHEAD) != 0);
-  // Nothing has left, and nothing has come: every slot is one of the epoch's.
+  // No item has left or arrived, so every slot belongs to the epoch.
   const slots = t.slots();
   const whole = t.count == slots.high && slots.item(t.newest).generation < since;
   const count = find(t, d, n, whole, (flags & SHUFFLED) != 0, seed, epoch, since, high, position);
@@ -71,7 +76,7 @@ export function table_epoch(table: usize, draw: usize, n: u32, flags: u32, seed:
   return count;
 }
 
-/** Writes the slots of the next items; how many. `whole`: each slot is one. */
+/** Writes the slots of the next items and returns their number. `whole`: every slot belongs to the epoch. */
 function find(t: Table, d: Draw, n: u32, whole: bool, shuffled: bool, seed: u32, epoch: u32, since: u32, high: u32, position: u32): u32 {
   const slots = t.slots();
   const items = <usize>slots.items;
@@ -83,7 +88,7 @@ function find(t: Table, d: Draw, n: u32, whole: bool, shuffled: bool, seed: u32,
   let place = position;
   while (count < n && place < places) {
     const from = count;
-    // Their slots first, then what is in these, so that the misses overlap.
+    // Reading all slots before their items lets the misses overlap.
     if (shuffled)
       for (; count < n && place < places; place++) {
         const number = order.at(place);
@@ -105,7 +110,7 @@ function find(t: Table, d: Draw, n: u32, whole: bool, shuffled: bool, seed: u32,
   return count;
 }
 
-/** What `table_peek` tells of these items. */
+/** Fills in the results of `table_peek` for these items. */
 function look(t: Table, d: Draw, count: u32, alike: bool): i32 {
   const slots = t.slots();
   d.layout = count == 0 ? 0 : slots.layout(d.slot(0));

@@ -1,9 +1,9 @@
 /**
- * Gather: the bytes of a draw's rows, leaf by leaf, each into one contiguous run.
+ * Gather copies the bytes of a draw's rows, leaf by leaf, each into one contiguous run.
  *
  * RUN, 16 bytes, neighbours in memory that are copied as one:
- *   │ from u32 │ bytes u32 │ output u32 │ to u32 │
- *   from: their address, 0 = padding · output: which one, by its place · to: where in its array, in bytes
+ * │ from u32 │ bytes u32 │ output u32 │ to u32 │
+ * from: their address, 0 = padding · output: its number · to: where in its array, in bytes
  */
 import { Bytes, copyBytes } from "../memory/bytes";
 import { halvesWiden } from "../memory/half";
@@ -17,7 +17,7 @@ import { Draw, LENGTH, NEAR_BYTES, PIECE, STEPS } from "./draw";
 import { BOOTSTRAP, chooseRows, nameOf, OUTPUT_BYTES, Output } from "./output";
 import { openWindow, prefetchPacked, unpackOnce, WINDOW_HEAD } from "./unpacked-frames";
 
-/** Rows of up to so many bytes, and 16, are copied whole before several of their leaves are. */
+/** If several leaves are needed, rows of up to this many bytes, plus 16, are copied whole first. */
 const SHORT: u32 = NEAR_BYTES / PIECE;
 
 /** Bytes of the system's pages. */
@@ -38,13 +38,16 @@ class CopyRun {
     this.to = to;
   }
 
-  /** Whether what comes next for this output goes on where it ends, or is padding too. */
+  /** Whether the next bytes of this output continue the run, or both are padding. */
   @inline
   takes(from: u32, output: u32): bool {
     return this.output == output && (this.from == 0 ? from == 0 : from == this.from + this.bytes);
   }
 
-  /** So many bytes more of an output: they go on where the last RUN ends, or begin the next one. Which RUN they are in. `last` before `out`: there is none yet. */
+  /**
+   * Adds bytes to an output: extends the last RUN if they follow it, or begins the next one. Returns the RUN that contains them. `last` before `out` means that
+   * there is no run yet.
+   */
   @inline
   static add(out: usize, last: usize, from: u32, output: u32, to: u32, bytes: u32): usize {
     if (last < out || !changetype<CopyRun>(last).takes(from, output)) {
@@ -59,8 +62,8 @@ const RUN_BYTES: usize = 16;
 if (offsetof<CopyRun>() != RUN_BYTES) ERROR("RUN is 16 bytes");
 
 /**
- * O(bytes): the outputs, `n` of them (OUTPUT × n), of all entries. Piece by piece: what is brought near of a piece's rows stays there until all outputs have it. Outputs of
- * the same list that follow each other choose their rows once.
+ * O(bytes): gathers `n` outputs (OUTPUT × n) of all entries, piece by piece, so that the cached rows of a piece serve all outputs. Consecutive outputs with the
+ * same list choose their rows once.
  */
 export function gather(draw: usize, pool: usize, outputs: usize, n: u32): void {
   const d = changetype<Draw>(draw);
@@ -84,18 +87,18 @@ export function gather(draw: usize, pool: usize, outputs: usize, n: u32): void {
   }
 }
 
-/** An empty list has no place of its own. */
+/** An empty list has no address of its own. */
 function sameRows(a: Output, b: Output): bool {
   return a.steps == b.steps && a.count == b.count;
 }
 
-/** `count` of the selected rows, from the k-th on, to the places from `at` on of outputs of the same list. */
+/** Gathers `count` of the selected rows, from the k-th on, to the places from `at` on of outputs with the same list. */
 function gatherRows(d: Draw, p: Pool, k: u32, count: u32, at: u32, outputs: usize, end: usize): void {
   const selected = <usize>d.selected + ((<usize>k) << 2);
   const addresses = <usize>d.addresses + ((<usize>k) << 2);
   const prefetched = d.prefetched;
   const isNear = isShort(p);
-  // Of a single output only its leaf is read: fewer lines than whole rows have.
+  // A single output reads only its leaf, which touches fewer cache lines than whole rows.
   const short = isNear && end - outputs > OUTPUT_BYTES;
   if (short) Prefetch.copy(addresses, addresses + ((<usize>count) << 2), p.rowBytes, prefetched);
   else if (!isNear) prefetchRows(d, k, count);
@@ -104,7 +107,7 @@ function gatherRows(d: Draw, p: Pool, k: u32, count: u32, at: u32, outputs: usiz
     const leaf = p.leaf(o.leaf);
     const half = leaf.half();
     const array = <usize>o.to + ((<usize>at * leaf.valueBytes()) << half);
-    // Halves come to the end of their place, and from there to all of it, while they are near.
+    // Halves are written to the end of their place, and widened to all of it while they are cached.
     const to = array + <usize>half * count * leaf.valueBytes();
     if (leaf.kind != NARROW) gatherApart(p, leaf, selected, count, to);
     else if (short) spread(prefetched + leaf.at - p.rowsAt, count, p.rowBytes, leaf.bytes, to);
@@ -113,12 +116,15 @@ function gatherRows(d: Draw, p: Pool, k: u32, count: u32, at: u32, outputs: usiz
   }
 }
 
-/** Whether whole rows are copied before their leaves are, if several outputs have them: all misses overlap, and leaves then come from few lines and pages, where each would visit as many as there are rows. */
+/**
+ * Whether whole rows are copied before their leaves, if several outputs use them. All misses then overlap, and leaves are read from a few lines and pages
+ * instead of one per row.
+ */
 function isShort(p: Pool): bool {
   return p.rowBytes >= 16 && p.rowBytes <= SHORT;
 }
 
-/** One loop a width: the compiler sees the copy as a load and a store. */
+/** One loop per width, so that the compiler turns the copy into a load and a store. */
 function spread(from: usize, count: u32, step: u32, bytes: u32, to: usize): void {
   const end = from + count * step;
   switch (bytes) {
@@ -143,11 +149,12 @@ function spread(from: usize, count: u32, step: u32, bytes: u32, to: usize): void
 }
 
 /**
- * Where the values of WIDE and SHARED leaves are: RUNs to `out`, from entry `first` on; how many. The host copies from there to its own arrays, without a stop on the way.
- * Entry by entry, so that frames which two outputs share are copied again while they are near. The `to` of these outputs is of no meaning. O(values)
+ * Writes where the values of WIDE and SHARED leaves are to `out`, as RUNs from entry `first` on, and returns their number. The host copies from there directly
+ * to its own arrays. The order is entry by entry, so that frames shared by two outputs are copied again while they are cached. The `to` of these outputs has no
+ * meaning. O(values)
  *
- * Frames that are packed are unpacked to a WINDOW (unpacked-frames.ts) of `room` bytes, and halves become f32 there: as many entries as are sure to fit; the first one must.
- * `window` 0: there are none of both.
+ * Packed frames are unpacked to a WINDOW (unpacked-frames.ts) of `room` bytes, and halves become f32 there, for as many entries as are sure to fit. The first
+ * entry must fit. `window` 0 means that there are neither packed frames nor halves.
  */
 export function gather_runs(draw: usize, pool: usize, outputs: usize, n: u32, first: u32, out: usize, window: usize, room: u32): u32 {
   const d = changetype<Draw>(draw);
@@ -157,7 +164,7 @@ export function gather_runs(draw: usize, pool: usize, outputs: usize, n: u32, fi
   let to = window + WINDOW_HEAD;
   const full = window + <usize>room - <usize>most;
   let last = out - RUN_BYTES;
-  // The list that was looked at last.
+  // The list that was read last.
   let list: u32 = 0;
   let count: u32 = 0;
   let start: i32 = 0;
@@ -165,7 +172,7 @@ export function gather_runs(draw: usize, pool: usize, outputs: usize, n: u32, fi
   const piece = window == 0 ? 0 : max(room / max(most, 1), 1);
   let prefetched = first;
   for (; i < d.count && (window == 0 || i == first || to <= full); i++) {
-    // Frames that stand as they are take no room in the window: more entries than fit there may come.
+    // Frames stored unpacked take no room in the window, so more entries than fit there may follow.
     if (window != 0 && i == prefetched) {
       const many = min(d.count - i, piece);
       prefetchPacked(d, p, outputs, n, i, many, last + RUN_BYTES);
@@ -185,7 +192,7 @@ export function gather_runs(draw: usize, pool: usize, outputs: usize, n: u32, fi
       let at = <usize>d.selected;
       let there = count;
       if (start >= 0) {
-        // Steps that follow each other: as they stand in the window.
+        // Consecutive steps, in the order of the window.
         const length = <i32>d.rowsOf(i);
         at = <usize>d.rows + <usize>((i * d.width + start) << 2);
         there = <u32>min(<i32>there, max(length - start, 0));
@@ -237,14 +244,14 @@ export function gather_runs(draw: usize, pool: usize, outputs: usize, n: u32, fi
   return <u32>(last + RUN_BYTES - out) / <u32>RUN_BYTES;
 }
 
-/** A value, or a frame, of halves that stand at `from`: at `to` as f32, where it is now. 0: zeros, or padding. */
+/** Widens a value or frame of halves at `from` to f32 at `to`, and returns its address. 0 stands for zeros or padding. */
 function widened(leaf: Leaf, from: usize, to: usize): usize {
   if (from == 0) return 0;
   halvesWiden(to, from, leaf.bytes >> 1, leaf.dtype == BF16);
   return to;
 }
 
-/** One byte a page: the misses of their addresses overlap here, and not in the copies. */
+/** Reads one byte per page, so that the address misses overlap here instead of in the copies. */
 function prefetchRuns(at: usize, end: usize): void {
   let sum: u32 = 0;
   for (; at < end; at += RUN_BYTES) {
@@ -256,7 +263,7 @@ function prefetchRuns(at: usize, end: usize): void {
   Prefetch.keep(sum);
 }
 
-/** The first of steps that follow each other, counted from the start of the window; -1 of others. */
+/** Returns the first of consecutive steps, counted from the start of the window, or -1 if the steps are not consecutive. */
 function firstOf(steps: usize, count: u32): i32 {
   const first = load<i32>(steps);
   if (first < 0 || first == BOOTSTRAP) return -1;
@@ -264,7 +271,7 @@ function firstOf(steps: usize, count: u32): i32 {
   return first;
 }
 
-/** How many of the rows from `at` to `stop` follow each other in one block, or are padding. */
+/** Returns how many of the rows from `at` to `stop` follow each other in one block, or are padding. */
 function neighbours(at: usize, stop: usize): u32 {
   const from = at;
   let row = load<u32>(at);
@@ -276,7 +283,7 @@ function neighbours(at: usize, stop: usize): u32 {
   return <u32>(at - from) >> 2;
 }
 
-/** O(entries × count): chooses rows of each entry's window for one list. Padding is the header's zeros where rows are copied whole, else of address 0. */
+/** O(entries × count): chooses rows of each entry's window for one list. Padding reads the header's zeros if rows are copied whole, or address 0 otherwise. */
 function select(d: Draw, p: Pool, first: u32, entries: u32, steps: usize, count: u32, each: u32): void {
   if (d.picks != 0) return selectPicked(d, p, first, entries, steps, count);
   if (count == 1 && each == 0) return selectOne(d, p, first, entries, load<i32>(steps));
@@ -299,7 +306,7 @@ function select(d: Draw, p: Pool, first: u32, entries: u32, steps: usize, count:
   }
 }
 
-/** The same where `rows` has only some steps: their places there. */
+/** Like `select`, if `rows` has only some steps: `places` are their places there. */
 function selectPicked(d: Draw, p: Pool, first: u32, entries: u32, places: usize, count: u32): void {
   const padding: u32 = isShort(p) ? <u32>ZEROS_AT : 0;
   const width = <usize>(d.width << 2);
@@ -315,7 +322,7 @@ function selectPicked(d: Draw, p: Pool, first: u32, entries: u32, places: usize,
   }
 }
 
-/** The same for one step. */
+/** Like `select`, for one step. */
 function selectOne(d: Draw, p: Pool, first: u32, entries: u32, step: i32): void {
   const bootstraps = step == BOOTSTRAP;
   const padding: u32 = isShort(p) ? <u32>ZEROS_AT : 0;
@@ -324,7 +331,7 @@ function selectOne(d: Draw, p: Pool, first: u32, entries: u32, step: i32): void 
   const width = <usize>(d.width << 2);
   let window = <usize>d.rows + <usize>first * width;
   const end = <usize>(entries << 2);
-  // Items of one step, all of them there: nothing is padding.
+  // Items of one step, all present, need no padding.
   if (d.single != 0 && d.width == 1 && (step == 0 || step == -1)) {
     for (let to: usize = 0; to < end; to += 4, window += 4) {
       const n = load<u32>(window);
@@ -342,13 +349,13 @@ function selectOne(d: Draw, p: Pool, first: u32, entries: u32, step: i32): void 
   }
 }
 
-/** Reads one word of each row of which there is an address. */
+/** Reads one word of each row that has an address. */
 export function prefetchRows(d: Draw, first: u32, count: u32): void {
   const at = <usize>d.addresses + ((<usize>first) << 2);
   Prefetch.touch(at, at + ((<usize>count) << 2), 0, 1);
 }
 
-/** One loop a width: the compiler sees the copy as a load and a store. */
+/** One loop per width, so that the compiler turns the copy into a load and a store. */
 function gatherNarrow(addresses: usize, count: u32, offset: u32, bytes: u32, out: usize): void {
   const end = addresses + ((<usize>count) << 2);
   switch (bytes) {
@@ -391,7 +398,7 @@ function gatherNarrow(addresses: usize, count: u32, offset: u32, bytes: u32, out
   }
 }
 
-/** Values, or frames, that are not in the row. */
+/** Gathers values, or frames, that are stored outside the row. */
 function gatherApart(p: Pool, leaf: Leaf, selected: usize, count: u32, out: usize): void {
   const end = selected + ((<usize>count) << 2);
   const frames = changetype<Pool>(<usize>leaf.pool);
@@ -402,7 +409,7 @@ function gatherApart(p: Pool, leaf: Leaf, selected: usize, count: u32, out: usiz
   }
 }
 
-/** Frames that are packed, each unpacked where it is wanted first. */
+/** Gathers packed frames, each unpacked at its first place in the output. */
 function gatherPacked(p: Pool, leaf: Leaf, packs: Packs, selected: usize, end: usize, out: usize): void {
   Work.clearPlaces(<usize>packs.work);
   let before: u32 = 0;
@@ -417,7 +424,7 @@ function gatherPacked(p: Pool, leaf: Leaf, packs: Packs, selected: usize, end: u
   }
 }
 
-/** Where a row's value is, or one of its frames; 0 = padding. */
+/** Returns the address of a row's value, or of one of its frames; 0 = padding. */
 function frameOf(p: Pool, leaf: Leaf, row: u32, f: u32): usize {
   if (row == 0) return 0;
   if (leaf.kind != SHARED) return p.value(row, leaf);
@@ -425,7 +432,7 @@ function frameOf(p: Pool, leaf: Leaf, row: u32, f: u32): usize {
   return frame == 0 ? 0 : changetype<Pool>(<usize>leaf.pool).bytes(frame);
 }
 
-/** `from` 0: zeros. */
+/** Copies bytes, or writes zeros if `from` is 0. */
 function copyOrZero(to: usize, from: usize, bytes: u32): void {
   if (from == 0) memory.fill(to, 0, bytes);
   else copyBytes(to, from, bytes);

@@ -1,8 +1,10 @@
 /**
- * Goals of hindsight (Andrychowicz et al., 2017): transitions of a draw get a goal that was achieved later in their episode, and returns by the rewards of that goal.
+ * Hindsight goals (Andrychowicz et al., 2017): transitions of a draw get a goal that was achieved later in their episode, with returns from the rewards of that
+ * goal.
  *
- * A goal is the value of a leaf at a step of the transition's episode that a live item of the table holds, or one that left with this draw. These hold its row until the draw is closed.
- * The final step of an episode that terminated may be zeros, since nobody said what was seen there, or not yet: that is no goal, and a transition that reaches it gets no other one.
+ * A goal is the value of a leaf at a step of the transition's episode that is held by a live item of the table, or by one that left with this draw. Such items
+ * hold the row until the draw is closed. The final step of an episode that terminated may be zeros if its observation was omitted or has not arrived. That step
+ * is never a goal, and a transition that reaches it keeps its own goal.
  */
 import { copyBytes } from "../memory/bytes";
 import { Prefetch } from "../memory/prefetch";
@@ -17,13 +19,13 @@ import { gather } from "./gather";
 import { NONE, Returns } from "./n-step";
 import { Output } from "./output";
 
-/** Which steps of the episode goals come from: any that is later, the last one, or any but the first. */
+/** Which steps of the episode goals come from: any later step, the last one, or any but the first. */
 const FUTURE: u32 = 0;
 const FINAL: u32 = 1;
 
 /**
- * Chooses `ask` of the entries, all alike, or all that can get one if these are fewer, and a goal for each: fills RELABELLED and GOAL. Entry by entry: a random number where it is open whether it is chosen, then one for its goal,
- * unless that is the last step. O(count × log steps)
+ * Chooses `ask` of the entries at random, or all that can get a goal if these are fewer, and a goal for each. Fills RELABELLED and GOAL. Each entry uses one
+ * random number for the choice if it is open, then one for its goal, unless the goal is the last step. O(count × log steps)
  */
 export function draw_goals(draw: usize, table: usize, ask: u32, strategy: u32): void {
   const d = changetype<Draw>(draw);
@@ -51,7 +53,7 @@ export function draw_goals(draw: usize, table: usize, ask: u32, strategy: u32): 
       const last = episode.size() - 1 - u32(isUnknown(p, episode.lastRow()));
       let place = last;
       if (strategy != FINAL) {
-        // The step behind the first one of a transition is one of its own.
+        // The step after the first one of a transition can be its goal.
         const first = strategy == FUTURE ? episode.place(node) + 1 : 1;
         if (!ASC_NO_ASSERT) assert(first <= last, "a transition has a later step");
         place = first + random_below(random, last + 1 - first);
@@ -62,7 +64,7 @@ export function draw_goals(draw: usize, table: usize, ask: u32, strategy: u32): 
   }
 }
 
-/** Marks in RELABELLED the entries that can get another goal: what was achieved at their ends is known. How many. */
+/** Marks in RELABELLED the entries that can get another goal because the goals achieved at their ends are known. Returns their number. */
 function able(d: Draw, p: Pool): u32 {
   const relabelled = d.column(RELABELLED);
   const terminals = d.column(TERMINATED);
@@ -92,7 +94,7 @@ function isZeros(at: usize, bytes: u32): bool {
   return true;
 }
 
-/** Where the nodes of first steps are, and that they and their episodes are at hand: the misses of all entries overlap. */
+/** Writes where the nodes of first steps are, and reads them and their episodes, so that the misses of all entries overlap. */
 function prefetchEpisodes(d: Draw, p: Pool, held: HeldSteps, nodes: usize): void {
   const end = nodes + ((<usize>d.count) << 2);
   const width = (<usize>d.width) << 2;
@@ -107,7 +109,7 @@ function prefetchEpisodes(d: Draw, p: Pool, held: HeldSteps, nodes: usize): void
   Prefetch.keep(sum);
 }
 
-/** Bytes that `draw_goal_values` needs for itself: an OUTPUT, its list, and a draw of single rows, piece by piece. */
+/** Returns the scratch bytes that `draw_goal_values` needs: an OUTPUT, its list, and a draw of single rows, piece by piece. */
 export function draw_goal_bytes(): u32 {
   return PIECE_AT + draw_bytes(PIECE) + 12 * PIECE;
 }
@@ -116,8 +118,8 @@ const LIST_AT: usize = 24;
 const PIECE_AT: u32 = 32;
 
 /**
- * Gathers a leaf to `to`, for each step of the return of each entry that has another goal, entry by entry: `which` 0 the goal, 1 what was achieved with the step; 2 the goal once an
- * entry. `room`: `draw_goal_bytes` of scratch. Goals note their places in GOAL_PLACE. How many values. O(bytes)
+ * Gathers a leaf to `to`, for each step of the return of each entry that has another goal, entry by entry. `which`: 0 the goal, 1 the goal achieved with the
+ * step, 2 the goal once per entry. `room`: `draw_goal_bytes` of scratch. Goals note their places in GOAL_PLACE. Returns the number of values. O(bytes)
  */
 export function draw_goal_values(draw: usize, pool: usize, leaf: u32, which: u32, room: usize, to: usize): u32 {
   const d = changetype<Draw>(draw);

@@ -19,16 +19,16 @@ import { prefetchRows } from "./gather";
 
 /** No leaf in this role. */
 export const NONE: u32 = 0xffff;
-/** Flags: the next observation is in the row itself; a plain end at the bootstrap counts as truncation also behind a whole return. */
+/** Flags: each row contains its own next observation; a plain end at the bootstrap counts as truncation even after a whole return. */
 const OWN: u32 = 1;
 export const ENDS_BEHIND: u32 = 2;
 
 /**
- * O(count × n): fills RETURN, DISCOUNT, STEPS, TERMINATED and TRUNCATED. `reward`, `discount`, `terminatedLeaf`: numbers of leaves, the latter two or NONE.
- * Where rows do not hold their own next observation, the last row of a window or episode only serves as one, and its reward is not read;
- * STEPS is then also the place of the bootstrap row, else that is STEPS - 1: `own` of the draw tells `gather_select`.
- * `table`: where windows begin with the items of one, which remember how their last rows end; else 0.
- * How many windows bootstrap from the last row of an episode that ended plainly, and has a reward or says that it terminated: no return ever counts that.
+ * O(count × n): fills RETURN, DISCOUNT, STEPS, TERMINATED and TRUNCATED. `reward`, `discount`, `terminatedLeaf`: numbers of leaves; the latter two may be NONE.
+ * If rows do not contain their own next observation, the last row of a window or episode only serves as one, and its reward is not read. STEPS is then also the
+ * place of the bootstrap row; otherwise that is STEPS - 1, which `own` of the draw tells `gather_select`. `table`: the table whose items the windows begin
+ * with, which remember how their last rows end; else 0. Returns how many windows bootstrap from the last row of an episode that ended plainly and that has a
+ * reward or a terminated flag: no return ever counts these.
  */
 export function draw_n_step(draw: usize, pool: usize, table: usize, reward: u32, discount: u32, terminatedLeaf: u32, n: u32, gamma: f64, flags: u32): u32 {
   const d = changetype<Draw>(draw);
@@ -45,7 +45,7 @@ export function draw_n_step(draw: usize, pool: usize, table: usize, reward: u32,
   const items: usize = table == 0 ? 0 : changetype<usize>(t.slots().item(0));
   // Most rewards are f32.
   const rewards = p.leaf(reward);
-  // Of rewards of several numbers RETURN has no meaning (draw/vector-returns.ts).
+  // If rewards have several numbers, RETURN has no meaning (draw/vector-returns.ts).
   const rewardAt = rewards.kind == NARROW ? <usize>(rewards.at - p.rowsAt) : 0;
   const plainly = rewards.dtype == F32;
   const lengths = d.column(LENGTH);
@@ -66,7 +66,7 @@ export function draw_n_step(draw: usize, pool: usize, table: usize, reward: u32,
     let ends: u32 = 0;
     while (at < end) {
       ends = Returns.ends(item, <u32>(at - window) >> 2, load<u32>(at));
-      // A final step is no step of a return; nor, where the next row has what was seen next, is the last one of an episode.
+      // A final step never counts in a return; nor does the last step of an episode if the next row contains the next observation.
       if ((ends & LINK_FINAL) != 0 || (ends != 0 && !own)) break;
       const bytes = <usize>load<u32>(at + addresses);
       ret += factor * (plainly ? <f64>load<f32>(bytes + rewardAt) : readNumber(bytes + rewardAt, rewards.dtype));
@@ -74,7 +74,7 @@ export function draw_n_step(draw: usize, pool: usize, table: usize, reward: u32,
       if (terminatedLeaf != NONE && Returns.number(p, bytes, terminatedLeaf) != 0) alive = 0;
       factor *= gamma * alive;
       at += 4;
-      // Asked first, since it is always alike: what is alive is not.
+      // Tested first, because this branch is predictable and `alive` is not.
       if (at == end) break;
       if (alive == 0 || ends != 0) break;
     }
@@ -82,7 +82,7 @@ export function draw_n_step(draw: usize, pool: usize, table: usize, reward: u32,
     const behind = ends == 0 && steps < length;
     if (behind) ends = Returns.ends(item, steps, load<u32>(at));
     if (ends == LINK_END && !own && alive != 0) lost += Returns.says(p, load<u32>(at), reward, terminatedLeaf);
-    // Behind a whole return.
+    // After a whole return.
     if (behind && steps == n && (ends & LINK_FINAL) == 0 && (flags & ENDS_BEHIND) == 0) ends = 0;
     if (ends == LINK_ENDS) factor = 0;
     const terminated = u8(alive == 0) | u8(ends == LINK_ENDS);
@@ -95,7 +95,7 @@ export function draw_n_step(draw: usize, pool: usize, table: usize, reward: u32,
   return lost;
 }
 
-/** Where the bytes of each row are, and that they are at hand: the misses of all rows overlap (see prefetchItems), and those of the HEADs that are asked. */
+/** Writes where the bytes of each row are and reads them, so that the misses of all rows, and of the HEADs that are needed, overlap (see prefetchItems). */
 function prefetch(d: Draw, p: Pool, t: Table): void {
   const rows = d.count * d.width;
   const addresses = <usize>(d.addresses - d.rows);
@@ -118,14 +118,14 @@ function prefetch(d: Draw, p: Pool, t: Table): void {
 
 @unmanaged
 export class Returns {
-  /** How an episode ends with the k-th row of an item, or with a row of anything: two bits of its link. Most items know it, which spares a cache miss. */
+  /** Returns how an episode ends with the k-th row of an item, or with any row: two bits of its link. Most items store it, which saves a cache miss. */
   @inline
   static ends(item: usize, k: u32, row: u32): u32 {
     if (item == 0 || !changetype<Item>(item).single()) return Head.of(row).next & LINK_ENDS;
     return k + 1 < changetype<Item>(item).length() ? 0 : changetype<Item>(item).ends(row);
   }
 
-  /** 1 where a row has a reward, or says that the episode terminated; else 0. */
+  /** Returns 1 if a row has a reward or a terminated flag, else 0. */
   static says(p: Pool, row: u32, reward: u32, terminatedLeaf: u32): u32 {
     const leaf = p.leaf(reward);
     const value = p.value(row, leaf);
@@ -134,7 +134,7 @@ export class Returns {
     return u32(terminatedLeaf != NONE && Returns.number(p, p.bytes(row), terminatedLeaf) != 0);
   }
 
-  /** The number that a leaf has in a row, by the address of its bytes. Most are f32: the usual case without a call. */
+  /** Returns the number of a leaf in a row, by the address of its bytes. The usual f32 needs no call. */
   @inline
   static number(p: Pool, bytes: usize, i: u32): f64 {
     const leaf = p.leaf(i);

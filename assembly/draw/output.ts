@@ -1,18 +1,18 @@
 /**
- * Outputs: which leaf a column of a batch has, and of which steps of each entry.
+ * Outputs map the columns of a batch to leaves and steps of each entry.
  *
  * OUTPUT, 20 bytes, one output column:
- *   │ leaf u32 │ steps u32 │ count u32 │ each u32 │ to u32 │
- *   steps: address of i32 × count, a list of steps in any order; negative ones count from the window's end; what is outside the window is padding.
- *   Where a draw has looked up only some steps (`picks` of DRAW), places among these
- *   each: from an entry's list to the next one's; 0 where all have the same
+ * │ leaf u32 │ steps u32 │ count u32 │ each u32 │ to u32 │
+ * steps: address of i32 × count, a list of steps in any order; negative ones count from the window's end; steps outside the window are padding.
+ * If a draw has looked up only some steps (`picks` of DRAW), places among these
+ * each: from an entry's list to the next one's; 0 if all share one list
  */
 
 import { Leaf } from "../rows/leaf";
 import { Pool } from "../rows/pool";
 import { Draw, STEPS } from "./draw";
 
-/** In the place of a step's number: the step where the n-step return ends. */
+/** Replaces the number of a step: the step at which the n-step return ends. */
 export const BOOTSTRAP: i32 = i32.MAX_VALUE;
 
 @unmanaged
@@ -26,7 +26,7 @@ export class Output {
 export const OUTPUT_BYTES: usize = 20;
 if (offsetof<Output>() != OUTPUT_BYTES) ERROR("OUTPUT is 20 bytes");
 
-/** The rows of an entry's window for a list of steps, into the draw's `selected`. */
+/** Writes the rows of an entry's window for a list of steps into the draw's `selected`. */
 export function chooseRows(d: Draw, i: u32, steps: usize, count: u32): void {
   const length = d.rowsOf(i);
   const window = <usize>d.rows + <usize>((i * d.width) << 2);
@@ -39,7 +39,7 @@ export function chooseRows(d: Draw, i: u32, steps: usize, count: u32): void {
   }
 }
 
-/** The name of a frame of a row; 0 = zeros, or padding. */
+/** Returns the name of a frame of a row; 0 = zeros, or padding. */
 export function nameOf(p: Pool, leaf: Leaf, row: u32, f: u32): u32 {
   return row == 0 ? 0 : load<u32>(p.value(row, leaf) + ((<usize>f) << 2));
 }

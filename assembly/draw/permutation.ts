@@ -1,16 +1,17 @@
 /**
- * A seeded order of the numbers below 2^bits that is computed, not stored: four rounds of a Feistel network (Luby and Rackoff, 1988; the outer ones
- * lighter, as Naor and Reingold, 1999) over two halves, of which the upper one may be a bit shorter. Each number below the least power of 2 has one place in it; who orders fewer numbers leaves the others out.
+ * A seeded order of the numbers below 2^bits, computed and not stored: four rounds of a Feistel network (Luby and Rackoff, 1988, with lighter outer rounds as
+ * in Naor and Reingold, 1999) over two halves, of which the upper one may be a bit shorter. Each number below the least power of 2 has one place in it; to
+ * order fewer numbers, skip the others.
  *
  * PERMUTATION, 64 bytes:
- *    0 │ RANDOM (32)                    │  its words are the keys of the rounds, u64 each: seeded by a seed, with the epoch as the stream
- *   32 │ lowBits u32      │ highBits u32 │
- *   40 │ (24)                           │
+ * 0 │ RANDOM (32)                    │  its words are the keys of the rounds, u64 each: seeded by a seed, with the epoch as the stream
+ * 32 │ lowBits u32      │ highBits u32 │
+ * 40 │ (24)                           │
  */
 import { random_init } from "../memory/random";
 
 const KEYS_BYTES: usize = 32;
-/** Halves are at least so long, so that few numbers are in many orders. */
+/** The minimum length of a half, so that even a few numbers have many orders. */
 const LEAST_BITS: u32 = 8;
 
 @unmanaged
@@ -25,7 +26,7 @@ export class Permutation {
   unused1: u64;
   unused2: u64;
 
-  /** Of the numbers below `n`, and those up to the next power of 2. How many these are. */
+  /** Begins an order of the numbers below `n` and of those up to the next power of 2. Returns how many these are. */
   begin(n: u32, seed: u32, epoch: u32): u32 {
     random_init(changetype<usize>(this), seed, 0, epoch);
     const bits = bitsOf(n);
@@ -34,7 +35,7 @@ export class Permutation {
     return 1 << bits;
   }
 
-  /** The number at a place. */
+  /** Returns the number at a place. */
   @inline
   at(place: u32): u32 {
     const lowBits = this.lowBits;
@@ -48,7 +49,7 @@ export class Permutation {
     return (high << lowBits) | low;
   }
 
-  /** 32 bits of a half under a key, of which the upper ones are the best: the middle of a product of 64 bits, whose factor is odd. */
+  /** Mixes a half with a key to 32 bits, of which the upper ones are the best: the middle of a 64-bit product with an odd factor. */
   @inline
   private static mix(half: u32, key: u64): u32 {
     const x = (<u64>half + (key >> 32) + 1) * (key | 1);
@@ -61,7 +62,7 @@ function bitsOf(n: u32): u32 {
   return max(LEAST_BITS, 32 - clz(max(n, 1) - 1));
 }
 
-/** Places of an order of n numbers. */
+/** Returns the number of places in an order of n numbers. */
 export function placesOf(n: u32): u32 {
   return 1 << bitsOf(n);
 }

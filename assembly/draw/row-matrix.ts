@@ -1,4 +1,4 @@
-/** The rows of a draw: which rows each entry shows, as a matrix of row names, 0 where there is none. */
+/** The rows of a draw: a matrix of row names, one line per entry, with 0 for padding. */
 import { random_below } from "../memory/random";
 import { Pool } from "../rows/pool";
 import { PLACE } from "../rows/row";
@@ -10,23 +10,23 @@ import { Table } from "../tables/table";
 import { Draw, KEY, LENGTH, PROBABILITY, SLOT, START } from "./draw";
 import { StreamSet } from "./windows/streams";
 
-/** What an entry is a run of: an item, a stream of a set; or it is a single row that the host has named. */
+/** The source of an entry's run: an item, a stream of a set, or a single row named by the host. */
 export const OF_ITEMS: u32 = 0;
 export const OF_STREAMS: u32 = 1;
 export const OF_ROWS: u32 = 2;
 
-/** Where in a longer item the run begins; the last: where START says. */
+/** Where the run begins in a longer item; the last value takes the place from START. */
 export const FROM_END: u32 = 1;
 export const FROM_ANY: u32 = 2;
 const FROM_START: u32 = 3;
-/** Flag beside these: to read over the end of an episode. */
+/** A flag in addition to these: read past the end of an episode. */
 export const CROSS: u32 = 4;
 
 /**
- * Of n entries, fills `width` rows each and the column LENGTH (rows that are there). `kind`: 0 items of a table (SLOT), 1 streams of a set (SLOT), from START on, 2 rows that
- * the host has named, one an entry, of the stream `source` (all alike) or of none (0). `from`, for items: 0 its first step, 1 so that it ends with its last, 2 uniform among
- * the starts that fit, 3 as START says; + 4 to read over the end of an episode. n; 0 where the draw has no room for so many, and then nothing is written. O(n × width), and
- * O(start) for an item whose rows do not follow each other
+ * Fills `width` rows for each of n entries, and the column LENGTH (rows that exist). `kind`: 0 items of a table (SLOT); 1 streams of a set (SLOT), from START
+ * on; 2 rows named by the host, one per entry, of the stream `source` (all with equal probability) or of none (0). `from`, for items: 0 begins with the first
+ * step, 1 ends with the last step, 2 picks uniformly among the starts that fit, 3 uses START; + 4 reads past the end of an episode. Returns n, or 0 if the draw
+ * has no room for n, in which case nothing is written. O(n × width), and O(start) for an item whose rows are not adjacent
  */
 export function draw_rows(draw: usize, kind: u32, source: usize, n: u32, width: u32, from: u32): u32 {
   const d = changetype<Draw>(draw);
@@ -40,14 +40,15 @@ export function draw_rows(draw: usize, kind: u32, source: usize, n: u32, width: 
   return n;
 }
 
-/** Where `draw_picked_rows` reads the steps that it looks up: i32 each. */
+/** Returns where `draw_picked_rows` reads the steps that it looks up, i32 each. */
 export function draw_picks(draw: usize): usize {
   return <usize>changetype<Draw>(draw).selected;
 }
 
 /**
- * The same of n items of a table, of each no more than `picks` steps of its window, which `draw_picks` has: from its start, or negative ones from its end. LENGTH is that of the
- * window. O(n × picks); the steps up to there of an item whose rows stand neither side by side nor in whole blocks, and those up to the end of an episode within one
+ * Like `draw_rows` for n items of a table, but looks up only `picks` steps of each window. `draw_picks` has them, from the start of the window, or negative
+ * from its end. LENGTH is that of the window. O(n × picks); more if rows are neither adjacent nor in whole blocks (all steps up to the last one looked up) or
+ * if an episode ends inside an item (all steps up to that end)
  */
 export function draw_picked_rows(draw: usize, table: usize, n: u32, width: u32, from: u32, picks: u32): u32 {
   const d = changetype<Draw>(draw);
@@ -63,7 +64,7 @@ export function draw_picked_rows(draw: usize, table: usize, n: u32, width: u32, 
   const slots = d.column(SLOT);
   const lengths = d.column(LENGTH);
   const items = changetype<usize>(t.slots().item(0));
-  // Read once: for all that the compiler knows, each store below changes them.
+  // Read once, because the compiler must assume that each store below changes it.
   const rows = pool.rows;
   const reciprocal = pool.reciprocal;
   const directory = <usize>pool.directory;
@@ -88,7 +89,7 @@ export function draw_picked_rows(draw: usize, table: usize, n: u32, width: u32, 
   return n;
 }
 
-/** The picked steps of an item's window, from any start and over any links, to `to`. The length of the window */
+/** Writes the picked steps of an item's window to `to`, from any start and over any links. Returns the length of the window. */
 function pickSteps(d: Draw, t: Table, i: u32, width: u32, from: u32, to: usize): u32 {
   const pool = t.rows();
   const item = t.slots().item(d.slot(i));
@@ -110,7 +111,7 @@ function pickSteps(d: Draw, t: Table, i: u32, width: u32, from: u32, to: usize):
       store<u32>(to, pool.rowBehind(first, step));
       continue;
     }
-    // From the step before, unless it is a later one.
+    // Continues from the previous step, unless that is later.
     const back = step < at;
     row = Run.skip(pool, back ? first : row, back ? step : step - at, kind);
     at = step;
@@ -121,14 +122,16 @@ function pickSteps(d: Draw, t: Table, i: u32, width: u32, from: u32, to: usize):
 
 @unmanaged
 class Step {
-  /** The place of a step in a window of `length`: a negative one counts from the end. Not below `length` where there is no such step. */
+  /**
+   * Returns the place of a step in a window of `length`; a negative step counts from the end. A result of `length` or more means that there is no such step.
+   */
   @inline
   static of(pick: i32, length: u32): u32 {
     return <u32>pick + (pick < 0 ? length : 0);
   }
 }
 
-/** Where in a longer item its `width` steps begin, all starts alike; 0 in one that is no longer. */
+/** Chooses where in a longer item its `width` steps begin, all starts with equal probability; 0 in an item that is not longer. */
 export function draw_starts(draw: usize, table: usize, width: u32): void {
   const t = changetype<Table>(table);
   const d = changetype<Draw>(draw);
@@ -153,7 +156,7 @@ function fillItems(d: Draw, t: Table, from: u32, cross: bool): void {
   }
 }
 
-/** Where in an item of `length` steps the window of entry i begins. */
+/** Returns where in an item of `length` steps the window of entry i begins. */
 function startOf(d: Draw, t: Table, i: u32, length: u32, width: u32, from: u32): u32 {
   if (from == FROM_START) return d.start(i);
   if (from == FROM_ANY) {
@@ -170,7 +173,7 @@ function fillStreams(d: Draw, set: StreamSet): void {
   for (let i: u32 = 0; i < d.count; i++) {
     const stream = d.slot(i);
     const start = d.start(i);
-    // The host named it: one that is not there has no steps.
+    // The host named it; a stream that does not exist has no steps.
     const recent = set.stream(min(stream, set.n - 1)).recent();
     const length = stream < set.n && start < recent.count ? min(width, recent.count - start) : 0;
     for (let k: u32 = 0; k < length; k++) store<u32>(row + ((<usize>k) << 2), recent.get(start + k));
@@ -192,7 +195,7 @@ function fillPlain(n: u32, at: usize, end: usize): usize {
   return at;
 }
 
-/** Notes how many rows an entry has, and empties the places behind them; where the next one begins. */
+/** Notes how many rows an entry has, and empties the places after them. Returns where the next entry begins. */
 function close(d: Draw, i: u32, row: usize, filled: usize): usize {
   store<u32>(d.u32At(LENGTH, i), <u32>(filled - row) >> 2);
   const end = row + ((<usize>d.width) << 2);

@@ -1,6 +1,6 @@
 /**
- * Sampling: n draws, the limiter asked before each, every item's count raised, exhausted items taken out.
- * What leaves during a draw keeps its rows until `table_close_draw`, so that they can be gathered.
+ * Sampling makes n draws: it checks the limiter before each, raises every item's count, and removes exhausted items. Items that leave during a draw keep their
+ * rows until `table_close_draw`, so that they can be gathered.
  */
 import { fillWith } from "../memory/bytes";
 import { E_UNLIKE, E_UNSUPPORTED, fail } from "../memory/error";
@@ -13,22 +13,26 @@ import { FORM_BITS, Item, Slots } from "../tables/slots";
 import { admitPending, discard, leaveSteps, removeItem, Table } from "../tables/table";
 import { DRAWN, Draw, KEY, LENGTH, PIECE, PRIORITY, PROBABILITY, REST, SAVED, SLOT, TABLE_SIZE, TIMES_SAMPLED, WEIGHT } from "./draw";
 
-/** A flag beside the selectors' own: items of one column layout only: that of the first. */
+/** A flag in addition to the selectors' own: only items with the column layout of the first. */
 export const SAME_COLUMNS: u32 = 8;
-/** Of a look ahead: the longest and the shortest item that may come, at the price of O(slots) where items leave between two draws. */
+/** For a look ahead: also find the longest and the shortest item that may be drawn, which costs O(slots) if items leave between two draws. */
 export const SIZED: u32 = 16;
-/** Of a draw ahead: only the random state changes, and `table_count_draw` counts the draw when its batch is passed on. Of a table without maxTimesSampled, in which nothing waits. */
+/**
+ * For a draw ahead: only the random state changes, and `table_count_draw` counts the draw when its batch is passed on. Requires a table without
+ * maxTimesSampled, in which no item waits.
+ */
 export const AHEAD: u32 = 32;
 
-/** Why a draw is shorter than asked. */
+/** Why a draw is shorter than requested. */
 const BY_MIN_SIZE: f64 = 1;
 const BY_CURSOR: f64 = 2;
 const BY_ITEMS: f64 = 3;
 const BY_COLUMNS: f64 = 4;
 
 /**
- * Up to n items into the draw; how many. `flags`: a sum of 1 without replacement, 2 stratified, 4 `among` of the newest, 8 of the same columns: where items leave between two draws, ends before one
- * that has other columns; else ask `table_peek` first; 32 ahead. `among`: only the k oldest, or newest, 0 for all. O(n log size) for uniform and prioritized, O(n) for orders. Opens the draw: `table_close_draw` closes it.
+ * Draws up to n items into the draw and returns their number. `flags` is a sum of: 1 without replacement; 2 stratified; 4 `among` of the newest; 8 same columns
+ * (if items leave between two draws, the call ends before an item with other columns; else call `table_peek` first); 32 ahead. `among`: only the k oldest, or
+ * newest; 0 for all. O(n log size) for uniform and prioritized, O(n) for orders. Opens the draw, which `table_close_draw` closes.
  */
 export function table_sample(table: usize, draw: usize, n: u32, flags: u32, among: u32): i32 {
   const t = changetype<Table>(table);
@@ -53,10 +57,10 @@ export function table_sample(table: usize, draw: usize, n: u32, flags: u32, amon
   return d.count;
 }
 
-/** Takes back what a draw counted. Its columns say what it would have counted. */
+/** Reverts the counts of a draw. Its columns keep the values that it would have counted. */
 export function takeBack(t: Table, d: Draw): void {
   const slots = t.slots();
-  // From the last one on: what was drawn more than once counts from its first draw.
+  // Starts with the last one, because an item drawn more than once counts from its first draw.
   for (let i = d.count; i > 0; i--) {
     const item = slots.item(d.slot(i - 1));
     item.timesSampled = load<u32>(d.u32At(TIMES_SAMPLED, i - 1)) - 1;
@@ -65,7 +69,10 @@ export function takeBack(t: Table, d: Draw): void {
   t.limiter().samples -= d.count;
 }
 
-/** Counts a draw that was made ahead, by the keys of its items: those that are still there. `times`, u32 each, becomes their counts; of the others it stays. O(n) */
+/**
+ * Counts a draw that was made ahead, by the keys of its items, if these still exist. `times`, u32 each, becomes their counts and stays unchanged for the
+ * others. O(n)
+ */
 export function table_count_draw(table: usize, keys: usize, n: u32, times: usize): void {
   const t = changetype<Table>(table);
   const slots = t.slots();
@@ -81,8 +88,9 @@ export function table_count_draw(table: usize, keys: usize, n: u32, times: usize
 }
 
 /**
- * Looks at what `table_sample` would give, and changes nothing: how many, the first one's column layout, rows of the longest and the shortest. Where items leave between two
- * draws only the first one is looked at; with the flag 16 lengths are then those of all items. E_UNLIKE for different columns, with the flag 8.
+ * Previews `table_sample` without changing anything: returns how many items it would draw, and notes the first one's column layout and the rows of the longest
+ * and the shortest. If items leave between two draws, it only looks at the first one; with the flag 16, lengths are then those of all items. E_UNLIKE for
+ * different columns, with the flag 8.
  */
 export function table_peek(table: usize, draw: usize, n: u32, flags: u32, among: u32): i32 {
   const t = changetype<Table>(table);
@@ -94,7 +102,7 @@ export function table_peek(table: usize, draw: usize, n: u32, flags: u32, among:
   const first = singly(t, how);
   const ask = allowed(t, d, first ? min(n, 1) : n, how, among);
   const random = t.random();
-  // As far as it reaches, nothing is drawn into.
+  // No draw writes into it, as far as it reaches.
   const saved = d.column(WEIGHT);
   memory.copy(saved, random, 32);
   const drawn = drawSlots(t, d, 0, ask, how, among);
@@ -112,8 +120,8 @@ export function table_peek(table: usize, draw: usize, n: u32, flags: u32, among:
 }
 
 /**
- * The items of n keys, which stand in the column KEY: those that are still there, in their order, as a draw that is none: nothing is counted, and no limiter is asked. How
- * many; E_UNLIKE for different columns, with the flag 8. Those that wait for the limiter are not there yet. O(n)
+ * Looks up the items of n keys in the column KEY, and returns how many still exist, in their order. It is not a real draw: it raises no counts and checks no
+ * limiter. E_UNLIKE for different columns, with the flag 8. Items that wait for the limiter are not found. O(n)
  */
 export function table_get(table: usize, draw: usize, n: u32, flags: u32): i32 {
   const t = changetype<Table>(table);
@@ -144,21 +152,21 @@ export function table_get(table: usize, draw: usize, n: u32, flags: u32): i32 {
   return count;
 }
 
-/** Bytes of a batch from which on it is worth a look how long its items really are, before there is room for it. */
+/** Bytes of a batch above which it is worthwhile to measure its items before room is made for it. */
 const LARGE: f64 = 16777216;
-/** Bytes of room for each slot that a look reads from which on it is worth that, where a longer item may have left. */
+/** Bytes of room per slot above which measuring pays off, if a longer item may have left. */
 const LOOSE: f64 = 512;
 
 /**
- * Whether it is worth a look (`table_peek` with the flag 16) how long the items of a draw really are, before there is room for n of `longest` steps of so many bytes: the
- * longest item that ever was here may have left long ago. Where most items are at least half as long, nothing is looked at.
+ * Whether to measure the items of a draw (`table_peek` with the flag 16) before making room for n items of `longest` steps, `stepBytes` each: the longest item
+ * ever stored may have left long ago. If most items are at least half as long, nothing is measured.
  */
 export function table_loose(table: usize, n: u32, longest: u32, stepBytes: f64): bool {
   const t = changetype<Table>(table);
   const bytes = <f64>n * <f64>longest * stepBytes;
   if (bytes > LARGE) return true;
   if (bytes <= <f64>n * LOOSE || <f64>longest * <f64>t.count <= 2 * t.steps) return false;
-  // Where items may leave between two draws, a look reads every slot.
+  // If items may leave between two draws, measuring reads every slot.
   return bytes > LOOSE * <f64>(t.maxTimesSampled == 0 && t.pending == 0 ? n : t.slots().high);
 }
 
@@ -173,7 +181,7 @@ export function see(t: Table, d: Draw, slot: u32): void {
   d.shortest = min(d.shortest, t.transitionRows(item));
 }
 
-/** Closes the draw: what left is released, what waits is let in. */
+/** Closes the draw: releases the items that left and lets waiting items in. */
 export function table_close_draw(table: usize): void {
   const t = changetype<Table>(table);
   t.drawing = 0;
@@ -181,7 +189,7 @@ export function table_close_draw(table: usize): void {
     const slot = t.doomed;
     const item = t.slots().item(slot);
     t.doomed = item.nextInChain;
-    // Until now its steps may have been goals.
+    // Until now its steps could serve as goals.
     leaveSteps(t, item.first, item.length());
     discard(t, slot);
   }
@@ -196,18 +204,20 @@ function supports(t: Table, flags: u32, among: u32): i32 {
   return fail(E_UNSUPPORTED, newest ? 5 : 4, among);
 }
 
-/** One by one where an item may leave or come in between two draws; else the whole batch at once: the same distribution. */
+/**
+ * Whether to draw one by one, because an item may leave or enter between two draws; otherwise the whole batch is drawn together, with the same distribution.
+ */
 function singly(t: Table, flags: u32): bool {
   return (flags & (DISTINCT | STRATIFIED)) == 0 && (t.maxTimesSampled != 0 || t.pending != 0);
 }
 
-/** Each draw sees what the one before left. Where what comes in may move the oldest out of their places, it comes in when all are drawn. */
+/** Makes each draw from the items that the previous one left. If entering items may displace the oldest, they enter when all are drawn. */
 function drawSingly(t: Table, d: Draw, n: u32, flags: u32, among: u32, alike: bool): void {
   const admits = among == 0 || t.sampler().keepsReach(t.remover());
   for (let i: u32 = 0; i < n && mayDraw(t, d) && drawOne(t, d, i, n, flags, among, alike); i++) if (admits) admitPending(t);
 }
 
-/** The i-th of n draws; false where it has other columns than the first: then it is the first of the next call. */
+/** Makes the i-th of n draws; false if it has other columns than the first, and so is the first of the next call. */
 function drawOne(t: Table, d: Draw, i: u32, n: u32, flags: u32, among: u32, alike: bool): bool {
   const random = t.random();
   if (alike) memory.copy(d.column(WEIGHT), random, 32);
@@ -223,8 +233,9 @@ function drawOne(t: Table, d: Draw, i: u32, n: u32, flags: u32, among: u32, alik
 }
 
 /**
- * The same where nothing waits: an item leaves with its last draw only, so what comes before that is drawn together, as one by one gives it. In the long run an item leaves with
- * each maxTimesSampled-th draw: a run is a fraction of that, or as long as what went well since the last one left. In an order the same item comes until it leaves.
+ * Like `drawSingly`, if no item waits. An item leaves only with its last draw, so earlier draws are made together, with the same result as one by one. In the
+ * long run an item leaves with each maxTimesSampled-th draw: a run is a fraction of that, or as long as the draws that succeeded since the last item left. In
+ * an order, the same item comes until it leaves.
  */
 function drawUntilLast(t: Table, d: Draw, n: u32, flags: u32, among: u32, alike: bool): void {
   const least = t.sampler().has(DETERMINISTIC) ? t.maxTimesSampled : max(t.maxTimesSampled >> 2, 1);
@@ -241,7 +252,10 @@ function drawUntilLast(t: Table, d: Draw, n: u32, flags: u32, among: u32, alike:
   }
 }
 
-/** Up to `ask` of n draws, from the i-th on, that end with the first one that is its item's last: the random state is then where it is after so many. false likewise. */
+/**
+ * Makes up to `ask` of n draws, from the i-th on, and ends with the first one that is its item's last. The random state then equals that after the same number
+ * of single draws. Returns false like `drawOne`.
+ */
 function drawRun(t: Table, d: Draw, i: u32, ask: u32, n: u32, flags: u32, among: u32, alike: bool): bool {
   const random = t.random();
   const state = d.column(WEIGHT);
@@ -267,7 +281,7 @@ function drawRun(t: Table, d: Draw, i: u32, ask: u32, n: u32, flags: u32, among:
   return left || next == i + ask;
 }
 
-/** The end of the draws `from` … `to` that have the columns of the first one. */
+/** Returns the end of the draws `from` … `to` that have the columns of the first one. */
 function alikeUntil(t: Table, d: Draw, from: u32, to: u32): u32 {
   const slots = t.slots();
   if (from == 0) d.layout = slots.columns(d.slot(0));
@@ -275,7 +289,7 @@ function alikeUntil(t: Table, d: Draw, from: u32, to: u32): u32 {
   return from;
 }
 
-/** Behind the first of the draws `from` … `to` that is its item's last; 0 where none is. Raises counts to find out, and takes that back. */
+/** Returns the place after the first of the draws `from` … `to` that is its item's last; 0 if there is none. Raises counts to find out, and reverts them. */
 function lastDraw(t: Table, d: Draw, from: u32, to: u32): u32 {
   const slots = t.slots();
   const max = t.maxTimesSampled;
@@ -308,7 +322,7 @@ function drawBatch(t: Table, d: Draw, n: u32, flags: u32, among: u32): void {
   if (d.count < n && d.blocked == 0) d.block(BY_ITEMS, d.count, n);
 }
 
-/** How many of n draws may be made at once. */
+/** Returns how many of n draws may be made together. */
 function allowed(t: Table, d: Draw, n: u32, flags: u32, among: u32): u32 {
   const ask = t.limiter().samplesAllowed(n, t.count);
   if (ask < n) noteLimiter(t, d, ask);
@@ -321,19 +335,19 @@ function mayDraw(t: Table, d: Draw): bool {
   return false;
 }
 
-/** `more`: samples that will still pass. */
+/** `more`: samples that still pass. */
 function noteLimiter(t: Table, d: Draw, more: u32): void {
   const limiter = t.limiter();
   if (<f64>t.count < limiter.options().minSize) d.block(BY_MIN_SIZE, t.count, limiter.options().minSize);
   else d.block(BY_CURSOR, limiter.cursor() - <f64>more - 1, limiter.options().minDiff);
 }
 
-/** Entries `from` … `to` are drawn: raises their counts and writes what a learner wants to know of them. */
+/** Completes the entries `from` … `to` after the draw: raises their counts and fills the columns for learners. */
 export function record(t: Table, d: Draw, from: u32, to: u32): void {
   const slots = t.slots();
   const limiter = t.limiter();
   t.unique += d.single != 0 ? recordSingles(slots, d, from, to) : recordRuns(slots, d, from, to);
-  // By loops of their own: what is done beside a miss is felt, and so is what is looked up again for each.
+  // Separate loops: work inside a loop with misses costs time, as do repeated look-ups.
   fillWith<u32>(d.u32At(TABLE_SIZE, from), to - from, t.count);
   if (tracking() && d.ahead == 0) slots.trackDraws(d.u32At(SLOT, from), d.u32At(SLOT, to));
   if (from == 0) d.layout = slots.columns(d.slot(0));
@@ -341,7 +355,7 @@ export function record(t: Table, d: Draw, from: u32, to: u32): void {
   limiter.samples += to - from;
 }
 
-/** What is each item's own; how many were drawn for the first time. */
+/** Writes the values of each item; returns how many were drawn for the first time. */
 function recordRuns(slots: Slots, d: Draw, from: u32, to: u32): u32 {
   const drawn = d.column(SLOT);
   const times = d.column(TIMES_SAMPLED);
@@ -363,7 +377,7 @@ function recordRuns(slots: Slots, d: Draw, from: u32, to: u32): u32 {
   return unique;
 }
 
-/** The same for items of one step, and what `draw_rows` would say of them: their rows are near now. */
+/** Like `recordRuns`, for items of one step. Also fills in the results of `draw_rows`, because their rows are cached now. */
 function recordSingles(slots: Slots, d: Draw, from: u32, to: u32): u32 {
   const items = <usize>slots.items;
   const scale = slots.scale;
@@ -381,7 +395,7 @@ function recordSingles(slots: Slots, d: Draw, from: u32, to: u32): u32 {
     unique += u32(item.timesSampled == 0);
     store<u32>(times + at, item.raise());
     store<u32>(rows + at, item.first);
-    // Slots.key, of what is in locals.
+    // Slots.key, from locals.
     store<f64>(keys + (at << 1), <f64>item.generation * scale + (base + <f64>slot));
     store<f64>(priorities + (at << 1), item.priority);
   }
@@ -400,7 +414,7 @@ function retireExhausted(t: Table, d: Draw, i: u32): void {
   if (t.maxTimesSampled != 0 && t.slots().item(slot).timesSampled >= t.maxTimesSampled) removeItem(t, slot);
 }
 
-/** n slots and their probabilities from entry `at` on; how many. */
+/** Draws n slots and their probabilities from entry `at` on; returns their number. */
 function drawSlots(t: Table, d: Draw, at: u32, n: u32, flags: u32, among: u32): u32 {
   const sampler = t.sampler();
   const size = t.count;

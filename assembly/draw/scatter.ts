@@ -1,4 +1,4 @@
-/** Writing back: the values of outputs go to the steps that they show. The inverse of `gather`. */
+/** Scatter writes the values of outputs back to the steps that they show. It is the inverse of `gather`. */
 import { copyBytes } from "../memory/bytes";
 import { BYTES, tracking } from "../rows/changes";
 import { Pool } from "../rows/pool";
@@ -6,8 +6,8 @@ import { Draw } from "./draw";
 import { chooseRows, OUTPUT_BYTES, Output } from "./output";
 
 /**
- * Writes the values of outputs (OUTPUT × n), which stand where `to` says, to the steps of all entries that they show; what is padding is left out. Of values that go to
- * the same step the last one stays. Leaves in rows, and wide ones. How many values were written. O(bytes)
+ * Writes the values of outputs (OUTPUT × n), stored where `to` points, to the steps of all entries that they show, and skips padding. If several values go to
+ * the same step, the last one is kept. Works for leaves in rows and wide ones. Returns how many values were written. O(bytes)
  */
 export function scatter(draw: usize, pool: usize, outputs: usize, n: u32): u32 {
   const d = changetype<Draw>(draw);

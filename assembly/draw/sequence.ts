@@ -1,13 +1,15 @@
 /**
- * What a learner of sequences needs to know of each step of the windows of a draw: masks, ends of episodes, and an n-step return that stays inside the window.
+ * Per-step columns for sequence learners: masks, ends of episodes, and an n-step return that stays inside the window.
  *
  * Arrays of `items` × width each, which follow each other, each from a multiple of 16 on:
- *   returns float │ discounts float │ bootstraps u32 │ mask u8 │ learningMask u8 │ isFirst u8 │ isLast u8 │ isTerminal u8       float: f32, or f64 with the flag WIDE
- * Of an entry that is shorter the rest is zeros. Of rewards of several numbers each step has as many returns.
+ * returns float │ discounts float │ bootstraps u32 │ mask u8 │ learningMask u8 │ isFirst u8 │ isLast u8 │ isTerminal u8       float: f32, or f64 with the flag
+ * WIDE
+ * The rest of a shorter entry is zeros. If rewards have several numbers, each step has as many returns.
  *
- * A step counts if there is a step in the window to bootstrap from, or nothing after it is worth anything: the next step, which may be the final one of the episode; or the
- * episode ended plainly with it, and a leaf says that it terminated. The return of a step sums the rewards of n steps that count, fewer where one comes that does not, and
- * bootstraps from the step after these. The return of a step that does not count is 0 and bootstraps from the step itself.
+ * A step counts if the window has a step to bootstrap from, or if nothing after the step has value. The first holds for the next step, which may be the final
+ * one of the episode; the second if the episode ended plainly with this step and a leaf marks it as terminated. The return of a step sums the rewards of n
+ * steps that count, or of those before the first step that does not, and bootstraps from the step after these. The return of a step that does not count is 0
+ * and bootstraps from the step itself.
  */
 import { fillWith } from "../memory/bytes";
 import { align16 } from "../memory/layout";
@@ -23,7 +25,7 @@ import { NONE, Returns } from "./n-step";
 /** A flag: floats are f64. */
 const WIDE: u32 = 1;
 
-/** Of a step: it counts; it is the last one of a return. */
+/** Flags of a step: it counts; it is the last one of a return. */
 const COUNTS: u8 = 1;
 const STOPS: u8 = 2;
 
@@ -69,7 +71,7 @@ class SequenceWork {
     else store<f32>(<usize>this.discounts + ((<usize>j) << 2), <f32>factor);
   }
 
-  /** The discount of a step, and its return by the number of that. */
+  /** Writes the discount of a step, and its return by number. */
   @inline
   put(j: u32, number: u32, ret: f64, factor: f64): void {
     if (this.wide != 0) {
@@ -81,7 +83,7 @@ class SequenceWork {
     }
   }
 
-  /** Fills all entries with what most steps have, of usual entries that are as long as the window: the rest is written one by one. */
+  /** Fills all entries with the values of most steps in entries as long as the window; exceptions are written one by one. */
   expect(cells: u32, width: u32): void {
     const full = load<f64>(<usize>this.powers + ((<usize>min(this.n, width - 1)) << 3));
     if (this.wide != 0) fillWith<f64>(<usize>this.discounts, cells, full);
@@ -90,7 +92,7 @@ class SequenceWork {
     memory.fill(this.bytes(1), 0, <usize>(4 * this.stride));
   }
 
-  /** Goes on to the arrays of the next entry. */
+  /** Moves to the arrays of the next entry. */
   advance(width: u32): void {
     const bytes = this.wide != 0 ? width << 3 : width << 2;
     this.returns += bytes * this.components;
@@ -99,7 +101,7 @@ class SequenceWork {
     this.mask += width;
   }
 
-  /** Zeros behind the steps of an entry. */
+  /** Writes zeros after the steps of an entry. */
   empty(width: u32): void {
     const rest = width - this.length;
     const shift: u32 = this.wide != 0 ? 3 : 2;
@@ -113,8 +115,10 @@ const HEAD_BYTES: usize = 64;
 if (offsetof<SequenceWork>() != HEAD_BYTES) ERROR("SEQUENCE_WORK is 64 bytes");
 
 /**
- * O(count × width × n): fills the arrays above, from `out` on, for items of a table; `work`: SEQUENCE_WORK. `reward`, `discount`, `terminatedLeaf`: numbers of leaves, the
- * latter two or NONE; `components`: how many numbers of the reward; `rewards`: where these are by now, f32 × width an entry, or 0: then rows have them. How many steps end an episode plainly, and have a reward or say that it terminated where another one follows: no return ever counts that.
+ * O(count × width × n): fills the arrays above, from `out` on, for items of a table. `work`: SEQUENCE_WORK. `reward`, `discount`, `terminatedLeaf`: numbers of
+ * leaves; the latter two may be NONE. `components`: numbers per reward. `rewards`: the address of rewards already gathered, f32 × width per entry, or 0 to read
+ * them from rows. Returns how many steps end an episode plainly and have a reward or a terminated flag although another step follows: no return ever counts
+ * these.
  */
 export function draw_sequences(
   draw: usize,
@@ -184,7 +188,7 @@ function layOut(w: SequenceWork, work: u32, out: u32, items: u32, width: u32, wi
   w.wide = wide;
 }
 
-/** The usual entry, made fast: no episode ends before its last row, and no leaf says what a discount is. 1 where a reward is lost. */
+/** A fast path for the usual entry: no episode ends before its last row, and no leaf holds a discount. Returns 1 if a reward is lost. */
 function ofOneEpisode(w: SequenceWork, p: Pool, item: Item, rows: usize, reward: u32, rewards: usize): u32 {
   const length = w.length;
   const last = length - 1;
@@ -195,7 +199,7 @@ function ofOneEpisode(w: SequenceWork, p: Pool, item: Item, rows: usize, reward:
   const isTerminal = ends == LINK_ENDS;
   const n = min(w.n, max(last, 1));
   const bootstraps = <usize>w.bootstraps;
-  // The steps whose return is whole, then those that bootstrap from the last one.
+  // First the steps whose return is whole, then those that bootstrap from the last one.
   const whole = last - min(n, last);
   if (isDirect) copyRewards(rewards, <usize>w.returns, last);
   else sumAll(w, last, n);
@@ -215,9 +219,9 @@ function ofOneEpisode(w: SequenceWork, p: Pool, item: Item, rows: usize, reward:
   return isPlainEnd ? Returns.says(p, load<u32>(rows + ((<usize>last) << 2)), reward, NONE) : 0;
 }
 
-/** Returns of n rewards each, of so many steps; those of the last steps have fewer: zeros follow, which add nothing. */
+/** Computes returns of n rewards for `steps` steps; those of the last steps have fewer, and the zeros that follow add nothing. */
 function sumAll(w: SequenceWork, steps: u32, n: u32): void {
-  // Of a few numbers each: V8 calls out for memory.fill.
+  // Only a few numbers each, for which V8 would call memory.fill.
   fillWith<f64>(<usize>w.rewards + ((<usize>steps) << 3), n - 1, 0);
   if (w.wide != 0) {
     for (let j: u32 = 0; j < steps; j++) store<f64>(<usize>w.returns + ((<usize>j) << 3), returnOf(w, j, n));
@@ -229,11 +233,11 @@ function sumAll(w: SequenceWork, steps: u32, n: u32): void {
   let to = <usize>w.returns;
   const end = to + ((<usize>steps) << 2);
   let rewards = <usize>w.rewards;
-  // Eight steps at a time, then two: of each the additions have the same order.
+  // Eight steps at a time, then two; the additions of each step keep their order.
   if (ASC_FEATURE_SIMD) {
     for (; to + 32 <= end; to += 32, rewards += 64) {
       const zero = v128.splat<f64>(0);
-      // The first power is 1, and 0 is added to make 0 of -0; then two rewards at a time.
+      // The first power is 1, and adding 0 turns -0 into 0; then two rewards at a time.
       let a = v128.add<f64>(zero, v128.load(rewards));
       let b = v128.add<f64>(zero, v128.load(rewards, 16));
       let c = v128.add<f64>(zero, v128.load(rewards, 32));
@@ -273,7 +277,7 @@ function sumAll(w: SequenceWork, steps: u32, n: u32): void {
   }
 }
 
-/** Writes the numbers from n on, so many of them: u32 each. */
+/** Writes `count` consecutive numbers from n on, u32 each. */
 function fillNumbers(at: usize, n: u32, count: u32): void {
   const end = at + ((<usize>count) << 2);
   if (ASC_FEATURE_SIMD) {
@@ -286,7 +290,7 @@ function fillNumbers(at: usize, n: u32, count: u32): void {
   for (; at < end; at += 4, n++) store<u32>(at, n);
 }
 
-/** The sum of n rewards from the j-th on, each with its power of γ. */
+/** Returns the sum of n rewards from the j-th on, each with its power of γ. */
 function returnOf(w: SequenceWork, j: u32, n: u32): f64 {
   let ret: f64 = 0;
   const rewards = <usize>w.rewards + ((<usize>j) << 3);
@@ -295,21 +299,21 @@ function returnOf(w: SequenceWork, j: u32, n: u32): f64 {
   return ret;
 }
 
-/** n numbers of f32 as f64. */
+/** Widens n numbers from f32 to f64. */
 function widen(from: usize, to: usize, n: u32): void {
   const end = from + ((<usize>n) << 2);
   if (ASC_FEATURE_SIMD) for (; from + 8 <= end; from += 8, to += 16) v128.store(to, f64x2.promote_low_f32x4(v128.load64_zero(from)));
   for (; from < end; from += 4, to += 8) store<f64>(to, <f64>load<f32>(from));
 }
 
-/** Returns of one reward each: sums that begin with 0, so that -0 becomes 0. */
+/** Copies returns of one reward each, as sums that begin with 0, so that -0 becomes 0. */
 function copyRewards(from: usize, to: usize, n: u32): void {
   const end = from + ((<usize>n) << 2);
   if (ASC_FEATURE_SIMD) for (const zero = v128.splat<f32>(0); from + 16 <= end; from += 16, to += 16) v128.store(to, v128.add<f32>(zero, v128.load(from)));
   for (; from < end; from += 4, to += 4) store<f32>(to, 0 + load<f32>(from));
 }
 
-/** A component of the rewards of the first n rows of an entry. */
+/** Reads a component of the rewards of the first n rows of an entry. */
 function readRewards(w: SequenceWork, p: Pool, rows: usize, reward: u32, component: u32, n: u32): void {
   const leaf = p.leaf(reward);
   const dtype = leaf.dtype;
@@ -330,13 +334,13 @@ function readRewards(w: SequenceWork, p: Pool, rows: usize, reward: u32, compone
   }
 }
 
-/** What each row of an entry says of itself: all but returns, which `sum` makes of it. Rewards that are lost. */
+/** Fills all columns of an entry except returns, which `sum` computes. Returns the number of lost rewards. */
 function look(w: SequenceWork, p: Pool, item: usize, rows: usize, reward: u32, discount: u32, terminatedLeaf: u32, gamma: f64): u32 {
   const length = w.length;
   const factors = <usize>w.factors;
   const states = <usize>w.states;
   let isFirst = <u8>w.isFirst;
-  // Of the step before.
+  // Refers to the previous step.
   let alive: f64 = 1;
   let lost: u32 = 0;
   for (let j: u32 = 0; j < length; j++, rows += 4) {
@@ -355,14 +359,14 @@ function look(w: SequenceWork, p: Pool, item: usize, rows: usize, reward: u32, d
     store<u8>(w.bytes(1) + <usize>j, u8(counts && j >= w.burnIn));
     store<u8>(w.bytes(2) + <usize>j, isFirst);
     store<u8>(w.bytes(3) + <usize>j, u8(ends != 0));
-    // A final step says it, or the step before it; a plain end says it by itself.
+    // The flag is set in a final step or in the step before it; a plain end sets it itself.
     store<u8>(w.bytes(4) + <usize>j, u8(ends == LINK_ENDS || (ends == LINK_FINAL ? before == 0 : ends != 0 && alive == 0)));
     isFirst = u8(ends != 0);
   }
   return lost;
 }
 
-/** The return of each row of an entry, of one component of its rewards. */
+/** Computes the return of each row of an entry, for one component of its rewards. */
 function sum(w: SequenceWork, component: u32): void {
   const length = w.length;
   const states = <usize>w.states;
@@ -379,7 +383,7 @@ function sum(w: SequenceWork, component: u32): void {
       if ((state & STOPS) != 0 || k >= limit) break;
       state = load<u8>(states + <usize>k);
     }
-    // Behind a plain end there is no step of the episode: that end says that it terminated.
+    // After a plain end, the episode has no further step: the terminated flag is at that end.
     if (k != j && load<u8>(w.bytes(3) + <usize>(k - 1)) != 0) k -= 1;
     else if ((load<u8>(w.bytes(3) + <usize>k) & load<u8>(w.bytes(4) + <usize>k)) != 0) factor = 0;
     w.put(j, w.components * j + component, ret, factor);

@@ -1,8 +1,8 @@
 /**
- * Frames that are packed, on their way into a batch: each is unpacked once, into a WINDOW, from which the host copies it as often as it is asked for. Half floats become f32
+ * Packed frames on their way into a batch: each is unpacked once, into a WINDOW, from which the host copies it as often as needed. Half floats become f32
  * there.
  *
- * WINDOW: │ next u32 │ … u32 × 3 │ frames, aligned … │   next: the entry to go on with where no other one is sure to fit, 0 where all are done
+ * WINDOW: │ next u32 │ … u32 × 3 │ frames, aligned … │   next: the entry to continue with if no other one is sure to fit, 0 if all are done
  */
 import { align16 } from "../memory/layout";
 import { Prefetch } from "../memory/prefetch";
@@ -15,10 +15,10 @@ import { Head, LINK_ROW } from "../rows/row";
 import { Draw } from "./draw";
 import { chooseRows, nameOf, OUTPUT_BYTES, Output } from "./output";
 
-/** What stands in front of the frames of a WINDOW. */
+/** Bytes before the frames of a WINDOW. */
 export const WINDOW_HEAD: usize = 16;
 
-/** Forgets what was unpacked where. Bytes of the window that an entry takes at most. */
+/** Forgets which frames were unpacked where. Returns the most bytes of the window that an entry takes. */
 export function openWindow(p: Pool, outputs: usize, end: usize): u32 {
   let bytes: u32 = 0;
   for (; outputs < end; outputs += OUTPUT_BYTES) {
@@ -34,8 +34,9 @@ export function openWindow(p: Pool, outputs: usize, end: usize): u32 {
 }
 
 /**
- * What is unpacked of `many` entries of the draw, from `first` on, is touched before: to unpack a frame means to read one address after the other, and here the misses of
- * many overlap. Of each output the first step; the way to the key of its first frame alone, since the frames behind it follow it. `list`: scratch, u32 × 2 × many
+ * Touches the packed data of `many` entries of the draw, from `first` on: unpacking a frame reads one address after the other, so touching many first overlaps
+ * their misses. It covers the first step of each output and only the way to the key of its first frame, since later frames follow it. `list`: scratch, u32 × 2
+ * × many
  */
 export function prefetchPacked(d: Draw, p: Pool, outputs: usize, n: u32, first: u32, many: u32, list: usize): void {
   const rows = list + ((<usize>many) << 2);
@@ -63,7 +64,7 @@ export function prefetchPacked(d: Draw, p: Pool, outputs: usize, n: u32, first: 
   Prefetch.keep(sum);
 }
 
-/** Reads the head and the first bytes of entries, and of as many bases behind them. */
+/** Reads the head and the first bytes of entries, and of as many bases after them. */
 function touchEntries(list: usize, many: u32, links: u32): u32 {
   const end = list + ((<usize>many) << 2);
   let sum: u32 = 0;
@@ -84,8 +85,8 @@ function touchEntries(list: usize, many: u32, links: u32): u32 {
 }
 
 /**
- * Where the bytes of a packed frame are: 0 of zeros; where they stand as they are; where this call has unpacked them; else `to`, where they are now. `before`: the frame
- * before it, 0 for none, whose bytes are at `near`: most follow it.
+ * Returns where the bytes of a packed frame are: 0 for zeros, their place if stored unpacked, the place where this call has unpacked them, or else `to` after
+ * unpacking them. `before`: the previous frame, 0 for none, whose bytes are at `near`; most frames follow it.
  */
 export function unpackOnce(packs: Packs, name: u32, to: usize, before: u32, near: usize): usize {
   if (name == 0) return 0;

@@ -1,12 +1,12 @@
-/** n-step returns of rewards that are vectors: each component by itself, with the steps and discounts that `draw_n_step` found. */
+/** n-step returns of vector rewards, each component separately, with the steps and discounts from `draw_n_step`. */
 import { dtypeBytes, readNumber } from "../rows/leaf";
 import { Pool } from "../rows/pool";
 import { Draw, STEPS } from "./draw";
 import { NONE, Returns } from "./n-step";
 
 /**
- * After `draw_n_step` with the same arguments, and before rows are gathered: fills f64 × components (f32 if `narrow`) for each entry, from `out` on, with the return of each of the
- * first `components` numbers of the reward. O(count × n × components)
+ * Call it after `draw_n_step` with the same arguments, and before rows are gathered. Fills f64 × components (f32 if `narrow`) for each entry, from `out` on,
+ * with the return of each of the first `components` numbers of the reward. O(count × n × components)
  */
 export function draw_vector_returns(
   draw: usize,
@@ -25,7 +25,7 @@ export function draw_vector_returns(
   const each = dtypeBytes(leaf.dtype);
   const width = <usize>(d.width << 2);
   const addresses = <usize>(d.addresses - d.rows);
-  // f64 × width. Of a single entry the last ones are where addresses were, each of which has been read by then.
+  // f64 × width. For a single entry, the last ones overwrite addresses that have all been read by then.
   const factors = <usize>d.selected;
   let window = <usize>d.rows;
   for (let i: u32 = 0; i < d.count; i++, window += width) {

@@ -1,13 +1,16 @@
-/** Importance weights of a draw, and priorities of errors: (clip(e) + eps)^alpha. */
+/** Importance weights of a draw, and priorities from errors: (clip(e) + eps)^alpha. */
 import { power, powerMany } from "../memory/power";
 import { Table } from "../tables/table";
 import { Draw, PROBABILITY, TABLE_SIZE, WEIGHT } from "./draw";
 
-/** Which bounds there are. */
+/** Which bounds are set. */
 const LOWER: u32 = 1;
 const UPPER: u32 = 2;
 
-/** (tableSize × probability)^-beta for each entry, divided by the largest of the draw (1), by the largest that the table could give (2), or by nothing (0). */
+/**
+ * Computes (tableSize × probability)^-beta for each entry, divided by the largest of the draw (1), by the largest that the table could produce (2), or by
+ * nothing (0).
+ */
 export function draw_weights(draw: usize, table: usize, beta: f64, normalize: u32): void {
   const t = changetype<Table>(table);
   const d = changetype<Draw>(draw);
@@ -21,7 +24,7 @@ export function draw_weights(draw: usize, table: usize, beta: f64, normalize: u3
   for (let i: u32 = 0; i < d.count; i++) largest = max(largest, load<f64>(d.f64At(WEIGHT, i)));
   if (normalize == 2) {
     const lowest = t.sampler().minShare(t.count);
-    // An item that left with this draw may have weighed less than what is there now.
+    // An item that left with this draw may have had a lower weight than the remaining ones.
     if (lowest > 0) largest = max(largest, power(lowest, -beta));
   }
   for (let i: u32 = 0; i < d.count; i++) {
@@ -30,7 +33,7 @@ export function draw_weights(draw: usize, table: usize, beta: f64, normalize: u3
   }
 }
 
-/** (probability / divisor)^-beta for each entry, 1 at most where they are `bounded`; divided by the smallest probability of the draw where the divisor is 0. */
+/** Computes (probability / divisor)^-beta for each entry, at most 1 if `bounded`. With divisor 0, divides by the smallest probability of the draw. */
 export function draw_weights_by(draw: usize, divisor: f64, beta: f64, bounded: u32): void {
   const d = changetype<Draw>(draw);
   const bound = bounded != 0 ? 1 : f64.MAX_VALUE;
@@ -43,14 +46,14 @@ export function draw_weights_by(draw: usize, divisor: f64, beta: f64, bounded: u
   for (let i: u32 = 0; i < d.count; i++) store<f64>(d.f64At(WEIGHT, i), min(load<f64>(d.f64At(WEIGHT, i)), bound));
 }
 
-/** One that is too small for a double with all its bits counts as the smallest that has them: its weight is finite. */
+/** Treats a probability below the smallest normal double as that double, so that its weight is finite. */
 function probabilityOf(d: Draw, i: u32): f64 {
   return max(load<f64>(d.f64At(PROBABILITY, i)), f64.MIN_NORMAL_VALUE);
 }
 
 /**
- * n errors (f64 each) become priorities in their place. A bound that is there is kept, the lower one first, and is what NaN becomes. How many were done: n, or the place of
- * one whose power is no real number.
+ * Turns n errors (f64 each) into priorities in place. Bounds that are set apply, the lower one first, which also replaces NaN. Returns n, or the place of an
+ * error whose power is not a real number.
  */
 export function priority_of_errors(at: usize, n: u32, alpha: f64, eps: f64, lower: f64, upper: f64, bounds: u32): u32 {
   const whole = Math.floor(alpha) == alpha;
@@ -70,7 +73,7 @@ export function priority_of_errors(at: usize, n: u32, alpha: f64, eps: f64, lowe
   return n;
 }
 
-/** Writes the largest of n priorities (f64 each) whose item is there; 0 where none is. */
+/** Writes the largest of n priorities (f64 each) whose item still exists; 0 if there is none. */
 export function priority_max(table: usize, keys: usize, priorities: usize, n: u32, out: usize): void {
   const slots = changetype<Table>(table).slots();
   let largest: f64 = 0;
@@ -78,12 +81,12 @@ export function priority_max(table: usize, keys: usize, priorities: usize, n: u3
   store<f64>(out, largest);
 }
 
-/** n numbers above 0 (f64 each) to a power, in their place. */
+/** Raises n numbers above 0 (f64 each) to a power, in place. */
 export function priority_powers(at: usize, n: u32, exponent: f64): void {
   powerMany(at, n, exponent);
 }
 
-/** x^alpha, alpha >= 0, also where x is no number above 0 that is finite. */
+/** Returns x^alpha for alpha >= 0, even if x is not a finite number above 0. */
 function raise(x: f64, alpha: f64, whole: bool): f64 {
   if (alpha == 0) return 1;
   if (alpha == 1 || !(x < 0 || x > 0)) return x;

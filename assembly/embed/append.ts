@@ -1,4 +1,4 @@
-/** Steps in, episodes that end, items. */
+/** Calls that append steps, end episodes and create items. */
 import { E_FINAL, E_KEYS_EXHAUSTED, E_LENGTH, E_NO_EPISODE, E_OUT_OF_MEMORY, E_PRIORITY, E_RATE_LIMITED, E_REWARD, E_STORED } from "../memory/error";
 import { header } from "../memory/layout";
 import { LINK_ENDS, LINK_FINAL } from "../rows/row";
@@ -17,8 +17,9 @@ import { numberIn, REWARD } from "./transition-roles";
 import { NEXT_STEP, WriterOptions, writerOf } from "./writer-options";
 
 /**
- * Appends n packed steps; with several lanes step i belongs to lane i mod lanes. `ends`: u8 × n, how the lane's episode ends with the step (0 not, 1 without a final step,
- * 2 truncated, 3 terminated); 0 for none. `finals`: packed final steps, one for each 2 or 3, in their order; 0 for none. Items that wait; or a code, and nothing changed.
+ * Appends n packed steps; with several lanes step i belongs to lane i mod lanes. `ends`: u8 × n, how the lane's episode ends with the step (0 not, 1 without a
+ * final step, 2 truncated, 3 terminated), or 0 for no ends. `finals`: packed final steps in order, one for each 2 or 3, or 0 for none. Returns the number of
+ * waiting items, or a code if nothing changed.
  */
 export function replay_append(handle: u32, writer: u32, steps: usize, n: u32, ends: usize, finals: usize): i32 {
   const root = opened(handle);
@@ -46,8 +47,8 @@ export function replay_append(handle: u32, writer: u32, steps: usize, n: u32, en
 }
 
 /**
- * Ends the episode of a lane: `how` 1 with its newest step, 2 truncated, 3 terminated, both with a packed final step, which may be 0 (zeros) where it terminated. Items that
- * wait; or a code, and nothing changed.
+ * Ends the episode of a lane. `how`: 1 with its newest step, 2 truncated, 3 terminated; the latter two take a packed final step, which may be 0 (zeros) if the
+ * episode terminated. Returns the number of waiting items, or a code if nothing changed.
  */
 export function replay_end(handle: u32, writer: u32, lane: u32, how: u32, final: usize): i32 {
   const root = opened(handle);
@@ -73,7 +74,7 @@ export function replay_end(handle: u32, writer: u32, lane: u32, how: u32, final:
   return done(root, options, code, lane);
 }
 
-/** Makes an item of a lane's last `length` steps: 1 it is in the table, 0 it waits for the rate limiter; or a code, and nothing changed. */
+/** Makes an item of a lane's last `length` steps. Returns 1 if it is in the table, 0 if it waits for the rate limiter, or a code if nothing changed. */
 export function replay_item(handle: u32, writer: u32, lane: u32, table: u32, length: u32, priority: f64): i32 {
   const root = opened(handle);
   if (root === null) return CLOSED;
@@ -87,7 +88,7 @@ export function replay_item(handle: u32, writer: u32, lane: u32, table: u32, len
   return done(root, options, code, lane);
 }
 
-/** Ends a call that may have changed something: what the core gave, or why it refused. */
+/** Ends a call that may have changed something: returns the core's result, or refuses with the reason. */
 function done(root: Root, options: WriterOptions, code: i32, lane: u32): i32 {
   if (code < 0) return refusedStep(options, code, lane);
   root.changes += 1;
@@ -109,7 +110,7 @@ function appendBlock(root: Root, options: WriterOptions, steps: usize, n: u32, e
   return writer_append_block(options.handle, block, n, ends, behind);
 }
 
-/** Steps that end an episode with a final step; or what is refused of the ends. */
+/** Returns the number of steps that end an episode with a final step, or a code if an end is invalid. */
 function countEnds(options: WriterOptions, ends: usize, n: u32, finals: usize): i32 {
   if (finals != 0 && options.autoreset == NEXT_STEP)
     return Refusal.of(INVALID).put("finals must be 0 with autoreset nextStep, where they come as the next steps").code;
@@ -123,7 +124,7 @@ function countEnds(options: WriterOptions, ends: usize, n: u32, finals: usize): 
   return ended;
 }
 
-/** Whether some episode is truncated whose transitions must be shown what was seen last. */
+/** Whether an episode is truncated without the last observation that its transitions need. */
 function cutsUnseen(options: WriterOptions, ends: usize, n: u32): bool {
   if (ends == 0 || options.transitions == 0 || options.autoreset == NEXT_STEP) return false;
   for (let i: u32 = 0; i < n; i++) if (load<u8>(ends + <usize>i) == TRUNCATES) return true;
@@ -155,7 +156,7 @@ function noMemory(): i32 {
   return Refusal.of(E_OUT_OF_MEMORY).put("bytes is reached: raise it, or lower the sizes of the tables").code;
 }
 
-/** Why the core refused what a writer was given. */
+/** Refuses with the reason why the core rejected a writer's input. */
 function refusedStep(options: WriterOptions, code: i32, lane: u32): i32 {
   const value = header().errorValue;
   switch (code) {

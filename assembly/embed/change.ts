@@ -1,4 +1,4 @@
-/** What is done to items by key. A key whose item is gone is skipped: it never hits another item. */
+/** Changes to items by key. A key whose item is gone is skipped and never affects another item. */
 import { E_OUT_OF_MEMORY } from "../memory/error";
 import { header } from "../memory/layout";
 import { table_delete, table_update } from "../tables/keys";
@@ -10,7 +10,7 @@ import { TableOptions, tableOf } from "./table-options";
 /** Above every key: generations and slots are 53 bits together. */
 const KEY_END: f64 = 9007199254740992;
 
-/** New priorities (f64 × n) of items by key (f64 × n). How many were there; or a code, and nothing changed. */
+/** Sets new priorities (f64 × n) of items by key (f64 × n). Returns how many exist, or a code if nothing changed. */
 export function replay_update(handle: u32, table: u32, keys: usize, priorities: usize, n: u32): i32 {
   const options = keyed(handle, table, keys, n);
   if (options === null) return Refusal.last();
@@ -28,7 +28,7 @@ export function replay_update(handle: u32, table: u32, keys: usize, priorities: 
   return refusal.put(" must be a finite number >= 0, with a weight (priority^exponent) of at most 2^990, got ").number(header().errorValue).code;
 }
 
-/** Deletes items by key (f64 × n). How many were there; or a code, and nothing changed. */
+/** Deletes items by key (f64 × n). Returns how many existed, or a code if nothing changed. */
 export function replay_delete(handle: u32, table: u32, keys: usize, n: u32): i32 {
   const options = keyed(handle, table, keys, n);
   if (options === null) return Refusal.last();
@@ -37,7 +37,7 @@ export function replay_delete(handle: u32, table: u32, keys: usize, n: u32): i32
   return table_delete(options.handle, keys, n);
 }
 
-/** The table of a call on n keys; null, with a refusal, where there is none, or where one of them is no key. */
+/** Returns the table of a call on n keys; null, with a refusal, if the table does not exist or a key is invalid. */
 function keyed(handle: u32, table: u32, keys: usize, n: u32): TableOptions | null {
   const root = opened(handle);
   if (root === null) return null;
@@ -46,14 +46,14 @@ function keyed(handle: u32, table: u32, keys: usize, n: u32): TableOptions | nul
   return checkKeys(root, keys, n) == 0 ? options : null;
 }
 
-/** Whether n keys (f64 each) lie in the input buffer, and are keys. 0, or INVALID. */
+/** Checks that n keys (f64 each) lie in the input buffer and are valid. Returns 0 or INVALID. */
 export function checkKeys(root: Root, keys: usize, n: u32): i32 {
   if (n > MAX_LENGTH) return Refusal.of(INVALID).put("n must be an integer up to ").number(MAX_LENGTH).put(", got ").number(n).code;
   if (n != 0 && !root.holds(keys, 8 * <f64>n)) return outside("keys", keys, 8 * <f64>n);
   return n == 0 || areKeys(keys, n) ? 0 : INVALID;
 }
 
-/** Whether all of n numbers (f64 each) can be keys, of items that are there or not; else a refusal with how many cannot, and the first. */
+/** Whether all of n numbers (f64 each) can be keys, even of items that are gone; else refuses with the number of invalid keys and the first one. */
 function areKeys(keys: usize, n: u32): bool {
   let wrong: u32 = 0;
   let first: u32 = 0;
@@ -69,7 +69,7 @@ function areKeys(keys: usize, n: u32): bool {
   return false;
 }
 
-/** Whole, and from 0 on, which is the key of none. NaN fails every comparison. */
+/** Whole numbers from 0 on; 0 is the key of no item. NaN fails every comparison. */
 function canBeKey(key: f64): bool {
   return key >= 0 && key < KEY_END && Math.floor(key) == key;
 }

@@ -1,4 +1,4 @@
-/** A Replay out of a short text: read line by line, then checked as a whole, then made. */
+/** Creates a Replay from a short text: reads it line by line, checks it as a whole, then allocates. */
 import { arena_alloc } from "../memory/arena";
 import { GRANULE_BITS, header, MAX_BYTES } from "../memory/layout";
 import { wholeOf } from "./decimal";
@@ -18,7 +18,7 @@ import { readView } from "./view";
 import { settleViews } from "./view-columns";
 import { makeWriters, readRule, readWriter, settleWriters } from "./writer-options";
 
-/** Makes the Replay that a text says. Its handle; 0: it was refused, and nothing is there. */
+/** Makes the Replay that a text describes. Returns its handle, or 0 if it was refused, in which case nothing exists. */
 export function replay_create(text: usize, bytes: u32): u32 {
   const root = vacant();
   if (root === null) return 0;
@@ -30,7 +30,7 @@ export function replay_create(text: usize, bytes: u32): u32 {
   return made(root, make(root, text, bytes, 0, 0, 0, 0));
 }
 
-/** What came of making a Replay: its handle; 0 where it was refused, and then nothing is there but the input. */
+/** Completes the creation of a Replay: returns its handle, or 0 if it was refused, in which case only the input remains. */
 export function made(root: Root, code: i32): u32 {
   if (code != 0) {
     reset(root.inputBytes);
@@ -42,10 +42,10 @@ export function made(root: Root, code: i32): u32 {
   return root.handle;
 }
 
-/** Makes the Replay of a text, after the head and the list of writers of a snapshot if there is one (0 bytes: none). 0, or what is refused. */
+/** Makes the Replay of a text, after the head and the list of writers of a snapshot, if any (0 bytes: none). Returns 0, or the code of a refusal. */
 export function make(root: Root, text: usize, bytes: u32, head: usize, headBytes: u32, writers: usize, writersBytes: u32): i32 {
   if (!isUtf8(text, bytes)) return notUtf8();
-  // A copy: names stay in it. The roles' own stand before it.
+  // A copy, because names stay in it. The names of the roles precede it.
   const own = arena_alloc(NAMES_BYTES + headBytes + writersBytes + bytes);
   if (own == 0) return noRoom();
   initRoles(own);
@@ -61,7 +61,7 @@ export function make(root: Root, text: usize, bytes: u32, head: usize, headBytes
   if (code == 0) code = readLines(TextReader.of(textAt, bytes));
   if (code != 0) return code;
   header().limit = root.maxBytes >> GRANULE_BITS;
-  // In the order of TypeScript, which makes a Replay of the spec first, then writers, then views.
+  // In the same order as TypeScript, which first makes a Replay of the spec, then writers, then views.
   code = settleFields();
   if (code == 0) code = makePools(root);
   if (code == 0) code = checkStored(root);
@@ -99,7 +99,7 @@ function readLine(words: TextReader): i32 {
   return words.refused("a line", "one that begins with leaf, list, role, table, writer, rule, view, mixture, writers, seed, bytes or stored");
 }
 
-/** writers keep · writers close: what becomes of the open episodes of a snapshot. */
+/** writers keep · writers close: whether the open episodes of a snapshot stay open. */
 function readWriters(words: TextReader): i32 {
   if (words.want("the word behind writers") != 0) return INVALID;
   const closes = words.is("close");

@@ -1,12 +1,12 @@
-/** Numbers as words: the same double everywhere, which few digits make sure of without a table. */
+/** Parses numbers to the same double everywhere; limiting the digits makes that exact without a table. */
 
 const MAX_DIGITS: u32 = 15;
 /** Whole numbers up to here are exact. */
 export const MAX_WHOLE: f64 = 9007199254740991;
-/** Powers of ten up to here are doubles without a rest. */
+/** Powers of ten up to this exponent are exact doubles. */
 const MAX_POWER: i32 = 22;
 
-/** A decimal number of at most 15 digits, or the bits of a double as 0x and 16 hexadecimal digits; NaN where it is neither. */
+/** Parses a decimal number of at most 15 digits, or the bits of a double as 0x and 16 hexadecimal digits; NaN if it is neither. */
 export function numberOf(word: u32, bytes: u32): f64 {
   const end = word + bytes;
   if (bytes == 18 && load<u16>(word) == 0x7830) return ofBits(word + 2, end);
@@ -41,12 +41,12 @@ export function numberOf(word: u32, bytes: u32): f64 {
   if (exponent < -MAX_POWER || exponent > MAX_POWER) return NaN;
   let power: f64 = 1;
   for (let i = exponent < 0 ? -exponent : exponent; i > 0; i--) power *= 10;
-  // One rounding.
+  // Rounds only once.
   const size = exponent < 0 ? <f64>mantissa / power : <f64>mantissa * power;
   return negative ? -size : size;
 }
 
-/** A whole number below 2^64 into `out`; whether it is one. */
+/** Parses a whole number below 2^64 into `out`; returns whether it is one. */
 export function wholeOf(word: u32, bytes: u32, out: usize): bool {
   let whole: u64 = 0;
   for (let at = word; at < word + bytes; at++) {
@@ -58,14 +58,14 @@ export function wholeOf(word: u32, bytes: u32, out: usize): bool {
   return bytes != 0;
 }
 
-/** What the first digit of a whole number counts: 100 of 345; of 0 it is 1. */
+/** Returns the place value of the first digit of a whole number: 100 for 345; 1 for 0. */
 export function placeOf(whole: u64): u64 {
   let place: u64 = 1;
   while (whole / place >= 10) place *= 10;
   return place;
 }
 
-/** `e-3`; NaN for what is none. */
+/** Parses an exponent such as `e-3`; NaN if it is invalid. */
 function exponentOf(at: u32, end: u32): f64 {
   if ((load<u8>(at) | 32) != 101) return NaN;
   at += 1;

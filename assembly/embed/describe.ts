@@ -1,5 +1,5 @@
 /**
- * What a host is told: where columns are, and counters.
+ * Descriptions for hosts: the addresses of columns, and counters.
  *
  * COLUMNS, 24 bytes, then COLUMN × columns:
  *    0 │ columns u32 │ entries u32 │  of a packed step 1 entry
@@ -33,9 +33,9 @@ const COLUMN_BYTES: u32 = 40;
 const NUMBERS_BYTES: u32 = 104;
 /** The longest word that a name begins with. */
 const HEAD_BYTES: u32 = 16;
-/** In the place of a view: a packed step. */
+/** Replaces the number of a view: a packed step. */
 const STEP: u32 = u32.MAX_VALUE;
-/** Of NUMBERS those that `table_counter` tells. */
+/** The first NUMBERS, which `table_counter` returns. */
 const COUNTERS: u32 = 10;
 
 @unmanaged
@@ -62,7 +62,7 @@ class Column {
   at: u32;
   bytes: u32;
 
-  /** The dtype and the shape of a leaf. */
+  /** Copies the dtype and the shape of a leaf. */
   likeLeaf(field: Field): void {
     this.dtype = field.dtype;
     this.maxBytes = field.maxBytes;
@@ -91,7 +91,10 @@ class Numbers {
 }
 if (offsetof<Numbers>() != NUMBERS_BYTES || offsetof<Numbers>("newest") != COUNTERS << 3) ERROR("NUMBERS is 104 bytes, counters first");
 
-/** COLUMNS of a view's batch, which must be the last one that was drawn; view -1: of a packed step. Good until the next call that tells something. 0: refused. */
+/**
+ * Returns COLUMNS of a view's batch, which must be the last one drawn, or of a packed step for view -1. Valid until the next call that describes something. 0:
+ * refused.
+ */
 export function replay_columns(handle: u32, view: u32): u32 {
   const root = opened(handle);
   if (root === null) return 0;
@@ -103,7 +106,7 @@ export function replay_columns(handle: u32, view: u32): u32 {
   return 0;
 }
 
-/** NUMBERS of a table: its ten counters, the key of its newest item, steps that something holds, and bytes in use. 0: refused. */
+/** Returns NUMBERS of a table: its ten counters, the key of its newest item, the steps in use, and the bytes in use. 0: refused. */
 export function replay_stats(handle: u32, table: u32): u32 {
   const root = opened(handle);
   if (root === null) return 0;
@@ -173,7 +176,7 @@ function batchColumns(root: Root, view: View): u32 {
   return <u32>changetype<usize>(columns);
 }
 
-/** COLUMNS of zeros, with room for so many, and bytes of names; null: there is no memory. */
+/** Returns zeroed COLUMNS with room for `columns` columns and `names` bytes of names; null if there is no memory. */
 function tell(root: Root, columns: u32, names: u32): Columns | null {
   const bytes = COLUMNS_BYTES + columns * COLUMN_BYTES + names;
   const at = root.region(TOLD, bytes);
@@ -189,7 +192,7 @@ function columnAt(columns: Columns, i: u32): Column {
   return changetype<Column>(changetype<usize>(columns) + <usize>(COLUMNS_BYTES + i * COLUMN_BYTES));
 }
 
-/** Writes a column's name; where it ends. */
+/** Writes a column's name; returns where it ends. */
 function writeName(shown: ViewColumn, at: u32): u32 {
   const head = headName(shown.head);
   for (let i = 0; i < head.length; i++) store<u8>(at++, <u8>head.charCodeAt(i));

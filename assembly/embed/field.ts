@@ -25,10 +25,10 @@ export const MAX_DEPTH: u32 = 64;
 export const MAX_STACK: f64 = 1024;
 /** Bytes of a value. */
 export const MAX_VALUE_BYTES: f64 = 0x3fffffff;
-/** Bytes of a frame that is packed, at least; and how many times smaller it is expected to be, where nothing is said (src/schema/constructors.ts). */
+/** The minimum bytes of a packed frame, and its default compression ratio (src/schema/constructors.ts). */
 const MIN_PACKED_BYTES: u32 = 256;
 const DEFAULT_RATIO: f64 = 4;
-/** Channels of a pixel at most, where they are the last dimension (src/schema/layout.ts). */
+/** The most channels of a pixel, if they are the last dimension (src/schema/layout.ts). */
 const MAX_CHANNELS: u32 = 4;
 const DOT: u32 = 46;
 
@@ -64,17 +64,17 @@ export class Field {
     return this.dtype == TEXT ? (4 + this.maxBytes + 3) & ~3 : dtypeBytes(this.dtype);
   }
 
-  /** Bytes of its value as hosts have it. */
+  /** Bytes of its value in a host's format. */
   arrayBytes(): u32 {
     return this.valueBytes << isHalf(this.dtype);
   }
 
-  /** Bytes of one of its frames, or of the value. */
+  /** Bytes of one of its frames, or of the value if it has no stack. */
   frameBytes(): u32 {
     return this.valueBytes / this.frames;
   }
 
-  /** The last dimension but `back`, of the value without its stack; 1 where there is none. */
+  /** The dimension `back` places before the last one, of the value without its stack; 1 if there is none. */
   private dim(back: u32): u32 {
     const rank = this.rank - u32(this.stack != 0);
     return back < rank
@@ -86,22 +86,22 @@ export class Field {
       : 1;
   }
 
-  /** Whether a frame is an image with channels: its last dimension, if it is that short and not the only one beside rows. */
+  /** Whether a frame is an image with channels: its last dimension is at most MAX_CHANNELS and is not the only one besides rows. */
   private hasChannels(): bool {
     return this.rank - u32(this.stack != 0) > 2 && this.dim(0) <= MAX_CHANNELS;
   }
 
-  /** Of a frame as an image, as TypeScript has it (src/schema/layout.ts), the bytes of a pixel. */
+  /** Bytes of a pixel, if a frame is an image, as in TypeScript (src/schema/layout.ts). */
   pixelBytes(): u32 {
     return this.elementBytes() * (this.hasChannels() ? this.dim(0) : 1);
   }
 
-  /** The same of a row. */
+  /** Bytes of an image row, likewise. */
   imageRowBytes(): u32 {
     return this.pixelBytes() * this.dim(u32(this.hasChannels()));
   }
 
-  /** Whether it is the leaf of a path, or below it. */
+  /** Whether the leaf is at a path, or below it. */
   isIn(path: u32, bytes: u32): bool {
     if (this.bytes < bytes || memory.compare(this.path, path, bytes) != 0) return false;
     return this.bytes == bytes || (<u32>load<u8>(<usize>(this.path + bytes)) == DOT && bytes != 0);
@@ -143,24 +143,24 @@ export function readList(words: TextReader): i32 {
   return code == 0 ? words.done() : code;
 }
 
-/** The dtype that a word of a snapshot names; the one behind TEXT: none. */
+/** Returns the dtype that a word of a snapshot names, or the number after TEXT if there is none. */
 export function dtypeNamed(word: u32, bytes: u32): u32 {
   let dtype = BOOL;
   while (dtype <= TEXT && !isText(word, bytes, dtypeName(dtype))) dtype++;
   return dtype;
 }
 
-/** Refuses a word that names no dtype. */
+/** Refuses a word that does not name a dtype. */
 function noDtype(words: TextReader): i32 {
   const refusal = words.here(INVALID).put("the word must be a dtype: ");
   for (let dtype = BOOL; dtype < TEXT; dtype++) refusal.put(dtype == BOOL ? "" : ", ").put(dtypeName(dtype));
   return words.got(refusal.put(" or text"));
 }
 
-/** The rest of the line. A stack is the first of the dims. */
+/** Reads the rest of the line. A stack is the first of the dims. */
 function readShape(words: TextReader, field: Field): i32 {
   const dims = Root.the().dims();
-  // Its place is there already: frames are told behind the sizes.
+  // Reserves a place for the stack, because frames come after the sizes.
   const first = dims.push(4);
   if (first == 0) return noRoom();
   while (words.next()) {
@@ -184,9 +184,9 @@ function readShape(words: TextReader, field: Field): i32 {
   return endField(words, field);
 }
 
-/** Says how large a value of a leaf is, whose shape is there. 0, or INVALID. */
+/** Sets the size of a leaf's value from its shape. Returns 0 or INVALID. */
 export function endField(words: TextReader, field: Field): i32 {
-  // As a fraction, which does not wrap.
+  // A float does not wrap around.
   let size: f64 = 1;
   for (let i: u32 = 0; i < field.rank; i++) size *= <f64>load<u32>(
       Root.the()
@@ -205,7 +205,7 @@ export function endField(words: TextReader, field: Field): i32 {
   return refusal.put(" to ").number(MAX_FRAME).put(" bytes (use shared for less), got ").number(field.frameBytes()).code;
 }
 
-/** NAME [stack N], and of leaves that are packed [ratio R] */
+/** NAME [stack N], and, for packed leaves, [ratio R] */
 function readFrames(words: TextReader, field: Field, isPacked: bool): i32 {
   field.isShared = 1;
   if (isPacked) field.ratio = DEFAULT_RATIO;
@@ -223,11 +223,11 @@ function readFrames(words: TextReader, field: Field, isPacked: bool): i32 {
   return code;
 }
 
-/** Puts the leaves in order. 0, or what is refused: paths that cannot be those of one nest. O(leaves log leaves), and moves */
+/** Puts the leaves in order. Returns 0, or a code if the paths cannot belong to one nest. O(leaves log leaves), and moves */
 export function settleFields(): i32 {
   const fields = Root.the().fields();
   if (fields.count == 0) return Refusal.of(INVALID).put("the text must have a leaf, such as: leaf observation f32 4").code;
-  // Behind the last one, to move another through.
+  // After the last one, as a temporary place for moves.
   const spare = fields.push(FIELD_BYTES);
   if (spare == 0) return noRoom();
   fields.count -= 1;
@@ -255,7 +255,7 @@ export function settleFields(): i32 {
   return checkLists(Root.the().lists());
 }
 
-/** The order of two leaves. */
+/** Compares two leaves for their order. */
 function compare(a: Field, b: Field): i32 {
   let from: u32 = 0;
   while (true) {
@@ -264,7 +264,7 @@ function compare(a: Field, b: Field): i32 {
     const same = sameWord(a.path + from, x - from, b.path + from, y - from);
     if (!same) {
       if (!isList(a.path, from)) return compareText(a.path + from, x - from, b.path + from, y - from);
-      // Numbers without zeros in front: the longer one is larger.
+      // Numbers without leading zeros: the longer one is larger.
       return x != y ? <i32>x - <i32>y : memory.compare(a.path + from, b.path + from, x - from);
     }
     if (x == a.bytes || y == b.bytes) return <i32>a.bytes - <i32>b.bytes;
@@ -272,7 +272,7 @@ function compare(a: Field, b: Field): i32 {
   }
 }
 
-/** Where the part of a path ends that begins at `from`. */
+/** Returns where the part of a path that begins at `from` ends. */
 export function partEnd(field: Field, from: u32): u32 {
   while (from < field.bytes && <u32>load<u8>(<usize>(field.path + from)) != DOT) from++;
   return from;
@@ -284,13 +284,13 @@ export function isList(path: u32, from: u32): bool {
   const bytes = from == 0 ? 0 : from - 1;
   for (let i: u32 = 0; i < lists.count; i++) {
     const list = changetype<Word>(lists.get(i));
-    // The step itself has the path "", and so would a part without a name.
+    // The step itself has the path "", which would also be the path of a part without a name.
     if ((from != 0) == (list.bytes != 0) && sameWord(list.at, list.bytes, path, bytes)) return true;
   }
   return false;
 }
 
-/** Parts of lists must be numbers. 0, or INVALID. */
+/** Checks that the parts of lists are numbers. Returns 0 or INVALID. */
 function checkPath(field: Field): i32 {
   let depth: u32 = 0;
   for (let from: u32 = 0; from <= field.bytes; depth++) {
@@ -306,7 +306,7 @@ function checkPath(field: Field): i32 {
   return Refusal.of(INVALID).put("the path ").word(field.path, field.bytes).put(" must have at most 64 parts, got ").number(depth).code;
 }
 
-/** Every number from 0 on must be there. 0, or INVALID. */
+/** Checks that every number from 0 on exists. Returns 0 or INVALID. */
 function checkLists(lists: GrowingArray): i32 {
   const fields = Root.the().fields();
   for (let k: u32 = 0; k < lists.count; k++) {
@@ -326,7 +326,7 @@ function checkLists(lists: GrowingArray): i32 {
   return 0;
 }
 
-/** Whether a part is a whole number, without zeros in front. */
+/** Whether a part is a whole number without leading zeros. */
 export function isNumber(at: u32, bytes: u32): bool {
   for (let i: u32 = 0; i < bytes; i++) if (<u32>load<u8>(<usize>(at + i)) - 48 > 9) return false;
   return bytes != 0 && (bytes == 1 || load<u8>(<usize>at) != 48);

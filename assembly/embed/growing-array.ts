@@ -1,5 +1,5 @@
 /**
- * A list of structs of one size, which grows: its entries move until it is whole. Its owner is zeroed memory of the root (root.ts).
+ * A growing list of structs of one size. Its entries move until it is complete. It lives in zeroed memory of the root (root.ts).
  *
  * LIST, 16 bytes: │ at u32 │ count u32 │ capacity u32 │ each u32 │
  */
@@ -14,13 +14,13 @@ export class GrowingArray {
   capacity: u32;
   each: u32;
 
-  /** The i-th entry. */
+  /** Returns the i-th entry. */
   @inline
   get(i: u32): usize {
     return <usize>this.at + <usize>(i * this.each);
   }
 
-  /** One more, of zeros; 0 where there is no memory. */
+  /** Adds a zeroed entry; returns 0 if there is no memory. */
   push(each: u32): usize {
     this.each = each;
     if (this.count == this.capacity) {
@@ -37,7 +37,7 @@ export class GrowingArray {
     return this.get(this.count - 1);
   }
 
-  /** Takes the i-th entry out; those behind it move up. */
+  /** Removes the i-th entry; later entries move up. */
   remove(i: u32): void {
     this.count -= 1;
     memory.copy(this.get(i), this.get(i + 1), <usize>((this.count - i) * this.each));

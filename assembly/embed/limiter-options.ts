@@ -1,10 +1,10 @@
-/** The options of a rate limiter (LIMITER_OPTIONS in tables/rate-limiter.ts) as texts and snapshots have them: a row for each, by its place there. */
+/** The options of a rate limiter (LIMITER_OPTIONS in tables/rate-limiter.ts) in texts and snapshots, each at its place there. */
 import { LIMITER_NUMBERS, LimiterOptions } from "../tables/rate-limiter";
 import { MAX_WHOLE } from "./decimal";
 import { OBJECT, Put, Tags } from "./tags";
 import { TextReader } from "./text-reader";
 
-/** No option of a limiter. */
+/** The word is not an option of a limiter. */
 export const NO_OPTION: i32 = 1;
 
 /** The word for an option. */
@@ -23,7 +23,7 @@ function limiterName(i: u32): string {
   }
 }
 
-/** Its value in a limiter that limits nothing. */
+/** The default, which limits nothing. */
 function limiterDefault(i: u32): f64 {
   switch (i) {
     case 0:
@@ -38,7 +38,7 @@ function limiterDefault(i: u32): f64 {
   }
 }
 
-/** Its least value; above 0 where that is f64.MIN_VALUE. */
+/** The least value of an option; f64.MIN_VALUE if it must be above 0. */
 function limiterLeast(i: u32): f64 {
   switch (i) {
     case 0:
@@ -62,12 +62,12 @@ function at(limiter: LimiterOptions, i: u32): usize {
   return changetype<usize>(limiter) + ((<usize>i) << 3);
 }
 
-/** Limits nothing. */
+/** Sets a limiter that limits nothing. */
 export function beginLimiter(limiter: LimiterOptions): void {
   for (let i: u32 = 0; i < LIMITER_NUMBERS; i++) store<f64>(at(limiter, i), limiterDefault(i));
 }
 
-/** Reads the option whose word was read. 0, NO_OPTION, or INVALID. */
+/** Reads the option whose word was read. Returns 0, NO_OPTION, or INVALID. */
 export function readLimiter(words: TextReader, limiter: LimiterOptions): i32 {
   for (let i: u32 = 0; i < LIMITER_NUMBERS; i++) {
     if (!words.is(limiterName(i))) continue;
@@ -79,7 +79,7 @@ export function readLimiter(words: TextReader, limiter: LimiterOptions): i32 {
   return NO_OPTION;
 }
 
-/** Takes the options of a snapshot, which must be known ones. */
+/** Reads the options of a snapshot, all of which must be known. */
 export function loadLimiter(tags: Tags, limiter: LimiterOptions): void {
   for (let left = tags.enter(OBJECT); left > 0 && tags.broken == 0; left--) {
     tags.text();

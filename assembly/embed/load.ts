@@ -1,4 +1,7 @@
-/** A Replay out of a snapshot, in the form of src/storage/snapshot: its head tells the options, then records take their places. Nothing is believed before it is checked. */
+/**
+ * Restores a Replay from a snapshot in the format of src/storage/snapshot: its head contains the options, then records are put in place. Everything is checked
+ * before use.
+ */
 import { E_CORRUPT, E_OUT_OF_MEMORY, E_UNSUPPORTED } from "../memory/error";
 import { pool_check, table_check } from "../persistence/check";
 import { record_load_entries } from "../persistence/entry";
@@ -21,7 +24,7 @@ import { ARRAY, find, Put, Tags } from "./tags";
 import { closeSaved, WriterOptions } from "./writer-options";
 
 const MAGIC_BYTES: u32 = 8;
-/** As many as a section of them has at most. */
+/** The most streams in one section. */
 const STREAMS_EACH: u32 = SECTION_MAX / STREAM_BYTES;
 
 /** SECTION, 16 bytes, then its payload: │ kind u32 │ id u32 │ bytes u32 │ crc u32 │ */
@@ -40,8 +43,8 @@ class Section {
 if (offsetof<Section>() != SECTION_BYTES) ERROR("SECTION is 16 bytes");
 
 /**
- * The Replay of a snapshot, which lies whole in the input; `text`: lines that stand behind those of the snapshot, such as views, or bytes; 0 for none. Its handle; 0: it was
- * refused, and nothing is there.
+ * Restores the Replay of a snapshot, which lies whole in the input. `text`: lines that are appended to those of the snapshot, such as views or bytes; 0 for
+ * none. Returns its handle, or 0 if it was refused, in which case nothing exists.
  */
 export function replay_load(snapshot: u32, bytes: u32, text: u32, textBytes: u32): u32 {
   const root = vacant();
@@ -68,7 +71,7 @@ function loaded(root: Root, snapshot: u32, bytes: u32, text: u32, textBytes: u32
   if (code == 0) code = checkLayout(root, head);
   if (code == 0) code = takeSections(root, first, end);
   if (code == 0) code = takeStates(root, writers);
-  // The lines of the host may have said more of them.
+  // The lines of the host may have defined more writers.
   const open = Tags.of(<u32>writers.payload(), writers.bytes).enter(ARRAY);
   if (code == 0) code = finish(root, first, end, streamCount(open));
   if (code == 0) code = checkAll(root);
@@ -76,7 +79,7 @@ function loaded(root: Root, snapshot: u32, bytes: u32, text: u32, textBytes: u32
   return code;
 }
 
-/** Rows must have what they have here: another version may lay them out differently. 0, or what is refused. */
+/** Checks that rows have the current layout: another version may lay them out differently. Returns 0, or the code of a refusal. */
 function checkLayout(root: Root, head: Section): i32 {
   const put = Put.begin();
   putLayout(put);
@@ -100,7 +103,7 @@ function noRoom(): i32 {
   return Refusal.of(E_OUT_OF_MEMORY).put("there is no room for the Replay beside its snapshot: raise bytes, by a line of the text").code;
 }
 
-/** Every section must be there, and have its checksum; the last one says how many there are. 0, or what is refused. */
+/** Checks that every section exists and has its checksum; the last one contains their number. Returns 0, or the code of a refusal. */
 function checkSections(snapshot: u32, bytes: u32): i32 {
   if (bytes < MAGIC_BYTES || load<u32>(<usize>snapshot) != 0x52504552 || (load<u32>(<usize>snapshot, 4) & 0xffffff) != 0x455349)
     return corrupt("it must begin with REPRISE1");
@@ -121,7 +124,7 @@ function checkSections(snapshot: u32, bytes: u32): i32 {
   return corrupt("the end is missing");
 }
 
-/** The last section of a kind; null where there is none. */
+/** Returns the last section of a kind; null if there is none. */
 function newest(at: u32, end: u32, kind: u32, id: u32): Section | null {
   let found: u32 = 0;
   while (at < end) {
@@ -132,7 +135,7 @@ function newest(at: u32, end: u32, kind: u32, id: u32): Section | null {
   return found == 0 ? null : changetype<Section>(<usize>found);
 }
 
-/** What neither the options nor the streams of writers have. 0, or what is refused. */
+/** Restores the state that is neither in the options nor in the streams of writers. Returns 0, or the code of a refusal. */
 function takeStates(root: Root, writers: Section): i32 {
   const tags = Tags.of(<u32>writers.payload(), writers.bytes);
   const count = tags.enter(ARRAY);
@@ -151,7 +154,7 @@ function takeStates(root: Root, writers: Section): i32 {
   return code == 0 && tags.broken == 0 ? 0 : corrupt("the state of a writer contradicts its options");
 }
 
-/** Entries, rows, freed rows and slots take their places. 0, or what is refused. */
+/** Puts entries, rows, freed rows and slots in place. Returns 0, or the code of a refusal. */
 function takeSections(root: Root, at: u32, end: u32): i32 {
   while (at < end) {
     const section = changetype<Section>(<usize>at);
@@ -180,7 +183,7 @@ function take(root: Root, section: Section): i32 {
   return code == 0 && hasColumns(handle) ? E_UNSUPPORTED : code;
 }
 
-/** Whether some item of a table shows other columns than whole steps. */
+/** Whether an item of a table shows other columns than whole steps. */
 function hasColumns(table: usize): bool {
   const slots = changetype<Table>(table).slots();
   for (let slot: u32 = 1; slots.layouts != 0 && slot <= slots.capacity; slot++) if (slots.columns(slot) != 0) return true;
@@ -197,13 +200,13 @@ function known(kind: u32): bool {
   return kind == HEAD || kind == WRITERS || kind == POOLS || kind == TABLE || kind == DRAWN || kind == STREAMS || kind == END;
 }
 
-/** Makes what was taken one state, with so many streams that are open. 0, or what is refused. */
+/** Combines the loaded parts into one state, with `streams` open streams. Returns 0, or the code of a refusal. */
 function finish(root: Root, first: u32, end: u32, streams: u32): i32 {
   let code = 0;
   const pools = newest(first, end, POOLS, 0);
   if (pools === null || pools.bytes != poolCount() * POOL_BYTES) return corrupt("what there is one of a pool is missing");
   for (let id: u32 = 0; code == 0 && id < poolCount(); id++) code = record_name_rows(poolOf(id), pools.payload() + <usize>(id * POOL_BYTES));
-  // There is a section of them where there are none.
+  // A section of streams exists even if there are none.
   for (let id: u32 = 0; code == 0 && (id == 0 || id < streams); id += STREAMS_EACH) code = takeStreams(first, end, id, min(STREAMS_EACH, streams - id));
   for (let id: u32 = 0; code == 0 && id < root.tables().count; id++) {
     const table = newest(first, end, TABLE, id);
@@ -214,7 +217,7 @@ function finish(root: Root, first: u32, end: u32, streams: u32): i32 {
     code = record_load_drawn(handle, drawn.payload());
     if (code == 0) code = record_load_table(handle, table.payload());
   }
-  // Steps hold frames: these are settled after them.
+  // Steps hold frames, so frames are settled after steps.
   for (let id = poolCount(); code == 0 && id > 0; id--) code = record_hold_frames(poolOf(id - 1), 0);
   if (code == 0) return 0;
   return code == E_OUT_OF_MEMORY ? noRoom() : corrupt("records are missing, or name what is not there");
@@ -228,7 +231,7 @@ function takeStreams(first: u32, end: u32, id: u32, count: u32): i32 {
   return code;
 }
 
-/** All that can be checked of itself. 0, or CORRUPT. O(state) */
+/** Checks every invariant of the state. Returns 0 or CORRUPT. O(state) */
 function checkAll(root: Root): i32 {
   for (let id: u32 = 0; id < poolCount(); id++) if (pool_check(poolOf(id)) != 0) return corrupt("its rows contradict each other");
   for (let id: u32 = 0; id < root.tables().count; id++) if (table_check(TableOptions.of(id).handle) != 0) return corrupt("a table contradicts itself");

@@ -1,5 +1,5 @@
 /**
- * Draws of mixtures: each source fills its rows of one batch in the region of batches. Everything that can be refused is refused before the first of them draws.
+ * Draws of mixtures: each source fills its rows of one batch in the batch region. All checks precede the first draw.
  *
  * batch │ OUTPUT × columns │ i32 × 2: the steps that they show │ a column each │ DRAW of one source after the other, with its columns │
  */
@@ -20,10 +20,10 @@ import { checkDraw, drawBatch, gatherLeaves, look, noRoomForBatch, notReady, sur
 import { FALLBACK, MIXTURE, RANDOM, View, viewOf } from "./view";
 import { DRAWN, MIXED, SUMMED, ViewColumn } from "./view-columns";
 
-/** What the largest weight of a batch divides. */
+/** Weights are divided by the largest of the batch. */
 const BY_BATCH: u32 = 2;
 
-/** Draws up to n items of a view, or n rows of a mixture; how many. `beta`: of its weights, where it has some. Never waits. */
+/** Draws up to n items of a view, or n rows of a mixture; returns how many. `beta`: the exponent of its weights, if any. Never waits. */
 export function replay_sample(handle: u32, view: u32, n: u32, beta: f64): i32 {
   const root = opened(handle);
   if (root === null) return CLOSED;
@@ -60,7 +60,7 @@ function sampleMixture(root: Root, mixture: View, number: u32, n: u32, beta: f64
     first += count;
   }
   if (mixture.weighs != 0) finishWeights(mixture, n);
-  // The shares stay: without a source that was left out they are others for this draw.
+  // The shares are restored afterwards, because an omitted source changes them for this draw.
   const bytes = <usize>Mixture.bytes(k);
   const own = <usize>mixture.mixture;
   memory.copy(own, own + bytes, 32);
@@ -73,12 +73,12 @@ function sampleMixture(root: Root, mixture: View, number: u32, n: u32, beta: f64
   return n;
 }
 
-/** Rows that a source gives. */
+/** Returns the rows that a source contributes. */
 function rowsOf(m: Mixture, i: u32, k: u32): u32 {
   return load<u32>(m.rows(i, k));
 }
 
-/** How many rows each source gives, in the MIXTURE that the draw will leave; null, with a refusal, if there is nothing to draw from. */
+/** Computes how many rows each source contributes, in the MIXTURE that the draw will leave; null, with a refusal, if there is nothing to draw from. */
 function split(mixture: View, n: u32): Mixture | null {
   const k = mixture.nextCount;
   const own = <usize>mixture.mixture;
@@ -107,7 +107,7 @@ function split(mixture: View, n: u32): Mixture | null {
   return m;
 }
 
-/** Rows of the longest transition that a source may give; or why it cannot give its rows now. */
+/** Returns the rows of the longest transition that a source may contribute, or why it cannot contribute its rows now. */
 function rowsIn(root: Root, mixture: View, m: Mixture, i: u32): i64 {
   const k = mixture.nextCount;
   const view = View.of(Source.of(mixture, i).view);
@@ -123,18 +123,18 @@ function rowsIn(root: Root, mixture: View, m: Mixture, i: u32): i64 {
   }
   const width = transitionRows(root, view, rowsOf(m, i, k), 0, sources < 2);
   if (width < 0) return width;
-  // What the sampler does not support is said by a look.
+  // Looking ahead detects draws that the sampler does not support.
   if ((view.amongNow() != 0 || view.flags != 0) && look(root, view, 1, 0) === null) return Refusal.last();
   if (sources < 2) return width;
   if (view.amongNow() != 0 && view.tableOptions().table().maxTimesSampled != 0)
     return Refusal.of(E_UNSUPPORTED).put("among cannot choose between items that draws of another source may remove (timesSampled)").code;
-  // Whichever items the others give; then so many different ones, too.
+  // First whichever items the draws take, then as many distinct ones.
   let sure = sureDraws(root, view, n, 0, 0);
   if (sure >= <i64>n && flags != 0) sure = sureDraws(root, view, n, flags, 0);
   return sure < <i64>n ? (sure < 0 ? sure : notReady(view, n, <u32>sure)) : width;
 }
 
-/** Room for a batch, with its OUTPUTs; where the DRAWs are. 0: there is no memory. */
+/** Makes room for a batch with its OUTPUTs; returns where the DRAWs are, or 0 if there is no memory. */
 function plan(root: Root, mixture: View, n: u32, most: u32, rows: f64): usize {
   const head = OUTPUT_BYTES * mixture.count + 8;
   let bytes = aligned(head);
@@ -164,7 +164,7 @@ function columnBytes(column: ViewColumn, n: u32): f64 {
   return aligned(<f64>n * (column.isLeaf() ? <f64>Field.of(column.which).arrayBytes() : 8));
 }
 
-/** The rows of one source, from the `first` on. */
+/** Fills the rows of one source, starting with row `first`. */
 function fillPart(root: Root, mixture: View, view: View, number: u32, draw: usize, first: u32, count: u32, beta: f64): void {
   const d = changetype<Draw>(draw);
   const table = view.tableOptions().handle;
@@ -185,7 +185,7 @@ function fillPart(root: Root, mixture: View, view: View, number: u32, draw: usiz
   table_close_draw(table);
 }
 
-/** Divides weights by the largest of the batch if they are to be, and makes them f32 if the batch has them so. */
+/** Divides weights by the largest of the batch if requested, and converts them to f32 if the batch uses f32. */
 function finishWeights(mixture: View, n: u32): void {
   let at: usize = 0;
   for (let k: u32 = 0; k < mixture.count; k++) {

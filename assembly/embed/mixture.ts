@@ -1,5 +1,5 @@
 /**
- * Mixtures of views of transitions: what the text says, and what a host sees and sets of their state.
+ * Mixtures of views of transitions: their lines in the text, and the state that a host reads and sets.
  *
  * SOURCE, 16 bytes: │ view u32 │ width u32 │ share f64 │  rows of the longest transition of the batch that is drawn · as the text says it
  *
@@ -21,9 +21,9 @@ import { addColumn, FIRST, MIXED, SOURCE, ViewColumn } from "./view-columns";
 
 const HEAD_BYTES: usize = 16;
 const RANDOM_BYTES: usize = 32;
-/** More is never kept from a source by rounding. */
+/** The most that rounding can withhold from a source. */
 const MAX_CARRY: f64 = 4294967296;
-/** Their numbers are bytes. */
+/** The number of a source is a byte. */
 const MAX_SOURCES: u32 = 256;
 
 @unmanaged
@@ -84,7 +84,7 @@ function readOption(words: TextReader, mixture: View, number: u32): i32 {
   return 0;
 }
 
-/** Once it is known what each view shows: what mixtures show, and their states. 0, or what is refused. */
+/** Sets up the columns and states of mixtures, once the columns of each view are known. Returns 0, or the code of a refusal. */
 export function settleMixtures(): i32 {
   const views = Root.the().views();
   for (let i: u32 = 0; i < views.count; i++) {
@@ -117,7 +117,7 @@ function settle(mixture: View): i32 {
   return settleColumns(mixture, first);
 }
 
-/** Those of the first source, and the number of the source before the keys. */
+/** The columns of a mixture: those of its first source, and the number of the source before the keys. */
 function settleColumns(mixture: View, first: View): i32 {
   mixture.columns = Root.the().columns().count;
   for (let k: u32 = 0; k < first.count; k++) {
@@ -132,7 +132,7 @@ function settleColumns(mixture: View, first: View): i32 {
   return 0;
 }
 
-/** The sources show the same columns. 0, or SPEC_MISMATCH. */
+/** Checks that the sources show the same columns. Returns 0 or SPEC_MISMATCH. */
 function checkSource(first: View, number: u32): i32 {
   const view = View.of(number);
   if (view.kind != TRANSITIONS)
@@ -150,7 +150,7 @@ function checkSource(first: View, number: u32): i32 {
     .put(" differs from the first one").code;
 }
 
-/** The mixture of a number that a call names; null, with a refusal, if there is none. */
+/** Returns the mixture of a number that a call names; null, with a refusal, if there is none. */
 export function mixtureOf(view: u32): View | null {
   const v = viewOf(view);
   if (v === null) return null;
@@ -159,14 +159,17 @@ export function mixtureOf(view: u32): View | null {
   return null;
 }
 
-/** STATE of a mixture: its random state (u32 × 8), the share of each source, and what rounding has kept from it. Good until the next draw. 0: refused. */
+/**
+ * Returns STATE of a mixture: its random state (u32 × 8), the share of each source, and the amount that rounding has withheld from it. Valid until the next
+ * draw. 0: refused.
+ */
 export function replay_mixture(handle: u32, view: u32): u32 {
   if (opened(handle) === null) return 0;
   const mixture = mixtureOf(view);
   return mixture === null ? 0 : mixture.mixture - <u32>HEAD_BYTES;
 }
 
-/** Sets STATE, which lies in the input buffer: to change shares, or to continue from an earlier one. 0, or what is refused; then nothing has changed. */
+/** Sets STATE from the input buffer, to change shares or to continue from an earlier state. Returns 0, or a code if nothing changed. */
 export function replay_set_mixture(handle: u32, view: u32, state: usize): i32 {
   const root = opened(handle);
   if (root === null) return CLOSED;

@@ -1,6 +1,6 @@
 /**
- * The pools of a Replay, in the order of snapshots: of the entries of frames that are packed, one for the frames of each name under which leaves share values, that of the
- * steps.
+ * The pools of a Replay, in the order of snapshots: the pools of packed frame entries, one pool of frames for each name under which leaves share values, and
+ * the pool of steps.
  */
 import { arena_alloc } from "../memory/arena";
 import { E_OUT_OF_MEMORY } from "../memory/error";
@@ -40,12 +40,12 @@ export function poolOf(id: u32): u32 {
   return load<u32>(Root.the().pools().get(id));
 }
 
-/** Whether a pool is of entries: their records have several sizes. */
+/** Whether a pool contains entries, whose records have several sizes. */
 export function isOfEntries(id: u32): bool {
   return changetype<Pool>(<usize>poolOf(id)).hasEntries();
 }
 
-/** Places the leaves, and makes the pools. 0, or what is refused. */
+/** Places the leaves, and makes the pools. Returns 0, or the code of a refusal. */
 export function makePools(root: Root): i32 {
   const fields = root.fields();
   for (let i: u32 = 0; i < fields.count; i++) {
@@ -58,7 +58,7 @@ export function makePools(root: Root): i32 {
   const bytes = placeArrays(root);
   if (bytes > <f64>MAX_BYTES) return Refusal.of(E_OUT_OF_MEMORY).put("a step must have less than 4 GiB, got ").number(bytes).code;
   root.stepBytes = <u32>bytes;
-  // Behind those of entries, which came with their frames.
+  // After the pools of entries, which were added with their frames.
   for (let i: u32 = 0; i < root.shares().count; i++) if (!list(Share.of(i).pool)) return noRoom();
   root.pool = arena_alloc(pool_bytes(fields.count));
   if (root.pool == 0 || !list(root.pool)) return noRoom();
@@ -72,7 +72,7 @@ export function makePools(root: Root): i32 {
   return 0;
 }
 
-/** Where packed steps have the leaves: half floats, as f32, behind what is staged. Bytes of a step. */
+/** Places the leaves in packed steps; half floats are there as f32, after the staged part. Returns the bytes of a step. */
 function placeArrays(root: Root): f64 {
   let bytes = root.stagedBytes;
   for (let i: u32 = 0; i < root.fields().count; i++) {
@@ -85,7 +85,7 @@ function placeArrays(root: Root): f64 {
   return bytes;
 }
 
-/** The pool of a leaf that shares its values, by its number + 1: a new one for the first leaf of a name. 0, or what is refused. */
+/** Returns the pool of a leaf that shares its values, by its number + 1; makes one for the first leaf of a name. Returns 0, or the code of a refusal. */
 function share(root: Root, field: Field): i32 {
   const shares = root.shares();
   const bytes = field.frameBytes();
@@ -112,7 +112,7 @@ function share(root: Root, field: Field): i32 {
   return 0;
 }
 
-/** Where packed frames like those of a leaf have their bytes, with the pool of their entries; 0: there is no memory. */
+/** Makes the packs for frames like those of a leaf, with the pool of their entries; 0 if there is no memory. */
 function makePacks(field: Field): u32 {
   const packs = arena_alloc(packs_bytes());
   const entries = arena_alloc(pool_bytes(1));
@@ -128,7 +128,7 @@ function open(pool: u32, rowBytes: u32, kind: u32, bytes: u32, packs: u32): void
   pool_open(pool);
 }
 
-/** Puts a pool behind the others; false where there is no memory. */
+/** Appends a pool to the list; false if there is no memory. */
 function list(pool: u32): bool {
   const at = Root.the().pools().push(4);
   if (at != 0) store<u32>(at, pool);
@@ -142,7 +142,7 @@ function otherFrames(field: Field, bytes: u32): i32 {
   return refusal.put(", got ").number(field.frameBytes()).code;
 }
 
-/** It must be packed as they are. */
+/** Refuses a leaf that is packed differently from the others of its name. */
 function otherRatio(field: Field, ratio: f64): i32 {
   const refusal = Refusal.of(SPEC_MISMATCH).word(field.path, field.bytes).put(" must be ");
   putRatio(refusal, ratio).put(", like the other leaves shared as ").word(field.share, field.shareBytes).put(", got ");

@@ -1,5 +1,5 @@
 /**
- * Why the last call was refused: `CODE: subject must be rule, got value`, in UTF-8 with a zero behind it. Codes have the names that they have in TypeScript.
+ * The reason why the last call was refused, as zero-terminated UTF-8: `CODE: subject must be rule, got value`. Codes have the same names as in TypeScript.
  *
  * REFUSAL, 8 bytes, then the text: │ code i32 │ end u32 │   end: where the text goes on
  */
@@ -8,7 +8,7 @@ import { MAX_WHOLE, placeOf } from "./decimal";
 import { Shortest } from "./shortest";
 import { characterBytes, wholeCharacters } from "./utf8";
 
-/** Beside the core's own: an argument that is none. */
+/** In addition to the core's codes: an invalid argument. */
 export const INVALID: i32 = -16;
 export const CLOSED: i32 = -17;
 export const NOT_FOUND: i32 = -18;
@@ -20,9 +20,9 @@ export const OUT_OF_TURN: i32 = -23;
 
 const REFUSAL_AT: usize = memory.data(1024, 8);
 const TEXT_AT: usize = REFUSAL_AT + 8;
-/** Where the zero stands at the latest. */
+/** The last address at which the terminating zero may be. */
 const LAST: usize = REFUSAL_AT + 1023;
-/** Bytes of a name that are shown. */
+/** The most bytes of a name that are shown. */
 const MAX_SHOWN: u32 = 128;
 
 @unmanaged
@@ -30,7 +30,7 @@ export class Refusal {
   code: i32;
   end: u32;
 
-  /** A new one. */
+  /** Begins a new refusal. */
   static of(code: i32): Refusal {
     const refusal = changetype<Refusal>(REFUSAL_AT);
     refusal.code = code;
@@ -39,14 +39,14 @@ export class Refusal {
     return refusal.put(nameOf(code)).put(": ");
   }
 
-  /** The code of the one that came last. */
+  /** The code of the last refusal. */
   static last(): i32 {
     return changetype<Refusal>(REFUSAL_AT).code;
   }
 
   put(text: string): Refusal {
     for (let i = 0; i < text.length; i++) {
-      // Literals have nothing above U+FFFF.
+      // Literals contain nothing above U+FFFF.
       const unit = <u32>text.charCodeAt(i);
       if (!this.fits(unit < 0x80 ? 1 : unit < 0x800 ? 2 : 3)) return this;
       if (unit < 0x80) this.byte(unit);
@@ -62,7 +62,7 @@ export class Refusal {
     return this;
   }
 
-  /** UTF-8 from anywhere, in quotes, a long one cut behind a whole character. A zero would end the text: it is shown as \0. */
+  /** Appends untrusted UTF-8 in quotes; a long text is cut after a whole character. A zero would end the text, so it is shown as \0. */
   word(at: usize, bytes: u32): Refusal {
     this.put('"');
     const shown = bytes > MAX_SHOWN ? wholeCharacters(at, MAX_SHOWN) : bytes;
@@ -76,7 +76,7 @@ export class Refusal {
     return this.put(shown < bytes ? '…"' : '"');
   }
 
-  /** As JavaScript shows it. */
+  /** Appends a number in the format of JavaScript. */
   number(x: f64): Refusal {
     if (!Number.isFinite(x)) return this.put(Number.isNaN(x) ? "NaN" : x > 0 ? "Infinity" : "-Infinity");
     if (x < 0) this.put("-");
@@ -84,7 +84,7 @@ export class Refusal {
     return size <= MAX_WHOLE && Math.floor(size) == size ? this.digits(<u64>size) : this.shortest(Shortest.of(size));
   }
 
-  /** In brackets, where a list of items stands: `items[3]`. */
+  /** Appends an index in brackets: `items[3]`. */
   index(i: u32): Refusal {
     this.put("[");
     return this.digits(i).put("]");
@@ -117,7 +117,7 @@ export class Refusal {
     if (this.fits(1)) this.byte(48 + digit);
   }
 
-  /** Whether there is room for so many bytes more. Where there is none, the text ends. */
+  /** Whether there is room for `bytes` more. If not, the text ends here. */
   private fits(bytes: u32): bool {
     if (<usize>(this.end + bytes) <= LAST) return true;
     this.end = <u32>LAST;
@@ -132,17 +132,17 @@ export class Refusal {
 }
 if (offsetof<Refusal>() != 8) ERROR("REFUSAL is 8 bytes");
 
-/** Refuses a text that there is no memory for. */
+/** Refuses a text if there is no memory for it. */
 export function noRoom(): i32 {
   return Refusal.of(E_OUT_OF_MEMORY).put("there is no memory for what the text says: raise bytes").code;
 }
 
-/** Refuses names that are no text. */
+/** Refuses names that are not valid text. */
 export function notUtf8(): i32 {
   return Refusal.of(INVALID_DATA).put("the text must be UTF-8, and the names in a snapshot").code;
 }
 
-/** Where the text of the last refusal is; empty before the first. */
+/** Returns the address of the last refusal's text; empty before the first refusal. */
 export function replay_error(): u32 {
   return <u32>TEXT_AT;
 }

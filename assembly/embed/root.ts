@@ -1,5 +1,5 @@
 /**
- * The one Replay of an instance, and the regions through which a host gives and gets bytes.
+ * The one Replay of an instance, and the regions through which it exchanges bytes with a host.
  *
  * ROOT, 396 bytes:
  *    0 │ handle u32      │ open u32        │  of the Replay that was made last, never 0 · 1: it is there
@@ -131,7 +131,7 @@ export class Root {
     return this.list(7);
   }
 
-  /** WORD each: what views show at the bootstrap as well. */
+  /** WORD each: the leaves that views also show at the bootstrap. */
   nexts(): GrowingArray {
     return this.list(8);
   }
@@ -141,7 +141,7 @@ export class Root {
     return this.list(9);
   }
 
-  /** Bytes that are put together: of a snapshot, or a text. */
+  /** Bytes of a snapshot, or of a text, while it is assembled. */
   bytes(): GrowingArray {
     return this.list(10);
   }
@@ -151,21 +151,21 @@ export class Root {
     return this.list(11);
   }
 
-  /** SOURCE each: what mixtures draw from. */
+  /** SOURCE each: the sources of mixtures. */
   sources(): GrowingArray {
     return this.list(12);
   }
 
-  /** A region with so much room; what was in it is lost where it moves. 0: there is no memory, and it is as it was. */
+  /** Returns a region with that much room; its content is lost if it moves. Returns 0 and leaves the region unchanged if there is no memory. */
   region(which: u32, bytes: u64): usize {
     const region = changetype<Region>(ROOT_AT + REGIONS_AT + <usize>(which << 3));
     if (bytes <= <u64>region.bytes && region.at != 0) return region.at;
-    // Near the limit there may be room for what is needed, and for no more.
+    // Near the limit, memory may suffice for the request but not for doubling.
     const more = max(bytes, 2 * <u64>region.bytes);
     return move(region, more) || move(region, bytes) ? <usize>region.at : 0;
   }
 
-  /** Whether bytes that a host names lie in the input buffer. */
+  /** Whether bytes named by a host lie in the input buffer. */
   holds(at: usize, bytes: f64): bool {
     return <u64>at >= <u64>this.input && <f64>at + bytes <= <f64>this.input + <f64>this.inputBytes && this.input != 0;
   }
@@ -176,14 +176,14 @@ if (offsetof<Root>("stagedBytes") != PLACED_AT || offsetof<Root>("pool") != PLAC
 function move(region: Region, bytes: u64): bool {
   const at = bytes > <u64>MAX_BYTES ? 0 : arena_alloc(<u32>bytes);
   if (at == 0) return false;
-  // Not before: it holds fewer, and the arena joins no runs, so that giving it back makes no room for these.
+  // Only now: it holds fewer bytes, and the arena does not join runs, so releasing it earlier would not make room.
   arena_free(region.at, region.bytes);
   region.at = at;
   region.bytes = <u32>bytes;
   return true;
 }
 
-/** The Replay of a handle; null, with a refusal, where it is not there. */
+/** Returns the Replay of a handle; null, with a refusal, if it does not exist. */
 export function opened(handle: u32): Root | null {
   const root = Root.the();
   if (root.open != 0 && handle == root.handle) return root;
@@ -193,7 +193,7 @@ export function opened(handle: u32): Root | null {
   return null;
 }
 
-/** The root of an instance that is free for a Replay; null, with a refusal, where it has one. */
+/** Returns the root of an instance that can hold a Replay; null, with a refusal, if it already has one. */
 export function vacant(): Root | null {
   const root = Root.the();
   if (root.open == 0) return root;
@@ -201,11 +201,11 @@ export function vacant(): Root | null {
   return null;
 }
 
-/** Room for bytes that the host hands in; 0: there is no memory. What was there is lost where it moves. */
+/** Makes room for bytes that the host passes; returns 0 if there is no memory. Earlier content is lost if the buffer moves. */
 export function replay_input(bytes: u32): u32 {
   const root = Root.the();
   if (header().magic != MAGIC) arena_init(MAX_BYTES >> GRANULE_BITS, 0);
-  // Without a Replay it is all that is taken, and grows in its place.
+  // Without a Replay it is the only allocation, and grows in place.
   const had = root.inputBytes;
   const grows = root.open == 0 && bytes > had;
   if (grows) reset(0);
@@ -216,7 +216,7 @@ export function replay_input(bytes: u32): u32 {
   return 0;
 }
 
-/** Gives everything back. `inputBytes`: but so many, where the input is all that was taken before: it keeps its place. */
+/** Releases all memory. `inputBytes`: keeps an input of that size in place, if the input was the only allocation. */
 export function reset(inputBytes: u32): void {
   const root = Root.the();
   const handle = root.handle;
@@ -231,7 +231,7 @@ export function reset(inputBytes: u32): void {
   }
 }
 
-/** What is taken from now on is zeros, as new memory is, whatever was there before. */
+/** Makes sure that later allocations are zeroed like new memory, whatever they contained before. */
 export function clean(): void {
   const root = Root.the();
   const top = header().top;
@@ -239,14 +239,14 @@ export function clean(): void {
   root.dirty = 0;
 }
 
-/** Gives the memory of the Replay back, and the input buffer's. */
+/** Releases the memory of the Replay and of the input buffer. */
 export function replay_free(handle: u32): i32 {
   if (opened(handle) === null) return CLOSED;
   reset(0);
   return 0;
 }
 
-/** Refuses what does not lie in the input buffer. */
+/** Refuses bytes outside the input buffer. */
 export function outside(what: string, at: usize, bytes: f64): i32 {
   const root = Root.the();
   return Refusal.of(INVALID)

@@ -1,5 +1,5 @@
 /**
- * Draws: n items of a view's table, and a batch of them in the region of batches.
+ * Draws take n items of a view's table and write them as a batch to the batch region.
  *
  * batch │ OUTPUT × leaves │ i32: the steps that they show │ a column a leaf │ mask │ DRAW, with its columns │
  */
@@ -25,7 +25,7 @@ import { ITEMS, MIXTURE, singleRow, TRANSITIONS, tooManySteps, View, viewOf } fr
 import { ALL, DRAWN, FIRST, LAST, MASKED, SUMMED, ViewColumn } from "./view-columns";
 import { longestRule } from "./writer-options";
 
-/** Refuses what no draw of a view takes. */
+/** Refuses invalid arguments of a draw from a view. */
 export function checkDraw(v: View, n: u32, beta: f64): i32 {
   if (n - 1 >= MAX_LENGTH) return Refusal.of(INVALID).put("n must be an integer from 1 up to ").number(MAX_LENGTH).put(", got ").number(n).code;
   if (v.weighs != 0 && !Number.isFinite(beta)) return Refusal.of(INVALID).put("beta must be a finite number, got ").number(beta).code;
@@ -40,8 +40,9 @@ const SINCE_AT: usize = 32;
 const SLOTS_AT: usize = 40;
 
 /**
- * The next items of an epoch as a batch of a view, n at most: each item that was there when it began comes once. How many; 0: it is over, and the next call begins another. `state`: f64 × 6
- * in the input buffer, which the call changes: 1 for a random order or 0 for that of slots, seed, number of the epoch, position, and two of its own; first 1, a seed, and zeros.
+ * Returns the next items of an epoch as a batch of a view, at most n: each item that existed when the epoch began comes once. Returns their number; 0 if the
+ * epoch is over, and the next call begins another. `state`: f64 × 6 in the input buffer, which the call changes: 1 for a random order or 0 for slot order, the
+ * seed, the number of the epoch, the position, and two internal values. Initially 1, a seed, and zeros.
  */
 export function replay_epoch(handle: u32, view: u32, n: u32, state: usize): i32 {
   const root = opened(handle);
@@ -96,7 +97,7 @@ function resumes(table: u32, state: usize): bool {
   return table_epoch_resume(table, <u32>load<f64>(state, SINCE_AT), <u32>load<f64>(state, SLOTS_AT), <u32>load<f64>(state, POSITION_AT), flags);
 }
 
-/** The items of an epoch from its position on: `table_epoch` by the numbers of its state. */
+/** Draws the items of an epoch from its position on: `table_epoch` with the numbers of its state. */
 function epochOf(table: u32, draw: usize, n: u32, flags: u32, state: usize): i32 {
   if (load<f64>(state) != 0) flags |= SHUFFLED;
   const position = <u32>load<f64>(state, POSITION_AT);
@@ -113,7 +114,7 @@ function epochOf(table: u32, draw: usize, n: u32, flags: u32, state: usize): i32
   );
 }
 
-/** Draws n items of a view, whose number is `index`, or those of an epoch (`state`, or 0), and gathers them; how many, or a code. */
+/** Draws n items of a view, whose number is `index`, or those of an epoch (`state`, or 0), and gathers them. Returns how many, or a code. */
 export function drawBatch(root: Root, v: View, index: u32, n: u32, beta: f64, state: usize): i32 {
   const width = v.kind == TRANSITIONS ? transitionRows(root, v, n, state, true) : windowRows(root, v, n, state);
   if (width < 0) return <i32>width;
@@ -130,8 +131,8 @@ export function drawBatch(root: Root, v: View, index: u32, n: u32, beta: f64, st
 }
 
 /**
- * The items of n keys (f64 each) that are still there, in their order; how many. It draws nothing: no count is raised, no random number taken, no rate limiter asked. The
- * columns are those of `replay_sample`.
+ * Reads the items of n keys (f64 each) that still exist, in their order, and returns how many. It is not a draw: it raises no count, takes no random number and
+ * checks no rate limiter. The columns are those of `replay_sample`.
  */
 export function replay_get(handle: u32, view: u32, keys: usize, n: u32): i32 {
   const root = opened(handle);
@@ -161,7 +162,7 @@ function copyKeys(draw: usize, keys: usize, n: u32): void {
   memory.copy(changetype<Draw>(draw).column(KEY), keys, (<usize>n) << 3);
 }
 
-/** Rows that the items of some keys show at most; or why they cannot be shown. */
+/** Returns the most rows that the items of some keys show, or why they cannot be shown. */
 export function rowsOf(root: Root, view: View, keys: usize, n: u32): i64 {
   if (view.kind == ITEMS && view.n != 0) return view.n;
   const draw = root.region(WORK, draw_bytes(n));
@@ -176,7 +177,7 @@ export function rowsOf(root: Root, view: View, keys: usize, n: u32): i64 {
   return view.n == 0 ? longest : min(view.n + 1, longest);
 }
 
-/** Steps of the longest item that may come; or what is refused. */
+/** Returns the steps of the longest item that may be drawn, or the code of a refusal. */
 function windowRows(root: Root, view: View, n: u32, state: usize): i64 {
   if (view.n != 0) return view.n;
   const longest = view.tableOptions().table().longest;
@@ -185,7 +186,7 @@ function windowRows(root: Root, view: View, n: u32, state: usize): i64 {
   return draw === null ? <i64>Refusal.last() : <i64>draw.longest;
 }
 
-/** Rows of the longest transition that may come; or why there cannot be n of them. `sure`: whether nothing else is drawn before, so that a look shows what comes. */
+/** Returns the rows of the longest transition that may be drawn, or why n of them cannot be. `sure`: nothing else is drawn before, so a look ahead is exact. */
 export function transitionRows(root: Root, view: View, n: u32, state: usize, sure: bool): i64 {
   const options = view.tableOptions();
   const t = options.table();
@@ -203,7 +204,7 @@ export function transitionRows(root: Root, view: View, n: u32, state: usize, sur
   return draw.shortest == 1 ? singleRow(options) : min(width, <i64>draw.longest);
 }
 
-/** Of n draws from a view's table how many pass now; or what is refused. */
+/** Returns how many of n draws from a view's table pass now, or the code of a refusal. */
 export function sureDraws(root: Root, view: View, n: u32, flags: u32, among: u32): i64 {
   const options = view.tableOptions();
   const uses = options.table().maxTimesSampled;
@@ -211,7 +212,7 @@ export function sureDraws(root: Root, view: View, n: u32, flags: u32, among: u32
   return counts == 0 ? noRoomToLook(n) : table_sure(options.handle, n, flags, among, counts);
 }
 
-/** What a draw of a view would give; null, with a refusal, where it cannot be made. */
+/** Previews a draw of a view; null, with a refusal, if it cannot be made. */
 export function look(root: Root, view: View, n: u32, state: usize): Draw | null {
   const draw = root.region(WORK, draw_bytes(n));
   if (draw == 0) {
@@ -235,7 +236,7 @@ function noRoomToLook(n: u32): i32 {
   return Refusal.of(E_OUT_OF_MEMORY).put("there is no room to draw ").number(n).put(": ask for fewer, or raise bytes").code;
 }
 
-/** Why n draws do not pass now. */
+/** Refuses with the reason why n draws do not pass now. */
 export function notReady(view: View, n: u32, sure: u32): i32 {
   const options = view.tableOptions();
   const t = options.table();
@@ -249,7 +250,7 @@ export function notReady(view: View, n: u32, sure: u32): i32 {
   return refusal.put(" items, and its rate limiter does not allow ").number(n).put(" draws now: append first").code;
 }
 
-/** Why the core refused a draw. */
+/** Refuses with the reason why the core rejected a draw. */
 function refusedDraw(): i32 {
   const refusal = Refusal.of(E_UNSUPPORTED);
   if (header().errorArgument == 3) return refusal.put("stratified needs a uniform or prioritized sampler, no distinct and no timesSampled").code;
@@ -258,11 +259,11 @@ function refusedDraw(): i32 {
   return refusal.put("among newest needs a sampler that knows ages: lifo, fifo, recency, or uniform or prioritized with a fifo or lifo remover").code;
 }
 
-/** Room for a batch, with its OUTPUTs; where its DRAW is. 0: there is no memory. */
+/** Makes room for a batch with its OUTPUTs; returns where its DRAW is, or 0 if there is no memory. */
 function plan(root: Root, view: View, n: u32, width: u32): usize {
   const steps = max(width, 2);
   const head = OUTPUT_BYTES * view.count + 4 * steps;
-  // As fractions, which do not wrap: a batch may come to more than 64 bits count.
+  // In f64, which does not wrap around: the bytes of a batch may exceed 64 bits.
   let bytes = aligned(head);
   for (let k: u32 = 0; k < view.count; k++) bytes += columnBytes(ViewColumn.of(view, k), n, width);
   const rows = <f64>n * <f64>width;
@@ -281,7 +282,7 @@ function plan(root: Root, view: View, n: u32, width: u32): usize {
   return at;
 }
 
-/** Bytes of a column of n entries, of those that are not the draw's own. */
+/** Returns the bytes of a column of n entries, unless it belongs to the draw. */
 function columnBytes(column: ViewColumn, n: u32, width: u32): f64 {
   if (column.source == DRAWN) return 0;
   if (column.source == SUMMED) return aligned(<f64>n * <f64>column.returnBytes());
@@ -293,7 +294,7 @@ function aligned(bytes: f64): f64 {
   return Math.ceil(bytes / 16) * 16;
 }
 
-/** Draws, and gathers what was drawn; how many, or a code, and then nothing was. */
+/** Draws, and gathers the drawn items. Returns how many, or a code if nothing was drawn. */
 function drawInto(root: Root, view: View, draw: usize, n: u32, width: u32, beta: f64, state: usize): i32 {
   const d = changetype<Draw>(draw);
   const table = view.tableOptions().handle;
@@ -304,7 +305,7 @@ function drawInto(root: Root, view: View, draw: usize, n: u32, width: u32, beta:
   return count;
 }
 
-/** Gathers what was drawn, `shows` rows an entry. */
+/** Gathers the drawn items, `shows` rows per entry. */
 function fill(root: Root, view: View, draw: usize, count: u32, shows: u32, beta: f64): void {
   const d = changetype<Draw>(draw);
   const table = view.tableOptions().handle;
@@ -320,7 +321,7 @@ function fill(root: Root, view: View, draw: usize, count: u32, shows: u32, beta:
   view.width = shows;
 }
 
-/** `shown`: the view or mixture whose columns are filled, from the entry `first` on. */
+/** Fills the columns of transitions. `shown`: the view or mixture whose columns are filled, from the entry `first` on. */
 export function transitions(root: Root, view: View, shown: View, draw: usize, table: u32, first: u32): void {
   const n = view.n == 0 ? MAX_LENGTH : view.n;
   draw_n_step(draw, root.pool, table, view.reward, view.discount, view.terminated, n, view.gamma, ENDS_BEHIND);
@@ -337,7 +338,9 @@ export function transitions(root: Root, view: View, shown: View, draw: usize, ta
   if (view.weighs != 0) draw_narrow(draw, WEIGHT);
 }
 
-/** The columns of leaves: `width` steps each, or one of the first and the bootstrap. `first`: the row of the columns that the first entry goes to. */
+/**
+ * Gathers the columns of leaves: `width` steps each, or the first step and the bootstrap. `first`: the row of the columns at which the first entry is stored.
+ */
 export function gatherLeaves(root: Root, view: View, draw: usize, width: u32, first: u32): void {
   const base = <usize>root.batch;
   const list = <u32>base + view.count * <u32>OUTPUT_BYTES;
@@ -356,7 +359,7 @@ export function gatherLeaves(root: Root, view: View, draw: usize, width: u32, fi
   gather(draw, root.pool, base, outputs);
 }
 
-/** 1 for a step, 0 for padding. */
+/** Writes 1 for each step and 0 for padding. */
 function fillMask(d: Draw, at: u32, count: u32, width: u32): void {
   for (let i: u32 = 0; i < count; i++) {
     const length = load<u32>(d.u32At(LENGTH, i));

@@ -1,5 +1,5 @@
 /**
- * A snapshot, chunk by chunk, in the form of src/storage/snapshot: "REPRISE1", then sections, the same records as there.
+ * Saves a snapshot chunk by chunk, in the format of src/storage/snapshot: "REPRISE1", then sections with the same records.
  *
  * SAVING, 32 bytes: │ stage u32 │ id u32 │ cursor u32 │ sections u32 │ changes u32 │ handle u32 │ chunk u32 │ bytes u32 │
  *   what comes next: which kind, of which pool or table, from where on · sections so far · the root's when it began · of which Replay · the chunk that is told
@@ -20,14 +20,14 @@ import { Put } from "./tags";
 import { WriterOptions } from "./writer-options";
 
 const SAVING_AT: usize = memory.data(32, 8);
-/** Bytes of a section of records, at most, unless one record has more; what stands before them; what a cursor of freed rows begins with. */
+/** The most bytes of a section of records, unless one record is larger; the bytes before them; the first bytes of a cursor of freed rows. */
 export const SECTION_MAX: u32 = 65536;
 export const COUNT_BYTES: u32 = 4;
 export const POOL_BYTES: u32 = 8;
 export const STREAM_BYTES: u32 = 24;
 export const RUN_BYTES: u32 = 8;
 
-/** What comes in this order. */
+/** The stages, in order. */
 const BEGIN: u32 = 0;
 const OF_HEAD: u32 = 1;
 const OF_WRITERS: u32 = 2;
@@ -52,7 +52,7 @@ class Saving {
   chunk: u32;
   bytes: u32;
 
-  /** Goes on to another kind. */
+  /** Moves to another stage. */
   go(stage: u32, cursor: u32): void {
     this.stage = stage;
     this.id = 0;
@@ -62,8 +62,8 @@ class Saving {
 if (offsetof<Saving>() != 32) ERROR("SAVING is 32 bytes");
 
 /**
- * The next chunk of a snapshot, `first` 1 to begin one: address of │ at u32 │ bytes u32 │, with 0 bytes behind the last one. Good until the next call; nothing may change before
- * all are read. 0: refused.
+ * Returns the next chunk of a snapshot, as the address of │ at u32 │ bytes u32 │, with 0 bytes after the last one. `first`: 1 begins a snapshot. Valid until
+ * the next call; nothing may change before all chunks are read. 0: refused.
  */
 export function replay_save(handle: u32, first: u32): u32 {
   const root = opened(handle);
@@ -82,11 +82,11 @@ export function replay_save(handle: u32, first: u32): u32 {
   return <u32>(SAVING_AT + offsetof<Saving>("chunk"));
 }
 
-/** Takes the memory that a snapshot needs: later there may be none. Whether there is. */
+/** Reserves the memory that a snapshot needs, because there may be none later. Returns whether there is enough. */
 export function reserveSave(root: Root): bool {
   const put = Put.begin();
   for (let i: u32 = 0; i < SECTION_BYTES; i++) put.byte(0);
-  // Of both the longer one.
+  // The longer of both.
   putHead(put);
   putWriters(put);
   let bytes = SECTION_MAX;
@@ -99,7 +99,7 @@ function noRoomToSave(): u32 {
   return 0;
 }
 
-/** One section, or on to the next stage; false where there is no memory. */
+/** Writes one section, or moves to the next stage; false if there is no memory. */
 function step(root: Root, s: Saving): bool {
   switch (s.stage) {
     case BEGIN:
@@ -131,7 +131,7 @@ function begin(root: Root, s: Saving): bool {
   return put.failed == 0;
 }
 
-/** HEAD or WRITERS: a value, with room for the section's head before it. */
+/** Writes HEAD or WRITERS: a value, with room for the section's head before it. */
 function putSection(root: Root, s: Saving): bool {
   const put = Put.begin();
   for (let i: u32 = 0; i < SECTION_BYTES; i++) put.byte(0);
@@ -144,7 +144,7 @@ function putSection(root: Root, s: Saving): bool {
   return true;
 }
 
-/** Rows, or entries, and freed rows of each pool, then slots of each table. */
+/** Writes rows or entries, and freed rows, of each pool, then slots of each table. */
 function records(root: Root, s: Saving): bool {
   const ofTable = s.stage == OF_SLOTS;
   if (s.id == (ofTable ? root.tables().count : poolCount())) {
@@ -166,7 +166,7 @@ function records(root: Root, s: Saving): bool {
   return true;
 }
 
-/** In the place of rows, entries of packed frames, which have several sizes: as many as find room. */
+/** Writes entries of packed frames instead of rows; as many as fit, because their sizes differ. */
 function entries(root: Root, s: Saving): bool {
   const room = roomFor(s.id);
   const at = root.region(WORK, SECTION_BYTES + room);
@@ -178,12 +178,12 @@ function entries(root: Root, s: Saving): bool {
   return true;
 }
 
-/** Room for a payload of records of a pool: one at least. */
+/** Returns room for a payload of records of a pool, at least for one. */
 function roomFor(id: u32): u32 {
   return max(SECTION_MAX, COUNT_BYTES + record_row_bytes(poolOf(id)));
 }
 
-/** Behind the last record of a pool's rows come its freed ones, then the next pool. */
+/** Moves on after the last record of a pool's rows: to its freed rows, then to the next pool. */
 function next(s: Saving): void {
   if (s.stage == OF_ROWS) {
     s.stage = OF_FREE;
@@ -213,7 +213,7 @@ function pools(root: Root, s: Saving): bool {
   return true;
 }
 
-/** The numbers of each table, then of each what draws change. */
+/** Writes the numbers of each table, then the numbers that draws change. */
 function table(root: Root, s: Saving): bool {
   if (s.id == root.tables().count) {
     s.go(s.stage + 1, 0);
@@ -231,7 +231,7 @@ function table(root: Root, s: Saving): bool {
   return true;
 }
 
-/** Streams of all writers in order, some in a section. */
+/** Writes the streams of all writers in order, several per section. */
 function streams(root: Root, s: Saving): bool {
   const all = streamCount(root.writers().count);
   const count = min(SECTION_MAX / STREAM_BYTES, all - s.id);
@@ -260,7 +260,7 @@ function seal(s: Saving, at: u32, kind: u32, id: u32, bytes: u32): void {
   s.sections += 1;
 }
 
-/** Lanes of the first so many writers. */
+/** Returns the lanes of the first `writers` writers. */
 export function streamCount(writers: u32): u32 {
   let count: u32 = 0;
   for (let i: u32 = 0; i < writers; i++) count += WriterOptions.of(i).lanes;

@@ -1,13 +1,13 @@
 /**
- * A double as the fewest decimal digits that read as it again, as JavaScript shows it: by whole numbers of many words, so that nothing is rounded on the way
+ * Formats a double with the fewest decimal digits that parse to the same double, like JavaScript. It uses multi-word integers, so that nothing is rounded
  * (Steele and White's algorithm, as Burger and Dybvig have it).
  *
  * SHORTEST, 32 bytes: │ count u32 │ point i32 │ digits u8 × 24 │   point: how many of the digits stand before the decimal point
  */
 const SHORTEST_AT: usize = memory.data(32, 8);
-/** Of a whole number: 1280 bits, which the largest and the smallest double fit. */
+/** Bytes of a multi-word integer: 1280 bits fit the largest and the smallest double. */
 const WORD_BYTES: usize = 160;
-/** The number is VALUE / SCALE; what reads as it lies between (VALUE - BELOW) / SCALE and (VALUE + ABOVE) / SCALE. */
+/** The number is VALUE / SCALE. Everything between (VALUE - BELOW) / SCALE and (VALUE + ABOVE) / SCALE parses to it. */
 const VALUE: usize = memory.data(800, 8);
 const SCALE: usize = VALUE + WORD_BYTES;
 const BELOW: usize = SCALE + WORD_BYTES;
@@ -20,7 +20,7 @@ export class Shortest {
   count: u32;
   point: i32;
 
-  /** Of a finite number above 0. */
+  /** Formats a finite number above 0. */
   static of(x: f64): Shortest {
     const shortest = changetype<Shortest>(SHORTEST_AT);
     const bits = reinterpret<u64>(x);
@@ -28,7 +28,7 @@ export class Shortest {
     const biased = <i32>(bits >> 52);
     const mantissa = biased == 0 ? fraction : fraction | (1 << 52);
     const exponent = max(biased, 1) - 1075;
-    // The neighbour below a power of two is half as far as the one above.
+    // The neighbour below a power of two is half as far away as the one above.
     const uneven = u32(fraction == 0 && biased > 1);
     setWhole(VALUE, mantissa, 1 + uneven + max(exponent, 0));
     setWhole(SCALE, 1, 1 + uneven + max(-exponent, 0));
@@ -43,7 +43,7 @@ export class Shortest {
     return <u32>load<u8>(changetype<usize>(this) + 8 + <usize>i);
   }
 
-  /** @param even whether what lies just half way reads as the number, too */
+  /** @param even whether a value exactly half way also parses to the number */
   private write(even: bool): void {
     this.count = 0;
     this.point = 0;
@@ -75,13 +75,13 @@ function reaches(even: bool): bool {
   return compareWhole(SUM, SCALE) >= i32(!even);
 }
 
-/** Whether what is left is nearer to the next digit; half way the even one is taken. */
+/** Whether the rest is nearer to the next digit; half way, the even digit is taken. */
 function nearerAbove(digit: u32): bool {
   add(SUM, VALUE, VALUE);
   return compareWhole(SUM, SCALE) >= i32((digit & 1) == 0);
 }
 
-/** A number × 2^bits. */
+/** Sets a multi-word integer to whole × 2^bits. */
 function setWhole(at: usize, whole: u64, bits: u32): void {
   memory.fill(at, 0, WORD_BYTES);
   store<u64>(at, whole);
@@ -111,7 +111,7 @@ function add(to: usize, a: usize, b: usize): void {
   }
 }
 
-/** Of a number as large as the other one, at least. */
+/** Subtracts a multi-word integer that is not larger. */
 function subtract(from: usize, other: usize): void {
   let borrow: i64 = 0;
   for (let i: usize = 0; i < WORD_BYTES; i += 4) {
@@ -121,7 +121,7 @@ function subtract(from: usize, other: usize): void {
   }
 }
 
-/** Below 0, 0, or above. */
+/** Compares two multi-word integers: below 0, 0, or above. */
 function compareWhole(a: usize, b: usize): i32 {
   for (let i = WORD_BYTES; i > 0; ) {
     i -= 4;

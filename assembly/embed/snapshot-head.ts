@@ -1,4 +1,4 @@
-/** What a Replay is of, as snapshots have it (src/storage/format/head.ts): its options, where a row has what, its writers. */
+/** Writes the head of a snapshot (src/storage/format/head.ts): the options of a Replay, the layout of its rows, its writers. */
 
 import { dtypeName, TEXT } from "../rows/leaf";
 import { kindHas, kindName, TAKES_EXPONENT, TAKES_MIN, WITH_MIN } from "../selectors/kinds";
@@ -13,7 +13,7 @@ import { Put, TEXT as TEXT_TAG } from "./tags";
 import { ROLES, Role, roleName } from "./transition-roles";
 import { ItemRule, NEXT_STEP, SAME_STEP, WriterOptions } from "./writer-options";
 
-/** Of the records (src/storage/format/head.ts). */
+/** The version of the records (src/storage/format/head.ts). */
 export const STATE_VERSION: f64 = 7;
 
 export function putHead(put: Put): void {
@@ -71,7 +71,7 @@ export function putWriters(put: Put): void {
   }
 }
 
-/** The part of the spec that the leaves from `first` to `end` have in common up to a place in their paths. */
+/** Writes the part of the spec that the leaves from `first` to `end` share up to a place in their paths. */
 function putNode(put: Put, first: u32, end: u32, from: u32): void {
   const leaf = Field.of(first);
   if (from > leaf.bytes || leaf.bytes == 0) return putLeaf(put, leaf);
@@ -90,7 +90,7 @@ function putNode(put: Put, first: u32, end: u32, from: u32): void {
   }
 }
 
-/** The first leaf behind the i-th with another part there. */
+/** Returns the first leaf after the i-th with a different part there. */
 function nextPart(i: u32, end: u32, from: u32): u32 {
   const field = Field.of(i);
   const stop = partEnd(field, from);
@@ -106,7 +106,7 @@ function putLeaf(put: Put, field: Field): void {
     .text("dtype")
     .text(dtypeName(field.dtype))
     .text("shape");
-  // A stack is told apart.
+  // A stack is written separately.
   const skip = u32(field.stack != 0);
   putShape(put, field.dims + skip, field.rank - skip);
   if (text) put.text("maxBytes").number(field.maxBytes);
@@ -115,7 +115,7 @@ function putLeaf(put: Put, field: Field): void {
   if (field.ratio != 0) put.text("packed").number(field.ratio);
 }
 
-/** Where a leaf stands. Its fields have the order that they are compared in. */
+/** Writes the place of a leaf. Its fields are in the order in which they are compared. */
 function putPlace(put: Put, field: Field): void {
   const text = field.dtype == TEXT;
   put
@@ -179,7 +179,7 @@ function putRule(put: Put, rule: ItemRule): void {
   if (rule.sequence != 0) put.text("burnIn").number(rule.burnIn);
 }
 
-/** In decimal. */
+/** Writes the seed in decimal. */
 function putSeed(put: Put, seed: u64): void {
   let digits: u32 = 0;
   for (let place = placeOf(seed); place > 0; place /= 10) digits += 1;

@@ -1,6 +1,6 @@
 /**
- * The options of a Replay out of the head of a snapshot, and of its writers out of their list: into the same structures as the lines of a text, with the same checks.
- * What is no value, or out of its range, breaks the tags.
+ * Reads the options of a Replay from the head of a snapshot, and those of its writers from their list, into the same structures and with the same checks as the
+ * lines of a text. Invalid and out-of-range values break the tags.
  */
 
 import { arena_alloc } from "../memory/arena";
@@ -23,12 +23,12 @@ import { TextReader, Word } from "./text-reader";
 import { ROLES, roleNamed, setRole } from "./transition-roles";
 import { autoresetNamed, beginRule, beginWriter, endRule, MAX_BURN_IN, MAX_LANES, nameWriter } from "./writer-options";
 
-/** PART, 8 bytes, of the path to a node of the spec: │ name u32 │ bytes u32 │; of a list no name, and its number. */
+/** PART, 8 bytes, of the path to a node of the spec: │ name u32 │ bytes u32 │; a list has a number and no name. */
 const PARTS_AT: usize = memory.data(512, 8);
 const NUMBERED: u32 = 0;
 if (MAX_DEPTH * 8 != 512) ERROR("PARTS has room for a path");
 
-/** Takes the options of a head. 0, or what is refused. */
+/** Reads the options of a head. Returns 0, or the code of a refusal. */
 export function readHead(at: u32, bytes: u32): i32 {
   const tags = Tags.of(at, bytes);
   let code = 0;
@@ -47,13 +47,13 @@ export function readHead(at: u32, bytes: u32): i32 {
   return tags.broken == 0 ? code : contradicts();
 }
 
-/** Takes the options of the writers, and their rules. 0, or what is refused. */
+/** Reads the options of the writers, and their rules. Returns 0, or the code of a refusal. */
 export function readWriters(at: u32, bytes: u32): i32 {
   const tags = Tags.of(at, bytes);
   let code = 0;
   for (let left = tags.enter(ARRAY); left > 0 && tags.broken == 0 && code == 0; left--) code = readWriter(tags);
   if (tags.odd == NOT_UTF8) return notUtf8();
-  // Items that show columns of their own, or half a character.
+  // Items that show columns of their own, or half of a surrogate pair.
   if (tags.odd != 0)
     return Refusal.of(E_UNSUPPORTED).put(
       "the snapshot has rules with columns, or with priorities from a leaf, or a name that is no UTF-8, which only TypeScript shows",
@@ -65,7 +65,7 @@ function contradicts(): i32 {
   return Refusal.of(E_CORRUPT).put("the snapshot contradicts itself: its head, or its writers, are no values").code;
 }
 
-/** Names what is refused as the snapshot's. */
+/** Returns a reader that attributes refusals to the snapshot. */
 function source(): TextReader {
   const words = TextReader.of(0, 0);
   words.saved = 1;
@@ -96,7 +96,7 @@ function readOptions(tags: Tags): i32 {
   return code;
 }
 
-/** A whole number of any length, below 0 too, of which its last 64 bits count. */
+/** Reads a whole number of any length, possibly negative, and returns its last 64 bits. */
 function seedOf(tags: Tags): u64 {
   tags.text();
   let seed: u64 = 0;
@@ -105,10 +105,10 @@ function seedOf(tags: Tags): u64 {
   return negative ? 0 - seed : seed;
 }
 
-/** All leaves. Their paths are put together first, then have a place of their own. */
+/** Reads all leaves. Their paths are assembled first, then stored in a place of their own. */
 function readSpec(tags: Tags): i32 {
   const root = Root.the();
-  // Once: paths are moved below.
+  // Only once, because paths are moved below.
   if (root.fields().count != 0 || root.lists().count != 0) {
     tags.broken = 1;
     return 0;
@@ -125,7 +125,7 @@ function readSpec(tags: Tags): i32 {
   return code;
 }
 
-/** A node of the spec: a leaf has a dtype, which is a text. */
+/** Reads a node of the spec: a leaf has a dtype, which is a text. */
 function readNode(put: Put, tags: Tags, depth: u32): i32 {
   const from = tags.at;
   const tag = tags.tag();
@@ -168,7 +168,7 @@ function isLeaf(tags: Tags, count: u32): bool {
   return false;
 }
 
-/** The path to a node, into a WORD whose address is where it begins in what is put together. */
+/** Writes the path to a node, and a WORD that holds the offset of its beginning. */
 function putPath(put: Put, depth: u32, to: usize): void {
   const bytes = Root.the().bytes();
   const word = changetype<Word>(to);
@@ -182,7 +182,7 @@ function putPath(put: Put, depth: u32, to: usize): void {
   word.bytes = bytes.count - word.at;
 }
 
-/** A leaf, whose parts stand in any order. */
+/** Reads a leaf, whose parts may be in any order. */
 function readLeaf(put: Put, tags: Tags, depth: u32): i32 {
   const from = tags.at;
   const at = source().entry(Root.the().fields(), FIELD_BYTES, "leaves");
@@ -268,7 +268,7 @@ function readTableOption(tags: Tags, options: TableOptions): void {
   else tags.skip();
 }
 
-/** The number of a selector; its exponent is in `value`. */
+/** Returns the number of a selector; its exponent is in `value`. */
 function readSelector(tags: Tags): u32 {
   const from = tags.at;
   let kind: u32 = 0;
@@ -328,7 +328,7 @@ function readRule(tags: Tags): i32 {
   if (find(tags, from, "priority")) {
     const kind = <u32>load<u8>(<usize>tags.at);
     rule.largest = u32(kind != NUMBER);
-    // From a leaf: these rules are none of embed.wasm's either.
+    // Priorities from a leaf are not supported in embed.wasm.
     if (kind == OBJECT) tags.odd = 1;
     if (rule.largest == 0) rule.priority = tags.within(0, f64.MAX_VALUE);
   }
@@ -342,7 +342,7 @@ function readRule(tags: Tags): i32 {
   return tags.broken == 0 ? endRule(source(), rule, true, rule.sequence != 0) : 0;
 }
 
-/** Rules whose items show columns of their own are none of embed.wasm's. */
+/** Marks rules whose items show columns of their own, which embed.wasm does not support. */
 function noLayouts(tags: Tags): void {
   for (let left = tags.enter(ARRAY); left > 0 && tags.broken == 0; left--) if (tags.number() != 0) tags.odd = 1;
 }

@@ -1,4 +1,4 @@
-/** Packed steps as a host hands them in: checked, and as a block of columns where there are several. */
+/** Packed steps from a host: checked, and converted to a block of columns if there are several. */
 import { bytesZero, copyBytes } from "../memory/bytes";
 import { halves_narrow, halvesFitting } from "../memory/half";
 import { BF16, BOOL, dtypeName, isHalf, TEXT } from "../rows/leaf";
@@ -7,10 +7,10 @@ import { INVALID_DATA, Refusal } from "./refusal";
 import { Root, WORK } from "./root";
 import { isUtf8 } from "./utf8";
 
-/** What stands before the bytes of a text: their number. */
+/** The bytes before a text, which hold its length. */
 const TEXT_HEAD: u32 = 4;
 
-/** n packed steps: flags must be 0 or 1, texts must be texts, numbers those that half floats can be. 0, or INVALID_DATA. */
+/** Checks n packed steps: flags must be 0 or 1, texts valid, and numbers representable as half floats where these are used. Returns 0 or INVALID_DATA. */
 export function checkSteps(root: Root, at: usize, n: u32): i32 {
   if (root.checked == 0) return 0;
   for (let i: u32 = 0; i < n; i++, at += <usize>root.stepBytes) {
@@ -20,7 +20,10 @@ export function checkSteps(root: Root, at: usize, n: u32): i32 {
   return 0;
 }
 
-/** A packed step as rows have it, with half floats made of f32: where it stands, or a copy; the host's own bytes stay. 0: there is no memory. */
+/**
+ * Returns a packed step in the format of rows, with f32 converted to half floats: in place, or in a copy, since the host's bytes must not change. 0: there is
+ * no memory.
+ */
 export function narrowStep(root: Root, at: usize): usize {
   if (<f64>root.stepBytes <= root.stagedBytes) return at;
   const copy = root.region(WORK, <u64>root.stagedBytes);
@@ -41,7 +44,7 @@ function checkStep(root: Root, step: usize, number: u32): i32 {
   return 0;
 }
 
-/** A leaf's value, in bytes as hosts have it: of step `number`. 0, or INVALID_DATA. */
+/** Checks a leaf's value, in the host's format, of step `number`. Returns 0 or INVALID_DATA. */
 export function checkValue(field: Field, number: u32, from: usize): i32 {
   if (field.dtype == BOOL) {
     for (let k: u32 = 0; k < field.size; k++) {
@@ -68,7 +71,7 @@ export function checkValue(field: Field, number: u32, from: usize): i32 {
   return 0;
 }
 
-/** Copies a leaf's value as rows have it, with half floats made of f32. */
+/** Copies a leaf's value in the format of rows, with f32 converted to half floats. */
 export function copyValue(field: Field, to: usize, from: usize): void {
   if (isHalf(field.dtype) != 0) halves_narrow(to, from, field.size, field.dtype == BF16);
   else copyBytes(to, from, field.valueBytes);
@@ -86,7 +89,7 @@ function wrong(field: Field, step: u32, element: u32): Refusal {
   return Refusal.of(INVALID_DATA).put("step").index(step).put(": ").word(field.path, field.bytes).index(element);
 }
 
-/** Bytes of n steps as a block: addresses of columns and of the rules' priorities, then columns. */
+/** Returns the bytes of n steps as a block: addresses of columns and of the rules' priorities, then columns. */
 export function blockBytes(root: Root, rules: u32, n: u32): u64 {
   let bytes = headOf(root, rules);
   for (let i: u32 = 0; i < root.fields().count; i++) bytes += columnOf(Field.of(i), n);

@@ -1,4 +1,4 @@
-/** The limit on what steps take, with their frames: its line, its value in a snapshot, and the one of the core. */
+/** The limit on the bytes of steps with their frames: its line in a text, its value in a snapshot, and its counterpart in the core. */
 import { arena_alloc } from "../memory/arena";
 import { SHARED, WIDE } from "../rows/leaf";
 import { entryBytes } from "../rows/packs";
@@ -26,7 +26,7 @@ export function readStored(words: TextReader): i32 {
   return words.done();
 }
 
-/** The same of a snapshot. `source`: reads the name. */
+/** Reads the limit from a snapshot. `source`: reads the name. */
 export function loadStored(tags: Tags, source: TextReader): i32 {
   const root = Root.the();
   const from = tags.at;
@@ -56,7 +56,7 @@ export function putStored(put: Put): void {
   put.text("evictFrom").textAt(table.name, table.bytes);
 }
 
-/** Once the leaves are placed: one step must fit. 0, or INVALID. */
+/** Checks that one step fits, once the leaves are placed. Returns 0 or INVALID. */
 export function checkStored(root: Root): i32 {
   const step = maxStepBytes(root);
   if (root.storedMax == 0 || root.storedMax >= step) return 0;
@@ -64,21 +64,21 @@ export function checkStored(root: Root): i32 {
   return refusal.number(root.storedMax).code;
 }
 
-/** Limits the pools, once they and the tables are there. 0, or OUT_OF_MEMORY. */
+/** Limits the pools, once they and the tables exist. Returns 0 or OUT_OF_MEMORY. */
 export function makeStored(root: Root): i32 {
   if (root.storedMax == 0) return 0;
   const count = root.shares().count + 1;
   const limit = arena_alloc(stored_bytes_bytes(count));
   const pools = root.region(WORK, 4 * <u64>count);
   if (limit == 0 || pools == 0) return noRoom();
-  // Of steps first, then of frames; entries count with these.
+  // First the pool of steps, then those of frames, which include their entries.
   for (let i: u32 = 0; i < count; i++) store<u32>(pools + ((<usize>i) << 2), i == 0 ? root.pool : poolOf(poolCount() - count + i - 1));
   const table = root.evictFrom == 0 ? 0 : TableOptions.of(root.evictFrom - 1).handle;
   stored_bytes_init(limit, root.storedMax, maxStepBytes(root), table, pools, count);
   return 0;
 }
 
-/** Bytes that a step takes at most: with new frames for all of its leaves, none of which packs. */
+/** Returns the most bytes of a step: with new, incompressible frames for all of its leaves. */
 function maxStepBytes(root: Root): f64 {
   let bytes = <f64>(HEAD_BYTES + root.rowBytes);
   for (let i: u32 = 0; i < root.fields().count; i++) {
@@ -89,7 +89,7 @@ function maxStepBytes(root: Root): f64 {
   return bytes;
 }
 
-/** Of a frame with its head; of one that is packed with that of its entry, too. */
+/** Returns the bytes of a frame with its head; for a packed one also with the head of its entry. */
 function frameRoom(field: Field): u32 {
   return field.ratio == 0 ? HEAD_BYTES + ((field.frameBytes() + 7) & ~7) : 2 * HEAD_BYTES + entryBytes(field.frameBytes());
 }

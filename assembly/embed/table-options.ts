@@ -1,5 +1,5 @@
 /**
- * The options of a table as the text has them, and the table once it is made.
+ * The options of a table in a text, and the table made from them.
  *
  * TABLE_OPTIONS, 88 bytes:
  *    0 │ name u32    │ bytes u32      │
@@ -25,12 +25,12 @@ import { Root } from "./root";
 import { sameWord, TextReader } from "./text-reader";
 import { isText } from "./utf8";
 
-/** Items of a table, as in src/base/limits.ts. */
+/** The most items of a table, as in src/base/limits.ts. */
 export const MAX_ITEMS: f64 = 0x3ffffff;
 const DEFAULT_PENDING: u32 = 1023;
 /** The highest exponent of recency, as in src/schema/selector.ts. */
 const MAX_RECENCY: f64 = 32;
-/** What the word for a kind has behind it if the smallest weight is kept. */
+/** The suffix of a kind that keeps the smallest weight. */
 export const MIN_SUFFIX: string = "WithMin";
 
 @unmanaged
@@ -56,12 +56,12 @@ export class TableOptions {
     return changetype<LimiterOptions>(changetype<usize>(this) + LIMITER_AT);
   }
 
-  /** MAX_WHOLE: no limit. */
+  /** MAX_WHOLE stands for no limit. */
   setSteps(steps: f64): void {
     this.maxSteps = steps == MAX_WHOLE ? Infinity : steps;
   }
 
-  /** As far as it is counted. */
+  /** Sets the limit, capped at the highest count. */
   setTimesSampled(times: f64): void {
     this.maxTimesSampled = times > <f64>u32.MAX_VALUE ? 0 : <u32>times;
   }
@@ -70,12 +70,12 @@ export class TableOptions {
     return changetype<Table>(<usize>this.handle);
   }
 
-  /** Whether draws are in proportion to priorities. */
+  /** Whether draws are proportional to priorities. */
   weighs(): bool {
     return kindHas(this.sampler, WEIGHS);
   }
 
-  /** Whether the sampler could keep the smallest weight, and was not asked to. */
+  /** Whether the sampler could keep the smallest weight but does not. */
   lacksMin(): bool {
     return kindHas(this.sampler, TAKES_MIN) && (this.sampler & WITH_MIN) == 0;
   }
@@ -99,12 +99,12 @@ export function readTable(words: TextReader): i32 {
   return endTable(words, options);
 }
 
-/** Names a table by the word that was read. 0, or INVALID. */
+/** Names a table with the word that was read. Returns 0 or INVALID. */
 export function nameTable(words: TextReader, options: TableOptions): i32 {
   const tables = Root.the().tables();
   options.name = words.word;
   options.bytes = words.bytes;
-  // JavaScript would put a number before the other names, and has a meaning of its own for __proto__.
+  // JavaScript would sort a number before the other names, and treats __proto__ specially.
   if (options.bytes == 0 || isNumber(options.name, options.bytes) || words.is("__proto__"))
     return words.refused("the name of a table", "no whole number, not empty and not __proto__");
   for (let i: u32 = 0; i + 1 < tables.count; i++)
@@ -113,7 +113,7 @@ export function nameTable(words: TextReader, options: TableOptions): i32 {
   return 0;
 }
 
-/** One more table, with the defaults; null, with a refusal, where there are too many. */
+/** Adds a table with the defaults; null, with a refusal, if there are too many. */
 export function beginTable(words: TextReader): TableOptions | null {
   const at = words.entry(Root.the().tables(), TABLE_OPTIONS_BYTES, "tables");
   if (at == 0) return null;
@@ -128,7 +128,7 @@ export function beginTable(words: TextReader): TableOptions | null {
   return options;
 }
 
-/** What all options of a table together must say. 0, or INVALID. */
+/** Checks all options of a table together. Returns 0 or INVALID. */
 export function endTable(words: TextReader, options: TableOptions): i32 {
   if (options.maxSize == 0) return words.here(INVALID).put("the table ").word(options.name, options.bytes).put(" must have a size: size 100000").code;
   const limiter = options.limiter();
@@ -136,13 +136,13 @@ export function endTable(words: TextReader, options: TableOptions): i32 {
   return words.here(INVALID).put("minDiff must be <= maxDiff (").number(limiter.maxDiff).put("), got ").number(limiter.minDiff).code;
 }
 
-/** The table of a name that a rule or a view says, by its index; or NOT_FOUND. */
+/** Returns the index of the table that a rule or a view names, or NOT_FOUND. */
 export function tableNamed(words: TextReader): i32 {
   const code = words.want("the name of a table");
   return code == 0 ? tableAt(words) : code;
 }
 
-/** The same of a name that was read. */
+/** Like `tableNamed`, for a name that was read already. */
 export function tableAt(words: TextReader): i32 {
   const tables = Root.the().tables();
   for (let i: u32 = 0; i < tables.count; i++) if (sameWord(TableOptions.of(i).name, TableOptions.of(i).bytes, words.word, words.bytes)) return i;
@@ -151,7 +151,7 @@ export function tableAt(words: TextReader): i32 {
   return refusal.put("got ").word(words.word, words.bytes).code;
 }
 
-/** The table of a number that a call names; null, with a refusal, where there is none. */
+/** Returns the table of a number that a call names; null, with a refusal, if there is none. */
 export function tableOf(i: u32): TableOptions | null {
   const count = Root.the().tables().count;
   if (i < count) return TableOptions.of(i);
@@ -161,7 +161,7 @@ export function tableOf(i: u32): TableOptions | null {
   return null;
 }
 
-/** Makes the tables in the pool. 0, or OUT_OF_MEMORY. */
+/** Makes the tables in the pool. Returns 0 or OUT_OF_MEMORY. */
 export function makeTables(): i32 {
   const root = Root.the();
   const count = root.tables().count;
@@ -183,7 +183,7 @@ export function makeTables(): i32 {
   return 0;
 }
 
-/** One option, whose name was read. 0, or INVALID. */
+/** Reads one option, whose name was read. Returns 0 or INVALID. */
 function readOption(words: TextReader, options: TableOptions): i32 {
   let code = 0;
   if (words.is("size")) {
@@ -214,7 +214,7 @@ function readOption(words: TextReader, options: TableOptions): i32 {
   return min(code, 0);
 }
 
-/** KIND · KIND EXPONENT · KINDWithMin EXPONENT: the number of a selector; the exponent is in `value`. */
+/** KIND · KIND EXPONENT · KINDWithMin EXPONENT: returns the number of a selector; the exponent is in `value`. */
 function readSelector(words: TextReader): i32 {
   const code = words.want("the selector");
   if (code != 0) return code;
@@ -230,7 +230,7 @@ function readSelector(words: TextReader): i32 {
   return exponent == 0 ? kind : exponent;
 }
 
-/** The exponents of a kind. */
+/** The range of a kind's exponents. */
 export function leastExponent(kind: u32): f64 {
   return (kind & KIND) == RECENCY ? 0 : -f64.MAX_VALUE;
 }
@@ -239,7 +239,7 @@ export function highestExponent(kind: u32): f64 {
   return (kind & KIND) == RECENCY ? MAX_RECENCY : f64.MAX_VALUE;
 }
 
-/** The kind that a word names; 0: none. */
+/** Returns the kind that a word names; 0: none. */
 export function kindNamed(word: u32, bytes: u32): u32 {
   for (let kind = FIFO; kind <= LAST_KIND; kind++) {
     const name = kindName(kind);
@@ -250,7 +250,7 @@ export function kindNamed(word: u32, bytes: u32): u32 {
   return 0;
 }
 
-/** Refuses a word that names no kind: those without an exponent come first. */
+/** Refuses a word that does not name a kind: kinds without an exponent come first. */
 function noKind(words: TextReader): i32 {
   const refusal = words.here(INVALID).put("the word must be a selector: ");
   for (let kind = FIFO; kind <= LAST_KIND; kind++) if (!kindHas(kind, TAKES_EXPONENT)) refusal.put(kind == FIFO ? "" : ", ").put(kindName(kind));

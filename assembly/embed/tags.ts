@@ -1,5 +1,5 @@
 /**
- * Values as bytes, as src/storage/tags.ts has them: one byte that says what follows, then that. Here are those that the head of a snapshot and its list of writers have.
+ * Values as bytes, as in src/storage/tags.ts: a type byte, then the value. This file handles the types in the head of a snapshot and in its list of writers.
  *
  * TAGS, 32 bytes: │ at u32 │ end u32 │ broken u32 │ odd u32 │ word u32 │ bytes u32 │ value f64 │
  *   at, end: what is left to read · broken: it is cut, or something else than was asked for · odd: it has what only TypeScript knows · word, bytes: the last text · value: the last number
@@ -15,15 +15,15 @@ export const NUMBER: u32 = 4;
 export const TEXT: u32 = 6;
 export const ARRAY: u32 = 9;
 export const OBJECT: u32 = 10;
-/** null and undefined are one byte, too. */
+/** null and undefined also take one byte. */
 const LAST_WORD: u32 = TRUE;
 const BIGINT: u32 = 5;
 const UNITS: u32 = 7;
 const DATE: u32 = 8;
-/** From here on bytes, or an array of numbers: a length, then that. */
+/** Types from here on are bytes, or an array of numbers: a length, then the content. */
 const BUFFER: u32 = 13;
 const MAX_DEPTH: u32 = 128;
-/** In the place of 1 in `odd`: a name that is kept is none. */
+/** Stored in `odd` instead of 1: a name that must be kept is not valid UTF-8. */
 export const NOT_UTF8: u32 = 2;
 
 const TAGS_AT: usize = memory.data(32, 8);
@@ -46,21 +46,21 @@ export class Tags {
     return tags;
   }
 
-  /** What the next value is. */
+  /** Reads the type of the next value. */
   tag(): u32 {
     return <u32>load<u8>(<usize>this.take(1));
   }
 
-  /** Of a value whose tag was read: how many things it has. */
+  /** Reads the number of elements of a value whose type was read. */
   count(): u32 {
     const count = load<u32>(<usize>this.take(4));
-    // Each takes a byte at least.
+    // Each element takes at least one byte.
     if (count <= this.end - this.at) return count;
     this.broken = 1;
     return 0;
   }
 
-  /** Begins to read an object, or an array; how many parts it has. */
+  /** Begins to read an object or an array; returns the number of its parts. */
   enter(tag: u32): u32 {
     if (this.tag() == tag) return this.count();
     this.broken = 1;
@@ -84,14 +84,14 @@ export class Tags {
     return this.value;
   }
 
-  /** The same of a whole one, within a range. */
+  /** Reads a whole number within a range. */
   whole(least: f64, most: f64): f64 {
     const value = this.within(least, most);
     if (Math.floor(value) != value) this.broken = 1;
     return value;
   }
 
-  /** The same of any number within a range. Out of it, it is broken, and the least one. */
+  /** Reads any number within a range. Out of range, it sets `broken` and returns the least value. */
   within(least: f64, most: f64): f64 {
     const value = this.number();
     if (value >= least && value <= most) return value;
@@ -99,18 +99,18 @@ export class Tags {
     return least;
   }
 
-  /** Reads a text that is kept, in UTF-8, into `word`. */
+  /** Reads a text that must be kept, in UTF-8, into `word`. */
   name(): void {
     this.text();
     if (!isUtf8(this.word, this.bytes)) this.odd = NOT_UTF8;
   }
 
-  /** Whether the text is this one. */
+  /** Whether the text equals `word`. */
   is(word: string): bool {
     return isText(this.word, this.bytes, word);
   }
 
-  /** Leaves a value out. */
+  /** Skips a value. */
   skip(depth: u32 = 0): void {
     const tag = this.tag();
     if (tag <= LAST_WORD || this.broken != 0) return;
@@ -122,13 +122,13 @@ export class Tags {
       for (let i: u32 = 0; i < count && this.broken == 0; i++) {
         if (tag == OBJECT) this.text();
         this.skip(depth + 1);
-        // A map has values, too.
+        // A map also has values.
         if (tag == OBJECT + 1) this.skip(depth + 1);
       }
     }
   }
 
-  /** The address of so many bytes, which are read; of zeros where there are not as many. */
+  /** Returns the address of that many bytes, which count as read, or of zeros if fewer are left. */
   private take(bytes: u32): u32 {
     const at = this.at;
     if (bytes > this.end - at) {
@@ -141,7 +141,7 @@ export class Tags {
 }
 if (offsetof<Tags>() != 32) ERROR("TAGS is 32 bytes");
 
-/** Goes to the value of a key in the object that begins at `from`; whether it is there. */
+/** Moves to the value of a key in the object that begins at `from`; returns whether it exists. */
 export function find(tags: Tags, from: u32, key: string): bool {
   tags.at = from;
   for (let left = tags.enter(OBJECT); left > 0 && tags.broken == 0; left--) {
@@ -153,7 +153,7 @@ export function find(tags: Tags, from: u32, key: string): bool {
 }
 
 /**
- * Bytes that are put together in the root's list: values, or a text.
+ * Assembles bytes in the root's list: values, or a text.
  *
  * PUT, 8 bytes: │ failed u32 │ … u32 │   failed: there was no memory for a byte
  */
@@ -179,7 +179,7 @@ export class Put {
     return this.byte(ARRAY).u32(count);
   }
 
-  /** A key, or a text of ours. */
+  /** Appends a key, or an internal text. */
   text(text: string): Put {
     return this.byte(TEXT).u32(text.length).raw(text);
   }
@@ -199,7 +199,7 @@ export class Put {
     return this.byte(is ? TRUE : FALSE);
   }
 
-  /** Letters alone. */
+  /** Appends only the characters, without a type byte. */
   raw(text: string): Put {
     for (let i = 0; i < text.length; i++) this.byte(<u32>text.charCodeAt(i));
     return this;
@@ -210,7 +210,7 @@ export class Put {
     return this;
   }
 
-  /** A whole number in decimal. */
+  /** Appends a whole number in decimal. */
   digits(n: u64): Put {
     for (let place = placeOf(n); place > 0; place /= 10) this.byte(48 + <u32>((n / place) % 10));
     return this;

@@ -1,5 +1,5 @@
 /**
- * The text of a Replay, word by word: lines of words between spaces; `#` begins a comment; a word in double quotes may have spaces, and \" \\ \n.
+ * Reads the text of a Replay word by word: lines of words between spaces; `#` begins a comment; a word in double quotes may have spaces, and \" \\ \n.
  *
  * WORDS, 40 bytes: │ at u32 │ end u32 │ line u32 │ word u32 │ bytes u32 │ broken u32 │ value f64 │ saved u32 │ … u32 │
  *   at, end: what is left of the text · line: its number · word, bytes: the last word, in its place in the text · broken: it is a quote without an end
@@ -11,7 +11,7 @@ import { INVALID, noRoom, Refusal } from "./refusal";
 import { isText } from "./utf8";
 
 const WORDS_AT: usize = memory.data(40, 8);
-/** Lines of a kind, and names behind `next`. */
+/** The most lines of a kind, and names after `next`. */
 const MAX_ENTRIES: u32 = 4096;
 
 const NEWLINE: u32 = 10;
@@ -40,7 +40,7 @@ export class TextReader {
     return words;
   }
 
-  /** Goes to the next line with a word, which it reads; false at the end of the text. What is left of the line before is not read. */
+  /** Moves to the next line with a word, which it reads, and skips the rest of the current line; false at the end of the text. */
   nextLine(): bool {
     while (true) {
       if (this.line != 0) {
@@ -53,7 +53,7 @@ export class TextReader {
     }
   }
 
-  /** The next word of the line; false where there is none. Of one that is no word `broken` is set. */
+  /** Reads the next word of the line; false if there is none. Sets `broken` if the word is malformed. */
   next(): bool {
     while (this.at < this.end && isSpace(this.peek())) this.at += 1;
     this.word = this.at;
@@ -69,38 +69,38 @@ export class TextReader {
     return true;
   }
 
-  /** Whether the word is this one. */
+  /** Whether the word equals `word`. */
   is(word: string): bool {
     return this.broken == 0 && isText(this.word, this.bytes, word);
   }
 
-  /** Reads the next word, which there must be. 0, or INVALID. */
+  /** Reads the next word, which is required. Returns 0 or INVALID. */
   want(what: string): i32 {
     return this.next() && this.broken == 0 ? 0 : this.refused(what, "given");
   }
 
-  /** Reads the next word as a number into `value`. 0, or INVALID. */
+  /** Reads the next word as a number into `value`. Returns 0 or INVALID. */
   number(what: string, least: f64, most: f64): i32 {
     if (this.want(what) != 0) return INVALID;
     return this.isNumber(least, most) ? 0 : this.outOfRange(what, "a number", least, most);
   }
 
-  /** The same of a whole one. */
+  /** Like `number`, for a whole number. */
   integer(what: string, least: f64, most: f64): i32 {
     return this.want(what) != 0 ? INVALID : this.integerHere(what, least, most);
   }
 
-  /** The same of the word that was read last. */
+  /** Like `integer`, for the word that was read last. */
   integerHere(what: string, least: f64, most: f64): i32 {
     return this.isInteger(least, most) ? 0 : this.outOfRange(what, "an integer", least, most);
   }
 
-  /** The line must end here. 0, or INVALID. */
+  /** Checks that the line ends here. Returns 0 or INVALID. */
   done(): i32 {
     return this.next() ? this.refused("the line", "at its end") : 0;
   }
 
-  /** Keeps the word, which there must be, in a WORD. 0, or INVALID. */
+  /** Stores the next word, which is required, in a WORD. Returns 0 or INVALID. */
   keep(what: string, to: usize): i32 {
     if (this.want(what) != 0) return INVALID;
     changetype<Word>(to).at = this.word;
@@ -108,7 +108,7 @@ export class TextReader {
     return 0;
   }
 
-  /** The word, which must be one of a few, is none of them. */
+  /** Refuses a word that is not one of a few known ones. */
   unknown(known: string): i32 {
     return this.refused("the word", known);
   }
@@ -118,20 +118,20 @@ export class TextReader {
     return this.got(this.here(INVALID).put(what).put(" must be ").put(rule));
   }
 
-  /** Ends a refusal with the word. */
+  /** Ends a refusal with the current word. */
   got(refusal: Refusal): i32 {
     if (this.broken != 0) return refusal.put(", got a quote without an end").code;
     if (this.bytes == 0) return refusal.put(", and the line ends").code;
     return refusal.put(", got ").word(this.word, this.bytes).code;
   }
 
-  /** A refusal that says which line. */
+  /** Begins a refusal with the number of the line. */
   here(code: i32): Refusal {
     const refusal = Refusal.of(code);
     return this.saved != 0 ? refusal.put("the snapshot: ") : refusal.put("line ").number(this.line).put(": ");
   }
 
-  /** One more entry of a list, of zeros. 0, with a refusal, where there is no memory, or there are too many: some are compared each with each. */
+  /** Adds a zeroed entry to a list. Returns 0, with a refusal, if there is no memory or there are too many: some lists are compared pairwise. */
   entry(list: GrowingArray, bytes: u32, what: string): usize {
     if (list.count == MAX_ENTRIES) {
       this.here(INVALID).put("the number of ").put(what).put(" must be at most ").number(MAX_ENTRIES).put(", got more");
@@ -142,12 +142,12 @@ export class TextReader {
     return at;
   }
 
-  /** Whether the word is a whole number in a range, which is then in `value`. */
+  /** Whether the word is a whole number in a range; if so, it is stored in `value`. */
   isInteger(least: f64, most: f64): bool {
     return this.isNumber(least, most) && Math.floor(this.value) == this.value;
   }
 
-  /** The same of any number. */
+  /** Like `isInteger`, for any number. */
   isNumber(least: f64, most: f64): bool {
     this.value = this.broken != 0 ? NaN : numberOf(this.word, this.bytes);
     return this.value >= least && this.value <= most;
@@ -161,7 +161,7 @@ export class TextReader {
     return refusal.put(" (decimal, of at most 15 digits, from e-22 up to e22), got ").word(this.word, this.bytes).code;
   }
 
-  /** A word in quotes, which stands without its backslashes in its place then. */
+  /** Reads a word in quotes, and removes its backslashes in place. */
   private quoted(): bool {
     this.at += 1;
     this.word = this.at;
@@ -189,14 +189,14 @@ export class TextReader {
 }
 if (offsetof<TextReader>() != 40) ERROR("WORDS is 40 bytes");
 
-/** A word that is kept: 8 bytes. */
+/** A stored word: 8 bytes. */
 @unmanaged
 export class Word {
   at: u32;
   bytes: u32;
 }
 
-/** Whether two words are the same. */
+/** Whether two words are equal. */
 export function sameWord(a: u32, aBytes: u32, b: u32, bBytes: u32): bool {
   return aBytes == bBytes && memory.compare(a, b, aBytes) == 0;
 }

@@ -1,5 +1,5 @@
 /**
- * Which leaf plays which part in a transition. What no line says is the leaf, or the leaves below it, that has the part's own name.
+ * Maps leaves to roles in a transition. A role without a line is played by the leaf with its own name, or by the leaves below that name.
  *
  * ROLE, 16 bytes: │ path u32 │ bytes u32 │ said u32 │ … u32 │
  */
@@ -16,7 +16,7 @@ export const REWARD: u32 = 2;
 export const DISCOUNT: u32 = 3;
 export const TERMINATED: u32 = 4;
 export const ROLES: u32 = 5;
-/** Bytes that all their names take. */
+/** Total bytes of the role names. */
 export const NAMES_BYTES: u32 = 64;
 
 @unmanaged
@@ -31,14 +31,14 @@ export class Role {
     return changetype<Role>(changetype<usize>(Root.the()) + ROLES_AT + <usize>(role << 4));
   }
 
-  /** Whether a leaf plays it, or a part of it. */
+  /** Whether a leaf plays this role, or a part of it. */
   has(field: Field): bool {
     return field.isIn(this.path, this.bytes);
   }
 }
 if (offsetof<Role>() != 16) ERROR("ROLE is 16 bytes");
 
-/** Writes the roles' own names, which no line has said yet, to NAMES_BYTES of memory. */
+/** Writes the default names of the roles to NAMES_BYTES of memory. */
 export function initRoles(at: u32): void {
   for (let role: u32 = 0; role < ROLES; role++) {
     const name = roleName(role);
@@ -60,14 +60,14 @@ export function readRole(words: TextReader): i32 {
   return code == 0 ? words.done() : code;
 }
 
-/** The role that a word names; ROLES: none. */
+/** Returns the role that a word names; ROLES: none. */
 export function roleNamed(words: TextReader): u32 {
   let role: u32 = 0;
   while (role < ROLES && !words.is(roleName(role))) role++;
   return role;
 }
 
-/** Gives a role the path that was read. 0, or INVALID: a role has one. */
+/** Sets the path of a role to the word that was read. Returns 0, or INVALID if the role already has one. */
 export function setRole(words: TextReader, role: u32): i32 {
   if (Role.of(role).isSet != 0) return words.here(INVALID).put("the role ").put(roleName(role)).put(" must be said once").code;
   Role.of(role).path = words.word;
@@ -76,7 +76,7 @@ export function setRole(words: TextReader, role: u32): i32 {
   return 0;
 }
 
-/** What a line says must be there, and fit. 0, or what is refused. */
+/** Checks that the leaves named by lines exist and fit. Returns 0, or the code of a refusal. */
 export function checkRoles(): i32 {
   for (let role: u32 = 0; role < ROLES; role++) {
     if (Role.of(role).isSet == 0) continue;
@@ -91,14 +91,17 @@ export function checkRoles(): i32 {
   return 0;
 }
 
-/** Refuses a rule or a view that needs a role where no leaf plays it; 0 where one does. */
+/** Refuses a rule or a view that needs a role that no leaf plays; else returns 0. */
 export function required(role: u32, what: string): i32 {
   if (firstOf(role) >= 0) return 0;
   const refusal = Refusal.of(NOT_FOUND).put(what).put(" needs the ").put(roleName(role)).put(", and no leaf has that name: say role ");
   return refusal.put(roleName(role)).put(" PATH").code;
 }
 
-/** The leaf of a role that is a number a step, or of a reward one or several, by its index; NONE where there is none, SPEC_MISMATCH where it is something else. */
+/**
+ * Returns the index of a role's leaf, which must be one number per step, or for a reward one or several; NONE if there is none, SPEC_MISMATCH if it has another
+ * shape.
+ */
 export function numberIn(role: u32): i32 {
   const first = firstOf(role);
   if (first < 0) return NONE;
@@ -128,7 +131,7 @@ export function roleName(role: u32): string {
   }
 }
 
-/** The first leaf in a role; -1 where there is none. */
+/** Returns the first leaf in a role; -1 if there is none. */
 function firstOf(role: u32): i32 {
   const fields = Root.the().fields();
   for (let i: u32 = 0; i < fields.count; i++) if (Role.of(role).has(Field.of(i))) return i;

@@ -1,13 +1,13 @@
-/** Text as bytes. */
+/** UTF-8 text: comparison, validation, ordering. */
 
-/** Whether some bytes are this text, which has ASCII alone. */
+/** Whether some bytes are this text, which must be ASCII. */
 export function isText(at: usize, bytes: u32, text: string): bool {
   if (bytes != <u32>text.length) return false;
   for (let i: u32 = 0; i < bytes; i++) if (<u32>load<u8>(at + <usize>i) != <u32>text.charCodeAt(<i32>i)) return false;
   return true;
 }
 
-/** Whether some bytes are UTF-8: nothing cut, nothing longer than it must be, no half of a pair, nothing above U+10FFFF. */
+/** Whether some bytes are valid UTF-8: complete, without overlong forms, surrogates or values above U+10FFFF. */
 export function isUtf8(at: usize, bytes: u32): bool {
   const end = at + <usize>bytes;
   while (at < end) {
@@ -16,7 +16,7 @@ export function isUtf8(at: usize, bytes: u32): bool {
     const more: usize = lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : 3;
     if (lead < 0xc2 || lead > 0xf4 || at + more > end) return false;
     const second = <u32>load<u8>(at);
-    // Of some leads fewer may follow.
+    // Some lead bytes allow fewer second bytes.
     const least: u32 = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
     const most: u32 = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
     if (second < least || second > most) return false;
@@ -26,25 +26,25 @@ export function isUtf8(at: usize, bytes: u32): bool {
   return true;
 }
 
-/** Bytes of a character, by its first one. */
+/** Returns the bytes of a character from its first one. */
 export function characterBytes(lead: u32): u32 {
   return lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
 }
 
-/** Of the first so many bytes of UTF-8, of which there are more: those of whole characters. */
+/** Returns how many of the first `bytes` bytes of a longer UTF-8 text are whole characters. */
 export function wholeCharacters(at: usize, bytes: u32): u32 {
   while (bytes > 0 && (load<u8>(at + <usize>bytes) & 0xc0) == 0x80) bytes--;
   return bytes;
 }
 
-/** The order of two texts by UTF-16 code units, as JavaScript sorts: negative, 0, positive. */
+/** Compares two texts by UTF-16 code units, like JavaScript's sort: negative, 0, positive. */
 export function compareText(a: usize, aBytes: u32, b: usize, bBytes: u32): i32 {
   const both = min(aBytes, bBytes);
   for (let i: u32 = 0; i < both; i++) {
     const x = <i32>load<u8>(a + <usize>i);
     const y = <i32>load<u8>(b + <usize>i);
     if (x == y) continue;
-    // What takes two units has smaller ones than the last characters that take one.
+    // Characters that take two units have smaller units than the last characters that take one.
     if (x >= 0xf0 && y >= 0xee && y < 0xf0) return -1;
     if (y >= 0xf0 && x >= 0xee && x < 0xf0) return 1;
     return x - y;

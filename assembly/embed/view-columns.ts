@@ -1,5 +1,5 @@
 /**
- * The columns that a view shows: which leaf or number each is of, and what it is called.
+ * The columns of a view: the leaf or number and the name of each.
  *
  * VIEW_COLUMN, 32 bytes, a column:
  *    0 │ head u32  │ rest u32 │ bytes u32 │ source u32 │  what its name begins with (below) · the rest, in the text · FIRST, LAST, ALL, DRAWN, MASKED, …
@@ -17,17 +17,20 @@ import { isText } from "./utf8";
 import { ITEMS, MIXTURE, singleRow, tooManySteps, View } from "./view";
 import { longestRule, makesSingles } from "./writer-options";
 
-/** Where a column's values come from: a leaf at the first step, at the bootstrap, at all steps of a window; the draw; which steps there are; returns of a leaf of several numbers. */
+/**
+ * The source of a column's values: a leaf at the first step, at the bootstrap, or at all steps of a window; the draw; the mask; returns of a leaf of several
+ * numbers.
+ */
 export const FIRST: u32 = 0;
 export const LAST: u32 = 1;
 export const ALL: u32 = 2;
 export const DRAWN: u32 = 3;
 export const MASKED: u32 = 4;
-/** From which source of a mixture. */
+/** The source is the number of a mixture's source. */
 export const MIXED: u32 = 5;
 export const SUMMED: u32 = 6;
 
-/** What a name begins with: the rest alone; a word of its own; `next` and the rest with a capital letter. From COLUMN on the draw's columns, by their numbers. */
+/** How a name begins: only the rest; a word of its own; or `next` and the rest with a capital letter. From COLUMN on, the draw's columns by number. */
 export const PLAIN: u32 = 0;
 export const OBSERVED: u32 = 1;
 export const DONE: u32 = 2;
@@ -59,12 +62,12 @@ export class ViewColumn {
     );
   }
 
-  /** Bytes of an entry's returns, each component by itself. */
+  /** Bytes of an entry's returns, one per component. */
   returnBytes(): u32 {
     return Field.of(this.which).size * dtypeBytes(this.dtype);
   }
 
-  /** Whether its values are a leaf's. */
+  /** Whether its values come from a leaf. */
   isLeaf(): bool {
     return this.source <= ALL;
   }
@@ -72,7 +75,7 @@ export class ViewColumn {
 const VIEW_COLUMN_BYTES: u32 = 32;
 if (offsetof<ViewColumn>() != VIEW_COLUMN_BYTES) ERROR("VIEW_COLUMN is 32 bytes");
 
-/** Once the leaves are in order and all rules are known: what each view shows. 0, or what is refused. */
+/** Determines the columns of each view, once the leaves are in order and all rules are known. Returns 0, or the code of a refusal. */
 export function settleViews(): i32 {
   const views = Root.the().views();
   for (let i: u32 = 0; i < views.count; i++) {
@@ -130,14 +133,14 @@ function settleTransitions(view: View): i32 {
   return done ? 0 : noRoom();
 }
 
-/** The rules that there are for its table must make what it shows. 0, or what is refused. */
+/** Checks that the rules for the view's table make items that it can show. Returns 0, or the code of a refusal. */
 function checkLengths(view: View): i32 {
   const longest = longestRule(view.table);
   if (makesSingles(view.table)) return singleRow(view.tableOptions());
   return longest == 0 || view.n < longest ? 0 : tooManySteps(view, longest);
 }
 
-/** Each name behind `next` must be that of a part. 0, or NOT_FOUND. */
+/** Checks that each name after `next` is that of a part. Returns 0 or NOT_FOUND. */
 function checkNexts(view: View): i32 {
   for (let k: u32 = 0; k < view.nextCount; k++) {
     const next = nextOf(view, k);
@@ -150,7 +153,7 @@ function checkNexts(view: View): i32 {
   return 0;
 }
 
-/** No part may have the name of a column of the view. 0, or SPEC_MISMATCH. */
+/** Checks that no part has the name of a column of the view. Returns 0 or SPEC_MISMATCH. */
 function checkNames(view: View): i32 {
   for (let i: u32 = 0; i < Root.the().fields().count; i++) {
     const field = Field.of(i);
@@ -165,7 +168,7 @@ function checkNames(view: View): i32 {
   return 0;
 }
 
-/** What the name of a column begins with. */
+/** Returns the word with which the name of a column begins. */
 export function headName(head: u32): string {
   switch (head) {
     case OBSERVED:
@@ -219,7 +222,7 @@ function nextOf(view: View, k: u32): Word {
   );
 }
 
-/** Whether a name was said before. */
+/** Whether a name occurred before. */
 function isAgain(view: View, k: u32): bool {
   for (let j: u32 = 0; j < k; j++) if (sameWord(nextOf(view, j).at, nextOf(view, j).bytes, nextOf(view, k).at, nextOf(view, k).bytes)) return true;
   return false;
@@ -229,19 +232,19 @@ function isAction(name: Word): bool {
   return isText(name.at, name.bytes, "action");
 }
 
-/** Whether a leaf plays no part in the transitions of a view. */
+/** Whether a leaf plays no role in the transitions of a view. */
 function isOther(view: View, i: u32): bool {
   const field = Field.of(i);
   if (Role.of(OBSERVATION).has(field) || Role.of(ACTION).has(field)) return false;
   return i != view.reward && i != view.discount && i != view.terminated;
 }
 
-/** Bytes of the first part of a path. */
+/** Returns the bytes of the first part of a path. */
 function topBytes(field: Field): u32 {
   return partEnd(field, 0);
 }
 
-/** Whether a name is `nextMask`, and the other one `mask`. */
+/** Whether one name is `nextMask` and the other `mask`. */
 function isNextOf(at: u32, bytes: u32, name: Word): bool {
   if (name.bytes == 0 || bytes != name.bytes + 4 || !isText(at, 4, "next")) return false;
   if (<u32>load<u8>(<usize>(at + 4)) != capital(load<u8>(<usize>name.at))) return false;

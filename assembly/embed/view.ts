@@ -1,5 +1,5 @@
 /**
- * What is drawn of a table, and what a batch of it shows.
+ * A view defines the draws from a table and the columns of a batch.
  *
  * VIEW, 96 bytes:
  *    0 │ kind u32    │ table u32    │  ITEMS, TRANSITIONS, MIXTURE · index of its table
@@ -28,7 +28,7 @@ export const ITEMS: u32 = 1;
 export const TRANSITIONS: u32 = 2;
 export const MIXTURE: u32 = 3;
 
-/** Flags of a mixture: the source of each row is drawn; the others give the rows of a source with too few items. */
+/** Flags of a mixture: draw the source of each row; let the other sources replace one with too few items. */
 export const RANDOM: u32 = 1;
 export const FALLBACK: u32 = 2;
 
@@ -66,7 +66,7 @@ export class View {
     return TableOptions.of(this.table);
   }
 
-  /** Whether items that are not drawn can be shown: 0, or UNSUPPORTED. */
+  /** Checks whether items can be shown without being drawn. Returns 0 or UNSUPPORTED. */
   keeps(): i32 {
     if (this.kind == MIXTURE) return Refusal.of(E_UNSUPPORTED).put("a mixture only draws: use the view of a source").code;
     const isWeighed = this.weighs != 0;
@@ -77,7 +77,7 @@ export class View {
     return refusal.put(" shows items that are drawn alone: use a view without").code;
   }
 
-  /** From how many items draws come now; 0: all. */
+  /** Returns how many items draws choose from now; 0: all. */
   amongNow(): u32 {
     if (this.share == 0) return this.among;
     return max(1, <u32>Math.ceil(this.share * <f64>this.tableOptions().table().count));
@@ -99,7 +99,7 @@ export function readView(words: TextReader): i32 {
   if (words.want("items or transitions") != 0) return INVALID;
   view.kind = words.is("items") ? ITEMS : words.is("transitions") ? TRANSITIONS : 0;
   if (view.kind == 0) return words.unknown("items or transitions");
-  // An item is shown whole.
+  // An item is shown as a whole.
   if (view.kind == ITEMS) view.from = CROSS;
   while (words.next()) {
     const code = readDraw(words, view);
@@ -109,7 +109,7 @@ export function readView(words: TextReader): i32 {
   return 0;
 }
 
-/** One option, whose name was read. 0, or INVALID. */
+/** Reads one option, whose name was read. Returns 0 or INVALID. */
 function readDraw(words: TextReader, view: View): i32 {
   let code = 0;
   if (words.is("distinct")) view.flags |= DISTINCT;
@@ -123,7 +123,7 @@ function readDraw(words: TextReader, view: View): i32 {
   return code;
 }
 
-/** among N · among newest N · among oldest N · among newest share X: whose first word was read. */
+/** among N · among newest N · among oldest N · among newest share X: the first word was read already. */
 function readAmong(words: TextReader, view: View): i32 {
   view.flags &= ~NEWEST;
   view.share = 0;
@@ -183,7 +183,7 @@ function readTransitions(words: TextReader, view: View): i32 {
   return 0;
 }
 
-/** The view of a number that a call names; null, with a refusal, where there is none. */
+/** Returns the view of a number that a call names; null, with a refusal, if there is none. */
 export function viewOf(i: u32): View | null {
   const count = Root.the().views().count;
   if (i < count) return View.of(i);
@@ -193,7 +193,7 @@ export function viewOf(i: u32): View | null {
   return null;
 }
 
-/** Refuses transitions of items of a single step. */
+/** Refuses transitions from items of a single step. */
 export function singleRow(options: TableOptions): i32 {
   const refusal = Refusal.of(SPEC_MISMATCH).put("table ").word(options.name, options.bytes);
   return refusal.put(
@@ -201,7 +201,7 @@ export function singleRow(options: TableOptions): i32 {
   ).code;
 }
 
-/** @param longest rows of the longest item that there is, or that a rule makes */
+/** @param longest rows of the longest item stored, or made by a rule */
 export function tooManySteps(view: View, longest: u32): i32 {
   const refusal = Refusal.of(INVALID)
     .put("n must be at most ")

@@ -1,4 +1,4 @@
-/** Writing back: values of a view's column go to the stored steps that it shows, which are found again by key. */
+/** Writes values of a view's column back to the stored steps that it shows, which are found by key. */
 import { Draw, draw_bytes, draw_init, KEY } from "../draw/draw";
 import { draw_n_step, ENDS_BEHIND } from "../draw/n-step";
 import { BOOTSTRAP, OUTPUT_BYTES, Output } from "../draw/output";
@@ -18,9 +18,9 @@ import { TRANSITIONS, View, viewOf } from "./view";
 import { ALL, FIRST, ViewColumn } from "./view-columns";
 
 /**
- * Writes values of a column of leaves, n entries with the keys of their items (f64 each), in bytes as the column has them: `width` steps an entry where the column has such
- * a dimension. Each goes to the step that its place in a batch of that view shows; padding, and entries whose items are gone, are skipped; of values for one step the last
- * one counts. How many were written; or a code, and nothing changed. O(n × width + bytes)
+ * Writes values of a column of leaves, for n entries with the keys of their items (f64 each), in the format of the column: `width` steps per entry if the
+ * column has such a dimension. Each value goes to the step that its place in a batch of that view shows. Padding and entries whose items are gone are skipped;
+ * if several values go to one step, the last one counts. Returns how many were written, or a code if nothing changed. O(n × width + bytes)
  */
 export function replay_write(handle: u32, view: u32, column: u32, keys: usize, n: u32, width: u32, values: usize): i32 {
   const root = opened(handle);
@@ -47,7 +47,7 @@ export function replay_write(handle: u32, view: u32, column: u32, keys: usize, n
   return rows < 0 ? <i32>rows : writeTo(root, v, c, keys, n, <u32>rows, steps, values);
 }
 
-/** A column that can be written; null, with a refusal, for another one. */
+/** Returns a column that can be written; null, with a refusal, otherwise. */
 function columnOf(view: View, column: u32): ViewColumn | null {
   if (column >= view.count) {
     Refusal.of(NOT_FOUND)
@@ -99,7 +99,7 @@ function writeTo(root: Root, view: View, c: ViewColumn, keys: usize, n: u32, row
   return scatter(draw, root.pool, work, 1);
 }
 
-/** The values of the entries that were found, which are in the order of their keys, as rows have them. */
+/** Copies the values of the entries that were found, in the order of their keys and in the format of rows. */
 function copyFound(d: Draw, field: Field, keys: usize, found: u32, steps: u32, to: usize, values: usize): void {
   const each = <usize>steps * field.arrayBytes();
   for (let i: u32 = 0; i < found; keys += 8, values += each) {

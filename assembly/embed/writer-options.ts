@@ -1,5 +1,5 @@
 /**
- * The options of a writer as the text has them, its rules, and the writer once it is made.
+ * The options of a writer in a text, its rules, and the writer made from them.
  *
  * WRITER_OPTIONS, 56 bytes:
  *    0 │ handle u32    │ longest u32 │  WRITER (writer/writer.ts), once it is made · steps of its longest rule
@@ -30,7 +30,7 @@ const DISABLED: u32 = 1;
 export const NEXT_STEP: u32 = 2;
 export const SAME_STEP: u32 = 3;
 const DEFAULT_KEEP: u32 = 32;
-/** Column layouts have room for so much (tables/slots.ts). */
+/** The limit of column layouts (tables/slots.ts). */
 export const MAX_BURN_IN: u32 = 32766;
 export const MAX_LANES: f64 = 65536;
 
@@ -56,7 +56,7 @@ export class WriterOptions {
     return changetype<WriterOptions>(Root.the().writers().get(i));
   }
 
-  /** Of a writer that no word has told of yet. */
+  /** Sets the defaults of a writer. */
   begin(): void {
     this.lanes = 1;
     this.first = Root.the().rules().count;
@@ -81,7 +81,7 @@ export class ItemRule {
   sequence: u32;
   burnIn: u32;
 
-  /** Whether returns are computed of its items. */
+  /** Whether returns are computed from its items. */
   hasReturns(): bool {
     return this.nStep != 0 || this.sequence != 0;
   }
@@ -94,7 +94,7 @@ export class ItemRule {
 const ITEM_RULE_BYTES: u32 = 40;
 if (offsetof<ItemRule>() != ITEM_RULE_BYTES) ERROR("ITEM_RULE is 40 bytes");
 
-/** One more writer, with the defaults; null, with a refusal, where there are too many. */
+/** Adds a writer with the defaults; null, with a refusal, if there are too many. */
 export function beginWriter(words: TextReader): WriterOptions | null {
   const at = words.entry(Root.the().writers(), WRITER_OPTIONS_BYTES, "writers");
   if (at == 0) return null;
@@ -133,12 +133,12 @@ export function readWriter(words: TextReader): i32 {
   return 0;
 }
 
-/** The word behind autoreset as a number; 0: none. */
+/** Returns the number of the word after autoreset; 0: none. */
 export function autoresetNamed(words: TextReader): u32 {
   return words.is("disabled") ? DISABLED : words.is("nextStep") ? NEXT_STEP : words.is("sameStep") ? SAME_STEP : 0;
 }
 
-/** The name of a writer: its own, or that of a writer of the snapshot, which the line then asks for. 0, or INVALID. */
+/** Sets the name of a writer: its own, or that of a writer of the snapshot to which the line then refers. Returns 0 or INVALID. */
 export function nameWriter(words: TextReader, options: WriterOptions): i32 {
   options.name = words.word;
   options.nameBytes = words.bytes;
@@ -155,7 +155,7 @@ export function nameWriter(words: TextReader, options: WriterOptions): i32 {
   return 0;
 }
 
-/** rule TABLE length N … · rule TABLE nStep N … · rule TABLE sequence N … : of the writer whose line came last. */
+/** rule TABLE length N … · rule TABLE nStep N … · rule TABLE sequence N … : belongs to the last writer line. */
 export function readRule(words: TextReader): i32 {
   if (Root.the().writers().count == 0 && !firstWriter()) return noRoom();
   const rule = beginRule(words);
@@ -199,7 +199,7 @@ export function readRule(words: TextReader): i32 {
   return endRule(words, rule, priority, stride);
 }
 
-/** One more rule, with the defaults; null, with a refusal, where there are too many. */
+/** Adds a rule with the defaults; null, with a refusal, if there are too many. */
 export function beginRule(words: TextReader): ItemRule | null {
   const at = words.entry(Root.the().rules(), ITEM_RULE_BYTES, "rules");
   if (at == 0) return null;
@@ -210,7 +210,7 @@ export function beginRule(words: TextReader): ItemRule | null {
   return rule;
 }
 
-/** What all words of a rule together must say: of the writer that came last. `priority`, `stride`: whether they were set. 0, or INVALID. */
+/** Checks all words of a rule of the last writer together. `priority`, `stride`: whether they were set. Returns 0 or INVALID. */
 export function endRule(words: TextReader, rule: ItemRule, priority: bool, stride: bool): i32 {
   const options = WriterOptions.of(Root.the().writers().count - 1);
   if ((rule.length == 0) == (rule.nStep == 0))
@@ -238,13 +238,13 @@ export function endRule(words: TextReader, rule: ItemRule, priority: bool, strid
   return 0;
 }
 
-/** What all lines together must say of each writer. There is one at least. 0, or what is refused. */
+/** Checks all lines of each writer together, and makes sure that there is a writer. Returns 0, or the code of a refusal. */
 export function settleWriters(): i32 {
   const writers = Root.the().writers();
   if (writers.count == 0 && !firstWriter()) return noRoom();
   for (let i: u32 = 0; i < writers.count; i++) {
     const options = WriterOptions.of(i);
-    // Whether a sequence across episodes begins with the first step of one, the step before tells.
+    // The previous step shows whether a sequence across episodes begins with the first step of one.
     for (let k: u32 = 0; options.across != 0 && k < options.rules; k++) {
       const rule = ItemRule.of(options.first + k);
       options.longest = max(options.longest, rule.length + rule.sequence);
@@ -265,7 +265,7 @@ export function settleWriters(): i32 {
   return joinNames();
 }
 
-/** Lines that ask for a writer of the snapshot by its name are that one, and must say the same. 0, or SPEC_MISMATCH. */
+/** Joins lines with the snapshot's writers of the same name, which must have the same options. Returns 0 or SPEC_MISMATCH. */
 function joinNames(): i32 {
   const writers = Root.the().writers();
   for (let i: u32 = 0; i < writers.count; ) {
@@ -301,12 +301,12 @@ function differs(there: WriterOptions, what: string): Refusal {
   return Refusal.of(SPEC_MISMATCH).put(what).put(" of the writer ").word(there.name, there.nameBytes).put(" must be ");
 }
 
-/** Writers of the snapshot end their open episodes as closing does: with the items that are still to be made. They can be used as before. */
+/** Ends the open episodes of the snapshot's writers as closing does, with the items still due. The writers remain usable. */
 export function closeSaved(): void {
   for (let i: u32 = 0; i < Root.the().writers().count; i++) if (WriterOptions.of(i).saved != 0) writer_close(WriterOptions.of(i).handle);
 }
 
-/** Makes the writers. 0, or what is refused. */
+/** Makes the writers. Returns 0, or the code of a refusal. */
 export function makeWriters(): i32 {
   const root = Root.the();
   for (let i: u32 = 0; i < root.writers().count; i++) {
@@ -329,7 +329,7 @@ export function makeWriters(): i32 {
   return 0;
 }
 
-/** The longest item that rules make for a table; 0 without a rule. */
+/** Returns the longest item that rules make for a table; 0 without a rule. */
 export function longestRule(table: u32): u32 {
   const rules = Root.the().rules();
   let longest: u32 = 0;
@@ -337,14 +337,14 @@ export function longestRule(table: u32): u32 {
   return longest;
 }
 
-/** Whether a rule makes items of a single step for a table. */
+/** Whether a rule makes single-step items for a table. */
 export function makesSingles(table: u32): bool {
   const rules = Root.the().rules();
   for (let i: u32 = 0; i < rules.count; i++) if (ItemRule.of(i).table == table && ItemRule.of(i).length == 1) return true;
   return false;
 }
 
-/** The writer of a number that a call names; null, with a refusal, where there is none. */
+/** Returns the writer of a number that a call names; null, with a refusal, if there is none. */
 export function writerOf(i: u32): WriterOptions | null {
   const count = Root.the().writers().count;
   if (i < count) return WriterOptions.of(i);
@@ -356,7 +356,7 @@ export function writerOf(i: u32): WriterOptions | null {
   return null;
 }
 
-/** The writer that there is where no line says one; false where there is no memory. */
+/** Adds the default writer if no line defines one; false if there is no memory. */
 function firstWriter(): bool {
   const at = Root.the().writers().push(WRITER_OPTIONS_BYTES);
   if (at != 0) changetype<WriterOptions>(at).begin();

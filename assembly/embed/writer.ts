@@ -1,5 +1,5 @@
 /**
- * What a host that accepts remote writers must know of a writer, and the two calls that end its episodes without a step.
+ * The description of a writer for hosts that accept remote writers, and the two calls that end its episodes without a step.
  *
  * WRITER, 48 bytes, then NAMED × tables, u32 × rules, LEAF × leaves:
  *    0 │ lanes u32       │ keep u32        │  steps in its window, per lane
@@ -59,7 +59,7 @@ class ToldLeaf {
 }
 if (offsetof<ToldLeaf>() != LEAF_BYTES) ERROR("LEAF is 16 bytes");
 
-/** WRITER of a writer. Good until the next call that tells something. 0: refused. */
+/** Returns WRITER of a writer. Valid until the next call that describes something. 0: refused. */
 export function replay_writer(handle: u32, writer: u32): u32 {
   const root = opened(handle);
   if (root === null) return 0;
@@ -102,7 +102,7 @@ export function replay_writer(handle: u32, writer: u32): u32 {
   return <u32>at;
 }
 
-/** Deletes the items that begin in the open episode of a lane, and lets its steps go. How many; or a code, and nothing changed. */
+/** Deletes the items that begin in the open episode of a lane, and releases its steps. Returns how many, or a code if nothing changed. */
 export function replay_discard(handle: u32, writer: u32, lane: u32): i32 {
   const root = opened(handle);
   if (root === null) return CLOSED;
@@ -118,8 +118,8 @@ export function replay_discard(handle: u32, writer: u32, lane: u32): i32 {
 }
 
 /**
- * Truncates the open episodes of all lanes, as closing does: with rules of nStep or sequence the newest step is taken for the final one. The writer can be used as before.
- * 0; or a code.
+ * Truncates the open episodes of all lanes, as closing does: with nStep or sequence rules, the newest step becomes the final one. The writer remains usable.
+ * Returns 0, or a code.
  */
 export function replay_truncate(handle: u32, writer: u32): i32 {
   const root = opened(handle);
@@ -127,7 +127,7 @@ export function replay_truncate(handle: u32, writer: u32): i32 {
   const options = writerOf(writer);
   if (options === null) return NOT_FOUND;
   writer_close(options.handle);
-  // It stays: what closing takes from the caches of packed frames comes back.
+  // The writer stays, so its share of the caches of packed frames is restored.
   countLanes(options.writer().stream(0).rows(), options.lanes);
   root.changes += 1;
   return 0;

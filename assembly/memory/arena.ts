@@ -9,14 +9,17 @@
 import { E_OUT_OF_MEMORY, fail } from "./error";
 import { ABI_VERSION, GRANULE, GRANULE_BITS, header, MAGIC, RUN_CLASSES, RUNS_AT } from "./layout";
 
-/** How many runs of the request's own class are looked at before a larger class is cut. */
+/** How many runs of the request's own class are tried before a larger class is cut. */
 const LOOKS: u32 = 8;
 /** wasm pages of 64 KiB are 16 granules. */
 const WASM_PAGE_BITS: u32 = 4;
 /** Memory grows by at least 1 MiB: a grow costs 150 µs, whatever its size. */
 const GROW_PAGES: u32 = 16;
 
-/** Opens the arena; `limit` is in granules, header and static data included. `tracking` 1: changes are noted for a journal, and pools and tables have room for that. */
+/**
+ * Opens the arena. `limit` is in granules and includes header and static data. `tracking` 1: notes changes for a journal; pools and tables reserve room for
+ * that.
+ */
 export function arena_init(limit: u32, tracking: u32): void {
   const h = header();
   h.magic = MAGIC;
@@ -28,7 +31,7 @@ export function arena_init(limit: u32, tracking: u32): void {
   memory.fill(RUNS_AT, 0, (<usize>RUN_CLASSES) << 2);
 }
 
-/** Takes `bytes` rounded up to granules, zeroed; 0 and OUT_OF_MEMORY where they do not fit. */
+/** Allocates `bytes` rounded up to granules, zeroed; returns 0 with OUT_OF_MEMORY if they do not fit. */
 export function arena_alloc(bytes: u32): u32 {
   const n = granules(bytes);
   const reused = takeRun(n);
@@ -39,7 +42,7 @@ export function arena_alloc(bytes: u32): u32 {
   }
   const h = header();
   const at = h.top;
-  // Both are at most 2^20: the sum is exact.
+  // Both are at most 2^20, so the sum is exact.
   if (at + n > h.limit || !reach(at + n)) {
     fail(E_OUT_OF_MEMORY, 0, <f64>bytes);
     return 0;
@@ -48,7 +51,7 @@ export function arena_alloc(bytes: u32): u32 {
   return at << GRANULE_BITS;
 }
 
-/** Gives a run back. `bytes` is what it was taken with. */
+/** Frees a run. `bytes` is the size passed to `arena_alloc`. */
 export function arena_free(ptr: u32, bytes: u32): void {
   if (ptr == 0) return;
   const n = granules(bytes);
@@ -57,13 +60,13 @@ export function arena_free(ptr: u32, bytes: u32): void {
   putRun(ptr >> GRANULE_BITS, n);
 }
 
-/** Bytes in use, header and static data included. */
+/** Returns the bytes in use, including header and static data. */
 export function arena_used(): f64 {
   const h = header();
   return <f64>(h.top - h.free) * <f64>GRANULE;
 }
 
-/** 0, or the number of the broken invariant. */
+/** Returns 0, or the number of the broken invariant. */
 export function arena_check(): i32 {
   const h = header();
   if (h.magic != MAGIC || h.abiVersion != ABI_VERSION) return 1;
@@ -113,7 +116,7 @@ function putRun(run: u32, n: u32): void {
   setRuns(c, run);
 }
 
-/** A free run of n granules, the rest of a longer one put back; 0 = none. */
+/** Returns a free run of n granules and puts the rest of a longer one back; 0 = none. */
 function takeRun(n: u32): u32 {
   for (let c = classOf(n); c < RUN_CLASSES; c++) {
     let before: u32 = 0;
@@ -133,7 +136,7 @@ function takeRun(n: u32): u32 {
   return 0;
 }
 
-/** Grows the memory until granule `end` exists: geometrically where the limit leaves room, else by what is needed. */
+/** Grows the memory until granule `end` exists: geometrically if the limit leaves room, else by the required amount. */
 function reach(end: u32): bool {
   const have = <u32>memory.size();
   const need = (end + 15) >> WASM_PAGE_BITS;

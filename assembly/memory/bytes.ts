@@ -1,11 +1,11 @@
 /** Short runs of bytes: copy, fill, compare, test for zero. */
 
-/** From here on the engine's own memory.copy is the faster one (measured: a call costs about as much as copying this much inline). */
+/** From this length on the engine's memory.copy is faster: a call costs about as much as copying this much inline (measured). */
 const LONG: u32 = 256;
 
 @unmanaged
 export class Bytes {
-  /** Copies without overlap, any length: 32 bytes a time, then the tail. */
+  /** Copies any length without overlap: 32 bytes at a time, then the tail. */
   @inline
   static copy(to: usize, from: usize, bytes: u32): void {
     if (bytes >= LONG) {
@@ -22,12 +22,12 @@ export class Bytes {
       to += 32;
       from += 32;
     }
-    // What is left is 1 … 32 bytes. The last sixteen may overlap what is copied.
+    // 1 … 32 bytes are left. The last sixteen may overlap copied ones.
     if (left > 16) Bytes.copy16(to, from);
     Bytes.copy16(to + left - 16, from + left - 16);
   }
 
-  /** The same of fewer than 16 bytes. */
+  /** Copies fewer than 16 bytes. */
   @inline
   private static copyShort(to: usize, from: usize, bytes: u32): void {
     if (bytes >= 8) {
@@ -49,7 +49,7 @@ export class Bytes {
     }
   }
 
-  /** With offsets in the instructions, which add nothing. */
+  /** The offsets are in the instructions and cost nothing. */
   @inline
   static copy32(to: usize, from: usize): void {
     Bytes.copy16(to, from);
@@ -58,18 +58,18 @@ export class Bytes {
   }
 }
 
-/** Bytes.copy as a call, for where it is not the heart of a loop. */
+/** Bytes.copy as a call, for code outside hot loops. */
 export function copyBytes(to: usize, from: usize, bytes: u32): void {
   Bytes.copy(to, from, bytes);
 }
 
-/** n values that are the same. */
+/** Writes n equal values. */
 export function fillWith<T>(at: usize, n: u32, value: T): void {
   const end = at + <usize>n * sizeof<T>();
   if (ASC_FEATURE_SIMD && at + 16 <= end) {
     const wide = v128.splat<T>(value);
     for (; at + 16 <= end; at += 16) v128.store(at, wide);
-    // The last ones over some that are there already.
+    // The last ones overlap earlier ones.
     v128.store(end - 16, wide);
     return;
   }

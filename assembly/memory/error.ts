@@ -1,4 +1,4 @@
-/** What a call can refuse. Functions that return counts return these; functions that return handles return 0 and leave them in the error cell. */
+/** The error codes of the core. Functions that return counts return these; functions that return handles return 0 and leave the code in the error cell. */
 import { header } from "./layout";
 
 /** The memory limit is reached; nothing changed. */
@@ -9,11 +9,11 @@ export const E_RATE_LIMITED: i32 = -2;
 export const E_PRIORITY: i32 = -3;
 /** An item's length is not in 1 … steps in the window. */
 export const E_LENGTH: i32 = -4;
-/** Every generation of every slot has been used. */
+/** All generations of all slots have been used. */
 export const E_KEYS_EXHAUSTED: i32 = -5;
 /** Restored state contradicts itself. */
 export const E_CORRUPT: i32 = -6;
-/** This selector cannot draw so. */
+/** This selector does not support such a draw. */
 export const E_UNSUPPORTED: i32 = -7;
 /** An item cannot begin with the final step of an episode. */
 export const E_FINAL: i32 = -8;
@@ -24,13 +24,13 @@ export const E_REWARD: i32 = -10;
 
 /** The items of a draw have different columns. */
 export const E_UNLIKE: i32 = -11;
-/** `storedBytes` is reached, and its table has no item that could leave. */
+/** `storedBytes` is reached, and its table has no item to evict. */
 export const E_STORED: i32 = -12;
 
-/** A step's value is no priority, and a rule takes it as one. */
+/** A rule reads priorities from a leaf, and a step's value is not a valid priority. */
 export const E_PRIORITY_LEAF: i32 = -13;
 
-/** Fills the error cell and hands the code back. */
+/** Fills the error cell and returns the code. */
 export function fail(code: i32, argument: i32, value: f64): i32 {
   const h = header();
   h.errorCode = code;

@@ -10,18 +10,21 @@
 
 const SIGN: u32 = 0x8000;
 const MAGNITUDE: u32 = 0x7fffffff;
-/** Bits of f32: of infinity, of what rounds to infinity as F16 and as BF16, of the least normal number of F16, of what separates the exponents of both. */
+/**
+ * Bits of f32: infinity, the bounds that round to infinity as F16 and as BF16, the least normal number of F16, and the difference between the exponents of
+ * both.
+ */
 const INFINITY: u32 = 0x7f800000;
 const F16_OVERFLOW: u32 = 0x477ff000;
 const BF16_OVERFLOW: u32 = 0x7f7f8000;
 const F16_NORMAL: u32 = 0x38800000;
 const F16_REBIAS: u32 = 0x38000000;
-/** Adding 0.5 rounds a subnormal number of F16 to its last place: the steps of f32 are as large there. */
+/** Adding 0.5 rounds a subnormal number of F16 to its last place, because the spacing of f32 equals it there. */
 const HALF: f32 = 0.5;
 const HALF_BITS: u32 = 0x3f000000;
-/** What lies between the exponents of both: 2^112. */
+/** The factor between the exponents of both: 2^112. */
 const F16_SCALE: f32 = 5.192296858534828e33;
-/** The least number above 0 of F16: 2^-24. */
+/** The least positive F16: 2^-24. */
 const F16_LEAST: f32 = 5.9604644775390625e-8;
 
 @unmanaged
@@ -50,7 +53,7 @@ class Half {
     return (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
   }
 
-  /** Four of f32 without their signs, none of which becomes infinite, as halves in the lower bits of their lanes. */
+  /** Converts four f32 without their signs, none of which becomes infinite, to halves in the lower bits of their lanes. */
   @inline
   static toF16x4(rest: v128, one: v128, round: v128, half: v128, halfBits: v128, normal: v128): v128 {
     const rounded = v128.shr<u32>(v128.add<i32>(v128.add<i32>(rest, round), v128.and(v128.shr<u32>(rest, 13), one)), 13);
@@ -63,14 +66,14 @@ class Half {
     return v128.shr<u32>(v128.add<i32>(v128.add<i32>(bits, round), v128.and(v128.shr<u32>(bits, 16), one)), 16);
   }
 
-  /** The sign of a lane says whether one of eight halves is subnormal, infinite or no number. */
+  /** Sets the sign of a lane if one of eight halves is subnormal, infinite or NaN. */
   @inline
   static others(halves: v128, magnitude: v128, normal: v128, one: v128): v128 {
     const rest = v128.and(halves, magnitude);
     return v128.or(v128.add<i16>(rest, normal), v128.andnot(v128.sub<i16>(rest, normal), v128.sub<i16>(rest, one)));
   }
 
-  /** Eight halves, none of which is one of these: their exponents are put right by a product. */
+  /** Widens eight normal halves: a product corrects their exponents. */
   @inline
   static storeNormal(to: usize, halves: v128, bits: v128, scale: v128): void {
     v128.store(to, v128.mul<f32>(v128.and(v128.shl<i32>(i32x4.extend_low_i16x8_s(halves), 13), bits), scale));
@@ -78,15 +81,15 @@ class Half {
   }
 }
 
-/** The number that a half is. */
+/** Returns the value of a half. */
 export function halfNumber(at: usize, brain: bool): f64 {
   const half = <u32>load<u16>(at);
   return <f64>reinterpret<f32>(brain ? half << 16 : Half.ofF16(half));
 }
 
 /**
- * O(n): n numbers of f32 as halves, which may take their place: `to` is at most `from`. How many there were before the first one that is finite and would not be; from there
- * on nothing is written.
+ * O(n): converts n numbers of f32 to halves, possibly in place: `to` is at most `from`. Returns how many come before the first finite number that would become
+ * infinite; nothing is written from there on.
  */
 export function halves_narrow(to: usize, from: usize, n: u32, brain: bool): u32 {
   if (!ASC_FEATURE_SIMD) return narrowSome(to, from, n, brain);
@@ -104,7 +107,7 @@ export function halves_narrow(to: usize, from: usize, n: u32, brain: bool): u32 
     const b = v128.load(from, 16);
     const restA = v128.and(a, magnitude);
     const restB = v128.and(b, magnitude);
-    // Infinite, no number, or too large.
+    // Infinite, NaN, or too large.
     if (v128.any_true(v128.gt<i32>(v128.max<i32>(restA, restB), top))) {
       const done = narrowSome(to, from, 8, brain);
       if (done < 8) return i + done;
@@ -118,7 +121,7 @@ export function halves_narrow(to: usize, from: usize, n: u32, brain: bool): u32 
   return i + narrowSome(to, from, n - i, brain);
 }
 
-/** The same, one by one. */
+/** Like `halves_narrow`, one by one. */
 function narrowSome(to: usize, from: usize, n: u32, brain: bool): u32 {
   const limit = brain ? BF16_OVERFLOW : F16_OVERFLOW;
   for (let i: u32 = 0; i < n; i++, to += 2, from += 4) {
@@ -129,14 +132,14 @@ function narrowSome(to: usize, from: usize, n: u32, brain: bool): u32 {
   return n;
 }
 
-/** O(n): how many of n numbers of f32 there are before the first one that is finite and would not be as a half. */
+/** O(n): returns how many of n f32 numbers come before the first finite one that would become infinite as a half. */
 export function halvesFitting(from: usize, n: u32, brain: bool): u32 {
   const limit = brain ? BF16_OVERFLOW : F16_OVERFLOW;
   for (let i: u32 = 0; i < n; i++, from += 4) if ((load<u32>(from) & MAGNITUDE) - limit < INFINITY - limit) return i;
   return n;
 }
 
-/** O(n): n halves as f32. They may stand where the upper half of these goes: `from` is at least `to`, and at least 2 × n bytes behind it if they overlap. */
+/** O(n): widens n halves to f32. They may overlap the result: `from` is at least `to`, and at least 2 × n bytes after it if they overlap. */
 export function halvesWiden(to: usize, from: usize, n: u32, brain: bool): void {
   if (!ASC_FEATURE_SIMD) widenSome(to, from, n, brain);
   else if (brain) {
@@ -155,7 +158,7 @@ export function halvesWiden(to: usize, from: usize, n: u32, brain: bool): void {
     for (; n >= 16; n -= 16, to += 64, from += 32) {
       const a = v128.load(from);
       const b = v128.load(from, 16);
-      // A product of f32's subnormal numbers would be right, and slow.
+      // The product is correct but slow for subnormal f32.
       if (i16x8.bitmask(v128.or(Half.others(a, magnitude, normal, one), Half.others(b, magnitude, normal, one))) != 0) widenSome(to, from, 16, brain);
       else {
         Half.storeNormal(to, a, bits, scale);
@@ -166,7 +169,7 @@ export function halvesWiden(to: usize, from: usize, n: u32, brain: bool): void {
   }
 }
 
-/** The same, one by one. */
+/** Like `halvesWiden`, one by one. */
 function widenSome(to: usize, from: usize, n: u32, brain: bool): void {
   for (; n != 0; n--, to += 4, from += 2) {
     const half = <u32>load<u16>(from);

@@ -43,15 +43,15 @@ export const RUNS_AT: usize = 48;
 /** Run classes: 2^20 granules are 4 GiB. */
 export const RUN_CLASSES: u32 = 20;
 
-/** 512 bytes that are never written: what padding is read from. */
+/** 512 bytes that are never written; padding is read from here. */
 export const ZEROS_AT: usize = 512;
 
-/** The tables of the checksum, and where long messages are folded. */
+/** The tables of the checksum, and the area in which long messages are folded. */
 export const CHECKSUM_AT: usize = 0x0400;
 export const CHECKSUM_BYTES: u32 = 8192;
 export const FOLDED_AT: usize = 0x2400;
 export const REST_AT: usize = 0x4800;
-/** Where a host keeps sections, in an instance without an arena. */
+/** Where a host stores sections, in an instance without an arena. */
 export const SECTIONS_AT: u32 = 0x5000;
 
 /** "RPRS" */
@@ -59,21 +59,21 @@ export const MAGIC: u32 = 0x53525052;
 /** Raised when an export, an argument or a byte layout changes. */
 export const ABI_VERSION: u32 = 29;
 
-/** What a memory has at most: 4 GiB less a page, so that byte offsets stay below 2^32. */
+/** The most bytes of a memory: 4 GiB less a page, so that byte offsets stay below 2^32. */
 export const MAX_BYTES: u32 = 0xffff0000;
 
-/** The arena deals in granules of 4 KiB. */
+/** The arena allocates granules of 4 KiB. */
 export const GRANULE_BITS: u32 = 12;
 export const GRANULE: u32 = 1 << GRANULE_BITS;
-/** A block of a pool holds at most this much. */
+/** The most bytes of a pool's block. */
 export const BLOCK_BYTES: u32 = 65536;
 
-/** The header stands at address 0. */
+/** The header is at address 0. */
 export function header(): Header {
   return changetype<Header>(<usize>0);
 }
 
-/** Rounds up to a multiple of 16, so that what follows may be read as v128. */
+/** Rounds up to a multiple of 16, for access as v128. */
 export function align16(bytes: u32): u32 {
   return (bytes + 15) & ~15;
 }

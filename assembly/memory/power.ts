@@ -1,6 +1,6 @@
 /**
- * x^y for x > 0, the same bits everywhere, in half a kilobyte: AssemblyScript's own pow brings 7 KB of tables and code.
- * Additions, multiplications and one division, which IEEE 754 fixes to the bit. Relative error below (4 + |y log2 x|) × 2^-52.
+ * x^y for x > 0, with the same bits everywhere, in half a kilobyte; the pow of AssemblyScript adds 7 KB of tables and code. It uses additions, multiplications
+ * and one division, which IEEE 754 fixes to the bit. Relative error below (4 + |y log2 x|) × 2^-52.
  */
 
 const LOG2_E: f64 = 1.4426950408889634;
@@ -28,7 +28,7 @@ function log2(x: f64): f64 {
   const z = s * s;
   const z2 = z * z;
   const z4 = z2 * z2;
-  // Taylor's series by pairs (Estrin): the processor works at several of them at a time.
+  // Taylor series in pairs (Estrin), so that the processor computes several at a time.
   const low = 1.0 / 3 + z * (1.0 / 5) + z2 * (1.0 / 7 + z * (1.0 / 9));
   const high = 1.0 / 11 + z * (1.0 / 13) + z2 * (1.0 / 15 + z * (1.0 / 17));
   const top = 1.0 / 19 + z * (1.0 / 21);
@@ -50,7 +50,7 @@ function exp2(t: f64): f64 {
   const c = 1.0 / 40320 + r * (1.0 / 362880) + r2 * (1.0 / 3628800 + r * (1.0 / 39916800));
   const d = 1.0 / 479001600 + r * (1.0 / 6227020800);
   const e = a + r4 * (b + r4 * (c + r4 * d));
-  // In two steps, so that subnormal results and those near 2^1024 come from normal factors.
+  // In two steps, so that subnormal results and those near 2^1024 result from normal factors.
   const half = <i64>whole >> 1;
   return e * reinterpret<f64>((half + 1023) << 52) * reinterpret<f64>((<i64>whole - half + 1023) << 52);
 }
@@ -59,15 +59,15 @@ function exp2(t: f64): f64 {
 const WHOLE: f64 = 6755399441055744.0;
 const WHOLE_BITS: u64 = 0x4338000000000000;
 
-/** Two numbers side by side. */
+/** Two numbers in one vector. */
 export class Pair {
-  /** Whether x is normal: `power` takes nothing else. */
+  /** Whether x is normal; `power` accepts nothing else. */
   @inline
   static isNormal(x: f64): bool {
     return x >= f64.MIN_NORMAL_VALUE && x < Infinity;
   }
 
-  /** The powers of two numbers that are normal, side by side: the same operations in the same order as for one, so the same bits. */
+  /** Computes the powers of two normal numbers in parallel, with the same operations in the same order as for one, and so with the same bits. */
   @inline
   static power(x: v128, y: f64): v128 {
     const t = f64x2.mul(f64x2.splat(y), Pair.log2(x));
@@ -115,14 +115,14 @@ export class Pair {
     return f64x2.add(f64x2.splat(a), f64x2.mul(x, f64x2.splat(b)));
   }
 
-  /** 2^exponent, of whole numbers. */
+  /** 2^exponent, for whole numbers. */
   @inline
   private static twoTo(exponent: v128): v128 {
     return i64x2.shl(i64x2.add(exponent, i64x2.splat(1023)), 52);
   }
 }
 
-/** n numbers (f64 each) to a power, in their place; each above 0 and finite. */
+/** Raises n numbers (f64 each), positive and finite, to a power in place. */
 export function powerMany(at: usize, n: u32, y: f64): void {
   const end = at + ((<usize>n) << 3);
   if (ASC_FEATURE_SIMD) {

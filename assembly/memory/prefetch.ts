@@ -1,14 +1,17 @@
-/** What a batch needs is brought near by loads, since there are no prefetch instructions. The shorter a loop, the more of its cache misses are under way at a time. */
+/**
+ * Loads bring memory into the cache before a batch needs it, because WebAssembly has no prefetch instructions. The shorter a loop, the more of its cache misses
+ * overlap.
+ */
 import { Bytes } from "./bytes";
 import { header } from "./layout";
 
 @unmanaged
 export class Prefetch {
-  /** Reads a word of each of the numbers from `at` to `end` (u32), which stand for `base + number × bytes`. */
+  /** Reads a word at `base + number × bytes` for each of the numbers from `at` to `end` (u32). */
   @inline
   static touch(at: usize, end: usize, base: usize, bytes: u32): void {
     let sum: u32 = 0;
-    // By eights: what a turn of the loop costs is felt.
+    // In groups of eight, because the loop overhead matters.
     for (; at + 32 <= end; at += 32) {
       sum ^=
         Prefetch.word(load<u32>(at), base, bytes) ^
@@ -24,7 +27,10 @@ export class Prefetch {
     Prefetch.keep(sum);
   }
 
-  /** What was read is stored, so that no compiler leaves it out. Not in a draw: that is copied to the memory of a batch, and what stands where differs in a restored Replay. */
+  /**
+   * Stores the sum of the reads, so that no compiler removes them. Not in a draw, which is copied to the memory of a batch: the value differs in a restored
+   * Replay.
+   */
   @inline
   static keep(sum: u32): void {
     header().prefetched = sum;
@@ -35,7 +41,7 @@ export class Prefetch {
     return load<u32>(base + <usize>(number * bytes));
   }
 
-  /** Copies `bytes` from each of the addresses from `at` to `end` (u32), side by side. 16 bytes at least, 64 at most. */
+  /** Copies `bytes` (16 to 64) from each of the addresses from `at` to `end` (u32), one after the other. */
   static copy(at: usize, end: usize, bytes: u32, to: usize): void {
     switch ((bytes + 15) >> 4) {
       case 1:
@@ -49,7 +55,7 @@ export class Prefetch {
     }
   }
 
-  /** `wide`: a constant, of which the compiler makes a loop of its own. */
+  /** `wide` is a constant, for which the compiler makes a separate loop. */
   @inline
   private static copyEach(at: usize, end: usize, bytes: u32, to: usize, wide: u32): void {
     for (; at + 16 <= end; at += 16) {
@@ -65,7 +71,7 @@ export class Prefetch {
     for (; at < end; at += 4, to += bytes) Prefetch.copyOne(to, load<u32>(at), bytes, wide);
   }
 
-  /** So many times 16 bytes, the last of which may overlap others. */
+  /** Copies `wide` times 16 bytes; the last 16 may overlap others. */
   @inline
   private static copyOne(to: usize, from: usize, bytes: u32, wide: u32): void {
     const last = <usize>bytes - 16;

@@ -9,9 +9,9 @@ export function random_bytes(): u32 {
   return 32;
 }
 
-/** Seeds a state from a 64-bit seed and the number of the stream that it serves. */
+/** Seeds a state from a 64-bit seed and the number of its stream. */
 export function random_init(state: usize, seedLow: u32, seedHigh: u32, stream: u32): void {
-  // Both numbers are mixed before they meet: neighbouring streams share no words.
+  // Both numbers are mixed before they are combined, so that neighbouring streams share no words.
   let s = mix(((<u64>seedHigh) << 32) | <u64>seedLow) ^ mix(~(<u64>stream));
   for (let i: usize = 0; i < 32; i += 8) {
     s += 0x9e3779b97f4a7c15;
@@ -19,12 +19,12 @@ export function random_init(state: usize, seedLow: u32, seedHigh: u32, stream: u
   }
 }
 
-/** A number in [0, 1): the top 53 bits × 2^-53. */
+/** Returns a number in [0, 1): the top 53 bits × 2^-53. */
 export function random_f64(state: usize): f64 {
   return <f64>(State.next(state) >> 11) * (1.0 / 9007199254740992.0);
 }
 
-/** An unbiased integer in [0, n), n >= 1 (Lemire, 2019, with rejection). */
+/** Returns an unbiased integer in [0, n), n >= 1 (Lemire, 2019, with rejection). */
 export function random_below(state: usize, n: u32): u32 {
   let m: u64;
   do m = (State.next(state) >> 32) * <u64>n;
@@ -32,7 +32,7 @@ export function random_below(state: usize, n: u32): u32 {
   return <u32>(m >> 32);
 }
 
-/** `count` of them, as so many calls of `random_below` give them, to `out` (u32 × count): the state is in locals, and the bound of the rejection is divided for once. */
+/** Writes the results of `count` calls of `random_below` to `out` (u32 × count), with the state in locals and a single division for the rejection bound. */
 export function fillBelow(state: usize, n: u32, count: u32, out: usize): void {
   if (count == 0) return;
   const least: u32 = (0 - n) % n;

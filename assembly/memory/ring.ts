@@ -17,7 +17,7 @@ export class Ring {
     return at >= this.capacity ? at - this.capacity : at;
   }
 
-  /** The same of all numbers from `at` to `end` (u32), in their places, each `more` than that. */
+  /** Converts all numbers from `at` to `end` (u32), plus `more`, to indices in place. */
   @inline
   indices(at: usize, end: usize, more: u32): void {
     const head = this.head;
@@ -33,7 +33,7 @@ export class Ring {
     return load<u32>(<usize>this.entries + ((<usize>this.index(i)) << 2));
   }
 
-  /** Adds at the young end and tells at which index. */
+  /** Adds at the young end and returns the index. */
   @inline
   push(value: u32): u32 {
     if (!ASC_NO_ASSERT) assert(this.count < this.capacity, "a ring holds no more than its capacity");
@@ -43,7 +43,7 @@ export class Ring {
     return at;
   }
 
-  /** Adds to a full ring; gives the oldest, which leaves. */
+  /** Adds to a full ring and returns the oldest, which leaves. */
   @inline
   replace(value: u32): u32 {
     const at = <usize>this.entries + ((<usize>this.head) << 2);
@@ -53,7 +53,7 @@ export class Ring {
     return oldest;
   }
 
-  /** Of a full ring, makes the n oldest the youngest; n <= capacity. */
+  /** Makes the n oldest of a full ring the youngest; n <= capacity. */
   @inline
   rotate(n: u32): void {
     this.head = this.index(n);

@@ -1,21 +1,23 @@
 /**
- * A patch: how a frame differs from another one of the same size, its base, as the XOR of both without the bytes that are zero. By stretches of 64 bytes, of 8 groups each:
+ * A patch is the difference between a frame and its base of the same size: the XOR of both without zero bytes. It has stretches of 64 bytes with 8 groups each:
  *
  * │ u1 × stretches, in whole bytes │ groups u8 │ … │ mask u8 │ … │ the bytes that differ, XORed │
  *   a bit for each stretch: does it differ? · groups, of each that does: which of its groups do · mask, of each of these: which of its bytes do
  *
- * Each kind stands together, so that a reader has loops without branches. Both builds write the same bytes.
+ * Each kind is contiguous, so that a reader has loops without branches. Both builds write the same bytes.
  */
 import { Work } from "./work";
 
 const STRETCH: u32 = 64;
 
-/** Bytes of the bits of all stretches. */
+/** Bytes of the bit mask of all stretches. */
 function bitsBytes(n: u32): u32 {
   return (((n + STRETCH - 1) >> 6) + 7) >> 3;
 }
 
-/** Writes the patch that makes `a` of `b`, n bytes each; how many bytes, or more than `most` where it takes more. Writes at most 16 bytes behind `most`. O(n) */
+/**
+ * Writes the patch that turns `b` into `a`, n bytes each. Returns its size, or more than `most` if it does not fit. Writes at most 16 bytes past `most`. O(n)
+ */
 export function encodePatch(work: usize, a: usize, b: usize, n: u32, to: usize, most: u32): u32 {
   const stop = to + most;
   const groups = to + bitsBytes(n);
@@ -54,7 +56,7 @@ export function encodePatch(work: usize, a: usize, b: usize, n: u32, to: usize, 
   return at > stop ? most + 1 : <u32>(at - to);
 }
 
-/** A bit for each byte that is not 0. */
+/** Returns a bit for each byte that is not 0. */
 function groupsOf(masks: u64): u32 {
   if (masks == 0) return 0;
   let groups: u32 = 0;
@@ -62,12 +64,12 @@ function groupsOf(masks: u64): u32 {
   return groups;
 }
 
-/** A bit for each byte of a stretch that differs. `n`: bytes that there are from it on. */
+/** Returns a bit for each byte of a stretch that differs. `n`: bytes available from it on. */
 function differing(a: usize, b: usize, n: u32): u64 {
   return n >= STRETCH ? differingBytes(a, b) : differingTail(a, b, n);
 }
 
-/** A bit for each of 64 bytes that differs. */
+/** Returns a bit for each of 64 bytes that differs. */
 function differingBytes(a: usize, b: usize): u64 {
   if (ASC_FEATURE_SIMD) {
     const zero = i8x16.splat(0);
@@ -83,7 +85,7 @@ function differingBytes(a: usize, b: usize): u64 {
   return differingTail(a, b, STRETCH);
 }
 
-/** The same of up to 64 bytes. */
+/** Like `differingBytes`, for up to 64 bytes. */
 function differingTail(a: usize, b: usize, n: u32): u64 {
   let masks: u64 = 0;
   for (let k: u32 = 0; k < n; ) {
@@ -97,7 +99,7 @@ function differingTail(a: usize, b: usize, n: u32): u64 {
   return masks;
 }
 
-/** Writes those bytes of a group that `mask` names, XORed, one after the other; up to 8. `n`: bytes that there are. */
+/** Writes the bytes of a group that `mask` selects, XORed, one after the other; up to 8. `n`: bytes available. */
 function pickBytes(work: usize, a: usize, b: usize, mask: u32, n: u32, to: usize): void {
   if (ASC_FEATURE_SIMD && n == 8) {
     const x = v128.xor(v128.load64_zero(a), v128.load64_zero(b));
@@ -110,7 +112,7 @@ function pickBytes(work: usize, a: usize, b: usize, mask: u32, n: u32, to: usize
   }
 }
 
-/** Applies a patch to n bytes in place. It must be one (`isPatch`). Reads up to 7 bytes behind it. O(n / 512 + groups) */
+/** Applies a patch to n bytes in place. It must be valid (`isPatch`). Reads up to 7 bytes past it. O(n / 512 + groups) */
 export function applyPatch(work: usize, patch: usize, n: u32, to: usize): void {
   const groups = patch + bitsBytes(n);
   const stretches = Work.tried(work, n, 1);
@@ -124,7 +126,7 @@ export function applyPatch(work: usize, patch: usize, n: u32, to: usize): void {
   let bytes = masks + ((last - offsets) >> 2);
   let at = offsets;
   if (ASC_FEATURE_SIMD) {
-    // The last group may reach behind the frame: it goes byte by byte.
+    // The last group may extend past the frame, so it is applied byte by byte.
     for (; at + 4 < last; at += 4, mask++) {
       const group = to + <usize>load<u32>(at);
       const bits: u32 = load<u8>(mask);
@@ -142,7 +144,7 @@ export function applyPatch(work: usize, patch: usize, n: u32, to: usize): void {
   }
 }
 
-/** Writes `from` + 2^shift × k for each bit k of eight that is set, u32 each. Where that list ends; up to 32 bytes behind it are written. */
+/** Writes `from` + 2^shift × k for each bit k of eight that is set, u32 each. Returns where that list ends; up to 32 bytes after it are overwritten. */
 function writeOffsets(work: usize, bits: u32, shift: i32, from: u32, to: usize): usize {
   if (ASC_FEATURE_SIMD) {
     const wide = i16x8.extend_low_i8x16_u(v128.load64_zero(Work.pick(work, bits)));
@@ -155,7 +157,7 @@ function writeOffsets(work: usize, bits: u32, shift: i32, from: u32, to: usize):
   return to;
 }
 
-/** Whether `size` bytes are a patch of n bytes: it ends where it should, and changes nothing behind them. Reads nothing else. O(size) */
+/** Whether `size` bytes are a valid patch of n bytes: it ends at the right place, and changes nothing past the frame. Reads nothing else. O(size) */
 export function isPatch(patch: usize, size: u32, n: u32): bool {
   const stretches = (n + STRETCH - 1) >> 6;
   const start = bitsBytes(n);
@@ -183,7 +185,7 @@ export function isPatch(patch: usize, size: u32, n: u32): bool {
     if (load<u8>(first + k) == 0) return false;
     bytes += <u32>popcnt(<u32>load<u8>(first + k));
   }
-  // The last group, and its last byte: nothing stands behind them.
+  // The last group and its last byte must not extend past the frame.
   const group = 31 - <u32>clz(<u32>load<u8>(first - 1));
   const byte = 31 - <u32>clz(<u32>load<u8>(first + masks - 1));
   return (stretch << 6) + (group << 3) + byte < n && used + bytes == size;

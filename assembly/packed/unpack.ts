@@ -1,4 +1,4 @@
-/** Frames unpacked from the bytes of their entries, in an instance without an arena: for readers of files that have no pool. */
+/** Unpacks frames from the bytes of their entries in an instance without an arena, for readers of files without a pool. */
 import { decodeBlock } from "./lz4";
 import { applyPatch, isPatch } from "./patch";
 import { initWork, workBytes } from "./work";
@@ -13,8 +13,8 @@ export function entry_init(work: usize): void {
 }
 
 /**
- * Makes the frame at `to` of an entry of `size` bytes, and, of a patch, of the frame that is there, which it is on. Any bytes may be given; up to 32 behind them are read.
- * Whether they are such an entry: else a patch has changed nothing. O(frame)
+ * Makes a frame at `to` from an entry of `size` bytes; a patch applies to the frame already at `to`, its base. Any input is safe; up to 32 bytes past the entry
+ * are read. Returns whether the entry is valid; an invalid patch changes nothing. O(frame)
  */
 export function entry_apply(work: usize, from: usize, size: u32, patch: bool, to: usize, frame: u32): bool {
   if (patch) {

@@ -1,5 +1,5 @@
 /**
- * Memory that packing and unpacking use within one call, and the tables of patches and matches. One for each pool of packed frames.
+ * Scratch memory for packing and unpacking, and the tables of patches and matches. Each pool of packed frames has one.
  *
  * WORK, then two entries as they are tried, `room` bytes each, which are also the lists of who applies a patch, then a frame:
  *       0 │ SPREAD  8 × 256 │  from which of the bytes of a patch each byte of a group comes; 0x80 where it stays as it is
@@ -22,17 +22,17 @@ const REPEAT_AT: usize = 14672;
 const TRIED_AT: usize = 14704;
 const HASH_BYTES: usize = 8192;
 const PLACES: u32 = 256;
-/** What the encoders may write behind the bytes that an entry has at most. */
+/** The most bytes that the encoders write past an entry's limit. */
 const SLACK: u32 = 256;
 /** In SPREAD and PICK: no byte. */
 const NONE: u64 = 0x8080808080808080;
 
-/** Bytes of WORK for frames of a size. */
+/** Returns the bytes of WORK for frames of a size. */
 export function workBytes(frame: u32): u32 {
   return <u32>TRIED_AT + 2 * tried(frame) + align16(frame) + 16;
 }
 
-/** Fills the tables. The rest is of no meaning between two calls. */
+/** Fills the tables. The other contents have no meaning between two calls. */
 export function initWork(work: usize): void {
   for (let mask: u32 = 0; mask < 256; mask++) {
     const spread = work + SPREAD_AT + ((<usize>mask) << 3);
@@ -94,7 +94,7 @@ export class Work {
     return load<u8>(work + REPEAT_AT + distance);
   }
 
-  /** Where the k-th entry is tried, k = 0 or 1. */
+  /** Where the k-th candidate entry is written, k = 0 or 1. */
   @inline
   static tried(work: usize, frame: u32, k: u32): usize {
     return work + TRIED_AT + <usize>(k * tried(frame));
@@ -106,12 +106,12 @@ export class Work {
     return work + TRIED_AT + <usize>(2 * tried(frame));
   }
 
-  /** Forgets which frames were unpacked where: what stands there is about to be written. */
+  /** Forgets which frames were unpacked where, because that memory is about to be overwritten. */
   static clearPlaces(work: usize): void {
     memory.fill(work + PLACES_AT, 0, (<usize>PLACES) << 3);
   }
 
-  /** The entry of PLACES for a frame; it may be another's. */
+  /** Returns the entry of PLACES for a frame; it may belong to another one. */
   @inline
   static place(work: usize, frame: u32): usize {
     return work + PLACES_AT + ((<usize>(frame & (PLACES - 1))) << 3);

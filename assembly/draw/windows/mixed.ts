@@ -1,4 +1,4 @@
-/** Draws that `table_sample` does not make: some items all alike and the rest by priority, items that the host names, single steps of a stream. */
+/** Draws that `table_sample` cannot make: some items uniformly and the rest by priority, items named by the host, and single steps of a stream. */
 import { random_below } from "../../memory/random";
 import { Ring } from "../../memory/ring";
 import { Stream } from "../../rows/stream";
@@ -10,9 +10,9 @@ import { DRAWN, Draw, KEY, PRIORITY, PROBABILITY, REST, SAVED, SLOT, TABLE_SIZE,
 import { draw_rows, OF_ROWS } from "../row-matrix";
 
 /**
- * n items of a prioritized table that has as many, no two the same: the first `alike` of them all alike, the rest in proportion to what is left, and all alike again
- * where nothing has a priority above 0. `ratio`: which part of the probability is that of the first kind. How many; fewer than n where it is 0 and no more have a
- * priority above 0. O(n log size)
+ * Draws n different items of a prioritized table that has as many: the first `uniform` of them uniformly, the rest in proportion to the remaining priorities,
+ * or uniformly if none is above 0. `ratio`: the share of the uniform kind in the probability. Returns how many: fewer than n if `ratio` is 0 and no more items
+ * have a priority above 0. O(n log size)
  */
 export function draw_mixed(draw: usize, table: usize, n: u32, uniform: u32, ratio: f64): u32 {
   const t = changetype<Table>(table);
@@ -36,13 +36,13 @@ export function draw_mixed(draw: usize, table: usize, n: u32, uniform: u32, rati
   return drawn;
 }
 
-/** Fills what a draw tells of its items, whose slots are in SLOT. */
+/** Fills the columns of a draw whose slots are in SLOT. */
 export function draw_given(draw: usize, table: usize, n: u32, ratio: f64): void {
   const t = changetype<Table>(table);
   const d = changetype<Draw>(draw);
   const weighed = t.sampler().has(WEIGHS);
   const total = table_total(table);
-  // Its items are other ones now.
+  // The items have changed.
   d.single = 0;
   let longest: u32 = 0;
   for (let i: u32 = 0; i < n; i++) {
@@ -61,12 +61,12 @@ export function draw_given(draw: usize, table: usize, n: u32, ratio: f64): void 
   d.count = n;
 }
 
-/** n different steps of a stream, all alike and in random order, by the random state of a table. O(n) */
+/** Draws n different steps of a stream uniformly and in random order, with the random state of a table. O(n) */
 export function draw_single(draw: usize, table: usize, stream: usize, n: u32): void {
   const d = changetype<Draw>(draw);
   const random = changetype<Table>(table).random();
   const ring = changetype<Stream>(stream).recent();
-  // Fisher and Yates, on the ring itself, undone afterwards.
+  // Fisher–Yates on the ring itself, undone afterwards.
   for (let i: u32 = 0; i < n; i++) {
     const j = i + random_below(random, ring.count - i);
     store<u32>(d.u32At(DRAWN, i), j);
@@ -77,11 +77,11 @@ export function draw_single(draw: usize, table: usize, stream: usize, n: u32): v
   draw_rows(draw, OF_ROWS, stream, n, 1, 0);
 }
 
-/** Draws the items from `from` to `to`, all alike, and not those before; all of them weigh 0 then, until they are shown. */
+/** Draws the items from `from` to `to` uniformly, without those before; all of them get weight 0 until `show` restores it. */
 function pickAlike(t: Table, d: Draw, from: u32, to: u32): void {
   if (to == from) return;
   const tree = t.sampler().tree();
-  // Apart from items of priority 0, which may be drawn too.
+  // Distinguishes them from items of priority 0, which may also be drawn.
   for (let i: u32 = 0; i < from; i++) store<f64>(tree.leaf(d.slot(i)), -1);
   for (let i = from; i < to; i++) {
     let slot = anySlot(t);
@@ -94,7 +94,7 @@ function pickAlike(t: Table, d: Draw, from: u32, to: u32): void {
   tree.climb(d.column(SLOT), to, d.column(DRAWN));
 }
 
-/** Puts the first n back. */
+/** Restores the weights of the first n. */
 function show(tree: SumTree, d: Draw, n: u32): void {
   if (n == 0) return;
   for (let i: u32 = 0; i < n; i++) store<f64>(tree.leaf(d.slot(i)), load<f64>(d.f64At(SAVED, i)));

@@ -1,10 +1,10 @@
-/** Draws of windows: which stream, which of its starts, and the rows from there on. */
+/** Draws of windows choose a stream, one of its starts, and the rows from there on. */
 import { random_below } from "../../memory/random";
 import { Draw, PROBABILITY, SLOT, START } from "../draw";
 import { draw_rows, OF_STREAMS } from "../row-matrix";
 import { BY_STEPS, LEVEL, StreamSet } from "./streams";
 
-/** The sum of the streams' weights for windows of `width` steps; 0 where no stream is long enough. O(1), or O(n) as a draw */
+/** Returns the sum of the streams' weights for windows of `width` steps; 0 if no stream is long enough. O(1), or O(n) like a draw */
 export function streams_total(set: usize, width: u32, weigh: u32): u32 {
   const s = changetype<StreamSet>(set);
   if (weigh != LEVEL) return s.total(width, weigh);
@@ -13,9 +13,10 @@ export function streams_total(set: usize, width: u32, weigh: u32): u32 {
 }
 
 /**
- * `ask` windows of `width` steps: a stream that has so many, by its weight (0 LEVEL, 1 ALIKE, 2 BY_STEPS), then one of its starts, all alike. Fills SLOT (the
- * stream), START, PROBABILITY (of this window), LENGTH and the rows. With width 0 streams are drawn, without windows. How many; 0 where no stream is
- * long enough, or the draw has no room for so many. O(ask × (log n + width)), and O(n) where a stream, the width or the weight has changed since the last draw.
+ * Draws `ask` windows of `width` steps: first a stream that is long enough, by its weight (0 LEVEL, 1 ALIKE, 2 BY_STEPS), then uniformly one of its starts.
+ * Fills SLOT (the stream), START, PROBABILITY (of this window), LENGTH and the rows. With width 0 it draws streams without windows. Returns the number of
+ * windows; 0 if no stream is long enough, or the draw has no room for `ask`. O(ask × (log n + width)), and O(n) if a stream, the width or the weight has
+ * changed since the last draw.
  */
 export function streams_draw(set: usize, draw: usize, ask: u32, width: u32, weigh: u32): u32 {
   const s = changetype<StreamSet>(set);

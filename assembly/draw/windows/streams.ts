@@ -1,5 +1,5 @@
 /**
- * A set of streams: what a buffer without a table draws windows from. A window is named by its stream and the step that it begins with, 0 for the oldest that the
+ * A set of streams, from which a buffer without a table draws windows. A window is named by its stream and the step that it begins with, 0 for the oldest that the
  * stream holds. The streams follow each other in memory, as the lanes of a writer do.
  *
  * STREAM SET, 64 bytes, then u32 × n (sums), u8 × n (shown):
@@ -15,11 +15,13 @@ import { Stream } from "../../rows/stream";
 const RANDOM_AT: usize = 32;
 const SET_BYTES: u32 = 64;
 
-/** What weighs a stream. LEVEL: all hold as many steps, as the lanes of one writer do, and every window is as likely as any other, without sums. */
+/**
+ * How streams are weighted. LEVEL: all hold the same number of steps, like the lanes of one writer, and every window has the same probability, without sums.
+ */
 export const LEVEL: u32 = 0;
-/** Every stream is as likely as any other that is long enough. */
+/** Every stream that is long enough has the same probability. */
 export const ALIKE: u32 = 1;
-/** A stream is as likely as it has steps. */
+/** The probability of a stream is proportional to its steps. */
 export const BY_STEPS: u32 = 2;
 
 @unmanaged
@@ -43,13 +45,13 @@ export class StreamSet {
     return changetype<usize>(this) + RANDOM_AT;
   }
 
-  /** The sum of the weights up to stream i. */
+  /** Returns the sum of the weights up to stream i. */
   @inline
   sum(i: u32): u32 {
     return load<u32>(<usize>this.sums + ((<usize>i) << 2));
   }
 
-  /** The sum of all weights, for windows of `width` steps; a stream without steps weighs nothing. */
+  /** Returns the sum of all weights, for windows of `width` steps; a stream without steps has weight 0. */
   total(width: u32, weigh: u32): u32 {
     if (this.stale != 0 || this.width != width || this.weigh != weigh) {
       let sum: u32 = 0;
@@ -65,7 +67,7 @@ export class StreamSet {
     return this.sum(this.n - 1);
   }
 
-  /** The stream with which the sums pass a rank below their total. O(log n) */
+  /** Returns the stream with which the sums pass a rank below their total. O(log n) */
   find(rank: u32): u32 {
     let low: u32 = 0;
     let high = this.n - 1;
@@ -83,7 +85,7 @@ export function streams_bytes(n: u32): u32 {
   return SET_BYTES + ((5 * n + 7) & ~7);
 }
 
-/** In zeroed memory. `first`, `stride`: the streams. All are shown. */
+/** Initializes a set in zeroed memory. `first`, `stride`: the streams. All are shown. */
 export function streams_init(set: usize, n: u32, first: u32, stride: u32): void {
   const s = changetype<StreamSet>(set);
   s.first = first;
@@ -95,7 +97,7 @@ export function streams_init(set: usize, n: u32, first: u32, stride: u32): void 
   memory.fill(s.visible, 1, n);
 }
 
-/** Seeds its random state. */
+/** Seeds the random state of the set. */
 export function streams_seed(set: usize, low: u32, high: u32, stream: u32): void {
   random_init(changetype<StreamSet>(set).random(), low, high, stream);
 }
@@ -107,7 +109,7 @@ export function streams_show(set: usize, i: u32, visible: u32): void {
   store<u8>(<usize>s.visible + <usize>i, <u8>(visible != 0));
 }
 
-/** To be told where a stream has got steps, or lost some; not for draws by LEVEL. */
+/** Call it when a stream has gained or lost steps; not needed for draws by LEVEL. */
 export function streams_changed(set: usize): void {
   changetype<StreamSet>(set).stale = 1;
 }
