@@ -1,4 +1,4 @@
-/** What holds between any two calls: all that is derived is computed anew and compared. */
+/** Invariants that hold between any two calls. Derived state is recomputed and compared. */
 import { checkPacks } from "../rows/packs";
 import { Pool, rowOf } from "../rows/pool";
 import { Head, PLACE } from "../rows/row";
@@ -6,7 +6,7 @@ import { CHUNK_BITS, checkTree, HeldEpisode, HeldSteps, Node, placeOf } from "..
 import { Item } from "../tables/slots";
 import { MIXED, Table } from "../tables/table";
 
-/** O(capacity): 0, or the number of the broken invariant. Recomputes all that is derived. */
+/** O(capacity): returns 0, or the number of the broken invariant. Recomputes all derived state. */
 export function table_check(table: usize): i32 {
   const t = changetype<Table>(table);
   const slots = t.slots();
@@ -42,7 +42,7 @@ export function table_check(table: usize): i32 {
   return remover != 0 ? 30 + remover : 0;
 }
 
-/** Whether what is noted of held steps is what live items hold, each next to its neighbours in its episode. */
+/** Whether the notes of held steps match the steps that live items hold, each next to its neighbours in its episode. */
 function notesHeldSteps(t: Table): bool {
   const p = t.rows();
   const held = changetype<HeldSteps>(<usize>t.slots().heldSteps);
@@ -77,7 +77,7 @@ function notesHeldSteps(t: Table): bool {
   return true;
 }
 
-/** Distinct episodes of an item, 0 where one is missing in the map. */
+/** Returns the distinct episodes of an item, or 0 if one is missing in the map. */
 function episodesOf(t: Table, item: Item): u32 {
   const rows = t.rows();
   let n = item.first;
@@ -93,7 +93,7 @@ function episodesOf(t: Table, item: Item): u32 {
   return episodes;
 }
 
-/** Length of the queue of free slots, more than there are where it does not end, or leads to one that is not free. */
+/** Returns the length of the queue of free slots, or more than there are slots if it does not end or leads to a slot that is not free. */
 function chainOf(t: Table, first: u32): u32 {
   let length: u32 = 0;
   let last: u32 = 0;
@@ -105,7 +105,7 @@ function chainOf(t: Table, first: u32): u32 {
   return length != 0 && last != t.slots().freeLast ? u32.MAX_VALUE : length;
 }
 
-/** Length of the queue of those that wait. */
+/** Returns the length of the queue of waiting items. */
 function queueOf(t: Table): u32 {
   let slot = t.pendingFirst;
   for (let i: u32 = 0; i < t.pending; i++) {
@@ -116,13 +116,13 @@ function queueOf(t: Table): u32 {
   return t.pending;
 }
 
-/** O(rows): 0, or the number of the broken invariant. */
+/** O(rows): returns 0, or the number of the broken invariant. */
 export function pool_check(pool: usize): i32 {
   const p = changetype<Pool>(pool);
   const free = p.free();
   if (p.high > p.capacity || free.count > p.high) return 1;
   let unheld: u32 = 0;
-  // Frames that are packed, and their entries, have something else in their links.
+  // Packed frames and their entries store other data in their links.
   const linked = !p.packs() && !p.hasEntries();
   for (let number: u32 = 1; number <= p.high; number++) {
     const row = rowOf(p, number);

@@ -1,11 +1,11 @@
 /**
- * CRC-32C (Castagnoli), as in TFRecord, gRPC and iSCSI. Short messages by eight tables, eight bytes a step; long ones, where there is SIMD, several times as fast,
- * after the idea of Chorba (S. Russell, 2024): the message is divided by a multiple of the polynomial that has few terms, here
+ * CRC-32C (Castagnoli), as in TFRecord, gRPC and iSCSI. Short messages use eight tables, eight bytes per step. Long ones, with SIMD, are several times as fast,
+ * based on the idea of Chorba (S. Russell, 2024): the message is divided by a multiple of the polynomial that has few terms, here
  *
- *   y^266 + y^143 + y^121 + y^88 + y^71 + 1,   y = x^8
+ * y^266 + y^143 + y^121 + y^88 + y^71 + 1,   y = x^8
  *
- * found by search: fewer terms take a degree of 5,275. By it a byte counts as much as the same byte 123, 145, 178, 195 and 266 places later, all five. So all
- * but the last bytes fold away by XORs of whole vectors, and what is left has the checksum of the message.
+ * The multiple was found by search: fewer terms require a degree of 5,275. With it, a byte has the same effect as the same byte at all of the places 123, 145,
+ * 178, 195 and 266 bytes later. So XORs of whole vectors fold all but the last bytes away, and the rest has the checksum of the message.
  */
 import { CHECKSUM_AT, CHECKSUM_BYTES, FOLDED_AT, REST_AT } from "../memory/layout";
 
@@ -15,20 +15,20 @@ const TABLES: usize = CHECKSUM_AT;
 if (8 * 256 * 4 != CHECKSUM_BYTES) ERROR("the memory map has room for eight tables");
 
 const DEGREE: usize = 266;
-/** Where the terms stand, from the degree's place on. */
+/** Distances of the terms from the degree. */
 const A: usize = DEGREE - 123;
 const B: usize = DEGREE - 145;
 const C: usize = DEGREE - 178;
 const D: usize = DEGREE - 195;
-/** What is left of a message: the degree, rounded up to vectors. */
+/** The bytes left of a message: the degree, rounded up to vectors. */
 const REST: u32 = 272;
-/** So much is folded at a time, in the fastest cache. */
+/** Bytes folded at a time, in the fastest cache. */
 const STRETCH: u32 = 8192;
-/** Shorter messages are not worth it. */
+/** Shorter messages do not repay the folding. */
 const SHORT: u32 = 512;
 if (FOLDED_AT + REST + STRETCH + REST > REST_AT) ERROR("FOLDED is too long");
 
-/** O(length): continues `crc` (0 to begin) over a run of bytes. They are changed meanwhile, and are then as they were. */
+/** O(length): continues `crc` (0 to begin) over a run of bytes. The bytes are changed during the call and restored before it returns. */
 export function crc32c(crc: u32, at: usize, length: u32): u32 {
   if (ASC_FEATURE_SIMD) {
     if (length >= SHORT) return byFolding(crc, at, length);
@@ -39,7 +39,7 @@ export function crc32c(crc: u32, at: usize, length: u32): u32 {
 function byFolding(crc: u32, at: usize, length: u32): u32 {
   const folded = FOLDED_AT + REST;
   memory.fill(FOLDED_AT, 0, REST);
-  // The register that a checksum begins with is as good as other first bytes.
+  // The initial register of a checksum can be folded like other first bytes.
   const start = at;
   const word = load<u32>(start);
   store<u32>(start, word ^ ~crc);
@@ -48,7 +48,7 @@ function byFolding(crc: u32, at: usize, length: u32): u32 {
   for (;;) {
     const end = at + stretch;
     for (let to = folded - DEGREE; at < end; at += 64, to += 64) {
-      // Offsets in the instructions cost nothing; sums of addresses are felt.
+      // Offsets in the instructions cost nothing; address sums do.
       v128.store(to, sum(v128.load(at), v128.load(to, A), v128.load(to, B), v128.load(to, C), v128.load(to, D), v128.load(to)), DEGREE);
       v128.store(
         to,
@@ -73,7 +73,7 @@ function byFolding(crc: u32, at: usize, length: u32): u32 {
     stretch = min(left, STRETCH);
   }
   store<u32>(start, word);
-  // Whatever stands behind the last stretch was folded too far.
+  // Bytes past the last stretch were folded too far.
   memory.fill(folded + stretch, 0, REST);
   for (let i: u32 = 0; i < REST; i += 16) {
     const to = folded + stretch + i - DEGREE;
@@ -82,7 +82,7 @@ function byFolding(crc: u32, at: usize, length: u32): u32 {
   return byTables(~0, REST_AT, REST);
 }
 
-/** A vector of the message with all that counts there, from as far before its place as anything counts. */
+/** Combines a vector of the message with the five vectors that affect it, each at the distance of its term. */
 function sum(own: v128, a: v128, b: v128, c: v128, d: v128, e: v128): v128 {
   return v128.xor(own, v128.xor(v128.xor(a, b), v128.xor(c, v128.xor(d, e))));
 }
@@ -101,7 +101,7 @@ function byTables(crc: u32, at: usize, length: u32): u32 {
   return ~c;
 }
 
-/** The four bytes of a word through tables k, k - 1, k - 2, k - 3. */
+/** Looks the four bytes of a word up in tables k, k - 1, k - 2, k - 3. */
 function four(word: u32, k: u32): u32 {
   return entry(k, word) ^ entry(k - 1, word >> 8) ^ entry(k - 2, word >> 16) ^ entry(k - 3, word >> 24);
 }

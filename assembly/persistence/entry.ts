@@ -1,11 +1,11 @@
 /**
- * Entries of packed frames as records, and back: as they are, so that a restored Replay packs and evicts as the original does.
+ * Saves and loads entries of packed frames as records, unchanged, so that a restored Replay packs and evicts like the original.
  *
- * ENTRY: │ number u32 │ base u32 │ size 24 bits, depth 4 bits u32 │ bytes … │   base: the number of the entry that it is a patch on, 0 of one that stands alone
+ * ENTRY: │ number u32 │ base u32 │ size 24 bits, depth 4 bits u32 │ bytes … │   base: the number of the entry that it is a patch on, 0 if it has none
  *
- * What is saved is the payload of a section: │ bytes u32 │ records … │
+ * The payload of a section: │ bytes u32 │ records … │
  *
- * What is loaded is checked once something holds it, before a frame is made of it. A journal also has entries that nothing holds any more, whose bases may be others by now.
+ * A loaded entry is checked when it is first held, before a frame is made of it. A journal also has entries that are no longer held, whose bases may have changed.
  * Two frames may name one entry: it is counted for both.
  */
 import { E_CORRUPT, E_OUT_OF_MEMORY, fail } from "../memory/error";
@@ -20,12 +20,12 @@ import { Head, LINK_ROW } from "../rows/row";
 import { account, LOADED } from "./record";
 
 const HEAD: u32 = 12;
-/** A CHANGE has 16 bits for the size of a record: in units of so many bytes, of frames from 2 MiB on in larger ones. */
+/** A CHANGE has 16 bits for the size of a record, in units of this many bytes; frames from 2 MiB on use larger units. */
 const UNIT: u32 = 64;
 const LARGE_UNIT: u32 = 512;
 const LARGE_FRAME: u32 = 2 << 20;
 
-/** O(bytes): saves entries that something holds from `number` on, as many as find room in `room` bytes, or one. The number to go on with, 0 = done. */
+/** O(bytes): saves held entries from `number` on, as many as fit in `room` bytes, or one. Returns the number to continue with, 0 = done. */
 export function record_entries(entries: usize, number: u32, room: u32, out: usize): u32 {
   const p = changetype<Pool>(entries);
   const end = out + <usize>room;
@@ -41,7 +41,7 @@ export function record_entries(entries: usize, number: u32, room: u32, out: usiz
   return number <= p.high ? number : 0;
 }
 
-/** The same of the entries that changed, off their chain (`record_changed_rows`). Whether there are more. */
+/** Like `record_entries`, for the entries that changed; removes them from their chain (`record_changed_rows`). Returns whether there are more. */
 export function record_changed_entries(entries: usize, segment: u32, live: usize, room: u32, out: usize): bool {
   const p = changetype<Pool>(entries);
   const unit = unitOf(p.packed());
@@ -61,14 +61,14 @@ export function record_changed_entries(entries: usize, segment: u32, live: usize
     } else if (isFreed) forgetEntry(change, live, unit);
     change.word = 0;
     p.changed = next;
-    // Its base may go with it, and then comes next.
+    // Its base may be freed with it, and then comes next.
     if (waited) p.queue(row);
   }
   store<u32>(out, <u32>(at - out - 4));
   return p.changed != 0;
 }
 
-/** O(limit): notes the entries as changed whose newest record is in a segment, from `number` on. The number to go on with, 0 = done. */
+/** O(limit): marks the entries as changed whose newest record is in a segment, from `number` on. Returns the number to continue with, 0 = done. */
 export function record_collect_entries(entries: usize, segment: u32, number: u32, limit: u32): u32 {
   const p = changetype<Pool>(entries);
   for (; number <= p.high && limit > 0; limit--, number++) {
@@ -78,7 +78,10 @@ export function record_collect_entries(entries: usize, segment: u32, number: u32
   return number <= p.high ? number : 0;
 }
 
-/** O(bytes): puts records in their places, `bytes` of them. `segment`: where they stand, for a journal; else 0. 0, CORRUPT, or OUT_OF_MEMORY. */
+/**
+ * O(bytes): puts `bytes` bytes of records in their places. `segment`: the segment that contains them, for a journal; else 0. Returns 0, CORRUPT, or
+ * OUT_OF_MEMORY.
+ */
 export function record_load_entries(entries: usize, bytes: u32, from: usize, segment: u32, live: usize): i32 {
   const p = changetype<Pool>(entries);
   const packs = p.packed();
@@ -95,7 +98,7 @@ export function record_load_entries(entries: usize, bytes: u32, from: usize, seg
     while (p.capacity < number) if (!growPool(p)) return E_OUT_OF_MEMORY;
     const row = rowOf(p, number);
     const head = Head.of(row);
-    // Of one that was queued as freed the head is the queue's.
+    // If the entry was queued as freed, its head belongs to the queue.
     if ((head.refs & ~LOADED) != 0) return fail(E_CORRUPT, 1, number);
     if ((head.refs & LOADED) != 0) packs.drop(row);
     if (!packs.reserve(1)) return E_OUT_OF_MEMORY;
@@ -112,7 +115,7 @@ export function record_load_entries(entries: usize, bytes: u32, from: usize, seg
   return 0;
 }
 
-/** Whether a row's entry makes a frame, together with its base, and nothing else. O(frame) */
+/** Whether a row's entry, together with its base, makes exactly a frame. O(frame) */
 function checkEntry(p: Pool, row: u32): bool {
   const packs = p.packed();
   const entry = Entry.of(row);
@@ -123,7 +126,10 @@ function checkEntry(p: Pool, row: u32): bool {
   return packs.depthOf(base) + 1 == entry.depth && isPatch(entry.bytes(), entry.size, packs.frame);
 }
 
-/** Holds an entry once more, and with the first hold its base; false where one of them is missing, or makes no frame. Bases are by name. O(chain × frame) */
+/**
+ * Holds an entry once more, and with the first hold also its base; false if one of them is missing or does not make a frame. Bases are by name. O(chain ×
+ * frame)
+ */
 export function holdEntry(p: Pool, row: u32): bool {
   while (row != 0) {
     const head = Head.of(row);
@@ -136,7 +142,7 @@ export function holdEntry(p: Pool, row: u32): bool {
   return true;
 }
 
-/** Nothing held an entry that was loaded. */
+/** Drops a loaded entry that is not held. */
 export function dropEntry(p: Pool, row: u32, live: usize): void {
   p.packed().drop(row);
   if (live != 0) forgetEntry(p.changeOf(row), live, unitOf(p.packed()));
@@ -146,7 +152,7 @@ function unitOf(packs: Packs): u32 {
   return packs.frame < LARGE_FRAME ? UNIT : LARGE_UNIT;
 }
 
-/** Notes where a record of so many bytes stands. LINKED has its size, since an entry has no link that changes. */
+/** Notes where a record of `bytes` bytes is. LINKED stores its size, because the link of an entry never changes. */
 function noteEntry(change: Change, segment: u32, live: usize, bytes: u32, unit: u32): void {
   change.written = <u16>segment;
   change.linked = <u16>((bytes + unit - 1) / unit);
@@ -159,7 +165,7 @@ function forgetEntry(change: Change, live: usize, unit: u32): void {
   change.linked = 0;
 }
 
-/** Where the record ends. */
+/** Writes a record; returns where it ends. */
 function saveEntry(p: Pool, row: u32, number: u32, at: usize): usize {
   const entry = Entry.of(row);
   store<u32>(at, number);

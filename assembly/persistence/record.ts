@@ -1,27 +1,27 @@
-/** What records of rows, entries and slots share: marks of what is loaded, and the bytes that still count. */
+/** Shared parts of the records of rows, entries and slots: marks of loaded ones, and the bytes that are still valid. */
 import { Change } from "../rows/changes";
 
-/** In `refs` while a pool is loaded: there is a record of the row, or it is in the queue of freed ones. */
+/** In `refs` while a pool is loaded: the row has a record, or is in the queue of freed ones. */
 export const LOADED: u32 = 0x80000000;
 export const FREED: u32 = 0x40000000;
 
-/** Adds to the bytes of records that still count, a u32 for each of 65,536 places of segments. */
+/** Adds to the bytes of valid records, a u32 for each of 65,536 places of segments. */
 export function account(live: usize, segment: u32, bytes: u32): void {
   const at = live + ((<usize>segment) << 2);
   store<u32>(at, load<u32>(at) + bytes);
 }
 
-/** Bytes of the short record that stands in addition to a whole one, and may be newer: the LINK of a row, the COUNT of a slot. */
+/** Bytes of the short record that supplements a whole one, and may be newer: the LINK of a row, the COUNT of a slot. */
 export const LINK_BYTES: u32 = 8;
 
-/** The newest short record is in this segment now. */
+/** Notes that the newest short record is now in this segment. */
 export function noteLink(change: Change, segment: u32, live: usize): void {
   if (change.linked != 0) account(live, change.linked, 0 - LINK_BYTES);
   change.linked = <u16>segment;
   account(live, segment, LINK_BYTES);
 }
 
-/** No record counts any more: the whole one has so many bytes. */
+/** Invalidates all records of a row or slot; the whole one has `bytes` bytes. */
 export function forget(change: Change, live: usize, bytes: u32): void {
   if (change.written != 0) account(live, change.written, 0 - bytes);
   if (change.linked != 0) account(live, change.linked, 0 - LINK_BYTES);

@@ -1,14 +1,14 @@
 /**
- * Rows as records: all of them by number, or what changed; and back. Rows go by number, so that a record holds no address.
+ * Saves and loads rows as records: all of them by number, or the changed ones. Rows are identified by number, so records contain no addresses.
  *
  * ROW:  │ number u32 │ link u32 │ episode u32 │ bytes … │ wide values … │   names of frames are numbers too; of a packed frame `episode` is the number of its entry
  * LINK: │ number u32 │ link u32 │   of a row whose successor or end came after its record
  * FREE: │ number u32 │ rows u32 │   a run of freed rows, in the order in which they are used again
  *
- * What is saved is the payload of a section: │ count u32 │ records … │
+ * The payload of a section: │ count u32 │ records … │
  *
  * Loading: records in the order in which they were written, while links and frames stay numbers; then names; then streams and tables hold
- * their rows; then what nothing holds is free. Until then `refs` says in two bits what came of a row.
+ * their rows; then rows that are not held are free. Until then two bits of `refs` contain the state of a row.
  */
 import { Bytes } from "../memory/bytes";
 import { E_CORRUPT, E_OUT_OF_MEMORY, fail } from "../memory/error";
@@ -22,7 +22,7 @@ import { account, FREED, forget, LINK_BYTES, LOADED, noteLink } from "./record";
 const HEAD: u32 = 12;
 const RUN_BYTES: u32 = 8;
 
-/** Bytes of a row's record; of an entry's, those that it has at most. */
+/** Returns the bytes of a row's record; for an entry, the most bytes. */
 export function record_row_bytes(pool: usize): u32 {
   const p = changetype<Pool>(pool);
   let bytes = HEAD + p.rowBytes;
@@ -30,14 +30,14 @@ export function record_row_bytes(pool: usize): u32 {
   return bytes;
 }
 
-/** Rows ever used, and the last episode number (u32 each). */
+/** Writes the number of rows ever used, and the last episode number (u32 each). */
 export function record_pool(pool: usize, out: usize): void {
   const p = changetype<Pool>(pool);
   store<u32>(out, p.high);
   store<u32>(out, p.episodes, 4);
 }
 
-/** O(limit): saves up to `limit` rows that are held, from `number` on. The number to go on with, 0 = done. */
+/** O(limit): saves up to `limit` held rows, from `number` on. Returns the number to continue with, 0 = done. */
 export function record_rows(pool: usize, number: u32, limit: u32, out: usize): u32 {
   const p = changetype<Pool>(pool);
   let count: u32 = 0;
@@ -54,8 +54,8 @@ export function record_rows(pool: usize, number: u32, limit: u32, out: usize): u
 }
 
 /**
- * O(limit): takes up to `limit` rows off the chain of changes, and saves those of which more than a link has changed to `out`, the links of the others to `links`.
- * What was freed since is only forgotten; or, where it waited for this (`keeping`), is saved too, and queues for reuse. Whether there are more.
+ * O(limit): removes up to `limit` rows from the chain of changes. Saves those with more than a changed link to `out`, and the links of the others to `links`. A
+ * row freed since is only forgotten; or, if it waited for this (`keeping`), it is also saved and queues for reuse. Returns whether there are more.
  */
 export function record_changed_rows(pool: usize, segment: u32, live: usize, limit: u32, out: usize, links: usize): bool {
   const p = changetype<Pool>(pool);
@@ -82,7 +82,7 @@ export function record_changed_rows(pool: usize, segment: u32, live: usize, limi
     } else {
       forget(change, live, bytes);
       if (keeps) {
-        // Of a row that nothing holds, how its episode ended is all that is new.
+        // For a row that is not held, only the end of its episode is new.
         if (isSaved) at = saveRow(p, row, numberOf(p, row), at);
         else if ((Head.of(row).next & LINK_ENDS) != 0) link = saveLink(p, row, link);
         p.queue(row);
@@ -96,19 +96,19 @@ export function record_changed_rows(pool: usize, segment: u32, live: usize, limi
   return row != 0;
 }
 
-/** O(limit): notes the rows as changed whose newest record or link is in a segment, from `number` on. The number to go on with, 0 = done. */
+/** O(limit): marks the rows as changed whose newest record or link is in a segment, from `number` on. Returns the number to continue with, 0 = done. */
 export function record_collect_rows(pool: usize, segment: u32, number: u32, limit: u32): u32 {
   const p = changetype<Pool>(pool);
   for (; number <= p.high && limit > 0; limit--, number++) {
     const row = rowOf(p, number);
     const change = p.changeOf(row);
-    // What is not held any more is only to be forgotten.
+    // A row that is no longer held only needs to be forgotten.
     if (change.written == segment || change.linked == segment) p.noteChange(row, Head.of(row).refs != 0 ? BYTES : LINK);
   }
   return number <= p.high ? number : 0;
 }
 
-/** Saves runs of freed rows from the run of row `cursor` on (0: the first), up to `limit`. The run to go on with, 0 = done. */
+/** Saves runs of freed rows from the run of row `cursor` on (0: the first), up to `limit`. Returns the run to continue with, 0 = done. */
 export function record_free_rows(pool: usize, cursor: u32, limit: u32, out: usize): u32 {
   const p = changetype<Pool>(pool);
   const free = p.free();
@@ -124,7 +124,7 @@ export function record_free_rows(pool: usize, cursor: u32, limit: u32, out: usiz
   return run;
 }
 
-/** O(bytes): puts records in their places. `segment`: where they stand, for a journal; else 0. 0, CORRUPT, or OUT_OF_MEMORY. */
+/** O(bytes): puts records in their places. `segment`: the segment that contains them, for a journal; else 0. Returns 0, CORRUPT, or OUT_OF_MEMORY. */
 export function record_load_rows(pool: usize, count: u32, from: usize, segment: u32, live: usize): i32 {
   const p = changetype<Pool>(pool);
   const bytes = record_row_bytes(pool);
@@ -152,13 +152,13 @@ export function record_load_rows(pool: usize, count: u32, from: usize, segment: 
   return 0;
 }
 
-/** Puts links in their places. 0, or CORRUPT. */
+/** Puts links in their places. Returns 0 or CORRUPT. */
 export function record_load_links(pool: usize, count: u32, from: usize, segment: u32, live: usize): i32 {
   const p = changetype<Pool>(pool);
   for (; count > 0; count--, from += LINK_BYTES) {
     const number = load<u32>(from);
     if (number - 1 >= LINK_ROW) return fail(E_CORRUPT, 1, number);
-    // A row that is not held any more may have lost its record with a segment that was given back.
+    // A row that is no longer held may have lost its record with a released segment.
     const row = rowOf(p, number);
     if (row == 0 || (Head.of(row).refs & LOADED) == 0) continue;
     if (segment != 0) noteLink(p.changeOf(row), segment, live);
@@ -167,7 +167,7 @@ export function record_load_links(pool: usize, count: u32, from: usize, segment:
   return 0;
 }
 
-/** O(rows): queues runs of rows as freed. 0, CORRUPT, or OUT_OF_MEMORY. */
+/** O(rows): queues runs of rows as freed. Returns 0, CORRUPT, or OUT_OF_MEMORY. */
 export function record_load_free(pool: usize, count: u32, from: usize): i32 {
   const p = changetype<Pool>(pool);
   for (; count > 0; count--, from += RUN_BYTES) {
@@ -185,7 +185,10 @@ export function record_load_free(pool: usize, count: u32, from: usize): i32 {
   return 0;
 }
 
-/** O(rows): once all records are there, links and frames become names; pools of frames come first. `numbers`: record_pool's. 0, CORRUPT, or OUT_OF_MEMORY. */
+/**
+ * O(rows): once all records are loaded, converts links and frames to names; pools of frames come first. `numbers`: record_pool's. Returns 0, CORRUPT, or
+ * OUT_OF_MEMORY.
+ */
 export function record_name_rows(pool: usize, numbers: usize): i32 {
   const p = changetype<Pool>(pool);
   const high = load<u32>(numbers);
@@ -209,7 +212,7 @@ export function record_name_rows(pool: usize, numbers: usize): i32 {
   return 0;
 }
 
-/** The number of a frame's entry becomes its name; false where there is none. */
+/** Converts the number of a frame's entry to its name; false if there is none. */
 function nameEntry(p: Pool, head: Head): bool {
   const entries = entriesOf(p.packed());
   const number = head.episode;
@@ -217,7 +220,10 @@ function nameEntry(p: Pool, head: Head): bool {
   return head.episode != 0;
 }
 
-/** O(rows): once streams and tables hold their rows, rows hold their frames, and what nothing holds is free. Steps first, then frames. 0, or CORRUPT. */
+/**
+ * O(rows): once streams and tables hold their rows, lets rows hold their frames, and frees all rows that are not held. Call it for steps first, then for
+ * frames. Returns 0 or CORRUPT.
+ */
 export function record_hold_frames(pool: usize, live: usize): i32 {
   const p = changetype<Pool>(pool);
   const bytes = record_row_bytes(pool);
@@ -252,7 +258,7 @@ function linkOf(p: Pool, row: u32, number: u32): u32 {
   return (next == row + 1 ? number + 1 : numberOf(p, next)) | (link & LINK_ENDS);
 }
 
-/** Returns where the next record begins, like `saveRow`. */
+/** Writes a link; returns where the next record begins, like `saveRow`. */
 function saveLink(p: Pool, row: u32, at: usize): usize {
   const number = numberOf(p, row);
   store<u32>(at, number);
@@ -280,7 +286,7 @@ function copyWide(p: Pool, row: u32, at: usize, saving: bool): usize {
   return at;
 }
 
-/** Numbers for the names of a row's frames in its bytes or in a copy of them (`saving`), or back; false where there is no such frame. */
+/** Converts names of a row's frames to numbers, in its bytes or in a copy of them (`saving`), or back; false if there is no such frame. */
 function nameFrames(p: Pool, row: u32, bytes: usize, saving: bool): bool {
   const moved = bytes - p.bytes(row);
   for (let i: u32 = 0; i < p.leaves; i++) {

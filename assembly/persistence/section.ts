@@ -21,12 +21,12 @@ export const LAYOUTS: u32 = 43;
 export const ENTRIES: u32 = 44;
 export const DRAWN: u32 = 45;
 
-/** O(bytes): what the checksum of the section at an address must be. */
+/** O(bytes): returns the checksum that the section at an address must have. */
 export function section_sum(at: usize): u32 {
   return crc32c(crc32c(0, at, 12), at + 16, load<u32>(at, 8));
 }
 
-/** Writes the head of a section whose payload is there. */
+/** Writes the head of a section whose payload is written. */
 export function section_seal(at: usize, kind: u32, id: u32, bytes: u32): void {
   store<u32>(at, kind);
   store<u32>(at, id, 4);

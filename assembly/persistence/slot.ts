@@ -1,11 +1,11 @@
 /**
- * Slots as records: all of them by number, or what changed; and back.
+ * Saves and loads slots as records: all of them by number, or the changed ones.
  *
  * COUNT: │ slot u32 │ timesSampled u32 │   of a slot that was drawn after its record, and has not changed otherwise
  * SLOT: │ slot u32 │ number of the first row u32 │ length u32 │ generation u32 │ timesSampled u32 │ column layout u32 │ priority f64 │ stamp f64, where there are any │ place in the sampler's order │ in the remover's │
  *   a place is the selector's own, zeros where the slot is not live; one for both roles where they share a structure
  *
- * What is saved is the payload of a section: │ count u32 │ records … │
+ * The payload of a section: │ count u32 │ records … │
  */
 
 import { E_CORRUPT, E_OUT_OF_MEMORY, fail } from "../memory/error";
@@ -21,7 +21,7 @@ export function record_slot_bytes(table: usize): u32 {
   return 4 + 16 + 4 + 8 + (t.slots().stamps != 0 ? 8 : 0) + placeBytes(t.sampler()) + (t.hasSeparateRemover() ? placeBytes(t.remover()) : 0);
 }
 
-/** O(limit): saves up to `limit` slots from `slot` on. The slot to go on with, 0 = done. */
+/** O(limit): saves up to `limit` slots from `slot` on. Returns the slot to continue with, 0 = done. */
 export function record_slots(table: usize, slot: u32, limit: u32, out: usize): u32 {
   const t = changetype<Table>(table);
   const bytes = record_slot_bytes(table);
@@ -31,7 +31,7 @@ export function record_slots(table: usize, slot: u32, limit: u32, out: usize): u
   return slot <= t.slots().high ? slot : 0;
 }
 
-/** O(limit): takes up to `limit` slots off the chain of changes, and saves them. Whether there are more. */
+/** O(limit): removes up to `limit` slots from the chain of changes, and saves them. Returns whether there are more. */
 export function record_changed_slots(table: usize, segment: u32, live: usize, limit: u32, out: usize): bool {
   const t = changetype<Table>(table);
   const slots = t.slots();
@@ -53,8 +53,8 @@ export function record_changed_slots(table: usize, segment: u32, live: usize, li
 }
 
 /**
- * O(slots / 64 + limit), after `record_changed_slots`: saves up to `limit` counts of slots that were drawn, from `slot` on. The slot to go on with, 0 = done.
- * `due`: 0 only where a count decides when an item leaves.
+ * O(slots / 64 + limit), after `record_changed_slots`: saves up to `limit` counts of drawn slots, from `slot` on. Returns the slot to continue with, 0 = done.
+ * `due`: 0 saves only counts that decide when an item leaves.
  */
 export function record_changed_counts(table: usize, segment: u32, live: usize, due: u32, slot: u32, limit: u32, out: usize): u32 {
   const t = changetype<Table>(table);
@@ -81,7 +81,7 @@ export function record_changed_counts(table: usize, segment: u32, live: usize, d
   return 0;
 }
 
-/** O(limit): notes the slots as changed whose newest record or count is in a segment, from `slot` on. The slot to go on with, 0 = done. */
+/** O(limit): marks the slots as changed whose newest record or count is in a segment, from `slot` on. Returns the slot to continue with, 0 = done. */
 export function record_collect_slots(table: usize, segment: u32, slot: u32, limit: u32): u32 {
   const slots = changetype<Table>(table).slots();
   for (; slot <= slots.high && limit > 0; limit--, slot++) {
@@ -91,13 +91,13 @@ export function record_collect_slots(table: usize, segment: u32, slot: u32, limi
   return slot <= slots.high ? slot : 0;
 }
 
-/** O(count): puts counts in their places, likewise. 0, or CORRUPT. */
+/** O(count): puts counts in their places, likewise. Returns 0 or CORRUPT. */
 export function record_load_counts(table: usize, count: u32, from: usize, segment: u32, live: usize): i32 {
   const slots = changetype<Table>(table).slots();
   for (; count > 0; count--, from += LINK_BYTES) {
     const slot = load<u32>(from);
     if (slot - 1 >= slots.capacity) return fail(E_CORRUPT, 1, slot);
-    // A record of the slot may have been given back, since a newer one follows. That one has its count.
+    // A record of the slot may be gone because a newer one follows, which has its count.
     if (!slots.isLive(slot)) continue;
     if (segment != 0) noteLink(slots.changeOf(slot), segment, live);
     slots.item(slot).timesSampled = load<u32>(from, 4);
@@ -105,7 +105,10 @@ export function record_load_counts(table: usize, count: u32, from: usize, segmen
   return 0;
 }
 
-/** O(count): puts records in their places, in the order in which they were written; rows stay numbers. `segment`: where they stand, for a journal; else 0. 0, CORRUPT, or OUT_OF_MEMORY. */
+/**
+ * O(count): puts records in their places, in the order in which they were written; rows stay numbers. `segment`: the segment that contains them, for a journal;
+ * else 0. Returns 0, CORRUPT, or OUT_OF_MEMORY.
+ */
 export function record_load_slots(table: usize, count: u32, from: usize, segment: u32, live: usize): i32 {
   const t = changetype<Table>(table);
   const bytes = record_slot_bytes(table);
@@ -130,9 +133,9 @@ function saveSlot(t: Table, slot: u32, at: usize, end: usize): void {
   const slots = t.slots();
   const item = slots.item(slot);
   store<u32>(at, slot);
-  // Of a free slot `first` is a slot.
+  // In a free slot, `first` is a slot.
   store<u32>(at, slots.isUsed(slot) ? numberOf(t.rows(), item.first) : item.first, 4);
-  // What kind of run it is hangs on where rows stand.
+  // The kind of a run depends on where rows are.
   store<u32>(at, item.length(), 8);
   store<u32>(at, item.generation, 12);
   store<u32>(at, item.timesSampled, 16);

@@ -1,5 +1,5 @@
 /**
- * A step as bytes without addresses, for files: a frame that the step before has too, or this one earlier, is named instead of written.
+ * Writes a step as bytes without addresses, for files. A frame that also occurs in the previous step, or earlier in this one, is named instead of written.
  *
  * RECORD: │ the row's bytes, the names of shared frames left out │ each WIDE value, and each frame of a SHARED leaf, in the order of the leaves │
  *   a frame: u16, 0 zeros · 1 its bytes follow · 2 + k the k-th frame of the step before, counted over all its leaves · and behind those, of this step
@@ -16,7 +16,7 @@ const ZEROS: u16 = 0;
 const LITERAL: u16 = 1;
 const FIRST: u32 = 2;
 
-/** Bytes of a record at most. */
+/** Returns the most bytes of a record. */
 export function record_max_bytes(pool: usize): u32 {
   const p = changetype<Pool>(pool);
   let bytes = p.rowBytes;
@@ -28,7 +28,7 @@ export function record_max_bytes(pool: usize): u32 {
   return bytes;
 }
 
-/** Writes a row's record; how many bytes. `before`: the row of the step before, 0 for none. */
+/** Writes a row's record and returns its bytes. `before`: the row of the previous step, 0 for none. */
 export function record_write(pool: usize, row: u32, before: u32, out: usize): u32 {
   const p = changetype<Pool>(pool);
   let at = out + p.rowBytes;
@@ -50,7 +50,7 @@ export function record_write(pool: usize, row: u32, before: u32, out: usize): u3
   return <u32>(at - out);
 }
 
-/** Appends the step of a record to a stream. How many bytes the record had; 0 where it is none, or a code: then nothing changed. O(bytes) */
+/** Appends the step of a record to a stream. Returns the bytes of the record; 0 if it is invalid, or a code, in which cases nothing changed. O(bytes) */
 export function record_append(stream: usize, from: usize, bytes: u32): i32 {
   const s = changetype<Stream>(stream);
   const p = s.rows();
@@ -81,7 +81,7 @@ export function record_append(stream: usize, from: usize, bytes: u32): i32 {
   return <i32>used;
 }
 
-/** Bytes of a record; 0 where it is none. */
+/** Returns the bytes of a record; 0 if it is invalid. */
 function measure(p: Pool, before: u32, from: usize, bytes: u32): u32 {
   if (bytes < p.rowBytes) return 0;
   const frames = framesOf(p);
@@ -107,7 +107,7 @@ function newFrame(s: Stream, p: Pool, row: u32, i: u32, f: u32, from: usize): u3
   return takeFrame(frames, from, leaf.bytes, frames.packs() ? frameBefore(p, s.last, row, i, f) : 0);
 }
 
-/** Whether the k-th frame is there, before this one. */
+/** Whether the k-th frame exists, before this one. */
 function canShare(p: Pool, before: u32, like: Leaf, k: u32, frames: u32, frame: u32): bool {
   const own = k >= frames;
   if (own) k -= frames;
@@ -133,7 +133,7 @@ function framesOf(p: Pool): u32 {
   return frames;
 }
 
-/** Where the k-th frame of a step is: its leaf, and its place among the leaf's frames in the upper half. */
+/** Returns where the k-th frame of a step is: its leaf, and its place among the leaf's frames in the upper half. */
 function placeOf(p: Pool, k: u32): u64 {
   let i: u32 = 0;
   for (; i < p.leaves; i++) {
@@ -159,7 +159,7 @@ function writeFrame(p: Pool, row: u32, before: u32, leaf: Leaf, f: u32, frame: u
   return at + 2 + leaf.bytes;
 }
 
-/** The code of a frame that the step before has, or this one before its `frame`-th; 0 where none has. */
+/** Returns the code of a frame that the previous step has, or this one before its `frame`-th; 0 if there is none. */
 function findFrame(p: Pool, row: u32, before: u32, like: Leaf, name: u32, frame: u32): u32 {
   let k: u32 = 0;
   let own: u32 = 0;
@@ -175,7 +175,7 @@ function findFrame(p: Pool, row: u32, before: u32, like: Leaf, name: u32, frame:
   return within(own);
 }
 
-/** Codes have 16 bits: what has a larger one is written. */
+/** Codes have 16 bits: a frame with a larger one is written. */
 function within(code: u32): u32 {
   return code > 0xffff ? 0 : code;
 }

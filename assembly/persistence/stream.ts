@@ -1,6 +1,6 @@
 /**
- * Streams as records: │ last u32 │ oldest u32 │ count u32 │ episode u32 │ its steps u32 │ awaits u32 │, rows by number.
- * The rows of its recent steps are linked, so that its oldest and their count tell them all.
+ * Streams as records: │ last u32 │ oldest u32 │ count u32 │ episode u32 │ its steps u32 │ awaits u32 │, rows by number. The rows of its recent steps are
+ * linked, so the oldest and their count determine them all.
  */
 import { E_CORRUPT, fail } from "../memory/error";
 import { numberOf, rowOf } from "../rows/pool";
@@ -17,7 +17,7 @@ export function record_stream(stream: usize, out: usize): void {
   memory.copy(out + 12, stream + offsetof<Stream>("episode"), 12);
 }
 
-/** Of a stream without steps: once the rows have their names, takes its recent steps back. 0, or CORRUPT. */
+/** Restores the recent steps of an empty stream, once the rows have their names. Returns 0 or CORRUPT. */
 export function record_load_stream(stream: usize, from: usize): i32 {
   const s = changetype<Stream>(stream);
   const p = s.rows();

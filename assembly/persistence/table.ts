@@ -1,5 +1,5 @@
 /**
- * A table's numbers as two records: TABLE is what calls change that make, change or remove items, DRAWN is what a draw changes. So a journal writes little of a draw.
+ * A table's numbers as two records: TABLE changes when items are created, changed or removed, DRAWN changes with each draw. So a journal writes little per draw.
  *
  * TABLE: │ TABLE from `newest` to `shortest` │ the limiter's inserts u64 │ SLOTS from `high` on │ the ends of the sampler's order (12) │ of the remover's (12) │
  *   in the last word of one of the orders, which it does not need, is `since` of SLOTS: of the remover's, unless that is a uniform one of its own; then the sampler is not
@@ -24,12 +24,12 @@ const END_BYTES: u32 = END_WORDS << 2;
 const SAMPLER_LAST: usize = ENDS_AT + END_BYTES - 4;
 const REMOVER_LAST: usize = ENDS_AT + 2 * END_BYTES - 4;
 
-/** Bytes of a TABLE. */
+/** Returns the bytes of a TABLE. */
 export function record_table_bytes(): u32 {
   return <u32>ENDS_AT + 2 * END_BYTES;
 }
 
-/** Bytes of a DRAWN. */
+/** Returns the bytes of a DRAWN. */
 export function record_drawn_bytes(): u32 {
   return DRAWN_BYTES;
 }
@@ -38,7 +38,7 @@ export function record_drawn(table: usize, out: usize): void {
   memory.copy(out, table + DRAWN_AT, DRAWN_BYTES);
 }
 
-/** Takes what draws changed: nothing else depends on it. 0 */
+/** Loads the state that draws change, on which no other state depends. Returns 0. */
 export function record_load_drawn(table: usize, from: usize): i32 {
   memory.copy(table + DRAWN_AT, from, DRAWN_BYTES);
   return 0;
@@ -55,12 +55,14 @@ export function record_table(table: usize, out: usize): void {
   store<u32>(sinceAt(t, out), t.slots().since);
 }
 
-/** Where a record has `since`: a word that is 0 as long as there was no epoch. */
+/** Returns where a record has `since`: a word that is 0 until the first epoch. */
 function sinceAt(t: Table, record: usize): usize {
   return record + (t.hasSeparateRemover() && t.remover().kind == UNIFORM ? SAMPLER_LAST : REMOVER_LAST);
 }
 
-/** Once slots are loaded and rows have their names: takes the numbers, items hold their rows, what is derived is made anew. 0, CORRUPT, or OUT_OF_MEMORY. */
+/**
+ * Loads the numbers once slots are loaded and rows have their names: items hold their rows, and derived state is rebuilt. Returns 0, CORRUPT, or OUT_OF_MEMORY.
+ */
 export function record_load_table(table: usize, from: usize): i32 {
   const t = changetype<Table>(table);
   const slots = t.slots();
@@ -95,7 +97,7 @@ export function record_load_table(table: usize, from: usize): i32 {
   return 0;
 }
 
-/** A slot that was loaded: holds its rows, counts its episodes, takes its place in the orders. 0, CORRUPT, or OUT_OF_MEMORY. */
+/** Adds a loaded slot: holds its rows, counts its episodes, joins the orders. Returns 0, CORRUPT, or OUT_OF_MEMORY. */
 function joinItem(t: Table, slot: u32): i32 {
   const slots = t.slots();
   const item = slots.item(slot);

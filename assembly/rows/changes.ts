@@ -1,19 +1,19 @@
 /**
- * Which rows and slots have changed since a journal looked last. Noted only where the arena was opened with `tracking`, since a CHANGE takes room.
+ * Tracks which rows and slots have changed since the last journal write, only if the arena was opened with `tracking`, since a CHANGE takes room.
  *
- * CHANGE, 8 bytes, one a row (in its block, behind the values) and one a slot:
+ * CHANGE, 8 bytes, one per row (in its block, after the values) and one per slot:
  *   │ next 30 bits, bytes 1, noted 1 │ written u16 │ linked u16 │
  *   next: the row or slot that changed before, 0 = none · bytes: not only the link has changed
  *   written, linked: the journal's segments that hold its record, and a newer link; 0 = none
  */
 import { header } from "../memory/layout";
 
-/** Whether changes are noted. `--use REPRISE_UNTRACKED=1` compiles all of it away, to measure what the switch costs. */
+/** Whether changes are noted. `--use REPRISE_UNTRACKED=1` compiles it away, to measure the cost of the switch. */
 export function tracking(): bool {
   return isDefined(REPRISE_UNTRACKED) ? false : header().tracking != 0;
 }
 
-/** Whether what is freed waits for the journal, which must have it: it is used again once it was written. */
+/** Whether freed rows wait for the journal, which must save them: they are reused once it has written them. */
 export function keeping(): bool {
   return isDefined(REPRISE_UNTRACKED) ? false : header().tracking == KEEPING;
 }
@@ -21,7 +21,7 @@ export function keeping(): bool {
 const KEEPING: u32 = 2;
 export const CHANGE_BYTES: u32 = 8;
 const NOTED: u32 = 0x80000000;
-/** What has changed: the record, or its link alone. */
+/** The kind of change: the record, or only its link. */
 export const BYTES: u32 = 0x40000000;
 export const LINK: u32 = 0;
 const NAME: u32 = 0x3fffffff;
@@ -44,7 +44,7 @@ export class Change {
 }
 if (offsetof<Change>() != CHANGE_BYTES) ERROR("CHANGE is 8 bytes");
 
-/** Puts a row or slot at the head of the chain of changed ones, unless it is in it. `head`: address of the u32 that names the newest. */
+/** Puts a row or slot at the head of the chain of changed ones, unless the chain has it already. `head`: address of the u32 that names the newest. */
 export function chain(head: usize, change: Change, name: u32, how: u32): void {
   if (change.word == 0) {
     change.word = NOTED | load<u32>(head);

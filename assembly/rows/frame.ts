@@ -1,4 +1,4 @@
-/** Frames: rows of a pool that steps of another one share, as they are or packed. */
+/** Frames are rows of a pool that steps of another pool share, packed or unpacked. */
 import { bytesEqual, copyBytes } from "../memory/bytes";
 import { packFrame, rawFrame, unpackFrame } from "./packed-frame";
 import { Pool } from "./pool";
@@ -9,13 +9,16 @@ export function frameEquals(frames: Pool, row: u32, bytes: usize, n: u32): bool 
   return bytesEqual(frames.packs() ? rawFrame(frames, row) : frames.bytes(row), bytes, n);
 }
 
-/** A frame with these bytes, held once; there must be room. `before`: the frame that came before it, 0 for none: it may be packed as what differs. O(bytes) */
+/**
+ * Returns a frame with these bytes, held once; there must be room. `before`: the previous frame, 0 for none; the new one may be packed as a patch on it.
+ * O(bytes)
+ */
 export function takeFrame(frames: Pool, bytes: usize, n: u32, before: u32): u32 {
   const row = frames.takeMany(1);
   const head = Head.of(row);
   head.refs = 1;
   head.next = 0;
-  // Of a freed row it is the queue's.
+  // In a freed row it belongs to the queue.
   head.episode = 0;
   if (frames.packs()) packFrame(frames, row, bytes, before);
   else memory.copy(frames.bytes(row), bytes, n);

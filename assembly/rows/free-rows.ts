@@ -1,6 +1,6 @@
 /**
- * The queue of a pool's freed rows, oldest first, as runs of neighbours: a row that follows the one freed before it costs no write,
- * and a block of steps takes a whole run at once.
+ * The queue of a pool's freed rows, oldest first, as runs of neighbours: a row freed after its predecessor costs no write,
+ * and a block of steps takes a whole run in one go.
  *
  * FREE_ROWS, 24 bytes:
  *    0 │ first u32 │ end u32   │  the next row to take, 0 = none · last row of its run, 0 = it is the last run, which ends with `last`
@@ -20,16 +20,16 @@ export class FreeRows {
   tail: u32;
   last: u32;
 
-  /** O(1): queues a row that nothing holds. */
+  /** O(1): queues a row that is not held. */
   @inline
   push(row: u32): void {
     this.count += 1;
-    // A name behind the last place of a block names no row.
+    // A name after the last place of a block is not a row.
     if (row != this.last + 1) this.begin(row);
     this.last = row;
   }
 
-  /** O(1): takes the oldest; there must be one. */
+  /** O(1): takes the oldest row; the queue must not be empty. */
   @inline
   take(): u32 {
     const row = this.first;
@@ -39,7 +39,7 @@ export class FreeRows {
     return row;
   }
 
-  /** O(1): takes up to `limit` rows that follow each other from `first` on; how many. There must be one. */
+  /** O(1): takes up to `limit` consecutive rows from `first` on, and returns how many. The queue must not be empty. */
   takeMany(limit: u32): u32 {
     const row = this.first;
     const end = this.runEnd();
@@ -50,25 +50,25 @@ export class FreeRows {
     return taken;
   }
 
-  /** Last row of the run that begins with `first`. */
+  /** Returns the last row of the run that begins with `first`. */
   @inline
   runEnd(): u32 {
     return this.end != 0 ? this.end : this.last;
   }
 
-  /** Last row of a run, by its first one. */
+  /** Returns the last row of a run, by its first one. */
   endOf(run: u32): u32 {
     if (run == this.first) return this.runEnd();
     return run == this.tail ? this.last : Head.of(run).runEnd;
   }
 
-  /** The run after another, 0 = none. */
+  /** Returns the run after another, 0 = none. */
   after(run: u32): u32 {
     if (run == this.tail || this.end == 0) return 0;
     return run == this.first ? this.next : Head.of(run).nextRun;
   }
 
-  /** A row that does not follow the last one opens a run. */
+  /** Opens a run, for a row that does not follow the last one. */
   private begin(row: u32): void {
     if (this.first == 0) {
       this.first = row;
@@ -82,7 +82,7 @@ export class FreeRows {
     this.tail = row;
   }
 
-  /** The first run is used up. */
+  /** Leaves the first run, which is used up. */
   private leaveRun(): void {
     const run = this.end == 0 ? 0 : this.next;
     if (run == 0) this.last = 0;

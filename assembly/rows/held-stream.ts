@@ -1,25 +1,28 @@
-/** What a stream holds: its steps, oldest first. A stream that grows is lent to a writer, which stages and checks steps, and takes over what that appended. */
+/**
+ * The steps that a stream holds, oldest first. A growing stream is lent to a writer, which stages and checks steps, and takes over the steps that the writer
+ * appended.
+ */
 import { arena_alloc, arena_free } from "../memory/arena";
 import { E_OUT_OF_MEMORY } from "../memory/error";
 import { GRANULE } from "../memory/layout";
 import { FIRST, Stream, stream_bytes } from "./stream";
 
-/** Entries that are not beside the stream begin with one granule. */
+/** Entries that are not stored inline begin with one granule. */
 const FIRST_ENTRIES: u32 = GRANULE >> 2;
-/** More entries than this would be more than half of the largest memory. */
+/** More entries would take more than half of the largest memory. */
 const MAX_ENTRIES: u32 = 1 << 29;
 
-/** Steps that it holds. */
+/** Returns the number of steps that the stream holds. */
 export function stream_length(stream: usize): u32 {
   return changetype<Stream>(stream).recent().count;
 }
 
-/** The newest row; 0 where there is none that a step may follow. */
+/** Returns the newest row; 0 if no step may follow one. */
 export function stream_newest(stream: usize): u32 {
   return changetype<Stream>(stream).last;
 }
 
-/** The rows that it holds, from the `from`-th oldest on, up to `max`; how many. */
+/** Writes the rows that it holds, from the `from`-th oldest on, up to `max`; returns how many. */
 export function stream_rows(stream: usize, from: u32, max: u32, out: usize): u32 {
   const recent = changetype<Stream>(stream).recent();
   const count = from < recent.count ? min(max, recent.count - from) : 0;
@@ -27,17 +30,20 @@ export function stream_rows(stream: usize, from: u32, max: u32, out: usize): u32
   return count;
 }
 
-/** Room for n more steps, or for as many as it may hold; 0, or OUT_OF_MEMORY, and then nothing changed. O(1) a step, over many */
+/** Makes room for n more steps, or for as many as it may hold. Returns 0, or OUT_OF_MEMORY if nothing changed. Amortized O(1) per step */
 export function stream_reserve(stream: usize, n: u32): i32 {
   return makeRoom(changetype<Stream>(stream), n) ? 0 : E_OUT_OF_MEMORY;
 }
 
-/** A writer's stream, which is empty, goes on where this one ended: what it appends is linked, shared and numbered as if it were appended here. */
+/** Lets an empty writer's stream continue where this one ended: appended steps are linked, shared and numbered as if appended here. */
 export function stream_lend(stream: usize, to: usize): void {
   continueFrom(changetype<Stream>(to), changetype<Stream>(stream));
 }
 
-/** Takes over what was appended since it was lent; there must be room. Where it holds no more the oldest steps leave. The writer's stream is empty again. O(steps) */
+/**
+ * Takes over the steps appended since the stream was lent; there must be room. If it cannot hold more, the oldest steps leave. The writer's stream is empty
+ * again. O(steps)
+ */
 export function stream_take(stream: usize, from: usize): void {
   const s = changetype<Stream>(stream);
   const writer = changetype<Stream>(from);
@@ -49,7 +55,7 @@ export function stream_take(stream: usize, from: usize): void {
   writer.episodeStep = 0;
 }
 
-/** Holds the steps of another stream as well, as the youngest; there must be room. O(steps) */
+/** Also holds the steps of another stream, as the youngest; there must be room. O(steps) */
 export function stream_hold(stream: usize, other: usize): void {
   const s = changetype<Stream>(stream);
   const from = changetype<Stream>(other).recent();
@@ -60,13 +66,13 @@ export function stream_hold(stream: usize, other: usize): void {
   }
 }
 
-/** Lets the n oldest go. O(n) */
+/** Releases the n oldest steps. O(n) */
 export function stream_drop(stream: usize, n: u32): void {
   const s = changetype<Stream>(stream);
   for (; n > 0; n--) s.rows().release(s.recent().shift());
 }
 
-/** Of a stream that is empty: gives its room back, but for what stands beside it. */
+/** Frees the memory of an empty stream, except the part stored inline. */
 export function stream_shrink(stream: usize, room: u32): void {
   const s = changetype<Stream>(stream);
   const recent = s.recent();
@@ -77,7 +83,7 @@ export function stream_shrink(stream: usize, room: u32): void {
   recent.capacity = room;
 }
 
-/** Room for n more steps, or for as many as it may hold: its entries double. */
+/** Makes room for n more steps, or for as many as it may hold, by doubling its entries. */
 export function makeRoom(s: Stream, n: u32): bool {
   const recent = s.recent();
   const max = s.limit == 0 ? MAX_ENTRIES : s.limit;
@@ -107,7 +113,7 @@ function continueFrom(to: Stream, from: Stream): void {
   to.numberedAt = from.numberedAt;
 }
 
-/** Where entries stand that have room beside the stream. */
+/** Returns where inline entries begin. */
 function besideOf(s: Stream): u32 {
   return <u32>changetype<usize>(s) + stream_bytes(0);
 }

@@ -1,7 +1,7 @@
 /**
- * Where the leaves of a step stand: in its row, widest first; from 256 bytes on in a column of their block; if shared, in another pool. And where a staging record has them.
+ * The places of a step's leaves: in its row, widest first; from 256 bytes on in a column of their block; if shared, in another pool. Also their places in a staging record.
  *
- * PLACE, 24 bytes, one a leaf; the first three are given, the others found:
+ * PLACE, 24 bytes, one per leaf; the first three are inputs, the others results:
  *    0 │ bytes u32  │ frames u32 │ shared u32 │  of one value, all its frames · frames a value · not 0: in another pool
  *   12 │ kind u32   │ offset u32 │ staged u32 │  NARROW, WIDE, SHARED · in the row (WIDE: 0) · in the staging record
  *
@@ -11,9 +11,9 @@
 import { align16 } from "../memory/layout";
 import { NARROW, SHARED, WIDE } from "./leaf";
 
-/** From this size on, a leaf is a column of its own. */
+/** Leaves from this size on have their own column. */
 const WIDE_BYTES: u32 = 256;
-/** What leaves are aligned to at most, from their row's beginning on. */
+/** The most that leaves are aligned to, relative to the beginning of their row. */
 const WIDEST: u32 = 16;
 
 @unmanaged
@@ -31,7 +31,7 @@ export class Place {
     return this.kind == SHARED ? this.frames << 2 : this.bytes;
   }
 
-  /** The largest power of two up to 16 that divides these. */
+  /** Returns the largest power of two up to 16 that divides `part`. */
   @inline
   alignment(): u32 {
     return min(this.part() & (0 - this.part()), WIDEST);
@@ -47,7 +47,7 @@ export class Placed {
 }
 if (offsetof<Placed>() != 12) ERROR("PLACED is 12 bytes");
 
-/** O(leaves): places n leaves, whose PLACEs stand so many bytes apart. */
+/** O(leaves): places n leaves, whose PLACEs are `stride` bytes apart. */
 export function layout_place(places: usize, stride: u32, n: u32, placed: usize): void {
   const p = changetype<Placed>(placed);
   const end = places + <usize>n * <usize>stride;

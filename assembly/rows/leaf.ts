@@ -1,5 +1,5 @@
 /**
- * A leaf of the spec, as the core sees it.
+ * A leaf of the spec in the core.
  *
  * LEAF, 32 bytes:
  *    0 │ kind u32   │ dtype u32  │
@@ -10,18 +10,18 @@
 
 import { halfNumber } from "../memory/half";
 
-/** Packed in the row. */
+/** Stored in the row. */
 export const NARROW: u32 = 0;
-/** 256 bytes or more: a column of its own in the block. */
+/** 256 bytes or more: stored in a column of the block. */
 export const WIDE: u32 = 1;
 /** In another pool; the row holds numbers, 0 = all zeros. */
 export const SHARED: u32 = 2;
-/** The one leaf of a pool of frames that are packed (packed-frame.ts). */
+/** The only leaf of a pool of packed frames (packed-frame.ts). */
 export const PACKED: u32 = 3;
-/** The one leaf of the pool of their entries (packs.ts). */
+/** The only leaf of the pool of their entries (packs.ts). */
 export const ENTRY: u32 = 4;
 
-/** Element types, numbered as in src/schema/dtype.ts: a row for each here, in `dtypeBytes`, `dtypeName` and `readNumber`. */
+/** Element types, numbered as in src/schema/dtype.ts. Each has a line in `dtypeBytes`, `dtypeName` and `readNumber`. */
 export const BOOL: u32 = 0;
 const I8: u32 = 1;
 export const U8: u32 = 2;
@@ -36,7 +36,7 @@ export const F64: u32 = 10;
 /** Two bytes here, f32 for hosts (memory/half.ts). */
 export const F16: u32 = 11;
 export const BF16: u32 = 12;
-/** Bytes here: a length, UTF-8, zeros (src/schema/text.ts). The number after the last one of numbers. */
+/** Bytes here: a length, UTF-8, zeros (src/schema/text.ts). Its number follows those of the numeric types. */
 export const TEXT: u32 = 13;
 
 export const LEAF_BYTES: u32 = 32;
@@ -58,7 +58,7 @@ export class Leaf {
     return this.bytes * this.frames;
   }
 
-  /** 1 if hosts have elements of twice the bytes. */
+  /** 1 if the element size of hosts is twice as large. */
   @inline
   half(): u32 {
     return isHalf(this.dtype);
@@ -66,12 +66,12 @@ export class Leaf {
 }
 if (offsetof<Leaf>() != LEAF_BYTES) ERROR("LEAF is 32 bytes");
 
-/** 1 for half floats, which hosts have as f32. */
+/** Returns 1 for half floats, which are f32 in hosts. */
 export function isHalf(dtype: u32): u32 {
   return u32(dtype - F16 <= BF16 - F16);
 }
 
-/** Bytes of one element; not of text, which has as many as its leaf says. */
+/** Returns the bytes of one element, except for text, whose leaf defines them. */
 export function dtypeBytes(dtype: u32): u32 {
   switch (dtype) {
     case BOOL:
@@ -96,7 +96,7 @@ export function dtypeBytes(dtype: u32): u32 {
   }
 }
 
-/** The word for a dtype, as snapshots have it. A function, since the core holds no data. */
+/** Returns the word for a dtype in snapshots. A function, because the core has no data section. */
 export function dtypeName(dtype: u32): string {
   switch (dtype) {
     case BOOL:

@@ -1,6 +1,7 @@
 /**
- * Packed frames: a pool of frames whose rows have no bytes. HEAD.episode of a row is its entry: a key that stands alone, a patch on the entry of an earlier frame, or the
- * frame as it is. From a frame to its key there are 7 patches at most. What an entry becomes depends on the frame and its base alone, so that a restored Replay packs alike.
+ * Packed frames: a pool of frames whose rows have no bytes. HEAD.episode of a row is its entry: a key, which has no base, a patch on the entry of an earlier
+ * frame, or the unpacked frame. From a frame to its key there are at most 7 patches. The kind of an entry depends only on the frame and its base, so a restored
+ * Replay packs alike.
  */
 import { arena_alloc } from "../memory/arena";
 import { E_OUT_OF_MEMORY } from "../memory/error";
@@ -12,15 +13,15 @@ import { Entry, initPacks, Packs } from "./packs";
 import { entriesOf, Pool } from "./pool";
 import { Head, LINK_ROW } from "./row";
 
-/** Entries of a chain, the key among them. */
+/** Entries of a chain, including the key. */
 export const CHAIN: u32 = 8;
-/** Where so many frames in a row did not become smaller, only every so many is tried. */
+/** After this many incompressible frames in a row, only every n-th is tried. */
 const RAW_TRIES: u32 = 4;
 const RAW_SKIPS: u32 = 15;
 
 /**
- * In zeroed memory of `packs_bytes()`: packs for frames of so many bytes, whose pool of entries is `entries`. `row`, `element`: bytes of a row of the image and of an element,
- * or a pixel; they decide what packs well, not whether. 0, or OUT_OF_MEMORY
+ * Initializes packs in zeroed memory of `packs_bytes()`, for frames of `frame` bytes, whose pool of entries is `entries`. `row`, `element`: bytes of a row of
+ * the image and of an element, or a pixel; they affect only how well frames pack. Returns 0, or OUT_OF_MEMORY
  */
 export function packs_init(packs: usize, frame: u32, row: u32, element: u32, entries: u32): i32 {
   const work = arena_alloc(workBytes(frame));
@@ -31,7 +32,7 @@ export function packs_init(packs: usize, frame: u32, row: u32, element: u32, ent
   return 0;
 }
 
-/** Of packed frames: 0 bytes of what is held, heads and all · 1 bytes taken for it · 2 entries that are held · 3 bytes that were moved so far. */
+/** Returns a number about packed frames: 0 bytes held, including heads · 1 bytes allocated for them · 2 entries held · 3 bytes moved so far. */
 export function packs_number(packs: usize, which: u32): f64 {
   const p = changetype<Packs>(packs);
   if (which == 0) return <f64>p.live;
@@ -39,7 +40,7 @@ export function packs_number(packs: usize, which: u32): f64 {
   return which == 2 ? <f64>entriesOf(p).live() : <f64>p.moved;
 }
 
-/** Notes lanes of writers that open, or close (`by` negative): so many more frames are compared with what comes next. */
+/** Notes opened lanes of writers, or closed ones (`by` negative): their newest frames are compared with the next ones. */
 export function countLanes(p: Pool, by: i32): void {
   for (let i: u32 = 0; p.shares() && i < p.leaves; i++) {
     const leaf = p.leaf(i);
@@ -48,7 +49,7 @@ export function countLanes(p: Pool, by: i32): void {
   }
 }
 
-/** The bytes of a frame, until the next one is asked for or packed. O(frame) at most */
+/** Returns the bytes of a frame, valid until the next one is requested or packed. At most O(frame) */
 export function rawFrame(frames: Pool, row: u32): usize {
   const packs = frames.packed();
   const at = packs.cached(row);
@@ -67,7 +68,7 @@ export function packFrame(frames: Pool, row: u32, bytes: usize, base: u32): void
   const work = <usize>packs.work;
   const entries = entriesOf(packs);
   const before = base == 0 ? 0 : Head.of(base).episode;
-  // As it is, unless it becomes an eighth smaller.
+  // Stored unpacked, unless packing saves an eighth.
   const most = frame - (frame >> 3);
   let size = frame;
   let from = bytes;
@@ -83,7 +84,7 @@ export function packFrame(frames: Pool, row: u32, bytes: usize, base: u32): void
         on = before;
       }
     }
-    // A key costs its readers less, and holds nothing: it is tried where a patch is not much smaller than the chain's key.
+    // A key costs its readers less and holds no base, so it is tried if a patch is not much smaller than the chain's key.
     if (on == 0 || size * 2 > keyBytes(before)) {
       const at = Work.tried(work, frame, 1);
       const limit = min(most, size);
@@ -108,13 +109,13 @@ export function packFrame(frames: Pool, row: u32, bytes: usize, base: u32): void
   packs.clean();
 }
 
-/** Bytes of the key of an entry's chain. */
+/** Returns the bytes of the key of an entry's chain. */
 function keyBytes(entry: u32): u32 {
   for (let base = Head.of(entry).next & LINK_ROW; base != 0; base = Head.of(entry).next & LINK_ROW) entry = base;
   return Entry.of(entry).size;
 }
 
-/** Writes the bytes of a frame. `near`: those of the frame `nearRow`, 0 for none, from which the way may be shorter. O(frame) */
+/** Writes the bytes of a frame. `near`: the bytes of the frame `nearRow`, 0 for none, from which the path may be shorter. O(frame) */
 export function unpackFrame(packs: Packs, row: u32, to: usize, nearRow: u32, near: usize): void {
   const frame = packs.frame;
   const work = <usize>packs.work;
@@ -139,7 +140,7 @@ export function unpackFrame(packs: Packs, row: u32, to: usize, nearRow: u32, nea
   }
 }
 
-/** The address of a frame's bytes where they stand as they are, 0 where they are packed. */
+/** Returns the address of a frame's bytes if they are stored unpacked, 0 if they are packed. */
 export function plainFrame(packs: Packs, row: u32): usize {
   const entry = Entry.of(Head.of(row).episode);
   return entry.size == packs.frame ? entry.bytes() : 0;

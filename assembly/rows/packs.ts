@@ -1,6 +1,6 @@
 /**
- * The bytes of packed frames: entries in packs, a queue of which the oldest are emptied. Entries are rows of a pool that have no bytes there: HEAD.next is the base of an
- * entry that is a patch, HEAD.episode the address of its bytes. So an entry is counted by its frame and by the patches on it, and outlives the frame where it must.
+ * The bytes of packed frames: entries in packs, a queue whose oldest packs are emptied. Entries are rows of a pool that have no bytes there: HEAD.next is the base of an
+ * entry that is a patch, HEAD.episode the address of its bytes. So an entry is counted by its frame and by the patches on it, and outlives the frame if needed.
  *
  * PACKS, 80 bytes:
  *    0 │ frame u32    │ row u32     │  bytes of a frame · of a row of its image
@@ -31,21 +31,21 @@ import { Head, LINK_ROW, PLACE } from "./row";
 export const ENTRY_HEAD: u32 = 8;
 const PACK_HEAD: u32 = 16;
 const PACKS_BYTES: u32 = 80;
-/** A pack, unless a frame is larger; and where its last entry begins. */
+/** Bytes of a pack, unless a frame is larger; also the limit of where its last entry begins. */
 const PACK_BYTES: u32 = 65536;
-/** What readers of entries may read behind them. */
+/** The most bytes that readers of entries read past them. */
 const SLACK: u32 = 32;
 /** Places in ENTRY's word, and in a record of it. */
 export const SIZE: u32 = 0xffffff;
 export const DEPTH_BITS: u32 = 24;
 export const DEPTH: u32 = 15;
 const GRANULE_AT: u32 = 28;
-/** Empty packs that stay at hand. */
+/** Empty packs kept for reuse. */
 const SPARES: u32 = 2;
-/** Bytes of a cache at most, and the least of its slots. */
+/** The most bytes of a cache, and its minimum number of slots. */
 const CACHE_BYTES: u32 = 8 << 20;
 const MIN_SLOTS: u32 = 8;
-/** Packs that may be dead before any is emptied. */
+/** The most dead packs before one is emptied. */
 const DEAD_PACKS: u64 = 4;
 
 @unmanaged
@@ -63,7 +63,7 @@ export class Entry {
     return this.word & SIZE;
   }
 
-  /** As it is written: of one that is no patch, how many in a row were not packed. */
+  /** The stored value: for an entry that is not a patch, how many in a row were not packed. */
   @inline
   get depth(): u32 {
     return (this.word >> DEPTH_BITS) & DEPTH;
@@ -74,7 +74,7 @@ export class Entry {
     return changetype<usize>(this) + ENTRY_HEAD;
   }
 
-  /** The pack that it is in. */
+  /** Returns the pack that contains the entry. */
   @inline
   pack(): Pack {
     return changetype<Pack>((changetype<usize>(this) & ~(<usize>GRANULE - 1)) - ((<usize>(this.word >> GRANULE_AT)) << GRANULE_BITS));
@@ -91,7 +91,7 @@ export class Pack {
 }
 if (offsetof<Pack>() != PACK_HEAD) ERROR("PACK is 16 bytes");
 
-/** Bytes of an entry with its head: entries stand at multiples of 4. */
+/** Returns the bytes of an entry with its head: entries begin at multiples of 4. */
 export function entryBytes(size: u32): u32 {
   return (ENTRY_HEAD + size + 3) & ~3;
 }
@@ -116,23 +116,23 @@ export class Packs {
   taken: u64;
   moved: u64;
 
-  /** Whether a row's bytes are the frame's. */
+  /** Whether a row's entry is the unpacked frame. */
   @inline
   isRaw(row: u32): bool {
     return Entry.of(row).size == this.frame;
   }
 
-  /** Patches from its key to a row. */
+  /** Returns the patches from its key to a row. */
   @inline
   depthOf(row: u32): u32 {
     return this.isRaw(row) ? 0 : Entry.of(row).depth;
   }
 
-  /** Takes memory for a cache that fits the open writers; a smaller one stays where there is none. False: there is none at all. */
+  /** Allocates a cache that fits the open writers, or keeps a smaller one if there is no memory. False: there is no cache. */
   openCache(): bool {
     const most = min(max(CACHE_BYTES / align16(this.frame), MIN_SLOTS), PLACE + 1);
     let slots = MIN_SLOTS;
-    // The frames of each lane's last step, and as many that come.
+    // The frames of each lane's last step, and as many new ones.
     while (slots < 2 * this.shown && slots * 2 <= most) slots <<= 1;
     if (slots <= this.slots) return true;
     const each = 4 + align16(this.frame);
@@ -144,22 +144,22 @@ export class Packs {
     return true;
   }
 
-  /** Where the cache has a frame's bytes, or will have them. */
+  /** Returns the cache address of a frame's bytes, cached or not. */
   cached(frame: u32): usize {
     return <usize>this.cache + <usize>(this.slots << 2) + <usize>((frame & (this.slots - 1)) * align16(this.frame));
   }
 
-  /** Where the cache says which frame's bytes these are. */
+  /** Returns where the cache stores which frame these bytes belong to. */
   tag(frame: u32): usize {
     return <usize>this.cache + ((<usize>(frame & (this.slots - 1))) << 2);
   }
 
-  /** A frame goes. */
+  /** Removes a frame from the cache. */
   forget(frame: u32): void {
     if (this.cache != 0 && load<u32>(this.tag(frame)) == frame) store<u32>(this.tag(frame), 0);
   }
 
-  /** Makes sure that `count` entries of any size find room; false (OUT_OF_MEMORY) leaves what there is. */
+  /** Makes sure that `count` entries of any size fit; false (OUT_OF_MEMORY) changes nothing. */
   reserve(count: u32): bool {
     const need = (count + this.most - 1) / this.most;
     while (this.spares < need) {
@@ -167,12 +167,12 @@ export class Packs {
       if (pack == 0) return false;
       this.keep(changetype<Pack>(<usize>pack));
     }
-    // What a long block reserved goes back once short ones follow.
+    // Memory reserved for a long block is released once short ones follow.
     while (this.spares > need + SPARES) this.giveBack();
     return true;
   }
 
-  /** Gives a row of the pool its bytes. There must be room. Where the bytes are to be written. */
+  /** Makes a place for the bytes of a row of the pool, and returns its address. There must be room. */
   place(row: u32, size: u32, depth: u32): usize {
     const bytes = entryBytes(size);
     if (!this.fits(bytes)) this.open();
@@ -188,7 +188,7 @@ export class Packs {
     return entry.bytes();
   }
 
-  /** The bytes of a row of the pool count no longer. Packs at the old end without others go. */
+  /** Drops the bytes of a row of the pool, and releases packs at the old end that are empty. */
   drop(row: u32): void {
     const entry = Entry.of(row);
     const bytes = entryBytes(entry.size);
@@ -199,7 +199,7 @@ export class Packs {
     if (pack.live == 0 && changetype<usize>(pack) == <usize>this.oldest) this.leaveEmpty();
   }
 
-  /** Where more than a third is dead, moves the entries of the oldest pack to the young end. O(bytes of a pack) */
+  /** If more than a third is dead, moves the entries of the oldest pack to the young end. O(bytes of a pack) */
   clean(): void {
     if (this.oldest == this.youngest || this.taken * 2 <= this.live * 3 + DEAD_PACKS * <u64>this.packBytes) return;
     const pack = changetype<Pack>(<usize>this.oldest);
@@ -209,7 +209,7 @@ export class Packs {
       const bytes = entryBytes(entry.size);
       const row = entry.owner;
       if (row != 0) {
-        // Without a pack to move to it is tried again, with the next frame.
+        // Without a pack to move to, it is tried again with the next frame.
         if (!this.fits(bytes) && this.spare == 0 && !this.reserve(1)) return;
         pack.live -= bytes;
         this.live -= bytes;
@@ -224,7 +224,7 @@ export class Packs {
     this.leaveEmpty();
   }
 
-  /** Whether the youngest pack has room for so many bytes. */
+  /** Whether the youngest pack has room for `bytes` bytes. */
   @inline
   private fits(bytes: u32): bool {
     if (this.youngest == 0) return false;
@@ -232,7 +232,7 @@ export class Packs {
     return used < PACK_BYTES && used + bytes + SLACK <= this.packBytes;
   }
 
-  /** A spare pack becomes the youngest. */
+  /** Turns a spare pack into the youngest. */
   private open(): void {
     assert(this.spare != 0, "room is made before entries are placed");
     const pack = changetype<Pack>(<usize>this.spare);
@@ -247,7 +247,7 @@ export class Packs {
     this.taken += this.packBytes;
   }
 
-  /** Packs without live entries leave at the old end. */
+  /** Removes packs without live entries at the old end. */
   private leaveEmpty(): void {
     while (this.oldest != this.youngest && changetype<Pack>(<usize>this.oldest).live == 0) {
       const pack = changetype<Pack>(<usize>this.oldest);
@@ -279,10 +279,13 @@ export function packs_bytes(): u32 {
   return PACKS_BYTES;
 }
 
-/** The largest size of a frame that an entry's head can tell. */
+/** The largest frame size that fits an entry's head. */
 export const MAX_FRAME: u32 = SIZE;
 
-/** In zeroed memory: packs for frames of a size, and the entries' pool, which is empty. `row`, `element`: bytes of a row of the image and of an element, where that is known. */
+/**
+ * Initializes packs in zeroed memory, for frames of a size, with the empty pool of entries. `row`, `element`: bytes of a row of the image and of an element, if
+ * known.
+ */
 export function initPacks(packs: usize, frame: u32, row: u32, element: u32, entries: u32): void {
   const p = changetype<Packs>(packs);
   p.frame = frame;
@@ -291,17 +294,17 @@ export function initPacks(packs: usize, frame: u32, row: u32, element: u32, entr
   p.entries = entries;
   const each = entryBytes(frame);
   const most = max((PACK_BYTES - PACK_HEAD - SLACK) / each, 1);
-  // As many of the largest entries as fit, or one fewer where that leaves less unused.
+  // As many of the largest entries as fit, or one fewer if that wastes less.
   p.most = packOf(most - 1, each) * most < packOf(most, each) * (most - 1) ? most - 1 : most;
   p.packBytes = packOf(p.most, each);
 }
 
-/** Bytes of a pack with room for so many of the largest entries. */
+/** Returns the bytes of a pack with room for `entries` of the largest entries. */
 function packOf(entries: u32, each: u32): u32 {
   return (PACK_HEAD + entries * each + SLACK + GRANULE - 1) & ~(GRANULE - 1);
 }
 
-/** O(entries): 0, or the number of the broken invariant. */
+/** O(entries): returns 0, or the number of the broken invariant. */
 export function checkPacks(packs: Packs): i32 {
   let live: u64 = 0;
   let taken: u64 = 0;

@@ -1,5 +1,5 @@
 /**
- * The pool: rows of one spec, each counted and linked to its successor. The ring buffer, generalised: no dead rows, no wrap-around, nothing moves.
+ * The pool: rows of one spec, each counted and linked to its successor. It generalises the ring buffer: no dead rows, no wrap-around, no moves.
  *
  * POOL, 96 bytes, then LEAF × leaves:
  *    0 │ rows u32       │ rowsAt u32    │  rows a block, at most 1,024 · where in a block their bytes begin
@@ -30,16 +30,19 @@ import { HEAD_BYTES, Head, HOLDS, LINK_ENDS, LINK_FINAL, LINK_ROW, PLACE, PLACE_
 const FREE_AT: usize = 72;
 const LEAVES_AT: usize = 96;
 const RECIPROCAL_BITS: u32 = 38;
-/** Freed rows that stay in the queue as long as there are rows never used. */
+/** Freed rows that stay in the queue as long as unused rows are available. */
 const SPARE: u32 = 16;
-/** Traits: leaves that are not in the row; some of them in frames of other pools; changes that a journal must know; packed frames; their entries. One test asks for all, since each is felt. */
+/**
+ * Traits: leaves outside the row; some of them in frames of other pools; changes tracked for a journal; packed frames; their entries. One test covers all,
+ * because each costs time.
+ */
 const APART: u32 = 1;
 const SHARES: u32 = 2;
 const TRACKED: u32 = 4;
 const PACKS: u32 = 8;
 const ENTRIES: u32 = 16;
 const SEVERAL: u32 = u32.MAX_VALUE;
-/** Where they are, before a block's bytes. */
+/** Offset of the jump before a block's bytes. */
 const JUMP: usize = 8;
 const NUMBER: usize = 4;
 /** A directory begins with one granule. */
@@ -70,7 +73,7 @@ export class Pool {
     return changetype<FreeRows>(changetype<usize>(this) + FREE_AT);
   }
 
-  /** Whether there are leaves that are not in the row. */
+  /** Whether there are leaves outside the row. */
   @inline
   hasSeparateLeaves(): bool {
     return (this.traits & APART) != 0;
@@ -82,13 +85,13 @@ export class Pool {
     return (this.traits & SHARES) != 0;
   }
 
-  /** Whether its rows are frames that are packed. */
+  /** Whether its rows are packed frames. */
   @inline
   packs(): bool {
     return (this.traits & PACKS) != 0;
   }
 
-  /** Where frames that are packed have their bytes; of their pool, and of that of their entries. */
+  /** Returns the packs of packed frames, for their pool and for the pool of their entries. */
   @inline
   packed(): Packs {
     return changetype<Packs>(<usize>this.leaf(0).pool);
@@ -105,19 +108,19 @@ export class Pool {
     return changetype<Leaf>(changetype<usize>(this) + LEAVES_AT + <usize>(i * LEAF_BYTES));
   }
 
-  /** Address of the row's bytes. */
+  /** Returns the address of the row's bytes. */
   @inline
   bytes(row: u32): usize {
     return Head.block(row) + <usize>this.rowsAt + <usize>((row & PLACE) * this.rowBytes);
   }
 
-  /** Address of the row's value of a leaf; SHARED: of its frames' rows. */
+  /** Returns the address of the row's value of a leaf; SHARED: of its frames' rows. */
   @inline
   value(row: u32, leaf: Leaf): usize {
     return Head.block(row) + <usize>leaf.at + <usize>((row & PLACE) * leaf.step);
   }
 
-  /** The row that follows, 0 = none. */
+  /** Returns the row that follows, 0 = none. */
   @inline
   next(row: u32): u32 {
     return Head.of(row).next & LINK_ROW;
@@ -129,7 +132,7 @@ export class Pool {
     return (Head.of(row).next & LINK_ENDS) != 0;
   }
 
-  /** Whether it is its episode's final step: nothing was done there. */
+  /** Whether the row is its episode's final step, which has no action. */
   @inline
   isFinal(row: u32): bool {
     return (Head.of(row).next & LINK_FINAL) != 0;
@@ -144,13 +147,13 @@ export class Pool {
     if (jump != place) store<u32>(at - JUMP, jump == 0 ? place : SEVERAL);
   }
 
-  /** The number of a row's block in the directory. */
+  /** Returns the number of a row's block in the directory. */
   @inline
   blockNumber(row: u32): u32 {
     return load<u32>(Head.block(row) + <usize>this.rowsAt - NUMBER);
   }
 
-  /** The row whose number is n < 2^24 more than that of one; it must be there. */
+  /** Returns the row whose number is n < 2^24 higher; it must exist. */
   @inline
   rowBehind(row: u32, n: u32): u32 {
     const place = (row & PLACE) + n;
@@ -158,7 +161,7 @@ export class Pool {
     return Pool.numbered(<usize>this.directory, this.rows, this.reciprocal, this.blockNumber(row), place);
   }
 
-  /** The row in a place that is counted from the first row of the block with a number: blocks of `rows` rows. A loop reads a Pool's fields once. */
+  /** Returns the row at a place that is counted from the first row of a block: blocks of `rows` rows. Static, so that a loop reads a Pool's fields once. */
   @inline
   static numbered(directory: usize, rows: u32, reciprocal: u64, number: u32, place: u32): u32 {
     const blocks = <u32>((<u64>place * reciprocal) >> RECIPROCAL_BITS);
@@ -171,7 +174,7 @@ export class Pool {
     return (last & PLACE) + 1 == this.rows && this.blockNumber(last) + 1 < this.blocks && row == this.rowBehind(last, 1);
   }
 
-  /** How many of the rows behind one in its block are surely linked each to its neighbour, one after the other. */
+  /** Returns how many of the rows after one in its block are surely linked to their neighbours. */
   @inline
   neighbours(row: u32): u32 {
     const place = row & PLACE;
@@ -195,17 +198,17 @@ export class Pool {
     return changetype<Change>(Head.block(row) + <usize>this.changesAt + <usize>((row & PLACE) * CHANGE_BYTES));
   }
 
-  /** Notes for a journal that a row has changed, or several that follow each other; where changes are tracked. Its loop keeps it from being inlined, which is felt. */
+  /** Notes for a journal that a row, or several consecutive ones, changed, if changes are tracked. Its loop prevents inlining, which would cost time. */
   noteChange(row: u32, how: u32, count: u32 = 1): void {
     for (const end = row + count; row < end; row++) chain(changetype<usize>(this) + offsetof<Pool>("changed"), this.changeOf(row), row, how);
   }
 
-  /** Lets a row go once. */
+  /** Releases a row once. */
   release(row: u32): void {
     this.releaseTimes(row, Head.of(row), 1);
   }
 
-  /** Lets a row go `times` times; where nothing holds it any more, its frames go with it, and it queues for reuse, unless it waits for a journal. */
+  /** Releases a row `times` times. If it is no longer held, its frames are released too, and it queues for reuse, unless it waits for a journal. */
   @inline
   releaseTimes(row: u32, head: Head, times: u32): void {
     if (!ASC_NO_ASSERT) assert((head.refs & HOLDS) >= times, "a row is let go of as often as it was held");
@@ -216,7 +219,7 @@ export class Pool {
     this.free().push(row);
   }
 
-  /** What a freed row has beside its bytes: frames, and a journal that must know. Whether it waits until that has it. */
+  /** Releases the frames of a freed row, and notes it for a journal. Returns whether it waits until the journal has it. */
   private waits(row: u32): bool {
     if ((this.traits & TRACKED) != 0) {
       this.noteChange(row, LINK);
@@ -226,7 +229,7 @@ export class Pool {
     return false;
   }
 
-  /** What a row has elsewhere goes with it. */
+  /** Releases the parts of a row stored elsewhere. */
   private releaseParts(row: u32): void {
     if (this.shares()) releaseShared(this, row);
     else if (this.packs()) {
@@ -239,13 +242,13 @@ export class Pool {
     }
   }
 
-  /** A freed row that waited queues for reuse. */
+  /** Queues a freed row that waited for reuse. */
   queue(row: u32): void {
     this.releaseParts(row);
     this.free().push(row);
   }
 
-  /** A row with count 1 and no link; there must be room. Its bytes are the caller's to write, and that it changed is his to note. */
+  /** Takes a row with count 1 and no link; there must be room. The caller writes its bytes and notes the change. */
   @inline
   take(): u32 {
     const row = this.reuses(1) ? this.free().take() : takeFresh(this, 1);
@@ -254,7 +257,7 @@ export class Pool {
     return row;
   }
 
-  /** Takes up to `limit` rows that follow each other; the first. There must be room. Nothing of them is written; `live` tells how many. */
+  /** Takes up to `limit` consecutive rows and returns the first. There must be room. The rows stay unwritten; `live` shows how many were taken. */
   takeMany(limit: u32): u32 {
     if (tracking()) return this.takeNoted(limit);
     if (!this.reuses(limit)) return takeFresh(this, min(limit, this.rows - (this.fresh & PLACE)));
@@ -277,19 +280,19 @@ export class Pool {
     return row;
   }
 
-  /** Rows that are taken. */
+  /** Returns the number of rows taken. */
   @inline
   live(): u32 {
     return this.high - this.free().count;
   }
 
-  /** The row with a number; most come after the one before, which is a division less. `row`: that of the number before, or 0. */
+  /** Returns the row with a number; usually it follows the previous one, which saves a division. `row`: that of the number before, or 0. */
   @inline
   rowAfter(row: u32, number: u32): u32 {
     return row != 0 && (row & PLACE) + 1 < this.rows ? row + 1 : rowOf(this, number);
   }
 
-  /** Whether to take freed rows: not while there are so few that the queue would run empty and begin anew all the time. */
+  /** Whether to take freed rows: not while there are so few that the queue would keep running empty. */
   @inline
   private reuses(limit: u32): bool {
     return this.free().count >= limit + SPARE || this.fresh == 0;
@@ -301,7 +304,7 @@ export function pool_bytes(leaves: u32): u32 {
   return <u32>LEAVES_AT + leaves * LEAF_BYTES;
 }
 
-/** An empty pool; every leaf is described by `pool_leaf`, then `pool_open` lays the blocks out. */
+/** Initializes an empty pool. Describe every leaf with `pool_leaf`, then lay the blocks out with `pool_open`. */
 export function pool_init(pool: usize, rowBytes: u32, leaves: u32): void {
   memory.fill(pool, 0, pool_bytes(leaves));
   const p = changetype<Pool>(pool);
@@ -310,8 +313,8 @@ export function pool_init(pool: usize, rowBytes: u32, leaves: u32): void {
 }
 
 /**
- * Leaf i of the spec: `offset` in the row (NARROW, SHARED), `staged` in the staging record; of a stack, `bytes` is one frame, and `frames` make a value.
- * `shared`: of a SHARED leaf the pool of its frames.
+ * Describes leaf i of the spec: `offset` in the row (NARROW, SHARED), `staged` in the staging record; for a stack, `bytes` is one frame, and `frames` make a
+ * value. `shared`: the pool of a SHARED leaf's frames.
  */
 export function pool_leaf(pool: usize, i: u32, kind: u32, dtype: u32, bytes: u32, offset: u32, staged: u32, frames: u32, shared: u32): void {
   const leaf = changetype<Pool>(pool).leaf(i);
@@ -340,7 +343,7 @@ export function pool_open(pool: usize): void {
   p.rows = rowsOfBlock(each);
   p.reciprocal = (((<u64>1) << RECIPROCAL_BITS) + <u64>p.rows - 1) / <u64>p.rows;
   p.rowsAt = align16(p.rows * HEAD_BYTES + 8);
-  // Numbers of columns stand aligned, as far as those before them let them.
+  // Columns of numbers are aligned, as far as the preceding ones allow.
   let at = (p.rowsAt + p.rows * p.rowBytes + 7) & ~7;
   for (let i: u32 = 0; i < p.leaves; i++) {
     const leaf = p.leaf(i);
@@ -360,17 +363,17 @@ export function pool_open(pool: usize): void {
   }
 }
 
-/** Rows that are held by something. */
+/** Returns the rows that are held. */
 export function pool_live(pool: usize): u32 {
   return changetype<Pool>(pool).live();
 }
 
-/** Makes sure that so many rows can be taken; 0, or OUT_OF_MEMORY. */
+/** Makes sure that `rows` rows can be taken. Returns 0 or OUT_OF_MEMORY. */
 export function pool_reserve(pool: usize, rows: u32): i32 {
   return reserveRows(changetype<Pool>(pool), rows) ? 0 : E_OUT_OF_MEMORY;
 }
 
-/** Makes sure that `count` rows can be taken, in this pool and in those that it shares; false (OUT_OF_MEMORY) leaves what there is. */
+/** Makes sure that `count` rows can be taken, in this pool and in those that it shares; false (OUT_OF_MEMORY) changes nothing. */
 export function reserveRows(p: Pool, count: u32): bool {
   while (p.free().count + p.capacity - p.high < count) {
     if (!growPool(p)) return false;
@@ -378,17 +381,17 @@ export function reserveRows(p: Pool, count: u32): bool {
   return p.packs() ? reserveEntries(p.packed(), count) : reserveFrames(p, count);
 }
 
-/** Makes room for the entries of so many frames, of any size. */
+/** Makes room for the entries of `count` frames of any size. */
 function reserveEntries(packs: Packs, count: u32): bool {
   return packs.openCache() && packs.reserve(count) && reserveRows(entriesOf(packs), count);
 }
 
-/** The pool of the entries of packed frames. */
+/** Returns the pool of the entries of packed frames. */
 export function entriesOf(packs: Packs): Pool {
   return changetype<Pool>(<usize>packs.entries);
 }
 
-/** Makes room for the frames of so many rows. */
+/** Makes room for the frames of `count` rows. */
 export function reserveFrames(p: Pool, count: u32): bool {
   if (!p.shares()) return true;
   for (let i: u32 = 0; i < p.leaves; i++) {
@@ -398,7 +401,7 @@ export function reserveFrames(p: Pool, count: u32): bool {
   return true;
 }
 
-/** One more block. */
+/** Adds a block. */
 export function growPool(p: Pool): bool {
   if (p.blocks == p.slots && !growDirectory(p)) return false;
   const block = arena_alloc(p.blockBytes);
@@ -411,20 +414,20 @@ export function growPool(p: Pool): bool {
   return true;
 }
 
-/** The row with this number: rows are numbered 1, 2, … as they were first used, in every image of the pool alike. */
+/** Returns the row with this number. Rows are numbered 1, 2, … in the order of first use, alike in every image of the pool. */
 export function rowOf(p: Pool, number: u32): u32 {
-  // 0 - 1 is more than any capacity.
+  // 0 - 1 wraps to more than any capacity.
   if (number - 1 >= p.capacity) return 0;
   const block = load<u32>(<usize>p.directory + ((<usize>((number - 1) / p.rows)) << 2));
   return ((block >> GRANULE_BITS) << PLACE_BITS) | ((number - 1) % p.rows);
 }
 
-/** The number of a row; 0 for none. */
+/** Returns the number of a row; 0 for none. */
 export function numberOf(p: Pool, row: u32): u32 {
   return row == 0 ? 0 : p.blockNumber(row) * p.rows + (row & PLACE) + 1;
 }
 
-/** Takes n rows that were never used, all of one block; the first. */
+/** Takes n never used rows of one block; returns the first. */
 function takeFresh(p: Pool, n: u32): u32 {
   const row = p.fresh;
   assert(row != 0, "room is made before rows are taken");
@@ -444,7 +447,7 @@ function growDirectory(p: Pool): bool {
   return true;
 }
 
-/** Frames of one step that come from a shared pool. */
+/** Returns how many frames of one step come from a shared pool. */
 function framesOf(p: Pool, shared: u32): u32 {
   let frames: u32 = 0;
   for (let i: u32 = 0; i < p.leaves; i++) {

@@ -1,23 +1,23 @@
 /**
- * A row's name is where it is, granule × 1024 + place in the block: no directory stands between a name and its bytes. 0 means none.
+ * A row's name is its location, granule × 1024 + place in the block, so no directory is needed to find its bytes. 0 means none.
  *
- * HEAD, 12 bytes, at the block's beginning, one a place: │ refs u32 │ next u32 │ episode u32 │
+ * HEAD, 12 bytes, at the block's beginning, one per place: │ refs u32 │ next u32 │ episode u32 │
  *   refs: items, streams and rows (of another pool) that hold this row; in a pool of steps the upper 4 bits count sliding windows (sliding.ts), which begin with rows that are held
  *   next: the row that follows, 0 = none; two bits say how the episode ends with this one:
- *     0 it goes on · LINK_END · LINK_FINAL this is its final step, truncated · both: its final step, terminated
+ *     0 it continues · LINK_END · LINK_FINAL this is its final step, truncated · both: its final step, terminated
  */
 import { GRANULE_BITS } from "../memory/layout";
 
 /** The row in a link. */
 export const LINK_ROW: u32 = 0x3fffffff;
 const LINK_BITS: u32 = 30;
-/** The episode ends here; nothing is known of what came after. */
+/** The episode ends here; the next state is unknown. */
 export const LINK_END: u32 = 0x80000000;
-/** The episode ends here, with what was seen last: nothing was done at this step. */
+/** The episode ends here with the last observation; this step has no action. */
 export const LINK_FINAL: u32 = 0x40000000;
-/** Both: there is nothing after it to be worth anything. */
+/** Both: nothing after it has value. */
 export const LINK_ENDS: u32 = 0xc0000000;
-/** In `refs` of a step, how often it is held; above that sliding windows are counted. */
+/** In `refs` of a step, the bits that count holds; the bits above count sliding windows. */
 export const HOLD_BITS: u32 = 28;
 export const HOLDS: u32 = (1 << HOLD_BITS) - 1;
 export const WINDOW_BITS: u32 = 30;
@@ -44,7 +44,7 @@ export class Head {
     return (this.refs >>> HOLD_BITS) & MOST_WINDOWS;
   }
 
-  /** Of a freed row that begins a run: the run that follows. */
+  /** In a freed row that begins a run: the run that follows. */
   @inline
   get nextRun(): u32 {
     return this.next;
@@ -55,7 +55,7 @@ export class Head {
     this.next = row;
   }
 
-  /** Of a freed row that begins a run: the run's last row. */
+  /** In a freed row that begins a run: the run's last row. */
   @inline
   get runEnd(): u32 {
     return this.episode;
@@ -71,7 +71,7 @@ export class Head {
     return changetype<Head>(Head.block(row) + <usize>((row & PLACE) * HEAD_BYTES));
   }
 
-  /** Where the row's block begins. */
+  /** Returns where the row's block begins. */
   @inline
   static block(row: u32): usize {
     return <usize>((row >> PLACE_BITS) << GRANULE_BITS);
@@ -79,17 +79,20 @@ export class Head {
 }
 if (offsetof<Head>() != HEAD_BYTES) ERROR("HEAD is 12 bytes");
 
-/** Whether something holds the row. Its name may be that of another step by now: who notes names notes them anew when a step takes one. */
+/** Whether the row is held. Its name may belong to another step by now: a caller that stores names must update them when a step takes one. */
 export function row_live(row: u32): bool {
   return Head.of(row).refs != 0;
 }
 
-/** The number of its episode. */
+/** Returns the number of its episode. */
 export function row_episode(row: u32): u32 {
   return Head.of(row).episode;
 }
 
-/** How the episode ends with it: 0 it goes on · 1 this is its final step, truncated · 2 nothing is known of what came after · 3 this is its final step, terminated. */
+/**
+ * Returns how the episode ends with the row: 0 it continues · 1 this is its final step, truncated · 2 the next state is unknown · 3 this is its final step,
+ * terminated.
+ */
 export function row_ends(row: u32): u32 {
   return Head.of(row).next >>> LINK_BITS;
 }

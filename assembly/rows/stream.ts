@@ -1,5 +1,5 @@
 /**
- * A stream: the steps of one writer (or lane) in order, of which it holds the recent ones: items are made of them, buffers read them.
+ * A stream contains the steps of one writer (or lane) in order and holds the recent ones, from which items are made and buffers read.
  *
  * STREAM, 64 bytes, then entries of the ring:
  *    0 │ pool u32        │ last u32    │  the newest row, 0 where nothing may follow it
@@ -20,8 +20,9 @@ import { HEAD_BYTES, Head, LINK_END, LINK_ENDS, LINK_FINAL } from "./row";
 import { Run } from "./run";
 
 /**
- * What the next step is: one more of the open episode; the first of another, before which the steps at hand may have to go; LINK_FINAL: the final one; LINK_ENDS: the value of
- * the final one, which was appended as zeros when its episode terminated; DROPPED: the final one of an episode that was given up, of which nothing is kept.
+ * The kind of the next step: one more of the open episode; the first of another, before which the recent steps may have to go; LINK_FINAL: the final one;
+ * LINK_ENDS: the value of the final one, which was appended as zeros when its episode terminated; DROPPED: the final one of an abandoned episode, which is not
+ * stored.
  */
 export const ONE_MORE: u32 = 0;
 export const FIRST: u32 = 1;
@@ -56,15 +57,15 @@ export class Stream {
     return changetype<Ring>(changetype<usize>(this) + RING_AT);
   }
 
-  /** The row with which the last `length` steps begin; 0 where it holds fewer. */
+  /** Returns the row with which the last `length` steps begin; 0 if it holds fewer. */
   @inline
   firstOf(length: u32): u32 {
     const recent = this.recent();
-    // 0 - 1 is more than any count.
+    // 0 - 1 wraps to more than any count.
     return length - 1 < recent.count ? recent.get(recent.count - length) : 0;
   }
 
-  /** Puts a row whose bytes are written at the young end: episode, link, ring. */
+  /** Adds a written row at the young end: episode, link, ring. */
   @inline
   push(p: Pool, row: u32): void {
     if (this.awaits != ONE_MORE) this.begin(p);
@@ -73,38 +74,38 @@ export class Stream {
     const last = this.last;
     this.last = row;
     if (last != 0) Head.of(last).next |= row;
-    // A neighbour adds one to both counts by itself.
+    // An adjacent row adds one to both counts implicitly.
     if (row != last + 1) this.jump(p, last, row);
     this.keep(p, row);
   }
 
-  /** Links up to the newest row that are straight. */
+  /** Returns the number of straight links up to the newest row. */
   @inline
   straight(): u32 {
     return this.last - this.straightAt;
   }
 
-  /** Links up to the newest row that go to the row with the next number. */
+  /** Returns the number of links up to the newest row that go to the row with the next number. */
   @inline
   numbered(): u32 {
     return this.last - this.numberedAt;
   }
 
-  /** The row that is the newest one now is the first one (`last` is 0), or the one before it is linked to another one than its neighbour. */
+  /** Called if the newest row is the first one (`last` is 0), or if the one before it is linked to a non-adjacent row. */
   private jump(p: Pool, last: u32, row: u32): void {
     if (last != 0) p.noteJump(last);
     this.straightAt = row - (last != 0 && Run.goesStraight(p, last, row) ? last - this.straightAt + 1 : 0);
     this.numberedAt = row - (last != 0 && p.isNext(last, row) ? last - this.numberedAt + 1 : 0);
   }
 
-  /** Before `push`: notes for a journal the row, and the link to it. */
+  /** Notes the row, and the link to it, for a journal; called before `push`. */
   notePush(p: Pool, row: u32): void {
     if (!tracking()) return;
     p.noteChange(row, BYTES);
     if (this.last != 0) p.noteChange(this.last, LINK);
   }
 
-  /** The youngest of its recent steps; where it holds no more the oldest leaves. */
+  /** Adds a row to the recent steps; if there is no room, the oldest leaves. */
   @inline
   keep(p: Pool, row: u32): void {
     const recent = this.recent();
@@ -116,7 +117,7 @@ export class Stream {
     }
   }
 
-  /** O(row): appends the step of a staging record. Its row; 0 (OUT_OF_MEMORY) leaves everything as it was. */
+  /** O(row): appends the step of a staging record. Returns its row; 0 (OUT_OF_MEMORY) changes nothing. */
   @inline
   append(staged: usize): u32 {
     const p = this.rows();
@@ -130,21 +131,21 @@ export class Stream {
     return n;
   }
 
-  /** What a row has beside its bytes. */
+  /** Writes the parts of a row outside its bytes. */
   private complete(p: Pool, row: u32, staged: usize): void {
     for (let i: u32 = 0; p.hasSeparateLeaves() && i < p.leaves; i++) placeLeaf(this, p, row, i, staged + <usize>p.leaf(i).staged);
     this.notePush(p, row);
   }
 
   /**
-   * The final step of an episode that terminated gets the value that came for it; it was zeros so far. Where the bytes of leaves are, `staged` tells; 0: `columns` do,
-   * of the r-th row. There must be room for its frames. O(row)
+   * Writes the late value of the final step of a terminated episode, which was zeros so far. `staged` has the bytes of the leaves, or, if 0, the r-th row of
+   * `columns`. There must be room for its frames. O(row)
    */
   fill(staged: usize, columns: usize, r: u32, across: u32): void {
     const p = this.rows();
     const row = this.last;
     const recent = this.recent();
-    // Frames are shared with the step before, as if this one came only now.
+    // Frames are shared with the previous step, as if this one had just been appended.
     if (recent.count > 1) this.last = recent.get(recent.count - 2);
     if (staged != 0) Bytes.copy(p.bytes(row), staged, p.rowBytes);
     for (let i: u32 = 0; i < p.leaves && (p.hasSeparateLeaves() || staged == 0); i++) {
@@ -158,7 +159,7 @@ export class Stream {
     this.awaits = across != 0 ? FIRST : FIRST_ALONE;
   }
 
-  /** Rows that follow each other, in an open episode, each held `refs` times: episodes, links, ring. */
+  /** Adds consecutive rows of an open episode, each held `refs` times: episodes, links, ring. */
   pushMany(p: Pool, row: u32, count: u32, refs: u32): void {
     const before = this.last;
     if (before != 0) Head.of(before).next |= row;
@@ -187,20 +188,20 @@ export class Stream {
     return this.awaits == ONE_MORE || this.awaits == LINK_FINAL;
   }
 
-  /** Whether the next step is the final one of an episode, or its value: it cannot end another one. */
+  /** Whether the next step is the final one of an episode, or its value, and so cannot end another one. */
   @inline
   awaitsFinal(): bool {
     return this.awaits >= DROPPED;
   }
 
-  /** The number of the next step in its episode. */
+  /** Returns the number of the next step in its episode. */
   @inline
   nextStep(): u32 {
     // Between episodes it is 0.
     return this.episodeStep + 1;
   }
 
-  /** The newest step is its episode's final one, which ends so. The steps at hand stay until the next one comes; `across`: as long as there is room. */
+  /** Ends the episode with the newest step as its final one. The recent steps stay until the next one comes, or with `across` as long as there is room. */
   finish(how: u32, across: u32): void {
     Head.of(this.last).next |= how;
     if (tracking()) this.rows().noteChange(this.last, LINK);
@@ -209,7 +210,7 @@ export class Stream {
     this.episodeStep = 0;
   }
 
-  /** Before a step that is not just one more. */
+  /** Called before a step that does not just continue the episode. */
   private begin(p: Pool): void {
     if (this.awaits == LINK_FINAL) return;
     if (this.awaits == FIRST_ALONE) stream_clear(changetype<usize>(this));
@@ -220,12 +221,12 @@ export class Stream {
 }
 if (offsetof<Stream>() != RING_AT || RING_AT + offsetof<Ring>() != STREAM_BYTES) ERROR("STREAM: RING at byte 48");
 
-/** Bytes of a stream with room for so many recent steps beside it: a multiple of 8, as streams follow each other. */
+/** Returns the bytes of a stream with inline room for `room` recent steps: a multiple of 8, because streams are contiguous. */
 export function stream_bytes(room: u32): u32 {
   return STREAM_BYTES + (((room + 1) >> 1) << 3);
 }
 
-/** In zeroed memory of `stream_bytes(room)`. It holds the last `limit` steps; 0: it grows, and lets none go by itself. */
+/** Initializes a stream in zeroed memory of `stream_bytes(room)`. It holds the last `limit` steps; 0: it grows, and drops none by itself. */
 export function stream_init(stream: usize, pool: u32, room: u32, limit: u32): void {
   const s = changetype<Stream>(stream);
   s.pool = pool;
@@ -235,7 +236,7 @@ export function stream_init(stream: usize, pool: u32, room: u32, limit: u32): vo
   s.recent().capacity = room;
 }
 
-/** Ends the episode with the newest step; the next one opens another. Unless `across`, its steps are let go, so that no item spans both. */
+/** Ends the episode with the newest step; the next one opens another. Unless `across`, its steps are released, so that no item spans both. */
 export function stream_end(stream: usize, across: u32): void {
   const s = changetype<Stream>(stream);
   if (s.last != 0 && s.isOpen()) {
@@ -249,7 +250,7 @@ export function stream_end(stream: usize, across: u32): void {
   if (across == 0) stream_clear(stream);
 }
 
-/** Lets its steps go: what no item holds is freed. Nothing is linked to what comes next. */
+/** Releases its steps and frees those without an item. The next step is not linked to them. */
 export function stream_clear(stream: usize): void {
   const s = changetype<Stream>(stream);
   const p = s.rows();
@@ -262,7 +263,7 @@ export function stream_episode_steps(stream: usize): u32 {
   return changetype<Stream>(stream).episodeStep;
 }
 
-/** O(bytes): gives the newest step the value that the newest step of another stream of the pool has in leaf i. The step must have zeros there so far. */
+/** O(bytes): copies the value of leaf i from the newest step of another stream of the pool to the newest step here, which must have zeros there. */
 export function stream_patch(stream: usize, from: usize, i: u32): void {
   const s = changetype<Stream>(stream);
   const p = s.rows();
@@ -277,7 +278,7 @@ export function stream_patch(stream: usize, from: usize, i: u32): void {
   }
 }
 
-/** 0, or the number of the broken invariant. */
+/** Returns 0, or the number of the broken invariant. */
 export function stream_check(stream: usize): i32 {
   const s = changetype<Stream>(stream);
   const p = s.rows();
@@ -297,7 +298,7 @@ export function stream_check(stream: usize): i32 {
   return s.awaits == LINK_ENDS && (s.last == 0 || !p.isFinal(s.last)) ? 7 : 0;
 }
 
-/** `straight()`, or `numbered()`, as far as the recent steps tell it. O(steps) */
+/** Returns `straight()` or `numbered()`, as far as the recent steps determine it. O(steps) */
 export function countLinks(s: Stream, numbered: bool): u32 {
   const p = s.rows();
   const recent = s.recent();
@@ -311,7 +312,7 @@ export function countLinks(s: Stream, numbered: bool): u32 {
   return count;
 }
 
-/** Writes the value of leaf i of row n where it is not packed in the row; leaves are placed in order, before the row is pushed. */
+/** Writes the value of leaf i of row n if it is stored outside the row; leaves are placed in order, before the row is pushed. */
 export function placeLeaf(s: Stream, p: Pool, n: u32, i: u32, value: usize): void {
   const leaf = p.leaf(i);
   if (leaf.kind == WIDE) memory.copy(p.value(n, leaf), value, leaf.bytes);
@@ -322,7 +323,7 @@ export function placeLeaf(s: Stream, p: Pool, n: u32, i: u32, value: usize): voi
   }
 }
 
-/** The number of a frame: 0 for zeros, that of an equal frame in this step or the one before, else a new one. */
+/** Returns the number of a frame: 0 for zeros, that of an equal frame in this step or the previous one, else a new one. */
 function shareFrame(s: Stream, p: Pool, n: u32, i: u32, f: u32, bytes: usize): u32 {
   const leaf = p.leaf(i);
   if (bytesZero(bytes, leaf.bytes)) return 0;
@@ -336,7 +337,7 @@ function shareFrame(s: Stream, p: Pool, n: u32, i: u32, f: u32, bytes: usize): u
   return takeFrame(frames, bytes, leaf.bytes, frames.packs() ? frameBefore(p, s.last, n, i, f) : 0);
 }
 
-/** An equal frame among those of row n: leaves before the i-th, and of that one the first f. */
+/** Finds an equal frame in row n: in leaves before the i-th, and in the first f frames of that leaf. */
 function searchRow(p: Pool, n: u32, like: Leaf, i: u32, f: u32, bytes: usize): u32 {
   const frames = changetype<Pool>(<usize>like.pool);
   for (let j: u32 = 0; j <= i && j < p.leaves; j++) {
@@ -352,8 +353,8 @@ function searchRow(p: Pool, n: u32, like: Leaf, i: u32, f: u32, bytes: usize): u
 }
 
 /**
- * The frame that frame f of leaf i of row n goes on from, 0 where there is none: the one before it in its stack; of the first one the newest of this leaf in the step
- * before; without such a step the newest of a leaf before it, which shares with it.
+ * Returns the frame from which frame f of leaf i of row n is derived, 0 if there is none: the previous one in its stack; for the first one, the newest of this
+ * leaf in the previous step; without such a step, the newest of an earlier leaf that shares with it.
  */
 export function frameBefore(p: Pool, last: u32, n: u32, i: u32, f: u32): u32 {
   const leaf = p.leaf(i);
@@ -367,7 +368,7 @@ export function frameBefore(p: Pool, last: u32, n: u32, i: u32, f: u32): u32 {
   return 0;
 }
 
-/** The number of the k-th frame of a row's value. */
+/** Returns the number of the k-th frame of a row's value. */
 function frameAt(p: Pool, row: u32, leaf: Leaf, k: u32): u32 {
   return load<u32>(p.value(row, leaf) + ((<usize>k) << 2));
 }

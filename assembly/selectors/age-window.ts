@@ -1,7 +1,9 @@
-/** Slots by their place in the order of insertion, counted from the oldest of the k youngest on: for a selector whose own order others have left in the middle. */
+/**
+ * Finds slots by their place in the order of insertion, counted from the oldest of the k youngest on, for a selector whose own order lost items in the middle.
+ */
 import { Order } from "./order";
 
-/** O(k + n log n): the n places (u32, below k) at `out` become slots. `keys` is scratch for u64 × n. */
+/** O(k + n log n): converts the n places (u32, below k) at `out` to slots. `keys` is scratch for u64 × n. */
 export function slotsOfPlaces(order: Order, k: u32, n: u32, out: usize, keys: usize): void {
   for (let i: usize = 0; i < <usize>n; i++) store<u64>(keys + (i << 3), ((<u64>load<u32>(out + (i << 2))) << 32) | <u64>i);
   sort(keys, n);
@@ -14,7 +16,7 @@ export function slotsOfPlaces(order: Order, k: u32, n: u32, out: usize, keys: us
   }
 }
 
-/** O(n log n): n numbers in ascending order, by a heap in their place (Williams, 1964). */
+/** O(n log n): sorts n numbers in ascending order in place, with a heap (Williams, 1964). */
 function sort(keys: usize, n: u32): void {
   for (let i = n >> 1; i > 0; i--) sift(keys, i - 1, n);
   for (let end = n; end > 1; end--) {

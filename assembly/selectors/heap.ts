@@ -1,5 +1,5 @@
 /**
- * The item of the least (minHeap) or greatest (maxHeap) priority; among equals the least recently inserted or updated.
+ * Picks the item with the least (minHeap) or greatest (maxHeap) priority; among equals the least recently inserted or updated.
  * A total order, so that the layout of the heap is derived and never seen.
  *
  * HEAP, 32 bytes, then the arrays:
@@ -43,7 +43,7 @@ export class Heap {
     return load<u32>(this.entry(i));
   }
 
-  /** Key and slot. */
+  /** Returns key and slot. */
   @inline
   private at(i: u32): u64 {
     return load<u64>(this.entry(i));
@@ -54,27 +54,27 @@ export class Heap {
     return <usize>this.positions + ((<usize>slot) << 2);
   }
 
-  /** The entry of a slot, by its priority, which is not negative. */
+  /** Returns the entry of a slot from its priority, which is not negative. */
   @inline
   entryOf(slot: u32): u64 {
     const bits = reinterpret<u64>(Items.priority(<usize>this.items, slot));
     return ((this.greatest != 0 ? ~bits : bits) & 0xffffffff00000000) | <u64>slot;
   }
 
-  /** The one to pick; 0 = empty. */
+  /** Returns the slot to pick; 0 = empty. */
   @inline
   top(): u32 {
     return this.count == 0 ? 0 : this.slot(0);
   }
 
-  /** O(log n); priority and stamp of the slot are written before. */
+  /** O(log n); call it after writing priority and stamp of the slot. */
   insert(slot: u32): void {
     const i = this.count;
     this.count = i + 1;
     this.rise(i, this.entryOf(slot));
   }
 
-  /** O(log n), after priority or stamp of the slot changed. */
+  /** O(log n); call it after priority or stamp of the slot changed. */
   update(slot: u32): void {
     this.settle(load<u32>(this.position(slot)), this.entryOf(slot));
   }
@@ -87,7 +87,7 @@ export class Heap {
     if (i != last) this.settle(i, this.at(last));
   }
 
-  /** 0, or the number of the broken invariant. */
+  /** Returns 0, or the number of the broken invariant. */
   check(count: u32, slots: u32): i32 {
     if (this.count != count) return 1;
     for (let i: u32 = 0; i < count; i++) {
@@ -106,7 +106,7 @@ export class Heap {
     return a >> 32 == b >> 32 ? this.decide(<u32>a, <u32>b) : a < b;
   }
 
-  /** The same of slots with one key. */
+  /** Like `before`, for slots with the same key. */
   private decide(a: u32, b: u32): bool {
     const p = Items.priority(<usize>this.items, a);
     const q = Items.priority(<usize>this.items, b);
@@ -120,7 +120,7 @@ export class Heap {
     store<u32>(this.position(<u32>entry), i);
   }
 
-  /** An entry takes the place that is its own, from the i-th on, where anything may stand. */
+  /** Moves an entry to its place, from the i-th on, whose content may be overwritten. */
   private settle(i: u32, entry: u64): void {
     if (i > 0 && this.before(entry, this.at((i - 1) >> BITS))) this.rise(i, entry);
     else this.sink(i, entry);
@@ -146,7 +146,7 @@ export class Heap {
       let best: u32;
       let least: u64;
       if (first + WIDTH <= count) {
-        // The first lines below come while this family is compared: what is read there decides nothing.
+        // The first lines below are loaded while this family is compared; their values do not affect the result.
         const below = (first << BITS) + 1;
         if (below < count)
           near ^=
@@ -163,7 +163,7 @@ export class Heap {
         const e5 = load<u64>(at, 40);
         const e6 = load<u64>(at, 48);
         const e7 = load<u64>(at, 56);
-        // Without a branch: which child is least is a coin for the branch predictor.
+        // Without a branch: the branch predictor cannot guess which child is least.
         least = Heap.lesser(Heap.lesser(Heap.lesser(e0, e1), Heap.lesser(e2, e3)), Heap.lesser(Heap.lesser(e4, e5), Heap.lesser(e6, e7)));
         best =
           first +
@@ -175,7 +175,7 @@ export class Heap {
           6 * u32(e6 == least) +
           7 * u32(e7 == least);
         const key = least >> 32;
-        // Equal keys are seldom: then the items decide.
+        // Equal keys are rare; then the items decide.
         const low = u32(e0 >> 32 == key) + u32(e1 >> 32 == key) + u32(e2 >> 32 == key) + u32(e3 >> 32 == key);
         const high = u32(e4 >> 32 == key) + u32(e5 >> 32 == key) + u32(e6 >> 32 == key) + u32(e7 >> 32 == key);
         if (low + high != 1) {
@@ -194,7 +194,7 @@ export class Heap {
     Prefetch.keep(near);
   }
 
-  /** The first to be picked of the entries from `first` to `end`. */
+  /** Returns the first of the entries from `first` to `end` to be picked. */
   private bestOf(first: u32, end: u32): u32 {
     let best = first;
     for (let child = first + 1; child < end; child++) if (this.before(this.at(child), this.at(best))) best = child;

@@ -1,7 +1,10 @@
-/** What selectors know of a table's items (ITEM, assembly/tables/slots.ts): the priority of a slot, and its place in the order of insertion. So a draw finds all in one cache line. */
+/**
+ * The part of a table's items (ITEM, assembly/tables/slots.ts) that selectors use: the priority of a slot, and its place in the order of insertion. So a draw
+ * touches only one cache line.
+ */
 
 export const ITEM_BYTES: u32 = 32;
-/** Where in an item the links are: prev u32, next u32. */
+/** Offset of the links in an item: prev u32, next u32. */
 export const LINKS: usize = 24;
 const INFINITY_BITS: u64 = 0x7ff0000000000000;
 
@@ -17,7 +20,7 @@ export class Items {
     return load<f64>(Items.at(items, slot));
   }
 
-  /** Whether this is the priority of an item that is live: neither free nor pending (assembly/tables/slots.ts). */
+  /** Whether this is the priority of a live item: neither free nor pending (assembly/tables/slots.ts). */
   @inline
   static isLive(priority: f64): bool {
     return reinterpret<u64>(priority) < INFINITY_BITS;

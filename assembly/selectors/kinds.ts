@@ -1,6 +1,6 @@
 /**
- * The kinds of selectors: a row for each, in the order of SELECTORS in src/schema/selector.ts.
- * Code outside of this folder asks for the traits of a kind; what each kind does is in selector.ts.
+ * The kinds of selectors, in the order of SELECTORS in src/schema/selector.ts. Code outside this folder uses the traits of a kind; selector.ts implements the
+ * kinds.
  */
 
 export const FIFO: u32 = 1;
@@ -13,20 +13,20 @@ export const RECENCY: u32 = 7;
 /** The number of the last one. */
 export const LAST_KIND: u32 = RECENCY;
 
-/** Added to a kind that TAKES_MIN: keep the smallest weight too. */
+/** Added to a kind that TAKES_MIN: also keep the smallest weight. */
 export const WITH_MIN: u32 = 16;
-/** Added to a remover's kind: the sampler's structure serves it too (two that are LINKED, or twice the same). */
+/** Added to a remover's kind: it shares the sampler's structure (two that are LINKED, or twice the same kind). */
 export const TOGETHER: u32 = 32;
-/** The bits of the number itself. */
+/** The bits of the kind number. */
 export const KIND: u32 = 15;
 
-/** Traits, as bits. The lowest two: how many words (u32) a record has of a slot's place in an order that is state; 0 of an order that is derived. */
+/** Traits, as bits. The lowest two: how many words (u32) a record has for a slot's place in a stored order; 0 for a derived order. */
 const PLACE_WORDS: u32 = 3;
-/** Its choice follows from the items alone, never from chance. */
+/** Its choice depends only on the items, never on chance. */
 export const DETERMINISTIC: u32 = 16;
-/** It picks by the order of insertion, whose links are in the items: a table has one such order. */
+/** It picks in the order of insertion, whose links are in the items: a table has one such order. */
 export const LINKED: u32 = 32;
-/** It compares stamps: when items were inserted or updated last. */
+/** It compares stamps, which are the order of the last inserts or updates. */
 export const COMPARES_STAMPS: u32 = 64;
 /** It picks in proportion to weights: priority^exponent. */
 export const WEIGHS: u32 = 128;
@@ -37,7 +37,7 @@ export const TAKES_MIN: u32 = 512;
 /** It is a sampler only. */
 export const SAMPLES_ONLY: u32 = 1024;
 
-/** The traits of a kind. */
+/** Returns the traits of a kind. */
 export function traitsOf(kind: u32): u32 {
   switch (kind & KIND) {
     case FIFO:
@@ -59,7 +59,7 @@ export function traitsOf(kind: u32): u32 {
   }
 }
 
-/** The word for a kind: `embed.wasm` reads and writes it. A function, since the core holds no data. */
+/** Returns the word for a kind, which `embed.wasm` reads and writes. A function, because the core has no data section. */
 export function kindName(kind: u32): string {
   switch (kind & KIND) {
     case FIFO:
@@ -85,12 +85,12 @@ export function kindHas(kind: u32, trait: u32): bool {
   return (traitsOf(kind) & trait) != 0;
 }
 
-/** Words of a slot's place in its order, as records keep it; 0 if the order is derived. */
+/** Returns the words of a slot's place in its order in records; 0 if the order is derived. */
 export function placeWords(kind: u32): u32 {
   return traitsOf(kind) & PLACE_WORDS;
 }
 
-/** As a remover it always makes room first: nobody can tell, since the new item is never its victim. */
+/** Whether a remover always makes room first, which is not observable, because the new item is never its victim. */
 export function isFifo(kind: u32): bool {
   return (kind & KIND) == FIFO;
 }

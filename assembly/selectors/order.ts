@@ -35,19 +35,19 @@ export class Order {
     return this.oldest == 0 ? 0 : this.prev(this.oldest);
   }
 
-  /** The youngest, or the oldest. */
+  /** Returns the youngest, or the oldest. */
   @inline
   end(youngest: bool): u32 {
     return youngest ? this.youngest() : this.oldest;
   }
 
-  /** The one that follows on the way from that end. */
+  /** Returns the next slot on the way from that end. */
   @inline
   beside(slot: u32, youngest: bool): u32 {
     return youngest ? this.prev(slot) : this.next(slot);
   }
 
-  /** O(the lower of i and count - i): the one that comes after the i oldest of `count`. */
+  /** O(the lower of i and count - i): returns the slot after the i oldest of `count`. */
   at(i: u32, count: u32): u32 {
     const fromYoung = i > count >> 1;
     let slot = this.end(fromYoung);
@@ -55,7 +55,7 @@ export class Order {
     return slot;
   }
 
-  /** O(1): joins at the young end. */
+  /** O(1): adds a slot at the young end. */
   @inline
   insert(slot: u32): void {
     const oldest = this.oldest;
@@ -68,7 +68,7 @@ export class Order {
     }
   }
 
-  /** O(1), wherever it stands. */
+  /** O(1), at any place. */
   @inline
   remove(slot: u32): void {
     const next = this.next(slot);
@@ -76,13 +76,13 @@ export class Order {
     this.link(this.prev(slot), next);
   }
 
-  /** O(1): the oldest becomes the youngest. */
+  /** O(1): makes the oldest the youngest. */
   @inline
   renew(): void {
     this.oldest = this.next(this.oldest);
   }
 
-  /** 0, or the number of the broken invariant. */
+  /** Returns 0, or the number of the broken invariant. */
   check(count: u32, slots: u32): i32 {
     if (count == 0) return this.oldest == 0 ? 0 : 1;
     let slot = this.oldest;

@@ -1,5 +1,5 @@
 /**
- * Places of items in the order of insertion: the i-th oldest is found in O(log n), wherever others have left.
+ * Places of items in the order of insertion: the i-th oldest is found in O(log n), even if others have left in the middle.
  *
  * RANKS, 48 bytes, then the entries, the indices, the bits and the sums:
  *    0 │ RING (16)                  │  slots in the order of insertion, the first and the last are live; its count includes the holes of those that left between
@@ -31,13 +31,13 @@ export class Ranks {
   words: u32;
   top: u32;
 
-  /** O(1): joins as the youngest. */
+  /** O(1): adds a slot as the youngest. */
   insert(slot: u32): void {
     this.live += 1;
     this.push(slot);
   }
 
-  /** O(1), O(log n) where there are holes: leaves. `oldest`, `youngest`: of those that stay, if any do. */
+  /** O(1), O(log n) with holes: removes a slot. `oldest`, `youngest`: of the remaining ones, if any. */
   remove(slot: u32, oldest: u32, youngest: u32): void {
     const index = this.index(slot);
     this.live -= 1;
@@ -56,7 +56,7 @@ export class Ranks {
     this.head = head;
   }
 
-  /** O(1), O(log n) where there are holes: the oldest becomes the youngest. `next`: the one behind it. */
+  /** O(1), O(log n) with holes: makes the oldest the youngest. `next`: the slot after it. */
   turn(slot: u32, next: u32): void {
     if (this.live == 1) return;
     if (this.sparse != 0) this.mark(this.head, false);
@@ -66,7 +66,7 @@ export class Ranks {
     this.push(slot);
   }
 
-  /** O(log n): how many are older. */
+  /** O(log n): returns how many are older. */
   rank(slot: u32): u32 {
     const index = this.index(slot);
     if (this.sparse == 0) return this.offset(index, this.head);
@@ -75,7 +75,7 @@ export class Ranks {
     return index >= this.head ? before - first : this.live - first + before;
   }
 
-  /** O(n), O(n log n) where there are holes: n numbers (u32) of older items at `out` become the slots behind so many. */
+  /** O(n), O(n log n) with holes: converts n numbers (u32) of older items at `out` to the slots after that many. */
   find(out: usize, n: u32): void {
     const end = out + ((<usize>n) << 2);
     const ring = this.ring();
@@ -91,7 +91,7 @@ export class Ranks {
     }
   }
 
-  /** Everything leaves; n inserts may follow. */
+  /** Removes everything; n inserts may follow. */
   clear(): void {
     this.live = 0;
     this.head = 0;
@@ -99,7 +99,7 @@ export class Ranks {
     this.sparse = 0;
   }
 
-  /** 0, or the number of the broken invariant. `oldest`, and the links behind it, are the order. */
+  /** Returns 0, or the number of the broken invariant. `oldest`, and the links after it, are the order. */
   check(count: u32, oldest: u32, links: usize): i32 {
     if (this.live != count || this.span > this.capacity || this.span < count || (this.sparse == 0 && this.span != count)) return 6;
     let slot = oldest;
@@ -130,7 +130,7 @@ export class Ranks {
     return <usize>this.entries + ((<usize>index) << 2);
   }
 
-  /** How far an index is behind another one. */
+  /** Returns the distance from one index to another. */
   @inline
   private offset(index: u32, from: u32): u32 {
     return index >= from ? index - from : index + this.capacity - from;
@@ -153,7 +153,7 @@ export class Ranks {
     store<u32>(<usize>this.indices + ((<usize>slot) << 2), index);
   }
 
-  /** O(n): moves the entries together. There is a hole, for there are fewer items than entries. */
+  /** O(n): moves the entries together. There is a hole, because there are fewer items than entries. */
   private compact(): void {
     const ring = this.ring();
     let to: u32 = 0;
@@ -168,10 +168,10 @@ export class Ranks {
     this.sparse = 0;
   }
 
-  /** O(n / 64): makes bits and sums, of a ring without holes. */
+  /** O(n / 64): builds bits and sums for a ring without holes. */
   private thin(): void {
     this.sparse = 1;
-    // No sooner are they dropped, so that all inserts together pay for making them.
+    // They are kept at least this long, so that the inserts together pay for building them.
     this.due = this.words;
     const end = this.head + this.span;
     for (let word: u32 = 0; word < this.words; word++) {
@@ -187,7 +187,7 @@ export class Ranks {
     }
   }
 
-  /** Those of the 64 bits from `from` on that lie in `first` … `end` - 1. */
+  /** Masks the 64 bits from `from` on that lie in `first` … `end` - 1. */
   private static within(from: u32, first: u32, end: u32): u64 {
     const lo = first > from ? first - from : 0;
     const hi = end > from ? end - from : 0;
@@ -210,7 +210,7 @@ export class Ranks {
     return ((load<u64>(this.wordAt(index >> 6)) >> (index & 63)) & 1) != 0;
   }
 
-  /** O(log n): sets the bit of an entry, which was the other way. */
+  /** O(log n): flips the bit of an entry. */
   private mark(index: u32, live: bool): void {
     const word = this.wordAt(index >> 6);
     store<u64>(word, load<u64>(word) ^ ((<u64>1) << (index & 63)));
@@ -218,14 +218,14 @@ export class Ranks {
     for (let k = (index >> 6) + 1; k <= this.words; k += k & (0 - k)) store<u32>(this.sumAt(k), load<u32>(this.sumAt(k)) + more);
   }
 
-  /** O(log n): live entries below an index. */
+  /** O(log n): counts the live entries below an index. */
   private before(index: u32): u32 {
     let n = <u32>popcnt<u64>(load<u64>(this.wordAt(index >> 6)) & (((<u64>1) << (index & 63)) - 1));
     for (let k = index >> 6; k != 0; k &= k - 1) n += load<u32>(this.sumAt(k));
     return n;
   }
 
-  /** O(log n): the index of the live entry that has so many below it. */
+  /** O(log n): returns the index of the live entry with `rest` live entries below it. */
   private select(rest: u32): u32 {
     let word: u32 = 0;
     for (let step = this.top; step != 0; step >>= 1) {
@@ -251,7 +251,7 @@ export class Ranks {
 if (offsetof<Ranks>() != RANKS_BYTES || offsetof<Ring>() != RING_BYTES || offsetof<Ranks>("span") != offsetof<Ring>("count"))
   ERROR("RANKS begins with RING, and is 48 bytes");
 
-/** Entries of a ring for up to so many items: whole words of bits. */
+/** Returns the entries of a ring for up to `items` items: whole words of bits. */
 function entriesOf(items: u32): u32 {
   return (items + (items >> 1) + 64) & ~63;
 }
@@ -261,7 +261,7 @@ export function ranksBytes(slots: u32, items: u32): u32 {
   return RANKS_BYTES + (entries << 2) + (((slots + 2) & ~1) << 2) + (entries >> 3) + (((entries >> 6) + 1) << 2);
 }
 
-/** On zeroed memory at a multiple of 8. `items`: how many there are at most, no more than slots. */
+/** Initializes ranks in zeroed memory at a multiple of 8. `items`: the most items, at most the number of slots. */
 export function ranksInit(r: Ranks, slots: u32, items: u32): void {
   r.capacity = entriesOf(items);
   r.entries = <u32>changetype<usize>(r) + RANKS_BYTES;

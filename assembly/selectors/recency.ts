@@ -1,12 +1,12 @@
 /**
- * The newer, the likelier: an item with probability age^-exponent, where age is its rank by insertion, and the newest has age 1.
+ * Prefers newer items: the probability is proportional to age^-exponent, where age is the rank by insertion and the newest item has age 1.
  *
  * RECENCY, 64 bytes, then what RANKS has, and the SUM_TREE:
  *    0 │ ORDER (8)              │  the order of insertion, which is state; a fifo or lifo remover shares it
  *    8 │ tree u32  │ … u32      │  address of the tree: leaf a is a^-exponent if there are items of age a, else 0
  *   16 │ RANKS (48)             │  derived from the order, as the tree is from the number of items
  *
- * An item has no weight of its own, so none changes when others come. A draw is one of ages, then the item of that age is looked up.
+ * Weights belong to ages and not to items, so inserts change none. A draw picks an age, then looks up the item of that age.
  */
 import { Items } from "./items";
 import { Order } from "./order";
@@ -56,7 +56,7 @@ export class Recency {
     ranks.remove(slot, order.oldest, order.youngest());
   }
 
-  /** The oldest n, in neighbouring slots from this one on, have become the youngest in the order. */
+  /** Notes that the oldest n, in neighbouring slots from this one on, have become the youngest in the order. */
   turned(slot: u32, n: u32): void {
     for (const end = slot + n; slot < end; slot++) this.ranks().turn(slot, this.order().next(slot));
   }
@@ -66,7 +66,7 @@ export class Recency {
     return this.tree().probability(this.ranks().live - this.ranks().rank(slot), this.tree().total());
   }
 
-  /** The smallest probability: that of the oldest. */
+  /** Returns the smallest probability: that of the oldest. */
   least(): f64 {
     return weightOfAge(this.tree(), this.ranks().live) / this.tree().total();
   }
@@ -80,7 +80,7 @@ export class Recency {
     return load<u32>(cursor);
   }
 
-  /** O(n log size): as `SumTree.drawWeighed`, of the `count` items behind the `first` oldest. */
+  /** O(n log size): like `SumTree.drawWeighed`, among the `count` items after the `first` oldest. */
   drawMany(
     random: usize,
     first: u32,
@@ -106,7 +106,7 @@ export class Recency {
     return n;
   }
 
-  /** O(n): what is derived from the order of `count` items. false where that is none. */
+  /** O(n): rebuilds the state derived from the order of `count` items; false if the order is invalid. */
   rebuild(count: u32, slots: u32): bool {
     const order = this.order();
     const ranks = this.ranks();
@@ -122,7 +122,7 @@ export class Recency {
     return true;
   }
 
-  /** 0, or the number of the broken invariant. */
+  /** Returns 0, or the number of the broken invariant. */
   check(count: u32, slots: u32): i32 {
     const broken = this.order().check(count, slots);
     if (broken != 0) return broken;
@@ -135,7 +135,7 @@ export class Recency {
 }
 if (offsetof<Recency>() != RANKS_AT || RECENCY_BYTES != <u32>RANKS_AT) ERROR("RECENCY: RANKS at byte 16");
 
-/** Where the tree begins. */
+/** Returns where the tree begins. */
 function treeFrom(slots: u32, items: u32): u32 {
   return (RECENCY_BYTES + ranksBytes(slots, items) + 15) & ~15;
 }
@@ -144,7 +144,7 @@ export function recencyBytes(slots: u32): u32 {
   return treeFrom(slots, slots) + sumTreeBytes(slots, false);
 }
 
-/** On zeroed memory. `items`: how many there are at most; `at`: the items of the table. */
+/** Initializes it in zeroed memory. `items`: the most items; `at`: the items of the table. */
 export function recencyInit(r: Recency, slots: u32, items: u32, at: u32): void {
   r.items = at;
   r.treeAt = <u32>changetype<usize>(r) + treeFrom(slots, slots);

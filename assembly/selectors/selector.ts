@@ -1,6 +1,6 @@
 /**
- * The selectors behind one set of verbs. Sampler and remover are roles, not kinds: either may be of any kind.
- * The one switch over the kinds (kinds.ts): a verb without a case for a kind is a trap, never another kind's structure.
+ * One interface for all selectors. Sampler and remover are roles, not kinds: either may be of any kind. This file has the only switch over the kinds
+ * (kinds.ts): a verb without a case for a kind traps instead of using another kind's structure.
  */
 import { fillWith } from "../memory/bytes";
 import { slotsOfPlaces } from "./age-window";
@@ -13,14 +13,14 @@ import { SumTree, sumTreeBytes, sumTreeInit } from "./sum-tree";
 import { keepRun, restoreRun } from "./tree-part";
 import { Uniform, uniformBytes, uniformInit } from "./uniform";
 
-/** Flags of a draw: without replacement; one draw from each n-th part; `among` is of the newest items. */
+/** Flags of a draw: without replacement; one draw from each n-th part; `among` counts the newest items. */
 export const DISTINCT: u32 = 1;
 export const STRATIFIED: u32 = 2;
 export const NEWEST: u32 = 4;
-/** Words (u32) that say where an order begins and ends, at most. */
+/** The most words (u32) that describe where an order begins and ends. */
 export const END_WORDS: u32 = 3;
 
-/** A selector as a table knows it: kind and address. */
+/** A selector in a table: kind and address. */
 @unmanaged
 export class Selector {
   kind: u32;
@@ -94,7 +94,7 @@ export class Selector {
     }
   }
 
-  /** An item leaves and another comes in the same slot; priority and stamp are the new one's already. */
+  /** Replaces an item by another in the same slot, whose priority and stamp are written already. */
   @inline
   replace(slot: u32, priority: f64): void {
     if (this.kind == UNIFORM && this.uniform().evictsNext(slot)) this.uniform().ring().rotate(1);
@@ -105,13 +105,13 @@ export class Selector {
     }
   }
 
-  /** The oldest item has left in an order that this one shares with the remover, and another has come in its slot: the order has turned already. */
+  /** Notes that the oldest item has left in an order shared with the remover, and another has come in its slot: the order has turned already. */
   @inline
   turned(slot: u32): void {
     if (this.kind == RECENCY) this.recency().turned(slot, 1);
   }
 
-  /** Whether `replaceMany` can begin at this slot; a kind without it need not be named here. */
+  /** Whether `replaceMany` can begin at this slot; a kind without support needs no case. */
   replacesMany(slot: u32): bool {
     switch (this.kind) {
       case FIFO:
@@ -126,7 +126,7 @@ export class Selector {
     }
   }
 
-  /** Items in n neighbouring slots leave and others come in their places, oldest first, in the table's items. */
+  /** Replaces the items in n neighbouring slots by others, oldest first, in the table's items. */
   @inline
   replaceMany(slot: u32, n: u32, items: usize): void {
     if (this.kind == UNIFORM) this.uniform().ring().rotate(n);
@@ -134,13 +134,13 @@ export class Selector {
     if (this.kind == RECENCY) this.recency().turned(slot, n);
   }
 
-  /** After the priority of a slot changed: for kinds that must hear of each at once. */
+  /** Called after the priority of a slot changed, for kinds that must know of each change immediately. */
   @inline
   updated(slot: u32): void {
     if (isHeap(this.kind)) this.heap().update(slot);
   }
 
-  /** After the priorities of n slots (u32 × n) changed: for kinds that hear of them together. `items`: the table's; `nodes`: scratch for u32 × n. */
+  /** Called after the priorities of n slots (u32 × n) changed, for kinds that process them together. `items`: the table's; `nodes`: scratch for u32 × n. */
   updatedMany(slots: usize, n: u32, items: usize, nodes: usize): void {
     if (this.kind == PRIORITIZED) this.tree().update(slots, n, items, nodes);
   }
@@ -150,7 +150,7 @@ export class Selector {
     if (this.kind == RECENCY) this.recency().tree().setExponent(exponent);
   }
 
-  /** The lowest priority above 0 that it takes. */
+  /** Returns the lowest priority above 0 that it accepts. */
   lowest(): f64 {
     return this.kind == PRIORITIZED ? this.tree().lowest : 0;
   }
@@ -159,31 +159,31 @@ export class Selector {
     return this.kind == PRIORITIZED ? this.tree().highest : f64.MAX_VALUE;
   }
 
-  /** Whether it always picks the item that came first. */
+  /** Whether it always picks the oldest item. */
   @inline
   isFifo(): bool {
     return isFifo(this.kind);
   }
 
-  /** Whether it picks by priority, in an order. */
+  /** Whether it picks in an order of priorities. */
   @inline
   isHeap(): bool {
     return isHeap(this.kind);
   }
 
-  /** Reads what the removal of a slot begins with, so that it is near then. The number has no meaning. A kind without it needs no case. */
+  /** Reads the memory that the removal of a slot needs first, so that it is cached then. The result has no meaning. A kind without it needs no case. */
   @inline
   near(slot: u32): u32 {
     if (this.kind == UNIFORM) return this.uniform().near(slot);
     return this.kind == PRIORITIZED ? load<u32>(this.tree().leaf(slot)) : 0;
   }
 
-  /** The sum of all weights; 0 where there is none, or no weights. */
+  /** Returns the sum of all weights; 0 if there are no items or no weights. */
   total(): f64 {
     return this.kind == PRIORITIZED ? this.tree().weight() : 0;
   }
 
-  /** The smallest probability above 0 of `count` items, times `count`; 0 where it is not known. */
+  /** Returns the smallest probability above 0 of `count` items, times `count`; 0 if it is unknown. */
   minShare(count: u32): f64 {
     if (this.kind == RECENCY) return count == 0 ? 0 : <f64>count * this.recency().least();
     if (this.kind != PRIORITIZED) return 0;
@@ -192,8 +192,8 @@ export class Selector {
   }
 
   /**
-   * Whether draws can be from the k oldest, or newest, of `count` items only; the remover may know ages where this one does not. `removes`: whether a draw may remove
-   * its item before the next one.
+   * Whether draws can be limited to the k oldest, or newest, of `count` items; the remover may know ages that this selector does not. `removes`: whether a draw
+   * may remove its item before the next one.
    */
   reaches(k: u32, count: u32, newest: bool, remover: Selector, removes: bool): bool {
     switch (this.kind) {
@@ -203,7 +203,7 @@ export class Selector {
       case LIFO:
         return newest;
       case UNIFORM:
-        // The first k of the ring are the k oldest from its disorder on, and what is behind it is in the order of age.
+        // The first k of the ring are the k oldest from its disorder on; later entries are in order of age.
         if (!newest) return k >= this.uniform().disorder;
         return remover.has(LINKED) || k >= count || (!removes && count - k >= this.uniform().disorder);
       case PRIORITIZED:
@@ -213,12 +213,12 @@ export class Selector {
     }
   }
 
-  /** Whether it `reaches` as many when items have come in, and others have left for them. */
+  /** Whether it still `reaches` as many after items have replaced others. */
   keepsReach(remover: Selector): bool {
     return this.kind != UNIFORM || remover.kind == FIFO;
   }
 
-  /** How many of the k oldest, or newest, of `count` items a draw without replacement can give, up to `most`; slots are 1 … `slots`. */
+  /** Returns how many of the k oldest, or newest, of `count` items a draw without replacement can return, up to `most`; slots are 1 … `slots`. */
   drawable(remover: Selector, k: u32, count: u32, newest: bool, most: u32, slots: u32): u32 {
     if (this.kind != PRIORITIZED) return min(k, most);
     if (k == count) return this.tree().drawable(most, slots);
@@ -233,7 +233,10 @@ export class Selector {
     return n == 0 ? min(k, most) : n;
   }
 
-  /** Before and after a draw from the k oldest, or newest, items only: the others weigh nothing (`hidden`), or what they did. O(log n) for each of the k, or for each of the others, if these are fewer. `high`: the highest slot ever used. */
+  /**
+   * Called before and after a draw from only the k oldest, or newest, items: sets the weights of the others to 0 (`hidden`), or restores them. O(log n) for
+   * each of the k, or for each of the others, if these are fewer. `high`: the highest slot ever used.
+   */
   weighPart(remover: Selector, k: u32, count: u32, newest: bool, items: usize, high: u32, hidden: bool): void {
     if (this.kind != PRIORITIZED) return;
     const tree = this.tree();
@@ -251,8 +254,9 @@ export class Selector {
   }
 
   /**
-   * n slots of the `count` items that come after the `first` oldest of `size` to `out` (u32 × n), their probabilities to `probabilities` (f64 × n); how many. Scratch:
-   * `rests`, `saved` for f64 × n, `nodes` for u32 × n. O(n log size) where items have weights, else O(n), or O(count + n log n) where a remover in an order has to help.
+   * Draws n slots from the `count` items after the `first` oldest of `size` to `out` (u32 × n), and their probabilities to `probabilities` (f64 × n); returns
+   * how many. Scratch: `rests`, `saved` for f64 × n, `nodes` for u32 × n. O(n log size) if items have weights, else O(n), or O(count + n log n) if a remover in
+   * an order has to help.
    */
   drawMany(
     remover: Selector,
@@ -298,7 +302,7 @@ export class Selector {
     }
   }
 
-  /** The first n in its own order, or n times the first one, which is `slot`. */
+  /** Draws the first n in its own order, or n times the first one, which is `slot`. */
   private drawFirst(slot: u32, n: u32, distinct: bool, out: usize): void {
     for (let at = out; at < out + ((<usize>n) << 2); at += 4) {
       store<u32>(at, slot);
@@ -315,8 +319,8 @@ export class Selector {
   }
 
   /**
-   * The i-th (0, 1) other slot whose place, which is state, changes when a slot leaves, or when one joins (slot 0); 0 for none.
-   * A kind whose slots have no places, or do not move one another's, needs no case.
+   * Returns the i-th (0, 1) other slot whose stored place changes when a slot leaves, or when one joins (slot 0); 0 for none. A kind whose slots have no
+   * places, or do not move each other's, needs no case.
    */
   touched(slot: u32, i: i32): u32 {
     switch (this.kind) {
@@ -332,7 +336,10 @@ export class Selector {
     }
   }
 
-  /** Copies a slot's place, which no priority tells, to a record at `at`, or from one if it `loads`: `placeWords` of it. Returns where the record goes on. */
+  /**
+   * Copies a slot's place that priorities do not determine to a record at `at`, or from one if it `loads`: `placeWords` of it. Returns where the record
+   * continues.
+   */
   copyPlace(slot: u32, at: usize, loads: bool): usize {
     switch (this.kind) {
       case FIFO:
@@ -352,7 +359,7 @@ export class Selector {
     }
   }
 
-  /** Likewise where its order begins and ends: END_WORDS, as far as it has them. */
+  /** Likewise copies where its order begins and ends: END_WORDS, as far as it has them. */
   copyEnds(at: usize, loads: bool): usize {
     switch (this.kind) {
       case FIFO:
@@ -373,7 +380,7 @@ export class Selector {
     return at + ((<usize>END_WORDS) << 2);
   }
 
-  /** A live slot joins again whose place, priority and stamp were loaded; `rebuild` follows when all have. false where that is no place. */
+  /** Re-adds a live slot whose place, priority and stamp were loaded; call `rebuild` after all of them. Returns false if the place is invalid. */
   restore(slot: u32, priority: f64): bool {
     switch (this.kind) {
       case FIFO:
@@ -394,7 +401,7 @@ export class Selector {
     }
   }
 
-  /** O(slots): once all live slots are restored; false where they make no order of `count`. */
+  /** O(slots): called once all live slots are restored; false if they do not form an order of `count`. */
   rebuild(count: u32, slots: u32): bool {
     switch (this.kind) {
       case FIFO:
@@ -414,7 +421,7 @@ export class Selector {
     }
   }
 
-  /** One slot of `count` > 0; `random` is drawn from where the kind asks for it. */
+  /** Picks one slot of `count` > 0; some kinds draw from `random`. */
   pick(random: usize, count: u32): u32 {
     switch (this.kind) {
       case FIFO:
@@ -435,7 +442,7 @@ export class Selector {
     }
   }
 
-  /** The probability with which `pick` would give this slot. */
+  /** Returns the probability with which `pick` would return this slot. */
   probability(slot: u32, count: u32): f64 {
     switch (this.kind) {
       case UNIFORM:
@@ -458,12 +465,12 @@ export class Selector {
     }
   }
 
-  /** Whether what it derived from a live slot's priority is right. */
+  /** Whether the state derived from a live slot's priority is right. */
   checkSlot(slot: u32, priority: f64): bool {
     return this.kind != PRIORITIZED || load<f64>(this.tree().leaf(slot)) == this.tree().weigh(priority);
   }
 
-  /** 0, or the number of the broken invariant. */
+  /** Returns 0, or the number of the broken invariant. */
   check(count: u32, slots: u32): i32 {
     switch (this.kind) {
       case FIFO:
@@ -489,22 +496,25 @@ function isHeap(kind: u32): bool {
   return kind == MIN_HEAP || kind == MAX_HEAP;
 }
 
-/** A number of a selector's state to a record at `at`, or from one. Returns where the record goes on. */
+/** Copies a number of a selector's state to a record at `at`, or from one. Returns where the record continues. */
 function copyState<T>(state: usize, at: usize, loads: bool): usize {
   if (loads) store<T>(state, load<T>(at));
   else store<T>(at, load<T>(state));
   return at + sizeof<T>();
 }
 
-/** The number of a remover beside a sampler: TOGETHER where one structure serves both, since they keep the same order. `alike`: whether their exponents are the same. */
+/**
+ * Returns the number of a remover next to a sampler: TOGETHER if one structure serves both, because they keep the same order. `alike`: whether their exponents
+ * are the same.
+ */
 export function table_remover(sampler: u32, remover: u32, alike: bool): u32 {
   const both = (kindHas(sampler, LINKED) && kindHas(remover, LINKED)) || ((sampler & KIND) == (remover & KIND) && alike);
   return both ? (remover & KIND) + TOGETHER : remover;
 }
 
 /**
- * Bytes of a selector's structure. With an address `at` it is laid out there as `s`, empty and for at most `max` items, on zeroed memory; 0: only measured.
- * One that is TOGETHER with the structure at `at` only notes its kind.
+ * Returns the bytes of a selector's structure. With an address `at`, it is also laid out there as `s` in zeroed memory, empty and for at most `max` items. A
+ * selector TOGETHER with the structure at `at` only notes its kind.
  */
 export function laySelector(s: Selector, kind: u32, at: u32, slots: u32, max: u32, items: u32, stamps: u32): u32 {
   if (at != 0) {
@@ -535,7 +545,7 @@ export function laySelector(s: Selector, kind: u32, at: u32, slots: u32, max: u3
   }
 }
 
-/** Bytes of a selector's structure. */
+/** Returns the bytes of a selector's structure. */
 export function selectorBytes(kind: u32, slots: u32): u32 {
   return laySelector(changetype<Selector>(0), kind, 0, slots, 0, 0, 0);
 }

@@ -1,5 +1,5 @@
 /**
- * Items in proportion to their weights: a 4-ary tree of f64 sums with one leaf a slot.
+ * Draws items in proportion to their weights: a 4-ary tree of f64 sums with one leaf per slot.
  *
  * SUM_TREE, 120 bytes, then from a multiple of 32 on, so that no family lies in two cache lines, the levels, then their minima:
  *    0 │ exponent f64                    │  weight = priority^exponent
@@ -25,21 +25,21 @@ import { Items } from "./items";
 const SUMS_AT: usize = 32;
 const CURSOR_AT: usize = 96;
 const PARTIAL_AT: usize = 100;
-/** The levels that no cache holds. */
+/** The levels that fit no cache. */
 const COLD: u32 = 4;
 const STALE_AT: usize = 112;
 const LEVELS_AT: usize = 120;
-/** So many leaves are renewed together at most: no call is late by more. */
+/** The most leaves that are renewed together, which limits how long a call can take. */
 const MOST_STALE: u32 = 2048;
 /** Bytes of four nodes. */
 const FAMILY: usize = 32;
 /** 2^-1074, the least positive f64. */
 const FAINT: f64 = 4.9406564584124654e-324;
-/** 2^-999: a smaller weight is as good as 0. */
+/** 2^-999: a smaller weight counts as 0. */
 const MIN: f64 = 1.8665272370064378e-301;
 /** 2^-1000: above every sum of faint leaves, below every weight. */
 const FLOOR: f64 = 9.332636185032189e-302;
-/** 2^990: 2^30 of these have a finite sum. */
+/** 2^990: the sum of 2^30 of these is finite. */
 const MAX: f64 = 1.0463951242053391e298;
 
 @unmanaged
@@ -91,14 +91,14 @@ export class SumTree {
     store<u32>(changetype<usize>(this) + STALE_AT, slot, 4);
   }
 
-  /** priority^exponent, as a leaf. */
+  /** Returns priority^exponent, as a leaf. */
   weigh(priority: f64): f64 {
     if (priority == 0) return FAINT;
     const weight = this.exponent == 1 ? priority : power(priority, this.exponent);
     return weight < MIN ? FAINT : min(weight, MAX);
   }
 
-  /** Sets two leaves by priorities, whose powers are taken side by side. */
+  /** Sets two leaves from priorities, whose powers are computed in parallel. */
   @inline
   private setTwo(one: u32, first: f64, other: u32, second: f64): void {
     if (!Pair.isNormal(first) || !Pair.isNormal(second)) {
@@ -121,31 +121,31 @@ export class SumTree {
     this.highest = exponent > 0 ? min(edge, f64.MAX_VALUE) : f64.MAX_VALUE;
   }
 
-  /** The probability of a leaf's value in a total. */
+  /** Returns the probability of a leaf's value in a total. */
   @inline
   probability(slot: u32, total: f64): f64 {
     return load<f64>(this.leaf(slot)) / total;
   }
 
-  /** The least weight above 0, 0 where there is none; only with a minimum. */
+  /** Returns the least weight above 0, 0 if there is none; requires minima. */
   minWeight(): f64 {
     if (this.stale != 0) this.recompute();
     return load<f64>(this.mins(this.depth));
   }
 
-  /** O(log n), and O(1) next to leaves that are stale: sets one leaf. */
+  /** O(log n), and O(1) next to stale leaves: sets one leaf. */
   set(slot: u32, weight: f64): void {
     store<f64>(this.leaf(slot), weight);
     this.invalidate(slot, slot);
   }
 
-  /** O(n + log slots): sets the leaves of n neighbours by the priorities in their items. */
+  /** O(n + log slots): sets the leaves of n neighbours from the priorities in their items. */
   setMany(slot: u32, n: u32, items: usize): void {
     for (let i: u32 = 0; i < n; i++) store<f64>(this.leaf(slot + i), this.weigh(Items.priority(items, slot + i)));
     this.invalidate(slot, slot + n - 1);
   }
 
-  /** Notes that these leaves were set: together with those that are stale, if that leaves no gap and makes not too many. */
+  /** Notes that these leaves were set: together with the stale ones, unless that leaves a gap or makes too many. */
   @inline
   private invalidate(first: u32, last: u32): void {
     const stale = this.stale;
@@ -158,7 +158,7 @@ export class SumTree {
     this.last = last;
   }
 
-  /** O(stale + log slots): renews what stands above stale leaves. */
+  /** O(stale + log slots): renews the nodes above stale leaves. */
   private recompute(): void {
     let first = this.stale;
     let last = this.last;
@@ -171,7 +171,7 @@ export class SumTree {
     }
   }
 
-  /** The same above one leaf. By single loads: one of two numbers has to wait until the one that was just stored is in the cache. */
+  /** Like `recompute`, above one leaf. It uses single loads: a vector load would wait until the number just stored is in the cache. */
   private recomputeOne(slot: u32): void {
     for (let level: u32 = 1; level <= this.depth; level++) {
       slot >>= 2;
@@ -180,20 +180,20 @@ export class SumTree {
     }
   }
 
-  /** O(slots): renews all that stands above the leaves. */
+  /** O(slots): renews all nodes above the leaves. */
   rebuild(): void {
     this.stale = 0;
     for (let level: u32 = 1; level <= this.depth; level++) this.renewMany(level, 0, this.families(level) - 1);
   }
 
-  /** O(n log n), level by level: renews all that stands above n leaves that were written; `nodes` is scratch for u32 × n. */
+  /** O(n log n), level by level: renews the nodes above n leaves that were written; `nodes` is scratch for u32 × n. */
   climb(slots: usize, n: u32, nodes: usize): void {
     const end = (<usize>n) << 2;
     let from = slots;
     for (let level: u32 = 1; level <= this.depth; level++) {
       const below = this.sums(level - 1);
       const here = this.sums(level);
-      // From where a level has fewer nodes than the batch, all of them are renewed; but not those that are cut off.
+      // Levels with fewer nodes than the batch are renewed completely, except those that are cut off.
       if (this.families(level) <= n && load<u32>(changetype<usize>(this) + PARTIAL_AT) == 0) {
         this.renewMany(level, 0, this.families(level) - 1);
         continue;
@@ -208,7 +208,7 @@ export class SumTree {
     }
   }
 
-  /** O(n log slots): sets the leaves of n slots (u32 × n) by the priorities in their items; `nodes` is scratch for u32 × n. */
+  /** O(n log slots): sets the leaves of n slots (u32 × n) from the priorities in their items; `nodes` is scratch for u32 × n. */
   update(slots: usize, n: u32, items: usize, nodes: usize): void {
     let i: u32 = 0;
     if (ASC_FEATURE_SIMD && this.exponent != 1) {
@@ -225,25 +225,25 @@ export class SumTree {
     this.climb(slots, n, nodes);
   }
 
-  /** The sum of all weights that are not faint. */
+  /** Returns the sum of all weights that are not faint. */
   weight(): f64 {
     const total = this.total();
     return this.floor(total) == 0 ? 0 : total;
   }
 
-  /** Scratch for one slot (u32). */
+  /** Returns scratch for one slot (u32). */
   @inline
   cursor(): usize {
     return changetype<usize>(this) + CURSOR_AT;
   }
 
-  /** Branches may be cut off until `end`. */
+  /** Allows branches to be cut off until `end`. */
   begin(): void {
     if (this.stale != 0) this.recompute();
     store<u32>(changetype<usize>(this) + PARTIAL_AT, 1);
   }
 
-  /** All that was cut off is renewed. */
+  /** Called when all branches that were cut off are renewed. */
   end(): void {
     store<u32>(changetype<usize>(this) + PARTIAL_AT, 0);
   }
@@ -258,19 +258,19 @@ export class SumTree {
     store<f64>(this.nodeAt(level, node), SumTree.sum(this.sums(level - 1) + ((<usize>node) << 5)));
   }
 
-  /** Renews a node and its three neighbours in the family, as far as they have children. */
+  /** Renews a node and its three neighbours in the family, if they have children. */
   renewFamily(level: u32, node: u32): void {
     this.renewMany(level, node & ~3, min(node | 3, this.families(level) - 1));
   }
 
-  /** O(log n): one slot. The total must not be 0. */
+  /** O(log n): draws one slot. The total must not be 0. */
   draw(random: usize): u32 {
     const cursor = this.cursor();
     this.drawMany(random, 1, false, cursor, cursor + 8);
     return load<u32>(cursor);
   }
 
-  /** O(n log n), level by level: n slots into `out`, with replacement; one in each n-th of the total if `stratified`. `rests` is scratch for f64 × n. */
+  /** O(n log n), level by level: draws n slots into `out`, with replacement; one in each n-th of the total if `stratified`. `rests` is scratch for f64 × n. */
   drawMany(random: usize, n: u32, stratified: bool, out: usize, rests: usize): void {
     const total = this.total();
     const floor = this.floor(total);
@@ -288,7 +288,7 @@ export class SumTree {
         const at = below + ((<usize>node) << 5);
         let k: u32;
         let before: f64;
-        // The sums that the point has passed, by masks: V8 makes a branch of a select of f64, and this one would be a coin toss.
+        // The sums that the point has passed, as masks: V8 compiles a select of f64 to a branch, and this one would be unpredictable.
         if (ASC_FEATURE_SIMD) {
           const zero = i64x2.splat(0);
           const first = v128.load(at);
@@ -300,7 +300,7 @@ export class SumTree {
           const over3 = f64x2.ge(point, s3);
           const passed = v128.bitmask<i64>(over12);
           k = <u32>(passed - (passed >> 1) + (v128.bitmask<i64>(over3) & 1));
-          // Of what was passed, the largest: the sums only grow.
+          // The largest sum that was passed: sums only grow.
           const sums = f64x2.pmax(v128.and(over12, s12), v128.and(over3, s3));
           before = f64x2.extract_lane(f64x2.pmax(sums, v128.shuffle<i64>(sums, zero, 1, 2)), 0);
         } else {
@@ -315,13 +315,13 @@ export class SumTree {
           before += reinterpret<f64>(load<u64>(at, 8) & (0 - over2));
           before += reinterpret<f64>(load<u64>(at, 16) & (0 - over3));
         }
-        // One test, nearly never true: two of them would be a coin for the branch predictor.
+        // One test, almost never true: two tests would be unpredictable.
         if ((u32(k == 3) & u32(load<f64>(at, 24) <= floor)) != 0) {
-          // Past the end by rounding: the last child that counts, at its very beginning.
+          // Rounding led past the end: use the start of the last child that counts.
           k = SumTree.lastChild(at, floor);
           before = r;
         }
-        // Never below the floor, so that nothing faint can follow.
+        // Never below the floor, so that no faint leaf can follow.
         store<f64>(rests + (i << 3), max(r - before, floor));
         store<u32>(out + (i << 2), (node << 2) + k);
       }
@@ -329,9 +329,9 @@ export class SumTree {
   }
 
   /**
-   * O(n log n): up to n distinct slots into `out`, as if drawn one by one without replacement; fewer where fewer have weight.
-   * `saved`, `rests` are scratch for f64 × n, `drawn` for u32 × n.
-   * What is drawn weighs 0 until the end; what came twice in a round is drawn again from the rest: the same distribution.
+   * O(n log n): draws up to n distinct slots into `out`, as if drawn one by one without replacement; fewer if fewer have weight. `saved`, `rests` are scratch
+   * for f64 × n, `drawn` for u32 × n. Drawn slots weigh 0 until the end; slots drawn twice in a round are drawn again from the rest, with the same
+   * distribution.
    */
   drawDistinct(random: usize, n: u32, out: usize, saved: usize, rests: usize, drawn: usize): u32 {
     const floor = this.floor(this.total());
@@ -350,7 +350,7 @@ export class SumTree {
         store<u32>(out + ((<usize>count) << 2), slot);
         count += 1;
       }
-      // In the usual case nothing came twice, and no sum was ever changed.
+      // Usually no slot was drawn twice, and no sum ever changed.
       if (count < n) this.climb(out + ((<usize>fresh) << 2), count - fresh, drawn);
       rounds += 1;
     }
@@ -361,7 +361,7 @@ export class SumTree {
     return count;
   }
 
-  /** `drawMany` or `drawDistinct`, and the probability of each slot, f64 × n; how many. */
+  /** Calls `drawMany` or `drawDistinct`, and writes the probability of each slot, f64 × n; returns how many. */
   drawWeighed(random: usize, n: u32, distinct: bool, stratified: bool, out: usize, probabilities: usize, rests: usize, saved: usize, drawn: usize): u32 {
     const total = this.total();
     if (this.exhausted(0)) return 0;
@@ -371,7 +371,10 @@ export class SumTree {
     return n;
   }
 
-  /** How many slots can be drawn without replacement, up to `most`: those with a weight, or the faint ones where none has any. O(most), and O(slots) where many are faint */
+  /**
+   * Returns how many slots can be drawn without replacement, up to `most`: those with a weight, or the faint ones if none has any. O(most), and O(slots) if
+   * many are faint
+   */
   drawable(most: u32, slots: u32): u32 {
     const floor = this.floor(this.total());
     let n: u32 = 0;
@@ -384,20 +387,20 @@ export class SumTree {
     return load<f64>(this.leaf(slot)) > FLOOR;
   }
 
-  /** Whether nothing is left to draw: no weight at all, or only faint leaves where there was more. */
+  /** Whether nothing is left to draw: no weight, or only faint leaves although there was more. */
   @inline
   exhausted(floor: f64): bool {
     const total = this.total();
     return total == 0 || total < floor;
   }
 
-  /** Which sums count: all where every item is faint, else those from FLOOR on. */
+  /** Returns the threshold of sums that count: all if every item is faint, else those from FLOOR on. */
   @inline
   floor(total: f64): f64 {
     return total < FLOOR ? 0 : FLOOR;
   }
 
-  /** 0, or the number of the broken invariant. */
+  /** Returns 0, or the number of the broken invariant. */
   check(slots: u32): i32 {
     if (this.stale != 0) this.recompute();
     for (let slot: u32 = 0; slot <= (slots | 3); slot++) {
@@ -414,7 +417,7 @@ export class SumTree {
     return 0;
   }
 
-  /** Nodes of a level that have children. */
+  /** Returns the nodes of a level that have children. */
   @inline
   private families(level: u32): u32 {
     return <u32>(this.sums(level) - this.sums(level - 1)) >> 5;
@@ -435,17 +438,17 @@ export class SumTree {
     store<f64>(this.mins(level) + ((<usize>node) << 3), SumTree.min(this.minFamily(level, node)));
   }
 
-  /** The four numbers of which a node of a level has the least. */
+  /** Returns the four numbers whose least one is the minimum of a node. */
   @inline
   private minFamily(level: u32, node: u32): usize {
     return (level == 1 ? this.sums(0) : this.mins(level - 1)) + ((<usize>node) << 5);
   }
 
-  /** The least of four that are at least MIN, 0 where none is: leaves that weigh nothing do not count, nor do families without a weight. */
+  /** Returns the least of four that are at least MIN, 0 if there is none: leaves and families without weight do not count. */
   @inline
   private static min(at: usize): f64 {
     if (ASC_FEATURE_SIMD) {
-      // Without a branch: which of two weights is less is a coin for the branch predictor.
+      // Without a branch: the branch predictor cannot guess which of two weights is less.
       const infinite = f64x2.splat(Infinity);
       const first = v128.load(at);
       const second = v128.load(at, 16);
@@ -468,7 +471,7 @@ export class SumTree {
     return lowest == Infinity ? 0 : lowest;
   }
 
-  /** Four children in one order of addition, scalar and SIMD: (c0 + c2) + (c1 + c3). */
+  /** Adds four children in one order, scalar and SIMD: (c0 + c2) + (c1 + c3). */
   @inline
   private static sum(at: usize): f64 {
     if (ASC_FEATURE_SIMD) {
@@ -489,14 +492,14 @@ export class SumTree {
     return k;
   }
 
-  /** A point in [0, total). */
+  /** Returns a point in [0, total). */
   @inline
   private point(random: usize, total: f64): f64 {
     if (total < FLOOR) return <f64>random_below(random, <u32>(total / FAINT)) * FAINT;
     return max(random_f64(random) * total, FLOOR);
   }
 
-  /** A point in the i-th of n equal parts of [0, total). */
+  /** Returns a point in the i-th of n equal parts of [0, total). */
   private stratum(random: usize, total: f64, i: u32, n: u32): f64 {
     const part = (<f64>i + random_f64(random)) / <f64>n;
     if (total < FLOOR) return min(Math.floor(part * (total / FAINT)), total / FAINT - 1) * FAINT;
@@ -505,7 +508,7 @@ export class SumTree {
 }
 if (offsetof<SumTree>() != SUMS_AT) ERROR("SUM_TREE: the levels' addresses follow at byte 32");
 
-/** Levels up to one of a single family, and the root's; each in whole families. */
+/** Returns the bytes of all levels up to one with a single family, and the root; each in whole families. */
 export function sumTreeBytes(slots: u32, withMin: bool): u32 {
   const leaves = (slots | 3) + 1;
   let upper: u32 = 0;
@@ -517,7 +520,7 @@ export function sumTreeBytes(slots: u32, withMin: bool): u32 {
   return <u32>(LEVELS_AT + FAMILY) + ((leaves + (withMin ? upper << 1 : upper)) << 3);
 }
 
-/** On zeroed memory: all zeros is the empty tree. */
+/** Initializes a tree in zeroed memory: all zeros is the empty tree. */
 export function sumTreeInit(t: SumTree, slots: u32, withMin: bool): void {
   const sums = changetype<usize>(t) + SUMS_AT;
   let at = <u32>((changetype<usize>(t) + LEVELS_AT + FAMILY - 1) & ~(FAMILY - 1));

@@ -1,20 +1,21 @@
 /**
- * A sum tree of which some leaves alone count as long as a draw lasts: those of ages that follow each other, or those of a run of the order of insertion.
+ * Limits a sum tree to some leaves during a draw: those of consecutive ages, or those of a run of the order of insertion.
  *
- * Whole branches without such a leaf are cut off: their sum is set to 0 where it is added to others, and what is below stays as it is. So the sums on the way are what
- * they would be if every other leaf were 0, to the bit, and both ways of the switch cost O(log n) for each end of a range, or for each leaf of a run.
+ * Whole branches without such a leaf are cut off: their sum is set to 0 where it is added to others, and the nodes below stay unchanged. So the sums on the way
+ * equal, to the bit, those of a tree whose other leaves are 0, and both directions of the switch cost O(log n) for each end of a range, or for each leaf of a
+ * run.
  */
 import { power } from "../memory/power";
 import { Items } from "./items";
 import { Order } from "./order";
 import { SumTree } from "./sum-tree";
 
-/** age^-exponent: how likely an age is, but for the sum of all. */
+/** Returns age^-exponent: the probability of an age, before dividing by the sum. */
 export function weightOfAge(t: SumTree, age: u32): f64 {
   return t.exponent == 0 ? 1 : power(<f64>age, -t.exponent);
 }
 
-/** Only leaves `first` … `last` count. */
+/** Lets only leaves `first` … `last` count. */
 export function keepAges(t: SumTree, first: u32, last: u32): void {
   t.begin();
   for (let level: u32 = 0; level < t.depth; level++) {
@@ -30,7 +31,7 @@ export function keepAges(t: SumTree, first: u32, last: u32): void {
   t.renewSum(t.depth, 0);
 }
 
-/** All ages up to `highest` count again. */
+/** Lets all ages up to `highest` count again. */
 export function restoreAges(t: SumTree, first: u32, last: u32, highest: u32): void {
   for (let age = max(first & ~3, 1); age < first; age++) store<f64>(t.leaf(age), weightOfAge(t, age));
   for (let age = last + 1; age <= min(last | 3, highest); age++) store<f64>(t.leaf(age), weightOfAge(t, age));
@@ -43,7 +44,7 @@ export function restoreAges(t: SumTree, first: u32, last: u32, highest: u32): vo
   t.end();
 }
 
-/** Only k slots count: the youngest, or the oldest. */
+/** Lets only k slots count: the youngest, or the oldest. */
 export function keepRun(t: SumTree, order: Order, k: u32, youngest: bool): void {
   t.begin();
   for (let level: u32 = 0; level < t.depth; level++) {
@@ -54,7 +55,7 @@ export function keepRun(t: SumTree, order: Order, k: u32, youngest: bool): void 
   t.renewSum(t.depth, 0);
 }
 
-/** All slots count again; `high`: the highest one ever used. */
+/** Lets all slots count again; `high`: the highest one ever used. */
 export function restoreRun(t: SumTree, order: Order, k: u32, youngest: bool, items: usize, high: u32): void {
   let slot = order.end(youngest);
   for (let i: u32 = 0; i < k; i++) {
@@ -77,7 +78,7 @@ export function restoreRun(t: SumTree, order: Order, k: u32, youngest: bool, ite
   t.end();
 }
 
-/** What stands above the k slots on a level gets the sum of what counts below it, with a sign that tells it from the others. */
+/** Writes the sum of the counting leaves below it to each node above the k slots on a level, with a sign that marks it. */
 function mark(t: SumTree, order: Order, k: u32, youngest: bool, level: u32): void {
   let last = u32.MAX_VALUE;
   let slot = order.end(youngest);
@@ -93,7 +94,7 @@ function mark(t: SumTree, order: Order, k: u32, youngest: bool, level: u32): voi
   }
 }
 
-/** Of their families the others weigh nothing. */
+/** Sets the weights of the other nodes in their families to 0. */
 function cutOthers(t: SumTree, order: Order, k: u32, youngest: bool, level: u32): void {
   let last = u32.MAX_VALUE;
   let slot = order.end(youngest);

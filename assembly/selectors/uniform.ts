@@ -31,7 +31,7 @@ export class Uniform {
     return changetype<Ring>(changetype<usize>(this) + RING_AT);
   }
 
-  /** The index at which a slot stands. */
+  /** Returns the index at which a slot is stored. */
   @inline
   position(slot: u32): u32 {
     return this.written == 0 ? slot - 1 : load<u32>(this.positionAt(slot)) ^ (slot - 1);
@@ -70,31 +70,31 @@ export class Uniform {
     if (oldest != slot) this.fill(hole, oldest);
   }
 
-  /** Whether a full ring only has to turn for its oldest, this slot, to leave and join again: no entry moves. */
+  /** Whether a full ring only has to turn so that its oldest, this slot, leaves and joins again: no entry moves. */
   @inline
   evictsNext(slot: u32): bool {
     const ring = this.ring();
     return ring.count == ring.capacity && this.disorder == 0 && this.at(0) == slot;
   }
 
-  /** O(1): one of the `among` oldest; 0 < among <= count. */
+  /** O(1): draws one of the `among` oldest; 0 < among <= count. */
   @inline
   draw(random: usize, among: u32): u32 {
     return this.at(random_below(random, among));
   }
 
-  /** O(n): n of the `among` items that come after the `first` oldest, with replacement; one out of each n-th of them if `stratified`. */
+  /** O(n): draws n of the `among` items after the `first` oldest, with replacement; one out of each n-th of them if `stratified`. */
   drawMany(random: usize, first: u32, among: u32, n: u32, stratified: bool, out: usize): void {
     if (!stratified) fillBelow(random, among, n, out);
     else for (let i: u32 = 0; i < n; i++) store<u32>(out + ((<usize>i) << 2), min(<u32>(((<f64>i + random_f64(random)) / <f64>n) * <f64>among), among - 1));
     const end = out + ((<usize>n) << 2);
     if (first != 0) for (let at = out; at < end; at += 4) store<u32>(at, load<u32>(at) + first);
     if (this.strays == 0) this.ring().indices(out, end, 1);
-    // A loop of its own: its cache misses overlap.
+    // A separate loop, so that its cache misses overlap.
     else for (let at = out; at < end; at += 4) store<u32>(at, this.entry(this.ring().index(load<u32>(at))));
   }
 
-  /** O(n): n distinct ones of the `among` items after the `first` oldest, in random order: Fisher-Yates on the ring itself, undone afterwards. */
+  /** O(n): draws n distinct ones of the `among` items after the `first` oldest, in random order: Fisher–Yates on the ring itself, undone afterwards. */
   drawDistinct(random: usize, first: u32, among: u32, n: u32, out: usize, swaps: usize): void {
     for (let i: u32 = 0; i < n; i++) {
       const j = i + random_below(random, among - i);
@@ -105,7 +105,7 @@ export class Uniform {
     for (let i: u32 = n; i > 0; i--) this.swap(first + i - 1, first + load<u32>(swaps + ((<usize>(i - 1)) << 2)));
   }
 
-  /** O(n): slots (u32 × n) at `out` become their places in the ring, counted from behind the `first` oldest. */
+  /** O(n): converts slots (u32 × n) at `out` to their places in the ring, counted after the `first` oldest. */
   places(first: u32, out: usize, n: u32): void {
     const ring = this.ring();
     for (const end = out + ((<usize>n) << 2); out < end; out += 4) {
@@ -114,13 +114,13 @@ export class Uniform {
     }
   }
 
-  /** Where the i-th word is that says where the ring begins and ends: disorder, head, count. */
+  /** Returns the address of the i-th word that describes where the ring begins and ends: disorder, head, count. */
   endAt(i: u32): usize {
     if (i == 0) return changetype<usize>(this) + offsetof<Uniform>("disorder");
     return changetype<usize>(this.ring()) + (i == 1 ? offsetof<Ring>("head") : offsetof<Ring>("count"));
   }
 
-  /** The entry of a slot, by the position that was loaded; false where there is none such. */
+  /** Restores the entry of a slot from the loaded position; false if that is invalid. */
   restore(slot: u32): bool {
     const position = this.position(slot);
     if (position >= this.ring().capacity) return false;
@@ -129,7 +129,7 @@ export class Uniform {
     return true;
   }
 
-  /** 0, or the number of the broken invariant. */
+  /** Returns 0, or the number of the broken invariant. */
   check(count: u32, slots: u32): i32 {
     const ring = this.ring();
     if (ring.count != count || count > ring.capacity || ring.head >= ring.capacity) return 1;
@@ -143,14 +143,14 @@ export class Uniform {
     return 0;
   }
 
-  /** The i-th slot of the ring. */
+  /** Returns the i-th slot of the ring. */
   @inline
   at(i: u32): u32 {
     const index = this.ring().index(i);
     return this.strays == 0 ? index + 1 : this.entry(index);
   }
 
-  /** The slot at an index. */
+  /** Returns the slot at an index. */
   @inline
   private entry(index: u32): u32 {
     return this.written == 0 ? index + 1 : load<u32>(this.entryAt(index)) ^ (index + 1);
@@ -184,7 +184,7 @@ export class Uniform {
     return <usize>this.positions + ((<usize>slot) << 2);
   }
 
-  /** Puts the entry that was the oldest into a hole at index `hole`. */
+  /** Moves the oldest entry into a hole at index `hole`. */
   private fill(hole: u32, slot: u32): void {
     const ring = this.ring();
     this.place(slot, hole);
@@ -207,7 +207,7 @@ export function uniformBytes(slots: u32): u32 {
   return UNIFORM_BYTES + (slots << 2) + ((slots + 1) << 2);
 }
 
-/** `items`: how many items there are at most, no more than slots. */
+/** `items`: the most items, at most the number of slots. */
 export function uniformInit(u: Uniform, slots: u32, items: u32): void {
   const ring = u.ring();
   ring.entries = <u32>changetype<usize>(u) + UNIFORM_BYTES;
