@@ -1,10 +1,10 @@
 /**
- * The ABI page: every export of the core, nothing else, by noun; src/base/abi.ts mirrors it. Numbers only: i32, u32, f64; a handle is an offset, 0 = none.
- * The module imports nothing and holds no data: all it knows stands in its memory.
+ * The ABI page: every export of the core and nothing else, by noun; src/base/abi.ts mirrors it. It uses only numbers: i32, u32, f64; a handle is an offset, 0 =
+ * none. The module imports nothing and has no data section: all its state is in its memory.
  */
 // biome-ignore-all assist/source/organizeImports: nouns have an order of their own
 
-// Found by name as the debug build's `abort`; nothing of it is exported.
+// The debug build finds it by name as its `abort`; nothing in it is exported.
 import "./memory/trap";
 
 export { ABI_VERSION, SECTIONS_AT } from "./memory/layout";
@@ -12,7 +12,7 @@ export { ABI_VERSION, SECTIONS_AT } from "./memory/layout";
 // arena
 export { arena_alloc, arena_check, arena_free, arena_init, arena_used } from "./memory/arena";
 
-// layout: where the leaves of a step stand
+// layout: the places of the leaves of a step
 export { layout_place } from "./rows/layout";
 
 // pool
@@ -21,7 +21,7 @@ export { pool_check } from "./persistence/check";
 export { pool_run } from "./rows/run";
 export { pool_room } from "./rows/block-size";
 
-// packs: the bytes of frames that are packed
+// packs: the bytes of packed frames
 export { packs_init, packs_number } from "./rows/packed-frame";
 export { packs_bytes } from "./rows/packs";
 
@@ -31,7 +31,7 @@ export { entry_apply, entry_init, entry_work_bytes } from "./packed/unpack";
 // halves: floats of two bytes
 export { halves_narrow } from "./memory/half";
 
-// stored bytes: a limit on what rows take
+// stored bytes: a limit on the bytes of rows
 export { stored_bytes_bytes, stored_bytes_init, stored_bytes_now } from "./tables/stored-bytes";
 
 // row
@@ -59,7 +59,7 @@ export { writer_discard } from "./writer/discard";
 export { writer_append_block } from "./writer/block";
 export { writer_number, writer_numbers, writer_set_number } from "./writer/dues";
 
-// streams: a set of streams that buffers draw from
+// streams: a set of streams from which buffers draw
 export { streams_bytes, streams_changed, streams_init, streams_seed, streams_show } from "./draw/windows/streams";
 export { streams_draw, streams_total } from "./draw/windows/pick-runs";
 
@@ -102,7 +102,7 @@ export {
   table_weighs,
 } from "./tables/growing-table";
 
-// priority: of errors
+// priority: priorities from errors
 export { priority_max, priority_of_errors, priority_powers } from "./draw/weights";
 
 // draw
@@ -119,10 +119,10 @@ export { draw_weights, draw_weights_by } from "./draw/weights";
 export { gather, gather_runs } from "./draw/gather";
 export { scatter } from "./draw/scatter";
 
-// mixture: how many rows of a batch each of several sources gives
+// mixture: how many rows of a batch each source contributes
 export { mixture_seed, mixture_split } from "./draw/mixture";
 
-// record: state as bytes, all of it by number or what changed, and back
+// record: saves and loads state as bytes, all of it by number or only changes
 export {
   record_changed_rows,
   record_collect_rows,

@@ -1,5 +1,5 @@
 /**
- * How many rows of a batch each source of a mixture gives.
+ * Divides the rows of a batch among the sources of a mixture.
  *
  * MIXTURE, 32 bytes, then columns of as many entries as there are sources:
  *    0 │ RANDOM, 32 bytes                             │
@@ -7,12 +7,12 @@
  */
 import { random_f64, random_init } from "../memory/random";
 
-/** Behind RANDOM. */
+/** After RANDOM. */
 const SHARES_AT: usize = 32;
 
 @unmanaged
 export class Mixture {
-  /** Bytes for so many sources. */
+  /** Returns the bytes for `sources` sources. */
   static bytes(sources: u32): u32 {
     return <u32>SHARES_AT + 20 * sources;
   }
@@ -45,8 +45,9 @@ export function mixture_seed(mixture: usize, seedLow: u32, seedHigh: u32): void 
 }
 
 /**
- * Divides n rows among the sources, whose shares are not negative and not all 0. `exact`: each has n × share / total rows, rounded to the largest remainders, of equals to the
- * first source; what that is off by is carried to the next batch, so that over many batches shares are exact. Otherwise the source of each row is drawn at random. O(n + sources²)
+ * Divides n rows among the sources, whose shares are not negative and not all 0. `exact`: each source has n × share / total rows, rounded to the largest
+ * remainders, and to the first source among equals; the rounding error is carried to the next batch, so that shares are exact over many batches. Otherwise the
+ * source of each row is drawn at random. O(n + sources²)
  */
 export function mixture_split(mixture: usize, sources: u32, n: u32, exact: u32): void {
   const m = changetype<Mixture>(mixture);
@@ -69,7 +70,7 @@ function splitExactly(m: Mixture, sources: u32, n: u32, total: f64): void {
   for (; left < 0; left++) move(m, richest(m, sources), sources, -1);
 }
 
-/** The source with a share from which rounding has kept the most. */
+/** Returns the source with a share from which rounding has withheld the most. */
 function neediest(m: Mixture, sources: u32): u32 {
   let found: u32 = 0;
   let most: f64 = -Infinity;
@@ -82,7 +83,7 @@ function neediest(m: Mixture, sources: u32): u32 {
   return found;
 }
 
-/** The source with rows to which rounding has given the most. */
+/** Returns the source with rows to which rounding has added the most. */
 function richest(m: Mixture, sources: u32): u32 {
   let found: u32 = 0;
   let least: f64 = Infinity;

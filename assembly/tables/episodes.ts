@@ -23,11 +23,11 @@ export class Episodes {
   joined: u32;
   left: u32;
 
-  /** Room for n more episodes; false (OUT_OF_MEMORY) leaves the map as it was. */
+  /** Makes room for n more episodes; false (OUT_OF_MEMORY) leaves the map unchanged. */
   @inline
   reserve(n: u32): bool {
     const need = this.count + this.promised + n;
-    // At most half full: a probe is one cache line, nearly always.
+    // At most half full, so a probe almost always touches one cache line.
     return need << 1 <= this.capacity || this.grow(need);
   }
 
@@ -37,13 +37,13 @@ export class Episodes {
     return load<u32>(this.joined) == episode;
   }
 
-  /** One more item of the episode that joined last. */
+  /** Adds an item of the episode that joined last. */
   @inline
   joinAgain(): void {
     store<u32>(this.joined, load<u32>(this.joined, 4) + 1, 4);
   }
 
-  /** One more item of this episode; there must be room. */
+  /** Adds an item of this episode; there must be room. */
   @inline
   add(episode: u32): void {
     if (!this.joins(episode)) this.join(episode);
@@ -58,13 +58,13 @@ export class Episodes {
     return false;
   }
 
-  /** One item less of the episode that was left last. */
+  /** Removes an item of the episode that was left last. */
   @inline
   leaveAgain(): void {
     store<u32>(this.left, load<u32>(this.left, 4) - 1, 4);
   }
 
-  /** One item less; whether it was the last one. */
+  /** Removes an item; returns whether it was the last one. */
   remove(episode: u32): bool {
     let at = <usize>this.left;
     if (load<u32>(at) != episode) {
@@ -79,14 +79,14 @@ export class Episodes {
     return true;
   }
 
-  /** n items more of the episode that joined last, n less of another, which keeps some. */
+  /** Adds n items to the episode that joined last, and removes n from another, which keeps some. */
   move(left: u32, n: u32): void {
     store<u32>(this.joined, load<u32>(this.joined, 4) + n, 4);
     const at = this.seek(left);
     store<u32>(at, load<u32>(at, 4) - n, 4);
   }
 
-  /** Of a map that has another number than a count for each episode, not 0: sets it; there must be room. */
+  /** Sets the number of an episode, in a map that stores another nonzero number instead of a count; there must be room. */
   put(episode: u32, number: u32): void {
     const at = this.seek(episode);
     this.count += u32(load<u32>(at, 4) == 0);
@@ -94,7 +94,7 @@ export class Episodes {
     store<u32>(at, number, 4);
   }
 
-  /** Takes an episode out that such a map has. */
+  /** Removes an existing episode from such a map. */
   take(episode: u32): void {
     const at = this.seek(episode);
     store<u32>(at, 0, 4);
@@ -106,14 +106,14 @@ export class Episodes {
     return this.capacity == 0 ? 0 : load<u32>(this.seek(episode), 4);
   }
 
-  /** O(capacity): the sum of all counts. */
+  /** O(capacity): returns the sum of all counts. */
   memberships(): u64 {
     let sum: u64 = 0;
     for (let i: usize = 0; i < <usize>this.capacity; i++) sum += load<u32>(<usize>this.entries + (i << 3), 4);
     return sum;
   }
 
-  /** The entry of an episode, opened where there was none. */
+  /** Finds the entry of an episode, or opens one. */
   private join(episode: u32): void {
     const at = this.seek(episode);
     if (load<u32>(at, 4) == 0) {
@@ -130,7 +130,7 @@ export class Episodes {
     this.close(at);
   }
 
-  /** Entries move: points both at `none`, which is no episode. */
+  /** Called because entries move: points both at `none`, which is not an episode. */
   @inline
   forget(): void {
     const none = <u32>changetype<usize>(this) + offsetof<Episodes>("none");
@@ -138,7 +138,7 @@ export class Episodes {
     this.left = none;
   }
 
-  /** The entry of an episode, or the empty one where it belongs. */
+  /** Returns the entry of an episode, or the empty one for it. */
   private seek(episode: u32): usize {
     let at = <usize>this.entries + ((<usize>((episode * 0x9e3779b1) >> this.shift)) << 3);
     const end = <usize>this.entries + ((<usize>this.capacity) << 3);

@@ -1,6 +1,6 @@
 /**
- * The common case, made fast: in a full fifo table each new item takes the place of the oldest one. The same as insert, then
- * evict, but the slot stays, the order only moves its head, a full ring only rotates, and a tree is climbed once.
+ * A fast path for the common case: in a full fifo table each new item replaces the oldest one. The result equals insert and evict, but the slot stays, the
+ * order only moves its head, a full ring only rotates, and a tree is updated once.
  */
 import { tracking } from "../rows/changes";
 import { PIECEWISE, PLAIN, Run } from "../rows/run";
@@ -11,10 +11,12 @@ import { countEpisodes, joinSteps, leaveEpisode, leaveSteps, Table } from "./tab
 
 @unmanaged
 export class EvictInPlace {
-  /** Whether the next item of this episode, a single run, can take the place of the oldest. It decides the item's key, so it must not hang on what was found last. */
+  /**
+   * Whether the next item of this episode, a single run, can replace the oldest. The answer affects the item's key, so it must not depend on cached look-ups.
+   */
   @inline
   static fits(t: Table, episode: u32): bool {
-    // Nested, since V8 keeps the value of each && as a number.
+    // Nested, because V8 stores the value of each && as a number.
     if (t.evictsInPlace != 0) {
       if (t.count == t.maxSize) {
         if (t.slots().renews(t.remover().order().oldest)) return t.episodes().joins(episode) || t.episodes().reserve(1);
@@ -23,7 +25,7 @@ export class EvictInPlace {
     return false;
   }
 
-  /** One item: its run is held, and it `fits`. */
+  /** Inserts one item that `fits`, whose run is held already. */
   @inline
   static one(t: Table, episode: u32, first: u32, length: u32, run: u32, layout: u32, priority: f64): void {
     const slot = t.remover().order().oldest;
@@ -57,23 +59,23 @@ export class EvictInPlace {
   }
 
   /**
-   * How many single runs of this episode, up to `limit`, can take the places of the oldest items as one: items in neighbouring slots,
-   * alike, plain or sliding in pieces, of one episode that keeps some, each beginning a row after the one before.
+   * Returns how many single runs of this episode, up to `limit`, can replace the oldest items together: these are in neighbouring slots, alike, plain or
+   * sliding in pieces, and of one episode that keeps some items; each begins a row after the previous one.
    */
   static fitting(t: Table, episode: u32, limit: u32): u32 {
     const slots = t.slots();
     const slot = t.remover().order().oldest;
-    // Which steps items hold is noted item by item.
+    // Held steps are noted item by item.
     if (slots.heldSteps != 0 || !EvictInPlace.fits(t, episode) || !t.episodes().joins(episode) || !t.sampler().replacesMany(slot)) return 0;
     const order = t.remover().order();
     const first = slots.item(slot).first;
     let item = slots.item(slot);
     const word = item.form();
     const left = t.rows().episode(first);
-    // In a piecewise one each row but those at the ends of blocks is followed by its neighbour, too.
+    // In a piecewise run, each row except those at the ends of blocks is followed by its neighbour.
     if ((word & PLAIN) == 0 && ((word & SLIDES) == 0 || (word & PIECEWISE) == 0)) return 0;
     limit = min(min(limit, t.maxSize), t.episodes().items(left) - 1);
-    // Runs of two rows or more overlap, and none of them spans two episodes.
+    // Runs of two rows or more overlap, and none spans two episodes.
     const overlap = (word & MAX_LENGTH) > 1;
     for (let n: u32 = 0; n < limit; n++) {
       if (item.first != first + n || item.form() != word || item.generation >= slots.lastGeneration) return n;
@@ -84,7 +86,7 @@ export class EvictInPlace {
     return limit;
   }
 
-  /** `fitting` items of runs that begin at `first` and each a row further, and are held. `priorities`: f64 × n, or 0 for `priority` each. */
+  /** Inserts `fitting` items of held runs, the first at `first` and each one row later. `priorities`: f64 × n, or 0 for `priority` each. */
   @inline
   static many(t: Table, first: u32, word: u32, layout: u32, n: u32, priority: f64, priorities: usize): void {
     const slots = t.slots();
@@ -119,12 +121,12 @@ export class EvictInPlace {
     t.sampler().replaceMany(slot, n, <usize>slots.items);
     if (slid) Sliding.releaseMany(t.rows(), oldFirst, n, oldLength, oldKind);
     else Run.releaseMany(t.rows(), oldFirst, n, oldLength);
-    // Last: what a call in the middle keeps is felt.
+    // Last, because a call in the middle would cost registers.
     if (slots.extras != 0) setManyExtras(slots, slot, n, layout);
   }
 }
 
-/** What a renewed slot has beside ITEM and priority. A function of its own, since most tables have none of it. */
+/** Writes the extra data of a renewed slot besides ITEM and priority. A separate function, because most tables have none. */
 function setExtras(t: Table, slot: u32, layout: u32, oldFirst: u32, oldLength: u32): void {
   const slots = t.slots();
   joinSteps(t, slots.item(slot));
@@ -136,7 +138,7 @@ function setExtras(t: Table, slot: u32, layout: u32, oldFirst: u32, oldLength: u
   if (t.hasSeparateRemover()) slots.track(t.sampler().touched(slot, 0));
 }
 
-/** The same of n neighbours, of a table without stamps. */
+/** Like `setExtras`, for n neighbours of a table without stamps. */
 function setManyExtras(slots: Slots, slot: u32, n: u32, layout: u32): void {
   for (let i: u32 = 0; i < n; i++) slots.setLayout(slot + i, layout);
   if (tracking()) slots.track(slot, n);

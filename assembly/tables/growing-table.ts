@@ -1,4 +1,4 @@
-/** Tables whose room grows, where the oldest items leave; and what can be read of a table slot by slot. */
+/** Tables that grow, whose oldest items leave; and the calls that read a table slot by slot. */
 import { arena_free } from "../memory/arena";
 import { E_OUT_OF_MEMORY } from "../memory/error";
 import { random_below, random_f64 } from "../memory/random";
@@ -6,22 +6,22 @@ import { ITEM_BYTES } from "../selectors/items";
 import { FREE, layKeys, Slots } from "./slots";
 import { CANONICAL_END, Table } from "./table";
 
-/** On an empty table: keys as one of up to `max` items has them, so that they stay when it moves into a larger one. */
+/** Gives an empty table the keys of one with up to `max` items, so that keys stay valid when it moves into a larger one. */
 export function table_open(table: usize, max: u32): void {
   layKeys(changetype<Table>(table).slots(), max + 1, 0, 1);
 }
 
-/** Makes sure that items of n more episodes can be made; 0, or OUT_OF_MEMORY. */
+/** Makes sure that items of n more episodes can be made. Returns 0 or OUT_OF_MEMORY. */
 export function table_reserve(table: usize, n: u32): i32 {
   return changetype<Table>(table).episodes().reserve(n) ? 0 : E_OUT_OF_MEMORY;
 }
 
-/** From the next item on there are at most so many, whatever the room. What is there now may be more. */
+/** Sets the maximum number of items from the next item on, regardless of the room. The table may have more now. */
 export function table_max_size(table: usize, max: u32): void {
   changetype<Table>(table).maxSize = max;
 }
 
-/** O(n log n): everything moves into an empty table with more room; the first one is then memory to be given back. Keys stay. 0, or OUT_OF_MEMORY. */
+/** O(n log n): moves everything into an empty table with more room; afterwards the first one is memory to free. Keys stay valid. Returns 0 or OUT_OF_MEMORY. */
 export function table_move(from: usize, to: usize): i32 {
   const a = changetype<Table>(from);
   const b = changetype<Table>(to);
@@ -52,7 +52,7 @@ export function table_move(from: usize, to: usize): i32 {
   return 0;
 }
 
-/** Gives back what a table has beside its own memory; it must be empty. */
+/** Frees the memory outside the table itself; it must be empty. */
 export function table_close(table: usize): void {
   const episodes = changetype<Table>(table).episodes();
   arena_free(episodes.entries, episodes.capacity << 3);
@@ -64,7 +64,7 @@ function closeLayouts(s: Slots): void {
   s.layouts = 0;
 }
 
-/** Slots that are free, in the order in which they are used next, to `out`; how many. */
+/** Writes the free slots to `out`, in the order in which they are used next; returns how many. */
 export function table_free_slots(table: usize, out: usize): u32 {
   const s = changetype<Table>(table).slots();
   let count: u32 = 0;
@@ -75,12 +75,15 @@ export function table_free_slots(table: usize, out: usize): u32 {
   return count;
 }
 
-/** Slots that were ever used. */
+/** Returns the highest slot ever used. */
 export function table_high(table: usize): u32 {
   return changetype<Table>(table).slots().high;
 }
 
-/** On an empty table: items take these slots first (u32 × n, all of 1 … high), so that a tree draws as it did in another table. false where they are no such slots, and then nothing changed. */
+/**
+ * Makes items of an empty table take these slots first (u32 × n, all of 1 … high), so that a tree draws as it did in another table. Returns false if the slots
+ * are invalid, in which case nothing changed.
+ */
 export function table_arrange(table: usize, high: u32, slots: usize, n: u32): bool {
   const s = changetype<Table>(table).slots();
   if (high > s.capacity || s.high != 0) return false;
@@ -99,7 +102,7 @@ export function table_arrange(table: usize, high: u32, slots: usize, n: u32): bo
   return true;
 }
 
-/** Slots in order of age, behind `after` (0: from the oldest on), up to `max`; how many. */
+/** Writes slots in order of age, after `after` (0: from the oldest on), up to `max`; returns how many. */
 export function table_slots(table: usize, after: u32, max: u32, out: usize): u32 {
   const t = changetype<Table>(table);
   const order = t.remover().order();
@@ -114,18 +117,18 @@ export function table_slots(table: usize, after: u32, max: u32, out: usize): u32
   return count;
 }
 
-/** The slot of an item by its key; 0 where it has left. */
+/** Returns the slot of an item by its key; 0 if it has left. */
 export function table_find(table: usize, key: f64): u32 {
   return changetype<Table>(table).slots().find(key);
 }
 
-/** What can be told of a slot, numbered as in src/base/abi.ts. */
+/** Properties of a slot, numbered as in src/base/abi.ts. */
 const ABOUT_PRIORITY: u32 = 0;
 const ABOUT_KEY: u32 = 1;
 const ABOUT_LENGTH: u32 = 2;
 const ABOUT_FIRST: u32 = 3;
 
-/** One of these of a slot. */
+/** Returns one of these properties of a slot. */
 export function table_about(table: usize, slot: u32, which: u32): f64 {
   const slots = changetype<Table>(table).slots();
   switch (which) {
@@ -142,7 +145,7 @@ export function table_about(table: usize, slot: u32, which: u32): f64 {
   }
 }
 
-/** The sum of all priorities. */
+/** Returns the sum of all priorities. */
 export function table_total(table: usize): f64 {
   return changetype<Table>(table).sampler().total();
 }
@@ -152,7 +155,7 @@ export function table_weighs(table: usize): bool {
   return table_total(table) != 0;
 }
 
-/** The least priority; Infinity where there is no item. `zeros`: 1 where some may be 0, which takes O(n), else O(1). */
+/** Returns the least priority; Infinity if there is no item. `zeros`: 1 if some may be 0, which takes O(n) instead of O(1). */
 export function table_min(table: usize, zeros: u32): f64 {
   const t = changetype<Table>(table);
   if (t.count == 0) return Infinity;
@@ -162,12 +165,12 @@ export function table_min(table: usize, zeros: u32): f64 {
   return lowest;
 }
 
-/** Where the table's random state is: 32 bytes. */
+/** Returns the address of the table's random state: 32 bytes. */
 export function table_random(table: usize): u32 {
   return <u32>changetype<Table>(table).random();
 }
 
-/** Of n random numbers in [0, 1), how many are below `ratio`. */
+/** Returns how many of n random numbers in [0, 1) are below `ratio`. */
 export function table_chances(table: usize, n: u32, ratio: f64): u32 {
   const random = changetype<Table>(table).random();
   let below: u32 = 0;
@@ -175,11 +178,11 @@ export function table_chances(table: usize, n: u32, ratio: f64): u32 {
   return below;
 }
 
-/** The slot of a random item, all alike; there must be one. */
+/** Returns the slot of a uniformly random item; there must be one. */
 export function anySlot(t: Table): u32 {
   const slots: Slots = t.slots();
   let slot: u32;
-  // Only the oldest leave, and their slots are the next to be used: few are empty.
+  // Only the oldest leave, and their slots are reused next, so few are empty.
   do slot = 1 + random_below(t.random(), slots.high);
   while (!slots.isLive(slot));
   return slot;

@@ -1,6 +1,6 @@
 /**
  * The steps of each episode that live items of a table hold, in their order: a tree per episode, in which the place of a step and the step at a place are found in O(log steps).
- * Goals of hindsight are drawn from it. It is derived: the first draw that asks makes it, from then on each item that comes or goes changes it, and without room it goes.
+ * Hindsight goals are drawn from it. It is derived: the first draw that needs it builds it, then each item that comes or goes updates it; without room it is dropped.
  *
  * HELD STEPS, 56 bytes, an area of its own:
  *    0 │ directory u32 │ slots u32  │  address of u32 × slots: the chunks of NODEs
@@ -8,11 +8,11 @@
  *   16 │ spare u32     │ spares u32 │  EPISODEs that are free, chained by `root`; how many
  *   24 │ EPISODES (32)              │  the EPISODE of each, in the place of a count
  *
- * NODE, 32 bytes, one a row of the pool by its number, 1,024 a chunk:
+ * NODE, 32 bytes, one per row of the pool by its number, 1,024 per chunk:
  *    0 │ parent u32 │ left u32 │ right u32 │ size u32 │  addresses, 0 = none · steps of its subtree
  *   16 │ items u32  │ row u32  │ episode u32 │ label u32 │  live items that hold the row, 0: it is in no tree · the row · its EPISODE · its place in a row of steps without a gap
  *
- * EPISODE, 20 bytes, 204 a page of 4 KiB, whose first 16 bytes name the page before:
+ * EPISODE, 20 bytes, 204 per page of 4 KiB, whose first 16 bytes name the page before:
  *    0 │ root u32 │ row u32 │ first u32 │ last u32 │  of its tree · its first row where steps without a gap are linked each to the next, else 0 · then the labels of its first and last step
  *   16 │ tail u32 │                                  its last row, 0 if that must be looked for
  *
@@ -52,7 +52,7 @@ export class Node {
     return <u32>changetype<usize>(this);
   }
 
-  /** Which of two nodes is above the other. */
+  /** The heap order of two nodes. */
   @inline
   rank(): u32 {
     let h = this.row;
@@ -84,25 +84,25 @@ export class HeldEpisode {
     return changetype<HeldEpisode>(<usize>at);
   }
 
-  /** How many. */
+  /** Returns the number of steps. */
   @inline
   size(): u32 {
     return this.row != 0 ? this.last + 1 - this.first : Node.of(this.root).size;
   }
 
-  /** How many of them are before one. O(1) without a gap, else O(log steps) */
+  /** Returns how many steps are before a node. O(1) without a gap, else O(log steps) */
   place(node: Node): u32 {
     return this.row != 0 ? node.label - this.first : placeOf(node.at);
   }
 
-  /** The last row. O(1), or O(log steps) after the one that was the last has left */
+  /** Returns the last row. O(1), or O(log steps) after the previous last one has left */
   @inline
   lastRow(): u32 {
     if (this.tail == 0) this.tail = Node.of(last(this.root)).row;
     return this.tail;
   }
 
-  /** The row at a place below `size`. `near`: a node of the episode. O(blocks) without a gap in blocks of its own, else O(log steps) */
+  /** Returns the row at a place below `size`. `near`: a node of the episode. O(blocks) without a gap in blocks of its own, else O(log steps) */
   rowAt(p: Pool, place: u32, near: Node): u32 {
     let row: u32 = 0;
     if (this.row != 0) {
@@ -133,7 +133,7 @@ export class HeldSteps {
     return changetype<Episodes>(changetype<usize>(this) + EPISODES_AT);
   }
 
-  /** The node of a row; there must be room for it. */
+  /** Returns the node of a row; there must be room for it. */
   @inline
   node(p: Pool, row: u32): Node {
     const number = p.blockNumber(row) * p.rows + (row & PLACE);
@@ -141,7 +141,7 @@ export class HeldSteps {
     return changetype<Node>(<usize>(chunk + (number & (CHUNK - 1)) * NODE_BYTES));
   }
 
-  /** Room for all rows that a pool has used, and n more episodes; false (OUT_OF_MEMORY) leaves what there is. */
+  /** Makes room for all rows that a pool has used, and n more episodes; false (OUT_OF_MEMORY) changes nothing. */
   reserve(p: Pool, n: u32): bool {
     while (this.chunks << CHUNK_BITS < p.high) {
       if (this.chunks == this.slots && !this.growDirectory()) return false;
@@ -160,7 +160,7 @@ export class HeldSteps {
     return this.episodes().reserve(n);
   }
 
-  /** An item holds the rows of a run, for which there is room. O(length × log steps), and O(length) if other items hold all of them already */
+  /** Notes that an item holds the rows of a run, for which there is room. O(length × log steps), and O(length) if other items hold all of them already */
   join(p: Pool, first: u32, length: u32): void {
     let before: u32 = 0;
     let number: u32 = 0;
@@ -189,7 +189,7 @@ export class HeldSteps {
     }
   }
 
-  /** An item lets go of the rows of a run, which are still held. O(length × log steps), and O(length) if other items hold all of them */
+  /** Notes that an item releases the rows of a run, which are still held. O(length × log steps), and O(length) if other items hold all of them */
   leave(p: Pool, first: u32, length: u32): void {
     let row = first;
     for (let left = length; left > 0; left--) {
@@ -202,7 +202,7 @@ export class HeldSteps {
     }
   }
 
-  /** Gives its memory back. */
+  /** Frees its memory. */
   close(): void {
     const episodes = this.episodes();
     arena_free(episodes.entries, episodes.capacity << 3);
@@ -216,7 +216,7 @@ export class HeldSteps {
     arena_free(<u32>changetype<usize>(this), HELD_STEPS_BYTES);
   }
 
-  /** The first step of an episode. */
+  /** Opens an episode with its first step. */
   private open(node: Node, number: u32): void {
     const at = this.spare;
     const episode = HeldEpisode.of(at);
@@ -238,7 +238,7 @@ export class HeldSteps {
     this.spares += 1;
   }
 
-  /** Of a run's rows behind its first one, the first in the same episode that an item holds; 0 = none. */
+  /** Returns the first row after the first one of a run that is in the same episode and held by an item; 0 = none. */
   private firstHeld(p: Pool, row: u32, length: u32): u32 {
     const episode = Head.of(row).episode;
     for (; length > 1; length--) {
@@ -250,7 +250,7 @@ export class HeldSteps {
     return 0;
   }
 
-  /** Takes a node out of its tree: it sinks until it has one child at most, which takes its place. */
+  /** Removes a node from its tree: it sinks until it has at most one child, which replaces it. */
   private remove(p: Pool, node: Node, number: u32): void {
     const episode = HeldEpisode.of(node.episode);
     while (node.left != 0 && node.right != 0) {
@@ -291,7 +291,7 @@ export class HeldSteps {
 if (offsetof<HeldSteps>() != EPISODES_AT) ERROR("HELD STEPS: EPISODES at byte 24");
 const HELD_STEPS_BYTES: u32 = <u32>EPISODES_AT + offsetof<Episodes>();
 
-/** Without steps; 0 (OUT_OF_MEMORY) where there is no room. */
+/** Returns an empty structure; 0 (OUT_OF_MEMORY) if there is no room. */
 export function newHeldSteps(): u32 {
   const held = arena_alloc(HELD_STEPS_BYTES);
   if (held != 0)
@@ -301,7 +301,7 @@ export function newHeldSteps(): u32 {
   return held;
 }
 
-/** How many steps of the episode are before a node's. O(log steps) */
+/** Returns how many steps of the episode are before a node's. O(log steps) */
 export function placeOf(at: u32): u32 {
   let node = Node.of(at);
   let place = node.before();
@@ -313,7 +313,7 @@ export function placeOf(at: u32): u32 {
   return place;
 }
 
-/** The row at a place below `size` in a tree. O(log steps) */
+/** Returns the row at a place below `size` in a tree. O(log steps) */
 function rowAt(root: u32, place: u32): u32 {
   let node = Node.of(root);
   while (true) {
@@ -327,7 +327,7 @@ function rowAt(root: u32, place: u32): u32 {
   }
 }
 
-/** 0, or the number of the broken invariant, of the tree below a node. */
+/** Returns 0, or the number of the broken invariant, for the tree below a node. */
 export function checkTree(at: u32, parent: u32): i32 {
   if (at == 0) return 0;
   const node = Node.of(at);
@@ -342,13 +342,13 @@ function sizeOf(at: u32): u32 {
   return at == 0 ? 0 : Node.of(at).size;
 }
 
-/** The last node of a tree. */
+/** Returns the last node of a tree. */
 function last(at: u32): u32 {
   while (Node.of(at).right != 0) at = Node.of(at).right;
   return at;
 }
 
-/** A new step of an episode: next behind one that is held, or next before it. */
+/** Inserts a new step of an episode: right after one that is held, or right before it. */
 function insert(p: Pool, node: Node, behind: u32, before: u32): void {
   const near = Node.of(behind != 0 ? behind : before);
   const episode = HeldEpisode.of(near.episode);
@@ -358,14 +358,14 @@ function insert(p: Pool, node: Node, behind: u32, before: u32): void {
   lift(node);
   if (node.parent == 0) episode.root = node.at;
   if (episode.row == 0) return;
-  // Of steps in between, or behind a gap, there are no labels.
+  // Steps in between, or after a gap, have no labels.
   if (behind != 0 && near.label == episode.last && p.next(near.row) == node.row) {
     node.label = near.label + 1;
     episode.last = node.label;
   } else episode.row = 0;
 }
 
-/** Hangs a new node into a tree, next behind another one or next before it. */
+/** Inserts a new node into a tree, right after or right before another one. */
 function hang(node: Node, by: Node, behind: bool): void {
   let parent = by;
   if (behind && by.right != 0) {
@@ -380,13 +380,13 @@ function hang(node: Node, by: Node, behind: bool): void {
   node.parent = parent.at;
 }
 
-/** Counts a new node, which has no children, in the nodes above it; it rises to where its rank belongs. */
+/** Counts a new node without children in the nodes above it, and moves it up to the place of its rank. */
 function lift(node: Node): void {
   for (let at = node.parent; at != 0; at = Node.of(at).parent) Node.of(at).size += 1;
   while (node.parent != 0 && node.rank() > Node.of(node.parent).rank()) rotate(node);
 }
 
-/** A node takes the place of its parent, which becomes its child. */
+/** Replaces a node's parent by the node; the parent becomes its child. */
 function rotate(node: Node): void {
   const parent = Node.of(node.parent);
   const above = parent.parent;

@@ -1,4 +1,4 @@
-/** What can be asked of a table: its counters, an item. */
+/** Queries of a table: its counters, and an item. */
 import { DISTINCT, NEWEST } from "../selectors/selector";
 import { admitPending, MIXED, removeItem, Table } from "./table";
 
@@ -13,14 +13,14 @@ const UNIQUE_SAMPLES: u32 = 6;
 const EPISODES: u32 = 7;
 const DELETED_EPISODES: u32 = 8;
 const RETIRED_SLOTS: u32 = 9;
-/** Of all items since the table was empty: their column layout, -1 where they had several. */
+/** The column layout of all items since the table was empty, -1 if they had several. */
 const LAYOUT: u32 = 10;
-/** Of the same items the lengths of the longest and the shortest. */
+/** The lengths of the longest and the shortest of the same items. */
 const LONGEST: u32 = 11;
 const SHORTEST: u32 = 12;
 const MAX_PRIORITY: u32 = 13;
 
-/** A counter by number. */
+/** Returns a counter by number. */
 export function table_counter(table: usize, which: u32): f64 {
   const t = changetype<Table>(table);
   switch (which) {
@@ -57,12 +57,15 @@ export function table_counter(table: usize, which: u32): f64 {
   }
 }
 
-/** Where the column layouts of the slots are: u32 each, from slot 0 on; 0 where no item has one. */
+/** Returns where the column layouts of the slots are: u32 each, from slot 0 on; 0 if no item has one. */
 export function table_layouts(table: usize): u32 {
   return changetype<Table>(table).slots().layouts;
 }
 
-/** Writes what there is to say of the item of a key: first row, length, timesSampled, whether it is pending, priority, probability (f64 each). 0 where it is gone. */
+/**
+ * Writes the properties of the item of a key: first row, length, timesSampled, whether it is pending, priority, probability (f64 each). Returns 0 if it is
+ * gone.
+ */
 export function table_item(table: usize, key: f64, out: usize): bool {
   const t = changetype<Table>(table);
   const slot = t.slots().find(key);
@@ -79,9 +82,9 @@ export function table_item(table: usize, key: f64, out: usize): bool {
 }
 
 /**
- * Of n draws how many pass now, whichever items they give. `flags`: 1 without replacement, 4 among the newest; `among`: from the k oldest, or newest, 0 for all. `counts`: scratch for u32 × (1 + the
- * lower of n and maxTimesSampled), where there is one. O(1), or O(n + slots) where items that leave may end the draws early. What waits and comes in by `maxSteps` in the place of several
- * others is not foreseen.
+ * Returns how many of n draws pass now, whichever items they pick. `flags`: 1 without replacement, 4 among the newest; `among`: from the k oldest, or newest, 0
+ * for all. `counts`: scratch for u32 × (1 + the lower of n and maxTimesSampled), if that is set. O(1), or O(n + slots) if items that leave may end the draws
+ * early. It does not foresee waiting items that enter because of `maxSteps` and replace several others.
  */
 export function table_sure(table: usize, n: u32, flags: u32, among: u32, counts: usize): u32 {
   const t = changetype<Table>(table);
@@ -90,20 +93,20 @@ export function table_sure(table: usize, n: u32, flags: u32, among: u32, counts:
   if (sure == 0) return 0;
   if (distinct) sure = t.sampler().drawable(t.remover(), among == 0 ? t.count : min(among, t.count), t.count, (flags & NEWEST) != 0, sure, t.slots().high);
   if (t.maxTimesSampled == 0) return sure;
-  // With so many items less the rest is too small.
+  // With this many items less, the rest is too small.
   const spare = t.count - <u32>Math.ceil(t.limiter().options().minSize) + 1;
   if (sure <= spare) return sure;
   return distinct ? (lastUses(t) < spare ? sure : spare) : usesOf(t, spare, sure, counts);
 }
 
-/** Items that leave with their next draw. */
+/** Counts the items that leave with their next draw. */
 function lastUses(t: Table): u32 {
   let n: u32 = 0;
   for (let slot: u32 = 1; slot <= t.slots().high; slot++) n += u32(t.slots().isLive(slot) && t.slots().item(slot).timesSampled + 1 >= t.maxTimesSampled);
   return n;
 }
 
-/** Draws, n at most, before so many items can have left: at worst those with the fewest uses. */
+/** Returns the minimum number of draws, at most n, before `items` items can have left: in the worst case those with the fewest uses. */
 function usesOf(t: Table, items: u32, n: u32, counts: usize): u32 {
   const most = min(t.maxTimesSampled, n);
   memory.fill(counts, 0, (<usize>most + 1) << 2);
@@ -121,7 +124,7 @@ function usesOf(t: Table, items: u32, n: u32, counts: usize): u32 {
   return <u32>min(draws, <u64>n);
 }
 
-/** O(n log n): drops every live item and sets all counters to 0, as Reverb's reset; then lets in what waits. */
+/** O(n log n): drops every live item and sets all counters to 0, like Reverb's reset; then lets waiting items in. */
 export function table_clear(table: usize): void {
   const t = changetype<Table>(table);
   for (let slot: u32 = 1; slot <= t.slots().high; slot++) {

@@ -1,17 +1,17 @@
-/** What is done to items by key. A key whose item is gone is counted and skipped: it never hits another item. */
+/** Changes to items by key. A key whose item is gone is skipped and never affects another item. */
 import { E_PRIORITY, fail } from "../memory/error";
 import { tracking } from "../rows/changes";
 import { admitPending, cancelItem, removeItem, Table } from "./table";
 
-/** The key of the item that was created last, waiting or not; 0 before the first. */
+/** Returns the key of the newest item, waiting or not; 0 before the first. */
 export function table_newest(table: usize): f64 {
   const t = changetype<Table>(table);
   return t.newest == 0 ? 0 : t.slots().key(t.newest);
 }
 
 /**
- * O(n log n): new priorities for n keys (f64 × n each), in order: of a key that comes twice the last one counts.
- * How many were there; E_PRIORITY, with nothing changed, where one is refused. `slots`, `nodes` are scratch for u32 × n.
+ * O(n log n): sets new priorities for n keys (f64 × n each), in order; if a key occurs twice, the last one counts. Returns how many exist, or E_PRIORITY if a
+ * priority is invalid and nothing changed. `slots`, `nodes` are scratch for u32 × n.
  */
 export function table_update(table: usize, keys: usize, priorities: usize, n: u32, slots: usize, nodes: usize): i32 {
   const t = changetype<Table>(table);
@@ -42,7 +42,7 @@ export function table_update(table: usize, keys: usize, priorities: usize, n: u3
   return found;
 }
 
-/** O(n log n): deletes n keys (f64 × n); how many were there. */
+/** O(n log n): deletes n keys (f64 × n); returns how many existed. */
 export function table_delete(table: usize, keys: usize, n: u32): i32 {
   const t = changetype<Table>(table);
   let found: u32 = 0;

@@ -39,7 +39,7 @@ export class RateLimiter {
     return <f64>this.inserts * this.options().samplesPerInsert - <f64>this.samples;
   }
 
-  /** Whether inserts are never refused. */
+  /** Whether inserts always pass. */
   @inline
   lets(): bool {
     return this.options().maxDiff == f64.MAX_VALUE;
@@ -50,7 +50,7 @@ export class RateLimiter {
     return this.lets() || this.admits(n, size);
   }
 
-  /** Up to `minSize` items inserts always pass. */
+  /** Up to `minSize` items, inserts always pass. */
   private admits(n: f64, size: u32): bool {
     if (<f64>size + n <= this.options().minSize) return true;
     return (n + <f64>this.inserts) * this.options().samplesPerInsert - <f64>this.samples <= this.options().maxDiff;
@@ -61,7 +61,7 @@ export class RateLimiter {
     return this.cursor() - n >= this.options().minDiff;
   }
 
-  /** How many of n single samples would pass one after the other, if no item left in between. */
+  /** Returns how many of n single samples would pass in sequence if no item left in between. */
   samplesAllowed(n: u32, size: u32): u32 {
     if (n == 0 || !this.canSample(1, size)) return 0;
     if (this.passes(n)) return n;

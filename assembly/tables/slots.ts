@@ -1,5 +1,5 @@
 /**
- * The slots of a table: what an item is, its key, and which slots are free.
+ * The slots of a table: items, keys, and free slots.
  *
  * ITEM, 32 bytes, one cache line for a draw:
  *   │ priority f64 │ first u32 │ length 24 bits, plain 1, single 1, piecewise 1, numbered 1, slides 1, settled 1 (at bit 29), ends 2 │ generation u32 │ timesSampled u32 │
@@ -39,15 +39,15 @@ import { ITEM_BYTES, Items, LINKS } from "../selectors/items";
 export const MAX_LENGTH: u32 = 0xffffff;
 const SETTLED: u32 = 1 << 29;
 
-/** Of a column layout: its form is above, which steps below. */
+/** Bits of a column layout: its form is above, its steps below. */
 export const FORM_BITS: u32 = 16;
 
-/** The column layout of a sequence: whole steps. */
+/** Returns the column layout of a sequence: whole steps. */
 export function sequenceLayout(burnIn: u32, isFirst: bool): u32 {
   return 1 + (burnIn << 1) + u32(isFirst);
 }
 
-/** What of a column layout says which columns items have: 0 for whole steps, sequences or not. */
+/** Returns the part of a column layout that determines the columns of items: 0 for whole steps, sequences or not. */
 export function columnsOf(layout: u32): u32 {
   return layout >> FORM_BITS == 0 ? 0 : layout;
 }
@@ -78,7 +78,7 @@ export class Item {
   prev: u32;
   next: u32;
 
-  /** Of a free slot: the one that was freed after it. */
+  /** In a free slot: the one that was freed after it. */
   @inline
   get nextFree(): u32 {
     return this.first;
@@ -89,7 +89,7 @@ export class Item {
     this.first = slot;
   }
 
-  /** Of an item that waits, or that left during a draw: the one behind it. */
+  /** In an item that waits, or that left during a draw: the next one. */
   @inline
   get nextInChain(): u32 {
     return this.timesSampled;
@@ -105,7 +105,7 @@ export class Item {
     return this.word & MAX_LENGTH;
   }
 
-  /** PLAIN, SINGLE, PIECEWISE and NUMBERED, as they are. */
+  /** Returns PLAIN, SINGLE, PIECEWISE and NUMBERED unchanged. */
   @inline
   kind(): u32 {
     return this.word & (PLAIN | SINGLE | PIECEWISE | NUMBERED);
@@ -131,29 +131,29 @@ export class Item {
     return (this.word & SETTLED) != 0;
   }
 
-  /** How an episode ends with its last row: the bits of that row's link. */
+  /** Returns how an episode ends with its last row: the bits of that row's link. */
   @inline
   ends(last: u32): u32 {
     if (this.settled()) return this.word & LINK_ENDS;
     const link = Head.of(last).next;
-    // Of a stream's newest row it is not known yet.
+    // Unknown yet for a stream's newest row.
     if (link != 0) this.word |= SETTLED | (link & LINK_ENDS);
     return link & LINK_ENDS;
   }
 
-  /** Length, kind, and how its rows are held. */
+  /** Returns length, kind, and how its rows are held. */
   @inline
   form(): u32 {
     return this.word & (MAX_LENGTH | PLAIN | SINGLE | PIECEWISE | NUMBERED | SLIDES);
   }
 
-  /** Episodes that it may touch at most. */
+  /** Returns the most episodes that it may touch. */
   @inline
   episodes(): u32 {
     return this.single() ? 1 : this.length();
   }
 
-  /** Drawn once more; how often now. 2^32 draws of one item: the count stays at the top. */
+  /** Raises the count of draws and returns it. It saturates at 2^32 - 1. */
   @inline
   raise(): u32 {
     const before = this.timesSampled;
@@ -162,7 +162,7 @@ export class Item {
     return after;
   }
 
-  /** A new item: everything but the generation. `run`: what Run.retain told. */
+  /** Writes a new item: everything but the generation. `run`: the result of Run.retain. */
   @inline
   begin(first: u32, length: u32, run: u32): void {
     this.first = first;
@@ -205,24 +205,24 @@ export class Slots {
     return <usize>this.stamps + ((<usize>slot) << 3);
   }
 
-  /** The number of an item's column layout; 0: whole steps. */
+  /** Returns the number of an item's column layout; 0: whole steps. */
   layout(slot: u32): u32 {
     return this.layouts == 0 ? 0 : load<u32>(<usize>this.layouts + ((<usize>slot) << 2));
   }
 
-  /** What says which columns it has: 0 for whole steps. */
+  /** Returns the part that determines its columns: 0 for whole steps. */
   @inline
   columns(slot: u32): u32 {
     return columnsOf(this.layout(slot));
   }
 
-  /** Of one that is not 0 there must be room. */
+  /** A layout other than 0 requires room. */
   @inline
   setLayout(slot: u32, layout: u32): void {
     if (this.layouts != 0) store<u32>(<usize>this.layouts + ((<usize>slot) << 2), layout);
   }
 
-  /** Makes sure that slots can have layouts other than 0; false (OUT_OF_MEMORY) leaves what there is. */
+  /** Makes sure that slots can have layouts other than 0; false (OUT_OF_MEMORY) changes nothing. */
   reserveLayouts(): bool {
     if (this.layouts == 0) this.layouts = arena_alloc((this.capacity + 1) << 2);
     if (this.layouts == 0) return false;
@@ -230,7 +230,7 @@ export class Slots {
     return true;
   }
 
-  /** The steps that live items hold, if there are draws that ask for them; 0 = not noted. */
+  /** The steps that live items hold, if draws need them; 0 = not noted. */
   @inline
   get heldSteps(): u32 {
     return this.extras & ~(GRANULE - 1);
@@ -245,7 +245,7 @@ export class Slots {
     return Items.isLive(this.priority(slot));
   }
 
-  /** Live or pending. */
+  /** Whether the slot is live or pending. */
   isUsed(slot: u32): bool {
     return this.priority(slot) < Infinity;
   }
@@ -261,19 +261,19 @@ export class Slots {
     return changetype<Change>(behind + ((<usize>slot) << 3));
   }
 
-  /** Notes for a journal that a slot has changed, or its place in an order, or several that follow each other; 0 is none. Where changes are tracked. */
+  /** Notes for a journal that a slot, or its place in an order, has changed, or several consecutive ones; 0 stands for none. Only if changes are tracked. */
   track(slot: u32, count: u32 = 1): void {
     if (slot == 0) return;
     for (const end = slot + count; slot < end; slot++) chain(changetype<usize>(this.changeOf(0)), this.changeOf(slot), slot, BYTES);
   }
 
-  /** Where the mark of a slot is in DRAWN: its bit is `slot & 63`. */
+  /** Returns where the mark of a slot is in DRAWN: its bit is `slot & 63`. */
   @inline
   drawnAt(slot: u32): usize {
     return changetype<usize>(this.changeOf(this.capacity + 1)) + ((<usize>(slot >> 6)) << 3);
   }
 
-  /** Notes for a journal that a slot was drawn. Where changes are tracked. */
+  /** Notes for a journal that a slot was drawn, if changes are tracked. */
   @inline
   trackDraw(slot: u32): void {
     const word = this.drawnAt(slot);
@@ -281,19 +281,19 @@ export class Slots {
     this.drawn = 1;
   }
 
-  /** The same of many: u32 each, from `at` to `end`. */
+  /** Like `trackDraw`, for many: u32 each, from `at` to `end`. */
   trackDraws(at: usize, end: usize): void {
     for (; at < end; at += 4) this.trackDraw(load<u32>(at));
   }
 
-  /** Takes the mark of a slot away: a record has its count. */
+  /** Clears the mark of a slot, because a record has its count. */
   @inline
   forgetDraws(slot: u32): void {
     const word = this.drawnAt(slot);
     store<u64>(word, load<u64>(word) & ~((<u64>1) << (slot & 63)));
   }
 
-  /** A slot of a new generation, oldest freed first; 0 where there is none. */
+  /** Takes a slot of a new generation, the oldest freed first; 0 if there is none. */
   @inline
   take(): u32 {
     let slot = this.freeFirst;
@@ -309,7 +309,7 @@ export class Slots {
     return slot;
   }
 
-  /** Queues a slot for reuse, or retires it with its last generation: no key ever comes twice. */
+  /** Queues a slot for reuse, or retires it with its last generation: no key ever occurs twice. */
   @inline
   free(slot: u32): void {
     if (tracking()) {
@@ -327,17 +327,17 @@ export class Slots {
     this.freeLast = slot;
   }
 
-  /** That of the next item in the slot of this one. */
+  /** Returns the generation of the next item in this item's slot. */
   @inline
   nextGeneration(item: Item): u32 {
     return max(item.generation + 1, this.since);
   }
 
-  /** From now on items have a generation that none has yet, and all older ones have lower ones: that one; 0 where a generation would be beyond the last. O(slots) */
+  /** Gives items from now on an unused generation above all older ones, and returns it; 0 if it would exceed the last one. O(slots) */
   begin(): u32 {
     let last: u32 = 0;
     for (let slot: u32 = 1; slot <= this.high; slot++) last = max(last, this.item(slot).generation);
-    // Nothing came since the last time.
+    // No item has arrived since the last time.
     if (last < this.since) return this.since;
     if (last >= this.lastGeneration) return 0;
     this.since = last + 1;
@@ -355,12 +355,12 @@ export class Slots {
     return <f64>this.item(slot).generation * this.scale + this.base + <f64>slot;
   }
 
-  /** The slot that still holds this item, live or pending; 0 = the item is gone, or the number was never a key. */
+  /** Returns the slot that still holds this item, live or pending; 0 = the item is gone, or the number was never a key. */
   find(key: f64): u32 {
-    // Saturates: NaN, a fraction, or what is below 0 does not come back as it was; no generation is as great as that of a key above 2^53.
+    // Saturates: NaN, fractions and negative numbers do not convert back to the same value, and no generation is as large as that of a key above 2^53.
     const k = <u64>key;
     if (<f64>k != key) return 0;
-    // Of another table, or 0: below 1 or above `high`, once both are without a sign.
+    // A key of another table, or 0, is below 1 or above `high` as an unsigned number.
     const low = (k & (((<u64>1) << (<u64>this.bits)) - 1)) - <u64>this.base;
     if (low - 1 >= <u64>this.high) return 0;
     const slot = <u32>low;
@@ -379,7 +379,7 @@ export function slotsInit(s: Slots, at: u32, capacity: u32, withStamps: bool): v
   layKeys(s, capacity, 0, 1);
 }
 
-/** Keys of an empty table as one of up to `capacity` slots has them, the `number`-th of `tables` whose keys differ. */
+/** Gives an empty table the keys of one with up to `capacity` slots, the `number`-th of `tables` with different keys. */
 export function layKeys(s: Slots, capacity: u32, number: u32, tables: u32): void {
   const bits = 32 - clz(capacity);
   s.base = <f64>((<u64>number) << bits);

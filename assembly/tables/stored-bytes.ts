@@ -1,12 +1,12 @@
 /**
- * A limit on what the rows of a Replay take, with their frames: sizes of packed ones depend on what is in them, so that no number of items says it.
+ * A limit on the bytes of a Replay's rows, with their frames. The sizes of packed frames depend on their content, so a number of items cannot express it.
  *
  * STORED_BYTES, 24 bytes, then u32 × pools:
  *    0 │ max f64                 │
  *    8 │ step f64                │  bytes that a step takes at most, with new frames that do not pack
  *   16 │ table u32 │ pools u32   │  the table that evicts · how many pools: of steps, then of frames
  *
- * What counts is canonical, so that a restored Replay evicts alike: rows that something holds, entries of frames with their heads. Not what memory is taken for them.
+ * Only canonical bytes count, so that a restored Replay evicts alike: held rows, and entries of frames with their heads. Allocated memory does not count.
  */
 import { E_STORED, fail } from "../memory/error";
 import { WIDE } from "../rows/leaf";
@@ -33,7 +33,7 @@ class StoredBytes {
 }
 if (offsetof<StoredBytes>() != STORED_HEAD) ERROR("STORED_BYTES: the pools follow at byte 24");
 
-/** Bytes that the rows of a pool take, with the entries of packed frames. */
+/** Returns the bytes of a pool's rows, with the entries of packed frames. */
 function bytesOf(p: Pool): f64 {
   const rows = <f64>p.live() * <f64>rowBytes(p);
   if (!p.packs()) return rows;
@@ -47,12 +47,15 @@ function rowBytes(p: Pool): u32 {
   return bytes;
 }
 
-/** Bytes of a STORED_BYTES for so many pools. */
+/** Returns the bytes of a STORED_BYTES for `pools` pools. */
 export function stored_bytes_bytes(pools: u32): u32 {
   return <u32>STORED_HEAD + (pools << 2);
 }
 
-/** Limits what the pools take, whose addresses (u32 × n) stand at `pools`, that of the steps first; 0 as `table`: nothing evicts. A step takes `step` bytes at most. */
+/**
+ * Limits the bytes of the pools, whose addresses (u32 × n) are at `pools`, that of the steps first; `table` 0: nothing evicts. A step takes at most `step`
+ * bytes.
+ */
 export function stored_bytes_init(limit: usize, max: f64, step: f64, table: u32, pools: usize, n: u32): void {
   const s = changetype<StoredBytes>(limit);
   s.max = max;
@@ -63,17 +66,17 @@ export function stored_bytes_init(limit: usize, max: f64, step: f64, table: u32,
   changetype<Pool>(<usize>load<u32>(pools)).limit = <u32>limit;
 }
 
-/** Bytes that the limited pools take. */
+/** Returns the bytes that the limited pools take. */
 export function stored_bytes_now(limit: usize): f64 {
   return changetype<StoredBytes>(limit).now();
 }
 
-/** Before a step: 0, or E_STORED where there is no room for it, and nothing that could leave. */
+/** Called before a step. Returns 0, or E_STORED if there is no room for it and no item to evict. */
 export function canStore(p: Pool): i32 {
   return p.limit == 0 ? 0 : admitStored(changetype<StoredBytes>(<usize>p.limit));
 }
 
-/** After a step, and its items: the table lets go of items until what is stored is within the limit, or it has none. */
+/** Called after a step and its items: the table evicts items until the stored bytes are within the limit, or it has none. */
 export function keepStored(p: Pool): void {
   if (p.limit != 0) evictStored(changetype<StoredBytes>(<usize>p.limit));
 }
@@ -86,7 +89,7 @@ function admitStored(s: StoredBytes): i32 {
 function evictStored(s: StoredBytes): void {
   if (s.table == 0) return;
   const t = changetype<Table>(<usize>s.table);
-  // What leaves during a draw gives nothing back before it is closed.
+  // Items that leave during a draw release nothing until it is closed.
   if (t.drawing != 0) return;
   while (t.count != 0 && s.now() > s.max) removeItem(t, t.remover().pick(t.random(), t.count));
   admitPending(t);

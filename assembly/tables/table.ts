@@ -1,5 +1,5 @@
 /**
- * A table: items, a sampler, a remover, a rate limiter, limits. It knows slots, and rows only as something to retain and release.
+ * A table: items, a sampler, a remover, a rate limiter, limits. It manages slots, and only retains and releases rows.
  *
  * TABLE, 320 bytes, then the arrays of slots and selectors:
  *    0 │ pool u32            │ drawing u32    │  1 while a draw is open: what leaves is released at its end
@@ -46,13 +46,13 @@ const REMOVER_AT: usize = 280;
 const EPISODES_AT: usize = 288;
 const TABLE_BYTES: u32 = 320;
 export const MIXED: u32 = 1;
-/** An item came after another one of its episode that ends later: where steps between them are gone, nothing tells which of the others come first. */
+/** An item came after another one of its episode that ends later: if steps between them are gone, the order of the others' first steps is unknown. */
 export const UNORDERED: u32 = 2;
-/** The first entry of a heap, and those that may follow it. */
+/** The first entry of a heap, and its possible successors. */
 const SOON: u32 = 5;
-/** What an image stores of TABLE itself ends with the limiter's counts. */
+/** The part of TABLE in an image ends with the limiter's counts. */
 export const CANONICAL_END: u32 = 176;
-/** What every draw changes: RANDOM, with a count before and one behind it. */
+/** The state that every draw changes: RANDOM, with a count before and after it. */
 export const DRAWN_AT: u32 = 120;
 export const DRAWN_BYTES: u32 = 48;
 
@@ -118,13 +118,13 @@ export class Table {
     return changetype<Episodes>(changetype<usize>(this) + EPISODES_AT);
   }
 
-  /** Whether the remover keeps a structure of its own. */
+  /** Whether the remover has a structure of its own. */
   @inline
   hasSeparateRemover(): bool {
     return this.remover().handle != this.sampler().handle;
   }
 
-  /** Whether both roles can take the priority: finite, not negative, its weight neither. */
+  /** Whether both roles accept the priority: it and its weight are finite and not negative. */
   @inline
   takes(priority: f64): bool {
     // NaN fails every comparison.
@@ -132,13 +132,13 @@ export class Table {
     return priority == 0;
   }
 
-  /** Rows of an item, as a transition has them: one that begins with the last step of an episode has that row alone. */
+  /** Returns the rows of an item as a transition: an item that begins with the last step of an episode has only that row. */
   @inline
   transitionRows(item: Item): u32 {
     return item.single() || !this.rows().ends(item.first) ? item.length() : 1;
   }
 
-  /** Notes what an item that is created looks like. @param shown its rows as a transition */
+  /** Notes the form of an item that is created. @param shown its rows as a transition */
   @inline
   sees(layout: u32, length: u32, shown: u32): void {
     if (layout != this.layout) this.seesLayout(layout);
@@ -152,7 +152,7 @@ export class Table {
     else if (columns != this.layout) this.mixed |= MIXED;
   }
 
-  /** Notes a priority that a live item is given. */
+  /** Notes a new priority of a live item. */
   @inline
   seesPriority(priority: f64): void {
     if (priority > this.maxPriority) this.maxPriority = priority;
@@ -163,7 +163,7 @@ export class Table {
     return this.limiter().canInsert(1, this.count);
   }
 
-  /** Notes for a journal, before a slot leaves: the others whose places in an order change. Where changes are tracked. */
+  /** Notes for a journal, before a slot leaves, the other slots whose places in an order change. Only if changes are tracked. */
   trackLeave(slot: u32): void {
     for (let i = 0; i < 2; i++) {
       this.slots().track(this.sampler().touched(slot, i));
@@ -171,7 +171,7 @@ export class Table {
     }
   }
 
-  /** The same, before a slot joins. */
+  /** Like `trackLeave`, before a slot joins. */
   trackJoin(): void {
     for (let i = 0; i < 2; i++) {
       this.slots().track(this.sampler().touched(0, i));
@@ -179,7 +179,7 @@ export class Table {
     }
   }
 
-  /** Writes priority and stamp of a slot that joins or is updated, which the caller notes for a journal. The sign of -0 would mark it as pending. */
+  /** Writes priority and stamp of a slot that joins or is updated; the caller notes the change for a journal. The sign of -0 would mark the slot as pending. */
   @inline
   setPriority(slot: u32, priority: f64): void {
     this.slots().item(slot).priority = Math.abs(priority);
@@ -201,12 +201,12 @@ if (CANONICAL_END != <u32>(LIMITER_AT + offsetof<RateLimiter>())) ERROR("TABLE: 
 if (LIMITER_AT + LIMITER_BYTES != SLOTS_AT || SLOTS_AT + offsetof<Slots>() != SAMPLER_AT) ERROR("TABLE: SLOTS at byte 208");
 if (REMOVER_AT + offsetof<Selector>() != EPISODES_AT || EPISODES_AT + offsetof<Episodes>() != TABLE_BYTES) ERROR("TABLE is 320 bytes");
 
-/** Slots of a table: its items, the one that is inserted before another leaves, and those that wait. */
+/** Returns the slots of a table: for its items, for one inserted before another leaves, and for waiting ones. */
 export function slotsOf(maxSize: u32, maxPending: u32): u32 {
   return maxSize + 1 + maxPending;
 }
 
-/** Bytes of a table with its arrays, its map of episodes aside; may exceed what a memory holds. */
+/** Returns the bytes of a table with its arrays, without its map of episodes; may exceed the maximum memory. */
 export function table_bytes(maxSize: u32, maxPending: u32, sampler: u32, remover: u32): f64 {
   const slots = slotsOf(maxSize, maxPending);
   let bytes = <u64>align16(TABLE_BYTES) + slotsBytes(slots, comparesStamps(sampler, remover));
@@ -219,7 +219,7 @@ function comparesStamps(sampler: u32, remover: u32): bool {
   return kindHas(sampler, COMPARES_STAMPS) || kindHas(remover, COMPARES_STAMPS);
 }
 
-/** An empty table on zeroed memory; `table_exponents` and `table_limits` follow. */
+/** Initializes an empty table in zeroed memory; `table_exponents` and `table_limits` follow. */
 export function table_init(table: usize, pool: u32, maxSize: u32, maxPending: u32, sampler: u32, remover: u32): void {
   const t = changetype<Table>(table);
   const slots = slotsOf(maxSize, maxPending);
@@ -234,7 +234,7 @@ export function table_init(table: usize, pool: u32, maxSize: u32, maxPending: u3
   at = align16(at + <u32>slotsBytes(slots, stamped));
   const items = t.slots().items;
   const stamps = t.slots().stamps;
-  // A fifo makes room first, any other remover after.
+  // A fifo makes room before the insert, any other remover after it.
   const places = isFifo(remover) ? maxSize : maxSize + 1;
   assert((remover & TOGETHER) != 0 || !kindHas(sampler, LINKED) || !kindHas(remover, LINKED), "one order a table: its links are in the items");
   const bytes = laySelector(t.sampler(), sampler, at, slots, places, items, stamps);
@@ -242,7 +242,7 @@ export function table_init(table: usize, pool: u32, maxSize: u32, maxPending: u3
   laySelector(t.remover(), remover, at, slots, places, items, stamps);
 }
 
-/** The exponents of prioritized roles; on an empty table. */
+/** Sets the exponents of prioritized roles of an empty table. */
 export function table_exponents(table: usize, sampler: f64, remover: f64): void {
   const t = changetype<Table>(table);
   t.sampler().setExponent(sampler);
@@ -260,7 +260,7 @@ export function table_limits(table: usize, maxSteps: f64, maxTimesSampled: u32, 
   t.evictsInPlace = u32(t.remover().isFifo() && t.limiter().lets() && maxSteps == Infinity);
 }
 
-/** On an empty table: its keys are those of the `number`-th of so many tables, so that a key names an item of one of them. */
+/** Makes the keys of an empty table those of the `number`-th of `tables` tables, so that a key identifies an item of only one of them. */
 export function table_number(table: usize, number: u32, tables: u32): void {
   const s = changetype<Table>(table).slots();
   layKeys(s, s.capacity, number, tables);
@@ -282,8 +282,8 @@ export function table_can_sample(table: usize, n: f64): bool {
 }
 
 /**
- * O(length + log n): an item of a run whose rows are held already; `run`: what Run.retain told. 1 it is in · 0 it waits: the limiter does not
- * let it in yet, the call that makes room will, oldest first · or a code, and then the run is released and nothing changed.
+ * O(length + log n): inserts an item of a run whose rows are held already; `run`: the result of Run.retain. Returns 1 if it is in the table; 0 if it waits for
+ * the limiter, and enters, oldest first, with the call that makes room; or a code, after which the run is released and nothing changed.
  */
 export function insertItem(t: Table, first: u32, length: u32, run: u32, layout: u32, priority: f64): i32 {
   const waits = t.pending != 0 || !t.mayInsert();
@@ -303,14 +303,14 @@ export function insertItem(t: Table, first: u32, length: u32, run: u32, layout: 
   t.newest = slot;
   t.slots().item(slot).begin(first, length, run);
   t.slots().setLayout(slot, layout);
-  // Here, since a draw may let it in; and once more when it is in, since the table may have been emptied.
+  // Noted now, because a draw may let the item in, and again when it enters, because the table may have been emptied.
   t.sees(layout, length, t.transitionRows(t.slots().item(slot)));
   if (waits) enqueue(t, slot, priority, episodes);
   else admit(t, slot, priority);
   return waits ? 0 : 1;
 }
 
-/** Lets in what waits, as long as the limiter allows. */
+/** Lets waiting items in, as long as the limiter allows. */
 export function admitPending(t: Table): void {
   while (t.pending != 0 && t.mayInsert()) {
     const slot = t.pendingFirst;
@@ -323,7 +323,7 @@ export function admitPending(t: Table): void {
   }
 }
 
-/** Takes a live item out of everything. Its rows are released at once, or when the open draw ends. */
+/** Removes a live item. Its rows are released immediately, or when the open draw ends. */
 export function removeItem(t: Table, slot: u32): void {
   const item = t.slots().item(slot);
   if (tracking()) {
@@ -351,7 +351,7 @@ export function removeItem(t: Table, slot: u32): void {
   }
 }
 
-/** Takes a pending item out of the queue. O(pending): the queue has one direction. */
+/** Removes a pending item from the queue. O(pending), because the queue is singly linked. */
 export function cancelItem(t: Table, slot: u32): void {
   const slots = t.slots();
   let before: u32 = 0;
@@ -367,7 +367,7 @@ export function cancelItem(t: Table, slot: u32): void {
   discard(t, slot);
 }
 
-/** Releases the rows of an item that left, and its slot. */
+/** Releases the rows and the slot of an item that left. */
 export function discard(t: Table, slot: u32): void {
   const item = t.slots().item(slot);
   releaseRun(t, item.first, item.word);
@@ -375,7 +375,7 @@ export function discard(t: Table, slot: u32): void {
   t.slots().free(slot);
 }
 
-/** Run.retain, for where speed does not matter. */
+/** Run.retain, for code that need not be fast. */
 export function retainRun(t: Table, first: u32, length: u32): u32 {
   return Run.retain(t.rows(), first, length);
 }
@@ -388,8 +388,8 @@ function releaseRun(t: Table, first: u32, word: u32): void {
 
 function admit(t: Table, slot: u32, priority: f64): void {
   const item = t.slots().item(slot);
-  // Insert first, then evict: the new item may be the victim. Never of a fifo, where there is room for maxSize items only; but an
-  // episode that the new item holds did not end with the old one.
+  // Insert first, then evict: the new item may be the victim. This never applies to a fifo, which has room for only maxSize items; but an episode that the new
+  // item holds did not end with the old one.
   countEpisodes(t, item.first, item.episodes(), true);
   joinSteps(t, item);
   if (t.remover().isFifo() && t.count == t.maxSize) removeItem(t, t.remover().order().oldest);
@@ -410,7 +410,9 @@ function admit(t: Table, slot: u32, priority: f64): void {
   if (t.remover().isHeap()) bringNear(t);
 }
 
-/** Reads what the next removals begin with. The first entries of a heap leave soon, and what they name is anywhere: misses that overlap with what comes in between. */
+/**
+ * Reads the memory that the next removals need first. The first entries of a heap leave soon, and their items are anywhere: the misses overlap with other work.
+ */
 function bringNear(t: Table): void {
   const heap = t.remover().heap();
   if (heap.count == 0) return;
@@ -436,7 +438,7 @@ function enqueue(t: Table, slot: u32, priority: f64, episodes: u32): void {
   t.pending += 1;
 }
 
-/** Counts an item in or out of the episodes that its first rows touch. */
+/** Counts an item in or out of the episodes of its first rows. */
 export function countEpisodes(t: Table, first: u32, rows: u32, joins: bool): void {
   const pool = t.rows();
   let last: u32 = 0;
@@ -456,12 +458,12 @@ export function leaveEpisode(t: Table, episode: u32): void {
   if (t.episodes().remove(episode)) t.deletedEpisodes += 1;
 }
 
-/** An item comes in and holds its rows, where that is noted. */
+/** Notes that a new item holds its rows, if held steps are tracked. */
 export function joinSteps(t: Table, item: Item): void {
   if (t.slots().heldSteps != 0) noteJoin(t, item);
 }
 
-/** An item lets go of the rows of a run, which are still held, where that is noted. */
+/** Notes that an item releases the rows of a run, which are still held, if held steps are tracked. */
 export function leaveSteps(t: Table, first: u32, length: u32): void {
   if (t.slots().heldSteps != 0) changetype<HeldSteps>(<usize>t.slots().heldSteps).leave(t.rows(), first, length);
 }
@@ -472,15 +474,15 @@ function noteJoin(t: Table, item: Item): void {
   else forgetSteps(t);
 }
 
-/** What is noted of held steps is derived: without room it goes, and the next draw that asks makes it anew. */
+/** Drops the notes of held steps, which are derived: without room they go, and the next draw that needs them rebuilds them. */
 function forgetSteps(t: Table): void {
   changetype<HeldSteps>(<usize>t.slots().heldSteps).close();
   t.slots().heldSteps = 0;
 }
 
 /**
- * Notes from now on which steps live items hold, and in which order; of a table with an order of insertion. 0, or UNSUPPORTED where items are UNORDERED, OUT_OF_MEMORY, and then nothing is noted. O(1) if that is done
- * already, else O(steps of all items × log steps)
+ * Begins to note which steps live items hold, and in which order; requires a table with an order of insertion. Returns 0, or UNSUPPORTED if items are
+ * UNORDERED, or OUT_OF_MEMORY; then nothing is noted. O(1) if that is done already, else O(steps of all items × log steps)
  */
 export function table_hold_steps(table: usize): i32 {
   const t = changetype<Table>(table);
@@ -490,7 +492,7 @@ export function table_hold_steps(table: usize): i32 {
   }
   const slots = t.slots();
   if (slots.heldSteps != 0) {
-    // What comes in while a draw is open must find room.
+    // Items that enter while a draw is open must find room.
     if (changetype<HeldSteps>(<usize>slots.heldSteps).reserve(t.rows(), t.episodes().promised)) return 0;
     forgetSteps(t);
     return E_OUT_OF_MEMORY;

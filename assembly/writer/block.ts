@@ -1,4 +1,4 @@
-/** Blocks: many steps at once, given as columns. */
+/** Blocks append many steps in one call, given as columns. */
 import { Bytes, copyBytes } from "../memory/bytes";
 import { E_NO_EPISODE, E_OUT_OF_MEMORY, E_PRIORITY, fail } from "../memory/error";
 import { NARROW, SHARED } from "../rows/leaf";
@@ -17,16 +17,15 @@ import { Rule } from "./rule";
 import { Sequences } from "./sequence";
 import { Writer } from "./writer";
 
-/** A shorter run is not worth its preparation. */
+/** Shorter runs do not repay their preparation. */
 const SHORT: u32 = 4;
 
 /**
- * O(rows × (row + items)): appends rows given as columns, with the items that the rules make of them. Row r belongs to lane r mod lanes.
- * `columns`: u32 × leaves, where each begins, then u32 × rules: f64 × rows, the priority of the item that ends with the row, or of the transition that begins with it; 0 for
- * the rule's own. `ends`: u8 × rows, how
- * the lane's episode ends with the row (0 not, 1 without a final step, 2 truncated, 3 terminated); 0 for none. `finals`: u32 × leaves as in `columns`, of final steps, one a
- * row that ends with 2 or 3, in their order; 0 where they are zeros, or (WRITER awaits) come as the next row of their lane.
- * Items that wait, or what is refused, and then nothing changed.
+ * O(rows × (row + items)): appends rows given as columns, with the items that the rules make of them. Row r belongs to lane r mod lanes. `columns`: u32 ×
+ * leaves, the address of each, then u32 × rules: f64 × rows, the priority of the item that ends with the row, or of the transition that begins with it; 0 for
+ * the rule's own. `ends`: u8 × rows, how the lane's episode ends with the row (0 not, 1 without a final step, 2 truncated, 3 terminated); 0 for none. `finals`:
+ * u32 × leaves as in `columns`, of final steps, one per row that ends with 2 or 3, in their order; 0 if they are zeros, or (WRITER awaits) come as the next row
+ * of their lane. Returns the number of waiting items, or a code if nothing changed.
  */
 export function writer_append_block(writer: usize, columns: usize, rows: u32, ends: usize, finals: usize): i32 {
   const w = changetype<Writer>(writer);
@@ -64,7 +63,7 @@ export function writer_append_block(writer: usize, columns: usize, rows: u32, en
       else if (how != GOES_ON) {
         pushFinal(s, pool, finals, ended);
         waiting += finishLane(w, s, how == TERMINATES ? LINK_ENDS : LINK_FINAL);
-        // Nothing that is still to come is worth anything: its value follows.
+        // Nothing after it has value; its own values follow.
         if (w.awaits != 0) s.awaits = LINK_ENDS;
         ended += 1;
       }
@@ -74,24 +73,26 @@ export function writer_append_block(writer: usize, columns: usize, rows: u32, en
   return waiting;
 }
 
-/** How many of the rows from the r-th on become rows of the pool, before one that is the value of a final step. */
+/** Returns how many of the rows from the r-th on become rows of the pool, before one that is the value of a final step. */
 function rowsTaken(w: Writer, pool: Pool, ends: usize, r: u32, rows: u32): u32 {
   if (w.awaits == 0) return rows - r;
   let end = r;
-  // A pool gives no more of them at once than are in a block of its own.
+  // A pool returns at most the rows of one block at a time.
   rows = min(rows, r + pool.rows);
   while (end < rows && !isValue(w, ends, end, end < r + w.lanes)) end++;
   return end - r;
 }
 
-/** Whether row r is the value of a final step that is there, or of one that is dropped. @param known whether its lane's stream tells, and not the row before */
+/**
+ * Whether row r is the value of an existing final step, or of a dropped one. @param known whether its lane's stream determines it instead of the previous row
+ */
 function isValue(w: Writer, ends: usize, r: u32, known: bool): bool {
   if (!known) return endOf(ends, r - w.lanes) == TERMINATES;
   const awaits = w.stream(r % w.lanes).awaits;
   return awaits == LINK_ENDS || awaits == DROPPED;
 }
 
-/** From row r on, how many belong to one lane and one episode. */
+/** Returns how many rows from r on belong to one lane and one episode. */
 function rowsAlike(w: Writer, pool: Pool, s: Stream, ends: usize, r: u32, end: u32): u32 {
   if (w.lanes != 1 || pool.hasSeparateLeaves() || s.awaits != ONE_MORE) return 1;
   if (ends == 0) return end - r;
@@ -100,7 +101,7 @@ function rowsAlike(w: Writer, pool: Pool, s: Stream, ends: usize, r: u32, end: u
   return count;
 }
 
-/** The priorities that the block brings for rule k; 0 for none. */
+/** Returns the priorities of the block for rule k; 0 for none. */
 function prioritiesOf(pool: Pool, columns: usize, k: u32): usize {
   return <usize>load<u32>(columns + ((<usize>(pool.leaves + k)) << 2));
 }
@@ -134,7 +135,7 @@ function pushOne(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32, r: 
   return waiting;
 }
 
-/** The priority of the transition that the newest step may complete; that which comes with the step, where there is one, is for the transition that it begins. */
+/** Returns the priority of the transition that the newest step may complete; a priority that comes with the step is for the transition that it begins. */
 function duePriority(w: Writer, s: Stream, rule: Rule, comes: usize): f64 {
   const step = s.episodeStep;
   const priority = step < rule.length ? 0 : Dues.take(w, s, rule, step + 1 - rule.length);
@@ -142,7 +143,7 @@ function duePriority(w: Writer, s: Stream, rule: Rule, comes: usize): f64 {
   return priority;
 }
 
-/** A row whose bytes are written, held by the stream alone. */
+/** Adds a written row that only the stream holds. */
 function pushRow(s: Stream, pool: Pool, row: u32): void {
   // refs 1, next 0
   store<u64>(changetype<usize>(Head.of(row)), 1);
@@ -150,7 +151,7 @@ function pushRow(s: Stream, pool: Pool, row: u32): void {
   s.push(pool, row);
 }
 
-/** A final step: the f-th of `finals`, or zeros. */
+/** Adds a final step: the f-th of `finals`, or zeros. */
 function pushFinal(s: Stream, pool: Pool, finals: usize, f: u32): void {
   const row = pool.take();
   if (finals == 0) zeroRow(pool, row);
@@ -161,14 +162,14 @@ function pushFinal(s: Stream, pool: Pool, finals: usize, f: u32): void {
   pushRow(s, pool, row);
 }
 
-/** Leaves of the r-th row of a block that are not in the row. */
+/** Writes the leaves of the r-th row of a block that are outside the row. */
 function placeApart(s: Stream, pool: Pool, columns: usize, row: u32, r: u32): void {
   for (let i: u32 = 0; pool.hasSeparateLeaves() && i < pool.leaves; i++) {
     placeLeaf(s, pool, row, i, <usize>load<u32>(columns + ((<usize>i) << 2)) + <usize>(r * pool.leaf(i).valueBytes()));
   }
 }
 
-/** Frames that are zeros have the number 0. */
+/** Writes zeros; frames of zeros have the number 0. */
 function zeroRow(pool: Pool, row: u32): void {
   memory.fill(pool.bytes(row), 0, pool.rowBytes);
   for (let i: u32 = 0; pool.hasSeparateLeaves() && i < pool.leaves; i++) {
@@ -178,22 +179,22 @@ function zeroRow(pool: Pool, row: u32): void {
 }
 
 /**
- * The common case, made fast: up to `limit` rows of which every rule makes an item each, all of them runs, each in the place of one of
- * the oldest in a full table. How many; 0 where that does not hold.
+ * A fast path for the common case: up to `limit` rows of which every rule makes an item each, all runs, each replacing one of the oldest in a full table.
+ * Returns how many; 0 if the case does not apply.
  */
 function pushStraight(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32, r: u32, limit: u32): u32 {
   let count: u32 = s.awaits != ONE_MORE ? 0 : limit;
-  // Without an item nothing holds what the stream does not keep.
+  // Without an item, only the stream holds steps.
   if (w.rules == 0) count = min(count, s.recent().capacity);
   let refs: u32 = 0;
   for (let k: u32 = 0; k < w.rules && count >= SHORT; k++) {
-    // What is due of steps before the block is taken one by one.
+    // Priorities due from steps before the block are handled one by one.
     if (w.rule(k).dues != 0 && r < w.rule(k).length - 1) return 0;
     count = evictable(w, k, s, row, count);
     refs += w.rule(k).length;
   }
   if (count < SHORT) return 0;
-  // Items of one rule may be sliding windows. Those of the others must be plain.
+  // Items of one rule may be sliding windows; those of the others must be plain.
   const sliding = slidingRule(w, s, row, count);
   for (let k: u32 = 0; k < w.rules; k++) if (k != sliding && !inBlock(s, row, w.rule(k))) return 0;
   const begins = sliding < w.rules ? firstOf(s, row, w.rule(sliding)) : 0;
@@ -204,7 +205,7 @@ function pushStraight(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32
   for (let k: u32 = 0; k < w.rules; k++) {
     const rule = w.rule(k);
     const first = k == sliding ? begins : row + 1 - rule.length;
-    // Over the end of a block, all links are read: those of the first item, and those of the rows.
+    // Across the end of a block, all links are read: those of the first item, and those of the rows.
     const kind = first == row + 1 - rule.length ? NEIGHBOURS : s.numbered() >= rule.length + count - 2 ? SINGLE | PIECEWISE | NUMBERED : SINGLE | PIECEWISE;
     const word = rule.length | kind | (k == sliding ? SLIDES : 0);
     let priorities = prioritiesOf(pool, columns, k);
@@ -219,24 +220,27 @@ function pushStraight(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32
   return count;
 }
 
-/** Whether the run of a rule that ends with `row`, which comes next, is side by side in its block: names alone could agree by chance over several blocks. */
+/** Whether the run of a rule that ends with `row`, the next one, is contiguous in its block: names could also match by chance over several blocks. */
 function inBlock(s: Stream, row: u32, rule: Rule): bool {
   return (row & PLACE) + 1 >= rule.length && firstOf(s, row, rule) == row + 1 - rule.length;
 }
 
-/** The row with which the item of a rule begins that ends with `row`, the next one. */
+/** Returns the row with which the item of a rule begins that ends with `row`, the next one. */
 function firstOf(s: Stream, row: u32, rule: Rule): u32 {
   return rule.length == 1 ? row : s.firstOf(rule.length - 1);
 }
 
-/** The first rule whose items, which end with `row`, the next one, …, may be sliding windows; else how many rules there are. */
+/** Returns the first rule whose items, which end with `row`, the next one, …, may be sliding windows; else the number of rules. */
 function slidingRule(w: Writer, s: Stream, row: u32, count: u32): u32 {
   let k: u32 = 0;
   while (k < w.rules && !Sliding.takesMany(s, firstOf(s, row, w.rule(k)), w.rule(k).length, count)) k++;
   return k;
 }
 
-/** Of runs of a length, one of which ends with each of `count` rows: holds the rows before the first, and lets go of the last ones, which are in fewer than `length`. */
+/**
+ * Adjusts the holds of runs of a length, one ending with each of `count` rows: holds the rows before the first, and releases the last ones, which are in fewer
+ * than `length` runs.
+ */
 function holdEnds(row: u32, count: u32, length: u32): void {
   for (let i: u32 = 1; i < length; i++) {
     Head.of(row - i).refs += min(count, length - i);
@@ -244,24 +248,24 @@ function holdEnds(row: u32, count: u32, length: u32): void {
   }
 }
 
-/** How many items that end with `row`, the next one, … can take the places of old ones at once. */
+/** Returns how many items that end with `row`, the next one, … can replace old ones together. */
 function evictable(w: Writer, k: u32, s: Stream, row: u32, limit: u32): u32 {
   const pool = s.rows();
   const rule = w.rule(k);
-  // Items that span episodes are none of these, nor sequences, which are not alike, nor those whose priorities stand in their first steps. Where two rules make items for one
-  // table, these come in turns.
+  // Excluded are items that span episodes, sequences, which are not alike, and items whose priorities are in their first steps. If two rules make items for one
+  // table, these alternate.
   if (rule.stride != 1 || rule.isSequence() || rule.leaf() != 0 || !rule.makes(s.nextStep()) || w.making(k, s) != 1) return 0;
   const before = rule.length - 1;
   if (before != 0) {
     if (s.straight() < before - 1 || !Run.goesStraight(pool, s.last, row)) return 0;
-    // Items over the end of a block begin before it, each a row after the one before.
+    // Items across the end of a block begin before it, each a row after the previous one.
     const first = s.firstOf(before);
     if (first != row - before) limit = min(limit, pool.rows - (first & PLACE));
   }
   return EvictInPlace.fitting(rule.to(), s.episode, limit);
 }
 
-/** Everything that could be refused half-way is asked for first. */
+/** Checks everything that could fail half-way. */
 function admissible(w: Writer, pool: Pool, columns: usize, rows: u32, ends: usize): i32 {
   let episodes = w.lanes;
   let finals: u32 = 0;
@@ -270,7 +274,7 @@ function admissible(w: Writer, pool: Pool, columns: usize, rows: u32, ends: usiz
     const how = endOf(ends, r);
     episodes += u32(how != GOES_ON);
     if (how <= ENDS) continue;
-    // The row that comes behind a done ends its episode already.
+    // The row after a done already ends its episode.
     const before = r < w.lanes ? w.stream(r).awaitsFinal() : endOf(ends, r - w.lanes) > ENDS;
     if (w.awaits != 0 && before) return fail(E_NO_EPISODE, r % w.lanes, <f64>r);
     finals += 1;
@@ -305,7 +309,7 @@ function admissible(w: Writer, pool: Pool, columns: usize, rows: u32, ends: usiz
   return 0;
 }
 
-/** Whether a rule that takes the values of a leaf as priorities can take those of a block: 0, or PRIORITY_LEAF. */
+/** Checks whether a rule that reads priorities from a leaf can use those of a block. Returns 0 or PRIORITY_LEAF. */
 function checkPriorities(w: Writer, k: u32, pool: Pool, columns: usize, rows: u32): i32 {
   const number = w.rule(k).leaf();
   if (number == 0) return 0;
@@ -318,7 +322,7 @@ function checkPriorities(w: Writer, k: u32, pool: Pool, columns: usize, rows: u3
   return 0;
 }
 
-/** The narrow leaves of the block's rows from the r-th on into rows that follow each other. */
+/** Writes the narrow leaves of the block's rows from the r-th on to consecutive rows. */
 function scatterRows(pool: Pool, columns: usize, row: u32, r: u32, count: u32): void {
   for (let i: u32 = 0; i < pool.leaves; i++) {
     const leaf = pool.leaf(i);
@@ -327,7 +331,7 @@ function scatterRows(pool: Pool, columns: usize, row: u32, r: u32, count: u32): 
   }
 }
 
-/** One leaf's column into rows that follow each other. */
+/** Writes one leaf's column to consecutive rows. */
 function scatter(column: usize, bytes: u32, to: usize, step: u32, rows: u32): void {
   const end = to + <usize>(rows * step);
   switch (bytes) {

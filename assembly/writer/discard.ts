@@ -1,18 +1,18 @@
-/** Episodes that are given up: their items, their steps, and what is due of them. */
+/** Discards an episode: its items, its steps, and its due priorities. */
 import { LINK_FINAL } from "../rows/row";
 import { DROPPED, Stream, stream_end } from "../rows/stream";
 import { admitPending, cancelItem, removeItem, Table } from "../tables/table";
 import { Dues } from "./dues";
 import { Writer } from "./writer";
 
-/** Deletes the items of a table, waiting ones as well, that begin in the open episode of a stream; how many. O(slots), or O(1) if there are none */
+/** Deletes the items of a table, including waiting ones, that begin in the open episode of a stream; returns how many. O(slots), or O(1) if there are none */
 export function table_discard(table: usize, stream: usize): u32 {
   const t = changetype<Table>(table);
   const s = changetype<Stream>(stream);
   const slots = t.slots();
   let count: u32 = 0;
   if (!s.isOpen()) return 0;
-  // The newest slots are the likeliest.
+  // The newest slots are the most likely ones.
   for (let slot = slots.high; slot != 0 && (t.pending != 0 || t.episodes().items(s.episode) != 0); slot--) {
     if (!slots.isUsed(slot) || t.rows().episode(slots.item(slot).first) != s.episode) continue;
     if (slots.isPending(slot)) cancelItem(t, slot);
@@ -24,8 +24,8 @@ export function table_discard(table: usize, stream: usize): u32 {
 }
 
 /**
- * Lets the steps of a lane's open episode go, of a writer that is not across. It makes no items, and counts as none that ended. If its final step is the next one of the lane, that will
- * be dropped.
+ * Releases the steps of a lane's open episode, in a writer that is not across. No items are made, and the episode does not count as ended. If its final step is
+ * the next one of the lane, that step will be dropped.
  */
 export function writer_discard(writer: usize, lane: u32): void {
   const w = changetype<Writer>(writer);

@@ -1,5 +1,5 @@
 /**
- * What is due to transitions that are not made yet: the priorities that came with their first steps.
+ * Due priorities: they came with the first steps of transitions that are not made yet.
  *
  * DUES of a rule, once one came: f64 × n × lanes, n the steps of its transitions. Step number k of a lane's open episode has place (k - 1) mod n; -1: the rule's own
  * priority. A transition of n steps is made when the step after its last one arrives, which takes its place; shorter ones are made at the end of the episode.
@@ -11,11 +11,11 @@ import { Stream } from "../rows/stream";
 import { Rule } from "./rule";
 import { Writer } from "./writer";
 
-/** In the place of a priority: the rule's own. */
+/** Replaces a priority: the rule's own. */
 export const OWN: f64 = -1;
 
 export class Dues {
-  /** Makes room for those of a rule; false: there is no memory. */
+  /** Makes room for those of a rule; false if there is no memory. */
   static open(w: Writer, rule: Rule): bool {
     if (rule.dues != 0) return true;
     const bytes = <f64>countOf(w, rule) * 8;
@@ -24,7 +24,7 @@ export class Dues {
     return rule.dues != 0;
   }
 
-  /** Gives the memory of all rules back. */
+  /** Frees the memory of all rules. */
   static close(w: Writer): void {
     for (let k: u32 = 0; k < w.rules; k++) {
       const rule = w.rule(k);
@@ -33,7 +33,7 @@ export class Dues {
     }
   }
 
-  /** The priority of the transition that begins with step number `step` of the open episode and ends with its newest; it is due no more. */
+  /** Takes the priority of the transition that begins with step number `step` of the open episode and ends with its newest; it is no longer due. */
   static take(w: Writer, s: Stream, rule: Rule, step: u32): f64 {
     const length = s.episodeStep + 1 - step;
     if (rule.dues == 0) return rule.gives(s, length);
@@ -48,7 +48,7 @@ export class Dues {
     store<f64>(dueAt(w, s, rule, step), Math.abs(priority));
   }
 
-  /** Nothing is due in a lane any more. */
+  /** Clears all due priorities of a lane. */
   static clear(w: Writer, s: Stream): void {
     for (let k: u32 = 0; k < w.rules; k++) {
       const rule = w.rule(k);
@@ -57,7 +57,7 @@ export class Dues {
   }
 }
 
-/** Priorities that may be due to a rule. */
+/** Returns the most priorities due to a rule. */
 function countOf(w: Writer, rule: Rule): u32 {
   return rule.tails() ? w.lanes * (rule.length - 1) : 0;
 }
@@ -72,7 +72,7 @@ function dueAt(w: Writer, s: Stream, rule: Rule, step: u32): usize {
   return placeOf(rule, lane * n + ((step - 1) % n));
 }
 
-/** How many numbers `writer_number` tells of what no stream and no option has; 0 where all of them are as those of a new writer. */
+/** Returns how many numbers `writer_number` has for state outside streams and options; 0 if all of them are as in a new writer. */
 export function writer_numbers(writer: usize): u32 {
   const w = changetype<Writer>(writer);
   let numbers = w.lanes;
@@ -86,7 +86,7 @@ export function writer_numbers(writer: usize): u32 {
   return some ? numbers : 0;
 }
 
-/** The i-th of them: of each lane the steps of its earlier episodes, then what is due to each rule. */
+/** Returns the i-th of them: for each lane the steps of its earlier episodes, then the due priorities of each rule. */
 export function writer_number(writer: usize, i: u32): f64 {
   const w = changetype<Writer>(writer);
   if (i < w.lanes) return <f64>w.stream(i).before;
@@ -96,7 +96,7 @@ export function writer_number(writer: usize, i: u32): f64 {
   return w.rule(k).dues == 0 ? OWN : load<f64>(placeOf(w.rule(k), i));
 }
 
-/** Takes the i-th of them back into a new writer. 0, CORRUPT, or OUT_OF_MEMORY. */
+/** Restores the i-th of them in a new writer. Returns 0, CORRUPT, or OUT_OF_MEMORY. */
 export function writer_set_number(writer: usize, i: u32, value: f64): i32 {
   const w = changetype<Writer>(writer);
   if (i < w.lanes) {

@@ -1,4 +1,4 @@
-/** The ends of episodes: the items that the rules make there, and what becomes of the steps at hand. */
+/** The ends of episodes: the items that the rules make there, and the fate of the recent steps. */
 import { E_NO_EPISODE, E_OUT_OF_MEMORY, fail } from "../memory/error";
 import { countLanes } from "../rows/packed-frame";
 import { LINK_FINAL } from "../rows/row";
@@ -16,14 +16,14 @@ export const ENDS: u8 = 1;
 export const TRUNCATES: u8 = 2;
 export const TERMINATES: u8 = 3;
 
-/** How the episode of row r's lane ends with it. */
+/** Returns how the episode of row r's lane ends with it. */
 export function endOf(ends: usize, r: u32): u8 {
   return ends == 0 ? GOES_ON : load<u8>(ends + <usize>r);
 }
 
 /**
- * O(row + items): ends a lane's episode with its final step, which a staging record has; `how`: LINK_FINAL, or LINK_ENDS where it terminated.
- * Items that wait, or what is refused, and then nothing changed.
+ * O(row + items): ends a lane's episode with its final step in a staging record; `how`: LINK_FINAL, or LINK_ENDS if it terminated. Returns the number of
+ * waiting items, or a code if nothing changed.
  */
 export function writer_finish(writer: usize, lane: u32, staged: usize, how: u32): i32 {
   const w = changetype<Writer>(writer);
@@ -44,15 +44,15 @@ export function finishWith(w: Writer, s: Stream, staged: usize, how: u32): i32 {
   return waiting;
 }
 
-/** Ends a lane's episode with the newest step, and lets the steps at hand go, unless they live on. */
+/** Ends a lane's episode with the newest step, and releases the recent steps, unless they live on. */
 export function writer_end(writer: usize, lane: u32): void {
   const w = changetype<Writer>(writer);
   endLane(w, w.stream(lane));
 }
 
 /**
- * Lets the steps at hand go. An open episode ends. With rules of transitions or sequences its newest step is taken for the final one, truncated, and makes the items that end
- * there, if the limiters let all of them in.
+ * Releases the recent steps and ends open episodes. With rules of transitions or sequences, the newest step becomes the final one, truncated, and makes the
+ * items that end there, if the limiters let all of them in.
  */
 export function writer_close(writer: usize): void {
   const w = changetype<Writer>(writer);
@@ -69,7 +69,7 @@ export function writer_close(writer: usize): void {
   Dues.close(w);
 }
 
-/** Whether all items that closing makes of a lane may come in, or wait. */
+/** Whether all items that closing makes of a lane may enter or wait. */
 function closes(w: Writer, s: Stream): bool {
   for (let k: u32 = 0; k < w.rules; k++) {
     let items: u32 = 0;
@@ -88,7 +88,7 @@ function closes(w: Writer, s: Stream): bool {
   return true;
 }
 
-/** The items of a rule that closing makes of a lane. */
+/** Makes the items of a rule when a lane is closed. */
 function makeClosing(w: Writer, s: Stream, rule: Rule): void {
   if (rule.tails() && s.isOpen()) makeTails(w, s, rule, min(rule.length - 1, s.episodeStep));
   const length = rule.isSequence() ? Sequences.closing(w, s, rule) : 0;
@@ -101,7 +101,7 @@ export function endLane(w: Writer, s: Stream): void {
   Dues.clear(w, s);
 }
 
-/** The newest step is the final one of its episode: the items that end with it. Items that wait. */
+/** Makes the items that end with the newest step, the final one of its episode. Returns the number of waiting items. */
 export function finishLane(w: Writer, s: Stream, how: u32): u32 {
   let waiting: u32 = 0;
   for (let k: u32 = 0; k < w.rules; k++) waiting += makeLast(w, s, w.rule(k), OWN);
@@ -111,7 +111,10 @@ export function finishLane(w: Writer, s: Stream, how: u32): u32 {
   return waiting;
 }
 
-/** The items of a rule that end with the final step of an episode, the newest; `priority` of one that is no transition, or OWN. Items that wait. */
+/**
+ * Makes the items of a rule that end with the newest step, the final one of an episode. `priority`: of an item that is not a transition, or OWN. Returns the
+ * number of waiting items.
+ */
 export function makeLast(w: Writer, s: Stream, rule: Rule, priority: f64): u32 {
   const step = s.episodeStep;
   if (rule.tails()) return makeTails(w, s, rule, min(rule.length, step));
@@ -121,13 +124,16 @@ export function makeLast(w: Writer, s: Stream, rule: Rule, priority: f64): u32 {
   return u32(makeItem(s, s.episode, rule.to(), s.firstOf(rule.length), rule.length, rule.layout, priority) == 0);
 }
 
-/** The sequence that ends with the final step of an episode; of a writer that is across, where the lane has come to the end of one. Items that wait. */
+/**
+ * Makes the sequence that ends with the final step of an episode; in a writer that is across, only if the lane has come to the end of one. Returns the number
+ * of waiting items.
+ */
 function makeLastSequence(w: Writer, s: Stream, rule: Rule, priority: f64): u32 {
   if (w.spans(rule)) return rule.reaches(s, 0) ? Sequences.make(w, s, rule, rule.length, priority) : 0;
   return s.episodeStep < 2 ? 0 : Sequences.make(w, s, rule, rule.lastLength(s.episodeStep), priority);
 }
 
-/** Transitions of the last `length` steps, and of fewer, down to 2. Items that wait. */
+/** Makes transitions of the last `length` steps, and of fewer, down to 2. Returns the number of waiting items. */
 function makeTails(w: Writer, s: Stream, rule: Rule, length: u32): u32 {
   let waiting: u32 = 0;
   for (; length > 1; length--) {

@@ -1,4 +1,4 @@
-/** Items of runs of steps at hand: what their table lets in. */
+/** Creates items from runs of recent steps, as far as their table lets them in. */
 import { E_FINAL, E_LENGTH, E_OUT_OF_MEMORY, E_PRIORITY, E_RATE_LIMITED, fail } from "../memory/error";
 import { Head } from "../rows/row";
 import { Run, SINGLE } from "../rows/run";
@@ -7,12 +7,15 @@ import { Stream } from "../rows/stream";
 import { EvictInPlace } from "../tables/evict-in-place";
 import { insertItem, Table, UNORDERED } from "../tables/table";
 
-/** O(length + log n): an item of a stream's last `length` steps. 1 it is in, 0 it waits for the limiter, or what is refused. */
+/** O(length + log n): inserts an item of a stream's last `length` steps. Returns 1 if it is in the table, 0 if it waits for the limiter, or a code. */
 export function table_insert(table: usize, stream: usize, length: u32, layout: u32, priority: f64): i32 {
   return table_insert_earlier(table, stream, length, 0, layout, priority, 0);
 }
 
-/** The same of the `length` steps that end so many before the newest; `isEarlier`: an item of the table, or one that there was, ends later in the episode. */
+/**
+ * Like `table_insert`, for the `length` steps that end `behind` steps before the newest. `isEarlier`: an item that is or was in the table ends later in the
+ * episode.
+ */
 export function table_insert_earlier(table: usize, stream: usize, length: u32, behind: u32, layout: u32, priority: f64, isEarlier: u32): i32 {
   const s = changetype<Stream>(stream);
   const first = length == 0 ? 0 : s.firstOf(length + behind);
@@ -26,7 +29,7 @@ export function table_insert_earlier(table: usize, stream: usize, length: u32, b
   return made;
 }
 
-/** An item of a run at hand, which begins in `episode`: in the place of an old one where that can be, else inserted. `last`: it ends with the stream's newest step. */
+/** Makes an item of a recent run that begins in `episode`: replaces an old one if possible, else inserts. `last`: it ends with the stream's newest step. */
 export function makeItem(s: Stream, episode: u32, t: Table, first: u32, length: u32, layout: u32, priority: f64, last: bool = true): i32 {
   const run = last && length >= SHORTEST ? Sliding.retain(s, t.rows(), first, length) : Run.retain(t.rows(), first, length);
   if ((run & SINGLE) != 0) {
@@ -38,11 +41,11 @@ export function makeItem(s: Stream, episode: u32, t: Table, first: u32, length: 
   return insertItem(t, first, length, run, layout, priority);
 }
 
-/** Whether n more items in some episodes pass or may wait; 0, or what is refused. */
+/** Checks whether n more items in some episodes pass or may wait. Returns 0 or a code. */
 export function canTake(t: Table, n: u32, episodes: u32): i32 {
   let passing: u32 = t.pending != 0 ? 0 : n;
   while (passing != 0 && !t.limiter().canInsert(passing, t.count)) passing--;
   if (t.pending + n - passing > t.maxPending) return fail(E_RATE_LIMITED, 0, <f64>t.pending);
-  // What waits keeps a place of its own for its episode.
+  // A waiting item has its own entry for its episode.
   return t.episodes().reserve(episodes + (n - passing)) ? 0 : E_OUT_OF_MEMORY;
 }

@@ -1,4 +1,4 @@
-/** The steps that a block brings to one lane, one by one, before any of them is there: how many items the rules will make of them. */
+/** Walks the steps that a block brings to one lane, one by one, before any of them is stored, to count the items that the rules will make of them. */
 import { LINK_ENDS, LINK_FINAL } from "../rows/row";
 import { DROPPED, Stream } from "../rows/stream";
 import { ENDS, endOf, TERMINATES } from "./ends";
@@ -28,7 +28,7 @@ class Walk {
     return walk;
   }
 
-  /** The next step: 1 it is a final one, 0 it is not; -1 there is none. */
+  /** Moves to the next step: 1 it is a final one, 0 it is not; -1 there is none. */
   next(w: Writer, rows: u32, ends: usize): i32 {
     this.ended = 1;
     if (this.adds != 0) {
@@ -52,7 +52,7 @@ const WALK_BYTES: usize = 24;
 if (offsetof<Walk>() != WALK_BYTES) ERROR("WALK is 24 bytes");
 const WALKS_AT: usize = memory.data(48, 8);
 
-/** Items that the rules up to the k-th make of a block for the table of the k-th. */
+/** Counts the items that the rules up to the k-th make of a block for the table of the k-th. */
 export function itemsOf(w: Writer, k: u32, rows: u32, ends: usize): u32 {
   let items: u32 = 0;
   for (let j: u32 = 0; j <= k; j++) {
@@ -64,7 +64,7 @@ export function itemsOf(w: Writer, k: u32, rows: u32, ends: usize): u32 {
   return items;
 }
 
-/** Of a rule whose items stay in one episode. */
+/** Counts the items of a rule whose items stay in one episode. */
 function within(w: Writer, rule: Rule, lane: u32, rows: u32, ends: usize): u32 {
   const s = w.stream(lane);
   const walk = Walk.begin(WALKS_AT, s, lane);
@@ -78,7 +78,7 @@ function within(w: Writer, rule: Rule, lane: u32, rows: u32, ends: usize): u32 {
   return items;
 }
 
-/** Of a rule whose items span episodes: a second walk tells which steps they begin with. */
+/** Counts the items of a rule whose items span episodes: a second walk finds the steps with which they begin. */
 function spanning(w: Writer, rule: Rule, lane: u32, rows: u32, ends: usize): u32 {
   const s = w.stream(lane);
   const recent = s.recent();

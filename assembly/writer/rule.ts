@@ -17,7 +17,7 @@ export const LARGEST: u32 = 2;
 export const SEQUENCE: u32 = 4;
 export const PRIORITY_LEAF_BITS: u32 = 8;
 
-/** Flags without the leaf. */
+/** All flags except the leaf. */
 const MASK: u32 = (1 << PRIORITY_LEAF_BITS) - 1;
 
 @unmanaged
@@ -42,14 +42,14 @@ export class Rule {
     return this.stride == 1 || (step - this.length) % this.stride == 0;
   }
 
-  /** Items that end with the final step of an episode, its `step`-th; none begins there. */
+  /** Returns the items that end with the final step of an episode, its `step`-th; none begins there. */
   makesLast(step: u32): u32 {
     if (this.tails()) return min(this.length, step) - 1;
     if (this.isSequence()) return u32(step > 1);
     return u32(this.length > 1 && this.makes(step));
   }
 
-  /** Of sequences: steps of the one that ends an episode, or a lane, of so many: it begins a stride after the last whole one. */
+  /** Returns the steps of the sequence that ends an episode, or a lane, of `steps` steps: it begins a stride after the last whole one. */
   lastLength(steps: u32): u32 {
     if (steps < this.length) return steps;
     const more = (steps - this.length) % this.stride;
@@ -57,8 +57,8 @@ export class Rule {
   }
 
   /**
-   * Of a writer that is across: whether an item of the last `length` steps of a lane, `ahead` steps from now, is one of the rule's. None begins with a final step: a
-   * sequence begins a step later then, if that leaves it two. The steps at hand are never let go there but where there are more than the longest rule needs.
+   * Whether, in a writer that is across, an item of the last `length` steps of a lane, `ahead` steps from now, is one of the rule's. None begins with a final
+   * step: such a sequence begins a step later, if that leaves two steps. Recent steps are only released there if there are more than the longest rule needs.
    */
   reaches(s: Stream, ahead: u32): bool {
     const have = s.recent().count;
@@ -68,14 +68,14 @@ export class Rule {
     return length <= ahead || !s.rows().isFinal(s.recent().get(have + ahead - length)) || (this.isSequence() && length > 2);
   }
 
-  /** The priority that an item of a lane's last `length` steps is given now. */
+  /** Returns the priority of an item of a lane's last `length` steps, made now. */
   @inline
   gives(s: Stream, length: u32): f64 {
     if (this.flags > MASK) return this.valueOf(s, length);
     return (this.flags & LARGEST) != 0 ? this.to().maxPriority : this.priority;
   }
 
-  /** The number + 1 of the leaf that tells the priority; 0 = none does. */
+  /** Returns the number + 1 of the leaf with the priority; 0 = none. */
   @inline
   leaf(): u32 {
     return this.flags >> PRIORITY_LEAF_BITS;
@@ -85,7 +85,7 @@ export class Rule {
     const p = s.rows();
     const leaf = p.leaf(this.leaf() - 1);
     const value = readNumber(p.value(s.firstOf(length), leaf), leaf.dtype);
-    // It was one when it was appended. What was written there since (draw/scatter.ts) may be none, and counts as 0. A zero may have a sign.
+    // It was valid when it was appended. A value written since (draw/scatter.ts) may be invalid, and counts as 0. A zero may have a sign.
     return this.to().takes(value) ? Math.abs(value) : 0;
   }
 

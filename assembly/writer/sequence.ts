@@ -1,4 +1,4 @@
-/** Items of rules of sequences: each says how many of its steps are burn-in, and whether it begins an episode, in its column layout (tables/slots.ts). */
+/** Items of sequence rules: the column layout of each contains its burn-in steps, and whether it begins an episode (tables/slots.ts). */
 import { Head, LINK_ENDS } from "../rows/row";
 import { Stream } from "../rows/stream";
 import { sequenceLayout } from "../tables/slots";
@@ -8,8 +8,8 @@ import { Writer } from "./writer";
 
 export class Sequences {
   /**
-   * An item of a lane's last `length` steps, with a priority, or OWN. The first of an episode has no burn-in; of a writer that is across, that is the first of the lane. Items that wait.
-   * A sequence that would begin with a final step begins with the next one: as there is one step less before those that it is made for, its burn-in is one less as well.
+   * Makes an item of a lane's last `length` steps, with a priority, or OWN. The first of an episode, or of the lane in a writer that is across, has no burn-in.
+   * A sequence that would begin with a final step begins with the next one; its burn-in is then also a step shorter. Returns the number of waiting items.
    */
   static make(w: Writer, s: Stream, rule: Rule, length: u32, priority: f64): u32 {
     const burnIn = rule.layout;
@@ -24,12 +24,12 @@ export class Sequences {
     return insert(s, rule, first, length, burnIn, (Head.of(before).next & LINK_ENDS) != 0, priority);
   }
 
-  /** Steps of the item that closing makes of what is still to come of a lane; 0 where there is none. */
+  /** Returns the steps of the item that closing makes of the rest of a lane; 0 if there is none. */
   static closing(w: Writer, s: Stream, rule: Rule): u32 {
     const spans = w.spans(rule);
     if (!spans && !s.isOpen()) return 0;
     const steps = s.episodeStep + (spans ? s.before : 0);
-    // The last whole one is there already.
+    // The last whole one exists already.
     if (steps >= rule.length && (steps - rule.length) % rule.stride == 0) return 0;
     const length = rule.lastLength(steps);
     const first = s.firstOf(length);

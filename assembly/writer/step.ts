@@ -1,4 +1,4 @@
-/** Single steps: one at a time, from a staging record. */
+/** Appends single steps from a staging record. */
 import { E_OUT_OF_MEMORY } from "../memory/error";
 import { reserveFrames } from "../rows/pool";
 import { LINK_FINAL } from "../rows/row";
@@ -12,11 +12,14 @@ import { Rule } from "./rule";
 import { Sequences } from "./sequence";
 import { Writer } from "./writer";
 
-/** O(row + items): appends the step of a staging record, a row for each lane, and the items that the rules make of it. Items that wait, or what is refused, and then nothing changed. */
+/**
+ * O(row + items): appends the step of a staging record, a row for each lane, and the items that the rules make of it. Returns the number of waiting items, or a
+ * code if nothing changed.
+ */
 export function writer_append(writer: usize, staged: usize): i32 {
   const w = changetype<Writer>(writer);
   const s = w.stream(0);
-  // One more step of an episode is a function of its own: with all of the rest in it, V8 would keep its numbers in memory.
+  // The usual step inside an episode has its own function: with the rest in it, V8 would keep its numbers in memory.
   if ((s.awaits | w.across | s.rows().limit | (w.lanes - 1)) != 0) return appendOther(w, s, staged);
   if (w.checks != 0) {
     const code = checkValues(w, s, staged);
@@ -25,7 +28,7 @@ export function writer_append(writer: usize, staged: usize): i32 {
   const step = s.episodeStep + 1;
   for (let k: u32 = 0; k < w.rules; k++) {
     const rule = w.rule(k);
-    // An item of the episode that came last, and of no other, needs nothing that could be refused.
+    // An item of only the episode that came last needs nothing that could fail.
     if (rule.to().evictsInPlace == 0 || !rule.to().episodes().joins(s.episode)) {
       const code = rule.makes(step) ? canTake(rule.to(), w.making(k, s), rule.length) : 0;
       if (code != 0) return code;
@@ -40,7 +43,7 @@ export function writer_append(writer: usize, staged: usize): i32 {
   return waiting;
 }
 
-/** The same of a step that begins an episode or ends it, of a writer that is across or has several lanes, or where storage is limited. */
+/** Like `writer_append`, for a step that begins or ends an episode, in a writer that is across or has several lanes, or if storage is limited. */
 function appendOther(w: Writer, s: Stream, staged: usize): i32 {
   if (w.lanes > 1) return writer_append_block(changetype<usize>(w), staged, w.lanes, 0, 0);
   if (s.awaitsFinal()) return appendLast(w, s, staged);
@@ -67,7 +70,7 @@ function appendOther(w: Writer, s: Stream, staged: usize): i32 {
   return waiting;
 }
 
-/** Whether rules can take the values of a step: 0, or what is refused. */
+/** Checks whether rules can use the values of a step. Returns 0 or a code. */
 function checkValues(w: Writer, s: Stream, staged: usize): i32 {
   const p = s.rows();
   const code = w.reward == 0 ? 0 : w.checkReward(p, staged + <usize>p.leaf(w.reward - 1).staged, 0);
@@ -79,19 +82,22 @@ function checkValues(w: Writer, s: Stream, staged: usize): i32 {
   return code;
 }
 
-/** `append` once, and not at each call. */
+/** A single copy of `append`, instead of one per call. */
 function appendRow(s: Stream, staged: usize): u32 {
   return s.append(staged);
 }
 
-/** The item of a rule that ends with the newest step, the `step`-th of its episode. How many wait. */
+/** Makes the item of a rule that ends with the newest step, the `step`-th of its episode. Returns how many wait. */
 function makeItemOf(w: Writer, s: Stream, rule: Rule, step: u32): u32 {
   if (rule.isSequence()) return Sequences.make(w, s, rule, rule.length, OWN);
   const priority = rule.dues == 0 ? rule.gives(s, rule.length) : Dues.take(w, s, rule, step + 1 - rule.length);
   return u32(makeItem(s, s.episode, rule.to(), s.firstOf(rule.length), rule.length, rule.layout, priority) == 0);
 }
 
-/** The final step of an episode; where that terminated the step is there, and this is its value; of one that was given up nothing is kept. */
+/**
+ * Appends the final step of an episode. If the episode terminated, the step exists already, and this is its value; the final step of a discarded episode is not
+ * stored.
+ */
 function appendLast(w: Writer, s: Stream, staged: usize): i32 {
   if (s.awaits == DROPPED) {
     s.awaits = FIRST;

@@ -1,5 +1,5 @@
 /**
- * A writer: one stream a lane, and rules by which their steps become items. It joins streams and tables, which do not know each other.
+ * A writer: one stream per lane, and rules that turn their steps into items. It connects streams and tables, which are independent of each other.
  *
  * WRITER, 40 bytes, then RULE (rule.ts) × rules, then STREAM × lanes:
  *    0 │ lanes u32     │ rules u32       │
@@ -40,14 +40,14 @@ export class Writer {
     return changetype<Rule>(changetype<usize>(this) + RULES_AT + <usize>(k * RULE_BYTES));
   }
 
-  /** Items that the rules up to the k-th make of a lane's next step for the table of the k-th. */
+  /** Counts the items that the rules up to the k-th make of a lane's next step for the table of the k-th. */
   making(k: u32, s: Stream): u32 {
     let items: u32 = 0;
     for (let j: u32 = 0; j <= k; j++) items += u32(this.rule(j).table == this.rule(k).table && this.makes(this.rule(j), s));
     return items;
   }
 
-  /** The same where the next step is the final one of its episode. */
+  /** Like `making`, if the next step is the final one of its episode. */
   makingLast(k: u32, s: Stream): u32 {
     let items: u32 = 0;
     for (let j: u32 = 0; j <= k; j++) {
@@ -69,28 +69,28 @@ export class Writer {
     return this.across != 0 && !rule.tails();
   }
 
-  /** Whether some rule makes an item of each step. */
+  /** Whether a rule makes an item of each step. */
   tails(): bool {
     for (let k: u32 = 0; k < this.rules; k++) if (this.rule(k).tails()) return true;
     return false;
   }
 
-  /** Whether some rule makes items of the last steps of an episode, whatever their number. */
+  /** Whether a rule makes items of the last steps of an episode, whatever their number. */
   covers(): bool {
     for (let k: u32 = 0; k < this.rules; k++) if (this.rule(k).tails() || this.rule(k).isSequence()) return true;
     return false;
   }
 
-  /** Before an episode ends, with a final step or without: notes one of which the rules have made nothing. */
+  /** Called before an episode ends, with a final step or without: counts an episode without an item. */
   noteEnd(s: Stream, last: bool): void {
-    // Steps of a writer that is across stay for items to come.
+    // Steps of a writer that is across remain for later items.
     if (!s.isOpen() || (this.across != 0 && !this.tails())) return;
     const steps = s.episodeStep;
     for (let k: u32 = 0; k < this.rules; k++) if (this.rule(k).length <= steps || (last && this.rule(k).makesLast(steps) != 0)) return;
     this.barren += 1;
   }
 
-  /** 0, or REWARD for one that rules cannot sum, in a row of a block; `value` is where it stands. */
+  /** Returns 0, or REWARD if rules cannot sum the reward in a row of a block; `value` is its address. */
   checkReward(pool: Pool, value: usize, row: u32): i32 {
     const leaf = pool.leaf(this.reward - 1);
     const each = dtypeBytes(leaf.dtype);
@@ -101,7 +101,7 @@ export class Writer {
     return 0;
   }
 
-  /** 0, or PRIORITY_LEAF for a value that rule k, whose items have their priorities from a leaf, cannot take. */
+  /** Returns 0, or PRIORITY_LEAF if rule k, which reads priorities from a leaf, cannot use the value. */
   checkPriority(k: u32, pool: Pool, value: usize): i32 {
     const rule = this.rule(k);
     const number = readNumber(value, pool.leaf(rule.leaf() - 1).dtype);
@@ -110,12 +110,12 @@ export class Writer {
 }
 if (offsetof<Writer>() != RULES_AT) ERROR("WRITER: the rules follow at byte 40");
 
-/** `keep`: steps that each lane holds. May be more than there is memory. */
+/** Returns the bytes of a writer, which may exceed the memory. `keep`: steps that each lane holds. */
 export function writer_bytes(lanes: u32, rules: u32, keep: u32): f64 {
   return <f64>(<u32>RULES_AT + rules * RULE_BYTES) + <f64>lanes * <f64>stream_bytes(keep);
 }
 
-/** `across`, `awaits`, `reward`: as in WRITER. Rules are set one by one. */
+/** Initializes a writer; `across`, `awaits`, `reward`: as in WRITER. Rules are set one by one. */
 export function writer_init(writer: usize, pool: u32, lanes: u32, rules: u32, keep: u32, across: u32, awaits: u32, reward: u32): void {
   const w = changetype<Writer>(writer);
   w.lanes = lanes;
@@ -131,12 +131,15 @@ export function writer_init(writer: usize, pool: u32, lanes: u32, rules: u32, ke
   for (let lane: u32 = 0; lane < lanes; lane++) stream_init(changetype<usize>(w.stream(lane)), pool, keep, keep);
 }
 
-/** The stream of a lane. */
+/** Returns the stream of a lane. */
 export function writer_stream(writer: usize, lane: u32): u32 {
   return <u32>changetype<usize>(changetype<Writer>(writer).stream(lane));
 }
 
-/** `flags`, `layout`: as in RULE. 0, E_PRIORITY for a priority that the table does not take, or OUT_OF_MEMORY where its slots find no room for a column layout. */
+/**
+ * Sets a rule; `flags`, `layout`: as in RULE. Returns 0, E_PRIORITY if the table does not accept the priority, or OUT_OF_MEMORY if its slots find no room for a
+ * column layout.
+ */
 export function writer_rule(writer: usize, k: u32, table: u32, length: u32, stride: u32, layout: u32, priority: f64, flags: u32): i32 {
   const rule = changetype<Writer>(writer).rule(k);
   rule.table = table;
@@ -150,7 +153,7 @@ export function writer_rule(writer: usize, k: u32, table: u32, length: u32, stri
   return (layout == 0 && !rule.isSequence()) || rule.to().slots().reserveLayouts() ? 0 : E_OUT_OF_MEMORY;
 }
 
-/** Episodes that ended before a rule made an item of them. */
+/** Returns how many episodes ended before a rule made an item of them. */
 export function writer_barren(writer: usize): u32 {
   return changetype<Writer>(writer).barren;
 }
