@@ -1,8 +1,8 @@
 /**
- * Compares two builds of the package, case by case. A launch starts three processes for a case, one of this build and two of the other. They
- * take short samples in turns, so what disturbs one disturbs all, and each compiler sees the code of one build only. Processes of the same
- * build also differ, by where their memory lies and what was compiled when. That is why there are several launches, and why the other
- * build runs twice: its two processes show which differences mean nothing.
+ * Compares two builds of the package, case by case. A launch starts three processes per case, one of this build and two of the other. They take short samples
+ * in turns, so that disturbances affect all of them, and each compiler sees the code of only one build. Processes of the same build also differ, depending on
+ * memory placement and compilation order. Therefore there are several launches, and the other build runs twice: its two processes show which differences mean
+ * nothing.
  */
 import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
@@ -25,7 +25,7 @@ const LAPS = 12;
 /** The difference beyond the spread that is not marked. */
 const TOLERANCE = 0.03;
 
-/** Runs in the process of one build: makes its side of a case, then answers what `launch` asks. */
+/** Runs in the process of one build: makes its side of a case, then answers the requests of `launch`. */
 export async function serve({ ours, fact, laps }) {
   process.on("disconnect", () => process.exit());
   if (ours === undefined) return process.send({ value: (await fact()).ours });
@@ -69,7 +69,7 @@ class Side {
   }
 }
 
-/** The samples of each process, in nanoseconds, this build's first. A case that is not a timing gives one figure. */
+/** Returns the samples of each process, in nanoseconds, this build's first. A case without a timing returns one figure. */
 async function launch(dir, number, rounds) {
   const sides = [undefined, dir, dir].map((dist) => new Side(dist, number));
   try {
@@ -93,7 +93,7 @@ export async function against(dir, cases, { launches, print }) {
   print(againstHeadOf());
   const rows = [];
   for (const [number, { name, unit, again, laps, ours }] of cases) {
-    // An earlier row has measured the same.
+    // An earlier row has measured the same case.
     if (again) continue;
     try {
       const found = [];
@@ -108,9 +108,9 @@ export async function against(dir, cases, { launches, print }) {
   return rows;
 }
 
-/** Medians over the launches. The spread is how far the two processes of the other build are apart. */
+/** Computes medians over the launches. The spread is the difference between the two processes of the other build. */
 function summary(launches, scale) {
-  // Only samples of the same round are compared: the machine was equally busy.
+  // Compares only samples of the same round, during which the machine was equally busy.
   const ratios = launches.map(([own, other, twin]) => median(own.map((sample, i) => (other[i] + twin[i]) / 2 / sample)));
   const selves = launches.map(([, other, twin]) => median(other.map((sample, i) => twin[i] / sample)));
   const ratio = median(ratios);

@@ -1,10 +1,10 @@
-/** Filled structures to measure: a replay with a table of n two-step items, and its rivals with as many steps. */
+/** Filled structures to measure: a replay with a table of n two-step items, and its rivals with the same number of steps. */
 import { fifo, opened, prioritized, Replay, uniform } from "./package.mjs";
 import { Random } from "./random.mjs";
 import { ColumnRing } from "./rivals/column-ring.mjs";
 import { block, SOURCE_STEPS, source, spec } from "./source.mjs";
 
-/** Learners use an exponent; 1 would spare both sides the power. */
+/** Learners use an exponent; 1 would save both sides the power. */
 export const EXPONENT = 0.6;
 const BLOCK = 4096;
 
@@ -15,7 +15,7 @@ export function fullTable(n, sampler = uniform(), length = 2, episode = 0) {
   return { replay, table: filled(replay, n, length, episode), plan: Replay.plan(options) };
 }
 
-/** The same in a directory. */
+/** The same table in a directory. */
 export async function journaledTable(dir, n, sampler = uniform()) {
   const replay = await opened({ ...optionsOf(n, { sampler }), dir });
   const table = filled(replay, n, 2, 0);
@@ -23,7 +23,7 @@ export async function journaledTable(dir, n, sampler = uniform()) {
   return table;
 }
 
-/** A full table with other options than a sampler. */
+/** A full table with options other than a sampler. */
 export function tableWith(n, options) {
   const replay = new Replay(optionsOf(n, options));
   return { replay, table: filled(replay, n, 2, 0) };
@@ -38,7 +38,7 @@ function filled(replay, n, length, episode) {
   const random = new Random(7);
   const columns = block(source().columns, BLOCK);
   if (episode > 0) columns.discount = columns.discount.map((_, i) => Number(i % episode !== 0));
-  // Once round, and a little further: every slot has been used, and the next item evicts.
+  // One full round and a little more: every slot has been used, and the next item evicts.
   for (let steps = 0; steps < n + 2 * BLOCK; steps += BLOCK) {
     writer.appendColumns(columns, { priorities: { t: Float64Array.from({ length: BLOCK }, () => priority(random)) } });
   }
@@ -48,7 +48,7 @@ function filled(replay, n, length, episode) {
 
 export const prioritizedTable = (n) => fullTable(n, prioritized(EXPONENT));
 
-/** Like TD errors: above 0, of different sizes. */
+/** Returns a priority like a TD error: above 0, of varying size. */
 export function priority(random) {
   return random.next() + 0.01;
 }
@@ -59,7 +59,7 @@ export function fullRing(n) {
   return ring;
 }
 
-/** Appends n steps one by one; kept apart, as the one loop that all rows with this rival time. */
+/** Appends n steps one by one; separate, because all rows with this rival time the same loop. */
 export function fillRing(ring, { observation, action, reward, discount, stepType }, n) {
   for (let k = 0; k < n; k++) {
     const i = k & (SOURCE_STEPS - 1);

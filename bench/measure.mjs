@@ -1,6 +1,6 @@
 /**
- * Measuring two sides against each other on a machine that is not quiet: short samples of both in turns, so that what disturbs one disturbs the other.
- * mitata measures one function to its end and then the next one; of it only `do_not_optimize` is used.
+ * Compares two sides on a busy machine: short samples of both in turns, so that disturbances affect both. mitata measures one function to its end and then the
+ * next one, so only its `do_not_optimize` is used.
  */
 import { do_not_optimize } from "mitata";
 
@@ -8,10 +8,10 @@ const SAMPLE_MS = 20;
 const ROUNDS = 15;
 const WARM_MS = 300;
 
-/** Milliseconds, of the clock on the wall. */
+/** Wall-clock milliseconds. */
 export let now = () => performance.now();
 
-/** Makes `now` the processor time of all threads of this process: other programs matter less, and waiting for a disk does not count. */
+/** Makes `now` the processor time of all threads of this process, so that other programs matter less, and waiting for a disk does not count. */
 export function countProcessorTime() {
   now = () => {
     const { user, system } = process.cpuUsage();
@@ -26,7 +26,7 @@ export function countProcessorTime() {
 export class Timed {
   #side;
   #laps;
-  /** Operations of a sample. */
+  /** Operations per sample. */
   n = 1;
 
   constructor(side, laps = false) {
@@ -34,16 +34,16 @@ export class Timed {
     this.#laps = laps;
   }
 
-  /** Nanoseconds an operation, of one sample. */
+  /** Returns the nanoseconds per operation of one sample. */
   async sample() {
     if (this.#laps) return this.#side();
     const start = now();
-    // What it returns is kept from being optimised away.
+    // Prevents the result from being optimised away.
     do_not_optimize(await this.#side(this.n));
     return ((now() - start) * 1e6) / this.n;
   }
 
-  /** Finds how many operations make a sample; warms the function up on the way. */
+  /** Finds how many operations make a sample, and warms the function up. */
   async calibrate(sampleMs = SAMPLE_MS) {
     const until = now() + WARM_MS;
     let ms;
@@ -54,7 +54,7 @@ export class Timed {
   }
 }
 
-/** A side that draws n batches: how many items they had. */
+/** Returns a side that draws n batches and returns their number of items. */
 export function counting(draw) {
   return (n) => {
     let count = 0;
@@ -63,7 +63,7 @@ export function counting(draw) {
   };
 }
 
-/** Nanoseconds of a unit. */
+/** Returns the nanoseconds of a unit. */
 export function scaleOf(unit) {
   return unit === "ms" ? 1e6 : unit.startsWith("µs") ? 1000 : 1;
 }
@@ -74,7 +74,7 @@ export function median(values) {
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-/** Nanoseconds an operation of each side: the least of interleaved rounds. Noise only adds. */
+/** Returns the nanoseconds per operation of each side: the minimum of interleaved rounds, because noise only adds. */
 export async function race(ours, rival, { laps, rounds = ROUNDS }) {
   const sides = [ours, rival].map((side) => ({ timed: new Timed(side, laps), best: Number.POSITIVE_INFINITY }));
   for (const { timed } of sides) await timed.calibrate();
@@ -86,18 +86,17 @@ export async function race(ours, rival, { laps, rounds = ROUNDS }) {
 }
 
 /**
- * Bytes by which the used heap grows in n calls, which `side(n)` makes in a loop of its own as a program would, counted where it could hide: the heap is read often and only what it rises counts, so that a
- * collection in between takes nothing away. The least of three windows of n calls each: what a call allocates is in all of them,
- * what the compiler leaves behind once is not.
+ * Returns how many bytes the used heap grows in n calls, which `side(n)` makes in its own loop, like a program. The heap is read often and only increases
+ * count, so that collections in between subtract nothing. The minimum of three windows of n calls each excludes one-time garbage of the compiler.
  */
 export function heapGrowth(side, n) {
   const READINGS = 50;
   const WINDOWS = 3;
-  // Compiled, and every lazy array made.
+  // Compiles the code, and makes every lazy array.
   grown(side, n, READINGS);
   globalThis.gc();
   globalThis.gc();
-  // The first readings after a collection show some 150 KB that come with it, whatever is called.
+  // The first readings after a collection include some 150 KB of its own.
   grown(side, n / 10, READINGS / 10);
   return Math.min(...Array.from({ length: WINDOWS }, () => grown(side, n, READINGS)));
 }

@@ -1,6 +1,6 @@
 /**
- * The package that the cases measure: `dist` of this checkout, or the folder that REPRISE_DIST names, possibly of an older version. What
- * versions call differently, the cases call through the functions below.
+ * The package that the cases measure: `dist` of this checkout, or the folder in REPRISE_DIST, possibly of an older version. Functions below hide API
+ * differences between versions.
  */
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -8,7 +8,7 @@ import { pathToFileURL } from "node:url";
 const folder = process.env.REPRISE_DIST;
 export const dist = folder === undefined ? new URL("../dist/", import.meta.url) : pathToFileURL(`${resolve(folder)}/`);
 
-/** What an entry of the package exports, by its file. */
+/** Returns the exports of an entry of the package, by its file. */
 export const entry = (name) => import(new URL(`${name}.js`, dist));
 
 const main = await entry("index");
@@ -17,18 +17,18 @@ export const { bool, f32, fifo, i32, minHeap, mixture, packed, prioritized, Repl
 const isMethod = "snapshot" in Replay.prototype;
 const old = isMethod ? undefined : await entry("snapshot");
 
-/** Chunks of a snapshot. */
+/** Returns the chunks of a snapshot. */
 export const snapshotOf = (replay) => (isMethod ? replay.snapshot() : old.snapshot(replay));
-/** A Replay from them, or a promise of it. */
+/** Returns a Replay restored from them, or a promise of it. */
 export const restored = (chunks) => (isMethod ? Replay.restore(chunks) : old.restore(chunks));
 
-/** A promise of a Replay with a journal. */
+/** Returns a promise of a Replay with a journal. */
 export async function opened(options) {
   if (!isMethod) await entry("storage");
   return Replay.open(options);
 }
 
-/** What `make` makes, and a function that tells the bytes in use by the core that it made for it. */
+/** Returns the result of `make`, and a function that returns the bytes in use of its core. */
 export function withBytes(make) {
   const { internals } = main;
   let bytes;

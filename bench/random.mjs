@@ -1,4 +1,4 @@
-/** Seeded random numbers for sources and rivals: Marsaglia's xorshift32 (2003), about the cheapest there is in JavaScript, so that no rival loses by it. */
+/** Seeded random numbers for sources and rivals: Marsaglia's xorshift32 (2003), one of the cheapest in JavaScript, so that it slows no rival. */
 export class Random {
   #state;
 
@@ -6,7 +6,7 @@ export class Random {
     this.#state = Math.imul(seed, 0x9e3779b1) | 1;
   }
 
-  /** In [0, 1), 32 bits. */
+  /** Returns a number in [0, 1), 32 bits. */
   next() {
     let s = this.#state;
     s ^= s << 13;
@@ -16,7 +16,7 @@ export class Random {
     return (s >>> 0) * 2.3283064365386963e-10;
   }
 
-  /** An integer in [0, n). */
+  /** Returns an integer in [0, n). */
   below(n) {
     return (this.next() * n) | 0;
   }

@@ -1,4 +1,4 @@
-/** Rows as the terminal shows them. */
+/** Formats rows for the terminal. */
 import { arch, cpus, totalmem } from "node:os";
 
 const WIDTHS = [56, 12, 12, 9, 10];
@@ -9,12 +9,12 @@ function machine() {
   return `Node ${process.versions.node}, V8 ${process.versions.v8}, ${arch()}, ${cpus().length} × ${model.trim()}, ${memory} GiB`;
 }
 
-/** Machine and versions, then the head of the table. */
+/** Returns the machine and versions, then the head of the table. */
 export function headOf() {
   return `${machine()}\n\n${line(["", "ours", "rival", "unit", "ratio"])}  at least`;
 }
 
-/** The same where the rival is another build. */
+/** Like `headOf`, if the rival is another build. */
 export function againstHeadOf() {
   return `${machine()}\n\n${line(["", "this build", "other", "unit", "ratio"])}${"of launches".padStart(15)}${"spread".padStart(9)}${"other / itself".padStart(16)}`;
 }
@@ -25,7 +25,7 @@ export function againstLineOf({ name, ours, rival, unit, ratio, ratios, spread, 
   return `${shown}${range(ratios).padStart(15)}${`${(100 * spread).toFixed(1)} %`.padStart(9)}${range(selves).padStart(16)}  ${verdict}`.trimEnd();
 }
 
-/** A row; where it has a limit, whether that is reached. */
+/** Returns a row; if it has a limit, also whether that is met. */
 export function lineOf({ name, ours, rival, rivalName, unit, ratio }, limit) {
   const verdict = limit === undefined ? "" : `${figure(limit)} ${ratio >= limit ? "reached" : "NOT REACHED"}`;
   return `${line([name, figure(ours), figure(rival), unit, `${figure(ratio)} ×`])}  ${verdict.padEnd(18)}${rivalName}`;

@@ -1,4 +1,4 @@
-/** A process with a full table of n items, of a transition of 41 bytes or of a 24-byte step of n-step items: the bytes that the system provides for it. */
+/** A process with a full table of n items, of a transition of 41 bytes or of a 24-byte step of n-step items; reports its resident bytes. */
 import { f32, fifo, i32, prioritized, Replay, u8, uniform } from "./package.mjs";
 
 const BLOCK = 1000;
@@ -19,6 +19,6 @@ const writer = replay.writer({ items: [{ table: "t", length: next ? 1 : 4 }] });
 const observation = new Float32Array(4 * BLOCK).fill(1);
 const reward = new Float32Array(BLOCK).fill(1);
 const columns = { observation, action: new Int32Array(BLOCK).fill(1), reward, ...(next && { next: observation, done: new Uint8Array(BLOCK).fill(1) }) };
-// Twice round: each slot and row was used, and used again.
+// Two rounds, so that each slot and row was used and reused.
 for (let steps = 0; steps < 2 * n; steps += BLOCK) writer.appendColumns(columns);
 console.log(process.memoryUsage.rss());

@@ -1,5 +1,5 @@
-// `npm run bench [-- [--json] [WORDS]]`: every row, or those whose names contain the words. Each row runs in a process of its own, so that
-// what one taught the compiler does not slow the next down; ours and its rival are in the same one, in turns.
+// `npm run bench [-- [--json] [WORDS]]` runs every row, or those whose names contain the words. Each row runs in its own process, so that
+// the compiler's state after one row does not slow the next one down; both sides of a row run in turns in the same process.
 // `npm run bench -- --against DIR`: the rival is another build's `dist`; see against.mjs.
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
@@ -17,21 +17,21 @@ const { values, positionals } = parseArgs({
     json: { type: "boolean" },
     against: { type: "string" },
     launches: { type: "string" },
-    // Of the processes that this program starts: the number of a case.
+    // Only for processes started by this program: the number of a case.
     row: { type: "string" },
     side: { type: "string" },
   },
   allowPositionals: true,
 });
 
-/** Measures a case: what each side takes, in the case's unit. */
+/** Measures a case: the time of each side, in the case's unit. */
 async function measured({ unit, ours, rival, fact, ...rest }) {
   if (fact !== undefined) return fact();
   const [own, other] = await race(await ours(), await rival(), rest);
   return { ours: own / scaleOf(unit), rival: other / scaleOf(unit) };
 }
 
-/** A row in a new process. */
+/** Measures a row in a new process. */
 function rowOf(number, { name, unit, rivalName }) {
   const { stdout, status } = spawnSync(process.execPath, ["--expose-gc", fileURLToPath(import.meta.url), "--row", String(number)], {
     stdio: ["ignore", "pipe", "inherit"],
@@ -42,7 +42,7 @@ function rowOf(number, { name, unit, rivalName }) {
   return { name, ours: round(ours), rival: round(rival), rivalName, unit, ratio: round(rival / ours) };
 }
 
-/** Three places are more than the noise leaves. */
+/** More than three digits would only show noise. */
 function round(value) {
   return Number.isFinite(value) ? Number(value.toFixed(3)) : value;
 }
@@ -50,7 +50,7 @@ function round(value) {
 const cases = (await Promise.all(GROUPS.map((group) => import(`./cases/${group}.mjs`)))).flatMap((group) => group.cases);
 if (values.row !== undefined) {
   console.log(JSON.stringify(await measured(cases[Number(values.row)])));
-  // A journal's timer would wait.
+  // A journal's timer would keep the process alive.
   process.exit();
 } else if (values.side !== undefined) {
   await serve(cases[Number(values.side)]);

@@ -1,6 +1,6 @@
 /**
- * A process whose Replay has 1,000 actors over WebSockets that write nothing, and then 100 of them that write all the time: resident bytes for each of the idle ones, and for
- * each of the busy ones beyond that. The actors are in a process of their own.
+ * A process whose Replay has 1,000 idle actors over WebSockets, and then 100 that write continuously: reports the resident bytes per idle actor, and the
+ * additional bytes per busy one. The actors are in a separate process.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -31,7 +31,7 @@ async function act(port) {
   process.send("busy");
 }
 
-/** What is resident once garbage is collected and the memory of messages is given back. */
+/** Returns the resident bytes once garbage is collected and the memory of messages is released. */
 function resident() {
   globalThis.gc();
   return process.memoryUsage.rss();
@@ -40,7 +40,7 @@ function resident() {
 async function accept() {
   const replay = new Replay({ spec, tables: { t: { maxSize: 100_000 } } });
   const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
-  // The table is full, and the code that appends was compiled.
+  // Fills the table, and compiles the code that appends.
   const { steps } = source();
   for (let k = 0; k < 200_000; k++) writer.append(steps[k & (SOURCE_STEPS - 1)]);
   const server = new WebSocketServer({ host: "127.0.0.1", port: 0, perMessageDeflate: false });

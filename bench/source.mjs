@@ -1,16 +1,16 @@
-/** The data of all cases: a spec of 32 bytes a step, and a short run of steps that fits the first cache, so that reading it costs neither side. */
+/** The data of all cases: a spec of 32 bytes per step, and a short run of steps that fits the first-level cache, so that reading it costs neither side. */
 import { f32, i32 } from "./package.mjs";
 import { Random } from "./random.mjs";
 
 export const spec = { observation: f32(4), action: i32(), reward: f32(), discount: f32(), stepType: i32() };
-/** Of a row. */
+/** Bytes per row. */
 export const STEP_BYTES = 32;
 export const STEPS = 1_000_000;
 export const BATCH = 256;
 /** A power of two. */
 export const SOURCE_STEPS = 256;
 
-/** Seeded steps as flat columns, and as nested objects of the same values. */
+/** Returns seeded steps as flat columns, and as nested objects of the same values. */
 export function source() {
   const random = new Random(42);
   const columns = {
@@ -30,7 +30,7 @@ export function source() {
   return { columns, steps };
 }
 
-/** Columns of n steps: the source over and over. */
+/** Returns columns of n steps: the source, repeated. */
 export function block(columns, n) {
   const repeat = (array, size) => array.constructor.from({ length: n * size }, (_, i) => array[i % array.length]);
   return Object.fromEntries(Object.entries(columns).map(([name, array]) => [name, repeat(array, array.length / SOURCE_STEPS)]));

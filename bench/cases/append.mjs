@@ -1,4 +1,4 @@
-/** Appending a step: what it costs in each form, against the ring that is filled one by one. */
+/** The cost of appending a step in each form, compared with a ring filled one by one. */
 
 import { fillRing, fullRing, fullTable, priority, tableWith } from "../filled.mjs";
 import { fifo, minHeap, Replay, uniform } from "../package.mjs";
@@ -38,7 +38,7 @@ export function staged(writer, { observation, action, reward, discount, stepType
   };
 }
 
-/** The same, and an item by `createItem`. */
+/** Like `staged`, plus an item with `createItem`. */
 function stagedItem(writer, { observation, action, reward, discount, stepType }) {
   const step = writer.staged;
   return (n) => {
@@ -61,7 +61,7 @@ function stagedItem(writer, { observation, action, reward, discount, stepType })
   };
 }
 
-/** A new object a step, as an environment's wrapper makes it; its observation belongs to the environment. */
+/** Creates a new object per step, like an environment's wrapper; its observation belongs to the environment. */
 function nested(append, { steps }) {
   return (n) => {
     for (let k = 0; k < n; k++) {
@@ -87,7 +87,7 @@ function byRule() {
   return fullTable(STEPS).replay.writer({ items: [{ table: "t", length: 2 }] });
 }
 
-/** Steps with an item each, of any priority, in a full table: what leaves for it is anywhere with a heap. */
+/** Appends steps with an item each, of any priority, to a full table. With a heap, the item that leaves may be anywhere. */
 function itemsIn(remover) {
   const { replay } = tableWith(STEPS, { remover });
   const writer = replay.writer();
@@ -99,18 +99,18 @@ function itemsIn(remover) {
   const side = (n) => {
     for (let k = 0; k < n; k++) {
       append(1);
-      // They rise slowly, as a new item would else be the next to leave.
+      // Priorities rise slowly, because otherwise a new item would be the next to leave.
       item.priority = priorities[made & (priorities.length - 1)] + 1e-6 * made++;
       writer.createItem("t", item);
     }
     return writer.length;
   };
-  // Once round, so that what stands where is as mixed as it becomes.
+  // One full round, so that items are as mixed as in the long run.
   side(2 * STEPS);
   return side;
 }
 
-/** A writer whose first item can be made: one step is there already. */
+/** Returns a writer whose first item can be made: one step exists already. */
 export function byCall(steps) {
   const writer = fullTable(STEPS).replay.writer();
   writer.append(steps[0]);
@@ -129,7 +129,7 @@ function againstRing(name, limit, ours) {
   return { name, unit: UNIT, rivalName: "column ring, one by one", limit, ours: () => ours(source()), rival: () => ringSide(source().columns) };
 }
 
-/** The fastest filling that we found, beside the ring that can also be sampled: no limit is set against it. */
+/** The fastest filling that we found, in addition to the ring that can also be sampled; no limit applies. */
 function againstClosure(name, ours) {
   const rivalName = "column closure, one by one";
   return { name: `${name}, closure`, again: true, unit: UNIT, rivalName, ours: () => ours(source().columns), rival: () => closureSide(source().columns) };
@@ -173,7 +173,7 @@ function blocks(writer, columns) {
   };
 }
 
-/** A rule of long items in a full table, beside one of short ones. */
+/** A rule of long items in a full table, compared with one of short items. */
 function longItems(length) {
   return fullTable(LONG_TABLE, uniform(), length).replay.writer({ items: [{ table: "t", length }] });
 }
@@ -182,7 +182,7 @@ function againstShort(name, ours) {
   return { name, unit: UNIT, rivalName: "items of 2 steps", limit: 1 / 1.5, ours: () => ours(longItems(LONG)), rival: () => ours(longItems(2)) };
 }
 
-/** Steps by turns to many writers, each with a rule. */
+/** Writes steps in turns to many writers, each with a rule. */
 function manyWriters(writers) {
   const { replay } = fullTable(LONG_TABLE);
   const open = Array.from({ length: writers }, () => replay.writer({ items: [{ table: "t", length: 2 }] }));
@@ -216,7 +216,7 @@ export const cases = [
   againstObjects("nested append + item by rule, tfjs snake", "tfjs snake memory", ({ steps }) => {
     const memory = new SnakeMemory(STEPS);
     const own = ({ observation, action, reward, discount, stepType }) => ({ observation: observation.slice(), action, reward, discount, stepType });
-    // A transition is a pair of steps, the second of which is the first of the next.
+    // A transition is a pair of steps; the second is the first of the next pair.
     let last = own(steps[0]);
     const fill = (n) => {
       for (let k = 0; k < n; k++) {

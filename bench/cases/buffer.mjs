@@ -1,17 +1,17 @@
-/** TF-Agents' replay buffers: windows of two steps drawn from them, beside the engine's own samples of two-step items; what a step costs to add, and to keep. */
+/** TF-Agents replay buffers: windows of two steps, compared with engine samples of two-step items, and the cost of adding and storing a step. */
 import { fullTable } from "../filled.mjs";
 import { entry, Replay, withBytes } from "../package.mjs";
 import { BATCH, block, SOURCE_STEPS, STEP_BYTES, STEPS, source, spec } from "../source.mjs";
 
 const { EpisodicReplayBuffer, ReverbReplayBuffer, TFUniformReplayBuffer } = await entry("agents");
 const LENGTH = 2;
-/** Of small batches, and of the table that they are from: garbage is what they measure, not memory. */
+/** The size of small batches, and of the table that they are drawn from: these rows measure garbage, not memory. */
 const SMALL = 32;
 const SMALL_STEPS = 100_000;
 const ENVIRONMENTS = 8;
 const EPISODE = 200;
 
-/** The last STEPS frames of so many environments, and a little more: the oldest have been overwritten. */
+/** Returns a buffer with the last STEPS frames of `batchSize` environments, after some were overwritten. */
 function fullUniform(batchSize) {
   const buffer = new TFUniformReplayBuffer(spec, { batchSize, maxLength: STEPS / batchSize, seed: 1 });
   const add = adding(buffer, batchSize);
@@ -19,7 +19,7 @@ function fullUniform(batchSize) {
   return { buffer, add };
 }
 
-/** Adds so many frames, all environments together. */
+/** Adds frames, for all environments together. */
 function adding(buffer, batchSize) {
   const batches = batchesOf(batchSize);
   return (n) => {
@@ -28,7 +28,7 @@ function adding(buffer, batchSize) {
   };
 }
 
-/** The source's steps, so many at a time. */
+/** Yields the source's steps, `size` at a time. */
 function batchesOf(size) {
   const { columns } = source();
   const part = (array, i) => array.slice((i * size * array.length) / SOURCE_STEPS, ((i + 1) * size * array.length) / SOURCE_STEPS);
@@ -42,7 +42,7 @@ function fullEpisodic() {
   return buffer;
 }
 
-/** New arrays a batch on both sides: that is what getNext gives. */
+/** Both sides create new arrays per batch, like getNext. */
 function drawing(buffer) {
   const options = { sampleBatchSize: BATCH, numSteps: LENGTH };
   return (n) => {
@@ -61,7 +61,7 @@ function sampling({ table }, size = BATCH) {
   };
 }
 
-/** Batches of a dataset over a Reverb table. */
+/** Iterates over batches of a dataset on a Reverb table. */
 function iterating({ replay, table }) {
   const options = { client: replay, tableName: table.name, sequenceLength: LENGTH };
   const dataset = new ReverbReplayBuffer(spec, options).asDataset({ sampleBatchSize: SMALL, numSteps: LENGTH });
@@ -71,7 +71,7 @@ function iterating({ replay, table }) {
   };
 }
 
-/** A writer with as many lanes, by nested columns as well. */
+/** A writer with the same number of lanes, also with nested columns. */
 function lanes() {
   const writer = new Replay({ spec }).writer({ lanes: ENVIRONMENTS, keep: STEPS / ENVIRONMENTS });
   const batches = batchesOf(ENVIRONMENTS);
@@ -81,7 +81,7 @@ function lanes() {
   };
 }
 
-/** What a full buffer takes a step beyond its row: by how much more that is with STEPS of them than with half as many. */
+/** Returns the bytes of a full buffer per step beyond its row: the difference between STEPS of them and half as many. */
 function bytesBeyond() {
   const [half, whole] = [STEPS / 2, STEPS].map((maxLength) => {
     const { made, bytes } = withBytes(() => new TFUniformReplayBuffer(spec, { batchSize: 1, maxLength }));

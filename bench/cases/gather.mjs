@@ -1,4 +1,4 @@
-/** Wide steps: rows of 84 × 84 × 4 bytes, from a store that no cache holds, against one copy of the same bytes that lie together. */
+/** Wide steps: rows of 84 × 84 × 4 bytes, from a store larger than any cache, compared with one contiguous copy of the same bytes. */
 import { Replay, u8, uniform } from "../package.mjs";
 import { Random } from "../random.mjs";
 
@@ -11,7 +11,7 @@ function frames() {
   return Uint8Array.from({ length: ROW }, () => random.below(256));
 }
 
-/** `items` of `length` steps each: BATCH rows together. */
+/** Draws `items` items of `length` steps each: BATCH rows in total. */
 function ours(items, length) {
   const replay = new Replay({ spec: { frame: u8(84, 84, 4) }, tables: { t: { maxSize: ROWS, sampler: uniform() } }, seed: 1 });
   const writer = replay.writer({ items: [{ table: "t", length }] });
@@ -25,7 +25,7 @@ function ours(items, length) {
   };
 }
 
-/** BATCH rows of as large a store, by `sets` copies that each begin at a random row. */
+/** Copies BATCH rows of a store of the same size, with `sets` copies that each begin at a random row. */
 function copies(sets) {
   const store = new Uint8Array(ROW * ROWS);
   const frame = frames();
@@ -50,7 +50,7 @@ function against(name, items, length, sets, rest) {
 }
 
 export const cases = [
-  // One copy takes bytes that lie together: so does a window. Scattered rows are beside it, and beside as many copies.
+  // A contiguous copy compares with a window. Scattered rows are also compared with it, and with the same number of copies.
   against(`gather of ${BATCH} rows of ${ROW} bytes`, 1, BATCH, 1, { limit: 0.8 }),
   against(`gather of ${BATCH} scattered rows of ${ROW} bytes`, BATCH, 1, 1),
   against(`gather of ${BATCH} scattered rows, row by row`, BATCH, 1, BATCH, { again: true }),

@@ -1,9 +1,9 @@
-/** Half floats beside f32: the same numbers, in half the memory, and the same batches. */
+/** Half floats compared with f32: the same numbers in half the memory, and the same batches. */
 import { Replay, uniform } from "../package.mjs";
 import { Random } from "../random.mjs";
 
 const FORMS = {
-  // A state as it is in a row; an image, as it is in a column of its own, from a store that no cache holds.
+  // A state, which is stored in a row; an image, which is stored in a column of its own, from a store larger than any cache.
   "f16[64]": { leaf: { dtype: "f16", shape: [64] }, rows: 100_000, batch: 256 },
   "bf16[64]": { leaf: { dtype: "bf16", shape: [64] }, rows: 100_000, batch: 256 },
   "f16[84, 84]": { leaf: { dtype: "f16", shape: [84, 84] }, rows: 4096, batch: 256 },

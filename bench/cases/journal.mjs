@@ -1,4 +1,4 @@
-/** What a journal costs beside the plain calls of the file system: the same bytes, in the same blocks, to new files. */
+/** The cost of a journal compared with plain file system calls: the same bytes, in the same blocks, to new files. */
 import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, readSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,28 +11,28 @@ import { sampling } from "./sample.mjs";
 const { Log, node } = await entry("storage");
 const BYTES = 128 << 20;
 const ROUNDS = 7;
-/** Sections of a group. */
+/** Sections per group. */
 const GROUP = 32;
-/** Of the log: what it writes and reads at once. */
+/** The block size in which a log writes and reads. */
 const WRITE_BYTES = 1 << 17;
 const READ_BYTES = 1 << 20;
 const MIB = 1 << 20;
 
-/** Nanoseconds a MiB of a call. */
+/** Returns the nanoseconds per MiB of a call. */
 function timed(call) {
   const start = now();
   call();
   return ((now() - start) * 1e6) / (BYTES / MIB);
 }
 
-/** A folder of its own, which is gone when the process ends. */
+/** Returns a folder that is deleted when the process ends. */
 export function folder() {
   const path = mkdtempSync(join(tmpdir(), "reprise-bench-"));
   process.on("exit", () => rmSync(path, { recursive: true, force: true }));
   return path;
 }
 
-/** The time of something in a new folder, which is gone afterwards. */
+/** Returns the time of a call in a new folder, which is deleted afterwards. */
 function inFolder(call) {
   const path = folder();
   try {
@@ -44,7 +44,7 @@ function inFolder(call) {
 
 const payloadOf = (size) => new Uint8Array(size).map((_, i) => i * 31);
 
-/** Writes about BYTES of sections. The system may keep them: nothing is synced. */
+/** Writes about BYTES of sections without syncing, so the system may cache them. */
 function append(folder, payload) {
   const log = Log.open(node(join(folder, "journal")), { about: {}, durability: "manual" });
   for (let done = 0, i = 0; done < BYTES; done += payload.length, i++) {
@@ -55,7 +55,7 @@ function append(folder, payload) {
   return log;
 }
 
-/** What a journal of such payloads wrote, in memory; it stays in the folder. */
+/** Returns the bytes that a journal of such payloads wrote; the journal stays in the folder. */
 function bytesOf(folder, payload) {
   append(folder, payload).close();
   const journal = join(folder, "journal");
@@ -113,13 +113,13 @@ function replayCase(size, rest) {
   return { name, unit: "µs/MiB", rivalName: "fs.readSync, 1 MiB each", laps: true, rounds: ROUNDS, ours, rival, ...rest };
 }
 
-/** 500 MB a second is what is promised. */
+/** The documentation promises 500 MB per second. */
 function limitCase(size, again) {
   const name = `reopening a journal, sections of ${size} bytes, limit`;
   return replayCase(size, { name, again, rivalName: "500 MB/s", limit: 1, rival: () => () => (MIB / 500) * 1000 });
 }
 
-/** Draws of a table in a directory beside the same without one; what a second of them writes is among them. */
+/** Draws from a table in a directory compared with one without; the time includes a second's worth of journal writes. */
 function drawCase(name, sampler, rest) {
   const ours = async () => sampling(await journaledTable(folder(), STEPS, sampler));
   const rival = () => sampling(fullTable(STEPS, sampler).table);

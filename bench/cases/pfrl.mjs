@@ -1,4 +1,4 @@
-/** reprise/pfrl beside the engine that it is made of. */
+/** reprise/pfrl compared with the underlying engine. */
 
 import { EXPONENT, priority } from "../filled.mjs";
 import { bool, entry, f32, fifo, i32, prioritized, Replay } from "../package.mjs";
@@ -8,11 +8,11 @@ import { SOURCE_STEPS, STEPS, source } from "../source.mjs";
 const { PrioritizedReplayBuffer, ReplayBuffer } = await entry("pfrl");
 const BATCH = 32;
 const BETA = 0.4;
-/** Transitions of the rows with new arrays: garbage is what they measure, not memory. */
+/** Transitions of the rows with new arrays, which measure garbage, not memory. */
 const FRESH_STEPS = 100_000;
 /** Batches of errors made beforehand; a power of two. */
 const SETS = 16;
-/** Atari: frames of 84 × 84 bytes, four of them a state. */
+/** Atari: frames of 84 × 84 bytes, four per state. */
 const FRAME = 84 * 84;
 const STACK = 4;
 const ATARI_STEPS = 100_000;
@@ -27,7 +27,7 @@ function errors() {
 
 const { observation, action, reward } = source().columns;
 
-/** Transition k of the common source; its arrays are views. */
+/** Returns transition k of the common source; its arrays are views. */
 function transitionAt(k) {
   const i = k % (SOURCE_STEPS - 1);
   const [state, nextState] = [i, i + 1].map((at) => observation.subarray(4 * at, 4 * at + 4));
@@ -50,7 +50,7 @@ function bufferCycle() {
   };
 }
 
-/** The same with the engine's own table. */
+/** The same cycle with the engine's table. */
 function tableCycle() {
   const tables = { t: { maxSize: STEPS, sampler: prioritized(EXPONENT, { withMin: true }), remover: fifo() } };
   const replay = new Replay({ spec: { ...spec, nextState: f32(4), isStateTerminal: bool() }, tables, seed: 1 });
@@ -67,14 +67,14 @@ function tableCycle() {
   };
 }
 
-/** A buffer of uniform draws. */
+/** A buffer with uniform draws. */
 function uniformBuffer() {
   const buffer = new ReplayBuffer(FRESH_STEPS, { spec, seed: 1 });
   for (let k = 0; k < FRESH_STEPS; k++) buffer.append(transitionAt(k));
   return buffer;
 }
 
-/** Samples whose arrays a learner keeps, or fills again. */
+/** Samples whose arrays a learner keeps or refills. */
 function bufferSampling(isFilled) {
   const buffer = uniformBuffer();
   const options = isFilled ? { into: buffer.sample(BATCH) } : {};
@@ -85,7 +85,7 @@ function bufferSampling(isFilled) {
   };
 }
 
-/** The cycle with new arrays, which PFRL's learners have. */
+/** The cycle with new arrays, as in PFRL's learners. */
 function freshCycle() {
   const buffer = new PrioritizedReplayBuffer(FRESH_STEPS, { alpha: EXPONENT, spec, seed: 1 });
   for (let k = 0; k < FRESH_STEPS; k++) buffer.append(transitionAt(k));
@@ -100,7 +100,10 @@ function freshCycle() {
   };
 }
 
-/** Bytes a transition beyond the distinct frames, of stacks that are given as arrays of frames; and what may be taken, 5 % of the frames and 64 a transition. */
+/**
+ * Returns the bytes per transition beyond the distinct frames, for stacks given as arrays of frames, and the limit: 5 % of the frames and 64 bytes per
+ * transition.
+ */
 function atariBytes() {
   const buffer = new ReplayBuffer(ATARI_STEPS);
   let distinct = 0;

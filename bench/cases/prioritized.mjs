@@ -1,4 +1,4 @@
-/** Prioritized replay: the tree alone, and the cycle of a learner. */
+/** Prioritized replay: only the tree, and the cycle of a learner. */
 import { readFileSync } from "node:fs";
 import { EXPONENT, fullRing, prioritizedTable, priority, tableWith } from "../filled.mjs";
 import { dist, prioritized } from "../package.mjs";
@@ -19,7 +19,7 @@ function priorities() {
   return Array.from({ length: SETS }, () => Float64Array.from({ length: BATCH }, () => priority(random)));
 }
 
-/** The core's tree alone. */
+/** The core's tree without a table. */
 function coreTree() {
   const instance = (file, imports) => new WebAssembly.Instance(new WebAssembly.Module(readFileSync(new URL(file, dist))), imports);
   const core = instance("core.wasm", {}).exports;
@@ -84,11 +84,11 @@ export function cycle(table) {
   };
 }
 
-/** The same by hand: no keys, so that nothing notices a step that was overwritten meanwhile. */
+/** The same cycle by hand: without keys, so an overwritten step goes unnoticed. */
 export function ringCycle(steps, Tree) {
   const ring = fullRing(steps);
   const tree = filled(new Tree(2 ** Math.ceil(Math.log2(steps)), BATCH));
-  // Beyond the ring there is nothing, and the pair at its seam is none.
+  // Nothing is stored past the ring, and the pair at its seam is invalid.
   for (let slot = steps; slot < tree.leaves; slot++) tree.nodes[tree.leaves + slot] = 0;
   tree.nodes[tree.leaves + ((ring.head + steps - 1) % steps)] = 0;
   tree.fill(tree.nodes.slice(tree.leaves));
@@ -129,7 +129,7 @@ function drawing(table) {
   };
 }
 
-/** Items that leave after so many draws, more than a measurement makes of any: what only the limit costs. */
+/** Items that leave after more draws than a measurement makes: this shows the cost of the limit itself. */
 function limited() {
   return drawing(tableWith(STEPS, { sampler: prioritized(EXPONENT), maxTimesSampled: 1_000_000 }).table);
 }

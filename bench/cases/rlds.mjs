@@ -1,4 +1,7 @@
-/** reprise/rlds beside Python's tensorflow_datasets, over the same files. Python is REPRISE_PYTHON; without it those rows are left out, but where two builds are compared. */
+/**
+ * reprise/rlds compared with Python's tensorflow_datasets, on the same files. REPRISE_PYTHON selects the Python; without it those rows are skipped, except when
+ * two builds are compared.
+ */
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,13 +20,13 @@ const STEPS = 10_040;
 const ROUNDS = 15;
 const PYTHON_ROUNDS = 5;
 const SHARDS = 10;
-/** Of the smaller dataset each shard has so many times the records of the first. */
+/** How many times the smaller dataset repeats the records of the first shard in each shard. */
 const REPEATS = 3;
-/** How often memory is looked at on the way. */
+/** How often memory is sampled on the way. */
 const LOOKS = 200;
 const MIB = 2 ** 20;
 
-/** Goes through every step as an object. */
+/** Iterates over every step as an object. */
 async function steps() {
   let count = 0;
   let sum = 0;
@@ -36,21 +39,21 @@ async function steps() {
   if (count !== STEPS || !(sum > 0)) throw new Error(`there must be ${STEPS} steps, got ${count}`);
 }
 
-/** Only the columns, as the rival that makes no steps. */
+/** Reads only the columns, like the rival that makes no steps. */
 async function columns() {
   let count = 0;
   for await (const episode of await openTfds(FOLDER)) count += episode.steps.length;
   if (count !== STEPS) throw new Error(`there must be ${STEPS} steps, got ${count}`);
 }
 
-/** Nanoseconds a step. */
+/** Returns the nanoseconds per step. */
 async function timed(pass) {
   const start = now();
   await pass();
   return ((now() - start) * 1e6) / STEPS;
 }
 
-/** Nanoseconds a step of each side: the least of several rounds. Python's compiler and caches are warm from its first. */
+/** Returns the nanoseconds per step of each side: the minimum of several rounds. Python's compiler and caches are warm from its first round. */
 async function beside(ours, way) {
   let best = Number.POSITIVE_INFINITY;
   for (let round = 0; round < ROUNDS; round++) best = Math.min(best, await timed(ours));
@@ -61,7 +64,7 @@ async function beside(ours, way) {
   return { ours: best, rival: found.ns };
 }
 
-/** The records of the first shard again and again, in ten shards. */
+/** Repeats the records of the first shard, in ten shards. */
 function repeated(folder, times) {
   const records = readFileSync(join(FOLDER, "half_cheetah-train.tfrecord-00000-of-00003"));
   const info = JSON.parse(readFileSync(join(FOLDER, "dataset_info.json"), "utf8"));
@@ -74,7 +77,7 @@ function repeated(folder, times) {
   return folder;
 }
 
-/** The most bytes in use after a collection, and the most that the system gave, while a dataset is gone through. */
+/** Returns the most bytes in use after a collection, and the most resident bytes, while a dataset is read. */
 async function peak(folder) {
   let [used, resident, episodes] = [0, 0, 0];
   const reader = await openTfds(folder);
@@ -90,7 +93,7 @@ async function peak(folder) {
   return { used, resident, episodes };
 }
 
-/** By how many bytes a peak grows where there is ten times the data. */
+/** Returns how many bytes a peak grows with ten times the data. */
 async function growth(which) {
   const folder = mkdtempSync(join(tmpdir(), "reprise-bench-"));
   try {
@@ -117,7 +120,7 @@ export const cases = [
   row("rlds steps of half_cheetah, dicts by hand", "tensorflow_datasets, a batch an episode, then a dict a step", steps, "rows", true),
   row("rlds steps of half_cheetah, nested iterator", "tensorflow_datasets, as_numpy_iterator over an episode's steps", steps, "nested", true),
   row("rlds columns of half_cheetah", "tensorflow_datasets, a batch an episode", columns, "batched"),
-  // The small data's files are of one block each; of the large ones some blocks of 1 MiB are on their way, or wait to be freed.
+  // The files of the small data have one block each; with the large data, some 1 MiB blocks are in flight or waiting to be freed.
   growthRow("rlds bytes in use that 10 × the data (100 MB) adds", "used", 8 * MIB),
   growthRow("rlds resident bytes that 10 × the data (100 MB) adds", "resident", 32 * MIB),
 ];

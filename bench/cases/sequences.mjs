@@ -1,13 +1,16 @@
-/** Batches of sequences beside general samples of the same items: both copy every leaf of every step; a view also computes what there is to learn of each step. */
+/**
+ * Batches of sequences compared with general samples of the same items. Both copy every leaf of every step; a view also computes the learning columns of each
+ * step.
+ */
 
 import { counting } from "../measure.mjs";
 import { f32, fifo, i32, Replay, uniform } from "../package.mjs";
 import { Random } from "../random.mjs";
 
 const [BATCH, LENGTH, STRIDE, WIDTH] = [32, 81, 40, 64];
-/** Items of a full table, far more bytes than caches have. */
+/** Items of a full table, far larger than any cache. */
 const ITEMS = 2_000;
-/** Steps of an episode: one sequence of a few is shorter than a whole one. */
+/** Steps per episode: one of a few sequences is shorter than a whole one. */
 const EPISODE = 1_000;
 /** 1.1 times the sample's time. */
 const LIMIT = 0.91;
@@ -31,7 +34,7 @@ function filled() {
 }
 
 function against(n, isNew) {
-  // One table for both, since where memory lies is felt.
+  // One table for both, because memory placement affects the times.
   let table;
   const tableOf = () => {
     table ??= filled();

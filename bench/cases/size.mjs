@@ -1,4 +1,4 @@
-/** What a page has to load: the files as they are, and as its own bundler makes them smaller. Reported; there is no limit. */
+/** The bytes that a page loads: the files as published, and as minified by its own bundler. Reported without a limit. */
 import { fileURLToPath } from "node:url";
 import { sizes } from "../../build/sizes.mjs";
 import { dist } from "../package.mjs";

@@ -1,4 +1,4 @@
-/** Steps over a WebSocket on the loopback, both ends in this process: as blocks of columns, and as the JSON that programs make by hand. */
+/** Steps over a WebSocket on the loopback, both ends in this process: as blocks of columns, and as the JSON of hand-written programs. */
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { createRequire } from "node:module";
@@ -8,10 +8,10 @@ import { SOURCE_STEPS, source, spec } from "../source.mjs";
 
 const { remoteWriter } = await entry("remote");
 
-/** Steps of a message where steps go by the block. */
+/** Steps per message when steps are sent in blocks. */
 const BLOCK = 256;
 
-/** `bufferutil` masks and unmasks in C where `ws` finds it; both ends of both sides use it, or none does. */
+/** If `ws` finds `bufferutil`, it masks and unmasks in C; either both ends of both sides use it, or none does. */
 const hasBufferutil = (() => {
   try {
     createRequire(import.meta.url).resolve("bufferutil");
@@ -48,11 +48,11 @@ const ours = (isNative) => async () => {
   };
 };
 
-/** Numbers as JSON has them. */
+/** Converts numbers for JSON. */
 const plain = (value) => (ArrayBuffer.isView(value) ? [...value] : typeof value === "object" && value !== null ? mapped(value) : value);
 const mapped = (step) => Object.fromEntries(Object.entries(step).map(([name, value]) => [name, plain(value)]));
 
-/** One text per message, of so many steps; the answer to the last one says that all are there. Nothing limits what is on its way. */
+/** Sends one text per message of `size` steps; the answer to the last one confirms that all have arrived. Nothing limits the messages in flight. */
 const asJson = (size, isNative) => async () => {
   const [here, there] = await socketPair(isNative);
   const writer = made().writer(rules);
@@ -75,7 +75,7 @@ const asJson = (size, isNative) => async () => {
 };
 
 let found;
-/** Of one process, for both rows. */
+/** Measured in one process, for both rows. */
 function resident(which) {
   if (found === undefined) {
     const { stdout, status } = spawnSync(process.execPath, ["--expose-gc", fileURLToPath(new URL("../socket-memory.mjs", import.meta.url))], {
@@ -89,7 +89,7 @@ function resident(which) {
 
 const fact = (name, limit, which) => ({ name, unit: "KiB", rivalName: "limit", limit: 1, fact: () => ({ ours: resident(which), rival: limit }) });
 
-/** Steps beside JSON texts of so many. */
+/** Compares steps with JSON texts of `size` steps. */
 function against(size, isNative) {
   const name = `steps over a WebSocket${size > 1 ? ", by the block" : ""}${isNative ? ", with bufferutil" : ""}`;
   const rivalName = `a JSON text message per ${size > 1 ? `${size} steps` : "step"}`;

@@ -1,4 +1,4 @@
-/** A structured writer beside a trajectory writer that does by hand what its patterns do. */
+/** A structured writer compared with a trajectory writer that does the same work by hand. */
 import { fullTable } from "../filled.mjs";
 import { entry } from "../package.mjs";
 import { SOURCE_STEPS, STEPS, source, spec } from "../source.mjs";
@@ -6,7 +6,7 @@ import { SOURCE_STEPS, STEPS, source, spec } from "../source.mjs";
 const { Condition, createConfig, LocalClient, patternFromTransform } = await entry("agents");
 const MASK = SOURCE_STEPS - 1;
 const UNIT = "ns/step";
-/** No action of the source. */
+/** An action that does not occur in the source. */
 const NO_ACTION = -1;
 
 function client() {
@@ -26,7 +26,7 @@ const PATTERNS = [
   ({ observation, reward }) => ({ states: observation.slice(-5, null, 2), reward: reward.slice(-5) }),
 ];
 
-/** By a structured writer. */
+/** Uses a structured writer. */
 function structured(configs) {
   const { steps } = source();
   const writer = client().structuredWriter(configs());
@@ -37,7 +37,7 @@ function structured(configs) {
   };
 }
 
-/** The same items by hand. */
+/** Makes the same items by hand. */
 function byHand(patterns) {
   const { steps } = source();
   const writer = client().trajectoryWriter({ numKeepAliveRefs: 8 });

@@ -1,23 +1,23 @@
 /**
- * What Reprise costs in the frames of a game: each appends a step, takes a batch and gives its items new priorities. The first frames, which a player feels; later ones;
- * and frames in turns with these that only spin as long as one of them takes, which shows what the machine does to any loop.
+ * The cost of Reprise in the frames of a game: each appends a step, takes a batch and sets new priorities. It measures the first frames, which a player
+ * notices; later ones; and, in turns with these, frames that only spin for the same time, which show how the machine disturbs any loop.
  */
 const OBSERVATION = 4;
-/** Frames between two turns of the host's loop; and those that are measured in turns. */
+/** Frames between two turns of the host's loop, which is also the number of frames measured in turns. */
 const TURN = 50;
 const BLOCK = 1000;
 const STEPS = 1e6;
 const BATCH = 64;
 const FRAMES = 20_000;
-/** How many times as many frames are played where collections are counted. */
+/** The factor by which more frames are played when collections are counted. */
 const ROUNDS = 5;
-/** A warm-up. Code that was compiled for one Replay alone is thrown away with the second, hence several. */
+/** A warm-up. It uses several Replays, because code compiled for only one is discarded with the second. */
 const SMALL = { memories: 5, steps: 5000, frames: 5000 };
 
 /**
  * @param lib the package
- * @param pause lets the host go on
- * @param warmUp whether frames over small memories come first, as a game can have them while it loads
+ * @param pause lets the host continue
+ * @param warmUp whether frames over small memories come first, as a game can run them while it loads
  * @returns {first, warm, idle}: {p50, p999, worst} in ms
  */
 export async function measure(lib, pause, { steps = STEPS, frames = FRAMES, warmUp = false } = {}) {
@@ -34,19 +34,19 @@ export async function measure(lib, pause, { steps = STEPS, frames = FRAMES, warm
   return { first: told(first), warm: told(warm), idle: told(idle) };
 }
 
-/** Warm frames, or as many turns of the loop that do nothing: for who counts from outside what is collected. */
+/** Plays warm frames, or the same number of idle turns, for a caller that counts collections from outside. */
 export async function play(lib, pause, works, { steps = STEPS, frames = FRAMES } = {}) {
   const frame = filled(lib, steps);
   await timed(frame, frames, pause);
   for (let round = 0; round < ROUNDS; round++) await timed(works ? frame : () => {}, frames, pause);
 }
 
-/** A frame that does nothing for so many milliseconds. */
+/** A frame that does nothing for `ms` milliseconds. */
 const spinning = (ms) => () => {
   for (const end = performance.now() + ms; performance.now() < end; );
 };
 
-/** A frame over a memory that is full. */
+/** A frame over a full memory. */
 function filled({ f32, i32, prioritized, Replay }, steps) {
   const spec = { observation: f32(OBSERVATION), action: i32(), reward: f32() };
   const replay = new Replay({ spec, tables: { memory: { maxSize: steps, sampler: prioritized(0.6) } }, seed: 1 });

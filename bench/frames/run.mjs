@@ -1,4 +1,5 @@
-// What a frame costs in Node and in Chromium, and in C: `npm run bench:frames [-- --check]`. Each launch is a process, or a page, of its own; figures are medians of all launches.
+// The cost of a frame in Node and in Chromium, and in C: `npm run bench:frames [-- --check]`. Each launch is a separate process or page; figures are medians of
+// all launches.
 import { join } from "node:path";
 import { ISOLATED } from "../../build/pages.mjs";
 import { printed, root } from "../../build/step.mjs";
@@ -7,7 +8,7 @@ import { median } from "../measure.mjs";
 import { limits } from "../peers/limits.mjs";
 
 const LAUNCHES = 5;
-/** What a player feels of the first frames, in ms. */
+/** The limit of the first frames, which a player notices, in ms. */
 const WORST = 4;
 
 const browsers = new Browsers();
@@ -17,7 +18,7 @@ const hosts = {
   Chromium: (start) => browsers.lines("chromium", root, { path: `/bench/frames/page.html?${start}`, headers: ISOLATED }),
 };
 
-/** Collections of a process, as V8 tells of each. */
+/** Collections of a process, from V8's trace. */
 const collections = (what) => node("--trace-gc", "node.mjs", what).match(/ ms: (Scavenge|Mark-Compact)/g).length;
 
 const repeated = async (launch) => {
@@ -32,7 +33,7 @@ const held = (what, holds) => {
   if (!holds) missed.push(what);
 };
 
-/** The medians of all launches, printed. */
+/** Returns the medians of all launches, and prints them. */
 async function measured(host, start, launch) {
   const all = await repeated(() => launch(start));
   const of = (part, figure) => median(all.map((result) => result[part][figure]));
@@ -52,12 +53,12 @@ for (const [host, launch] of Object.entries(hosts)) {
 }
 await browsers.close();
 
-// The same work by hand: what no loop that reads as much memory is spared.
+// The same work by hand: the minimum for a loop that reads the same amount of memory.
 const { folder, missing } = limits(join(root, "build/peers"));
 if (missing === undefined) await measured("C", "cold", () => JSON.parse(printed(folder, "./rows", ["frames", "64", "1000000"])));
 else console.log(`C         left out: ${missing}`);
 
-// One more or less comes by itself, from launch to launch.
+// One more or less occurs by chance between launches.
 const [frames, nothing] = [await repeated(() => collections("frames")), await repeated(() => collections("nothing"))].map((counts) => Math.min(...counts));
 console.log(`collections with frames ${frames}, without ${nothing}`);
 held("Node.js: as many collections as without Reprise's work", frames <= nothing);

@@ -1,11 +1,12 @@
-// What the inspector costs a page a frame, with 1 M steps in the store: `npm run bench:inspector [-- --check]`. Each launch is a page of its own; figures are medians of all.
+// The cost of the inspector per frame of a page, with 1 M steps in the store: `npm run bench:inspector [-- --check]`. Each launch is a separate page; figures
+// are medians of all launches.
 import { ISOLATED } from "../../build/pages.mjs";
 import { root } from "../../build/step.mjs";
 import { Browsers } from "../../test/everywhere/browsers.mjs";
 import { median } from "../measure.mjs";
 
 const LAUNCHES = 5;
-/** The limit of its own work in a frame, in ms. */
+/** The limit of its work per frame, in ms. */
 const MOST = 4;
 
 const browsers = new Browsers();

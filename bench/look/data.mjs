@@ -1,4 +1,4 @@
-// A gigabyte of recorded data in each format that is read by ranges: made once, and kept in the system's folder of temporary files.
+// A gigabyte of recorded data in each format that supports range reads, made once and stored in the system's temporary folder.
 import { existsSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { Zip, ZipPassThrough } from "fflate";
@@ -19,7 +19,7 @@ const SPEC = {
 };
 const STEP_BYTES = 4 * (8 + 1 + 56 + 1) + 3;
 
-/** The numbers of mulberry32, as noise that no codec makes smaller. */
+/** Returns numbers of mulberry32, as noise that no codec compresses. */
 function noise(seed, count) {
   let a = seed;
   return Float32Array.from({ length: count }, () => {
@@ -30,7 +30,7 @@ function noise(seed, count) {
   });
 }
 
-/** An episode's columns, in the order of the spec's leaves; a few that are used again and again. */
+/** An episode's columns, in the order of the spec's leaves; a few are reused. */
 function columns(seed, steps = STEPS) {
   const edge = (at) => Uint8Array.from({ length: steps }, (_, i) => Number(i === at));
   const ones = new Float32Array(steps).fill(1);
@@ -51,7 +51,7 @@ const MAKE = {
   "data.hdf5": hdf5,
 };
 
-/** Flat columns, as D4RL has them. */
+/** Flat columns, as in D4RL. */
 function flat() {
   const rows = Math.floor(BYTES / STEP_BYTES / STEPS) * STEPS;
   const shapes = { observations: [56], actions: [8], rewards: [], terminals: [], timeouts: [] };
@@ -59,12 +59,12 @@ function flat() {
     const [action, , , last, terminal, observation, reward] = columns(seed);
     return { observations: observation, actions: action, rewards: reward, terminals: terminal, timeouts: last };
   });
-  /** The rows of an episode. */
+  /** Returns the rows of an episode. */
   const part = (name, from) => made[(from / STEPS) % made.length][name];
   return { rows, shapes, part };
 }
 
-/** Stored, as numpy.savez has it. */
+/** Stored uncompressed, like numpy.savez. */
 async function npz(path) {
   const { rows, shapes, part } = flat();
   const file = openSync(path, "w");
@@ -90,7 +90,7 @@ async function npz(path) {
   zip.end();
 }
 
-/** Chunks of 4 MiB at most, not compressed. */
+/** Chunks of at most 4 MiB, not compressed. */
 async function hdf5(path) {
   await ready;
   const { rows, shapes, part } = flat();
@@ -126,7 +126,7 @@ export async function made(folder, name) {
   const path = join(folder, name);
   if (!existsSync(path)) {
     const start = performance.now();
-    // What is made in part has another name.
+    // A partly made file has another name.
     const part = join(folder, `part-${name}`);
     rmSync(part, { recursive: true, force: true });
     await MAKE[name](part);

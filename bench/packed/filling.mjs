@@ -1,15 +1,15 @@
-// A Replay of recorded screens, and draws from it: the same in Node and in a page.
+// Fills a Replay with recorded screens and draws from it, in the same way in Node and in a page.
 
 const SIDE = 84;
 export const PIXELS = SIDE * SIDE;
 const STACK = 4;
 export const BATCH = 32;
 const ROUNDS = 60;
-/** Frames of a game that are read at a time. */
+/** Frames of a game per read. */
 const CHUNK = 500;
 
 /**
- * Fills a memory with so many transitions, a lane for each game; what an append took, in µs.
+ * Fills a memory with `total` transitions, a lane for each game; returns the time of an append in µs.
  * @param lib reprise
  * @param leaf "packed" or "shared"
  * @param recorded frames of a game from one on, and for each whether its episode ends with it: (name, first, count) => { frames, ends }
@@ -41,7 +41,7 @@ export async function filled({ Replay, f32, i32, u8, ...lib }, leaf, total, name
   return { replay, appendUs: (ms * 1000) / total };
 }
 
-/** Draws a batch again and again into the same arrays. */
+/** Draws batches repeatedly into the same arrays. */
 export function drawing({ replay }) {
   const view = replay.tables.memory.transitions({ gamma: 0.99 });
   const into = view.sample(BATCH);
@@ -50,7 +50,7 @@ export function drawing({ replay }) {
   };
 }
 
-/** Thousands of transitions per second of each side, in turns; the median of the faster half of all rounds. */
+/** Returns thousands of transitions per second of each side, in turns: the median of the faster half of all rounds. */
 export function rates(sides) {
   const times = sides.map(() => []);
   for (let round = 0; round < ROUNDS; round++)
@@ -62,7 +62,7 @@ export function rates(sides) {
   return times.map((all) => BATCH / all.sort((a, b) => a - b)[ROUNDS >> 2]);
 }
 
-/** Bytes of packed entries with the rows that name them, and of all. */
+/** Returns the bytes of packed entries with the rows that name them, and the total bytes. */
 export function memoryOf({ replay }) {
   const { packed, bytes } = replay.stats();
   const { frames } = packed;

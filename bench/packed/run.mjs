@@ -1,4 +1,4 @@
-// Packed frames beside frames as they are: ratios of recorded games, drawing and appending in one run, and the same draws by libraries in Python.
+// Packed frames compared with unpacked ones: compression ratios of recorded games, drawing and appending in one run, and the same draws in Python libraries.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 });
 const SCRATCH = "build/packed";
-/** Frames of each of the games that are mixed; of the others fewer. */
+/** Frames of each of the games in the mix; the others have fewer. */
 const MIXED_FRAMES = 40_000;
 const OTHER_FRAMES = 4_000;
 const NOISE_FRAMES = 20_000;
@@ -27,7 +27,7 @@ const folder = positionals[0] ?? record();
 const recordings = new Map();
 const MILLION = 1_000_000;
 
-/** Records all games once, with a Python of its own. Returns their folder. */
+/** Records all games once, in a separate Python environment. Returns their folder. */
 function record() {
   const data = join(SCRATCH, "games");
   const { program, missing } = venv(join(SCRATCH, "python"), join(import.meta.dirname, "requirements.txt"), ["3.11", "3.12", "3.13"]);
@@ -51,7 +51,7 @@ function record() {
   return data;
 }
 
-/** The frames of a game from one on, over and over, and for each whether its episode ends with it. */
+/** Returns the frames of a game from one on, cyclically, and for each whether its episode ends with it. */
 function recorded(name, first, count) {
   if (!recordings.has(name)) recordings.set(name, { frames: readFileSync(join(folder, `${name}.bin`)), ends: readFileSync(join(folder, `${name}.ends`)) });
   const all = recordings.get(name);
@@ -61,7 +61,7 @@ function recorded(name, first, count) {
   return { frames: all.frames.subarray(at * PIXELS, (at + count) * PIXELS), ends };
 }
 
-/** Frames that nothing makes smaller, none of which comes twice. */
+/** Returns incompressible frames, all distinct. */
 function noise(_name, first, count) {
   let state = (first + 1) * 0x9e3779b9;
   const frames = new Uint32Array((count * PIXELS) / 4).map(() => {
@@ -73,7 +73,7 @@ function noise(_name, first, count) {
   return { frames: new Uint8Array(frames.buffer), ends: new Uint8Array(count) };
 }
 
-/** What a page asks of the recordings: frames, then whether episodes end. */
+/** Answers a page's requests for recordings: frames, then whether episodes end. */
 function bytesOf(url) {
   const { pathname, searchParams } = new URL(url, "http://127.0.0.1");
   if (pathname !== "/recorded") return undefined;
@@ -93,7 +93,7 @@ const all = readdirSync(folder)
 const ratios = [];
 for (const name of all) {
   const { replay } = await filled(lib, "packed", OTHER_FRAMES, [name], recorded);
-  // A screen that equals the one before is stored once, and counts here as often as it was recorded.
+  // A screen equal to the previous one is stored once, but counts as often as it was recorded.
   ratios.push({ name, ratio: (OTHER_FRAMES * PIXELS) / replay.stats().packed.frames.bytes });
 }
 ratios.sort((a, b) => a.ratio - b.ratio);

@@ -1,4 +1,4 @@
-/** A run as a picture: for each workload bars of what is done in a second, ours, the limit in C and the best of the others. Light and dark. */
+/** Draws a run as a chart: for each workload, bars of operations per second for Reprise, the limit in C, and the best of the others. Light and dark. */
 import { best } from "./judge.mjs";
 import { figureOf, rateOf } from "./text.mjs";
 
@@ -12,7 +12,7 @@ const TOP = 76;
 
 const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
 
-/** Of a workload: what is drawn of it. */
+/** Returns the variants of a workload in the chart. */
 function shown({ variants }) {
   const measured = variants.filter(({ skipped }) => skipped === undefined);
   const ours = measured.filter(({ side }) => side === "ours");
@@ -24,7 +24,7 @@ function shown({ variants }) {
 
 const kindOf = ({ side, apart }) => (side === "peer" ? (apart === undefined ? "peer" : "apart") : side === "C" ? "limit" : "ours");
 
-/** What each class is painted with, and its colour in light and in dark mode. In rules of their own, since librsvg knows no variables. */
+/** The paint of each class, and its colour in light and in dark mode. Separate rules, because librsvg does not support variables. */
 const PAINTS = [
   [".paper", "fill", "#ffffff", "#0d1117"],
   [".ours", "fill", "#0969da", "#4493f8"],

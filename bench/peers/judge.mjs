@@ -1,22 +1,22 @@
-/** A run held to the thresholds. */
+/** Checks a run against the thresholds. */
 
-/** How many times the other's operations a variant does in the same time; for a figure other than `ns`, by how much the other's is larger. */
+/** Returns how many operations a variant does in the time of one of the other's; for a figure other than `ns`, the ratio of the figures. */
 const ratioOf = (ours, other, of = "ns") => other[of] / ours[of];
 
-/** The fastest of the libraries that count. */
+/** Returns the fastest of the libraries that count. */
 export function best(variants) {
   const counted = variants.filter(({ side, apart, skipped }) => side === "peer" && apart === undefined && skipped === undefined);
   return counted.sort((a, b) => a.ns - b.ns)[0];
 }
 
-/** Whom a threshold names: one variant, or the best of the libraries; where it ran with either malloc, the faster one. */
+/** Returns the variant of a threshold: one variant, or the best of the libraries; if it ran with either malloc, the faster one. */
 function named(variants, to) {
   if (to === "peers") return best(variants);
   return variants.filter(({ name, skipped }) => skipped === undefined && (name === to || name === `${to}, pages kept`)).sort((a, b) => a.ns - b.ns)[0];
 }
 
 /**
- * Each threshold of the workloads that ran: what was found, and whether it holds. What could not be measured does not hold.
+ * Returns each threshold of the workloads that ran, the measured value, and whether it holds. A threshold that could not be measured does not hold.
  * @returns {{ workload: string, ours: string, to: string, wanted: string, found: string, holds: boolean }[]}
  */
 export function judged(workloads, thresholds) {

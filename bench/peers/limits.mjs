@@ -5,7 +5,7 @@ import { join } from "node:path";
 
 export const PROGRAMS = ["rows", "copies"];
 
-/** The folder of the programs, or why there is none. */
+/** Returns the folder of the programs, or why there is none. */
 export function limits(scratch) {
   const folder = join(scratch, "c");
   mkdirSync(folder, { recursive: true });

@@ -1,4 +1,4 @@
-/** The figures of a run into README.md, between its marks, and into chart.svg: both are made of the same JSON, which is kept beside them. */
+/** Writes the figures of a run into README.md, between its marks, and into chart.svg: both come from the same JSON, stored next to them. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { chart } from "./chart.mjs";
@@ -6,7 +6,7 @@ import { best, judged } from "./judge.mjs";
 import { figure, figureOf } from "./text.mjs";
 import { thresholds } from "./thresholds.mjs";
 
-/** The run that README.md and chart.svg show. */
+/** The run shown in README.md and chart.svg. */
 export const KEPT = "run.json";
 const [BEGIN, END] = ["<!-- figures: made by --write -->", "<!-- end of the figures -->"];
 
@@ -17,14 +17,14 @@ export function write(folder, run) {
   writeFileSync(join(folder, "chart.svg"), chart(run));
 }
 
-/** The page with the figures of a run. */
+/** Returns the page with the figures of a run. */
 export function filled(text, run) {
   const [from, to] = [text.indexOf(BEGIN), text.indexOf(END)];
   if (from < 0 || to < from) throw new Error(`the page has no marks ${BEGIN} and ${END}`);
   return `${text.slice(0, from)}${BEGIN}\n\n${figures(run)}\n\n${text.slice(to)}`;
 }
 
-/** Tables of what was measured, what was not, and what was wanted. */
+/** Returns tables of measured values, missing values, and targets. */
 function figures(run) {
   const head = `![The same figures as bars](chart.svg)\n\n${run.date}, ${run.machine}.`;
   const tables = run.workloads.map((workload) => {

@@ -1,14 +1,14 @@
-/** All variants of one workload in turns: each repetition is short, and what disturbs one disturbs the others too. */
+/** Runs all variants of one workload in turns: each repetition is short, so that disturbances affect all variants. */
 import { median } from "../measure.mjs";
 import { Random } from "../random.mjs";
 import { Variant } from "./variant.mjs";
 
 const REPETITION_MS = 40;
 const WARM_MS = 500;
-/** Memories that are filled at the same time: pages of two would lie scattered, which the copies of one feel and those of another do not. */
+/** Memories filled at the same time: with two, their pages would be scattered, which affects the copies of some variants and not of others. */
 const TOGETHER = 1;
 
-/** @returns what was measured of each variant, the reason where it was not */
+/** @returns the measurements of each variant, or the reason why it was not measured */
 export async function race(workload, commandOf, rounds) {
   const waiting = [...workload.variants];
   const entered = [];
@@ -38,7 +38,7 @@ export async function race(workload, commandOf, rounds) {
   }
 }
 
-/** In another order each time, so that none always follows the same one. */
+/** Shuffles the order each time, so that no variant always follows the same one. */
 function shuffled(all, random) {
   const order = [...all];
   for (let i = order.length - 1; i > 0; i--) {
@@ -48,13 +48,13 @@ function shuffled(all, random) {
   return order;
 }
 
-/** Frames: how many are one repetition is said. */
+/** For frames, the workload sets how many are one repetition. */
 async function warm(variant, frames) {
   variant.n = frames;
   await variant.repeat();
 }
 
-/** Finds how many operations make a repetition; what compiles or warms up does so on the way. */
+/** Finds how many operations make a repetition, which also compiles code and warms it up. */
 async function calibrate(variant) {
   let passed = 0;
   for (;;) {
@@ -68,7 +68,7 @@ async function calibrate(variant) {
   }
 }
 
-/** Sizes by which columns are told apart: layouts may differ (frames first or last), what a batch holds may not. */
+/** Returns the sizes that identify columns: layouts may differ (frames first or last), but the contents of a batch may not. */
 function contents({ columns }) {
   return Object.fromEntries(
     columns.map(([name, , shape]) => [
@@ -81,7 +81,7 @@ function contents({ columns }) {
   );
 }
 
-/** Whoever gives other columns than ours, or fewer bytes, does other work: it is not measured. */
+/** Excludes sides that return other columns than Reprise, or fewer bytes: they do other work. */
 export function refuse(sides) {
   const model = sides.find(({ one, says }) => one.side === "ours" && says.skipped === undefined);
   if (model === undefined) return;
@@ -104,7 +104,7 @@ function result({ task }, { one, says, samples }) {
   if (says.skipped !== undefined) return { name, side, apart, skipped: says.skipped };
   const figures = Object.keys(samples[0]).filter((figure) => figure !== "kept");
   const medians = Object.fromEntries(figures.map((figure) => [figure, median(samples.map((sample) => sample[figure]))]));
-  // A single collection is one too many.
+  // Even a single collection counts.
   if (medians.collections !== undefined) medians.collections = Math.max(...samples.map(({ collections }) => collections));
   return { name, side, apart, version: says.version, ...medians, bytes: total(says), memory: says.memory / task.steps };
 }

@@ -1,9 +1,9 @@
-// `npm run bench:peers [-- WORDS]`: ours beside replay memories of other libraries, and beside C that does the same work. README.md says how.
+// `npm run bench:peers [-- WORDS]` compares Reprise with replay memories of other libraries, and with C that does the same work. README.md describes how.
 //   --rounds N   repetitions of each variant (31)
-//   --trial      memories of a hundredth, to see that everything runs: its figures are no figures
+//   --trial      memories of a hundredth, to check that everything runs: its figures are meaningless
 //   --json       the run as JSON
 //   --save FILE  the run as JSON into a file
-//   --check      exit 1 where a threshold is missed; --from FILE judges a run that was saved
+//   --check      exit 1 if a threshold is missed; --from FILE judges a saved run
 //   --write      the figures of a saved run (--from FILE) or of this one into README.md and chart.svg
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus, release, totalmem } from "node:os";
@@ -51,7 +51,7 @@ print("");
 for (const one of verdicts) print(verdictOf(one));
 if (values.check) process.exitCode = verdicts.length > 0 && verdicts.every(({ holds }) => holds) ? 0 : 1;
 
-/** Measures what the words choose. */
+/** Measures the workloads selected by the words. */
 async function measured() {
   const workloads = chosen(positionals).map((one) => (values.trial ? small(one) : one));
   const programs = { python: python(scratch), c: limits(scratch), old: workloads.some(isOld) ? firstBuild(scratch, root) : {} };
@@ -75,7 +75,7 @@ function isOld({ variants }) {
   return variants.some(({ old }) => old);
 }
 
-/** The same with memories of a hundredth. */
+/** Returns the same workload with memories of a hundredth. */
 function small({ task, frames, ...rest }) {
   return { ...rest, task: { ...task, steps: task.steps / TRIAL }, frames: frames && frames / TRIAL };
 }
@@ -85,7 +85,7 @@ function machine({ c }) {
   return `Node ${process.versions.node}, ${cpus().length} × ${cpus()[0].model.trim()}, ${memory} GiB, Linux ${release()}, ${c.version ?? "no gcc"}`;
 }
 
-/** How the process of a variant is started, or why it cannot be. */
+/** Returns how the process of a variant is started, or why it cannot be. */
 function commandOf({ task }, { side, task: own, words, env, old }, { python, c, old: built }) {
   if (side === "C") {
     if (c.missing !== undefined) return { missing: "no gcc" };

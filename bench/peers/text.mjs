@@ -1,4 +1,4 @@
-/** Figures as words: in the terminal, on the page and in the chart alike. */
+/** Formats figures in the same way for the terminal, the page and the chart. */
 
 const SCALES = [
   [1e9, " G"],
@@ -7,17 +7,17 @@ const SCALES = [
   [1, ""],
 ];
 
-/** Three places are more than the noise leaves. */
+/** More than three digits would only show noise. */
 export function figure(value) {
   const [scale, letter] = SCALES.find(([least]) => value >= least) ?? [1, ""];
   const shown = value / scale;
   return `${shown >= 100 ? Math.round(shown) : Number(shown.toPrecision(3))}${letter}`;
 }
 
-/** How much of a workload's unit a variant does in a second. */
+/** Returns how much of a workload's unit a variant does per second. */
 export const rateOf = ({ each }, { ns }) => (each * 1e9) / ns;
 
-/** A variant's figure in its workload's unit: a rate, or the percentiles of a frame. */
+/** Returns a variant's figure in its workload's unit: a rate, or the percentiles of a frame. */
 export function figureOf(workload, one) {
   if (workload.unit !== "µs") return `${figure(rateOf(workload, one))} ${workload.unit}`;
   const { p50, p99, p999, p9999, collections } = one;

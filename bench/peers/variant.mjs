@@ -1,12 +1,12 @@
-/** The process of one variant: it says what it is, then answers each number of operations by what they took, a line each. */
+/** The process of one variant: it describes itself, then answers each number of operations with the time taken, a line each. */
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 
-/** Set-up of a memory of a million dicts takes its time; who takes more hangs. */
+/** Setting up a memory of a million dicts takes time; a process that takes longer hangs. */
 const ANSWER_MS = 20 * 60_000;
 
 export class Variant {
-  /** Operations of a repetition. */
+  /** Operations per repetition. */
   n = 1;
   samples = [];
   #child;
@@ -17,7 +17,7 @@ export class Variant {
   constructor(one, { program, args, env = {} }) {
     this.one = one;
     this.#child = spawn(program, args, { stdio: ["pipe", "pipe", "pipe"], env: { ...process.env, ...env } });
-    // Its end is told by `close`.
+    // `close` reports its end.
     this.#child.stdin.on("error", () => {});
     this.#child.stderr.setEncoding("utf8").on("data", (text) => {
       this.#errors = (this.#errors + text).slice(-4000);
@@ -27,7 +27,7 @@ export class Variant {
     this.#child.on("close", (code, signal) => this.#waiting?.reject(new Error(this.#errors.match(/^\w*Error.*$/m)?.[0] ?? `ended with ${signal ?? code}`)));
   }
 
-  /** Waits until it says what it is: `columns` and `memory`, or why it is `skipped`. */
+  /** Waits until it describes itself: `columns` and `memory`, or why it is `skipped`. */
   async ready() {
     this.says = {};
     await this.attempt(async () => {
@@ -36,14 +36,14 @@ export class Variant {
     if (this.says.skipped !== undefined) this.end();
   }
 
-  /** n operations: the answer, with the nanoseconds of one of them. */
+  /** Does n operations: returns the answer, with the nanoseconds per operation. */
   async repeat(n = this.n) {
     this.#child.stdin.write(`${n}\n`);
     const { ns, ...rest } = await this.#answer();
     return { ns: ns / n, ...rest };
   }
 
-  /** Does something with it; if it fails, it is skipped from then on. */
+  /** Runs some work with the variant, which is skipped from then on if that fails. */
   async attempt(work) {
     if (this.says.skipped !== undefined) return;
     try {

@@ -1,9 +1,9 @@
-/** What is measured: workloads, and for each the variants that run beside each other. */
+/** The workloads, and the variants that are compared in each. */
 import { join } from "node:path";
 import { root } from "../../build/step.mjs";
 import { games } from "../packed/games.mjs";
 
-/** glibc gives large arrays back to the system and takes them anew, page by page; told so, it keeps them. */
+/** By default glibc returns large arrays to the system and maps them again, page by page; these settings keep them. */
 export const KEEPING = { MALLOC_MMAP_THRESHOLD_: "33554432", MALLOC_TRIM_THRESHOLD_: "4294967296", MALLOC_TOP_PAD_: "67108864" };
 const LIBRARIES = { cpprb: "cpprb", sb3: "Stable-Baselines3", tianshou: "Tianshou", flashbax: "flashbax", torchrl: "TorchRL", pfrl: "PFRL" };
 
@@ -17,12 +17,12 @@ const numpy = { name: "NumPy", side: "peer", task: { library: "numpy" }, apart: 
 const keeping = (variants) => variants.map((one) => ({ ...one, name: `${one.name}, pages kept`, env: KEEPING }));
 const both = (variants) => [...variants, ...keeping(variants)];
 
-/** Screens of ten games, which `npm run bench:packed` records; or those that REPRISE_SCREENS has. */
+/** Screens of ten games, recorded by `npm run bench:packed`, or those in REPRISE_SCREENS. */
 const SCREENS = games.map((name) => join(process.env.REPRISE_SCREENS ?? join(root, "build/packed/games"), `${name}.bin`));
 
 const WAYS = ["into", "recycled", "new arrays"];
 const ALL = Object.keys(LIBRARIES);
-/** Those that can be asked for batches by priority. */
+/** Libraries with prioritized batches. */
 const PRIORITIZED = ["cpprb", "tianshou", "flashbax", "torchrl", "pfrl"];
 const M = 1_000_000;
 
@@ -50,7 +50,7 @@ const add = (name, priorities, libraries, floor) => ({
   variants: [
     ...ours(["staged", "object"]),
     ...peers(libraries.filter((library) => library !== "pfrl")),
-    // It stores nothing of the step: whoever changes an array that was added changes the memory.
+    // It stores only references: a caller that changes an added array changes the memory.
     peer("pfrl", { apart: "copies nothing: keeps the caller's arrays in a dict" }),
     ...floor,
   ],
@@ -110,13 +110,13 @@ export const workloads = [
     name: "frame of a game",
     task: { program: "game", batch: 64, steps: M },
     unit: "µs",
-    // A repetition is as many frames, since one in ten thousand is asked for.
+    // This many frames per repetition, because a 1-in-10,000 percentile is reported.
     frames: 50_000,
     variants: [...ours(WAYS), { name: "first build", side: "ours", task: { way: "into" }, old: true }],
   },
 ];
 
-/** Those whose names contain one of the words; all of them without words. */
+/** Returns the workloads whose names contain one of the words, or all of them without words. */
 export function chosen(words) {
   const found = workloads.filter(({ name }) => words.length === 0 || words.some((word) => name.includes(word)));
   if (found.length === 0)

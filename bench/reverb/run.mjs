@@ -1,6 +1,6 @@
-// `npm run bench:reverb [-- WORDS]`: our client beside Python's own, on one real Reverb server. ../README.md says how.
+// `npm run bench:reverb [-- WORDS]` compares our client with the Python client, on one real Reverb server. ../README.md describes how.
 //   --rounds N   repetitions of each side (15)
-//   --check      exit 1 where a threshold is missed
+//   --check      exit 1 if a threshold is missed
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { python } from "../../build/interop.mjs";
@@ -17,7 +17,7 @@ const rounds = Number(values.rounds ?? ROUNDS);
 const { program, missing } = python();
 if (missing !== undefined) throw new Error(missing);
 
-/** Nanoseconds an item of each side: the median of repetitions in turns, each side a process of its own. */
+/** Returns the nanoseconds per item of each side: the median of repetitions in turns, each side in its own process. */
 async function race(sides, port) {
   const variants = [];
   try {
@@ -46,7 +46,7 @@ async function race(sides, port) {
   }
 }
 
-/** Finds how many items make a repetition; what compiles does so on the way. */
+/** Finds how many items make a repetition, which also compiles code. */
 async function calibrate(variant) {
   variant.n = 200;
   for (const until = performance.now() + WARM_MS; ; ) {

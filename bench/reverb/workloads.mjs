@@ -1,4 +1,4 @@
-/** What is measured, with what is asked of it: each number is how many times the other's items ours must move in the same time. */
+/** The workloads and their targets: each number is how many times the other's items Reprise must move in the same time. */
 
 const ours = (name, task) => ({ name, task, program: "ours" });
 const theirs = (name, task) => ({ name, task, program: "python" });
@@ -8,7 +8,10 @@ const samplers = (table) => [
   theirs("pybind's sampler, 100 in flight", { does: "sampler", table }),
   theirs("client.sample", { does: "sample", table }),
 ];
-/** "Its sampler" is the one of the pybind module, as fast as it can be had. A dataset draws on in threads of its own while the others have their turns: turns do not measure it. */
+/**
+ * "Its sampler" is the one of the pybind module, as fast as possible. A dataset continues to draw in its own threads during the turns of the others, so turns
+ * do not measure it.
+ */
 const sampled = (least) => [{ ours: "sampler", to: "pybind's sampler, 100 in flight", least }];
 
 export const workloads = [

@@ -1,6 +1,6 @@
 /**
- * What a careful programmer writes by hand for one spec: a ring of typed-array columns, its fields known at compile time. Nothing is general in it, and
- * nothing is checked: no keys, no priorities, no episodes, no count of draws. No source but the textbook's: a circular buffer, struct of arrays.
+ * The ring that a careful programmer writes by hand for one spec: typed-array columns, with fields known at compile time. It is not general and checks nothing:
+ * no keys, no priorities, no episodes, no draw counts. It follows the textbook: a circular buffer, struct of arrays.
  */
 export class ColumnRing {
   constructor(capacity) {
@@ -30,7 +30,7 @@ export class ColumnRing {
     if (this.size < this.capacity) this.size++;
   }
 
-  /** Draws n pairs of neighbouring steps, uniformly: where each begins. */
+  /** Draws n pairs of adjacent steps uniformly, and writes where each begins. */
   draw(random, n, out) {
     const { size, capacity } = this;
     const oldest = size === capacity ? this.head : 0;
@@ -64,7 +64,7 @@ export class ColumnRing {
     integers(this.stepType, starts, n, last, out.stepType);
   }
 
-  /** Arrays for n pairs. */
+  /** Returns arrays for n pairs. */
   static batch(n) {
     return {
       observation: new Float32Array(8 * n),
@@ -76,7 +76,7 @@ export class ColumnRing {
   }
 }
 
-/** One function a class of arrays: a shared one would be slower for both. */
+/** One function per class of arrays, because a shared one would be slower for both. */
 function floats(from, starts, n, last, to) {
   for (let i = 0; i < n; i++) {
     const at = starts[i];

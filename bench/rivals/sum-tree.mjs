@@ -1,10 +1,10 @@
 /**
- * Trees of f64 sums in JavaScript: a binary heap of sums in one Float64Array, the root at 1. The layout is that of the sum trees of dopamine
- * (Apache-2.0) and dqn_zoo (Apache-2.0), written anew. Parents are recomputed from their children, so that nothing drifts.
+ * Trees of f64 sums in JavaScript: a binary heap of sums in one Float64Array, with the root at 1. The layout is that of the sum trees of dopamine (Apache-2.0)
+ * and dqn_zoo (Apache-2.0), written anew. Parents are recomputed from their children, so that nothing drifts.
  *
- * `SumTree` is the one that everybody writes: one walk a draw, one climb an update.
- * `BatchSumTree` is the fastest that was found: the whole batch walks one level at a time, so that its cache misses overlap, and without
- * branches, which nothing could predict. Four children a node, separate levels, and branches within the batch were tried and were slower.
+ * `SumTree` is the usual one: one walk per draw, one climb per update.
+ * `BatchSumTree` is the fastest that we found: the whole batch walks one level at a time, so that its cache misses overlap, and without branches, which would
+ * be unpredictable. Four children per node, separate levels, and branches within the batch were slower.
  */
 export class SumTree {
   /** @param leaves a power of two */
@@ -51,7 +51,7 @@ export class SumTree {
     for (node >>= 1; node > 0; node >>= 1) nodes[node] = nodes[2 * node] + nodes[2 * node + 1];
   }
 
-  /** Sets the leaves 0 … weights.length - 1, and all that stands above them. */
+  /** Sets the leaves 0 … weights.length - 1, and all nodes above them. */
   fill(weights) {
     const { nodes, leaves } = this;
     nodes.set(weights, leaves);
@@ -63,7 +63,7 @@ export class BatchSumTree extends SumTree {
   #rests;
   #at;
 
-  /** @param batch draws or updates at most in a call */
+  /** @param batch the most draws or updates per call */
   constructor(leaves, batch) {
     super(leaves);
     this.#rests = new Float64Array(batch);

@@ -1,11 +1,11 @@
-/** One step, and an item of it by a rule: staged in place, or from an object that is made anew each time. The table is full. */
+/** Adds one step, and an item of it with a rule: staged in place, or from a new object each time. The table is full. */
 import { prioritized, uniform } from "../../package.mjs";
 import { ALPHA, BLOCK, columns, transitions } from "./source.mjs";
 import { contents } from "./ways.mjs";
 
 export function make({ way, batch, steps, priorities }) {
   const { replay, table } = transitions(steps, priorities ? prioritized(ALPHA) : uniform());
-  // What most memories give a new transition: the largest priority.
+  // Most memories use the largest priority for a new transition.
   const rule = priorities ? { table: "t", length: 1, priority: "max" } : { table: "t", length: 1 };
   const writer = replay.writer({ items: [rule] });
   return { run: (way === "staged" ? staged : objects)(writer, columns()), columns: contents(table.sample(batch)) };
@@ -39,7 +39,7 @@ export function staged(writer, { observation, action, reward, nextObservation, d
 }
 
 function objects(writer, all) {
-  // Arrays are the environment's.
+  // The arrays belong to the environment.
   const arrays = (column) => Array.from({ length: BLOCK }, (_, i) => column.slice(4 * i, 4 * i + 4));
   const [observations, nextObservations] = [arrays(all.observation), arrays(all.nextObservation)];
   const { action, reward, done } = all;

@@ -1,4 +1,4 @@
-/** Atari: a state is the last four frames, and so is the next one; each frame is stored once. */
+/** Atari: the last four frames form a state, and also the next state; each frame is stored once. */
 import { readFileSync } from "node:fs";
 import { bool, f32, fifo, i32, packed, Replay, shared, u8, uniform } from "../../package.mjs";
 import { Random } from "../../random.mjs";
@@ -6,7 +6,7 @@ import { contents, NO_RECYCLE, sampling, ways } from "./ways.mjs";
 
 const FRAME = 84 * 84;
 const STACK = 4;
-/** Frames before they come again; of recorded ones so many of each game. */
+/** Frames before they repeat; for recorded ones, per game. */
 const FRAMES = 512;
 
 export function make({ way, batch, steps, leaf, screens }) {
@@ -16,7 +16,7 @@ export function make({ way, batch, steps, leaf, screens }) {
   const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
   const frames = screens === undefined ? noise() : recorded(screens);
   const count = frames.length / FRAME;
-  // The first frames again behind the last ones, so that each stack is a piece of it.
+  // The first frames are repeated after the last ones, so that each stack is a slice.
   const film = new Uint8Array((count + STACK) * FRAME);
   film.set(frames);
   film.copyWithin(count * FRAME, 0, STACK * FRAME);
@@ -34,7 +34,7 @@ function noise() {
   return new Uint8Array(FRAMES * FRAME).map(() => random.below(256));
 }
 
-/** The first frames of each recording, one after the other. */
+/** Returns the first frames of each recording, one after the other. */
 function recorded(files) {
   return Buffer.concat(files.map((file) => readFileSync(file).subarray(0, FRAMES * FRAME)));
 }

@@ -1,4 +1,4 @@
-// The process of one variant of ours: makes what it measures, says what it is, then does n operations for each n that it is given, a line each.
+// The process of a Reprise variant: makes the measured object, describes it, then does n operations for each n that it receives, a line each.
 import { createInterface } from "node:readline";
 
 const task = JSON.parse(process.argv[2]);

@@ -1,4 +1,4 @@
-/** Batches of which one half comes from each of two memories. */
+/** Batches with one half from each of two memories. */
 import { mixture } from "../../package.mjs";
 import { transitions } from "./source.mjs";
 import { contents, NO_RECYCLE, sampling, ways } from "./ways.mjs";

@@ -1,4 +1,4 @@
-/** Prioritized batches with importance weights; in `cycle`, then new priorities for their keys. */
+/** Prioritized batches with importance weights; `cycle` also sets new priorities for their keys. */
 import { prioritized } from "../../package.mjs";
 import { ALPHA, BETA, prioritySets, transitions } from "./source.mjs";
 import { contents, NO_RECYCLE, sampling, ways } from "./ways.mjs";

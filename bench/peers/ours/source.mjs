@@ -1,22 +1,22 @@
-/** What the children of ours have in common with those of other libraries: transitions of 41 bytes in five leaves, the same everywhere. */
+/** The shared source of the Reprise variants and the other libraries: transitions of 41 bytes in five leaves, the same everywhere. */
 import { bool, f32, fifo, i32, Replay, uniform } from "../../package.mjs";
 import { Random } from "../../random.mjs";
 
 export const ALPHA = 0.6;
 export const BETA = 0.4;
-/** Steps of an episode: the last of them is done. */
+/** Steps per episode: the last of them is done. */
 const EPISODE = 1000;
-/** Steps that are appended at a time; also how many there are before they come again. */
+/** Steps per append; also the number of distinct steps. */
 export const BLOCK = 1000;
 /** Batches of new priorities made beforehand; a power of two. */
 const SETS = 16;
 
-/** A priority like a TD error: above 0, of different sizes. */
+/** Returns a priority like a TD error: above 0, of varying size. */
 const priority = (random) => random.next() + 0.01;
 
 export const spec = () => ({ observation: f32(4), action: i32(), reward: f32(), nextObservation: f32(4), done: bool() });
 
-/** BLOCK transitions as columns. */
+/** Returns BLOCK transitions as columns. */
 export function columns() {
   const random = new Random(42);
   return {
@@ -28,7 +28,7 @@ export function columns() {
   };
 }
 
-/** A table of `steps` items of one step each, full; with priorities where the sampler has such. */
+/** A full table of `steps` items of one step each; with priorities if the sampler uses them. */
 export function transitions(steps, sampler = uniform()) {
   const replay = new Replay({ spec: spec(), tables: { t: { maxSize: steps, sampler, remover: fifo() } }, seed: 1 });
   const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
@@ -46,7 +46,7 @@ export function prioritySets(batch) {
   return Array.from({ length: SETS }, () => Float64Array.from({ length: batch }, () => priority(random)));
 }
 
-/** Columns by their names, as [name, dtype, shape, bytes], so that other work is refused. */
+/** Returns columns by their names, as [name, dtype, shape, bytes], so that variants with other work are rejected. */
 export const described = (leaves) => Object.entries(leaves).map(([name, { data, shape }]) => [name, dtypeOf(data), [...shape], data.byteLength]);
 
 function dtypeOf({ constructor: { name } }) {

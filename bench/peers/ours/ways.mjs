@@ -1,9 +1,9 @@
-/** The ways to a batch: into arrays that are kept, into arrays that come back, and into new ones. */
+/** The ways to get a batch: into existing arrays, into recycled arrays, and into new ones. */
 import { described } from "./source.mjs";
 
 /**
- * Batches of one table. `draw` gives one batch, and `done` gives it back where it comes back.
- * @param options of `sample`, beside `into` and `recycle`; a program makes them anew each time, unless it keeps its arrays
+ * Draws batches of one table. `draw` returns one batch, and `done` releases it if it is recycled.
+ * @param options of `sample`, in addition to `into` and `recycle`; a program creates them each time, unless it keeps its arrays
  */
 export function ways(table, way, batch, options, length = 1) {
   if (way === "into") {
@@ -21,7 +21,7 @@ export function ways(table, way, batch, options, length = 1) {
   return () => table.sample(batch, { beta });
 }
 
-/** Whether this build of the package has batches that come back. */
+/** Whether this build of the package can recycle batches. */
 function comesBack(table, batch) {
   try {
     table.sample(batch, { recycle: true }).release();
@@ -34,7 +34,7 @@ function comesBack(table, batch) {
 
 export const NO_RECYCLE = { skipped: "this build has no option recycle" };
 
-/** n batches, each given back where it can be. */
+/** Draws n batches, and releases each if possible. */
 export function sampling(draw, way) {
   if (way === "recycled") {
     return (n) => {
@@ -48,7 +48,7 @@ export function sampling(draw, way) {
   };
 }
 
-/** What a batch holds: its leaves, and the weights where it has such. */
+/** Returns the contents of a batch: its leaves, and its weights if any. */
 export function contents(batch) {
   const { weights } = batch.info;
   return described(weights === undefined ? batch.steps : { ...batch.steps, weights: { data: weights, shape: [weights.length] } });

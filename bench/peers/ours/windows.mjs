@@ -1,4 +1,4 @@
-/** Windows of 80 steps of 64 numbers; each step but the last 79 begins one. */
+/** Windows of 80 steps of 64 numbers; each step except the last 79 begins one. */
 import { f32, fifo, Replay, uniform } from "../../package.mjs";
 import { Random } from "../../random.mjs";
 import { BLOCK } from "./source.mjs";
