@@ -155,7 +155,7 @@ export function draw_goal_values(draw: usize, pool: usize, leaf: u32, which: u32
   return count;
 }
 
-/** What `draw_goal_values` gathers. */
+/** The contents that `draw_goal_values` gathers. */
 const ACHIEVED: u32 = 1;
 const ONCE: u32 = 2;
 
@@ -165,7 +165,7 @@ function flush(rows: Draw, pool: usize, output: Output, bytes: u32): void {
   rows.count = 0;
 }
 
-/** Puts the goals that stand at `goals` into a column of so many bytes an entry, where an entry has one. O(bytes) */
+/** Copies the goals at `goals` into a column with `bytes` bytes per entry, for entries that have one. O(bytes) */
 export function draw_put_goals(draw: usize, goals: usize, bytes: u32, to: usize): void {
   const d = changetype<Draw>(draw);
   for (let i: u32 = 0; i < d.count; i++, to += bytes) {
@@ -175,10 +175,10 @@ export function draw_put_goals(draw: usize, goals: usize, bytes: u32, to: usize)
 }
 
 /**
- * The returns of entries that have another goal, by rewards that stand at `rewards` (f64 × components each, which change) in the order of `draw_goal_values`. `returns`: where those of
- * several components go, as `draw_vector_returns` has them, or 0: to RETURN. `terminals` (u8 each, or 0): whether the episode would
- * have terminated with the step: then that takes the place of what is stored, and a return ends there. `narrow` 1: RETURN and DISCOUNT are f32 by now. How many returns became shorter.
- * O(steps)
+ * Computes the returns of entries that have another goal, from rewards at `rewards` (f64 × components each, which change) in the order of `draw_goal_values`.
+ * `returns`: the address for returns of several components, as in `draw_vector_returns`, or 0 for RETURN. `terminals` (u8 each, or 0): whether the episode
+ * would have terminated with the step, which replaces the stored flag and ends a return. `narrow` 1: RETURN and DISCOUNT are f32 already. Returns how many
+ * returns became shorter. O(steps)
  */
 export function draw_goal_returns(
   draw: usize,
@@ -202,7 +202,7 @@ export function draw_goal_returns(
     let factor: f64 = 1;
     let terminated: u8 = 0;
     let k: u32 = 0;
-    // The sums take the place of the first step's rewards.
+    // The sums replace the rewards of the first step.
     const end = rewards + bytes;
     while (k < steps && terminated == 0) {
       const add = <usize>k * bytes;
@@ -210,7 +210,7 @@ export function draw_goal_returns(
       let alive: f64 = discount == NONE ? 1 : Returns.number(p, p.bytes(load<u32>(window + ((<usize>k) << 2))), discount);
       if (terminals != 0) {
         terminated = load<u8>(terminals + <usize>k);
-        // A stored 0 told of the end for the stored goal.
+        // A stored 0 marked the end for the stored goal.
         if (alive == 0) alive = 1;
       }
       factor *= gamma * alive;
@@ -237,7 +237,7 @@ function put(d: Draw, column: u32, i: u32, value: f64, narrow: u32): void {
   putAt(d.column(column), i, value, narrow);
 }
 
-/** The i-th number of an array of f64, or of f32. */
+/** Writes the i-th number of an array of f64 or f32. */
 function putAt(array: usize, i: u32, value: f64, narrow: u32): void {
   if (narrow != 0) store<f32>(array + ((<usize>i) << 2), <f32>value);
   else store<f64>(array + ((<usize>i) << 3), value);

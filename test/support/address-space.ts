@@ -1,6 +1,6 @@
 /**
- * A WebAssembly memory takes 10 GiB of addresses until it is collected, which V8 does not hurry to do since nearly all of them are empty. A process has 128 TiB, and whole suites
- * make more memories than that: what nobody holds is collected in time, between two tests.
+ * A WebAssembly memory takes 10 GiB of addresses until it is collected, which V8 does not hurry to do because nearly all of them are empty. A process has 128
+ * TiB, and whole suites make more memories than that. This file collects unused memories in time, between two tests.
  */
 import { readFileSync } from "node:fs";
 import { setFlagsFromString } from "node:v8";

@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 
 export function expectAlike(seen: unknown, wanted: unknown): void {
-  // Only to say where they differ.
+  // Only to report the differences.
   if (!alike(seen, wanted)) expect(seen).toEqual(wanted);
 }
 

@@ -4,7 +4,7 @@ const FIRST_SURROGATE = 0xd800;
 const SURROGATES = 0x800;
 
 /**
- * Any character of Unicode, for `fc.string({ unit: anyCharacter })`. fast-check's own "binary" is the same, and takes a second in each process that first makes one.
+ * Any Unicode character, for `fc.string({ unit: anyCharacter })`. It equals fast-check's "binary", which takes a second in each process that first makes one.
  */
 export const anyCharacter: fc.Arbitrary<string> = fc
   .integer({ min: 0, max: 0x10ffff - SURROGATES })

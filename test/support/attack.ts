@@ -1,27 +1,30 @@
-/** Public calls, with one hostile value in what each is given: it succeeds with that, or is refused by an error of ours, or the caller's own, and what is refused changes nothing. */
+/**
+ * Public calls with one hostile value in their arguments: each succeeds, or throws a library error or the caller's own error, and a rejected call changes
+ * nothing.
+ */
 import { expect } from "vitest";
 import { ReplayError } from "../../src/index.ts";
 import { changeLater, spoiled, Thrown } from "./hostile.ts";
 import type { TestRandom } from "./random.ts";
 import { expectOurs } from "./refused.ts";
 
-/** Arguments that are good, and the call. */
+/** Valid arguments, and the call. */
 type Call<W> = readonly [args: (world: W) => readonly unknown[], call: (world: W, args: readonly never[]) => unknown];
 
 export interface Attacked<W> {
   readonly calls: { readonly [name: string]: Call<W> };
-  /** Calls that nothing is wrong with: some come between, and getters make them. */
+  /** Valid calls, some of which come in between and in getters. */
   readonly good: { readonly [name: string]: (world: W) => unknown };
-  /** All that outlives a call. */
+  /** All state that outlives a call. */
   readonly bytes: (world: W) => Uint8Array | Promise<Uint8Array>;
-  /** What is broken, in words; empty where all is well. */
+  /** Names of broken invariants; empty if there are none. */
   readonly broken: (world: W) => readonly string[];
 }
 
-/** So long a call may take: none of them waits for anything that may not come. */
+/** The most time that a call may take: none of them waits for anything that may not come. */
 const HANGS_MS = 5000;
 
-/** Whether an error is one that a caller can understand. */
+/** Checks that a caller can understand an error. */
 function understood(error: unknown): void {
   if (error instanceof Thrown) return;
   expect(error).not.toBeInstanceOf(WebAssembly.RuntimeError);
@@ -38,10 +41,10 @@ async function inTime(given: unknown): Promise<unknown> {
   return Promise.race([given, late]).finally(() => clearTimeout(timer));
 }
 
-/** So many calls, each with a hostile value somewhere. @param where for messages */
+/** Makes `count` calls, each with a hostile value somewhere. @param where for messages */
 export async function attack<W>(random: TestRandom, world: W, { calls, good, bytes, broken }: Attacked<W>, count: number, where: string): Promise<void> {
   let inner = 0;
-  /** What getters do: a call that is refused, or is done before the call that asked goes on. */
+  /** Getters make a call that is rejected, or completes before the outer call continues. */
   const again = (): void => {
     try {
       random.pick(Object.values(good))(world);
@@ -55,7 +58,7 @@ export async function attack<W>(random: TestRandom, world: W, { calls, good, byt
     const name = random.pick(Object.keys(calls));
     const [argsOf, call] = calls[name] as Call<W>;
     const given = argsOf(world);
-    // Of no arguments none can be spoiled.
+    // Without arguments there is nothing to spoil.
     const args =
       given.length === 0 ? given : random.below(8) === 0 ? given.slice(0, random.below(given.length + 1)) : (spoiled(random, given, again) as readonly never[]);
     const before = await bytes(world);

@@ -1,16 +1,16 @@
-/** What stands between a client and a server, and breaks. */
+/** A faulty connection between a client and a server. */
 
 import type { AddressInfo } from "node:net";
 import { createServer, connect as dial, type Server, type Socket } from "node:net";
 
 export interface Way {
-  /** Bytes from the server to the client, as they come on the `connection`th connection; what it gives goes on. */
+  /** Maps bytes from the server to the client, as they arrive on the `connection`th connection. */
   back?(bytes: Buffer, connection: number): Buffer;
-  /** The other way. */
+  /** Maps bytes in the other direction. */
   there?(bytes: Buffer, connection: number): Buffer;
   /** Whether the connection ends after them. */
   isCut?(connection: number): boolean;
-  /** Whether bytes go on one by one. */
+  /** Whether bytes are forwarded one by one. */
   readonly isSlow?: boolean;
 }
 

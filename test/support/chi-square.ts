@@ -1,4 +1,4 @@
-/** How likely counts are under given probabilities. */
+/** The likelihood of counts under given probabilities. */
 
 /** ln Γ(x) by Lanczos' approximation. */
 function logGamma(x: number): number {
@@ -37,7 +37,7 @@ function upperGamma(a: number, x: number): number {
   return fraction * scale;
 }
 
-/** The probability of counts at least as far from what is expected. What has no probability must not have been counted. */
+/** Returns the probability of counts at least as far from the expected ones. Outcomes with probability 0 must have count 0. */
 export function chiSquare(counts: readonly number[], probabilities: readonly number[]): number {
   const draws = counts.reduce((sum, count) => sum + count, 0);
   let statistic = 0;

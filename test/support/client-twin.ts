@@ -1,4 +1,4 @@
-/** Tables as Reverb's documents describe them, without speed: lists, and loops over them. Samplers and removers are those that leave nothing to chance. */
+/** Tables as described in Reverb's documents, without speed: lists, and loops over them. Samplers and removers are deterministic. */
 
 export type Order = "fifo" | "lifo" | "minHeap" | "maxHeap";
 
@@ -16,15 +16,15 @@ export interface TwinTableOptions {
 }
 
 export interface TwinItem {
-  /** By whatever the test knows it. */
+  /** Any identifier that the test uses. */
   readonly id: number;
   readonly episode: number;
-  /** Each column: its steps, or the lone one of a squeezed column. */
+  /** Each column: its steps, or the single one of a squeezed column. */
   readonly columns: readonly (readonly unknown[])[];
   readonly squeezed: readonly boolean[];
   priority: number;
   times: number;
-  /** When it was inserted or updated last: what is older comes first among equals. */
+  /** When it was last inserted or updated: the older item comes first among equals. */
   stamp: number;
 }
 
@@ -39,7 +39,7 @@ export class ClientTwin {
   items: TwinItem[] = [];
   inserts = 0;
   samples = 0;
-  /** Items that have left, however. */
+  /** Items that have left in any way. */
   deletes = 0;
   unique = 0;
   /** How often the last item of an episode has left. */
@@ -74,7 +74,7 @@ export class ClientTwin {
     if (this.size > this.options.maxSize) this.#drop(this.#chosen(this.options.remover));
   }
 
-  /** What the next draw gives; undefined where the limiter lets none pass. */
+  /** Returns the next draw; undefined if the limiter blocks it. */
   sample(): TwinSample | undefined {
     if (!this.canSample()) return undefined;
     const item = this.#chosen(this.options.sampler);
@@ -116,7 +116,7 @@ export class ClientTwin {
   }
 }
 
-/** How many steps the columns of an item have; undefined where they have not the same number. @param squeezed whether a lone step is one */
+/** Returns how many steps the columns of an item have; undefined if the numbers differ. @param squeezed whether a single step counts as one */
 export function twinSteps({ columns, squeezed }: TwinItem, squeezedToo: boolean): number | undefined {
   const lengths = columns.map((column, i) => (squeezed[i] && !squeezedToo ? undefined : column.length));
   return lengths.every((length) => length === lengths[0]) ? lengths[0] : undefined;

@@ -1,11 +1,11 @@
-/** The core's builds, as tests load them. */
+/** Loads the core's builds for tests. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { A, Exports, Fn } from "../../src/base/abi.ts";
 
 export const root: string = join(import.meta.dirname, "..", "..");
 
-/** One line each as in assembly/kernels.ts. */
+/** Exports as in assembly/kernels.ts, one line each. */
 export interface KernelExports {
   random_below: Fn<[state: A, n: A]>;
   random_bytes: Fn<[]>;
@@ -28,7 +28,7 @@ const FILES: { readonly [T in Target]: string } = {
   kernels: "kernels.wasm",
 };
 
-/** A build, compiled: for the `module` option, or to look at its imports and exports. */
+/** Returns a compiled build, for the `module` option, or to inspect its imports and exports. */
 export function moduleOf(target: Target): WebAssembly.Module {
   const module = modules.get(target) ?? new WebAssembly.Module(new Uint8Array(readFileSync(join(root, "dist", FILES[target]))));
   modules.set(target, module);
@@ -37,7 +37,7 @@ export function moduleOf(target: Target): WebAssembly.Module {
 
 const modules = new Map<Target, WebAssembly.Module>();
 
-/** A fresh instance with an open arena of at most `maxBytes`, and with the exports of the kernels beside its own. */
+/** Returns a fresh instance with an open arena of at most `maxBytes`, including the exports of the kernels. */
 export function coreOf(target: Target, maxBytes = 1 << 28, tracking = false): CoreExports {
   const x = new WebAssembly.Instance(moduleOf(target), {}).exports as unknown as Exports;
   x.arena_init(Math.floor(maxBytes / 4096), tracking ? 1 : 0);
@@ -45,7 +45,7 @@ export function coreOf(target: Target, maxBytes = 1 << 28, tracking = false): Co
   return { ...x, ...kernels };
 }
 
-/** Runs something with changes noted in every core that is made meanwhile, as `Replay.open` has it. */
+/** Runs something with change tracking in every core made during it, as in `Replay.open`. */
 export async function tracked<T>(run: () => T | Promise<T>): Promise<T> {
   const { Instance } = WebAssembly;
   WebAssembly.Instance = function tracking(module: WebAssembly.Module, imports: WebAssembly.Imports) {

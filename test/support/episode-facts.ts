@@ -1,15 +1,15 @@
-/** What no conversion may change of an episode: its actions, rewards and how it ended. */
+/** The parts of an episode that no conversion may change: its actions, rewards and how it ended. */
 import type { Each, RldsEpisode, RldsStep } from "../../src/datasets/rlds/index.ts";
 
 export interface EpisodeFacts {
-  /** Steps that are no final observations. */
+  /** Steps that are not final observations. */
   readonly actions: number;
   readonly rewards: readonly number[];
   readonly return: number;
   readonly terminal: boolean;
 }
 
-/** Counted step by step, apart from what the library counts. */
+/** Counts step by step, independently of the library. */
 export async function factsOf(dataset: Each<RldsEpisode<unknown>>): Promise<EpisodeFacts[]> {
   const facts: EpisodeFacts[] = [];
   for await (const { steps, final_step } of dataset as AsyncIterable<RldsEpisode<RldsStep>>) {

@@ -1,7 +1,7 @@
-/** What assertions take for equal: batches by what they show, and large arrays by their bytes. */
+/** Equality for assertions: batches by their contents, and large arrays by their bytes. */
 import { expect } from "vitest";
 
-/** A batch's columns are not in fields of its own. */
+/** A batch's columns are not its own fields. */
 const shown = (value: unknown): object | undefined => {
   const { detached } = (value ?? {}) as { readonly detached?: unknown };
   return typeof detached === "function" ? (detached.call(value) as object) : undefined;
@@ -9,7 +9,9 @@ const shown = (value: unknown): object | undefined => {
 
 const bytes = ({ buffer, byteOffset, byteLength }: ArrayBufferView) => new Uint8Array(buffer, byteOffset, byteLength);
 
-/** Arrays of one class with the same bytes are equal. Arrays that differ are left to the usual comparison, which is by element, slow, and names the difference. */
+/**
+ * Arrays of one class with the same bytes are equal. Arrays that differ are left to the usual comparison by element, which is slow but names the difference.
+ */
 const haveSameBytes = (one: unknown, other: unknown): true | undefined => {
   if (!ArrayBuffer.isView(one) || !ArrayBuffer.isView(other) || one.constructor !== other.constructor) return undefined;
   return Buffer.compare(bytes(one), bytes(other)) === 0 ? true : undefined;

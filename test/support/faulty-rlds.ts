@@ -1,4 +1,4 @@
-/** RLDS episodes that are right, and faults put into them. */
+/** Valid RLDS episodes, and faults to put into them. */
 import type { RldsEpisode, RldsStep, StepSpec } from "../../src/datasets/rlds/index.ts";
 import { StepColumns } from "../../src/datasets/rlds/index.ts";
 import type { TestRandom } from "./random.ts";
@@ -25,7 +25,7 @@ export const TEST_SPEC: StepSpec = {
   tag: { dtype: "string", shape: [] },
 };
 
-/** Each step has a state of its own, so that none can be taken for another. The last one's action and reward are zeros. */
+/** Each step has its own state, so that steps cannot be confused. The last one's action and reward are zeros. */
 export function goodEpisode(length: number, number: number, terminal = false): TestStep[] {
   return Array.from({ length }, (_, i) => {
     const isLast = i === length - 1;

@@ -1,4 +1,4 @@
-/** A server on 127.0.0.1 for tests: files of a folder, with ranges or without, and whatever else a server may do. */
+/** A server on 127.0.0.1 for tests: files of a folder, with or without ranges, and other server behaviour. */
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -6,11 +6,11 @@ import { join } from "node:path";
 
 export interface FileServer extends AsyncDisposable {
   readonly url: string;
-  /** What was asked for: path and range. */
+  /** The requests: path and range. */
   readonly asked: string[];
 }
 
-/** @param answer answers instead of the files where it gives true */
+/** @param answer answers instead of the files if it returns true */
 export async function fileServer(
   root: string,
   ranges: boolean,

@@ -1,4 +1,4 @@
-/** A server of HTTP/2 that answers calls as a test says. */
+/** An HTTP/2 server that answers calls as a test defines. */
 import {
   createSecureServer,
   createServer,
@@ -14,7 +14,7 @@ import { FrameReader, frameMessage, HEAD } from "../../src/reverb/grpc/frames.ts
 export interface ServerCall {
   readonly method: string;
   readonly stream: ServerHttp2Stream;
-  /** A message back, whole or in pieces of so many bytes. */
+  /** Sends a message, whole or in pieces of that many bytes. */
   send(bytes: Uint8Array, pieces?: number): void;
   /** Ends the call. */
   end(status?: number, message?: string): void;
@@ -43,7 +43,7 @@ export class GrpcServer {
   /** @param secure for TLS */
   static async start(handler: Handler, port = 0, secure?: SecureServerOptions): Promise<GrpcServer> {
     const server = secure === undefined ? createServer() : createSecureServer(secure);
-    // Clients that do not trust it say so, and go.
+    // Clients that do not trust it report an error and leave.
     server.on("sessionError", () => {});
     const sessions = new Set<ServerHttp2Session>();
     server.on("session", (session) => {
@@ -86,7 +86,7 @@ export class GrpcServer {
     return new GrpcServer(server, sessions);
   }
 
-  /** Breaks all connections; nobody listens then. */
+  /** Breaks all connections and stops listening. */
   async stop(): Promise<void> {
     const closed = new Promise((resolve) => this.#server.close(resolve));
     for (const session of this.#sessions) session.destroy();

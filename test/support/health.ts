@@ -1,9 +1,9 @@
-/** Every invariant that the core can check of itself. */
+/** All invariants that the core can check itself. */
 
 import type { Replay, Spec, Table } from "../../src/index.ts";
 import { engineOf } from "../../src/replay/replay.ts";
 
-/** What is broken, by name and number; empty where all is well. */
+/** Returns the broken invariants by name and number; empty if there are none. */
 export function broken<S extends Spec, N extends string>(replay: Replay<S, N>): string[] {
   const engine = engineOf(replay);
   const { x } = engine.core;

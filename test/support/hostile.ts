@@ -1,7 +1,7 @@
-/** Values that no program means to give, made of those that it would: for tests that give them to every public call. */
+/** Values that no program passes on purpose, derived from valid ones, for tests that pass them to every public call. */
 import type { TestRandom } from "./random.ts";
 
-/** What a getter or a trap of ours throws: a caller's own error goes through as it is. */
+/** Thrown by our getters and traps: a caller's own error passes through unchanged. */
 export class Thrown extends Error {}
 
 class Liar extends Float64Array {
@@ -33,7 +33,7 @@ function typed(random: TestRandom): unknown {
       return gone;
     }
     case 1: {
-      // As @types/node of today do not know: a buffer that shrinks.
+      // @types/node does not know resizable buffers yet.
       const buffer = new (ArrayBuffer as unknown as new (bytes: number, options: object) => ArrayBuffer & { resize?(bytes: number): void })(bytes, {
         maxByteLength: bytes + 64,
       });
@@ -113,7 +113,7 @@ function structured(random: TestRandom, good: unknown, again: () => void): unkno
   }
 }
 
-/** A value in the place of a good one. */
+/** Returns a value to replace a valid one. */
 export function hostile(random: TestRandom, good: unknown, again: () => void): unknown {
   const dice = random.below(10);
   if (dice < 2) return random.pick(NUMBERS);
@@ -134,7 +134,7 @@ export function hostile(random: TestRandom, good: unknown, again: () => void): u
   return structured(random, good, again);
 }
 
-/** The same arguments with one hostile value, anywhere in them. */
+/** Returns the same arguments with one hostile value anywhere in them. */
 export function spoiled(random: TestRandom, value: unknown, again: () => void, depth = 0): unknown {
   const isNest = typeof value === "object" && value !== null && (Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype);
   const keys = isNest ? Object.keys(value as object) : [];
@@ -145,10 +145,10 @@ export function spoiled(random: TestRandom, value: unknown, again: () => void, d
   return copy;
 }
 
-/** Changes what a call was given, after it has returned. */
+/** Changes the arguments of a call after it has returned. */
 export function changeLater(value: unknown, depth = 0): void {
   if (typeof value !== "object" || value === null || depth > 3) return;
-  // What a class made is no argument that a program writes down.
+  // Class instances are not arguments that a program writes literally.
   if (!ArrayBuffer.isView(value) && ![Object.prototype, Array.prototype, null].includes(Object.getPrototypeOf(value))) return;
   try {
     if (ArrayBuffer.isView(value)) (value as Uint8Array).fill?.(1);
@@ -158,6 +158,6 @@ export function changeLater(value: unknown, depth = 0): void {
       else for (const key of Object.keys(value)) (value as { [name: string]: unknown })[key] = 3;
     }
   } catch {
-    // Frozen, or guarded by a trap.
+    // Frozen, or protected by a trap.
   }
 }

@@ -1,11 +1,11 @@
-/** Logs, as tests write and read them. */
+/** Writes and reads logs for tests. */
 import { type Directory, Log, type LogOptions, type MemoryDirectory, memory } from "../../src/storage/index.ts";
 import { TestRandom } from "./random.ts";
 
-/** Nothing is written but by `flush`, or when much waits. */
+/** Writes happen only in `flush`, or when many bytes wait. */
 export const MANUAL = { about: { of: "a test" }, durability: "manual" } as const;
 
-/** Every section that a log shows. */
+/** Returns every section of a log. */
 export function shown(log: Log): string[] {
   const seen: string[] = [];
   for (const _ of log.replay((kind, id, payload) => seen.push(`${kind} ${id} ${Buffer.from(payload).toString("latin1")}`)));
@@ -22,7 +22,7 @@ export function reopened(directory: Directory, options: Partial<LogOptions> = {}
   }
 }
 
-/** A group of one to three sections, which say which one they are. */
+/** Writes a group of one to three sections, each with its own number. */
 export function writeGroup(log: Log, group: number, random: TestRandom, max = 200): string[] {
   return Array.from({ length: 1 + random.below(3) }, (_, i) => {
     const payload = Buffer.from(`${group}/${i}:`.padEnd(random.below(max), String.fromCharCode(97 + (group % 26))), "latin1");
@@ -37,7 +37,7 @@ export interface Written {
   readonly groups: readonly string[][];
 }
 
-/** A log of about so many bytes, flushed and closed. */
+/** Returns a log of about `bytes` bytes, flushed and closed. */
 export function writtenLog(bytes: number, options: Partial<LogOptions> = {}, seed = 1, max = 200): Written {
   const directory = memory();
   const random = new TestRandom(seed);
@@ -51,7 +51,7 @@ export function writtenLog(bytes: number, options: Partial<LogOptions> = {}, see
   return { directory, groups };
 }
 
-/** How many whole groups were shown; -1 where what was shown is not the first groups. */
+/** Returns how many whole groups were shown; -1 if they are not the first groups. */
 export function groupsOf(seen: readonly string[], groups: readonly string[][]): number {
   let at = 0;
   let count = 0;

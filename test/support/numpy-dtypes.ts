@@ -1,4 +1,4 @@
-/** What NumPy calls the dtypes of numbers. */
+/** NumPy names of the numeric dtypes. */
 import type { Dtype } from "../../src/schema/dtype.ts";
 
 export const NUMPY: { readonly [D in Dtype]: string } = {

@@ -1,4 +1,4 @@
-/** What tests see of PFRL's buffers. */
+/** The state of PFRL buffers that tests compare. */
 import { inspect } from "node:util";
 import { storedOf } from "../../src/pfrl/buffers/stored-buffer.ts";
 import type { ReplayBuffer } from "../../src/pfrl/index.ts";
@@ -7,7 +7,7 @@ import { memory } from "../../src/storage/index.ts";
 /** A buffer of any class. */
 type AnyBuffer = Pick<ReplayBuffer, "save" | "running"> & { readonly beta?: number; readonly waitingKeys?: Float64Array };
 
-/** All that a buffer has: its file, running episodes, and what a file does not tell. */
+/** Returns the whole state of a buffer: its file, running episodes, and values missing in the file. */
 export function savedBytes(buffer: AnyBuffer): Buffer {
   const directory = memory();
   buffer.save({ directory, file: "x" });
@@ -16,7 +16,7 @@ export function savedBytes(buffer: AnyBuffer): Buffer {
   return Buffer.concat([...directory.files().values(), Buffer.from(rest)]);
 }
 
-/** What is broken of a buffer's core, by name and number. */
+/** Returns the broken invariants of a buffer's core, by name and number. */
 export function brokenBuffer(buffer: object): string[] {
   const { contents: made } = storedOf(buffer);
   if (made === undefined) return [];

@@ -1,11 +1,11 @@
-/** Frames of every kind that matters to packing: zeros, noise, pictures in which something moves, the same again, the same but for a few bytes. */
+/** Frames of every kind that affects packing: zeros, noise, pictures with motion, repeated pictures, pictures with a few changed bytes. */
 import type { TestRandom } from "./random.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
 export class Pictures {
   readonly #size: number;
-  /** Bytes of a row. */
+  /** Bytes per row. */
   readonly #row: number;
   readonly #random: TestRandom;
   readonly #background: Bytes;
@@ -20,7 +20,7 @@ export class Pictures {
     this.#last = this.#background;
   }
 
-  /** The next one, in an array that stays as it is. */
+  /** Returns the next frame, in an array that never changes. */
   next(): Bytes {
     const random = this.#random;
     const dice = random.below(24);
@@ -28,7 +28,7 @@ export class Pictures {
     else if (dice < 4) this.#last = Uint8Array.from({ length: this.#size }, () => random.below(256));
     else if (dice < 7) this.#last = this.#touched(this.#last.slice());
     else if (dice === 7) this.#last = new Uint8Array(this.#size).fill(random.below(256));
-    // Or the same again.
+    // Otherwise repeats the last one.
     else if (dice > 9) this.#last = this.#moved();
     return this.#last;
   }
@@ -38,7 +38,7 @@ export class Pictures {
     return frame;
   }
 
-  /** Two things before the background, a step further. */
+  /** Draws two objects in front of the background, one step further. */
   #moved(): Bytes {
     const frame = this.#background.slice();
     this.#at += this.#random.below(4);

@@ -1,4 +1,4 @@
-/** Episodes of any spec, the same each time: numbers over the whole range of their dtypes. */
+/** Reproducible episodes of any spec: numbers over the whole range of their dtypes. */
 import type { RldsDataset, StepLeaf, StepSpec } from "../../src/datasets/model/dataset.ts";
 import { zeros } from "../../src/schema/dtype.ts";
 import { isLeaf, sizeOf } from "../../src/schema/leaf.ts";
@@ -21,7 +21,7 @@ const RANGES: { readonly [dtype: string]: readonly [min: number, count: number] 
   ...{ i8: [-128, 256], u8: [0, 256], i16: [-32768, 65536], u16: [0, 65536], i32: [-(2 ** 31), 2 ** 32], u32: [0, 2 ** 32] },
 };
 
-/** Values with dimensions are typed arrays, of text flat lists. */
+/** Values with dimensions are typed arrays; those of text are flat lists. */
 export function made(
   spec: StepSpec,
   lengths: readonly number[],

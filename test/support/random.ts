@@ -1,4 +1,4 @@
-/** Seeded random numbers for tests: mulberry32. Another generator than the core's, so that the two cannot agree by accident. */
+/** Seeded random numbers for tests: mulberry32. It differs from the core's generator, so that the two cannot agree by accident. */
 export class TestRandom {
   #state: number;
 

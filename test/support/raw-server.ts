@@ -1,7 +1,7 @@
-/** A server of bare connections: it listens, and says what it is told to. */
+/** A server of raw connections, whose output the test defines. */
 import { type AddressInfo, createServer, type Socket } from "node:net";
 
-/** @param first what it does with each connection */
+/** @param first handles each connection */
 export async function listen(first: (socket: Socket) => void): Promise<{ readonly address: string; close(): void }> {
   const sockets: Socket[] = [];
   const server = createServer((socket) => {

@@ -1,14 +1,15 @@
-/** A Python that has some packages, for tests that read our files with the real tools. */
+/** Finds a Python with certain packages, for tests that read our files with the real tools. */
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "./core.ts";
 
-/** Where the runs that make a Python of their own put it. */
+/** Folders in which other runs create a Python. */
 const HOMES = ["python", "datasets"];
 
 /**
- * The first Python that imports all of them: that of REPRISE_PYTHON, those in build/, or python3. Undefined, and a line on stderr, if none does.
+ * Returns the first Python that imports all of the packages: that of REPRISE_PYTHON, those in build/, or python3. Undefined, with a line on stderr, if none
+ * does.
  * @throws Error instead, if REPRISE_PYTHON_REQUIRED is set: .ci/exports.mjs skips nothing
  */
 export function pythonWith(...packages: readonly string[]): string | undefined {

@@ -1,20 +1,20 @@
-/** Calls that must be refused: with the right kind of error, whose message says what is wrong, and without a trace. */
+/** Assertions for calls that must be rejected: with the right kind of error, a clear message, and no side effects. */
 import { expect } from "vitest";
 import { type Replay, ReplayError, type ReplayErrorCode, type Spec } from "../../src/index.ts";
 
 type Kind = typeof TypeError | typeof RangeError | ReplayErrorCode;
 
-/** What an engine says by itself where a value is not what a program took it for. */
+/** Messages of an engine for values of an unexpected type. */
 const ACCIDENT =
   /Cannot (read|set|add|assign|convert|delete|destructure|mix|perform|redefine|use)|is not (a function|iterable|a constructor|defined|extensible|an entry)|Invalid (array|typed array|string) |Maximum call stack|could not be cloned|Converting circular|Do not know how|cannot be converted|Reduce of empty|already running|^The "|^'|on proxy:/;
 
-/** Checks that an error is not an engine's own: those are accidents, that name no argument and no remedy. */
+/** Checks that an error is not the engine's own: those are accidents, which name no argument and no remedy. */
 export function expectOurs(error: unknown): void {
   expect(error).toBeInstanceOf(Error);
   expect((error as Error).message).not.toMatch(ACCIDENT);
 }
 
-/** Whether a call is refused: by an error of ours. */
+/** Whether a call throws one of our errors. */
 export function isRefused(call: () => unknown): boolean {
   try {
     call();
@@ -25,7 +25,7 @@ export function isRefused(call: () => unknown): boolean {
   }
 }
 
-/** The error of a call, or of the promise that it gave. */
+/** Returns the error of a call, or of the promise that it returned. */
 export function errorOf(call: () => unknown): Error {
   try {
     call();
@@ -35,7 +35,7 @@ export function errorOf(call: () => unknown): Error {
   throw new Error("the call was not refused");
 }
 
-/** Checks an error's class (by its code, a ReplayError's) and that its message says all these things. */
+/** Checks an error's class (for a ReplayError, its code) and that its message matches all patterns. */
 export function expectError(error: Error, kind: Kind, ...says: RegExp[]): void {
   if (typeof kind === "string") {
     expect(error, error.message).toBeInstanceOf(ReplayError);
@@ -47,19 +47,19 @@ export function expectError(error: Error, kind: Kind, ...says: RegExp[]): void {
   for (const said of says) expect(error.message).toMatch(said);
 }
 
-/** Everything canonical of a Replay, as bytes. */
+/** Returns the canonical state of a Replay as bytes. */
 export function bytesOf<S extends Spec, N extends string>(replay: Replay<S, N>): Buffer {
   return Buffer.concat([...replay.snapshot()]);
 }
 
-/** The call is refused so, and the Replay is what it was, byte for byte. */
+/** Checks that the call is rejected in this way, and that the Replay is unchanged, byte for byte. */
 export function expectRefused<S extends Spec, N extends string>(replay: Replay<S, N>, call: () => unknown, kind: Kind, ...says: RegExp[]): void {
   const before = bytesOf(replay);
   expectError(errorOf(call), kind, ...says);
   expect(bytesOf(replay).equals(before), "a refused call changed something").toBe(true);
 }
 
-/** The same of a call that gives a promise. */
+/** Like `expectRefused`, for a call that returns a promise. */
 export async function expectRejected<S extends Spec, N extends string>(
   replay: Replay<S, N>,
   call: () => Promise<unknown> | undefined,

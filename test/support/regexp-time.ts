@@ -1,11 +1,12 @@
 /**
- * Whether a regular expression takes linear time, by its form alone. Engines try one way after the other: where the same text can be matched in several ways, a text that fits no way is gone
- * through in all of them. The expression becomes an automaton, one state a class of characters (Glushkov's), and two questions decide, as in Weber and Seidl's theorem: can a state be reached
- * from itself by the same text in two ways (exponential), or is there a text that goes around a state, around a later one, and from the first to the second (quadratic, or worse)? A search that may
- * begin anywhere is a loop over any character before it. What may end in its last loop without more to come never fails there, and is not counted.
+ * Decides from its form whether a regular expression takes linear time. Engines try one way after the other: if the same text can be matched in several ways, a
+ * text that matches in no way is tried in all of them. The expression becomes an automaton with one state per character class (Glushkov's), and two questions
+ * decide, as in Weber and Seidl's theorem. Can a state be reached from itself by the same text in two ways (exponential)? Is there a text that leads around a
+ * state, around a later one, and from the first to the second (quadratic, or worse)? A search that may begin anywhere is a loop over any character before it.
+ * An expression that may end in its last loop never fails there, so that loop does not count.
  */
 
-/** What was found, in a word; undefined where the time is linear. @throws Error for syntax that is not known here */
+/** Returns the complexity as a word; undefined if the time is linear. @throws Error for syntax that is not supported here */
 export function slowness(source: string, flags: string): "exponential" | "quadratic" | undefined {
   const { states, last } = automatonOf(source, flags);
   if (isExponential(states, last)) return "exponential";
@@ -13,9 +14,9 @@ export function slowness(source: string, flags: string): "exponential" | "quadra
 }
 
 interface State {
-  /** The kinds of characters that it takes, as bits. */
+  /** The kinds of characters that it accepts, as bits. */
   readonly takes: bigint;
-  /** The states that may follow; twice where there are two ways. */
+  /** The states that may follow; a state is listed twice if there are two ways to it. */
   readonly next: number[];
 }
 
@@ -26,14 +27,14 @@ interface Part {
   readonly empty: boolean;
 }
 
-/** A class of characters, as bits: the kinds of which it takes some, and those of which it takes every one. */
+/** A character class, as bits: the kinds of which it accepts some, and those of which it accepts all. */
 interface Taken {
   readonly some: bigint;
   readonly every: bigint;
 }
 
 const NOTHING: Part = { first: [], last: [], empty: true };
-/** Every character of ASCII is a kind of its own; above it letters, and blanks. */
+/** Every ASCII character is its own kind; above it there are letters and blanks. */
 const LETTER = 128;
 const BLANK = 129;
 const ANY = (1n << 130n) - 1n;
@@ -41,7 +42,7 @@ const ASCII = (1n << 128n) - 1n;
 const MOST_COPIES = 128;
 
 const bit = (code: number) => 1n << BigInt(code < LETTER ? code : /\s/.test(String.fromCharCode(code)) ? BLANK : LETTER);
-/** Above ASCII a character is one of its kind. */
+/** A character above ASCII is one of its kind. */
 const one = (code: number): Taken => ({ some: bit(code), every: bit(code) & ASCII });
 const range = (from: number, to: number): bigint => {
   let bits = 0n;
@@ -83,7 +84,7 @@ function automatonOf(source: string, flags: string): { readonly states: readonly
   };
   const either = (a: Part, b: Part): Part => ({ first: [...a.first, ...b.first], last: [...a.last, ...b.last], empty: a.empty || b.empty });
 
-  /** Alternatives up to a bracket or the end. At the top those that do not begin with ^ may begin anywhere. */
+  /** Parses alternatives up to a bracket or the end. At the top level, those that do not begin with ^ may begin anywhere. */
   const alternatives = (top: boolean): Part => {
     let bound: Part | undefined;
     let free: Part | undefined;
@@ -103,13 +104,13 @@ function automatonOf(source: string, flags: string): { readonly states: readonly
   const sequence = (): Part => {
     let all: Part = NOTHING;
     while (at < source.length && peek() !== "|" && peek() !== ")") {
-      // They take no character, and may fail: then nothing is sure of its end.
+      // These match no character and may fail, so nothing is certain about the end.
       if (eat("^")) continue;
       if (eat("\\b") || eat("\\B")) {
         unsure = true;
         continue;
       }
-      // A state that no text reaches: what is before it is not the end.
+      // An unreachable state: the part before it is not the end.
       if (eat("$")) {
         all = joined(all, state(0n));
         continue;
@@ -136,7 +137,7 @@ function automatonOf(source: string, flags: string): { readonly states: readonly
     eat("?");
     const after = at;
     if (Math.max(min, max === Number.POSITIVE_INFINITY ? 0 : max) > MOST_COPIES) fail(`more than ${MOST_COPIES} repetitions`);
-    // What is there once more is read once more.
+    // A repeated part is parsed once more.
     const again = () => {
       at = begin;
       const copy = atom();
@@ -156,7 +157,7 @@ function automatonOf(source: string, flags: string): { readonly states: readonly
     }
     let all: Part = part;
     for (let n = 1; n < min; n++) all = joined(all, again());
-    // One more only behind the one before.
+    // An additional one only follows the previous one.
     const last = [...all.last];
     for (let n = Math.max(min, 1), before = all.last; n < max; n++) {
       const copy = again();
@@ -199,7 +200,7 @@ function automatonOf(source: string, flags: string): { readonly states: readonly
     return /[a-zA-Z0-9]/.test(letter) ? fail("an escape") : one(letter.charCodeAt(0));
   };
 
-  /** A property of Unicode's: known for each character of ASCII; above it some have it, and some have not. */
+  /** A Unicode property: known for each ASCII character; above ASCII some characters have it and some do not. */
   const property = (letter: string): Taken => {
     const end = source.indexOf("}", at) + 1;
     const pattern = new RegExp(`\\${letter}${source.slice(at, end)}`, "u");
@@ -251,13 +252,13 @@ function bothCases(takes: bigint): bigint {
   return both;
 }
 
-/** Two ways around one state by the same text: in the product of two runs they part, and meet again. */
+/** Two ways around one state with the same text: in the product of two runs they separate and meet again. */
 function isExponential(states: readonly State[], last: ReadonlySet<number>): boolean {
   const n = states.length;
   return states.some((_, q) => {
     if (last.has(q) || !reaches(states, q, q)) return false;
     const back = new Set([...states.keys()].filter((each) => reaches(states, each, q)));
-    // From (q, q), not parted, to (q, q), parted on the way.
+    // From (q, q), not separated, to (q, q), separated on the way.
     const seen = new Set<number>();
     const open: [number, number, boolean][] = [[q, q, false]];
     for (let step = open.pop(); step !== undefined; step = open.pop()) {
@@ -277,7 +278,7 @@ function isExponential(states: readonly State[], last: ReadonlySet<number>): boo
   });
 }
 
-/** A text that leads from p to p, from p to q and from q to q: three runs at once. */
+/** A text that leads from p to p, from p to q and from q to q: three runs in parallel. */
 function isQuadratic(states: readonly State[], last: ReadonlySet<number>): boolean {
   const n = states.length;
   const looping = states.map((_, p) => reaches(states, p, p));

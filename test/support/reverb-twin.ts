@@ -1,4 +1,4 @@
-/** A naive server of Reverb's: tables in maps, streams as section 5 of the wire's facts has them. What a client does wrong is noted. */
+/** A naive Reverb server: tables in maps, streams as in section 5 of the wire's facts. It notes errors of clients. */
 
 import { BytesReader } from "../../src/reverb/wire/bytes-reader.ts";
 import { BytesWriter } from "../../src/reverb/wire/bytes-writer.ts";
@@ -15,16 +15,16 @@ interface Kept {
 
 export class ReverbTwin {
   readonly tables = new Map<string, Map<bigint, Kept>>();
-  /** Items that came, also those that came again. */
+  /** Items that arrived, including repeated ones. */
   came = 0;
-  /** What a client may not do. */
+  /** Calls that a client must not make. */
   readonly wrong: string[] = [];
   /** Requests: their chunks, items, bytes. */
   readonly requests: { readonly chunks: number; readonly items: number; readonly bytes: number }[] = [];
   readonly #streams = new WeakMap<ServerCall, Map<bigint, ChunkMessage>>();
-  /** Of a message back. A test may change it. */
+  /** Sends a message back. A test may replace it. */
   answer: (call: ServerCall, bytes: Uint8Array, method: string) => void = (call, bytes) => call.send(bytes);
-  /** Of keys that are in. */
+  /** Confirms keys that are stored. */
   confirm: (call: ServerCall, keys: bigint[]) => void = (call, keys) => this.answer(call, confirmation(keys), "InsertStream");
 
   constructor(...tables: string[]) {
@@ -102,7 +102,7 @@ export class ReverbTwin {
       else reader.skip(tag);
     }
     const kept = [...(this.tables.get(table)?.values() ?? [])];
-    // Of an empty table there is nothing to come, for as long as it is.
+    // An empty table sends nothing as long as it is empty.
     if (kept.length > 0) for (let i = 0; i < samples; i++) this.answer(call, sample(kept[i % kept.length] as Kept, kept.length), "SampleStream");
   }
 }

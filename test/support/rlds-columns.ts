@@ -1,4 +1,4 @@
-/** What a reader finds in a dataset, in the terms of test/data/tfds/expected.json. */
+/** A reader's view of a dataset, in the format of test/data/tfds/expected.json. */
 
 import { leavesOf } from "../../src/datasets/model/leaves.ts";
 import type { RldsReader } from "../../src/datasets/rlds/index.ts";
@@ -24,7 +24,7 @@ export interface Found {
   readonly columns: { [path: string]: FoundColumn };
 }
 
-/** Goes through a dataset once, column by column. */
+/** Reads a dataset once, column by column. */
 export async function foundIn(reader: RldsReader): Promise<Found> {
   const found: Found = { episodes: 0, steps: 0, lengths: [], mean_return: 0, columns: {} };
   const leaves = leavesOf(reader.stepSpec);

@@ -1,4 +1,4 @@
-/** Datasets that have everything a file may have. */
+/** Datasets with everything that a file may contain. */
 import { expect } from "vitest";
 import type { Each, RldsDataset, RldsEpisode, StepSpec } from "../../src/datasets/rlds/index.ts";
 import { StepColumns } from "../../src/datasets/rlds/index.ts";
@@ -59,7 +59,7 @@ export function everythingStep(i: number, length: number) {
   };
 }
 
-/** What must be read of the second step of an episode of three or more. */
+/** The expected second step of an episode of three or more. */
 export const SECOND_STEP = {
   observation: { wide: Float64Array.of(0.1, 1, 1e300, Number.NaN), none: new Float32Array(0), deep: { a: -1, b: Uint16Array.of(1, 2, 65535) } },
   action: -2n,
@@ -74,7 +74,7 @@ export const SECOND_STEP = {
 
 export type Made = RldsDataset<unknown> & RldsEpisode<unknown>[];
 
-/** Episodes of these lengths, one of them empty maybe. */
+/** Returns episodes of these lengths; one of them may be empty. */
 export function everything(lengths: readonly number[] = [3, 0, 5, 2]): Made {
   const episodes = lengths.map((length, k) => ({
     steps: Array.from({ length }, (_, i) => everythingStep(i, length)),
@@ -87,7 +87,7 @@ export function everything(lengths: readonly number[] = [3, 0, 5, 2]): Made {
   return Object.assign(episodes, { stepSpec: EVERYTHING, metadataSpec: METADATA });
 }
 
-/** All episodes, as plain values that can be compared. */
+/** Returns all episodes as plain values that can be compared. */
 export async function all(dataset: Each<RldsEpisode<unknown>>): Promise<{ readonly steps: unknown[]; readonly [name: string]: unknown }[]> {
   const found = [];
   for await (const { steps, ...metadata } of dataset as AsyncIterable<RldsEpisode<unknown>>) {
@@ -98,7 +98,7 @@ export async function all(dataset: Each<RldsEpisode<unknown>>): Promise<{ readon
   return found;
 }
 
-/** Column by column, bit by bit. */
+/** Compares column by column, bit by bit. */
 export async function expectSameColumns(found: AsyncIterable<RldsEpisode<unknown>>, expected: Each<RldsEpisode<unknown>>): Promise<number> {
   const others: RldsEpisode<unknown>[] = [];
   for await (const episode of found) others.push(episode);

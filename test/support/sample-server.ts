@@ -1,4 +1,4 @@
-/** A server of `SampleStream` that draws as a test says: items that are numbered, each with one column of one i32. */
+/** A server of `SampleStream` whose draws a test defines: numbered items, each with one column of one i32. */
 
 import { writeTensor } from "../../src/reverb/tensors/tensors.ts";
 import { BytesReader, DELIMITED, VARINT } from "../../src/reverb/wire/bytes-reader.ts";
@@ -7,7 +7,7 @@ import { writeItem } from "../../src/reverb/wire/item.ts";
 import { writeChunk } from "../../src/reverb/wire/tensor.ts";
 import { GrpcServer, type ServerCall } from "./grpc-server.ts";
 
-/** What the real server says when the rate limiter's time is up. */
+/** The real server's message when the rate limiter times out. */
 export const TIMED_OUT = "Rate Limiter: Timeout exceeded before the right to insert was acquired.";
 
 export interface Asked {
@@ -16,18 +16,18 @@ export interface Asked {
   readonly timeout: number;
 }
 
-/** A stream as the server sees it. */
+/** A stream on the server's side. */
 export interface Stream {
   readonly call: ServerCall;
   /** Counted from 0, in the order in which they began. */
   readonly number: number;
   readonly asked: Asked[];
-  /** Samples that were asked for and not sent. */
+  /** Samples that were requested and not sent. */
   due: number;
   sent: number;
-  /** How it ended, as far as the client said: it has no more to ask · it broke off. */
+  /** How the client ended it: it has no more requests · it cancelled. */
   ended: "finished" | "cancelled" | undefined;
-  /** Sends so many samples, numbered over all streams, in one message. */
+  /** Sends `count` samples, numbered over all streams, in one message. */
   send(count: number): void;
 }
 
@@ -42,12 +42,12 @@ export class SampleServer {
     this.#next = next;
   }
 
-  /** Samples that were sent over all streams. */
+  /** Samples sent over all streams. */
   get sent(): number {
     return this.#next.at;
   }
 
-  /** @param asked is called with every request; by default all that is asked for is sent at once */
+  /** @param asked is called with every request; by default all requested samples are sent immediately */
   static async start(asked: (stream: Stream, request: Asked) => void = (stream) => stream.send(stream.due), port = 0): Promise<SampleServer> {
     const streams: Stream[] = [];
     const byCall = new Map<ServerCall, Stream>();
@@ -89,7 +89,7 @@ export class SampleServer {
   }
 }
 
-/** A SampleStreamResponse. @param numbers of its samples @param without the chunk: then they cannot be put together */
+/** Returns a SampleStreamResponse. @param numbers of its samples @param without the chunk, so that they cannot be assembled */
 export function response(numbers: readonly number[], without = false): Uint8Array {
   const writer = new BytesWriter();
   for (const n of [...numbers].reverse()) {

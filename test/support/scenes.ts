@@ -1,4 +1,4 @@
-/** Replays of every interesting kind, each with calls that go on and on: for tests that compare two of them. */
+/** Replays of every interesting kind, each with an endless series of calls, for tests that compare two of them. */
 import {
   f32,
   i32,
@@ -26,7 +26,7 @@ export type AnyReplay = Replay<Spec, string>;
 
 export interface Scene {
   make(module?: WebAssembly.Module): AnyReplay;
-  /** One call that changes something, chosen by `random`; may be refused for the limiter's sake. */
+  /** Makes one call that changes something, chosen by `random`; the limiter may reject it. */
   act(replay: AnyReplay, random: TestRandom): void;
 }
 
@@ -85,7 +85,7 @@ function unlessFinal(call: () => unknown): void {
   }
 }
 
-/** Transitions: episodes end with what was seen last, by every way to say so; each lane's next step may be the final one. */
+/** Transitions: episodes end with the last observation, passed in every possible way; each lane's next step may be the final one. */
 function transitions(tables: { readonly [name: string]: TableOptions }, open: (replay: AnyReplay) => void): Scene {
   const spec = { x: i32(), observation: f32(2), action: i32(), reward: f32() };
   const steps = (random: TestRandom, n: number) => {
@@ -106,7 +106,7 @@ function transitions(tables: { readonly [name: string]: TableOptions }, open: (r
       const writer = replay.writers[random.below(replay.writers.length)] as Writer;
       const { lanes, autoreset } = writer.options;
       const [terminated, truncated] = [flags(random, lanes), flags(random, lanes)];
-      // In one lane only what was appended can end; of the rows behind those that end some may be refused.
+      // In one lane only the newest step can end; some of the rows after those that end may be rejected.
       unlessOver(() => {
         if (dice < 2 && lanes === 1)
           writer.endEpisode({ final: random.below(2) === 0 ? single(random) : { observation: [1, 2] }, terminated: random.below(2) === 0 });
@@ -118,7 +118,7 @@ function transitions(tables: { readonly [name: string]: TableOptions }, open: (r
   };
 }
 
-/** Calls that nothing is wrong with but that there is no episode to end. */
+/** Makes valid calls that fail only if there is no episode to end. */
 function unlessOver(call: () => unknown): void {
   unlessFull(() => {
     try {
@@ -146,7 +146,7 @@ const framed = (random: TestRandom) => {
 
 const packedFrames = { s: packed("f", u8(16, 17), 2), n: packed("f", u8(16, 17)), wide: packed("g", f32(300)), r: f32() };
 const pictured = (random: TestRandom) => {
-  // Screens in which something moves, a few of them again and again; noise; zeros.
+  // Screens with motion, some of which repeat; noise; zeros.
   const frame = () => {
     const k = random.below(12);
     if (k > 9) return new Uint8Array(272).fill(0);
@@ -247,8 +247,8 @@ export const SCENES: { readonly [name: string]: Scene } = {
 };
 
 /**
- * Names of scenes: in `npm test` each third of what follows, which says `turn`. Of the scenes of two selectors those in which each is once the sampler and once the remover, and all
- * others.
+ * Names of scenes: `npm test` runs each third of the following ones, starting at `turn`. Of the scenes with two selectors, it takes those in which each is the
+ * sampler once and the remover once, and all others.
  */
 export function sceneNames(turn: number): string[] {
   const some = SELECTORS.flatMap((sampler, i) => each(REMOVERS.length, REMOVERS, i + turn).map((remover) => `${sampler} over ${remover}`));

@@ -1,14 +1,14 @@
-/** What a server tells of its tables, written by hand: signatures of any data type, and selectors that no client knows. */
+/** Handwritten descriptions of a server's tables: signatures of any data type, and selectors unknown to clients. */
 import { BytesWriter } from "../../src/reverb/wire/bytes-writer.ts";
 
-/** A column of a signature: TensorFlow's number of its data type, and its shape; -1 is a size of any kind, null a shape of any kind. */
+/** A column of a signature: TensorFlow's number of its data type, and its shape; -1 is any size, null any shape. */
 export type WrittenLeaf = readonly [dtype: number, shape: readonly number[] | null];
 export interface WrittenTable {
   readonly name: string;
   readonly size?: number;
   readonly maxSize?: number;
   readonly signature?: { readonly [column: string]: WrittenLeaf };
-  /** Whether its sampler is one that no client knows. */
+  /** Whether its sampler is unknown to clients. */
   readonly oddSampler?: boolean;
   readonly oddRemover?: boolean;
 }
@@ -31,7 +31,7 @@ export function serverInfoOf(tables: readonly WrittenTable[]): Uint8Array<ArrayB
 
 function writeSelector(writer: BytesWriter, field: number, odd: boolean): void {
   const since = writer.length;
-  // Field 9 is of no version of Reverb so far.
+  // No version of Reverb has field 9 so far.
   writer.bool(odd ? 9 : 1, true);
   writer.message(field, since);
 }

@@ -1,11 +1,14 @@
-/** The storage of a Durable Object, as far as `sqlite` of reprise/storage uses it: with faults, and with what a crash leaves. `test/runtime/workerd.test.ts` plays the same worlds on workerd's own. */
+/**
+ * The storage of a Durable Object, as far as `sqlite` of reprise/storage uses it, with faults and the state after a crash. `test/runtime/workerd.test.ts` runs
+ * the same worlds on the real workerd.
+ */
 import type { Directory, StorageFile } from "../../src/files/directory.ts";
 import type { MemoryDirectory, MemoryOptions, Operation } from "../../src/files/memory.ts";
 import { type SqliteStorage, sqlite } from "../../src/files/sqlite.ts";
 
 interface Tables {
   readonly files: Map<number, { readonly directory: string; readonly name: string }>;
-  /** Sorted by id when they are read. */
+  /** Sorted by id on reading. */
   readonly bytes: Map<number, Uint8Array<ArrayBuffer>>;
   lastId: number;
 }
@@ -20,7 +23,7 @@ interface Change {
 const inRange = (tables: Tables, from: number, to: number) => [...tables.bytes.keys()].filter((id) => id >= from && id < to).sort((a, b) => a - b);
 const bytesOf = (tables: Tables, id: number) => tables.bytes.get(id) as Uint8Array<ArrayBuffer>;
 
-/** Each statement, as SQLite does it. */
+/** Each statement, with SQLite's effect. */
 const STATEMENTS: { readonly [query: string]: (tables: Tables, ...values: Values) => Row[] } = {
   "CREATE TABLE IF NOT EXISTS reprise_files (id INTEGER PRIMARY KEY AUTOINCREMENT, directory TEXT NOT NULL, name TEXT NOT NULL, UNIQUE (directory, name))":
     () => [],
@@ -75,7 +78,7 @@ const STATEMENTS: { readonly [query: string]: (tables: Tables, ...values: Values
   },
 };
 
-/** A row has 2 MB at most on Cloudflare. */
+/** A row has at most 2 MB on Cloudflare. */
 function checkedRow(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   if (bytes.length > 2_000_000) throw new Error("string or blob too big: SQLITE_TOOBIG");
   return bytes.slice();
@@ -84,17 +87,17 @@ function checkedRow(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
 export class TestSqlite implements SqliteStorage {
   #tables: Tables = { files: new Map(), bytes: new Map(), lastId: 0 };
   #onDisk: Tables = copyOf(this.#tables);
-  /** What was done since, as transactions. */
+  /** The changes since then, as transactions. */
   #changes: Change[][] = [];
   /** How many of them are turns that have ended. */
   #turns = 0;
   #transaction: Change[] | undefined;
-  /** Statements that were made, and that change something. */
+  /** The number of statements that changed something. */
   statements = 0;
   writes = 0;
-  /** Asked before each statement: what it throws. */
+  /** Called before each statement; a returned text is thrown. */
   fault: ((query: string) => string | undefined) | undefined;
-  /** What `sync` waits for. */
+  /** The promise that `sync` waits for. */
   confirmed: Promise<unknown> | undefined;
 
   readonly sql = {
@@ -127,31 +130,31 @@ export class TestSqlite implements SqliteStorage {
     this.settle();
   }
 
-  /** The platform makes one transaction of what a turn of the event loop writes: that of all since the last one. */
+  /** The platform combines the writes of an event loop turn into one transaction: all writes since the last turn. */
   endTurn(): void {
     const done = this.#changes.splice(this.#turns).flat();
     if (done.length > 0) this.#changes.push(done);
     this.#turns = this.#changes.length;
   }
 
-  /** What was done is on the disk. */
+  /** Confirms that all changes are on the disk. */
   settle(): void {
     this.#onDisk = copyOf(this.#tables);
     this.#changes = [];
     this.#turns = 0;
   }
 
-  /** How many transactions a crash may take. */
+  /** The number of transactions that a crash may lose. */
   get unconfirmed(): number {
     return this.#changes.length;
   }
 
-  /** Bytes that they write. */
+  /** The bytes that they write. */
   get unconfirmedBytes(): number {
     return this.#changes.flat().reduce((sum, { values }) => sum + sizeOf(values), 0);
   }
 
-  /** What a crash leaves: what is on the disk, and so many of the transactions since. */
+  /** Returns the state after a crash: the disk's contents, and `transactions` transactions after that. */
   crash(transactions = 0): TestSqlite {
     const left = new TestSqlite();
     left.#tables = copyOf(this.#onDisk);
@@ -160,7 +163,7 @@ export class TestSqlite implements SqliteStorage {
     return left;
   }
 
-  /** The same, of transactions until so many bytes are written. */
+  /** Like `crash`, with transactions until that many bytes are written. */
   crashAfter(bytes: number): TestSqlite {
     let left = bytes;
     let count = 0;
@@ -193,7 +196,7 @@ function sizeOf(values: Values): number {
   return values.reduce((sum, value: unknown) => sum + (value instanceof ArrayBuffer ? value.byteLength : 0), 0);
 }
 
-/** A directory over such a storage with the faults of `memory`, for tests of both: here what was synced is what is confirmed. */
+/** A directory over such a storage with the faults of `memory`, for tests of both: synced means confirmed here. */
 export function sqliteWithFaults(options: MemoryOptions = {}, storage = new TestSqlite()): MemoryDirectory {
   const { name = "memory", files = [], fault } = options;
   const directory = sqlite(storage, { name });

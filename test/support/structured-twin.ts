@@ -1,9 +1,9 @@
 /**
- * A naive structured writer, written from the documents of Reverb, test/conformance/tfagents/README.md and POLICY.md alone. It keeps every step, and counts anew each time.
- * It knows the configs as the cases have them.
+ * A naive structured writer, based only on Reverb's documents, test/conformance/tfagents/README.md and POLICY.md. It keeps every step, and recounts each time.
+ * It uses the configs of the cases.
  */
 
-/** An end of a pattern: one step, or a slice. */
+/** A leaf of a pattern: one step, or a slice. */
 export interface TwinNode {
   readonly field: string | readonly string[];
   readonly at?: number;
@@ -25,7 +25,7 @@ export interface TwinConfig {
 export interface TwinItem {
   readonly table: string;
   readonly priority: number;
-  /** By the order of their names. */
+  /** In the order of their names. */
   readonly columns: readonly unknown[];
 }
 /** A field of a step. */
@@ -33,12 +33,12 @@ export interface TwinField {
   readonly path: string;
   readonly dtype: string;
 }
-/** By path; what is not there was left out. */
+/** By path; a missing path was left out. */
 export type TwinValues = ReadonlyMap<string, unknown>;
 
 export const pathOf = (field: string | readonly string[]): string => [field].flat().join(".");
 
-/** The ends of a pattern, by the order of their names. */
+/** The leaves of a pattern, in the order of their names. */
 export function twinNodes(pattern: unknown): TwinNode[] {
   if (typeof pattern !== "object" || pattern === null) return [];
   if ("field" in pattern) return [pattern as TwinNode];
@@ -47,7 +47,7 @@ export function twinNodes(pattern: unknown): TwinNode[] {
   return names.flatMap((name) => twinNodes((pattern as { readonly [name: string]: unknown })[name]));
 }
 
-/** How far back the steps of a node are, the oldest first; 1 is the newest. */
+/** Returns how far back the steps of a node are, the oldest first; 1 is the newest. */
 export function twinAges({ at, slice }: TwinNode): number[] {
   const [start, stop, step] = slice ?? [null, at, null];
   if (start === null || start === undefined) return [-(stop as number)];
@@ -67,14 +67,14 @@ interface TwinStep {
 export class StructuredTwin {
   readonly #fields: readonly TwinField[];
   readonly #configs: readonly TwinConfig[];
-  /** How many steps each config waits for. */
+  /** How many steps each config needs. */
   readonly #needs: readonly number[];
   readonly #named: ReadonlySet<string>;
   readonly #steps: TwinStep[] = [];
   #first = 0;
   #index = 0;
   #isOpen = false;
-  /** By config, the number of the step at which it made an item. */
+  /** By config, the number of the step at which it last made an item. */
   readonly #last: number[];
 
   constructor(fields: readonly TwinField[], configs: readonly TwinConfig[], needs?: readonly number[]) {
@@ -90,7 +90,7 @@ export class StructuredTwin {
     return this.#isOpen;
   }
 
-  /** What a step makes; undefined where it gives a field that the open step has. */
+  /** Returns the items that a step makes; undefined if it sets a field that the open step already has. */
   append(values: TwinValues, isPartial: boolean): TwinItem[] | undefined {
     const open = this.#isOpen ? (this.#steps.at(-1) as TwinStep) : undefined;
     if (open !== undefined && [...values.keys()].some((path) => open.values.has(path))) return undefined;
@@ -101,7 +101,7 @@ export class StructuredTwin {
     return this.#apply(false);
   }
 
-  /** What the end of an episode makes. It has not ended yet. */
+  /** Returns the items that the end of an episode makes. The episode has not ended yet. */
   ending(): TwinItem[] {
     return this.#apply(true);
   }
@@ -149,7 +149,7 @@ export class StructuredTwin {
     return compared(isSingle ? Math.fround(number) : number, { ...condition, value: isSingle ? Math.fround(Number(value)) : value });
   }
 
-  /** Whether a step has a value in any field that the configs name. */
+  /** Whether a step has a value in any field that the configs use. */
   #isLive(step: number): boolean {
     return [...(this.#steps[step] as TwinStep).values.keys()].some((path) => this.#named.has(path));
   }
@@ -174,7 +174,7 @@ export class StructuredTwin {
   }
 }
 
-/** How many steps a config's pattern reaches back. */
+/** Returns how many steps a config's pattern reaches back. */
 export function reachOf({ pattern }: TwinConfig): number {
   return Math.max(...twinNodes(pattern).flatMap(twinAges));
 }

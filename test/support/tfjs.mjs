@@ -1,4 +1,4 @@
-// TensorFlow.js on its backend in plain JavaScript, without advice on the console.
+// TensorFlow.js with its plain JavaScript backend, without advice on the console.
 import * as tf from "@tensorflow/tfjs-core";
 import "@tensorflow/tfjs-backend-cpu";
 

@@ -1,4 +1,4 @@
-/** TFRecord files written by other means than ours, for tests: the checksum goes bit by bit. */
+/** An independent TFRecord writer for tests, whose checksum works bit by bit. */
 
 export function crc32c(bytes: Uint8Array): number {
   let sum = -1;
@@ -14,7 +14,7 @@ function masked(bytes: Uint8Array): number {
   return (((sum >>> 15) | (sum << 17)) + 0xa282ead8) >>> 0;
 }
 
-/** @param length where it is not the data's */
+/** @param length if it differs from the data's */
 export function tfRecord(data: Uint8Array, length: number | bigint = data.length): Uint8Array {
   const record = new Uint8Array(data.length + 16);
   const view = new DataView(record.buffer);
@@ -25,7 +25,7 @@ export function tfRecord(data: Uint8Array, length: number | bigint = data.length
   return record;
 }
 
-/** The data of each record; the file is taken to be right. */
+/** Returns the data of each record; the file must be valid. */
 export function recordsIn(file: Uint8Array): Uint8Array[] {
   const found: Uint8Array[] = [];
   for (let at = 0; at < file.length; ) {

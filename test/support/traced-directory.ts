@@ -1,10 +1,10 @@
-/** What an owner does to its files, call by call, so that a reader can be shown any moment between two of them. */
+/** Traces an owner's file operations call by call, so that a reader can be shown any moment between two of them. */
 import type { SourceFolder } from "../../src/datasets/formats/sources/source.ts";
 import { RldsError } from "../../src/datasets/model/rlds-error.ts";
 import type { Directory, StorageFile } from "../../src/files/directory.ts";
 import { type MemoryDirectory, memory } from "../../src/files/memory.ts";
 
-/** @param part how much of a write is made: a signal may end it in its midst. Default: all of it. */
+/** @param part how much of a write is done: a signal may interrupt it. Default: all of it. */
 export type Change = (files: MemoryDirectory, part?: number) => void;
 type Files = ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
 
@@ -47,18 +47,18 @@ export class Traced {
   }
 }
 
-/** The files of an owner that goes on whenever a reader looks at them. */
+/** The files of an owner that continues whenever a reader accesses them. */
 export class Live {
   readonly #changes: readonly Change[];
   readonly #files: MemoryDirectory;
-  /** How many changes were made. */
+  /** The number of changes made. */
   at = 0;
   /** Calls of the reader so far. */
   calls = 0;
 
   readonly #pace: (call: number) => number;
 
-  /** @param pace how many changes are made before the reader's k-th call */
+  /** @param pace the number of changes made before the reader's k-th call */
   constructor(changes: readonly Change[], start: number, pace: (call: number) => number) {
     this.#pace = pace;
     this.#changes = changes;
@@ -66,7 +66,7 @@ export class Live {
     this.at = start;
   }
 
-  /** As readers are given it: of files by name, which are closed. */
+  /** The view of readers: files by name, which are closed. */
   get directory(): Directory {
     const files = this.#files;
     const opened = (file: StorageFile): StorageFile => ({
@@ -94,14 +94,14 @@ export class Live {
   }
 }
 
-/** The files after so many changes, and nobody at them any more. */
+/** Returns the files after `count` changes, without an owner. */
 export function filesAt(changes: readonly Change[], count: number): MemoryDirectory {
   const files = memory();
   for (const change of changes.slice(0, count)) change(files);
   return files;
 }
 
-/** The same files as a source that is no folder of the system: only its listing, and what was opened, are known at once. */
+/** Returns the same files as a source that is not a system folder: only its listing and opened files are available immediately. */
 export function sourceIn(dir: Directory): SourceFolder {
   return {
     name: dir.name,
@@ -130,11 +130,11 @@ export function sourceIn(dir: Directory): SourceFolder {
 
 export interface Pace {
   readonly name: string;
-  /** How many changes are made before the reader's k-th call. */
+  /** The number of changes made before the reader's k-th call. */
   readonly changes: (call: number) => number;
 }
 
-/** Ways to go on while a reader makes so many calls: nothing, some changes before each call, or some, or all that are left, before one of them. */
+/** Returns ways to continue while a reader makes `calls` calls: no changes, some before each call, or some or all remaining ones before one of them. */
 export function paces(calls: number): Pace[] {
   const steady = [0, 1, 2, 5].map((changes) => ({ name: `${changes} before each call`, changes: () => changes }));
   const bursts = [1, 3, Number.POSITIVE_INFINITY].flatMap((changes) =>

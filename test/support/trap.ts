@@ -1,4 +1,4 @@
-/** What a trapped debug core left behind: where an assertion failed, and its message (assembly/memory/trap.ts). */
+/** The last message of a trapped debug core: where an assertion failed, and its text (assembly/memory/trap.ts). */
 import { type ASUtil, instantiateSync } from "@assemblyscript/loader";
 import type { Exports } from "../../src/base/abi.ts";
 import { moduleOf } from "./core.ts";
@@ -11,14 +11,14 @@ export interface Trap {
   readonly message: string;
 }
 
-/** A debug core with an open arena. The loader's reader of strings comes with its exports. */
+/** Returns a debug core with an open arena. Its exports include the loader's string reader. */
 export function debugCore(maxBytes = 1 << 26): Exports & ASUtil {
   const x = instantiateSync(moduleOf("debug")).exports as unknown as Exports & ASUtil;
   x.arena_init(Math.floor(maxBytes / 4096), 0);
   return x;
 }
 
-/** Calls what must trap and reads where and why. A trap that no assertion made has neither line nor message. */
+/** Makes a call that must trap, and reads where and why. A trap without an assertion has neither line nor message. */
 export function trapOf(x: Exports & ASUtil, call: () => void): Trap {
   const words = () => new Uint32Array(x.memory.buffer, TRAP_AT, 3);
   words().fill(0);

@@ -1,5 +1,5 @@
-// workerd, as wrangler feeds it: one module of JavaScript, and modules of WebAssembly, since nothing is compiled at run time there. Durable Objects have SQLite storage
-// in a folder, which stays when the process ends.
+// Runs workerd like wrangler: one JavaScript module, and WebAssembly modules, because nothing is compiled at run time there. Durable Objects have SQLite
+// storage in a folder, which remains when the process ends.
 import { spawn } from "node:child_process";
 import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -10,9 +10,9 @@ process.on("exit", () => {
 });
 
 /**
- * Bundles a program into a folder. Packages that are missing stay as they are: workerd says so when they are asked for.
- * @param {string} entry its file @param {string} folder where `worker.js` goes, and the WebAssembly that it imports
- * @returns {Promise<string[]>} names of the modules of WebAssembly
+ * Bundles a program into a folder. Missing packages stay as imports; workerd reports them when they are used.
+ * @param {string} entry its file @param {string} folder the target of `worker.js` and the WebAssembly that it imports
+ * @returns {Promise<string[]>} names of the WebAssembly modules
  */
 export async function bundleWorker(entry, folder) {
   const { build } = await import("esbuild");
@@ -36,10 +36,11 @@ export async function bundleWorker(entry, folder) {
 }
 
 /**
- * Serves what was bundled into a folder.
+ * Serves a bundled folder.
  * @param {string} program workerd's
  * @param {string} folder
- * @param {{ modules: readonly string[], flags?: readonly string[], objects?: { readonly [binding: string]: string } }} options `objects`: classes of Durable Objects, by the names that the worker's `env` has for them
+ * @param {{ modules: readonly string[], flags?: readonly string[], objects?: { readonly [binding: string]: string } }} options `objects`: classes of Durable
+ * Objects, by their names in the worker's `env`
  * @returns {Promise<{ address: string, process: import("node:child_process").ChildProcess, end(signal?: NodeJS.Signals): Promise<void> }>} once it listens
  */
 export async function serveWorker(program, folder, { modules, flags = [], objects = {} }) {

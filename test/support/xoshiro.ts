@@ -1,4 +1,4 @@
-/** xoshiro256** and what is drawn from it, once more, in BigInt and from the papers: to tell in advance what the core will draw. */
+/** A second implementation of xoshiro256** and its draws, in BigInt and from the papers, to predict the core's draws. */
 const MASK = (1n << 64n) - 1n;
 
 function rotl(x: bigint, k: bigint): bigint {
