@@ -1,4 +1,4 @@
-/** Priorities that were given for a block count for that block only. */
+/** Priorities of a block apply only to that block. */
 import { expect, test } from "vitest";
 import { f32, Replay } from "../../src/index.ts";
 

@@ -1,4 +1,4 @@
-/** Blocks of steps give what their steps give one by one. */
+/** Blocks of steps have the same result as their steps one by one. */
 import { describe, expect, test } from "vitest";
 import {
   f32,
@@ -119,7 +119,7 @@ describe("every length of a block from 1 to 70", () => {
 });
 
 describe("the short way for blocks, and its borders", () => {
-  /** One writer alone in a full fifo table takes it with nearly every block. */
+  /** A single writer in a full fifo table uses the fast path with nearly every block. */
   const cases: { readonly [name: string]: { readonly rules: readonly (readonly [string, number])[]; readonly ends: number; readonly writers: number } } = {
     "one rule": { rules: [["t", 1]], ends: 0, writers: 1 },
     "runs of several steps": { rules: [["t", 5]], ends: 0, writers: 1 },

@@ -1,4 +1,4 @@
-/** More column layouts than any word has bits, beside a twin that keeps what each item shows. */
+/** More column layouts than any word has bits, compared with a twin that stores the columns of each item. */
 import { describe, expect, test } from "vitest";
 import { memory } from "../../src/files/memory.ts";
 import { f32, fifo, i32, minHeap, prioritized, queueLimiter, Replay, uniform } from "../../src/index.ts";
@@ -12,7 +12,7 @@ import { scaled } from "../support/size.ts";
 
 const spec = { x: i32(), y: f32(2) };
 const LAYOUTS = 1000;
-/** Layouts that are kept whether something names them or not. */
+/** Layouts that are kept even if unused. */
 const FEW = 1024;
 
 interface Batch {
@@ -21,18 +21,18 @@ interface Batch {
   readonly steps: { readonly [name: string]: { readonly data: ArrayLike<number>; readonly shape: readonly number[] } };
 }
 
-/** Layout k: a column of a name of its own, and the last step's number, which tells items of a table apart. */
+/** Layout k: a column with its own name, and the last step's number, which identifies items of a table. */
 function columnsOf(k: number) {
   return { [`c${k}`]: { leaf: "x", steps: [k % 4, -1 - (k % 3)] }, ys: { leaf: "y", from: -(k % 2) - 1 }, last: { leaf: "x", at: -1 } } as const;
 }
 
-/** How many steps an item must have to show layout k. */
+/** The minimum number of steps of an item with layout k. */
 const leastOf = (k: number) => 1 + Math.max(k % 4, k % 3);
 
-/** As layout k, of items of one step. */
+/** Layout k for items of one step. */
 const columnsOfOne = (k: number) => ({ [`c${k}`]: { leaf: "x", steps: [0, -1] }, ys: { leaf: "y", from: -(k % 2) - 1 } }) as const;
 
-/** What an item of these steps shows; with no layout whole steps. */
+/** Returns the columns of an item of these steps; without a layout, whole steps. */
 function shownOf(values: readonly number[], k: number | undefined): { [name: string]: number[] } {
   const pairs = (xs: readonly number[]) => xs.flatMap((x) => [x, 0 - x]);
   if (k === undefined) return { x: [...values], y: pairs(values) };
@@ -132,7 +132,7 @@ class Side {
     }
   }
 
-  /** One item, which shows its own columns; at times it leaves, or another takes its place. */
+  /** Draws one item, which shows its own columns; sometimes it leaves, or another replaces it. */
   #draw(name: string): void {
     const table = this.replay.table(name);
     if (table.size === 0) return;
@@ -159,10 +159,10 @@ describe("a thousand layouts in one Replay", () => {
     }
     const { columnLayouts } = engineOf(side.replay as unknown as Replay);
     expect(columnLayouts.size).toBeGreaterThan(400);
-    // Many at a time have no columns in common.
+    // Several together have no columns in common.
     expect(() => side.replay.table("t").sample(2)).toThrow(/different columns/);
     expect(side.replay.table("t").sample(64, { columns: { x: { leaf: "x", at: -1 } } }).count).toBe(64);
-    // Where all have the same, they are shown.
+    // If all have the same columns, they are shown.
     expect(Object.keys(side.replay.table("ruled").sample(2).steps as object)).toEqual(["c5000", "ys", "last"]);
   });
 
@@ -231,7 +231,7 @@ test("a new layout for each episode, for ever: those that nothing names are let 
     const { steps } = replay.table("t").sample(1) as unknown as Batch;
     expect(Object.entries(steps).map(([name, { data }]) => [name, data[0]])).toEqual([[`episode${k}`, k]]);
   }
-  // What a rule names stays, though it has made no item yet.
+  // A layout used by a rule stays, even before the rule makes an item.
   ruled.append({ x: 7, y: [0, 0] });
   expect(Object.keys(replay.table("u").sample(1).steps)).toEqual(Object.keys(columnsOfOne(1)));
   ruled.close();
@@ -268,7 +268,7 @@ test("where memory is full, the first item with columns of its own is refused, a
   const writer = replay.writer({ keep: 4 });
   writer.append({ x: 1, y: [1, 2] });
   writer.createItem("t", { length: 1 });
-  // What a snapshot needs is there.
+  // The state that a snapshot needs exists.
   bytesOf(replay);
   const hoard: { close(): void }[] = [];
   for (const keep of [5000, 1]) {

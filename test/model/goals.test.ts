@@ -1,4 +1,7 @@
-/** Draws that relabel beside a naive reading of the same steps: lanes, open episodes, eviction, deletes, items that leave with a draw, limiters; every kind of leaf; and a copy restored from a snapshot. */
+/**
+ * Relabelling draws compared with a naive reading of the same steps: lanes, open episodes, eviction, deletes, items that leave with a draw, limiters; every
+ * kind of leaf; and a copy restored from a snapshot.
+ */
 import { expect, test } from "vitest";
 import { ABOUT_KEY } from "../../src/base/abi.ts";
 import { bf16, f16, f32, f64, fifo, i32, lifo, packed, prioritized, Replay, sampleToInsertRatio, shared, type Table, u8, uniform } from "../../src/index.ts";
@@ -27,13 +30,13 @@ const FORMS = [
 type Loose = any;
 const leavesOf = (form: number): Loose => (FORMS[form] as (typeof FORMS)[number])();
 
-/** The values of a leaf that say a number, which halves hold exactly. */
+/** Returns the values of a leaf that encode a number, which halves hold exactly. */
 const numbersOf = (leaf: { readonly shape: readonly number[]; readonly stack?: number }, id: number): number[] | number => {
   const size = sizeOf(leaf);
   const digits = [id % 16, Math.floor(id / 16) % 16, Math.floor(id / 256)];
   return size === 1 ? id : Array.from({ length: size }, (_, i) => (size === 2 ? ([id % 128, Math.floor(id / 128)][i] as number) : (digits[i % 3] as number)));
 };
-/** The number that the i-th value of an array says. */
+/** Returns the number encoded by the i-th value of an array. */
 const idIn = (data: ArrayLike<number>, i: number, size: number): number => {
   const at = i * size;
   if (size === 1) return data[at] as number;
@@ -47,14 +50,14 @@ interface Row {
   readonly reward: number;
   readonly discount: number;
   end: "no" | "plain" | "truncated" | "terminated";
-  /** A final step that nobody said anything of: zeros. */
+  /** A final step whose observation was omitted: zeros. */
   isUnknown?: boolean;
 }
 
-/** The number that its values say. */
+/** Returns the number encoded by its values. */
 const shownId = ({ id, isUnknown }: Row) => (isUnknown ? 0 : id);
 
-/** What the reward and the end of an episode are for a goal. */
+/** The reward and the end of an episode for a goal. */
 const rewardOf = (achieved: number, goal: number) => -Math.abs(achieved - goal) / 8;
 const endsAt = (achieved: number, goal: number) => (achieved - goal) % 3 === 0;
 
@@ -133,7 +136,7 @@ class Past {
     this.#open[lane] = 0;
   }
 
-  /** The rows of an item. */
+  /** Returns the rows of an item. */
   item(first: number, length: number): Row[] {
     const row = this.rows.get(first) as Row;
     const rows = this.byEpisode.get(row.episode) as Row[];
@@ -169,7 +172,7 @@ const viewOf = (t: Table, world: World, seen?: (m: object) => void): Loose => {
   } as never);
 };
 
-/** The transition of an item's rows: as it is stored, or for another goal. */
+/** Returns the transition of an item's rows: as stored, or for another goal. */
 function expectedOf(rows: readonly Row[], world: World, goal: number | undefined) {
   const own = goal !== undefined && world.reward !== "stored";
   const ends = own && world.reward === "both";
@@ -203,7 +206,7 @@ function keysOf(replay: AnyReplay, t: Table): number[] {
   return Array.from(core.u32.slice(at / 4, at / 4 + count), (slot) => core.x.table_about(t.handle, slot, ABOUT_KEY));
 }
 
-/** The rows of all live items, by their keys. */
+/** Returns the rows of all live items, by their keys. */
 function itemsOf(replay: AnyReplay, past: Past): Map<number, readonly Row[]> {
   const t = replay.tables.t as Table;
   const keys = keysOf(replay, t);
@@ -216,7 +219,7 @@ function itemsOf(replay: AnyReplay, past: Past): Map<number, readonly Row[]> {
 const heldBy = (items: Map<number, readonly Row[]>, episode: number): Row[] =>
   [...new Set([...items.values()].flat())].filter((row) => row.episode === episode && !row.isUnknown).sort((a, b) => a.id - b.id);
 
-/** One draw beside the naive reading; how many transitions were looked at. */
+/** Compares one draw with the naive reading; returns how many transitions were checked. */
 function check(replay: AnyReplay, view: Loose, world: World, past: Past, random: TestRandom, at: string): number {
   const before = itemsOf(replay, past);
   const { pending } = (replay.tables.t as Table).stats();
@@ -234,7 +237,7 @@ function check(replay: AnyReplay, view: Loose, world: World, past: Past, random:
     return 0;
   }
   expect(broken(replay), at).toEqual([]);
-  // What is derived is made anew: the same goals.
+  // After derived state is rebuilt, the goals are the same.
   const { into: _, ...others } = options as Loose;
   expect(
     viewOf(copy.tables.t as Table, world)
@@ -266,10 +269,10 @@ function check(replay: AnyReplay, view: Loose, world: World, past: Past, random:
     if (flags[i] === 1) {
       goal = shown;
       const held = heldBy(before, first.episode);
-      // What waited may have come in with this draw.
+      // A waiting item may have entered with this draw.
       const all = heldBy(new Map([...before, ...after]), first.episode);
       const later = (list: readonly Row[]) => list.filter((row) => (world.strategy === "episode" ? row !== list[0] : row.id > first.id)).map(({ id }) => id);
-      // Or it came in with one draw, and left at once or with another.
+      // Or it entered with one draw, and left immediately or with another.
       const waited = pending === 0 ? [] : (past.byEpisode.get(first.episode) as readonly Row[]).filter((row) => !row.isUnknown);
       const allowed = [...(world.strategy === "final" ? [held.at(-1)?.id, all.at(-1)?.id] : [...later(held), ...later(all)]), ...later(waited)];
       expect(allowed, `${at}: the goal of ${first.id} is ${goal}`).toContain(goal);
@@ -370,7 +373,7 @@ function play(seed: number, rounds: number): number {
         if (keys.length > 0) t.delete(Array.from({ length: 1 + random.below(6) }, () => random.pick(keys)));
       }
     } catch (error) {
-      // The twin has a step more than the table: this world ends.
+      // The twin has one more step than the table, so this world ends.
       expect((error as Loose).code, String(error)).toBe("RATE_LIMITED");
       return looked;
     }

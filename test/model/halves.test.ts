@@ -1,4 +1,4 @@
-/** Half floats beside f32, given numbers that both hold: nothing that can be seen tells them apart but bytes in memory and on disk. */
+/** Half floats compared with f32, with numbers that both can hold: only the bytes in memory and on disk may differ. */
 import { describe, expect, test } from "vitest";
 import { openReplay } from "../../src/datasets/rlds/index.ts";
 import { type MemoryDirectory, memory } from "../../src/files/memory.ts";
@@ -17,12 +17,12 @@ import { scaled } from "../support/size.ts";
 import { PackedCalls, type World, worldOf } from "./packed-worlds.ts";
 import { TwinPacked } from "./twin-packed.ts";
 
-/** The same spec with f32 in the place of half floats. */
+/** Returns the same spec with f32 instead of half floats. */
 function widened(spec: Spec): Spec {
   return map(spec, (leaf) => (isHalf((leaf as RowLeaf).dtype) ? { ...(leaf as RowLeaf), dtype: "f32" } : leaf)) as Spec;
 }
 
-/** Of these the first has f32. */
+/** The first of these uses f32. */
 class TwinHalves extends TwinPacked {
   protected override checkSpecs(): void {
     const texts = this.replays.map(({ options }) => JSON.stringify(options.spec));
@@ -36,7 +36,7 @@ class TwinHalves extends TwinPacked {
   }
 }
 
-/** Values of halves around the sizes that code looks at: in the row, from 256 bytes on a column, from 1,024 of a batch on straight from where they are; odd ones. */
+/** Sizes around the thresholds of the code: in the row, from 256 bytes on a column, from 1,024 bytes of a batch on copied directly; odd ones. */
 const SHAPES = [[], [1], [3], [8], [64], [127], [128], [129], [255], [256], [17, 19], [600]] as const;
 const FRAMES = [[5], [8], [31], [128], [254], [256], [16, 33], [20, 20, 3]] as const;
 

@@ -1,4 +1,4 @@
-/** Two Replays of one seed: one gives new arrays for every sample, the other fills batches again and again. What they show must be the same. */
+/** Two Replays with one seed: one returns new arrays for every sample, the other refills batches. Their contents must be equal. */
 import { expect, test } from "vitest";
 import { type Batch, f32, i32, prioritized, Replay, type SampleOptions, u8, uniform } from "../../src/index.ts";
 import { broken } from "../support/health.ts";
@@ -14,7 +14,7 @@ function replayOf(seed: number) {
   return new Replay({ spec: { n: i32(), v: f32(3), w: u8(1100) }, tables, seed });
 }
 
-/** Of a window of `width` steps. */
+/** Columns of a window of `width` steps. */
 function columnsOf(random: TestRandom, width: number): Columns {
   return Object.fromEntries(
     Array.from({ length: 1 + random.below(3) }, (_, i) => {
@@ -26,10 +26,10 @@ function columnsOf(random: TestRandom, width: number): Columns {
   );
 }
 
-/** All that a batch holds, as far as it counts. */
+/** Returns the meaningful contents of a batch. */
 function shownOf(batch: Batch<unknown>): unknown {
   const { count, steps, lengths, info, nStep, mask, blocked } = batch;
-  // Of long arrays a hash: comparing their elements one by one would take most of the test's time.
+  // A hash of long arrays: comparing their elements one by one would take most of the test's time.
   const part = (array: Float32Array | undefined, each = 1) =>
     array &&
     (count * each < 64 ? [...array.subarray(0, count * each)] : array.subarray(0, count * each).reduce((hash, x) => (Math.imul(hash, 31) + 4 * x) | 0, each));
@@ -63,7 +63,7 @@ test("filled again or new, a batch shows the same", () => {
     const sets = Array.from({ length: 9 }, (_, i) => [columnsOf(random, i + 1), columnsOf(random, i + 1)]);
     const batches = new Map<string, Batch<unknown>>();
     let n = 0;
-    // No window is longer than the longest item.
+    // A window is at most as long as the longest item.
     for (const writer of writers) {
       for (let k = 0; k < 9; k++) writer.append({ n: k, v: [k, k, k], w: new Uint8Array(1100) });
       writer.createItem("t", { length: 9 });

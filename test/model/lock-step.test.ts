@@ -32,7 +32,7 @@ function limiter(random: TestRandom, maxSize: number): RateLimiter {
   }
 }
 
-/** All that a table can have. */
+/** All options of a table. */
 function limited(sampler: Selector, remover: Selector, maxSize: number, random: TestRandom): RigOptions {
   const rate = limiter(random, maxSize);
   const waits = rate.maxDiff !== Number.MAX_VALUE;
@@ -41,7 +41,7 @@ function limited(sampler: Selector, remover: Selector, maxSize: number, random: 
     limiter: rate,
     maxPending: random.below(7),
     maxTimesSampled: random.pick([0, 1, 2, 3]),
-    // The twin could not tell in which order a random remover took several items.
+    // The twin could not determine the order in which a random remover took several items.
     maxSteps: waits && isRandom(remover) ? Number.POSITIVE_INFINITY : random.pick([Number.POSITIVE_INFINITY, 1 + random.below(3 * maxSize)]),
     keep: 1 + random.below(8),
     across: random.below(2) === 0,

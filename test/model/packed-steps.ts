@@ -1,4 +1,4 @@
-/** Steps of a spec with packed leaves: of each name, the frames of a lane follow each other, and stacks show the newest ones. */
+/** Steps of a spec with packed leaves: for each name, the frames of a lane follow each other, and stacks show the newest ones. */
 import type { Spec } from "../../src/index.ts";
 import { DTYPES, type Dtype, isFloat } from "../../src/schema/dtype.ts";
 import type { RowLeaf } from "../../src/schema/leaf.ts";
@@ -6,25 +6,25 @@ import { leavesOf } from "../../src/schema/spec.ts";
 import { Pictures } from "../support/pictures.ts";
 import type { TestRandom } from "../support/random.ts";
 
-/** Values of a leaf, those of a step side by side. */
+/** Values of a leaf; those of a step are adjacent. */
 type Values = (number | bigint | string)[];
 
 interface LaneFrames {
   readonly pictures: Pictures;
-  /** The newest frames, as bytes of which elements are made; the newest one last. */
+  /** The newest frames, as bytes from which elements are made; the newest one last. */
   frames: Uint8Array[];
-  /** The step that they were made for. */
+  /** The step for which they were made. */
   step: number;
 }
 
-/** Frames that a stack may show, and one more. */
+/** Frames that a stack may show, plus one. */
 const RECENT = 6;
 
 export class PackedSteps {
   readonly #leaves: ReturnType<typeof leavesOf>;
   readonly #lanes: number;
   readonly #random: TestRandom;
-  /** Of each lane, by name. */
+  /** For each lane, by name. */
   readonly #frames: Map<string, LaneFrames>[];
   #id = 1;
 
@@ -35,17 +35,17 @@ export class PackedSteps {
     this.#frames = Array.from({ length: lanes }, () => new Map());
   }
 
-  /** A step; of several lanes, a step of each. */
+  /** Returns a step; with several lanes, a step of each. */
   step(): object {
     return this.#build(this.#columns(1), this.#lanes === 1);
   }
 
-  /** Steps as columns, of several lanes time by time. */
+  /** Returns steps as columns; with several lanes, time by time. */
   block(length: number): object {
     return this.#build(this.#columns(length), false);
   }
 
-  /** So many final steps, of whichever lanes. */
+  /** Returns `count` final steps, of any lanes. */
   finals(count: number, asStep: boolean): object {
     const columns = this.#leaves.map(() => [] as Values);
     for (let k = 0; k < count; k++) this.#add(columns, this.#random.below(this.#lanes));
@@ -68,7 +68,7 @@ export class PackedSteps {
     );
   }
 
-  /** One step of a lane. Now and then its frames are others than those of the step before. */
+  /** Adds one step of a lane. Sometimes its frames differ from those of the previous step. */
   #add(columns: readonly Values[], lane: number): void {
     const byName = this.#frames[lane] as Map<string, LaneFrames>;
     for (const { leaf, size } of this.#leaves) {
@@ -91,7 +91,7 @@ export class PackedSteps {
       }
       const { frames } = byName.get(leaf.shared) as LaneFrames;
       const stack = leaf.stack ?? 1;
-      // `next…` is a frame ahead of its sibling.
+      // `next…` is one frame ahead of its sibling.
       const end = path.startsWith("next") ? frames.length : Math.max(frames.length - 1, 1);
       for (let f = 0; f < stack; f++) for (const byte of frames[Math.max(end - stack + f, 0)] as Uint8Array) values.push(elementOf(leaf, byte));
     }
@@ -99,7 +99,7 @@ export class PackedSteps {
   }
 }
 
-/** An element that a byte stands for. */
+/** Returns the element for a byte. */
 function elementOf({ dtype }: RowLeaf, byte: number): number | bigint | string {
   if (dtype === "string") return "né€𝄞-".slice(0, byte % 6 === 4 ? 3 : byte % 6).repeat(1 + (byte >> 6));
   if (dtype === "bool") return byte & 1;

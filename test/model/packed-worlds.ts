@@ -30,7 +30,7 @@ import type { AnyReplay } from "../support/scenes.ts";
 import { PackedSteps } from "./packed-steps.ts";
 import type { TwinPacked } from "./twin-packed.ts";
 
-/** Frames around the widths that code looks at: 256 bytes, where packing begins; 1,024, from which on they are copied straight; odd ones; each kind of element. */
+/** Frames around the thresholds of the code: 256 bytes, where packing begins; 1,024, from which on they are copied directly; odd ones; each kind of element. */
 const FRAMES = {
   "256": () => u8(16, 16),
   "323": () => u8(17, 19),
@@ -54,11 +54,11 @@ const PRIORITIES = [0, 0.25, 1, 1, 2, 5];
 export interface World {
   readonly options: ReplayOptions<Spec, string> & { readonly spec: Spec };
   readonly writers: readonly WriterOptions[];
-  /** Whether items are created with columns of their own. */
+  /** Whether items are created with their own columns. */
   readonly hasColumns: boolean;
 }
 
-/** One to three packed leaves, of which two may show the frames of one name, beside leaves of every other kind. */
+/** One to three packed leaves, of which two may share frames, next to leaves of every other kind. */
 function specOf(random: TestRandom, seed: number): Spec {
   const frame = () => FRAMES[NAMES[(seed + random.below(2)) % NAMES.length] as Frame]() as ReturnType<typeof u8>;
   const [state, other] = [frame(), FRAMES[random.pick(NAMES)]() as ReturnType<typeof u8>];
@@ -108,7 +108,7 @@ function writerOf(random: TestRandom, tables: readonly string[], hasColumns: boo
   return { lanes, across, items, keep: 6 + random.below(8), ...(lanes > 1 && { autoreset: random.pick(["nextStep", "sameStep", "disabled"] as const) }) };
 }
 
-/** @param makeSpec of another kind */
+/** @param makeSpec for another kind of spec */
 export function worldOf(seed: number, random: TestRandom, makeSpec: (random: TestRandom, seed: number) => Spec = specOf): World {
   const tables = Object.fromEntries(["t", "u"].slice(0, 1 + random.below(2)).map((name) => [name, tableOf(random, false)]));
   const hasColumns = seed % 2 === 0;
@@ -119,7 +119,7 @@ export function worldOf(seed: number, random: TestRandom, makeSpec: (random: Tes
   };
 }
 
-/** Calls of the writers and tables of a world, of every Replay in lock-step. */
+/** Makes calls of the writers and tables of a world, on every Replay in lock-step. */
 export class PackedCalls {
   readonly #twins: TwinPacked;
   readonly #random: TestRandom;
@@ -138,7 +138,7 @@ export class PackedCalls {
     this.#leaves = Object.keys(world.options.spec);
   }
 
-  /** One call that changes something, or draws. */
+  /** Makes one call that changes something, or draws. */
   act(): void {
     const random = this.#random;
     const dice = random.below(100);

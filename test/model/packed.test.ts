@@ -1,4 +1,4 @@
-/** Packed leaves beside the same leaves unpacked: nothing that can be seen tells them apart. */
+/** Packed leaves compared with the same leaves unpacked: no visible difference. */
 import { describe, expect, test } from "vitest";
 import { openReplay } from "../../src/datasets/rlds/index.ts";
 import { type MemoryDirectory, memory } from "../../src/files/memory.ts";
@@ -14,7 +14,7 @@ import { seen } from "../unit/storage/seen.ts";
 import { PackedCalls, type World, worldOf } from "./packed-worlds.ts";
 import { TwinPacked, unpacked } from "./twin-packed.ts";
 
-/** A snapshot's sections, but for what a journal does not keep: the order in which freed rows are used again. */
+/** A snapshot's sections, except those that a journal does not keep: the order in which freed rows are reused. */
 const keptOf = (replay: AnyReplay) => seen(replay).toString("latin1");
 
 async function episodesOf(dir: MemoryDirectory): Promise<unknown[]> {
@@ -42,7 +42,7 @@ describe("in lock-step, packed and unpacked leaves show the same", () => {
   test.each(seeds)("in every call, saved and restored, and by both builds, seed %i", (seed) => {
     const random = new TestRandom(seed);
     const world = worldOf(seed, random);
-    // Unpacked; packed; packed, by the scalar build, and never interrupted: unless items have columns, whose numbers begin anew where nothing names them.
+    // Unpacked; packed; packed with the scalar build and never interrupted, unless items have columns, whose numbers restart if unused.
     const twins = new TwinPacked(replaysOf(world, [undefined, undefined, moduleOf("scalar")]));
     const calls = new PackedCalls(twins, world, random);
     for (let i = 1; i <= 400; i++) {
@@ -73,7 +73,7 @@ describe("in journals, packed and unpacked leaves show the same", () => {
   const seeds = Array.from({ length: scaled(slow ? 60 : 30, 1) }, (_, i) => i + 1);
   test.each(seeds)("reopened, also after a kill, and read back, seed %i", async (seed) => {
     const random = new TestRandom(seed);
-    // Of an odd number: no columns of items, whose numbers depend on what a journal has given back.
+    // An odd number: items without columns, whose numbers depend on what a journal has released.
     const world = worldOf(2 * seed + 1, random);
     const way = ways[seed % ways.length] as Partial<OpenOptions>;
     const { spec, ...rest } = world.options;

@@ -1,4 +1,4 @@
-/** After a million operations under each remover the steps that are held are those that live items, waiting items and windows reach. */
+/** After a million operations under each remover, the held steps are exactly those reachable from live items, waiting items and windows. */
 import { describe, expect, test } from "vitest";
 import { fifo, lifo, maxHeap, minHeap, prioritized, type Selector, uniform } from "../../src/index.ts";
 import { TestRandom } from "../support/random.ts";
@@ -9,7 +9,7 @@ const OPERATIONS = scaled(1_000_000);
 const CHECKS = 10;
 const KEEP = 12;
 
-/** Everything that was ever made, in typed arrays: an item is a key and a run of steps. */
+/** Everything ever made, in typed arrays: an item is a key and a run of steps. */
 class Items {
   keys = new Float64Array(1 << 16);
   first = new Uint32Array(1 << 16);
@@ -23,7 +23,7 @@ class Items {
     this.count++;
   }
 
-  /** Forgets those that the core does not know any more. */
+  /** Forgets items that the core no longer has. */
   sift(has: (key: number) => boolean): void {
     let kept = 0;
     for (let i = 0; i < this.count; i++) {
@@ -50,7 +50,7 @@ interface Counted {
   length: number;
 }
 
-/** Two writers that take turns, so that an item's steps are not always neighbours in the pool. */
+/** Two writers that take turns, so that an item's steps are not always adjacent in the pool. */
 class Streams {
   readonly rig: Rig;
   readonly #writers: readonly Counted[];
@@ -88,7 +88,7 @@ class Streams {
     if (k === 0) one.length = 0;
   }
 
-  /** Whether a writer has a step at hand. */
+  /** Whether a writer has recent steps. */
   any(k: number): boolean {
     return (this.#writers[k] as Counted).length > 0;
   }
@@ -109,7 +109,7 @@ class Streams {
   }
 }
 
-/** The numbers of the steps that the pool holds, as their records have them. */
+/** Returns the numbers of the steps that the pool holds, from their records. */
 function heldBy(rig: Rig): Uint8Array {
   const { x, pool } = rig;
   const held = new Uint8Array(2 * OPERATIONS + 1);
@@ -118,7 +118,7 @@ function heldBy(rig: Rig): Uint8Array {
   rig.refresh();
   for (let number = 1; number !== 0; ) {
     number = x.record_rows(pool, number, 64, at);
-    // Behind number, link and episode.
+    // After number, link and episode.
     for (let i = 0; i < (rig.u32[at >> 2] as number); i++) (held[rig.u32[(at + 4 + i * record + 12) >> 2] as number] as number)++;
   }
   x.arena_free(at, 4 + 64 * record);
@@ -163,7 +163,7 @@ function run(sampler: Selector, remover: Selector, seed: number): void {
     if (i % (OPERATIONS / CHECKS) === 0) check();
   }
   expect(rig.counter(3)).toBeGreaterThan(OPERATIONS / 10);
-  // Nothing is held for good.
+  // Nothing is held permanently.
   streams.clear();
   for (let i = 0; i < 50 && rig.counter(2) > 0; i++) rig.x.table_clear(rig.table);
   rig.x.table_clear(rig.table);

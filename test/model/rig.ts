@@ -1,4 +1,4 @@
-/** One table on a core without the wrapper: the shortest way from a test to the exports. Steps hold nothing but their number. */
+/** One table on a core without the wrapper: the shortest path from a test to the exports. Steps contain only their number. */
 import { CROSS, KEY, OF_ITEMS, OUTPUT_BYTES, PRIORITY, PROBABILITY, TABLE_SIZE, TIMES_SAMPLED } from "../../src/base/abi.ts";
 import { kindsOf } from "../../src/memory/table.ts";
 import { LIMITER_OPTIONS, NO_LIMIT, type RateLimiter } from "../../src/schema/rate-limiter.ts";
@@ -14,7 +14,7 @@ export interface RigOptions {
   readonly maxTimesSampled: number;
   readonly maxSteps: number;
   readonly limiter: RateLimiter;
-  /** Steps of the window. */
+  /** Steps in the window. */
   readonly keep: number;
   readonly across: boolean;
   readonly seed: number;
@@ -31,7 +31,7 @@ export interface ItemView {
   readonly probability: number;
 }
 
-/** A table without limits but its size. */
+/** Options of a table limited only by its size. */
 export function plain(sampler: Selector, remover: Selector, maxSize: number): RigOptions {
   return {
     sampler,
@@ -105,7 +105,7 @@ export class Rig {
     this.refresh();
   }
 
-  /** Memory may have grown. */
+  /** Called when memory may have grown. */
   refresh(): void {
     if (this.u32 !== undefined && this.u32.length !== 0) return;
     this.u32 = new Uint32Array(this.x.memory.buffer);
@@ -124,7 +124,7 @@ export class Rig {
     this.x.stream_end(this.stream, this.#across ? 1 : 0);
   }
 
-  /** 1 in, 0 waits, or a code. */
+  /** Returns 1 if the item is in, 0 if it waits, or a code. */
   create(length: number, priority: number, stream = this.stream): number {
     const code = this.x.table_insert(this.table, stream, length, 0, priority);
     this.refresh();
@@ -159,7 +159,7 @@ export class Rig {
     return this.#count;
   }
 
-  /** Counts a draw that was made ahead. @param before what stands for the counts of items that are gone */
+  /** Counts a draw that was made ahead. @param before stands for the counts of items that are gone */
   count(keys: readonly number[], before: number): Uint32Array {
     const at = this.#scratch;
     const n = keys.length;
@@ -173,7 +173,7 @@ export class Rig {
     this.x.table_close_draw(this.table);
   }
 
-  /** Of the open draw, the numbers of the steps of every item, `width` places each, 0 for none. */
+  /** Returns the numbers of the steps of every item in the open draw, `width` places each, 0 for none. */
   steps(width: number): Uint32Array {
     const out = this.#scratch;
     this.x.draw_rows(this.draw, OF_ITEMS, this.table, this.#count, width, CROSS);
@@ -189,7 +189,7 @@ export class Rig {
     return this.x.table_item(this.table, key, this.#scratch) !== 0;
   }
 
-  /** What the core says of an item in use. */
+  /** Returns the core's description of an item in use. */
   item(key: number): ItemView | undefined {
     if (!this.has(key)) return undefined;
     const at = this.#scratch >> 3;
@@ -197,12 +197,12 @@ export class Rig {
     return { length, timesSampled, pending: waits === 1, priority, probability };
   }
 
-  /** What is broken: `table pool stream arena`, all 0 where nothing is. */
+  /** Returns the broken invariants: `table pool stream arena`, all 0 if none is broken. */
   broken(): string {
     const { x } = this;
     return `${x.table_check(this.table)} ${x.pool_check(this.pool)} ${x.stream_check(this.stream)} ${x.arena_check()}`;
   }
 }
 
-/** What `broken` says of a healthy core. */
+/** The result of `broken` for a healthy core. */
 export const HEALTHY = "0 0 0 0";

@@ -1,4 +1,4 @@
-/** Random worlds of sequences: the same steps for a writer and for the twin, by every way that steps can come; what the table has is compared item by item. */
+/** Random worlds of sequences: the same steps for a writer and for the twin, appended in every possible way; the table is compared item by item. */
 import { memory } from "../../src/files/memory.ts";
 import { bool, f32, f64, i32, prioritized, Replay, shared, u8, uniform } from "../../src/index.ts";
 import { remoteWriter } from "../../src/remote/index.ts";
@@ -33,7 +33,7 @@ const stepOf = ({ id, reward, discount, flag }: Row) => ({
   hidden: [id >> 2, 1, 2],
 });
 
-/** Columns of rows, each with a leading dimension; with several lanes of time and lane. */
+/** Columns of rows, each with a leading dimension; with several lanes, of time and lane. */
 function columnsOf(rows: readonly Row[], lanes = 1): { [name: string]: unknown } {
   const steps = rows.map(stepOf);
   const column = (pickOf: (step: ReturnType<typeof stepOf>) => unknown) => {
@@ -55,9 +55,9 @@ function replayOf(seed: number, maxSize: number) {
   return { spec, tables: { seq: { maxSize, sampler: seed % 3 === 0 ? uniform() : prioritized(0.7) } }, transition, seed };
 }
 
-/** One world. @throws where the core and the twin differ */
+/** One world. @throws if the core and the twin differ */
 export class SequenceWorld {
-  /** Sequences that were compared. */
+  /** Sequences compared so far. */
   compared = 0;
   readonly #seed: number;
   readonly #random: TestRandom;
@@ -115,7 +115,7 @@ export class SequenceWorld {
       if (act === 25) {
         if (broken(replay as never).length > 0) throw new Error(broken(replay as never).join());
         if (way === "port") continue;
-        // What comes back from a snapshot, or from a journal after a crash, goes on the same.
+        // A Replay restored from a snapshot, or from a journal after a crash, continues in the same way.
         if (hasJournal) await (replay as unknown as { flush(): Promise<void> }).flush();
         const again = hasJournal
           ? await Replay.open({ dir: dir.crash(), logger: null, durability: "manual" })
@@ -148,7 +148,7 @@ export class SequenceWorld {
     };
   }
 
-  /** Some steps, in the way of this world. */
+  /** Appends some steps, in the way of this world. */
   async #act(writer: {
     append(step: object, ends?: object): Promise<void> | undefined;
     appendColumns(columns: object, options: object): unknown;
@@ -184,7 +184,7 @@ export class SequenceWorld {
         const twin = this.#twins[lane] as TwinLane;
         if (this.#way === "nextStep") {
           this.#pending[lane] = undefined;
-          // The final step of an episode that terminated is there already, and gets its values now.
+          // The final step of a terminated episode exists already, and gets its values now.
           if (waits !== undefined && isFinal(waits)) Object.assign(waits, { ...row, end: "terminated" });
           else twin.add(waits === undefined ? row : { ...row, end: "truncated" });
           if (ended === "terminated") {
@@ -213,7 +213,7 @@ export class SequenceWorld {
       });
   }
 
-  /** What a view shows of all items is what the twin says. */
+  /** Compares a view of all items with the twin. */
   #compare(replay: Replay<typeof spec, "seq">): void {
     const table = replay.tables.seq;
     const random = this.#random;
@@ -234,7 +234,7 @@ export class SequenceWorld {
     const { data: ids, shape } = batch.id;
     const steps = shape[1] as number;
     const float = (x: number) => (dtype === "f64" ? x : Math.fround(x));
-    // A final step whose values are still to come is zeros: items are told apart by their first step and their length.
+    // A final step whose values are still due is zeros, so items are identified by their first step and their length.
     const keyOf = (first: number, length: number) => `${first} ${length}`;
     const twins = new Map(live.map((item) => [keyOf((item.rows[0] as Row).id, item.rows.length), item]));
     if (twins.size !== live.length) differ("different items", live.length, twins.size);
@@ -284,7 +284,7 @@ export class SequenceWorld {
     }
   }
 
-  /** Each step of each episode is a learning step of one item, and of one alone unless strides overlap. */
+  /** Checks that each step of each episode is a learning step of one item, and of only one unless strides overlap. */
   #cover(): void {
     const learned = new Map<number, number>();
     const view: TwinView = { gamma: 1, n: 1, roles: ROLES[0] };
@@ -295,7 +295,7 @@ export class SequenceWorld {
     const isTight = this.#rule.stride === this.#rule.length - this.#rule.burnIn - 1;
     for (const { rows } of this.#twins)
       rows.forEach((row, i) => {
-        // The last step of all only serves to bootstrap from.
+        // The very last step only serves to bootstrap from.
         if (isFinal(row) || i === rows.length - 1) return;
         const times = learned.get(row.id) ?? 0;
         if (times === 0 || (isTight && times > 1)) throw new Error(`seed ${this.#seed}: step ${row.id} is learned ${times} times`);

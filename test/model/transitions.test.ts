@@ -1,4 +1,7 @@
-/** Views of transitions beside a naive reading of the same steps: every kind of end, every way to make items, every option; and beside `sample` with nStep, draw by draw. */
+/**
+ * Views of transitions compared with a naive reading of the same steps: every kind of end, every way to make items, every option; and with `sample` and nStep,
+ * draw by draw.
+ */
 import { expect, test } from "vitest";
 import { bool, f32, f64, i32, prioritized, Replay, u8, uniform } from "../../src/index.ts";
 import { broken } from "../support/health.ts";
@@ -6,7 +9,7 @@ import { TestRandom } from "../support/random.ts";
 import { bytesOf } from "../support/refused.ts";
 import { scaled } from "../support/size.ts";
 
-/** A row as the test remembers it. */
+/** A row in the test's records. */
 interface Row {
   readonly id: number;
   readonly reward: number;
@@ -24,7 +27,7 @@ interface Expected {
   truncated: boolean;
 }
 
-/** Of an item's rows, with what the roles say: Sutton and Barto, 2018, section 7.1, step by step. */
+/** The transition of an item's rows, for these roles: Sutton and Barto, 2018, section 7.1, step by step. */
 function transitionOf(rows: readonly Row[], n: number, gamma: number, roles: { readonly discount: boolean; readonly terminated: boolean }): Expected {
   let [ret, factor, steps] = [0, 1, 0];
   for (const row of rows.slice(0, Math.min(n, rows.length - 1))) {
@@ -77,13 +80,13 @@ class Past {
     return this.#open;
   }
 
-  /** The newest step was the last one of its episode. */
+  /** Notes that the newest step was the last one of its episode. */
   ends(): void {
     (this.rows.at(-1) as Row).end = "plain";
     this.#open = 0;
   }
 
-  /** The rows of an item. */
+  /** Returns the rows of an item. */
   item(first: number, length: number): Row[] {
     const at = this.byId.get(first) as number;
     return this.rows.slice(at, at + length);
@@ -107,7 +110,7 @@ function replayOf(seed: number) {
 type Pair = readonly [ReturnType<typeof replayOf>, ReturnType<typeof replayOf>];
 type Table = ReturnType<typeof replayOf>["tables"]["made"];
 
-/** The view of one Replay gives what the rows say, and what `sample` of the other one gives. */
+/** Compares the view of one Replay with the rows, and with `sample` of the other one. */
 function compare(pair: Pair, name: "ruled" | "made", past: Past, random: TestRandom, seed: number): number {
   const [own, other] = pair.map((replay) => replay.tables[name]) as [Table, Table];
   const roles = ROLES[seed % 4] as (typeof ROLES)[number];
@@ -169,7 +172,7 @@ test("a view shows what the steps say: rules of n steps, items of any length, ev
   for (let seed = 1; seed <= scaled(40, 2); seed++) {
     const random = new TestRandom(seed);
     let pair: Pair = [replayOf(seed), replayOf(seed)];
-    // Ends by a leaf are rare, or there would be no other.
+    // Ends by a leaf are rare, because otherwise no others would occur.
     const past = new Past(random, { zero: 0.05, flag: 0.05 });
     const nStep = 1 + random.below(4);
     const makes = random.below(2) === 0;
@@ -196,7 +199,7 @@ test("a view shows what the steps say: rules of n steps, items of any length, ev
       if (pair[0].tables[name].size > 0 && random.below(3) === 0) compared += compare(pair, name, past, random, seed);
       if (act === 80) {
         expect(broken(pair[0])).toEqual([]);
-        // What came back from a snapshot shows the same; the roles with it.
+        // After a restore from a snapshot, everything is the same, including the roles.
         const restored = Replay.restore(bytesOf(pair[0])) as unknown as Pair[0];
         writers[0] = restored.writers[0] as never;
         pair = [restored, pair[1]];

@@ -1,4 +1,4 @@
-/** Two replays that get the same steps: one in blocks with rules, one a step at a time, each item made by hand as the rules say. */
+/** Two replays with the same steps: one in blocks with rules, one step by step, with each item made by hand according to the rules. */
 import { expect } from "vitest";
 import { type Replay as AnyReplay, Replay, ReplayError, type ReplayOptions, type Spec } from "../../src/index.ts";
 import { DTYPES, type Dtype } from "../../src/schema/dtype.ts";
@@ -19,7 +19,7 @@ interface Pair {
   };
   readonly block: Writer<Spec, string>;
   readonly single: Writer<Spec, string>;
-  /** Steps of each lane's open episode; of a writer that is across, of the lane. */
+  /** Steps of each lane's open episode; in a writer that is across, of the lane. */
   readonly steps: number[];
 }
 
@@ -29,7 +29,7 @@ export class TwinBlocks {
   readonly #spec: Spec;
   readonly #pairs: Pair[];
   readonly #random: TestRandom;
-  /** Blocks that the rate limiter refused. */
+  /** Blocks that the rate limiter rejected. */
   refused = 0;
 
   constructor(options: ReplayOptions, writers: readonly Pair["options"][], random: TestRandom) {
@@ -43,7 +43,7 @@ export class TwinBlocks {
     });
   }
 
-  /** A block of so many steps (of every lane) by the k-th writer, and the same steps one by one. */
+  /** Appends a block of `length` steps (of every lane) with the k-th writer, and the same steps one by one. */
   append(k: number, length: number, endRate: number, withPriorities: boolean): void {
     const random = this.#random;
     const pair = this.#pairs[k] as Pair;
@@ -85,14 +85,14 @@ export class TwinBlocks {
     }
   }
 
-  /** The same call on both; what they give is equal. */
+  /** Makes the same call on both; the results must be equal. */
   both<T>(call: (replay: R) => T): T {
     const [block, single] = [call(this.block), call(this.single)];
     expectAlike(block, single);
     return block;
   }
 
-  /** Everything that can be seen without a draw. */
+  /** Compares everything visible without a draw. */
   compare(): void {
     expect(broken(this.block)).toEqual([]);
     expect(broken(this.single)).toEqual([]);
@@ -105,14 +105,14 @@ export class TwinBlocks {
     }
   }
 
-  /** Every item of every table, with its steps. */
+  /** Compares every item of every table, with its steps. */
   compareAll(): void {
     for (const { name, size } of Object.values(this.block.tables)) {
       if (size > 0) this.both((replay) => replay.table(name).sample(size, { replacement: false, mask: true }));
     }
   }
 
-  /** Random values; of shared leaves many are zeros, or those of the step before. */
+  /** Random values; those of shared leaves are often zeros, or repeat the previous step. */
   #columns(pair: Pair, rows: number): Column[] {
     const random = this.#random;
     const leaves = leavesOf(this.#spec);
@@ -129,7 +129,7 @@ export class TwinBlocks {
       }
       return column;
     });
-    // A leaf repeats what another of its name had one step before.
+    // A leaf repeats the value that another of its name had one step earlier.
     leaves.forEach(({ leaf, size }, i) => {
       const other = leaves.findIndex((one) => one.leaf.shared !== undefined && one.leaf.shared === leaf.shared && one.size === size);
       if (leaf.shared === undefined || other === i || other < 0 || random.below(2) === 0) return;

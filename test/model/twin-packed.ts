@@ -1,6 +1,6 @@
 /**
- * Replays of one world in lock-step: one whose leaves share frames, and others whose leaves are packed. Every call is made of all of them, and all that can be seen must be
- * the same: what calls give and refuse, counts, keys, and the records of a snapshot, without the entries of packed frames.
+ * Replays of one world in lock-step: one whose leaves share frames, and others whose leaves are packed. Every call is made on all of them, and everything
+ * visible must be equal: results, rejections, counts, keys, and the records of a snapshot, without the entries of packed frames.
  */
 import { expect } from "vitest";
 import { END, ENTRIES, FREE, HEAD, LINKS, POOLS, ROWS } from "../../src/base/kinds.ts";
@@ -17,7 +17,7 @@ import type { AnyReplay } from "../support/scenes.ts";
 
 const ROW_HEAD = 12;
 
-/** The same spec with leaves that share their frames as they are. */
+/** Returns the same spec with leaves that share their frames unpacked. */
 export function unpacked(spec: Spec): Spec {
   return map(spec, (leaf) => {
     const { packed: _, ...rest } = leaf as { packed?: number };
@@ -25,7 +25,7 @@ export function unpacked(spec: Spec): Spec {
   }) as Spec;
 }
 
-/** What a call gave, or how it was refused. */
+/** Returns the result of a call, or its rejection. */
 function outcomeOf(call: () => unknown): unknown {
   try {
     return shown(call());
@@ -35,7 +35,7 @@ function outcomeOf(call: () => unknown): unknown {
   }
 }
 
-/** What can be seen of a value: of batches their columns. */
+/** Returns the visible part of a value: for batches, their columns. */
 function shown(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(shown);
   const { detached } = (value ?? {}) as { detached?: unknown };
@@ -43,8 +43,8 @@ function shown(value: unknown): unknown {
 }
 
 /**
- * The records of a snapshot by kind and id. Frames go by the order in which steps name them: where they are is a matter of how many of them a block holds. Of their pools
- * only that counts how many there are.
+ * The records of a snapshot by kind and id. Frames are identified by the order in which steps name them, because their places depend on how many of them a
+ * block holds. Only the number of their pools counts.
  */
 function recordsOf(replay: AnyReplay): { readonly [section: string]: string } {
   const bytes = bytesOf(replay);
@@ -57,7 +57,7 @@ function recordsOf(replay: AnyReplay): { readonly [section: string]: string } {
     const [kind, id, length] = [bytes.readUInt32LE(at), bytes.readUInt32LE(at + 4), bytes.readUInt32LE(at + 8)] as [number, number, number];
     const payload = Buffer.from(bytes.subarray(at + 16, at + 16 + length));
     at += 16 + length;
-    // Counts of sections, and the spec; entries are nobody's but the frames'.
+    // Counts of sections, and the spec; entries belong only to the frames.
     if (kind === HEAD || kind === END || kind === ENTRIES) continue;
     const ofPool = kind === ROWS || kind === LINKS || kind === FREE;
     if (kind === ROWS && id < steps) frames += payload.readUInt32LE(0);
@@ -73,7 +73,7 @@ function recordsOf(replay: AnyReplay): { readonly [section: string]: string } {
   };
 }
 
-/** The frames that steps name, by the order in which they are named first. */
+/** The frames that steps name, in the order of their first use. */
 class Names {
   readonly #layout: Layout;
   readonly #known = new Map<string, Map<number, number>>();
@@ -108,12 +108,12 @@ class Names {
 }
 
 export class TwinPacked {
-  /** The unpacked one first. */
+  /** The unpacked one comes first. */
   readonly replays: AnyReplay[];
   readonly #into = new Map<string, unknown[]>();
   readonly #views = new Map<string, { sample(n: number, options: object): unknown }[]>();
   readonly #lent: unknown[][] = [];
-  /** Calls that were refused. */
+  /** Calls that were rejected. */
   refused = 0;
 
   constructor(replays: AnyReplay[]) {
@@ -135,7 +135,7 @@ export class TwinPacked {
     return replay.writers[k] as Writer<Spec, string>;
   }
 
-  /** The same call of each; what they give, or how they refuse, is equal. */
+  /** Makes the same call on each; results and rejections must be equal. */
   all(call: (replay: AnyReplay, k: number) => unknown): unknown {
     const [first, ...others] = this.replays.map((replay, k) => outcomeOf(() => call(replay, k)));
     for (const other of others) expectAlike(other, first);
@@ -143,7 +143,7 @@ export class TwinPacked {
     return first;
   }
 
-  /** The same of calls that give promises. */
+  /** Like `all`, for calls that return promises. */
   async allLater(call: (replay: AnyReplay) => Promise<unknown>): Promise<void> {
     const outcomes: unknown[] = [];
     for (const replay of this.replays) {
@@ -158,7 +158,7 @@ export class TwinPacked {
     for (const other of outcomes.slice(1)) expectAlike(other, outcomes[0]);
   }
 
-  /** A draw into a batch of the same form that is filled again and again. */
+  /** Draws into a refilled batch of the same form. */
   into(table: string, n: number, options: { readonly length: number }): void {
     const key = JSON.stringify([table, n, options]);
     const batches = this.#into.get(key) ?? [];
@@ -170,7 +170,7 @@ export class TwinPacked {
     });
   }
 
-  /** A draw by a view of transitions. */
+  /** Draws with a view of transitions. */
   view(table: string, n: number, made: object, options: object): void {
     const key = JSON.stringify([table, made]);
     const views = this.#views.get(key) ?? [];
@@ -181,7 +181,7 @@ export class TwinPacked {
     });
   }
 
-  /** A draw whose batch comes back later. */
+  /** Draws a batch that is released later. */
   lend(table: string, n: number, options: object): void {
     const batches: unknown[] = [];
     this.all((replay) => {
@@ -198,10 +198,10 @@ export class TwinPacked {
     for (const batch of batches as { release(): void }[]) batch.release();
   }
 
-  /** Everything that can be seen without a draw. */
+  /** Compares everything visible without a draw. */
   compare(): void {
     this.all((replay) => {
-      // Bytes differ, and warnings are counted anew once a Replay is restored.
+      // Bytes differ, and warnings are recounted once a Replay is restored.
       const { steps, tables, writers } = replay.stats();
       return [
         steps,
@@ -212,7 +212,7 @@ export class TwinPacked {
     });
   }
 
-  /** All that is canonical, and what a core can check of itself. Those that are packed have the same bytes. */
+  /** Compares all canonical state, and runs the core's checks. The packed ones have the same bytes. */
   compareAll(): void {
     this.compare();
     for (const replay of this.replays) expect(broken(replay)).toEqual([]);
@@ -221,13 +221,13 @@ export class TwinPacked {
     for (const other of others) expect(Object.keys(first).filter((section) => first[section] !== other[section])).toEqual([]);
   }
 
-  /** Every item of every table, with its steps. */
+  /** Draws every item of every table, with its steps. */
   drawAll(): void {
     for (const { name, size } of Object.values(this.first.tables))
       if (size > 0) this.all((replay) => (replay.table(name) as Table).sample(size, { replacement: false, mask: true, length: 4 }));
   }
 
-  /** From now on another Replay stands in the place of one. */
+  /** Replaces one of the Replays. */
   put(k: number, replay: AnyReplay): void {
     this.replays[k] = replay;
     this.#into.clear();

@@ -1,6 +1,6 @@
-/** Sequences as the guide describes them, by lists of steps: which items a rule makes of a lane, and what a view says of each. Nothing here looks at the core. */
+/** Sequences as in the guide, on lists of steps: the items that a rule makes of a lane, and the columns of a view. Nothing here uses the core. */
 
-/** A row as the twin remembers it. */
+/** A row in the twin's records. */
 export interface Row {
   id: number;
   reward: number;
@@ -19,21 +19,21 @@ export interface SequenceRuleOf {
 export interface TwinItem {
   readonly rows: readonly Row[];
   readonly burnIn: number;
-  /** Whether it begins with the first step of an episode, as far as that is known. */
+  /** Whether it begins with the first step of an episode, if that is known. */
   readonly isFirst: boolean;
 }
 
 export const isFinal = ({ end }: Row): boolean => end === "truncated" || end === "terminated";
 
-/** One lane: its rows, and the sequences that were made of them. */
+/** One lane: its rows, and the sequences made from them. */
 export class TwinLane {
   readonly rows: Row[] = [];
   readonly #rule: SequenceRuleOf;
   readonly #across: boolean;
   readonly #make: (item: TwinItem) => void;
-  /** Where the open stretch begins: the episode, or the lane where sequences go over ends. */
+  /** Where the open stretch begins: the episode, or the lane if sequences cross ends. */
   #begin = 0;
-  /** The number of the next sequence: it starts so many strides after the beginning. */
+  /** The number of the next sequence, which starts that many strides after the beginning. */
   #next = 0;
 
   constructor(rule: SequenceRuleOf, across: boolean, make: (item: TwinItem) => void) {
@@ -55,7 +55,7 @@ export class TwinLane {
     if (isFinal(row) && !this.#across) this.#finish();
   }
 
-  /** The newest step serves as the final one. */
+  /** Closes the lane: the newest step becomes the final one. */
   close(): void {
     const last = this.rows.at(-1);
     if (last === undefined || (!this.#across && !this.isOpen)) return;
@@ -64,7 +64,7 @@ export class TwinLane {
     if (wasOpen) last.end = "truncated";
   }
 
-  /** The sequence of what is left, unless one ends with the newest step. */
+  /** Makes the sequence of the remaining steps, unless one ends with the newest step. */
   #finish(): void {
     const { length, stride } = this.#rule;
     const start = this.#begin + this.#next * stride;
@@ -106,13 +106,13 @@ export interface Seen {
   isTerminal: number;
 }
 
-/** What a view says of the k-th row of an item. */
+/** Returns the columns of a view for the k-th row of an item. */
 export function seenOf({ rows, burnIn, isFirst }: TwinItem, k: number, { gamma, n, roles }: TwinView): Seen {
   const alive = (row: Row) => (roles.terminated && row.flag ? 0 : roles.discount ? row.discount : 1);
   const row = rows[k] as Row;
   const before = rows[k - 1];
   const endsHere = ({ end }: Row) => end !== "no";
-  /** Whether something can be learned of a row: a step of its episode follows, or nothing after it counts. */
+  /** Whether a row is useful for learning: a step of its episode follows, or nothing after it counts. */
   const counts = (i: number) => {
     const one = rows[i] as Row;
     if (isFinal(one)) return false;

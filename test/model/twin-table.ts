@@ -1,9 +1,9 @@
 /**
- * A table as Reverb's rules tell it, in arrays and linear scans: nothing here was taken from the core's code.
+ * A table according to Reverb's rules, with arrays and linear scans, independent of the core's code.
  *
- * - An item is inserted first; then, while a limit is passed, what the remover picks leaves: it may be the new one.
- * - fifo the oldest, lifo the youngest; heaps the least or greatest priority, of equals the least recently inserted or updated.
- * - The limiter's cursor is inserts × samplesPerInsert - samples. What it refuses waits, and comes in in order.
+ * - An item is inserted first; then, while a limit is exceeded, the remover picks items to leave, possibly the new one.
+ * - fifo picks the oldest, lifo the youngest; heaps pick the least or greatest priority, among equals the least recently inserted or updated.
+ * - The limiter's cursor is inserts × samplesPerInsert - samples. Items that it blocks wait, and enter in order.
  */
 import type { Among } from "../../src/batch/among.ts";
 import type { RateLimiter } from "../../src/schema/rate-limiter.ts";
@@ -14,7 +14,7 @@ export interface TwinItem {
   /** Number of the first step; steps of an item have consecutive numbers. */
   readonly first: number;
   readonly length: number;
-  /** Its episodes, each once. */
+  /** Its distinct episodes. */
   readonly episodes: readonly number[];
   priority: number;
   /** When it was last inserted or updated. */
@@ -39,7 +39,7 @@ export interface TwinWindow {
   readonly newest: boolean;
 }
 
-/** The window that an option names in a table of so many items. */
+/** Returns the window of an option in a table of `size` items. */
 export function windowOf(among: Among | undefined, size: number): TwinWindow | undefined {
   if (among === undefined) return undefined;
   if (typeof among === "number") return { k: among, newest: false };
@@ -47,13 +47,13 @@ export function windowOf(among: Among | undefined, size: number): TwinWindow | u
   return { k: typeof value === "number" ? value : Math.max(1, Math.ceil(value.share * size)), newest: among.newest !== undefined };
 }
 
-/** The items of a window, in the order of insertion. */
+/** Returns the items of a window, in the order of insertion. */
 export function within(items: readonly TwinItem[], window: TwinWindow | undefined): readonly TwinItem[] {
   if (window === undefined) return items;
   return window.newest ? items.slice(-window.k) : items.slice(0, window.k);
 }
 
-/** Whether draws from a window must be possible ("yes", "no"), or may be refused after deletions. */
+/** Whether draws from a window must be possible ("yes", "no"), or may be rejected after deletions. */
 export function reaches({ newest }: TwinWindow, sampler: Selector, remover: Selector): "yes" | "no" | "maybe" {
   const isLinked = SELECTOR_KINDS[remover.kind].leaves !== undefined;
   switch (sampler.kind) {
@@ -75,7 +75,7 @@ export function isRandom({ kind }: Selector): boolean {
   return !SELECTOR_KINDS[kind].isDeterministic;
 }
 
-/** The weight of a priority: 0 where it is 0, whatever the exponent. */
+/** Returns the weight of a priority: 0 for priority 0, whatever the exponent. */
 export function weightOf({ kind, exponent = 1 }: Selector, priority: number): number {
   if (!SELECTOR_KINDS[kind].weighs) return 1;
   return priority === 0 ? 0 : priority ** exponent;
@@ -90,7 +90,7 @@ export class TwinTable {
   unique = 0;
   deletedEpisodes = 0;
   readonly #options: TwinOptions;
-  /** Whether the core has lost this item: how the twin learns what a random remover chose. */
+  /** Whether the core has lost this item, which reveals the choices of a random remover to the twin. */
   readonly #gone: (key: number) => boolean;
   #clock = 0;
 
@@ -99,7 +99,7 @@ export class TwinTable {
     this.#gone = gone;
   }
 
-  /** The table as it is now, to look at later. */
+  /** Returns a copy of the table's current state. */
   copy(): TwinTable {
     const copy = new TwinTable(this.#options, this.#gone);
     for (const list of ["live", "pending"] as const) copy[list].push(...this[list].map((item) => ({ ...item })));
@@ -128,7 +128,7 @@ export class TwinTable {
     return this.inserts * samplesPerInsert - this.samples - 1 >= minDiff;
   }
 
-  /** "in", "waits", or "refused" where too many wait already. */
+  /** Returns "in", "waits", or "refused" if too many wait already. */
   insert(item: TwinItem): "in" | "waits" | "refused" {
     if (this.pending.length === 0 && this.canInsert()) {
       this.#admit(item);
@@ -139,7 +139,7 @@ export class TwinTable {
     return "waits";
   }
 
-  /** Lets in what waits. */
+  /** Lets waiting items in. */
   settle(): void {
     while (this.pending.length > 0 && this.canInsert()) this.#admit(this.pending.shift() as TwinItem);
   }
@@ -172,14 +172,14 @@ export class TwinTable {
     return this.live.find((item) => item.key === key) ?? this.pending.find((item) => item.key === key);
   }
 
-  /** A draw that was made before now counts: its item may have left since. */
+  /** Counts a draw that was made earlier; its item may have left since. */
   counted(key: number): void {
     const item = this.live.find((one) => one.key === key);
     if (item !== undefined) this.drawn(item);
     else this.samples++;
   }
 
-  /** The item was drawn. Whether it was used up. */
+  /** Notes a draw of the item. Returns whether it is used up. */
   drawn(item: TwinItem): boolean {
     const { maxTimesSampled } = this.#options;
     this.samples++;
@@ -190,7 +190,7 @@ export class TwinTable {
     return used;
   }
 
-  /** Draws that were made ahead do not count yet. */
+  /** Reverts the counts of draws that were made ahead. */
   takeBack(items: readonly TwinItem[]): void {
     this.samples -= items.length;
     for (const item of items) {
@@ -199,7 +199,7 @@ export class TwinTable {
     }
   }
 
-  /** One of them counts now. How often the item has been drawn; undefined where it is gone. */
+  /** Counts one of them now. Returns how often the item has been drawn; undefined if it is gone. */
   countAhead(key: number): number | undefined {
     const item = this.live.find((one) => one.key === key);
     if (item === undefined) this.samples++;
@@ -207,7 +207,7 @@ export class TwinTable {
     return item?.timesSampled;
   }
 
-  /** What a deterministic selector picks of some items. */
+  /** Returns the choice of a deterministic selector among some items. */
   static pick({ kind }: Selector, items: readonly TwinItem[]): TwinItem {
     const before = (a: TwinItem, b: TwinItem): boolean => {
       if (a.priority === b.priority) return a.touch < b.touch;
@@ -218,10 +218,10 @@ export class TwinTable {
     return items.reduce((best, item) => (before(item, best) ? item : best));
   }
 
-  /** The probability with which a random selector picks one of some items, which are in the order of insertion. */
+  /** Returns the probability with which a random selector picks one of some items, which are in the order of insertion. */
   static share(selector: Selector, item: TwinItem, items: readonly TwinItem[], all = items): number {
     if (selector.kind === "recency") {
-      // Ages are those among all items, whichever of them a draw may give.
+      // Ages count among all items, whichever of them can be drawn.
       const weight = (one: TwinItem) => (all.length - all.indexOf(one)) ** -(selector.exponent as number);
       return weight(item) / items.reduce((sum, one) => sum + weight(one), 0);
     }
@@ -229,7 +229,7 @@ export class TwinTable {
     return total === 0 ? 1 / items.length : weightOf(selector, item.priority) / total;
   }
 
-  /** The probability with which a draw gives an item. */
+  /** Returns the probability with which a draw picks an item. */
   probability(item: TwinItem, window?: TwinWindow): number {
     const { sampler } = this.#options;
     const items = within(this.live, window);
@@ -250,7 +250,7 @@ export class TwinTable {
     const { remover } = this.#options;
     if (!isRandom(remover)) return TwinTable.pick(remover, this.live);
     const weight = (item: TwinItem) => weightOf(remover, item.priority);
-    // Of several that left: those with weight first, the longest last, for only the last one may bring the steps below the limit.
+    // If several left: first those with weight, the longest last, because only the last one may bring the steps below the limit.
     const left = this.live.filter((item) => this.#gone(item.key)).sort((a, b) => Number(weight(a) === 0) - Number(weight(b) === 0) || a.length - b.length);
     const [victim] = left;
     if (victim === undefined) throw new Error("the core keeps more than its limits allow");

@@ -5,7 +5,7 @@ import { broken } from "../support/health.ts";
 
 const spec = { a: f32() };
 
-/** A full table whose oldest items are one step each, and a writer with two rules on it. */
+/** A full table whose oldest items have one step each, and a writer with two rules on it. */
 function full() {
   const replay = new Replay({ spec, tables: { t: { maxSize: 40, sampler: uniform() } } });
   const first = replay.writer({ items: [{ table: "t", length: 1 }] });
@@ -58,7 +58,7 @@ describe("a block under a rate limiter", () => {
     writer.appendColumns({ a: new Float32Array(19) });
     expect(replay.table("t").stats()).toMatchObject({ size: 3, pending: 0 });
     expect(() => writer.appendColumns({ a: [1] })).toThrowError(expect.objectContaining({ code: "RATE_LIMITED" }));
-    // A new episode begins after two steps: no item ends in them.
+    // A new episode begins after two steps, and no item ends in them.
     replay.table("t").sample(3);
     writer.endEpisode();
     writer.appendColumns({ a: new Float32Array(16) }, { ends: [1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0] });

@@ -1,4 +1,4 @@
-/** A model check of waiting: every limiter × limits × size of a batch × order of inserts and asks, of a small range, makes progress or throws. */
+/** A model check of waiting: every limiter × limits × batch size × order of inserts and requests, in a small range, makes progress or throws. */
 import { expect, test } from "vitest";
 import { fifo, i32, minSize, queueLimiter, type RateLimiter, Replay, type Table, uniform } from "../../src/index.ts";
 import { some } from "../support/size.ts";
@@ -6,10 +6,10 @@ import { some } from "../support/size.ts";
 const RATIOS = [0.5, 1, 3];
 const SIZES = [1, 2];
 const BATCHES = [1, 2, 5];
-/** In each order an item is inserted (1) or a batch is asked for (0), if none is asked for already. */
+/** In each order an item is inserted (1) or a batch is requested (0), unless one is requested already. */
 const STEPS = 4;
 
-/** Also such as the constructors refuse: whoever writes them down by hand must not wait for ever. */
+/** Includes limiters that the constructors reject: handwritten ones must not wait forever. */
 function limiters(): RateLimiter[] {
   const raw = RATIOS.flatMap((samplesPerInsert) =>
     SIZES.flatMap((size) =>
@@ -22,7 +22,7 @@ function limiters(): RateLimiter[] {
 const TABLES = [{}, { maxTimesSampled: 1, sampler: fifo() }, { maxTimesSampled: 2, sampler: uniform() }, { maxSize: 3 }];
 const HOWS = [true, false];
 
-/** What the two sides have done, by the rules of Reverb's limiter alone. */
+/** The actions of both sides, based only on the rules of Reverb's limiter. */
 function passes(
   { rateLimiter: { samplesPerInsert, minSize: least, minDiff, maxDiff } }: { rateLimiter: RateLimiter },
   { inserts, samples, size }: ReturnType<Table["stats"]>,
@@ -56,7 +56,7 @@ test("whoever waits has something to wait for, and gets it", async () => {
                 },
               );
             };
-            /** Lets promises settle; then nobody may wait where neither side can move. */
+            /** Lets promises settle; then no call may wait if neither side can proceed. */
             const settle = async () => {
               for (let i = 0; i < 6; i++) await undefined;
               if (waiting === undefined) return;
@@ -76,7 +76,7 @@ test("whoever waits has something to wait for, and gets it", async () => {
               else if (waiting === undefined) ask();
               await settle();
             }
-            // Inserts alone bring every batch that is waited for.
+            // Inserts without draws complete every batch that is waited for.
             for (let i = 0; i < 3 * n + 9 && waiting !== undefined; i++) {
               insert();
               await settle();

@@ -18,7 +18,7 @@ interface Step {
 
 const rewards = { f32: f32(), f64: f64(), i8: i8(), u16: u16() };
 
-/** A stream of steps over several episodes, and items of it that span them. */
+/** A stream of steps over several episodes, and items that span them. */
 const scene = fc
   .record({
     reward: fc.constantFrom(...(Object.keys(rewards) as (keyof typeof rewards)[])),
@@ -59,13 +59,13 @@ function record({ reward, steps, lengths }: Scene) {
   return { table: replay.table("t"), items };
 }
 
-/** `rows` until an episode ends, that step included. */
+/** Returns `rows` up to the end of an episode, including that step. */
 function untilEnd(rows: readonly Step[]): readonly Step[] {
   const end = rows.findIndex((step) => step.ends);
   return end < 0 ? rows : rows.slice(0, end + 1);
 }
 
-/** Where a window begins in an item that is longer, and what of it is read. */
+/** Returns the part of a longer item that a window reads. */
 function windowOf(item: readonly Step[], start: number, width: number, cross: boolean): readonly Step[] {
   const rows = item.slice(start, start + width);
   return cross ? rows : untilEnd(rows);
@@ -187,12 +187,12 @@ describe("n-step returns", () => {
     cross: fc.boolean(),
   });
 
-  /** Discounts, and the rewards that count, until the n-th, a terminal step, the end of an episode or of the rows. */
+  /** Discounts, and the rewards that count, up to the n-th, a terminal step, or the end of an episode or of the rows. */
   function returnsOf(rows: readonly Step[], { n, gamma, ends, own }: { n: number; gamma: number; ends: string; own: boolean }) {
     const alive = (step: Step) => (ends === "discount" ? step.discount : ends === "terminal" && step.terminal ? 0 : 1);
     const episode = untilEnd(rows);
     const ended = episode.at(-1)?.ends === true;
-    // Where the next observation is in the step that follows, the last one has none.
+    // If the next observation is in the following step, the last step has none.
     const usable = own ? episode : episode.slice(0, -1);
     const last = usable.findIndex((step) => alive(step) === 0);
     const k = Math.min(n, last < 0 ? usable.length : last + 1);

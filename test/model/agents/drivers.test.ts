@@ -1,4 +1,4 @@
-/** Drivers beside a list of the steps that there will be: which of them a run takes, by the words of TF-Agents' documents alone. */
+/** Drivers compared with a list of future steps: which of them a run takes, based only on TF-Agents' documents. */
 import { describe, expect, it } from "vitest";
 import { type DriveState, DynamicEpisodeDriver, DynamicStepDriver, drive, type Environment, PyDriver, type TimeStep } from "../../../src/tf-agents/index.ts";
 import { TestRandom } from "../../support/random.ts";
@@ -6,14 +6,14 @@ import { scaled } from "../../support/size.ts";
 
 type Types = readonly number[];
 
-/** The step types of a row of episodes: FIRST, MID …, LAST, over and over. */
+/** Returns the step types of a row of episodes: FIRST, MID …, LAST, repeated. */
 function typesOf(random: TestRandom, steps: number): number[] {
   const types: number[] = [];
   while (types.length < steps) types.push(0, ...new Array(random.below(3)).fill(1), 2);
   return types;
 }
 
-/** Rows in lock-step; each step's number is what is seen. */
+/** Rows in lock-step; the observation is each step's number. */
 function environmentOf(rows: readonly Types[]): Environment<number, number> & { readonly at: number } {
   return {
     at: -1,
@@ -46,7 +46,7 @@ interface Limits {
   readonly onBoundary?: boolean;
 }
 
-/** Where a run that begins at step `from` ends. */
+/** Returns where a run that begins at step `from` ends. */
 function naiveEnd(rows: readonly Types[], from: number, { steps = Infinity, episodes = Infinity, iterations = Infinity, onBoundary = true }: Limits): number {
   let [at, taken, over, turns] = [from, 0, 0, 0];
   while (taken < steps && over < episodes && turns < iterations) {

@@ -1,4 +1,4 @@
-/** Python's buffers beside lists of items, by the words of TF-Agents' documents: the same random calls on both. */
+/** Python's buffers compared with lists of items, based on TF-Agents' documents: the same random calls on both. */
 import { describe, expect, it } from "vitest";
 import { type Column, f32, i32, u8 } from "../../../src/index.ts";
 import { PyHashedReplayBuffer, PyUniformReplayBuffer, trajectorySpec } from "../../../src/tf-agents/index.ts";
@@ -82,7 +82,7 @@ describe("a hundred random sequences of calls", () => {
     const spec = trajectorySpec({ observation: u8(pixels, stack), action: i32() });
     const buffer = new PyHashedReplayBuffer(spec, { capacity, seed });
     const list = new Listed<number[]>(capacity);
-    // A frame of a few kinds: its pixels tell which, and how far on they are.
+    // A frame of a few kinds: its pixels determine the kind and the age.
     const pixel = (kind: number, p: number) => kind * 20 + p;
     const flat = (frames: readonly number[]) => Array.from({ length: pixels }, (_, p) => frames.map((kind) => pixel(kind, p)));
     for (let call = 0; call < 14; call++) {

@@ -1,4 +1,4 @@
-/** Transitions beside naive ones: nested lists, by the words of TF-Agents' documents alone. */
+/** Transitions compared with naive ones: nested lists, based only on TF-Agents' documents. */
 import { describe, expect, it } from "vitest";
 import { Column } from "../../../src/schema/column.ts";
 import { discountedReturn, fromEpisode, toNStepTransition, toTransition } from "../../../src/tf-agents/index.ts";
@@ -14,7 +14,7 @@ interface Step {
   readonly discount: number;
 }
 
-/** A row of steps: episodes after one another, some cut off. */
+/** A row of steps: consecutive episodes, some cut off. */
 function row(random: TestRandom, length: number): Step[] {
   let type = random.below(3);
   return Array.from({ length }, (_, t) => {
@@ -41,7 +41,7 @@ function batchOf(rows: readonly Step[][]) {
   };
 }
 
-/** Of one row, over its steps but the last: what counts of an episode that was cut off ends with it. */
+/** For one row, over its steps except the last: rewards of an episode that was cut off end with it. */
 function naiveNStep(steps: readonly Step[], gamma: number) {
   let counted = steps.slice(0, -1);
   const cut = counted.findIndex(({ type, next }) => type === 2 || next === 2);

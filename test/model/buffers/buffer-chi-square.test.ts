@@ -1,4 +1,4 @@
-/** How often windows and episodes are drawn: by chi-square on fixed seeds, against the probabilities of the rules, which are those that are reported. */
+/** How often windows and episodes are drawn: chi-square tests on fixed seeds, against the probabilities of the rules, which are also reported. */
 import { describe, expect, test } from "vitest";
 import { i32 } from "../../../src/index.ts";
 import { EpisodicReplayBuffer, TFUniformReplayBuffer } from "../../../src/tf-agents/index.ts";
@@ -6,10 +6,10 @@ import { chiSquare } from "../../support/chi-square.ts";
 import { scaled, some } from "../../support/size.ts";
 
 const DRAWS = scaled(12_000);
-/** What chance alone stays above, all but once in a thousand runs. */
+/** Chance falls below this only once in a thousand runs. */
 const LIKELY = 0.001;
 
-/** The first frames of what was drawn, counted, and the probability that each was given with. */
+/** Counts the first frames of draws, and the probability reported with each. */
 function counted(firsts: Iterable<readonly [first: number, probability: number]>, outcomes: ReadonlyMap<number, number>): number[] {
   const counts = new Map<number, number>();
   for (const [first, probability] of firsts) {
@@ -43,7 +43,7 @@ describe("an episodic buffer", () => {
   const LENGTHS = [3, 1, 5, 2, 8];
 
   function filled(completedOnly: boolean) {
-    // Of seven episodes the first two are overwritten, the last one is open.
+    // Of seven episodes the first two are overwritten and the last one is open.
     const ends = [true, true, true, true, true, true, false];
     let i = 0;
     const buffer = new EpisodicReplayBuffer(i32(), { capacity: 5, completedOnly, seed: 11, beginEpisodeFn: () => true, endEpisodeFn: () => ends[i] });

@@ -1,4 +1,4 @@
-/** How often items are drawn, against exact probabilities: fixed seeds, so that a verdict never changes by itself. */
+/** How often items are drawn, against exact probabilities: fixed seeds, so that results are reproducible. */
 import { describe, expect, test } from "vitest";
 import { EpisodicReplayBuffer, PrioritizedEpisodicReplayBuffer, PrioritizedReplayBuffer, ReplayBuffer } from "../../../src/pfrl/index.ts";
 import { chiSquare } from "../../support/chi-square.ts";
@@ -9,7 +9,7 @@ const ROUNDS = scaled(20_000, 600);
 
 const transition = (state: number, isStateTerminal = false) => ({ state, action: 0, reward: state, nextState: 0, isStateTerminal });
 
-/** How often each of `of` states was drawn first, and at all. */
+/** Returns how often each of `of` states was drawn first, and at all. */
 function counts(of: number, n: number, draw: () => ArrayLike<number>): { first: number[]; any: number[] } {
   const found = { first: new Array<number>(of).fill(0), any: new Array<number>(of).fill(0) };
   for (let round = 0; round < ROUNDS; round++) {
@@ -23,7 +23,7 @@ function counts(of: number, n: number, draw: () => ArrayLike<number>): { first: 
   return found;
 }
 
-/** Inclusion probabilities of draws one after the other, each in proportion to what is left. */
+/** Inclusion probabilities of successive draws, each in proportion to the remaining weights. */
 function successive(weights: readonly number[], n: number): number[] {
   const included = weights.map(() => 0);
   const go = (left: readonly number[], probability: number, k: number) => {
@@ -45,7 +45,7 @@ function successive(weights: readonly number[], n: number): number[] {
 
 const alike = (of: number) => new Array<number>(of).fill(1 / of);
 const shares = (weights: readonly number[]) => weights.map((weight) => weight / weights.reduce((sum, one) => sum + one));
-/** Whether each count of samples that had an item is within 4 standard deviations. */
+/** Whether each count of samples with an item is within 4 standard deviations. */
 function within(any: readonly number[], included: readonly number[]): void {
   any.forEach((count, i) => {
     const p = included[i] as number;
@@ -84,7 +84,7 @@ describe("by priority", () => {
 
   test.each(some([1, 3], 1))("%s transitions, without replacement", (n) => {
     const buffer = new PrioritizedReplayBuffer(5, { alpha: 1, eps: 0, errorMax: null, seed: n, waitPriorityAfterSampling: false });
-    // Evictions turn the slots.
+    // Evictions rotate the slots.
     for (let i = 0; i < 13; i++) buffer.append(transition((i + 2) % 5));
     const all = buffer.sample(5);
     buffer.updateErrors(Array.from(all.state.data as Float64Array, (state) => errors[state] as number));
@@ -104,7 +104,7 @@ describe("by priority", () => {
     const { first } = counts(5, 1, () => buffer.sampleEpisodes(1).state.data);
     const mixed = shares(errors).map((share) => uniformRatio / 5 + (1 - uniformRatio) * share);
     expect(chiSquare(first, mixed)).toBeGreaterThan(MIN_P);
-    // Never the same twice, whichever way it came.
+    // Never the same one twice, by either path.
     for (let round = 0; round < 500; round++) expect(new Set(buffer.sampleEpisodes(4).keys).size).toBe(4);
   });
 

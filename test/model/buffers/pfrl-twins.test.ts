@@ -1,4 +1,4 @@
-/** PFRL's buffers beside naive twins: the same random steps, ends and stops of several environments on both, all that can be seen compared. */
+/** PFRL's buffers compared with naive twins: the same random steps, ends and stops of several environments on both, with all visible state compared. */
 import { describe, expect, test } from "vitest";
 import { storedOf } from "../../../src/pfrl/buffers/stored-buffer.ts";
 import {
@@ -21,7 +21,7 @@ const ENVS: readonly unknown[] = [0, "a", { env: 1 }, Number.NaN, null];
 /** With assertions. */
 const module = moduleOf("debug");
 
-/** Forms of a state, so that every way into a row is taken: in it, shared, in frames, beside it. */
+/** Forms of a state that cover every place in a row: inline, shared, in frames, outside it. */
 const FORMS: { readonly [form: string]: (id: number) => unknown } = {
   number: (id) => id,
   floats: (id) => Float32Array.of(id, -id),
@@ -34,14 +34,14 @@ const FORMS: { readonly [form: string]: (id: number) => unknown } = {
 
 const transition = (form: string, id: number, terminal: boolean, env: unknown) => {
   const state = FORMS[form] as (id: number) => unknown;
-  // What a program leaves out differs from step to step.
+  // The omitted fields differ from step to step.
   const more = id % 3 === 0 ? { nextAction: -id } : {};
   const extras = id % 4 === 1 ? { tag: `t${id}`, logp: -id / 8 } : id % 4 === 2 ? { logp: null } : {};
   const next = terminal && id % 2 === 0 ? {} : { nextState: state(id + 1) };
   return { state: state(id), action: id, reward: id / 4, ...next, ...more, ...extras, isStateTerminal: terminal, envId: env };
 };
 
-/** As it is given back. */
+/** A step as it is returned. */
 function stored(form: string, id: number, terminals: ReadonlySet<number>): Transition {
   const { envId: _, nextState = null, nextAction = null, ...rest } = transition(form, id, terminals.has(id), 0) as { [name: string]: unknown };
   return { ...rest, nextState, nextAction } as unknown as Transition;
@@ -82,7 +82,7 @@ function liveRows(buffer: object): number {
 const idsOf = (windows: Map<unknown, readonly Transition[]>) => new Map([...windows].map(([env, steps]) => [env, steps.map(({ action }) => action)]));
 
 let files = 0;
-/** What a buffer is after it went through a file. */
+/** Returns a buffer after a round trip through a file. */
 function reloaded<B extends { save(file: SaveTarget): void; load(file: SaveTarget): void }>(directory: MemoryDirectory, from: B, to: B): B {
   const file = { directory, file: `f${files++}` };
   from.save(file);

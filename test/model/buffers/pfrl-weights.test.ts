@@ -1,10 +1,10 @@
-/** Probabilities and importance weights of prioritized replay against exact rationals, and how beta goes on. */
+/** Probabilities and importance weights of prioritized replay against exact rationals, and the growth of beta. */
 import { describe, expect, test } from "vitest";
 import { storedOf } from "../../../src/pfrl/buffers/stored-buffer.ts";
 import { type NormalizeByMax, PrioritizedEpisodicReplayBuffer, PrioritizedReplayBuffer } from "../../../src/pfrl/index.ts";
 import { TestRandom } from "../../support/random.ts";
 
-/** A number as a fraction of integers, exactly: every double is one. */
+/** A number as an exact fraction of integers; every double is one. */
 class Rational {
   readonly n: bigint;
   readonly d: bigint;
@@ -52,7 +52,7 @@ function gcd(a: bigint, b: bigint): bigint {
 const ONE = new Rational(1n);
 const MODES: readonly NormalizeByMax[] = [true, "batch", "memory", false];
 
-/** What the README says: p = u / N + (1 - u) priority / sum. */
+/** The formula in the README: p = u / N + (1 - u) priority / sum. */
 function probabilitiesOf(priorities: readonly number[], u: number): Rational[] {
   const exact = priorities.map(Rational.of);
   const sum = exact.reduce((total, one) => total.plus(one));

@@ -1,6 +1,6 @@
-/** The replay buffers over lists, written from the documents: what the real ones must give. A frame is a number. */
+/** The replay buffers on lists, based on the documents, as expected results for the real ones. A frame is a number. */
 
-/** Begin and end of windows over so many steps. */
+/** Returns begin and end of windows over `steps` steps. */
 export function cuts(steps: number, n: number, shift: number, dropShort: boolean): [number, number][] {
   return Array.from({ length: Math.ceil(steps / shift) }, (_, i): [number, number] => [i * shift, Math.min(i * shift + n, steps)]).filter(
     ([begin, end]) => !dropShort || end - begin === n,
@@ -71,7 +71,7 @@ export class TwinEpisodic {
     return this.last;
   }
 
-  /** The id, or undefined where it is stale. */
+  /** Returns the id, or undefined if it is stale. */
   addSequence(frames: readonly number[], begins: boolean, ends: boolean, id: number): number | undefined {
     const to = begins || id < 0 ? this.open() : id;
     const episode = this.valid(to);
@@ -83,7 +83,7 @@ export class TwinEpisodic {
 
   addBatch(frames: readonly number[], begins: readonly boolean[], ends: readonly boolean[], ids: readonly number[]): number[] | undefined {
     const opens = ids.map((id, row) => begins[row] === true || id < 0);
-    // An id that is not given yet, also where a row of this batch would be given it.
+    // An id that is not assigned yet, even if a row of this batch would get it.
     if (ids.some((id, row) => !opens[row] && id > this.last)) return undefined;
     if (!ids.some((id, row) => opens[row] || this.valid(id))) return undefined;
     const to = ids.map((id, row) => (opens[row] ? this.open() : id));

@@ -1,4 +1,4 @@
-/** PFRL's buffers, written down naively: lists of steps, each a number. */
+/** Naive versions of PFRL's buffers: lists of steps, each a number. */
 
 export interface TwinStep {
   readonly id: number;
@@ -41,7 +41,7 @@ export class TwinTransitions {
     this.windows.delete(env);
   }
 
-  /** Steps that something holds. */
+  /** Steps in use. */
   get held(): number {
     return new Set([...this.items, ...this.windows.values()].flat()).size;
   }
@@ -52,7 +52,7 @@ export class TwinTransitions {
   }
 }
 
-/** Whole episodes, and their transitions beside them. */
+/** Whole episodes, and their transitions. */
 export class TwinEpisodes {
   readonly episodes: number[][] = [];
   readonly memory: number[] = [];

@@ -1,8 +1,8 @@
-/** A stream as its rules tell it: numbered steps, each of an episode, and a window of the last ones. */
+/** A stream according to its rules: numbered steps, each of an episode, and a window of the last ones. */
 export class TwinStream {
   /** Number of the newest step; the first is 1. */
   newest = 0;
-  /** Steps at hand: the last so many. */
+  /** The number of recent steps. */
   length = 0;
   readonly #keep: number;
   readonly #across: boolean;
@@ -29,12 +29,12 @@ export class TwinStream {
     if (!this.#across) this.length = 0;
   }
 
-  /** The episodes of a run of steps, each once. */
+  /** Returns the distinct episodes of a run of steps. */
   episodes(first: number, length: number): number[] {
     return [...new Set(this.#episodes.slice(first, first + length))];
   }
 
-  /** Whether a step is at hand. */
+  /** Whether a step is among the recent ones. */
   holds(step: number): boolean {
     return step > this.newest - this.length && step <= this.newest;
   }

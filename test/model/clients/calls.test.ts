@@ -1,4 +1,4 @@
-// Client calls beside naive tables: a hundred sequences of calls, each from its seed.
+// Client calls compared with naive tables: a hundred sequences of calls, each from its seed.
 import { expect, test } from "vitest";
 import { Replay } from "../../../src/index.ts";
 import { LocalClient } from "../../../src/tf-agents/index.ts";
@@ -7,12 +7,12 @@ import { TestRandom } from "../../support/random.ts";
 import { scaled } from "../../support/size.ts";
 import { plainColumns, Scene } from "./scene.ts";
 
-/** What a sample shows of an item: all of it, or a step. */
+/** Returns the part of an item that a sample shows: all of it, or a step. */
 function shown({ columns, squeezed }: TwinItem, t?: number): unknown[] {
   return columns.map((column, i) => (t !== undefined ? column[t] : squeezed[i] ? column[0] : column));
 }
 
-/** All that the twin gives before it is blocked, n at most. */
+/** Returns the twin's samples before it is blocked, at most n. */
 function drawn(scene: Scene, table: string, n: number): TwinSample[] {
   const samples: TwinSample[] = [];
   for (let sample = scene.twin(table).sample(); sample !== undefined; sample = samples.length < n ? scene.twin(table).sample() : undefined)
@@ -32,7 +32,7 @@ function whole(scene: Scene, table: string): void {
   );
 }
 
-/** One item in steps; where it has none, it is refused, and counts as sampled. */
+/** Draws one item as steps; if that is not possible, it is rejected and counts as sampled. */
 function inSteps(scene: Scene, table: string): void {
   const wanted = scene.twin(table).sample();
   if (wanted === undefined) return;
@@ -55,7 +55,7 @@ function mutate(scene: Scene, table: string): void {
   const deletes = some(2);
   const keyOf = (id: number) => keys.get(id) ?? 0;
   scene.client.mutatePriorities(table, { updates: updates.map(([id, priority]) => [keyOf(id), priority]), deletes: deletes.map(keyOf) });
-  // Of a key that comes twice the last one counts.
+  // If a key occurs twice, the last one counts.
   for (const [id, priority] of new Map(updates)) scene.twin(table).update(id, priority);
   for (const id of deletes) scene.twin(table).delete(id);
 }
@@ -106,7 +106,7 @@ test.each(seeds)("sequence %i", (seed) => {
     } else random.pick(CALLS)(scene);
   }
   info(scene);
-  // A client of what it saved goes on as it would.
+  // A client restored from its checkpoint continues like the original.
   const saved = new LocalClient(Replay.restore([...scene.client.checkpoint()], { logger: null }));
   const again = Object.assign(Object.create(Scene.prototype), scene, { client: saved, tables: [] }) as Scene;
   for (const name of scene.names) whole(again, name);

@@ -1,4 +1,4 @@
-/** A client and its twins, and what both are told: steps, items, columns of them. */
+/** A client and its twins, and their common inputs: steps, items, columns. */
 
 import { type Column, f32, fifo, i32, lifo, maxHeap, minHeap, type RateLimiter } from "../../../src/index.ts";
 import { LocalClient, type ReplaySample, Table, type TrajectoryWriter } from "../../../src/tf-agents/index.ts";
@@ -27,7 +27,7 @@ function defined({ name, maxSize, sampler, remover, maxTimesSampled, ...rest }: 
   return new Table({ name, maxSize, sampler: SELECTORS[sampler](), remover: SELECTORS[remover](), maxTimesSampled, rateLimiter });
 }
 
-/** The columns that items of a scene can have. Each names a field, and how far it goes back. */
+/** The columns that items of a scene can have. Each names a field, and how far it reaches back. */
 const SHAPES: readonly (readonly [name: string, field: "a" | "b", from: number, squeezed: boolean][])[] = [
   [
     ["a", "a", 2, false],
@@ -54,7 +54,7 @@ export class Scene {
   readonly twins: ReadonlyMap<string, ClientTwin>;
   readonly names: readonly string[];
   readonly random: TestRandom;
-  /** Of each table, of each item that a sample has shown: its key. */
+  /** For each table, the key of each item that a sample has shown. */
   readonly keys = new Map<string, Map<number, number>>();
   #items = 0;
   #episodes = 1;
@@ -76,7 +76,7 @@ export class Scene {
     return this.twins.get(name) as ClientTwin;
   }
 
-  /** One step into some of the tables that have room. */
+  /** Inserts one step into some of the tables that have room. */
   insert(): void {
     const into = this.names.filter((name) => this.twin(name).canInsert() && this.random.below(4) > 0);
     if (into.length === 0) return;
@@ -90,7 +90,7 @@ export class Scene {
     this.#items++;
   }
 
-  /** A step of the trajectory writer, and an item of its last ones where there are enough. */
+  /** Appends a step with the trajectory writer, and creates an item of its last ones if there are enough. */
   write(): void {
     const [a, b] = this.#step();
     this.#writer.append({ a, b });
@@ -115,14 +115,14 @@ export class Scene {
     this.#episode = this.#episodes++;
   }
 
-  /** The keys of a table's items. */
+  /** Returns the keys of a table's items. */
   keysOf(table: string): Map<number, number> {
     const keys = this.keys.get(table) ?? new Map<number, number>();
     this.keys.set(table, keys);
     return keys;
   }
 
-  /** A sample's info with the number of its item in place of the key. @param id which item it should be, where the key was never seen */
+  /** Returns a sample's info with the number of its item instead of the key. @param id the expected item, if the key is new */
   plain(table: string, { info: { key, ...info } }: ReplaySample, id: number): object {
     const keys = this.keysOf(table);
     const known = [...keys].find(([, one]) => one === key);
@@ -135,7 +135,7 @@ export class Scene {
   }
 }
 
-/** Columns as plain arrays; a lone number of a column without dimensions. */
+/** Returns columns as plain arrays; a number for a column with a single number. */
 export function plainColumns(data: readonly Column[]): unknown[] {
   return data.map((column) => column.toArray());
 }

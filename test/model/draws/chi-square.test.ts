@@ -1,4 +1,4 @@
-/** Frequencies of draws and victims against their exact probabilities: fixed seeds, so that a verdict never changes by itself. */
+/** Frequencies of draws and victims against their exact probabilities: fixed seeds, so that results are reproducible. */
 import { describe, expect, test } from "vitest";
 import { fifo, lifo, prioritized, type Selector, uniform } from "../../../src/index.ts";
 import { chiSquare } from "../../support/chi-square.ts";
@@ -9,7 +9,7 @@ const MIN_P = 1e-4;
 const DISTINCT = 1;
 const STRATIFIED = 2;
 
-/** A table whose items have these priorities, and their keys in order. */
+/** Returns a table whose items have these priorities, and their keys in order. */
 function filled(options: RigOptions, priorities: readonly number[]): { rig: Rig; keys: number[] } {
   const rig = new Rig(options);
   rig.append(1);
@@ -72,7 +72,7 @@ function outcomes(weights: readonly number[], k: number, taken: readonly number[
   return found;
 }
 
-/** Tallies ordered outcomes, and tells how likely they are. */
+/** Tallies ordered outcomes, and returns how likely they are. */
 function verdict(tally: ReadonlyMap<string, number>, wanted: ReadonlyMap<string, number>): number {
   expect([...tally.keys()].filter((text) => !wanted.has(text))).toEqual([]);
   const texts = [...wanted.keys()];

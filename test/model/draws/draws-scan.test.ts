@@ -1,4 +1,4 @@
-/** What is drawn is what a scan of all weights finds at the point that the generator gives. */
+/** Draws equal the result of a scan of all weights at the generator's point. */
 import { describe, expect, test } from "vitest";
 import { NEWEST } from "../../../src/base/abi.ts";
 import { fifo, lifo, prioritized, uniform } from "../../../src/index.ts";
@@ -11,7 +11,7 @@ import { plain, Rig } from "../rig.ts";
 const DRAWS = 16;
 const ROUNDS = scaled(300);
 
-/** The sum of weights lo … lo + span - 1, four by four in the tree's order of addition. */
+/** Sums weights lo … lo + span - 1, in fours in the tree's order of addition. */
 function sumOf(weights: readonly number[], lo: number, span: number): number {
   if (lo >= weights.length) return 0;
   if (span === 1) return weights[lo] as number;
@@ -19,7 +19,7 @@ function sumOf(weights: readonly number[], lo: number, span: number): number {
   return a + c + (b + d);
 }
 
-/** The index at which the running sum passes a point; `span` is a power of four. Of what weighs nothing none is found, unless nothing weighs. */
+/** Returns the index at which the running sum passes a point; `span` is a power of four. Zero weights are never found, unless all weights are zero. */
 function scan(weights: readonly number[], point: number, lo: number, span: number): number {
   if (span === 1) return lo;
   const sums = [0, 1, 2, 3].map((k) => sumOf(weights, lo + (k * span) / 4, span / 4)) as [number, number, number, number];
@@ -31,17 +31,17 @@ function scan(weights: readonly number[], point: number, lo: number, span: numbe
     if (point < before + sum) return scan(weights, point - before, lo + (k * span) / 4, span / 4);
     before += sum;
   }
-  // By rounding behind the end: the very beginning of the last that weighs.
+  // Rounding led past the end: use the start of the last one with weight.
   return scan(weights, 0, lo + (last * span) / 4, span / 4);
 }
 
-/** A leaf in proportion to the weights; part: where in [0, 1), or nothing for a new number. */
+/** Draws a leaf in proportion to the weights; `stratum`: its part of [0, 1), or undefined for the whole range. */
 function find(weights: readonly number[], random: Xoshiro, stratum?: readonly [number, number]): number {
   const span = 4 ** Math.ceil(Math.log(weights.length) / Math.log(4) - 1e-9) || 1;
   const total = sumOf(weights, 0, Math.max(span, 4));
   const there = [...weights.keys()].filter((i) => i > 0);
   if (total === 0) {
-    // All weigh nothing: all alike.
+    // All weights are zero: uniform.
     if (stratum === undefined) return there[random.below(there.length)] as number;
     return there[Math.min(Math.floor(((stratum[0] + random.unit()) / stratum[1]) * there.length), there.length - 1)] as number;
   }
@@ -49,7 +49,7 @@ function find(weights: readonly number[], random: Xoshiro, stratum?: readonly [n
   return scan(weights, part * total, 0, Math.max(span, 4));
 }
 
-/** Random weights: few ties, many zeros, and now and then nothing else. */
+/** Random weights: few ties, many zeros, and sometimes only zeros. */
 function weightsOf(random: TestRandom, n: number, whole: boolean): number[] {
   const zeros = random.pick([0, 0.3, 0.9, 1]);
   return Array.from({ length: n }, () => (random.next() < zeros ? 0 : whole ? 1 + random.below(1000) : random.next() * 10 ** random.below(12)));
@@ -79,7 +79,7 @@ describe("the generator", () => {
     const x = coreOf("release");
     const state = x.arena_alloc(x.random_bytes());
     const random = new TestRandom(2);
-    // Ranges of which much is rejected, and of which little is.
+    // Ranges with many rejections, and with few.
     for (const range of [1, 2, 3, 1000, 2 ** 31 + 1, 3 * 2 ** 30, 2 ** 32 - 1]) {
       const [low, high, stream] = [random.below(2 ** 32), random.below(2 ** 32), random.below(100)] as const;
       x.random_init(state, low, high, stream);
@@ -102,7 +102,7 @@ describe("a sum tree", () => {
           const weights = weightsOf(random, fill, false);
           const seed = random.below(2 ** 32);
           const twin = new Xoshiro(seed);
-          // Slot 0 is none.
+          // Slot 0 does not exist.
           const padded = [0, ...weights];
           const wanted = Array.from({ length: DRAWS }, () => find(padded, twin));
           expect(drawFrom(x, capacity, weights, seed)).toEqual(wanted);
@@ -135,7 +135,7 @@ describe("a sum tree", () => {
   });
 });
 
-/** The last so many of `inserts` items are in a table of so many, in the order of insertion: their priorities, by slot and by age. */
+/** Fills a table with the last `maxSize` of `inserts` items, in the order of insertion; returns their priorities, by slot and by age. */
 function filled(rig: Rig, maxSize: number, weights: readonly number[]): { bySlot: number[]; slots: number[] } {
   rig.append(1);
   const slots: number[] = [];
@@ -175,11 +175,11 @@ describe("a table", () => {
       rig.sample(DRAWS, STRATIFIED);
       expect(drawn(rig, maxSize, DRAWS)).toEqual(Array.from({ length: DRAWS }, (_, i) => find(bySlot, twin, [i, DRAWS])));
       const among = 1 + random.below(weights.length);
-      // The oldest were given slots 1, 2, …: what is younger is behind them.
+      // The oldest got slots 1, 2, …; younger ones follow.
       expect(slots.slice(0, among)).toEqual(slots.slice(0, among).sort((a, b) => a - b));
       rig.sample(DRAWS, 0, among);
       expect(drawn(rig, maxSize, DRAWS)).toEqual(Array.from({ length: DRAWS }, () => find(bySlot.slice(0, among + 1), twin)));
-      // Of the newest: a scan of all weights, the others' 0.
+      // Among the newest: a scan of all weights, with zeros for the others.
       const live = slots.filter((slot, i) => slots.lastIndexOf(slot) === i);
       const newest = new Set(live.slice(-among));
       rig.sample(DRAWS, NEWEST, among);

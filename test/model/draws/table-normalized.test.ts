@@ -1,4 +1,4 @@
-/** Importance weights that are divided by the largest that the table could give. */
+/** Importance weights divided by the largest one possible in the table. */
 import { expect, test } from "vitest";
 import { f32, prioritized, Replay } from "../../../src/index.ts";
 

@@ -1,4 +1,4 @@
-/** A priority of 0 is never drawn beside others; where all are 0, all are drawn alike. */
+/** An item with priority 0 is never drawn if others have weight; if all are 0, all have the same probability. */
 import { describe, expect, test } from "vitest";
 import { chiSquare } from "../../support/chi-square.ts";
 import { type CoreExports, coreOf } from "../../support/core.ts";
@@ -7,7 +7,7 @@ import { TestRandom } from "../../support/random.ts";
 const BATCH = 4096;
 const LEAVES = 500;
 
-/** How often each of the leaves 1 … is drawn. */
+/** Counts the draws of each of the leaves 1 …. */
 function tally(x: CoreExports, exponent: number, priorities: readonly number[], draws: number): Uint32Array {
   const tree = x.arena_alloc(x.sum_tree_bytes(priorities.length));
   const scratch = x.arena_alloc(32 * (BATCH + priorities.length));
@@ -29,7 +29,7 @@ function tally(x: CoreExports, exponent: number, priorities: readonly number[], 
 }
 
 const EXPONENTS = [0, 0.5, 1, 2];
-/** What stands between the zeros. */
+/** The weights between the zeros. */
 const NEIGHBOURS: { readonly [name: string]: (random: TestRandom, exponent: number) => number } = {
   "like weights": () => 1,
   "tiny weights": (_, exponent) => 1e-300 ** (1 / Math.max(exponent, 1)),
@@ -49,7 +49,7 @@ describe("of 10^7 draws none gives a priority of 0", () => {
         expect(counts.reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(draws);
         const positive = priorities.filter((priority) => priority > 0).length;
         const seen = [...counts].filter((_, i) => priorities[i] !== 0);
-        // Weights of one size are drawn alike, however small or large.
+        // Equal weights are drawn uniformly, however small or large.
         if (exponent === 0 || name !== "weights of all magnitudes") expect(chiSquare(seen, new Array(positive).fill(1 / positive))).toBeGreaterThan(1e-4);
       });
     }

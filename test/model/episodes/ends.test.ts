@@ -1,4 +1,4 @@
-/** What writers make of episodes that end with what was seen last, beside a naive twin. */
+/** Items of writers for episodes that end with the last observation, compared with a naive twin. */
 import { describe, expect, test } from "vitest";
 import { TestRandom } from "../../support/random.ts";
 import { some } from "../../support/size.ts";

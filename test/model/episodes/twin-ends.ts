@@ -1,11 +1,11 @@
-/** Episodes that end with what was seen last, told naively: which items the rules of a writer make, by the numbers of their steps. */
+/** A naive model of episodes that end with the last observation: the items that the rules of a writer make, by the numbers of their steps. */
 import { expect } from "vitest";
 import { f32, i32, Replay, type RestoreOptions, type Spec, type TableOptions } from "../../../src/index.ts";
 import type { Writer } from "../../../src/tables/writer.ts";
 import { broken } from "../../support/health.ts";
 import type { TestRandom } from "../../support/random.ts";
 
-/** `id` numbers every step that is appended or final; 0 is a final step of zeros. Image and text-like leaves are there for what rows keep apart. */
+/** `id` numbers every appended or final step; 0 is a final step of zeros. Image and text-like leaves cover storage outside rows. */
 export const SPECS: { readonly [name: string]: Spec } = {
   narrow: { id: i32(), observation: f32(2), action: i32(), reward: f32() },
   wide: { id: i32(), observation: f32(300), action: i32(), reward: f32() },
@@ -16,7 +16,7 @@ type Any = Replay<Spec, string>;
 interface Lane {
   /** Numbers of the open episode's steps. */
   open: number[];
-  /** In nextStep mode: how the episode ended whose final step comes next; of one that terminated only the value is still to come. */
+  /** In nextStep mode: how the episode ended whose final step comes next; if it terminated, only the value is still due. */
   due: "no" | "truncated" | "terminated";
 }
 
@@ -32,7 +32,7 @@ export class TwinEnds {
   replay: Any;
   writer: Writer<Spec, string, boolean>;
   readonly options: Options;
-  /** The numbers of each item's steps, by table, in the order in which they were made. */
+  /** The numbers of each item's steps, by table, in order of creation. */
   readonly items: number[][][];
   /** Final steps by number: whether they terminate. */
   readonly finals = new Map<number, boolean>();
@@ -51,7 +51,7 @@ export class TwinEnds {
     this.#lanes = Array.from({ length: lanes }, () => ({ open: [], due: "no" }));
   }
 
-  /** So many steps of every lane as one block, in columns. */
+  /** Appends `steps` steps of every lane as one block, in columns. */
   block(steps: number, rate: number): void {
     const { lanes } = this.options;
     const rows = steps * lanes;
@@ -67,11 +67,11 @@ export class TwinEnds {
     this.writer.appendColumns(this.#columns(ids, lanes === 1 ? [steps] : [steps, lanes]) as never, { ...flags, ...this.#given(ended) });
   }
 
-  /** One step of every lane. */
+  /** Appends one step of every lane. */
   append(rate: number): void {
     const { lanes } = this.options;
     const ids = Array.from({ length: lanes }, () => this.#next());
-    // Of one lane only a block can say that the final step comes next.
+    // With one lane, only a block can state that the final step comes next.
     const how = this.#ends(lanes, lanes === 1 && this.options.autoreset === "nextStep" ? 0 : rate);
     const finals = this.#finals(how);
     for (let lane = 0; lane < lanes; lane++) this.#step(lane, ids[lane] as number, how[lane] as string, finals[lane] as number);
@@ -88,7 +88,7 @@ export class TwinEnds {
     else this.writer.endEpisode({ terminated, final: { id: finals[0], observation: this.#stepOf(finals[0] as number).observation } as never });
   }
 
-  /** Goes on with what a snapshot has. */
+  /** Continues from a snapshot. */
   restore(options?: RestoreOptions): void {
     this.replay = Replay.restore<Spec, string>(this.replay.snapshot() as never, options) as Any;
     this.writer = this.replay.writers[0] as never;
@@ -103,7 +103,7 @@ export class TwinEnds {
     this.writer.close();
   }
 
-  /** Every item that there is, against the twin's. */
+  /** Compares every existing item with the twin's. */
   compare(): void {
     expect(broken(this.replay)).toEqual([]);
     this.items.forEach((wanted, k) => {
@@ -125,11 +125,11 @@ export class TwinEnds {
     });
   }
 
-  /** Of rules of n steps: each step but those of open episodes begins exactly one item, of n steps or up to the final one. */
+  /** For rules of n steps: each step except those of open episodes begins exactly one item, of n steps or up to the final one. */
   #step(lane: number, id: number, how: string, final: number): void {
     const at = this.#lanes[lane] as Lane;
     if (at.due === "terminated") {
-      // The items are there already, with zeros in its place.
+      // The items exist already, with zeros in its place.
       this.finals.set(id, true);
       for (const items of this.items) for (const item of items) if (item.at(-1) === this.#placeholder(lane)) item[item.length - 1] = id;
       at.due = "no";
@@ -156,7 +156,7 @@ export class TwinEnds {
     this.#finish(at, final, how === "terminated");
   }
 
-  /** In the place of a final step whose value is still to come. */
+  /** Replaces a final step whose value is still due. */
   #placeholder(lane: number): number {
     return -1 - lane;
   }
@@ -178,7 +178,7 @@ export class TwinEnds {
     (this.items[k] as number[][]).push(open.slice(open.length - length));
   }
 
-  /** How each of some rows ends its episode; one whose episode is about to have its final step does not. */
+  /** Chooses how each of some rows ends its episode; one whose episode is about to have its final step does not. */
   #ends(rows: number, rate: number): string[] {
     const { lanes, autoreset } = this.options;
     const how: string[] = [];
@@ -189,7 +189,7 @@ export class TwinEnds {
     return how;
   }
 
-  /** Numbers of final steps; zeros in all, or nowhere, where some are truncated. */
+  /** Chooses numbers of final steps; zeros in all, or in none if some are truncated. */
   #finals(how: readonly string[]): number[] {
     const zeros = this.options.autoreset === "nextStep" || (!how.includes("truncated") && this.#random.below(2) === 0);
     return how.map((one) => (one === "no" || zeros ? 0 : this.#next()));

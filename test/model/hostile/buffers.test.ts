@@ -1,4 +1,4 @@
-/** Hostile values for TF-Agents' buffers that hold their own steps. */
+/** Hostile values for TF-Agents' buffers that store their own steps. */
 import { test } from "vitest";
 import { bool, f32, i32, Replay, text } from "../../../src/index.ts";
 import { EpisodicReplayBuffer, StatefulEpisodicReplayBuffer, TFUniformReplayBuffer } from "../../../src/tf-agents/index.ts";
@@ -7,13 +7,13 @@ import { broken } from "../../support/health.ts";
 import { TestRandom } from "../../support/random.ts";
 import { scaled } from "../../support/size.ts";
 
-/** Any of the buffers: what one has not is undefined, and is not called. */
+/** Any of the buffers: a missing method is undefined and not called. */
 // biome-ignore lint/suspicious/noExplicitAny: calls with any values
 type Any = any;
 
 interface World {
   readonly buffer: Any;
-  /** What the buffer is a view on. */
+  /** The Replay behind the buffer. */
   readonly replay: Replay;
   time: number;
 }
@@ -27,7 +27,7 @@ const rows = (n: number, from = 0) => ({
 });
 const FLAGS = { beginEpisodeFn: () => false, endEpisodeFn: () => false };
 
-/** The same each time, whatever was drawn: all steps, and how they hang together. */
+/** State that does not depend on draws: all steps, and their links. */
 function stateOf({ buffer }: World): Buffer {
   const ids = Array.from({ length: 12 }, (_, id) => id);
   const own = {
@@ -45,10 +45,10 @@ const own = (name: string) => (world: World, args: readonly never[]) => world.bu
 const isUniform = ({ buffer }: World) => buffer instanceof TFUniformReplayBuffer;
 const hasOwnIds = ({ buffer }: World) => buffer instanceof StatefulEpisodicReplayBuffer;
 const idsOf = (world: World) => (isUniform(world) || hasOwnIds(world) ? [] : [world.time < 3 ? [-1, -1] : [world.time % 3, -1]]);
-/** Of the stateful one two episodes go side by side. */
+/** In the stateful buffer, two episodes are open in parallel. */
 const sequences = (world: World) => !isUniform(world) && !hasOwnIds(world);
 
-/** Some elements: without a pass in order there is no end of them. */
+/** Takes some elements: without an ordered pass they never end. */
 function few(elements: Iterable<unknown>): void {
   let left = 20;
   for (const _ of elements) if (--left === 0) return;
@@ -112,7 +112,7 @@ const CLASSES: readonly ((seed: number) => Any)[] = [
   (seed) => new StatefulEpisodicReplayBuffer(new EpisodicReplayBuffer(SPEC(), { capacity: 4, ...FLAGS, onWarning: () => {}, seed }), 2),
 ];
 
-/** A buffer with a few steps, and the Replay that it made itself. */
+/** A buffer with a few steps, and the Replay that it made. */
 function worldOf(seed: number): World {
   const { writer } = Replay.prototype;
   const made: Replay[] = [];

@@ -11,7 +11,7 @@ import { scaled } from "../../support/size.ts";
 // biome-ignore lint/suspicious/noExplicitAny: calls with any values
 type Any = any;
 
-/** A new one each time: an attack changes what it is given. */
+/** A new one each time, because an attack changes its arguments. */
 const step = () => trajectorySpec({ observation: { a: f32(2), pair: [i64(), f32(1)] }, action: i32() });
 const VARIABLES = { policy_variables: [f32(2, 2), f32(2)], train_step: i64() };
 

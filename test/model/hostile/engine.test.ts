@@ -1,6 +1,6 @@
 /**
- * Hostile values for every public call: it succeeds with what it was given, or throws an error of ours, or the caller's own; what is refused changes nothing; and nothing ever traps or
- * breaks an invariant. A seed that fails is printed.
+ * Hostile values for every public call: it succeeds, or throws one of our errors, or the caller's own; a rejected call changes nothing; and nothing ever traps
+ * or breaks an invariant. A failing seed is printed.
  */
 import { expect, test } from "vitest";
 import { bool, f32, fifo, i32, i64, minHeap, packed, prioritized, Replay, sampleToInsertRatio, shared, text, u8, uniform } from "../../../src/index.ts";
@@ -72,7 +72,7 @@ function worldOf(random: TestRandom): World {
   return world;
 }
 
-/** Calls that nothing is wrong with. */
+/** Valid calls. */
 const GOOD: Attacked<World>["good"] = {
   append: (world) => world.writer.append(step(world.time++)),
   lanes: ({ lanes }) => lanes.append(columns(2)),
@@ -85,7 +85,7 @@ const GOOD: Attacked<World>["good"] = {
 const SAMPLE = { replacement: false, among: 3, length: 2, offset: "end", cross: true, mask: true, beta: 0.5, normalize: "batch" };
 const N_STEP = { n: 2, gamma: 0.9, reward: "reward", terminal: "flag", nextState: "own" };
 
-/** What waits does so in a Replay of its own, which ends it. */
+/** Waiting calls use their own Replay, which is closed at the end. */
 async function waiting(call: (replay: Replay, random: TestRandom) => unknown, random: TestRandom): Promise<void> {
   const rateLimiter = sampleToInsertRatio(2, 2, 6);
   const replay = new Replay({ spec: f32(), tables: { t: { maxSize: 9, rateLimiter, maxPending: 4 } }, logger: null }) as unknown as Replay;
@@ -110,7 +110,7 @@ async function waiting(call: (replay: Replay, random: TestRandom) => unknown, ra
   }
 }
 
-/** Every public call, with arguments that are good. */
+/** Every public call, with valid arguments. */
 const CALLS: Attacked<World>["calls"] = {
   "new Replay": [
     () => [{ spec: SPEC(), tables: TABLES(), maxBytes: 2 ** 26, seed: 3, transition: { reward: "reward" }, logger: null }],

@@ -1,6 +1,6 @@
 /**
- * Files whose checksums are right, and whose packed frames are not what the core wrote: each is refused as CORRUPT, or is a Replay in which everything fits together. Nothing traps, and
- * nothing hangs.
+ * Files with right checksums, but with packed frames that the core did not write: each is rejected as CORRUPT, or opens as a consistent Replay. Nothing traps
+ * or hangs.
  */
 import { describe, expect, test } from "vitest";
 import { crc32c } from "../../../src/base/crc32c.ts";
@@ -16,24 +16,24 @@ import { bytesOf, errorOf, expectError } from "../../support/refused.ts";
 import type { AnyReplay } from "../../support/scenes.ts";
 import { scaled } from "../../support/size.ts";
 
-/** Frames that do not end with a stretch of 64 bytes, nor with a group of 8: a patch could reach outside. */
+/** Frames that do not end with a stretch of 64 bytes, nor with a group of 8, so that a patch could extend past them. */
 const FRAME = 323;
 const SPEC = { a: packed("f", u8(17, 19), 2), b: packed("g", u8(16, 16)), x: u8() };
 const OPTIONS = {
   spec: SPEC,
   tables: { t: { maxSize: 14, remover: uniform() }, u: { maxSize: 5, sampler: prioritized(0.6) } },
   seed: 5,
-  // A row with a number of millions is refused soon.
+  // A row number in the millions is rejected quickly.
   maxBytes: 2 ** 24,
   logger: null,
 } as const;
 
-/** What is refused; a number of billions would take more memory than there may be. */
+/** Accepted codes; a number in the billions would take more memory than allowed. */
 const REFUSED = /^(CORRUPT|OUT_OF_MEMORY)$/;
 
 type Section = { readonly kind: number; readonly id: number; payload: Buffer };
 
-/** A Replay that has keys, patches in chains, noise that did not pack, and rows that were freed. */
+/** Fills a Replay with keys, chained patches, incompressible noise, and freed rows. */
 function fill(replay: AnyReplay): AnyReplay {
   const random = new TestRandom(4);
   const [screens, others] = [new Pictures(FRAME, 19, random), new Pictures(256, 16, random)];
@@ -116,7 +116,7 @@ function payloadOf(entries: readonly Entry[]): Buffer {
 
 const GOOD = bytesOf(fill(new Replay(OPTIONS) as unknown as AnyReplay));
 
-/** Everything that a Replay has fits together: it can be saved, drawn from, and goes on. */
+/** Checks that a Replay is consistent: it can be saved, drawn from, and continued. */
 function expectWhole(replay: AnyReplay): void {
   expect(broken(replay)).toEqual([]);
   const bytes = bytesOf(replay);
@@ -130,13 +130,13 @@ function expectWhole(replay: AnyReplay): void {
   replay.dispose();
 }
 
-/** What is refused is refused by an error of ours, with a code. */
+/** Checks that a rejection is one of our errors, with a code. */
 function mustBeRefusal(error: unknown): void {
   if (!(error instanceof ReplayError)) throw error;
   expect(error.code, error.stack).toMatch(REFUSED);
 }
 
-/** Whether a snapshot is refused; else it is one of a whole Replay. */
+/** Whether a snapshot is rejected; else it must be a consistent Replay. */
 function isRefused(bytes: Buffer): boolean {
   let replay: AnyReplay;
   try {
@@ -149,7 +149,7 @@ function isRefused(bytes: Buffer): boolean {
   return false;
 }
 
-/** The snapshot with its entries changed. */
+/** Returns the snapshot with its entries changed. */
 function withEntries(change: (entries: Entry[]) => unknown): Buffer {
   const sections = sectionsOf(GOOD);
   const section = sections.find(({ kind, id }) => kind === ENTRIES && id === 0) as Section;
@@ -172,7 +172,7 @@ describe("entries of a snapshot, its checksums repaired", () => {
   const rows = (sectionsOf(GOOD).find(({ kind, id }) => kind === ROWS && id === frames) as Section).payload;
   /** Where the rows of frames name their entries. */
   const places = Array.from({ length: rows.readUInt32LE(0) }, (_, i) => 4 + 12 * i + 8);
-  /** Entries of frames as a key and patches that change nothing, each on the one before; the others stand alone. */
+  /** Entries of frames as a key and no-op patches, each on the previous one; the others have no base. */
   const chainOf = (list: readonly Entry[], count: number) => {
     const chain = places.slice(0, count).map((place) => rows.readUInt32LE(place));
     return list.map((entry) => {
@@ -222,7 +222,7 @@ describe("entries of a snapshot, its checksums repaired", () => {
     ["a patch with a byte less", (list) => set(list, patch, { bytes: at(list, patch).bytes.subarray(0, -1) })],
     ["a patch with a byte more", (list) => set(list, patch, { bytes: Buffer.concat([at(list, patch).bytes, Buffer.alloc(1)]) })],
     ["a frame that is larger", (list) => set(list, raw, { bytes: Buffer.alloc(FRAME + 1) })],
-    // 6 stretches, of which the last has 3 bytes: a group behind it, and a byte behind its own.
+    // 6 stretches, of which the last has 3 bytes: a group after it, and a byte after its own.
     ["a patch that reaches behind the frame", (list) => set(list, patch, { bytes: Buffer.from([0b100000, 0b10, 1, 7]) })],
     ["a patch of a byte behind the frame", (list) => set(list, patch, { bytes: Buffer.from([0b100000, 1, 0b1000, 7]) })],
     ["a patch of a stretch behind the frame", (list) => set(list, patch, { bytes: Buffer.from([0b1000000, 1, 1, 7]) })],
@@ -251,7 +251,7 @@ describe("entries of a snapshot, its checksums repaired", () => {
 
   test("with an entry that nothing holds are the Replay without it", () => {
     const more = withEntries((list) => [...list, { number: unused, base: 0, depth: 1, bytes: Buffer.alloc(FRAME, 3) }]);
-    // Its number is no longer among those that are free.
+    // Its number is no longer among the free ones.
     expect(isRefused(more)).toBe(true);
   });
 
@@ -265,7 +265,7 @@ describe("entries of a snapshot, its checksums repaired", () => {
   test("two frames that name one entry share it, as long as both live", () => {
     const both = edited(ROWS, frames, (payload) => void payload.writeUInt32LE(payload.readUInt32LE(4 + 8), 4 + 12 + 8));
     expect(isRefused(both)).toBe(false);
-    // What the second one named is held by a patch: then nothing is missing.
+    // A patch still holds the second one's entry, so nothing is missing.
     const second = places.find((place) => entries.some(({ base }) => base === rows.readUInt32LE(place))) as number;
     expect(isRefused(edited(ROWS, frames, (payload) => void payload.writeUInt32LE(entries[raw]?.number as number, second)))).toBe(false);
   });
@@ -293,7 +293,7 @@ describe("entries of a snapshot, its checksums repaired", () => {
         if (other !== id)
           expect(isRefused(joined(sections.map((one, i) => (i === place ? { ...one, id: other } : one)))), `${kind} ${id} as ${other}`).toBe(true);
     }
-    // An entry is no row, and a row no entry.
+    // An entry is not a row, and a row not an entry.
     for (const [from, kind, id] of [
       [ENTRIES, ROWS, 0],
       [ROWS, ENTRIES, frames],
@@ -322,7 +322,7 @@ describe("entries of a snapshot, its checksums repaired", () => {
   });
 });
 
-/** Bytes, numbers, or whole entries of a section changed. */
+/** Changes bytes, numbers, or whole entries of a section. */
 function alter(section: Section, random: TestRandom): void {
   const { payload } = section;
   const dice = random.below(8);
@@ -384,7 +384,7 @@ describe("a journal with packed frames, its checksums repaired", () => {
     let [refused, accepted, read] = [0, 0, 0];
     for (let n = 0; n < scaled(250, 15); n++) {
       const copy = groups.map((group) => group.map((section) => ({ ...section, payload: Buffer.from(section.payload) })));
-      // What steps and items say is checked of salvaged journals alone.
+      // The contents of steps and items are checked only in salvaged journals.
       const sections = copy.flat().filter(({ kind, id }) => kind === ENTRIES || (kind === ROWS && id < 4));
       for (let k = random.below(2); k >= 0; k--) alter(random.pick(random.below(3) > 0 ? sections.filter(({ kind }) => kind === ENTRIES) : sections), random);
       const dir = written(about, copy);

@@ -1,4 +1,4 @@
-/** Hostile values for PFRL's buffers: what they say of them, and what is saved of them then. */
+/** Hostile values for PFRL's buffers: their results, and the state saved afterwards. */
 import { expect, test } from "vitest";
 import {
   batchExperiences,
@@ -18,13 +18,13 @@ import { brokenBuffer, savedBytes } from "../../support/pfrl.ts";
 import { TestRandom } from "../../support/random.ts";
 import { scaled, slow } from "../../support/size.ts";
 
-/** Any of the buffers: what one has not is undefined, and is not called. */
+/** Any of the buffers: a missing method is undefined and not called. */
 // biome-ignore lint/suspicious/noExplicitAny: calls with any values
 type Any = any;
 
 interface World {
   readonly buffer: Any;
-  /** Where a persistent one lives. */
+  /** The directory of a persistent buffer. */
   readonly directory: Directory | undefined;
   time: number;
 }
@@ -54,7 +54,7 @@ const GOOD: Attacked<World>["good"] = {
   },
 };
 
-/** Strings are paths: no test writes where it happens to run. */
+/** Strings are paths: a test must not write to the current directory. */
 const isPath = (value: unknown) => typeof value === "string" || typeof (value as Any)?.dirname === "string" || typeof (value as Any)?.ancestor === "string";
 
 const own = (name: string) => (world: World, args: readonly never[]) => !args.some(isPath) && world.buffer[name]?.(...args);

@@ -1,4 +1,4 @@
-/** Hostile values for what speaks to tables: observers, Reverb's writers and clients, the buffer over a table, the loop of a drive. */
+/** Hostile values for everything that uses tables: observers, Reverb's writers and clients, the buffer on a table, the loop of a drive. */
 import { test } from "vitest";
 import { f32, fifo, i32, Replay, uniform } from "../../../src/index.ts";
 import {
@@ -58,7 +58,7 @@ const columns = (n: number) => ({
   ...{ policyInfo: [], nextStepType: new Int32Array(n), reward: new Float32Array(n), discount: new Float32Array(n) },
 });
 
-/** Some elements: without a pass in order there is no end of them. */
+/** Takes some elements: without an ordered pass they never end. */
 function few(elements: Iterable<unknown>): void {
   let left = 20;
   for (const _ of elements) if (--left === 0) return;
@@ -98,7 +98,7 @@ const CALLS: Attacked<World>["calls"] = {
     (world) => [{ reward: world.time }, { partialStep: true }],
     ({ writer }, args) => {
       writer.append(...args);
-      // So that the next call finds no open step.
+      // So that the next call has no open step.
       writer.endEpisode();
     },
   ],
@@ -198,7 +198,7 @@ const seeds = Array.from({ length: scaled(60, 3) }, (_, i) => i + 1);
 test.each(seeds)("hostile values for observers, writers and clients, seed %i", async (seed) => {
   const world = worldOf(seed);
   for (const name of ["writer", "older"]) GOOD[name]?.(world);
-  // What is made with the first part of a step is there.
+  // An item made with the first part of a step exists.
   world.writer.append({ reward: 1 }, { partialStep: true });
   world.writer.endEpisode();
   const { replay } = world;

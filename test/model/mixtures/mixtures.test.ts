@@ -1,4 +1,4 @@
-/** Mixtures in lock-step with the sources drawn one by one. */
+/** Mixtures in lock-step with their sources drawn one by one. */
 import { expect, test } from "vitest";
 import { scaled } from "../../support/size.ts";
 import { MixtureWorld } from "./world.ts";

@@ -1,6 +1,6 @@
 /**
- * Two pairs of Replays of the same seeds and calls: of one pair a mixture draws, of the other each source by itself, and the twin puts the batch together. Random calls in
- * between: steps of several lanes, ends of episodes, items, priorities, deletions, snapshots.
+ * Two pairs of Replays with the same seeds and calls: a mixture draws from one pair, each source separately from the other, and the twin assembles the batch.
+ * Random calls in between: steps of several lanes, ends of episodes, items, priorities, deletions, snapshots.
  */
 import {
   f16,
@@ -58,7 +58,7 @@ export class MixtureWorld {
   readonly #seed: number;
   readonly #dtype: "f32" | "f64";
   readonly #twin: ShareTwin;
-  /** Replays that the mixture draws from, and those that are drawn from source by source. */
+  /** Replays that the mixture draws from, and those that are drawn from separately. */
   #pairs: AnyReplay[][];
   #writers: Writer[][];
   #mix!: Mixture;
@@ -102,7 +102,7 @@ export class MixtureWorld {
     this.#shares = this.#sources.map((_, i) => {
       const share = 1 + random.below(5);
       if (random.below(3) > 0) return share / 4;
-      // The first one always gives something.
+      // The first source always contributes.
       return (draw: number) => (draw % 7 === 0 && i > 0 ? 0 : share + (draw % 3) / 2);
     });
     this.#twin = new ShareTwin(this.#shares, this.#exact, this.#seed);
@@ -113,7 +113,7 @@ export class MixtureWorld {
     for (const replays of this.#pairs) for (const replay of replays) replay[Symbol.dispose]();
   }
 
-  /** One random call. @throws Error where the mixture differs from the twin */
+  /** Makes one random call. @throws Error if the mixture differs from the twin */
   async run(): Promise<void> {
     const random = this.#random;
     const what = random.below(10);
@@ -127,7 +127,7 @@ export class MixtureWorld {
     const viewOf = (pair: number) =>
       this.#sources.map(({ replay, table }, i) => {
         const of = (this.#pairs[pair] as AnyReplay[])[replay]?.table(table as never) as unknown as Table;
-        // The sources may differ in gamma and n. What is drawn by itself is in f64.
+        // The sources may differ in gamma and n. Separate draws use f64.
         const options = { gamma: 0.5 + i / 10, dtype: pair === 0 ? this.#dtype : "f64" } as const;
         if (this.#kind === "items") return of;
         return (this.#kind === "transitions" ? of.transitions(options as never) : of.sequences({ ...options, n: 1 + i } as never)) as unknown as Transitions;
@@ -159,7 +159,7 @@ export class MixtureWorld {
           for (const [lane, end] of ended.entries())
             if (end === 0) writer.endEpisode({ lane, final: { observation: finalOf(at) }, terminated: at % 2 === 0 } as never);
         } catch (error) {
-          // A limiter with no room: of both pairs alike.
+          // A limiter without room, alike in both pairs.
           expectOurs(error);
           refused++;
         }
@@ -180,7 +180,7 @@ export class MixtureWorld {
     if (a !== b) throw new Error(`${a} and ${b} items were changed`);
   }
 
-  /** Both pairs are saved and loaded, and the mixture's state goes through JSON. */
+  /** Saves and loads both pairs, and passes the mixture's state through JSON. */
   async #restore(): Promise<void> {
     const state = this.#mix.state();
     for (const [p, replays] of this.#pairs.entries())
@@ -227,7 +227,7 @@ export class MixtureWorld {
     const call = () => {
       batch = this.#mix.sample(n, { ...options, ...how } as never) as unknown as typeof batch;
     };
-    // Whether among reaches the oldest items is nothing that the twin knows.
+    // The twin cannot tell whether `among` reaches the oldest items.
     const mayFail = this.#sources.some(({ own }, i) => own.among !== undefined && (split?.rows[i] ?? 0) > 0);
     let saysReady: boolean | undefined;
     const unready = refusalOf(() => {
@@ -259,7 +259,7 @@ export class MixtureWorld {
     for (const replays of this.#pairs) for (const replay of replays) if (broken(replay).length > 0) throw new Error(broken(replay).join());
   }
 
-  /** Each part is drawn by itself, and the batch must be these parts one after the other. */
+  /** Draws each part separately; the batch must be these parts in sequence. */
   #compare(batch: object, rows: readonly number[], options: Options, n: number, isRefilled: boolean): void {
     const drawn: { i: number; count: number; columns: Flat }[] = [];
     const isDivided = (options.normalize ?? "batch") === "batch";
@@ -302,14 +302,14 @@ export class MixtureWorld {
     for (const name of own.keys()) if (!expected.has(name)) throw new Error(`the batch has ${name} as well`);
   }
 
-  /** What a source draws by itself from; windows of sequences are as long as those of a batch that was refilled. */
+  /** The view for a source's separate draw; windows of sequences are as long as those of a refilled batch. */
   #viewOf(i: number, batch: object, isRefilled: boolean): Table {
     if (this.#kind !== "sequences" || !isRefilled) return this.#views[i] as Table;
     const { shape } = (batch as { readonly mask: { readonly shape: readonly number[] } }).mask;
     return this.#tableOf(i).sequences({ gamma: 0.5 + i / 10, dtype: "f64", n: 1 + i, length: shape[1] } as never) as unknown as Table;
   }
 
-  /** Priorities go to their own tables. */
+  /** Sends priorities to their own tables. */
   #update(batch: object, n: number): void {
     const random = this.#random;
     if (random.below(2) === 0) return;
@@ -397,7 +397,7 @@ function stepOf(id: number) {
     told: [id % 3, 0, 0, 1],
   };
 }
-/** Steps of the lanes as one, each leaf with a dimension of lanes. */
+/** Combines the steps of the lanes, each leaf with a dimension of lanes. */
 function lanesOf(steps: readonly ReturnType<typeof stepOf>[]) {
   const leaf = <T>(of: (step: ReturnType<typeof stepOf>) => T) => steps.map(of);
   return {
@@ -413,7 +413,7 @@ function lanesOf(steps: readonly ReturnType<typeof stepOf>[]) {
 const finalOf = (id: number) => ({ flat: [id, -id, 0.5], word: `f${id % 1000}` });
 const finalStepOf = (id: number) => ({ observation: { flat: [id, id / 2, -1], word: id % 5 === 0 ? "" : `w${id % 1000}` } });
 
-/** Every array of a batch's first n items, by its path. */
+/** Returns every array of a batch's first n items, by its path. */
 function flat(batch: object, n: number): Flat {
   const found: Flat = new Map();
   const rows = arrayLength(batch);
@@ -435,7 +435,7 @@ function entriesOf(value: object): [string, unknown][] {
     .map((name) => [name, (value as Record<string, unknown>)[name]]);
 }
 
-/** The error of a call that is refused. */
+/** Returns the error of a rejected call. */
 function refusalOf(call: () => void): Error | undefined {
   try {
     call();
