@@ -1,12 +1,12 @@
-/** Arguments of a case under our names. */
+/** Converts the arguments of a case to our names. */
 import { isObject } from "./case.ts";
 
-/** One name; keys inside a value are the case's own. */
+/** Converts one name; keys inside a value are the case's own. */
 export function camel(name: string): string {
   return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** All of a call. null is Python's None: the argument is left out. */
+/** Converts all arguments of a call. null is Python's None: the argument is left out. */
 export function ourArguments(args: unknown): { [name: string]: unknown } {
   const entries = Object.entries(isObject(args) ? args : {}).filter(([, value]) => value !== null);
   return Object.fromEntries(entries.map(([name, value]) => [camel(name), value]));

@@ -1,4 +1,4 @@
-/** A case of the tables' family, as its file has it (tfagents/README.md), checked as far as the runner relies on it. */
+/** A case of the tables' family in its file format (tfagents/README.md), validated as far as the runner relies on it. */
 
 export type Op = readonly [kind: string, args: { readonly [name: string]: unknown }];
 export type Result = { readonly [field: string]: unknown };
@@ -6,10 +6,10 @@ export type Result = { readonly [field: string]: unknown };
 export interface TableCase {
   readonly name: string;
   readonly tables: readonly TableArgs[];
-  /** What an append gives, unless it says so itself. */
+  /** The spec of appends that do not name their own. */
   readonly spec: unknown;
   readonly ops: readonly Op[];
-  /** What the constructors refused; then there are no results. */
+  /** The error of the constructors, in which case there are no results. */
   readonly error: Result | undefined;
   readonly results: readonly Result[];
 }
@@ -26,10 +26,10 @@ export interface TableArgs {
   readonly item_signature?: unknown;
 }
 
-/** A case, or a file, that does not say what it wants in the words of its README. */
+/** A case or file that does not follow its README. */
 export class Malformed extends Error {}
 
-/** Why a case could not be run: what its file lacks, or where the runner is at fault. */
+/** Returns why a case could not be run: what its file lacks, or where the runner is at fault. */
 export function whyNotRun(error: unknown): string {
   return error instanceof Malformed ? `malformed: ${error.message}` : `the runner broke down: ${(error as Error)?.stack ?? error}`;
 }
@@ -68,7 +68,7 @@ function readOp(op: unknown, i: number): Op {
   return [op[0], op[1] ?? {}];
 }
 
-/** A number of a case: NaN and the infinities are written as words. */
+/** Parses a number of a case: NaN and the infinities are written as words. */
 export function numberOf(value: unknown): unknown {
   return value === "NaN" || value === "Infinity" || value === "-Infinity" ? Number(value) : value;
 }

@@ -1,10 +1,10 @@
-/** Comparing an answer with the expected one. Every function gives undefined where they agree, else what differs. */
+/** Compares an answer with the expected one. Every function returns undefined if they agree, else the difference. */
 import { numberOf, type Op, type Result, type TableCase } from "./case.ts";
 import { accepted, kindOf } from "./meaning.ts";
 
-/** Of two floats: they were rounded to float32 on the way. */
+/** The tolerance of floats that were rounded to float32 on the way. */
 const TOLERANCE = 1e-6;
-/** Of a count on a fixed seed, in standard deviations: chance alone passes it once in two million draws. */
+/** The tolerance of a count on a fixed seed, in standard deviations: chance exceeds it once in two million draws. */
 const SIGMA = 5;
 
 export type Answer = { readonly result: Result } | { readonly error: unknown };
@@ -12,7 +12,7 @@ export type Answer = { readonly result: Result } | { readonly error: unknown };
 export function difference(test: TableCase, i: number, expected: Result, answer: Answer): string | undefined {
   const op = test.ops[i] as Op;
   if (expected.error !== undefined || expected.hangs === true) {
-    // Nothing of ours hangs: where theirs does, ours refuses.
+    // Our calls never hang: if theirs hangs, ours must throw.
     const kinds = expected.hangs === true ? undefined : accepted(test, i, expected.error as Result);
     if (!("error" in answer)) return differs("", kinds === undefined ? "an error where the real call never comes back" : kinds.join(" or "), answer.result);
     const kind = kindOf(answer.error);
@@ -24,10 +24,10 @@ export function difference(test: TableCase, i: number, expected: Result, answer:
   return valueDifference("", held(op, expected), answer.result);
 }
 
-/** The part of an expected answer that counts. */
+/** Returns the part of an expected answer that counts. */
 function held([kind]: Op, expected: Result): Result {
   if (kind === "sample_timeout") return { ...expected, how: undefined };
-  // `sampler` and `remover` are protocol text; from 0 down there is no limit.
+  // `sampler` and `remover` are protocol text; 0 and below mean no limit.
   if (kind === "info") return { ...expected, sampler: undefined, remover: undefined, max_times_sampled: Math.max(expected.max_times_sampled as number, 0) };
   return expected;
 }
@@ -52,7 +52,7 @@ interface Tally {
   readonly outcomes: readonly { readonly value: unknown; readonly priority: number; readonly probability: number; readonly count?: number }[];
 }
 
-/** Same outcomes with the same probabilities, and our counts what these make likely. An outcome too rare to be sure of may be missing on either side. */
+/** Checks that outcomes and probabilities are equal, and that our counts are likely. A very rare outcome may be missing on either side. */
 function tallyDifference(expected: Tally, got: Tally): string | undefined {
   if (expected.n !== got.n) return differs(".n", expected.n, got.n);
   let certain = 0;
@@ -60,7 +60,7 @@ function tallyDifference(expected: Tally, got: Tally): string | undefined {
     const path = `.outcomes of ${JSON.stringify(want.value)}`;
     const have = got.outcomes.find((one) => one.value === want.value);
     certain += want.probability;
-    // One more, because rare outcomes are no bell curve.
+    // One more, because rare outcomes are not normally distributed.
     const spread = 1 + SIGMA * Math.sqrt(got.n * want.probability * (1 - want.probability));
     const count = have?.count ?? 0;
     if (Math.abs(count - got.n * want.probability) > spread) return differs(path, `about ${got.n * want.probability} of ${got.n}`, count);

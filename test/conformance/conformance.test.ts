@@ -13,7 +13,7 @@ import { PFRL } from "./transitions/departures.ts";
 
 type Raw = { name: string; tables: object[]; ops: [string, object?][]; expect: { results?: Record<string, unknown>[]; error?: object } };
 
-/** Client calls to which ours answer otherwise. */
+/** Client calls whose answers differ from ours. */
 const CLIENT = ["insert_one_table_unknown", "column_history_beyond", "column_other_writer", "column_of_column_type"].map((name) => `client_${name}`);
 
 const FOLDERS = ["pfrl", "reverb-wire/checkpoint", "reverb-wire", "tfagents", "variants"];
@@ -57,7 +57,7 @@ describe("recorded cases of replay-buffer.json", () => {
 
   it.each(each(12, own, 1).map((raw) => [raw.name, raw] as const))("%s", async (name, raw) => {
     const { state, why, departs } = await runCase(raw);
-    // Theirs has no departures.
+    // Their own case has no departures.
     expect({ state, why, departs: departs ?? false }).toEqual({ state: "passed", why: undefined, departs: Object.hasOwn(BUFFERS, name) });
   });
 
@@ -102,7 +102,7 @@ describe("recorded cases of RLDS", () => {
   });
 });
 
-// Their departures are made by rule: these are the cases that a rule says something else of.
+// Their departures are rules: in these cases a rule changes an answer.
 describe.each([
   { file: "trajectories.json", departs: ["trajectory_from_episode_empty", "trajectory_n_step_truncated", "trajectory_transition_batch"] },
   { file: "drivers.json", departs: [] },
@@ -191,7 +191,7 @@ describe.each(["decoded.json", "expected.json"])("recorded messages of Reverb's 
     const [report] = await runPaths([join(import.meta.dirname, "reverb-wire", file)]);
     const failed = report?.outcomes.filter(({ state }) => state === "failed");
     const skipped = report?.outcomes.filter(({ state }) => state === "skipped").map(({ name }) => name);
-    // Of a client in the server's process; two texts that messages have as well.
+    // From a client in the server's process; two texts that also occur in messages.
     expect({ failed, skipped }).toEqual({ failed: [], skipped: file === "decoded.json" ? ["initialize_connection.request.bin"] : ["mutate", "mutate_absent"] });
   });
 });

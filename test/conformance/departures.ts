@@ -1,4 +1,4 @@
-/** The cases where our answer is not the recorded one: POLICY.md, departures.md. Each is checked like any other case, against the answer here. */
+/** The cases in which our answer differs from the recorded one: POLICY.md, departures.md. Each is checked like any other case, against the answer here. */
 import type { Result } from "./case.ts";
 
 export interface Departure {
@@ -9,7 +9,7 @@ export interface Departure {
 }
 
 const sample = (value: unknown, table_size: number, priority = 1, times_sampled = 1) => ({ value, probability: 1, table_size, priority, times_sampled });
-/** What a queue gives until it is empty. */
+/** The samples of a queue until it is empty. */
 const drained = (values: readonly unknown[]): Result => ({ samples: values.map((value, i) => sample(value, values.length - i)) });
 
 /** By the name of the case. */

@@ -1,4 +1,4 @@
-/** Files of cases: found in folders, read, and given to the runner of their family. */
+/** Finds files of cases in folders, reads them, and passes them to the runner of their family. */
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { isObject } from "./case.ts";
@@ -7,14 +7,14 @@ import type { Outcome } from "./outcome.ts";
 import { runPfrlCase } from "./transitions/cases.ts";
 import { runWireFile } from "./wire/cases.ts";
 
-/** What came of a file, or of a path that leads to none. */
+/** The outcomes of a file, or of a path that does not exist. */
 export interface FileReport {
-  /** As it was given, or below the folder that was given. */
+  /** As passed, or below the passed folder. */
   readonly path: string;
   readonly outcomes: readonly Outcome[];
 }
 
-/** Runs every *.json at some paths, folders with all below them. */
+/** Runs every *.json at some paths, including subfolders. */
 export async function runPaths(paths: readonly string[]): Promise<FileReport[]> {
   const reports: FileReport[] = [];
   for (const path of paths) {
@@ -43,7 +43,7 @@ async function runFile(path: string): Promise<FileReport> {
   return { path, outcomes };
 }
 
-/** A case of any family. */
+/** Runs a case of any family. */
 export async function runCase(raw: unknown, i = 0): Promise<Outcome> {
   const name = isObject(raw) && typeof raw.name === "string" ? raw.name : `case ${i}`;
   if (!isObject(raw)) return { name, state: "failed", why: `malformed: a case must be an object, got ${JSON.stringify(raw)}` };
@@ -53,7 +53,7 @@ export async function runCase(raw: unknown, i = 0): Promise<Outcome> {
   return { name, state: "failed", why: `malformed: of no known family, its fields are ${Object.keys(raw).join(", ")}` };
 }
 
-/** Files that hold no array of cases, but recordings of another kind. */
+/** Runs files that contain recordings of another kind instead of an array of cases. */
 function otherFile(path: string, content: unknown): Outcome[] | undefined {
   if (!isObject(content)) return undefined;
   const skip = (names: readonly string[], what: string): Outcome[] => names.map((name) => ({ name, state: "skipped", why: `not built yet: ${what}` }));

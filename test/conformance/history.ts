@@ -1,10 +1,10 @@
-/** Columns of a writer's history as a case names them. */
+/** Columns of a writer's history as named in a case. */
 
 import { ReplayError } from "../../src/index.ts";
 import type { HistoryColumn, ItemColumns, TrajectoryColumn, TrajectoryWriter } from "../../src/tf-agents/index.ts";
 import { isObject, Malformed } from "./case.ts";
 
-/** `["a", 0]` one step, `["a", [start, stop, step]]` a slice, `["a", {list: […]}]` steps one by one; nested as the item is to be. */
+/** `["a", 0]` one step, `["a", [start, stop, step]]` a slice, `["a", {list: […]}]` steps one by one; nested like the item. */
 export function pick(writer: Pick<TrajectoryWriter, "history">, how: unknown): ItemColumns {
   if (!isObject(how)) throw new Malformed(`trajectory must be an object of columns, got ${JSON.stringify(how)}`);
   const { history } = writer;
@@ -23,7 +23,7 @@ function columnOf(history: unknown, how: readonly unknown[]): TrajectoryColumn {
   return column.slice(start, stop, step);
 }
 
-/** What `each` makes of every column, or column of a history, nested as they are. */
+/** Applies `each` to every column, or column of a history, and keeps the nesting. */
 export function map<T>(node: unknown, each: (column: T) => unknown): unknown {
   if (typeof (node as { slice?: unknown; values?: unknown }).slice === "function" && !Array.isArray(node)) return each(node as T);
   if (Array.isArray(node)) return node.map((part) => map(part, each));
@@ -31,7 +31,7 @@ export function map<T>(node: unknown, each: (column: T) => unknown): unknown {
   return Object.fromEntries(Object.entries(node as object).map(([name, part]) => [name, map(part, each)]));
 }
 
-/** The shape of a column, written as Python does. */
+/** Formats the shape of a column like Python. */
 export function shapeText({ shape }: TrajectoryColumn): string {
   return `[${shape.join(", ")}]`;
 }

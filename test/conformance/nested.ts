@@ -1,6 +1,6 @@
 import type { ColumnLike } from "../../src/index.ts";
 
-/** Flat values as nested arrays of a shape. */
+/** Converts flat values to nested arrays of a shape. */
 export function nested(values: readonly number[], shape: readonly number[]): unknown {
   const [n, ...rest] = shape;
   if (n === undefined) return values[0];
@@ -8,7 +8,7 @@ export function nested(values: readonly number[], shape: readonly number[]): unk
   return Array.from({ length: n }, (_, i) => nested(values.slice(i * each, (i + 1) * each), rest));
 }
 
-/** A column as nested plain numbers. */
+/** Converts a column to nested plain numbers. */
 export function nestedColumn({ data, shape }: ColumnLike): unknown {
   return nested([...data].map(Number), shape);
 }

@@ -1,11 +1,11 @@
-/** What became of a case. */
+/** The outcome of a case. */
 export interface Outcome {
   readonly name: string;
   readonly state: "passed" | "failed" | "skipped";
-  /** Of a failure the difference, of what is skipped the feature that is not there. */
+  /** The difference of a failure, or the missing feature of a skipped case. */
   readonly why?: string;
-  /** Whether it was held to our own answer instead of the recorded one. */
+  /** Whether it was compared with our own answer instead of the recorded one. */
   readonly departs?: boolean;
-  /** The rule by which it was. */
+  /** The rule for that. */
   readonly rule?: string;
 }

@@ -38,12 +38,12 @@ function file(name: string, content: unknown): string {
   return path;
 }
 
-/** What README.md says that does not count: of a tally the recorded counts, and what was made of them. */
+/** Parts that do not count according to README.md: for a tally, the recorded counts and values derived from them. */
 const NOT_HELD = ["sampler", "remover", "how", "count", "message", "type", "counts", "chi2_against_uniform", "all_probabilities_equal"];
-/** Of random draws it is held that they are possible: what is altered may be so, too. */
+/** Random draws only have to be possible, so an altered one may also pass. */
 const RANDOM = ["stateful_add_sequence", "episodic_preprocess", "uniform_dataset_random"];
 
-/** Every number, truth value and shape of an answer that counts, as a way to change it. */
+/** Returns every number, truth value and shape of an answer that counts, with a way to change it. */
 function changes(node: Json | unknown[], path: string): [path: string, change: () => void][] {
   return Object.entries(node).flatMap(([key, value]) => {
     const here = `${path}.${key}`;
@@ -242,7 +242,7 @@ describe("PFRL's buffers", () => {
     ["an argument of no name", (raw) => (raw.args.colour = 1), /^constructor: expected null, got TypeError: .*no option "colour"/],
   ] as const satisfies readonly (readonly [string, (raw: ReturnType<typeof of>) => unknown, RegExp])[])("fail for %s", async (_, change, why) => {
     const raw = of("prioritized.json", "per-weights-true");
-    // Something to compare before the first draw.
+    // Creates something to compare before the first draw.
     raw.ops.splice(5, 0, { op: "contents" });
     raw.expect.splice(5, 0, { value: [0, 1, 2, 3, 4].map((i) => [transition(i, i === 4)]) });
     raw.ops.splice(4, 0, { op: "len" });
@@ -280,7 +280,7 @@ describe("the program", () => {
     const named = [DEPARTURES, TRAJECTORY, EPISODE, BUFFERS, PFRL, RLDS].flatMap((each) => (Array.isArray(each) ? each : Object.keys(each)));
     const [, count, listed = ""] = /\n(\d+) departures[^\n]*\n((?: {2}.*\n)*)/.exec(stdout) ?? [];
     const told = [...listed.matchAll(/^ {2}(\S+) \(passed\): \S/gm)].map(([, name]) => name);
-    // Those of the later families are made by rule: each tells its rule.
+    // Those of the later families are rules: each names its rule.
     expect(told).toEqual(expect.arrayContaining(named));
     expect(told.length).toBe(Number(count));
   });

@@ -1,10 +1,10 @@
-/** The steps of a case: which spec its Replay has, and values of its JSON as typed arrays. */
+/** The steps of a case: the spec of its Replay, and its JSON values as typed arrays. */
 
 import { f64, type Leaf, type Spec } from "../../src/index.ts";
 import { DTYPES, type Dtype } from "../../src/schema/dtype.ts";
 import { isObject, Malformed, numberOf, type Op, type TableCase } from "./case.ts";
 
-/** One Replay serves all that a case writes: a branch each for `insert`, the trajectory writer and the legacy writer. */
+/** One Replay serves everything that a case writes: a branch each for `insert`, the trajectory writer and the legacy writer. */
 export type Branch = "insert" | "step" | "legacy";
 
 /** Names of NumPy's dtypes. */
@@ -22,10 +22,10 @@ export const DTYPE_OF: { readonly [numpy: string]: Dtype } = {
   float64: "f64",
 };
 
-/** The spec of a Replay for the case: all fields that its ops append; of each the first append decides, as it does for a writer of theirs. */
+/** Returns the spec of a Replay for the case: all fields that its ops append; the first append of a field decides, as in their writers. */
 export function specOf(test: TableCase): { readonly [branch: string]: Spec } {
   const branches: { [branch: string]: Spec } = {};
-  // A `context` has ops within.
+  // A `context` contains ops.
   const ops = test.ops.flatMap((op) => [op, ...((op[1].ops ?? []) as readonly Op[])]);
   for (const op of ops) {
     if (op[0] === "insert_data") branches[dataBranch(op[1].spec)] = ourSpec(op[1].spec);
@@ -37,7 +37,7 @@ export function specOf(test: TableCase): { readonly [branch: string]: Spec } {
   return branches;
 }
 
-/** Fields of both; of those that are in both, the first. */
+/** Merges the fields of both; for common fields the first one wins. */
 function merged(first: Spec | undefined, second: Spec): Spec {
   if (first === undefined) return second;
   if (isLeafOfOurs(first) || isLeafOfOurs(second) || Array.isArray(first) || Array.isArray(second)) return first;
@@ -45,7 +45,7 @@ function merged(first: Spec | undefined, second: Spec): Spec {
   return { ...b, ...Object.fromEntries(Object.entries(a).map(([name, node]) => [name, name in b ? merged(node, b[name] as Spec) : node])) };
 }
 
-/** A sequence's spec without its dimension of time. */
+/** Returns a sequence's spec without its dimension of time. */
 function ofOneStep(spec: Spec): Spec {
   if (isLeafOfOurs(spec)) return { ...spec, shape: spec.shape.slice(1) };
   if (Array.isArray(spec)) return spec.map(ofOneStep);
@@ -56,7 +56,7 @@ function isLeafOfOurs(spec: Spec): spec is Leaf {
   return typeof (spec as Leaf).dtype === "string";
 }
 
-/** What an `insert_data` gives has a branch for each spec. */
+/** The data of an `insert` has a branch for each spec. */
 export function dataBranch(spec: unknown): string {
   return `data ${JSON.stringify(spec)}`;
 }
@@ -65,7 +65,7 @@ export function branchOf([, args]: Op): Branch {
   return args.legacy === true ? "legacy" : "step";
 }
 
-/** What an append op says of its data, in the case's words. */
+/** Returns the spec of an append op's data, in the format of the case. */
 export function appendSpec(test: TableCase, [, args]: Op): unknown {
   return args.spec ?? test.spec;
 }
@@ -82,7 +82,7 @@ export function ourSpec(theirs: unknown): Spec {
   throw new Malformed(`spec must be nested leaves {dtype, shape}, got ${JSON.stringify(theirs)}`);
 }
 
-/** A value of a case as its spec says, each leaf a typed array; null where a field is left out. */
+/** Converts a value of a case according to its spec, each leaf to a typed array; null if a field is left out. */
 export function build(theirs: unknown, value: unknown): unknown {
   if (value === null || value === undefined) return null;
   if (isLeaf(theirs)) {

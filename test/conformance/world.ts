@@ -1,4 +1,4 @@
-/** What the ops of a case act on: a client of the case's tables, the writers made so far, and the keys that samples have told. */
+/** The state of a case: a client of the case's tables, the writers made so far, and the keys from samples. */
 
 import { type Column, type Leaf, Replay, type Spec, type Table } from "../../src/index.ts";
 import {
@@ -18,16 +18,16 @@ import { nestedColumn } from "./nested.ts";
 import { ourSpec, specOf } from "./step-spec.ts";
 import { tableOptions } from "./tables/options.ts";
 
-/** Every case draws from the same seed: what passes once passes always. */
+/** Every case draws from the same seed, so that results are reproducible. */
 const SEED = 2026;
 const MAX_BYTES = 2 ** 28;
-/** Nothing else runs while a case waits: what does not come at once does not come. */
+/** Nothing else runs while a case waits: a result that does not come immediately never comes. */
 export const WAIT_MS = 20;
 export const DEFAULT_WRITER = "w";
 /** A key that no item has. */
 const NO_KEY = 0;
 
-/** An item is shown whole, also where it spans episodes. */
+/** An item is shown as a whole, even if it spans episodes. */
 const WHOLE = { cross: true };
 
 type Named = { readonly writer?: unknown };
@@ -42,18 +42,18 @@ export interface Sampled {
 
 type AnyWriter = Public<TrajectoryWriter> | Public<LegacyWriter>;
 
-/** Tables of a case, wherever they are. */
+/** Tables of a case, local or remote. */
 export abstract class TableWorld {
   readonly test: TableCase;
   readonly spec: { readonly [branch: string]: Spec };
   abstract readonly client: Pick<Client, "insert" | "legacyWriter" | "mutatePriorities" | "reset" | "serverInfo" | "trajectoryWriter">;
-  /** How long what has to wait is waited for. */
+  /** How long to wait for results. */
   abstract readonly waitMs: number;
-  /** Trajectory and legacy writers, by the name that the ops give them. */
+  /** Trajectory and legacy writers, by their names in the ops. */
   readonly writers = new Map<string, AnyWriter>();
   /** By table and value. */
   readonly #keys = new Map<string, ItemKey>();
-  /** What `create_item` takes where it names no steps. */
+  /** The argument of a `create_item` that names no steps. */
   held: ItemColumns | undefined;
 
   constructor(test: TableCase) {
@@ -63,13 +63,13 @@ export abstract class TableWorld {
 
   abstract canInsert(table: string, n: number): Awaitable<boolean>;
   abstract canSample(table: string, n: number): Awaitable<boolean>;
-  /** A draw of one item; undefined where the limiter has none to give. */
+  /** Draws one item; undefined if the limiter allows none. */
   abstract sample(table: string): Awaitable<Sampled | undefined>;
-  /** Draws that must come. @throws ReplayError TIMEOUT */
+  /** Makes draws that must succeed. @throws ReplayError TIMEOUT */
   abstract sampleMany(table: string, n: number): Promise<Sampled[]>;
-  /** An item has been made: whether it is waited for. */
+  /** Called when an item has been made: decides whether to wait for it. */
   abstract sent(waits: Promise<void> | undefined): Awaitable<void>;
-  /** Everything through a checkpoint; writers do not outlive it. */
+  /** Passes everything through a checkpoint, which closes the writers. */
   abstract restart(tables?: readonly TableArgs[]): Awaitable<void>;
 
   /** The table of an op. */
@@ -82,7 +82,7 @@ export abstract class TableWorld {
     return this.#keys.get(`${table} ${value}`) ?? NO_KEY;
   }
 
-  /** What a sample shows of an item. @param columns as nested plain values */
+  /** Returns an item as a sample shows it. @param columns as nested plain values */
   told(table: string, columns: readonly unknown[], key: ItemKey, info: Omit<Sampled, "value">): Sampled {
     const [lone] = columns;
     const value = columns.length > 1 ? columns : Array.isArray(lone) && lone.length === 1 ? lone[0] : lone;
@@ -156,7 +156,7 @@ export class World extends TableWorld {
     });
   }
 
-  /** Nobody waits: an item that the limiter holds back would never come. */
+  /** Never waits: an item that the limiter blocks would never enter. */
   sent(): void {}
 
   restart(wanted: readonly TableArgs[] = this.test.tables): void {
@@ -167,7 +167,7 @@ export class World extends TableWorld {
     replay.dispose();
     const signatures = Object.fromEntries(this.test.tables.flatMap((table) => Object.values(signatureOf(table)).map((signature) => [table.name, signature])));
     this.client = new LocalClient<Spec, string>(Replay.restore(chunks, { logger: null }), { signatures });
-    // A server that comes up asks the checkpoint for its tables.
+    // A starting server checks the checkpoint for its tables.
     for (const { name } of wanted) this.table(name);
   }
 
@@ -180,7 +180,7 @@ function definitionOf(table: TableArgs): NamedTable {
   return { name: table.name, ...tableOptions(table), ...signatureOf(table) };
 }
 
-/** A table's signature: `signature` has each leaf without its dimension of time, `item_signature` as it is. */
+/** A table's signature: `signature` has each leaf without its dimension of time, `item_signature` includes it. */
 export function signatureOf({ signature, item_signature: own }: TableArgs): { readonly signature?: Signature } {
   if (own !== undefined && own !== null) return { signature: ourSpec(own) as Signature };
   return signature === undefined || signature === null ? {} : { signature: timed(ourSpec(signature)) };
@@ -193,7 +193,7 @@ function timed(spec: Spec): Signature {
   return Object.fromEntries(Object.entries(spec).map(([name, node]) => [name, timed(node as Spec)]));
 }
 
-/** What a batch of one item shows, column by column, as nested plain values. */
+/** Returns the columns of a batch of one item as nested plain values. */
 function columnsOf(steps: unknown): unknown[] {
   const { data, shape } = steps as Column;
   if (ArrayBuffer.isView(data)) return [nestedColumn({ data, shape: shape.slice(1) } as Column)];

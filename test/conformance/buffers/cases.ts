@@ -1,4 +1,4 @@
-/** Running one case of the replay buffers' family. */
+/** Runs a case of the replay buffers' family. */
 
 import { isObject, Malformed, type Op, type Result, readOps, whyNotRun } from "../case.ts";
 import type { Answer } from "../compare.ts";
@@ -23,7 +23,7 @@ export function runBufferCase(raw: Raw): Outcome {
   }
 }
 
-/** The first difference. */
+/** Returns the first difference. */
 function run(raw: Raw, departure: Departure | undefined): string | undefined {
   const { expect } = raw;
   if (!isObject(expect)) throw new Malformed("expect must be an object");

@@ -1,4 +1,4 @@
-/** Comparing an answer of a replay buffer with the expected one. */
+/** Compares an answer of a replay buffer with the expected one. */
 import { TFUniformReplayBuffer } from "../../../src/tf-agents/index.ts";
 import { isObject, type Op, type Result } from "../case.ts";
 import { type Answer, valueDifference } from "../compare.ts";
@@ -6,10 +6,10 @@ import { kindOf } from "../meaning.ts";
 import { possible, unstacked } from "./possible.ts";
 import type { BufferWorld } from "./world.ts";
 
-/** Of a count on a fixed seed, in standard deviations. */
+/** The tolerance of a count on a fixed seed, in standard deviations. */
 const SIGMA = 5;
 
-/** The kinds that would do for an error of theirs (POLICY.md). */
+/** Returns our kinds that match one of their errors (POLICY.md). */
 function accepted([op]: Op, { type, kind }: Result): readonly string[] {
   if (typeof kind === "string") return [kind];
   const adds = op === "add_batch" || op === "add_sequence" || op === "extend_episodes";
@@ -21,7 +21,7 @@ function accepted([op]: Op, { type, kind }: Result): readonly string[] {
     case "InvalidArgumentError":
       return adds ? ["SPEC_MISMATCH", "INVALID_DATA"] : op === "get_episode" ? ["STALE_KEY", "NOT_FOUND"] : ["EMPTY", "TOO_FEW"];
     default:
-      // A value that an argument cannot have; of what is added, its form.
+      // An invalid value of an argument; for added values, their form.
       return adds ? ["SPEC_MISMATCH", "RangeError"] : ["RangeError", "UNSUPPORTED"];
   }
 }
@@ -54,7 +54,7 @@ function errorDifference(op: Op, expected: Result, error: unknown): string | und
   return kinds.includes(kindOf(error) ?? "") ? undefined : `expected ${kinds.join(" or ")}, got ${String(error)}`;
 }
 
-/** A pass as it is; random elements, theirs and ours, among what is possible. */
+/** Compares a pass literally; checks that random elements, theirs and ours, are possible. */
 function datasetDifference(world: BufferWorld, op: Op, expected: Result, { elements, ends, error }: Result): string | undefined {
   const { on, args } = op[1];
   if (isObject(expected.error)) {
@@ -109,7 +109,7 @@ function twice(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value as object).map(([key, part]) => [key, key === "begin" || key === "end" ? part : twice(part)]));
 }
 
-/** Same outcomes; of ours the probabilities that the rules give, reported so, and counts that these make likely. */
+/** Checks that outcomes are equal, that our reported probabilities follow the rules, and that the counts are likely. */
 function tallyDifference(expected: Result, got: Result): string | undefined {
   const counts = got.counts as ReadonlyMap<string, { count: number; probability: number }>;
   const all = got.possible as readonly { value: string; probability: number }[];
@@ -123,7 +123,7 @@ function tallyDifference(expected: Result, got: Result): string | undefined {
   const draws = got.draws as number;
   if (expected.draws !== draws) return `expected ${expected.draws} draws, got ${draws}`;
   for (const [value, { count, probability }] of counts) {
-    // The same steps may be there more than once.
+    // The same steps may occur more than once.
     const true_ = all.filter((one) => one.value === value).reduce((sum, one) => sum + one.probability, 0);
     const reported = valueDifference(`.probability of ${value}`, all.find((one) => one.value === value)?.probability, probability);
     if (reported !== undefined) return reported;
@@ -137,7 +137,7 @@ function tallyDifference(expected: Result, got: Result): string | undefined {
   return undefined;
 }
 
-/** Shapes: theirs are held as far as they say something; of whole episodes the number of steps must be one that is possible. */
+/** Compares shapes: theirs as far as they are known; for whole episodes, the number of steps must be possible. */
 function nextDifference([, { args }]: Op, expected: Result, { shapes, info_shapes, probabilities, whole }: Result): string | undefined {
   const lengths = (whole as unknown[] | undefined)?.map((data) => unstacked(data).length);
   const any = (value: unknown): unknown => {

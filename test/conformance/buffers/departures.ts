@@ -1,15 +1,15 @@
-/** The replay buffers' cases where our answer is not the recorded one: departures.md has the table, POLICY.md the rules. */
+/** The replay buffers' cases in which our answer differs from the recorded one: departures.md has the table, POLICY.md the rules. */
 import type { Result } from "../case.ts";
 import type { Departure } from "../departures.ts";
 
 type Results = Departure["results"];
 
-/** Passes over frames, one op a line: its number, then the elements as [data, ids]. */
+/** Passes over frames, one op per line: its number, then the elements as [data, ids]. */
 function frames(lines: string): Results {
   return byOp(lines, ([data, ids]: [unknown, unknown]) => [data, { ids, probabilities: [] }]);
 }
 
-/** Passes over episodes, one op a line: its number, then what each element has in `v`. Which steps begin and end an episode is told by their values. */
+/** Passes over episodes, one op per line: its number, then the `v` of each element. The values determine which steps begin and end an episode. */
 function steps(begins: readonly number[], ends: readonly number[], lines: string): Results {
   return byOp(lines, (v) => flagged(v, begins, ends));
 }
@@ -28,7 +28,7 @@ function flagged(v: unknown, begins: readonly number[], ends: readonly number[])
   return { v, begin: among(begins, v), end: among(ends, v) };
 }
 
-/** What gatherAll gives of episodes. */
+/** The result of gatherAll for episodes. */
 function all(v: readonly number[], begins: readonly number[], ends: readonly number[]): Result {
   const shape = [1, v.length];
   return { data: flagged([v], begins, ends), shapes: { v: shape, begin: shape, end: shape } };

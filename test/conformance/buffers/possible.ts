@@ -1,16 +1,16 @@
-/** What random draws of a buffer can give, and how likely each is: worked out from lists, by the rules of the documents alone. */
+/** The possible results of random draws from a buffer, and their probabilities, computed from lists with only the rules of the documents. */
 import { TFUniformReplayBuffer } from "../../../src/tf-agents/index.ts";
 import { plain } from "./values.ts";
 import type { Buffer } from "./world.ts";
 
 export interface Possible {
-  /** Nested, [T] or, of a single frame, []. */
+  /** Nested, [T] or, for a single frame, []. */
   readonly data: unknown;
   readonly ids: unknown;
   readonly probability: number;
 }
 
-/** Everything that a draw without a batch can give. */
+/** Returns all possible results of a draw without a batch. */
 export function possible(buffer: Buffer, numSteps: number | undefined): Possible[] {
   return buffer instanceof TFUniformReplayBuffer ? ofFrames(buffer, numSteps) : ofEpisodes(buffer, numSteps);
 }
@@ -33,7 +33,7 @@ function ofFrames(buffer: TFUniformReplayBuffer, numSteps: number | undefined): 
 }
 
 function ofEpisodes(buffer: Exclude<Buffer, TFUniformReplayBuffer>, numSteps: number | undefined): Possible[] {
-  // A pass over whole episodes gives those that can be drawn.
+  // A pass over whole episodes returns those that can be drawn.
   const episodes = [...buffer.asDataset({ singleDeterministicPass: true })].map(([items, { ids }]) => ({ steps: unstacked(plain(items)), id: plain(ids) }));
   if (numSteps === undefined) return episodes.map(({ steps, id }) => ({ data: stacked(steps), ids: id, probability: 1 / episodes.length }));
   const long = episodes.filter(({ steps }) => steps.length >= numSteps);

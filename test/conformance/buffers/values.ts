@@ -1,4 +1,4 @@
-/** Values of the replay buffers' cases: theirs as ours on the way in, ours as theirs on the way out. */
+/** Converts values of the replay buffers' cases to ours, and ours back. */
 
 import type { Leaf, Spec } from "../../../src/index.ts";
 import type { Column } from "../../../src/schema/column.ts";
@@ -7,7 +7,7 @@ import { isObject, numberOf } from "../case.ts";
 import { nestedColumn } from "../nested.ts";
 import { ourSpec } from "../step-spec.ts";
 
-/** The fields of a Trajectory that have another name here. */
+/** The fields of a Trajectory whose names differ here. */
 const NAMES: { readonly [theirs: string]: string } = { step_type: "stepType", next_step_type: "nextStepType", policy_info: "policyInfo" };
 const THEIRS = Object.fromEntries(Object.entries(NAMES).map(([theirs, ours]) => [ours, theirs]));
 
@@ -16,12 +16,12 @@ function renamed(value: unknown, names: { readonly [name: string]: string }, als
   return Object.fromEntries(Object.entries(value).map(([key, part]) => [names[key] ?? key, part]));
 }
 
-/** A spec of a case as ours; that of a Trajectory has our names. */
+/** Converts a spec of a case; that of a Trajectory gets our names. */
 export function bufferSpec(theirs: unknown): Spec {
   return ourSpec(renamed(theirs, NAMES, "next_step_type"));
 }
 
-/** Items of a case as columns, each with the dtype that the spec says and the shape that the numbers have. */
+/** Converts items of a case to columns, each with the dtype of the spec and the shape of the numbers. */
 export function given(spec: unknown, items: unknown): unknown {
   return columns(bufferSpec(spec), renamed(items, NAMES, "next_step_type"));
 }
@@ -40,19 +40,19 @@ function columns(spec: Spec | undefined, value: unknown): unknown {
   return { data, shape };
 }
 
-/** A nest of columns as a case has it: nested arrays of numbers. */
+/** Converts a nest of columns to the format of a case: nested arrays of numbers. */
 export function plain(nest: unknown): unknown {
   return renamed(fold(nest, nestedColumn), THEIRS, "nextStepType");
 }
 
-/** The shapes of a nest of columns as a case has them: a tuple is marked. */
+/** Returns the shapes of a nest of columns in the format of a case: a tuple is marked. */
 export function shapes(nest: unknown): unknown {
   if (Array.isArray(nest)) return { tuple: nest.map(shapes) };
   if (isColumn(nest)) return nest.shape;
   return renamed(Object.fromEntries(Object.entries(nest as object).map(([key, part]) => [key, shapes(part)])), THEIRS, "nextStepType");
 }
 
-/** Every number times 2; truth values stay. */
+/** Doubles every number; truth values stay. */
 export function double(spec: Spec, nest: unknown): unknown {
   if (!isColumn(nest)) {
     const parts = Object.entries(nest as object).map(([key, part]) => [key, double((spec as { [key: string]: Spec })[key] as Spec, part)] as const);

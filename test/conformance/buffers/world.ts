@@ -1,4 +1,4 @@
-/** The replay buffers of a case, its ids, and what it extracted. */
+/** The replay buffers of a case, its ids, and its extracted values. */
 
 import type { Spec } from "../../../src/index.ts";
 import { EpisodicReplayBuffer, type ExtractedEpisodes, StatefulEpisodicReplayBuffer, TFUniformReplayBuffer } from "../../../src/tf-agents/index.ts";
@@ -8,7 +8,7 @@ import { bufferSpec, isColumn } from "./values.ts";
 export type Buffer = TFUniformReplayBuffer | EpisodicReplayBuffer | StatefulEpisodicReplayBuffer;
 type Args = { readonly [name: string]: unknown };
 
-/** Begin and end functions by the names that cases give them: a field of the items, one of its entries, or a constant. */
+/** Begin and end functions by their names in cases: a field of the items, one of its entries, or a constant. */
 function flagFn(name: unknown): unknown {
   if (name === undefined) return undefined;
   if (name === "true" || name === "false") return () => name === "true";
@@ -23,7 +23,7 @@ function flagFn(name: unknown): unknown {
 
 export class BufferWorld {
   readonly spec: Spec;
-  /** As the case has it. */
+  /** The spec in the case. */
   readonly theirSpec: unknown;
   readonly #buffers: ReadonlyMap<string, Buffer>;
   readonly ids = new Map<string, number | readonly number[]>();

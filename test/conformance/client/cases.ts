@@ -1,4 +1,4 @@
-/** Running one case of the clients' family, or of the datasets'. */
+/** Runs a case of the clients' family, or of the datasets'. */
 import { isObject, Malformed, type Op, type Result, readTableCase, type TableCase, whyNotRun } from "../case.ts";
 import { valueDifference } from "../compare.ts";
 import { accepted as acceptedOfTables, kindOf } from "../meaning.ts";
@@ -33,7 +33,7 @@ async function run(raw: Raw, ops: Ops): Promise<Outcome> {
   }
 }
 
-/** The first difference. */
+/** Returns the first difference. */
 async function difference(test: TableCase, ops: Ops, rules: Set<string>): Promise<string | undefined> {
   let world: ClientWorld;
   try {
@@ -46,7 +46,7 @@ async function difference(test: TableCase, ops: Ops, rules: Set<string>): Promis
     if (test.error !== undefined) return `constructor: expected ${String(test.error.type)}, got none`;
     for (const [i, op] of test.ops.entries()) {
       const recorded = test.results[i];
-      // A call that never came back ended the recording.
+      // A call that never returned ended the recording.
       if (recorded === undefined && test.results.at(-1)?.hangs === true) return undefined;
       if (recorded === undefined) throw new Malformed(`expect.results has nothing for op ${i}`);
       const found = await opDifference(test, world, ops, i, recorded, rules);
@@ -87,7 +87,7 @@ async function answerOf(world: ClientWorld, ops: Ops, [kind, args]: Op): Promise
 
 function found_(test: TableCase, i: number, expected: Result, answer: Answer): string | undefined {
   const [kind] = test.ops[i] as Op;
-  // Nothing of ours hangs: where theirs does, ours refuses.
+  // Our calls never hang: if theirs hangs, ours must throw.
   if (expected.hangs === true)
     return "error" in answer ? undefined : `expected an error where the real call never comes back, got ${JSON.stringify(answer.result)}`;
   const broken = isObject(expected.error) ? expected.error : undefined;
@@ -102,7 +102,7 @@ function found_(test: TableCase, i: number, expected: Result, answer: Answer): s
   return valueDifference("", held(kind, expected), { ...held(kind, result), error: undefined });
 }
 
-/** The part of an answer that counts. */
+/** Returns the part of an answer that counts. */
 function held(kind: string, answer: Result): Result {
   if (kind === "sample_info") return { fields: answer.fields };
   const { how, ...rest } = comparable({ ...answer, error: undefined }) as Result;
@@ -116,10 +116,10 @@ function errorDifference(kinds: readonly string[], error: unknown): string | und
   return kind !== undefined && kinds.includes(kind) ? undefined : `expected ${kinds.join(" or ")}, got ${(error as Error)?.stack ?? error}`;
 }
 
-/** Ops that name a table, and which need it. */
+/** Ops that name a table and need it to exist. */
 const OF_TABLES = ["client_sample", "mutate_priorities", "reset", "dataset", "replay_buffer", "create_item_of", "items"];
 
-/** Our kinds of errors for one of theirs, or the one that is asked. */
+/** Returns our kinds of errors for one of theirs, or the requested one. */
 function accepted(test: TableCase, i: number, { type, kind: own }: Result): readonly string[] {
   if (typeof own === "string") return [own];
   const [kind, args] = test.ops[i] as Op;

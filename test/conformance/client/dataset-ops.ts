@@ -1,4 +1,4 @@
-/** The ops of the datasets' family beside those of the clients'. */
+/** The ops of the datasets' family, in addition to those of the clients'. */
 
 import type { Column } from "../../../src/index.ts";
 import {
@@ -88,7 +88,7 @@ function bufferOf({ buffer }: ClientWorld): ReverbReplayBuffer {
   return buffer;
 }
 
-/** Elements until there are enough, the end, or an error. */
+/** Takes elements until there are enough, the end, or an error. */
 async function taken<E>(elements: AsyncIterable<E>, take: number, show: (element: E) => Result): Promise<Result> {
   const shown: Result[] = [];
   try {

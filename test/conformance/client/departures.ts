@@ -1,4 +1,4 @@
-/** Where our answers to the cases of clients and datasets are not the recorded ones: POLICY.md. By rule, so that cases nobody has seen are held to it too. */
+/** Differences between our answers and the recorded ones for cases of clients and datasets: POLICY.md. They are rules, so that they also apply to new cases. */
 import { isObject, type Op, type Result } from "../case.ts";
 import { DEFAULT_WRITER } from "../world.ts";
 import { CLIENT_OPS, kept } from "./ops.ts";
@@ -8,11 +8,11 @@ export interface Rule {
   readonly rule: string;
   /** Our own answer. */
   readonly expected: Result;
-  /** What was refused, done as the recorded call did it, so that the rest of the case counts. */
+  /** Does what was rejected in the way of the recorded call, so that the rest of the case counts. */
   readonly after?: () => unknown;
 }
 
-/** The rule that touches an op, where there is one. Asked before the op is done. */
+/** Returns the rule that applies to an op, if any. Called before the op runs. */
 export function ruleFor(world: ClientWorld, [kind, args]: Op, recorded: Result): Rule | undefined {
   const failed = isObject(recorded.error);
   if (kind === "insert_data" && isObject(args.priorities)) {
@@ -57,7 +57,7 @@ function answer(world: ClientWorld, kind: string, args: Op[1]): unknown {
   return (CLIENT_OPS[kind] as (typeof CLIENT_OPS)[string])(world, args, [kind, args]);
 }
 
-/** Numbers of infos as this process has them, where the recorded elements have those of a protocol. */
+/** Dtypes of infos in this process, if the recorded elements have those of a protocol. */
 const INFO_DTYPES: { readonly [dtype: string]: string } = { uint64: "float64", int64: "uint32", int32: "uint32" };
 
 /** @param info the recorded spec of an element's info */

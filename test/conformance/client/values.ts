@@ -1,4 +1,4 @@
-/** What clients give, in the words of the cases. */
+/** Converts client results to the format of the cases. */
 
 import type { Column, ColumnLike } from "../../../src/index.ts";
 import { DTYPES, type Dtype, dtypeOf } from "../../../src/schema/dtype.ts";
@@ -7,7 +7,7 @@ import { NUMPY } from "../../support/numpy-dtypes.ts";
 import { isObject, type Result } from "../case.ts";
 import { nestedColumn } from "../nested.ts";
 
-/** NumPy's name of a dtype. Arrays of flags are those of u8. */
+/** Returns NumPy's name of a dtype. Arrays of flags are those of u8. */
 export function nameOfDtype(dtype: string): string {
   return (NUMPY as { readonly [dtype: string]: string })[dtype] ?? dtype;
 }
@@ -16,7 +16,7 @@ export function dtypeName({ data }: ColumnLike): string {
   return nameOfDtype(dtypeOf(data) ?? "string");
 }
 
-/** What `each` makes of the columns of a nest. */
+/** Applies `each` to the columns of a nest. */
 export function mapData(node: unknown, each: (column: Column) => unknown): unknown {
   const { data, shape } = (node ?? {}) as Partial<Column>;
   if (ArrayBuffer.isView(data) && Array.isArray(shape)) return each(node as Column);
@@ -32,7 +32,7 @@ export function snake(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** An info with the number of its item, in the order first seen, in place of the key. */
+/** Returns an info with the number of its item, in the order first seen, instead of the key. */
 export function plainInfo({ key, ...rest }: SampleInfo, seen: Map<unknown, number>): Result {
   if (!seen.has(key)) seen.set(key, seen.size);
   return { item: seen.get(key), ...Object.fromEntries(Object.entries(rest).map(([name, value]) => [snake(name), value])) };
@@ -50,7 +50,7 @@ export function plainSignature(signature: Signature | undefined): unknown {
   return Object.fromEntries(Object.entries(signature).map(([name, part]) => [name, plainSignature(part as Signature)]));
 }
 
-/** A table's info without what is protocol text. */
+/** Returns a table's info without protocol text. */
 export function plainTableInfo(info: TableInfo): Result {
   const { insertStats, sampleStats, ...limiter } = info.rateLimiterInfo;
   const numbers = Object.fromEntries(Object.entries(limiter).map(([name, value]) => [snake(name), value]));
@@ -66,14 +66,14 @@ export function plainTableInfo(info: TableInfo): Result {
   };
 }
 
-/** The definition of a table: what does not count. */
+/** Returns the parts of a table's definition that do not count. */
 export function plainDefinition(info: TableInfo): Result {
   const { name, max_size, max_times_sampled, rate_limiter } = plainTableInfo(info) as { readonly [name: string]: Result };
   const { samples_per_insert, min_size_to_sample, min_diff, max_diff } = rate_limiter as Result;
   return { name, max_size, max_times_sampled, samples_per_insert, min_size_to_sample, min_diff, max_diff };
 }
 
-/** Expected answers in what our arrays can say: flags as bytes, no protocol text. */
+/** Converts expected answers to values that our arrays can hold: flags as bytes, no protocol text. */
 export function comparable(expected: unknown, key = ""): unknown {
   if (key === "dtypes" || key === "dtype") return JSON.parse(JSON.stringify(expected).replaceAll('"bool"', '"uint8"'));
   if (Array.isArray(expected)) return expected.map((part) => comparable(part));

@@ -1,10 +1,10 @@
-/** What the ops of a client's case act on: beside writers and tables the definitions of these, kept columns, and the items that samples have shown. */
+/** The state of a client's case: in addition to writers and tables, the definitions of the tables, stored columns, and the items in samples. */
 import { type ReverbReplayBuffer, Table, type TrajectoryColumn } from "../../../src/tf-agents/index.ts";
 import type { TableArgs, TableCase } from "../case.ts";
 import { tableOptions } from "../tables/options.ts";
 import { signatureOf, World } from "../world.ts";
 
-/** A table of a case by our classes. */
+/** A table of a case as our class. */
 export function defined(args: TableArgs): Table {
   const { name, kind, max_size } = args;
   if (kind === "queue") return Table.queue(name, max_size as number, signatureOf(args));
@@ -12,7 +12,7 @@ export function defined(args: TableArgs): Table {
   return new Table({ name, ...tableOptions(args), ...signatureOf(args) });
 }
 
-/** A column that is kept, with the name of the writer that it is of. */
+/** A stored column, with the name of its writer. */
 export interface Kept {
   readonly column: TrajectoryColumn;
   readonly writer: string;

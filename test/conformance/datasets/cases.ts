@@ -1,4 +1,4 @@
-/** Running one case of RLDS: specs, conversions, and what a push leaves in a table. */
+/** Runs a case of RLDS: specs, conversions, and the table after a push. */
 
 import {
   convertRldsToTrajectories,
@@ -42,7 +42,7 @@ export interface PushArgs {
   readonly class: string;
   /** Parts of a case. */
   readonly table_like?: { readonly spec?: unknown };
-  /** Whether the observer is flushed before its items are looked at. */
+  /** Whether the observer is flushed before its items are compared. */
   readonly flush?: boolean;
   readonly [name: string]: unknown;
 }
@@ -53,7 +53,7 @@ const CLASSES = { ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver, ReverbT
   readonly [name: string]: new (client: Replay, options: object) => Observer;
 };
 
-/** Which of our errors stands for one of theirs: of the data's form, or of its content. */
+/** Our errors for each of theirs: about the form of the data, or about its content. */
 const KINDS: { readonly [type: string]: readonly string[] } = {
   ValueError: ["SPEC_MISMATCH", "EMPTY"],
   InvalidArgumentError: ["INVALID_DATA"],
@@ -98,7 +98,7 @@ export async function runRldsCase(raw: { readonly [key: string]: unknown }): Pro
   }
 }
 
-/** The data as the case describes it: with the spec that a `tf.data.Dataset` knows of its elements. */
+/** Returns the data described by the case, with the spec that a `tf.data.Dataset` has for its elements. */
 function datasetOf(test: RldsCase): RldsDataset {
   if (test.raw === "no steps field") return [{ other: 1 }] as unknown as RldsDataset;
   if (test.raw === "other step fields") return [{ steps: [{ random1: 1, random2: 2 }] }] as unknown as RldsDataset;
@@ -115,7 +115,7 @@ async function opDifference(test: RldsCase, data: RldsDataset, [kind, args]: Rld
   switch (kind) {
     case "spec":
       return againstError(expected, async () => {
-        // Theirs takes no policy_info_fn.
+        // Theirs has no policy_info_fn.
         const got = shown(await createTrajectoryDataSpec(data));
         return valueDifference(".spec", held(expected.spec), got);
       });
@@ -135,7 +135,7 @@ async function convertDifference(data: RldsDataset, policyInfoFn: PolicyInfoFn |
     for await (const trajectory of convertRldsToTrajectories(data, policyInfoFn)) got.push(trajectory);
     return undefined;
   });
-  // Where there is a trajectory, there is a spec.
+  // If there is a trajectory, there is a spec.
   const spec = got.length === 0 ? undefined : await createTrajectoryDataSpec(data, policyInfoFn);
   const plain = got.map((trajectory) => theirFields(shaped(spec as Spec, trajectory)));
   const found = why ?? valueDifference(".trajectories", expected.trajectories, plain);
@@ -150,7 +150,7 @@ async function pushDifference(test: RldsCase, data: RldsDataset, args: PushArgs,
     table_like === undefined
       ? data
       : (Object.assign({ [Symbol.asyncIterator]: () => episodesOf(data) }, { stepSpec: ourSpec(table_like.spec ?? test.spec) }) as unknown as RldsDataset);
-  // Where the data has no spec, any table will do.
+  // If the data has no spec, any table will do.
   const spec: Spec = await createTrajectoryDataSpec(like, policyInfoFn).catch(() => trajectorySpec({ observation: f32(), action: f32() }));
   const replay = new Replay<Spec, string>({ spec, tables: { t: { maxSize: 1000, sampler: fifo(), maxTimesSampled: 1 } }, maxBytes: 2 ** 28, logger: null });
   try {
@@ -167,15 +167,15 @@ async function pushDifference(test: RldsCase, data: RldsDataset, args: PushArgs,
       };
       return pushRldsToReverb(data, Object.assign(call, { getTableSignature: () => own.getTableSignature() }), policyInfoFn);
     };
-    // An observer refuses an argument, or an episode that is too long for it.
+    // An observer rejects an argument, or an episode that is too long for it.
     const refuses = expected.observer_calls === 0 ? [] : ["RangeError"];
     const why = await againstError(expected, async () => valueDifference(".pushed", expected.pushed, await push()), refuses);
-    // Of a constructor that refused there are no calls.
+    // A constructor that throws makes no calls.
     const found = why ?? valueDifference(".observer_calls", expected.observer_calls, observer && calls);
     if (found !== undefined || expected.items === undefined || !flush) return found;
     await observer?.flush();
     const items = itemsOf(replay);
-    // Up to a fault there are fewer.
+    // Before a fault there are fewer.
     const wanted = expected.some === true ? (expected.items as unknown[]).slice(0, items.length) : expected.items;
     return valueDifference(".items", wanted, items);
   } finally {
@@ -196,7 +196,7 @@ function itemsOf(replay: Replay<Spec, string>): unknown[] {
   }
 }
 
-/** What an answer lacks; where an error is expected, whether it came. */
+/** Returns the difference of an answer; if an error is expected, whether it occurred. */
 async function againstError({ error }: Result, answer: () => Promise<string | undefined>, more: readonly string[] = []): Promise<string | undefined> {
   let thrown: unknown;
   try {
@@ -213,12 +213,12 @@ async function againstError({ error }: Result, answer: () => Promise<string | un
   return got !== undefined && wanted.includes(got) ? undefined : `expected ${wanted.join(" or ")}, got ${thrown}`;
 }
 
-/** Our fields under their names. */
+/** Renames our fields to theirs. */
 function theirFields(step: unknown): unknown {
   return Object.fromEntries(Object.entries(step as object).map(([name, value]) => [name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), value]));
 }
 
-/** A trajectory with plain lists, nested as its spec has them. */
+/** Returns a trajectory as plain lists, nested like its spec. */
 function shaped(spec: Spec, value: unknown): unknown {
   if (Array.isArray(spec)) return spec.map((node, i) => shaped(node, (value as unknown[])[i]));
   const { dtype, shape } = spec as Leaf;
@@ -227,7 +227,7 @@ function shaped(spec: Spec, value: unknown): unknown {
   return typeof value === "object" ? nested(Array.from(value as ArrayLike<number>, Number), shape) : Number(value);
 }
 
-/** `make` of every leaf or column of a nest. */
+/** Applies `make` to every leaf or column of a nest. */
 function mapped(node: unknown, make: (leaf: { readonly dtype: string; readonly data: never; readonly shape: readonly number[] }) => unknown): unknown {
   if (Array.isArray(node)) return node.map((each) => mapped(each, make));
   const given = node as { readonly dtype?: unknown; readonly data?: unknown };
@@ -244,7 +244,7 @@ interface Bounds {
   readonly maximum?: number;
 }
 
-/** Of a recorded spec what counts: dtype, shape, bounds. */
+/** Returns the parts of a recorded spec that count: dtype, shape, bounds. */
 function held(spec: unknown): unknown {
   return mapped(spec, (leaf) => {
     const { dtype, shape, minimum, maximum } = leaf as typeof leaf & Bounds;

@@ -1,4 +1,4 @@
-/** Where our answers to the RLDS cases are not the recorded ones: POLICY.md, departures.md. By rule, so that cases nobody has seen are held to it too. */
+/** Differences between our answers and the recorded ones for the RLDS cases: POLICY.md, departures.md. They are rules, so that they also apply to new cases. */
 import type { RldsStep } from "../../../src/datasets/rlds/index.ts";
 import { isObject, type Result } from "../case.ts";
 import type { PushArgs, RldsCase } from "./cases.ts";
@@ -6,7 +6,7 @@ import { isLeafOfCase, nests, ofEachStep, POLICY_INFO, sourcesOf } from "./field
 
 export interface RldsDeparture {
   readonly rule: string;
-  /** What an op must give instead of the recorded result. */
+  /** Returns the expected answer of an op instead of the recorded one. */
   result(op: RldsCase["ops"][number], recorded: Result): Result;
 }
 
@@ -18,7 +18,7 @@ const NESTED = "nested observations are split per step like flat ones";
 const TYPING = "an accident of TensorFlow's typing: a flag or a discount of another dtype is converted";
 const ONE = "a discount is one number";
 
-/** Those that hold for a case; the result of one is what the next one is given. */
+/** Returns the departures of a case; each receives the result of the previous one. */
 export function rldsDepartures(test: RldsCase): RldsDeparture[] {
   const checked: RldsDeparture = {
     rule: CHECKED,
@@ -45,7 +45,7 @@ function ofOrder(steps: readonly Numbered[]): RldsDeparture[] {
   return [{ rule, result: ([kind], recorded) => (kind === "spec" || known(recorded) <= at ? recorded : refused(kind, "INVALID_DATA", recorded, at)) }];
 }
 
-/** How many trajectories came before the fault. */
+/** Returns how many trajectories came before the fault. */
 function firstWrong(steps: readonly Numbered[]): { readonly at: number; readonly rule: string } | undefined {
   if (!flag(steps[0]?.step.is_first)) return { at: 0, rule: BEGINS };
   const at = steps.findIndex(({ number, step }, i) => {
@@ -55,20 +55,20 @@ function firstWrong(steps: readonly Numbered[]): { readonly at: number; readonly
   return at < 0 ? undefined : { at, rule: ENDS };
 }
 
-/** After how many trajectories the recorded call raised. */
+/** Returns the number of trajectories after which the recorded call raised. */
 function known({ error, trajectories, observer_calls }: Result): number {
   if (!isObject(error)) return Number.POSITIVE_INFINITY;
   return Array.isArray(trajectories) ? trajectories.length : ((observer_calls as number | undefined) ?? 0);
 }
 
-/** The recorded answer up to a fault. Of a push only those items are held that it has too. */
+/** Returns the recorded answer up to a fault. For a push, only the items that it also has count. */
 function refused(kind: string, code: string, recorded: Result, at: number): Result {
   const error = { kind: code };
   if (kind === "convert") return { trajectories: (recorded.trajectories as unknown[]).slice(0, at), error };
   return { error, observer_calls: at, items: recorded.items, some: true };
 }
 
-/** Recorded: what nests is there of both steps of the pair. */
+/** In the recording, nests contain both steps of the pair. */
 function ofNests(test: RldsCase): RldsDeparture[] {
   const sources = sourcesOf(test.spec, test.policy_info_fn);
   if (!nests(sources)) return [];
@@ -83,7 +83,7 @@ function ofNests(test: RldsCase): RldsDeparture[] {
   return [{ rule: NESTED, result }];
 }
 
-/** What TensorFlow's types refuse, or carry on as they are: a discount that is no float32, flags that are no single booleans. */
+/** Values that TensorFlow's types reject, or pass through unchanged: a discount that is not float32, flags that are not single booleans. */
 function ofTypes(test: RldsCase, steps: readonly Numbered[]): RldsDeparture[] {
   const spec = test.spec as { readonly [field: string]: unknown };
   const is = (field: string, dtype: string) => spec[field] === undefined || typed(spec[field], dtype);
@@ -102,7 +102,7 @@ function ofTypes(test: RldsCase, steps: readonly Numbered[]): RldsDeparture[] {
 
 const typed = (leaf: unknown, dtype: string) => isLeafOfCase(leaf) && leaf.dtype === dtype && leaf.shape.length === 0;
 
-/** The document's rule, for steps in a right order. */
+/** Applies the document's rule to steps in a right order. */
 function trajectoriesOf({ spec, policy_info_fn }: RldsCase, steps: readonly Numbered[]): unknown[] {
   const typeOf = ({ is_first, is_last }: RldsStep) => (flag(is_first) ? 0 : flag(is_last) ? 2 : 1);
   const policyInfo = POLICY_INFO[policy_info_fn ?? ""];
@@ -124,7 +124,7 @@ function zerosOf(spec: unknown): unknown {
   return spec.shape.reduceRight<unknown>((part, n) => new Array(n).fill(part), 0);
 }
 
-/** Recorded: some wrong arguments are only found by a step, or never. */
+/** In the recording, some wrong arguments are found only with a step, or never. */
 function checkedArguments(args: PushArgs, recorded: Result): Result {
   if (recorded.error !== undefined && recorded.observer_calls === undefined) return recorded;
   const { priority = 1 } = args;
@@ -133,5 +133,5 @@ function checkedArguments(args: PushArgs, recorded: Result): Result {
   return priority < 0 || counts.some((count) => (count as number) < 1) ? { error: { kind: "RangeError" } } : recorded;
 }
 
-/** The recorded cases where a rule applies. */
+/** The recorded cases to which a rule applies. */
 export const RLDS = ["nested_observation", "bad_first_only", "bad_first_first", "bad_begin_of_data", "empty"] as const;

@@ -1,4 +1,4 @@
-/** What the fields of a trajectory are made of: of which step of a pair, and what a `policy_info_fn` takes. */
+/** The sources of a trajectory's fields: the step of a pair, and the argument of a `policy_info_fn`. */
 import type { PolicyInfoFn, RldsStep } from "../../../src/datasets/rlds/index.ts";
 import { isObject } from "../case.ts";
 
@@ -18,7 +18,7 @@ export interface LeafOfCase {
 
 export const isLeafOfCase = (spec: unknown): spec is LeafOfCase => isObject(spec) && typeof spec.dtype === "string";
 
-/** A step's field: the first of a pair, or the second. */
+/** A step's field, from the first or second step of a pair. */
 class Source {
   readonly spec: unknown;
   readonly at: 0 | 1;
@@ -29,7 +29,7 @@ class Source {
   }
 }
 
-/** Where each field of a trajectory comes from. */
+/** Returns the source of each field of a trajectory. */
 export function sourcesOf(spec: unknown, policyInfo: string | undefined): { readonly [field: string]: unknown } {
   const stepAt = (at: 0 | 1) => Object.fromEntries(Object.entries(spec as object).map(([field, node]) => [field, new Source(node, at)])) as unknown as RldsStep;
   const step = stepAt(0);
@@ -37,13 +37,13 @@ export function sourcesOf(spec: unknown, policyInfo: string | undefined): { read
   return { observation, action, reward, policy_info: POLICY_INFO[policyInfo ?? ""]?.(step, stepAt(1)) };
 }
 
-/** Whether a field that nests is among them. */
+/** Whether they include a nested field. */
 export function nests(source: unknown): boolean {
   if (source instanceof Source) return !isLeafOfCase(source.spec);
   return isObject(source) && Object.values(source).some(nests);
 }
 
-/** A recorded value has both steps of its pair where its field nests: the one that it stands for. @param inTime the value is a column */
+/** Picks the right step of nested fields, for which a recorded value contains both steps of the pair. @param inTime the value is a column */
 export function ofEachStep(source: unknown, value: unknown, inTime: boolean): unknown {
   if (source instanceof Source) return isLeafOfCase(source.spec) ? value : ofPair(source.spec, value, source.at, inTime);
   if (!isObject(source) || !isObject(value)) return value;

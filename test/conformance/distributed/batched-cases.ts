@@ -1,4 +1,4 @@
-/** Running one case of BatchedObserverUnbatching (variants/distributed.py), on any client. */
+/** Runs a case of BatchedObserverUnbatching (variants/distributed.py), on any client. */
 import { type Column, fifo, flatten, pack, type Spec } from "../../../src/index.ts";
 import {
   BatchedObserverUnbatching,
@@ -60,7 +60,7 @@ export const BATCHED: { readonly [name: string]: BatchedDeparture } = {
   },
 };
 
-/** The tables of a case: one for each observer. */
+/** Returns the tables of a case, one for each observer. */
 export function batchedTables({ batch_size }: BatchedCase): string[] {
   return Array.from({ length: batch_size }, (_, i) => `t${i}`);
 }
@@ -83,7 +83,7 @@ export async function runBatchedCase(raw: { readonly [key: string]: unknown }): 
   }
 }
 
-/** The first difference. @param client has the tables of the case, with nothing in them */
+/** Returns the first difference. @param client has the tables of the case, all empty */
 export async function playBatched(test: BatchedCase, client: Client, form: "arrays" | "columns"): Promise<string | undefined> {
   const { expect, ops } = test;
   const departure = Object.hasOwn(BATCHED, test.name) ? BATCHED[test.name] : undefined;
@@ -103,7 +103,7 @@ export async function playBatched(test: BatchedCase, client: Client, form: "arra
     } catch (thrown) {
       error = thrown;
     }
-    // Those that are closed cannot.
+    // Closed ones cannot be flushed.
     await Promise.allSettled(unbatching.delegatedObservers.map(async (observer) => await observer.flush?.()));
     const recorded = expect.errors.find(({ op }) => op === i);
     const kinds = departure === undefined ? recorded && (KINDS[recorded.type] ?? []) : departure.errors[i] === undefined ? undefined : [departure.errors[i]];
@@ -153,7 +153,7 @@ function cachedDifference({ name, ops, expect }: BatchedCase, observers: readonl
   return valueDifference(`.cached[${i}]`, expect.cached[i], observers.map((observer) => (observer as unknown as { cachedSteps: number }).cachedSteps)); // biome-ignore format: one line
 }
 
-/** All items of all tables, each with its leaves in a trajectory's order. */
+/** Returns all items of all tables, each with its leaves in a trajectory's order. */
 async function itemsOf(test: BatchedCase, client: Client): Promise<unknown[]> {
   const spec = trajectorySpecOf(test.spec) as { readonly [field: string]: Spec };
   const info = await client.serverInfo();

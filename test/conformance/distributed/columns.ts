@@ -1,4 +1,4 @@
-/** Values of a case as columns: each leaf with its shape. */
+/** Converts values of a case to columns: each leaf with its shape. */
 import { Column } from "../../../src/schema/column.ts";
 import { isObject } from "../case.ts";
 
@@ -8,7 +8,7 @@ export function columnsOf(spec: unknown, typed: unknown, rows?: number): unknown
     const data = typed as Column["data"];
     const shape = spec.shape as number[];
     if (rows === undefined) return new Column(data, [...shape]);
-    // Of a batch of another size the column says so.
+    // For a batch of another size, the column has that size.
     return new Column(data, [data.length / shape.reduce((product, n) => product * n, 1), ...shape]);
   }
   if (Array.isArray(spec)) return spec.map((part, i) => columnsOf(part, (typed as unknown[])[i], rows));

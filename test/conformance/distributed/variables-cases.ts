@@ -1,4 +1,4 @@
-/** Running one case of ReverbVariableContainer (variants/distributed.py), on any client. */
+/** Runs a case of ReverbVariableContainer (variants/distributed.py), on any client. */
 import { type Column, f64, type Spec } from "../../../src/index.ts";
 import { isColumn } from "../../../src/schema/column.ts";
 import { LocalClient, ReverbVariableContainer, type Signature, type VariableClient } from "../../../src/tf-agents/index.ts";
@@ -12,7 +12,7 @@ import { columnsOf } from "./columns.ts";
 
 export interface VariablesCase {
   readonly name: string;
-  /** Null for tables without. */
+  /** Null for tables without a signature. */
   readonly signature: unknown;
   readonly max_size?: number;
   readonly tables?: readonly string[];
@@ -20,10 +20,10 @@ export interface VariablesCase {
   readonly expect: { readonly error?: Result; readonly results?: readonly Result[] };
 }
 
-/** Where ours refuses what theirs takes: by op. POLICY.md, departures.md. */
+/** Ops that ours rejects and theirs accepts. POLICY.md, departures.md. */
 export const VARIABLES: { readonly [name: string]: { readonly rule: string; readonly errors: { readonly [op: number]: string }; readonly here?: true } } = {
   variables_push_names_same_form: { rule: "names of variables count, also for push", errors: { 0: "SPEC_MISMATCH" } },
-  // Of tables in this process only: -1 is the constructor.
+  // Only for tables in this process: -1 is the constructor.
   variables_no_signature: { rule: "a table of this process without a signature has the Replay's spec", errors: {}, here: true },
 };
 
@@ -58,12 +58,12 @@ function checkHere({ expect }: VariablesCase, client: VariableClient): string | 
   return undefined;
 }
 
-/** The first difference. @param client has the tables `variables` and `other` of the case */
+/** Returns the first difference. @param client has the tables `variables` and `other` of the case */
 export async function playVariables(test: VariablesCase, client: VariableClient): Promise<string | undefined> {
   const { expect, ops } = test;
   const container = construct(test, client);
   if (expect.error !== undefined) {
-    // A server's tables are asked with the first call.
+    // A server's tables are requested with the first call.
     const error = "error" in container ? container.error : (await answer(test, container.made, ops[0] as VariablesCase["ops"][number])).error;
     const kinds = expect.error.type === "ValueError" ? ["RangeError"] : KINDS[String(expect.error.type)];
     return kinds?.includes(String(kindOf(error))) ? undefined : `constructor: expected ${kinds}, got ${error ?? "none"}`;

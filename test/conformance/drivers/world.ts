@@ -1,4 +1,4 @@
-/** The environment and the policy that the drivers' cases name, and a driver over them. */
+/** The environment and the policy that the drivers' cases name, and a driver for them. */
 import {
   type DriveState,
   DynamicEpisodeDriver,
@@ -16,7 +16,7 @@ import { plain } from "../trajectories/values.ts";
 
 type Args = { readonly [name: string]: unknown };
 
-/** One row: episodes of so many transitions, over and over; negative ones are cut off. */
+/** One row: episodes of the given numbers of transitions, repeated; negative ones are cut off. */
 class Row {
   readonly #lengths: readonly number[];
   readonly #base: number;
@@ -126,7 +126,7 @@ export class DriverWorld {
     if (!Array.isArray(environment) || !Array.isArray(policy) || !isObject(args)) throw new Malformed("environment and policy must be arrays, args an object");
     const isBatch = Array.isArray(environment[0]);
     const lengths = (isBatch ? environment : [environment]) as number[][];
-    // The drivers of tensors have batches only: a single environment is a batch of one there.
+    // The drivers of tensors only have batches: a single environment is a batch of one.
     const hasRows = isBatch || kind !== "PyDriver";
     this.#environment = new Scripted(
       lengths.map((each, row) => new Row(each, row)),
@@ -158,7 +158,7 @@ export class DriverWorld {
   }
 }
 
-/** A state that there is not is the empty tuple there. */
+/** A missing state is the empty tuple there. */
 function told(state: unknown): unknown {
   return state === undefined ? [] : plain(state);
 }

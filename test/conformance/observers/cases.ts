@@ -1,4 +1,4 @@
-/** Running one case of the observers' families. */
+/** Runs a case of the observers' families. */
 
 import { fifo, Replay, type Spec } from "../../../src/index.ts";
 import { ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver, ReverbTrajectorySequenceObserver } from "../../../src/tf-agents/index.ts";
@@ -43,7 +43,7 @@ interface Expected {
   readonly dtypes?: unknown;
 }
 
-/** An item as it is compared: its leaves in a trajectory's order. */
+/** An item in comparable form: its leaves in a trajectory's order. */
 interface Item {
   readonly table: string;
   readonly priority: number;
@@ -54,7 +54,7 @@ const WHOLE = { cross: true };
 const KINDS: { readonly [op: string]: { readonly [type: string]: readonly string[] } } = {
   new: { ValueError: ["RangeError"], TypeError: ["TypeError"] },
   step: { ValueError: ["SPEC_MISMATCH", "CLOSED", "RangeError"], RuntimeError: ["NOT_FOUND"] },
-  // Fewer steps than asked is a state.
+  // Fewer steps than requested is a state.
   reset: { ValueError: ["TOO_FEW", "RangeError"] },
   flush: { ValueError: ["CLOSED"] },
 };
@@ -77,7 +77,7 @@ export async function runObserverCase(raw: { readonly [key: string]: unknown }):
   }
 }
 
-/** The first difference. */
+/** Returns the first difference. */
 async function run(test: ObserverCase, departure: ObserverDeparture | undefined): Promise<string | undefined> {
   const { expect } = test;
   const spec = trajectorySpecOf(test.spec);
@@ -130,7 +130,7 @@ async function play(
   return itemsDifference(test, departure, replay, names);
 }
 
-/** The observer of a case. @param client as any observer takes one */
+/** Returns the observer of a case. @param client as passed to any observer */
 export function observerOf(test: ObserverCase, client: unknown): Observer {
   const made = CLASSES[test.class] as (typeof CLASSES)[string];
   const args = Object.entries(test.args).map(([name, value]) => [camel(name), numberOf(value)]);
@@ -186,7 +186,7 @@ function itemsDifference(
     }
   }
   const found = valueDifference(".items", departure?.items?.map((steps) => madeOf(test, steps)) ?? recorded(test), got);
-  // Where the recorded dtypes are an accident, ours are the spec's.
+  // If the recorded dtypes are accidental, ours are those of the spec.
   const wanted = departure?.items === undefined ? test.expect.dtypes : test.spec;
   if (found !== undefined || dtypes === undefined || wanted === undefined) return found;
   return valueDifference(".dtypes", leavesOfRecorded(test.spec, wanted).map(dtypeName), dtypes);
@@ -196,7 +196,7 @@ function recorded({ spec, expect }: ObserverCase): Item[] {
   return (expect.items ?? []).map(({ table, priority, columns }) => ({ table, priority, leaves: leavesOfRecorded(spec, columns) }));
 }
 
-/** An item of the case's own steps. */
+/** Returns an item of the case's own steps. */
 function madeOf(test: ObserverCase, item: Steps): Item {
   const { steps, priority } = "steps" in item ? item : { steps: item, priority: 1 };
   const each = steps.map((number) => {
@@ -207,7 +207,7 @@ function madeOf(test: ObserverCase, item: Steps): Item {
   return { table: "t", priority, leaves: each[0]?.map((_, leaf) => each.map((step) => step[leaf])) ?? [] };
 }
 
-/** A bool is kept as a byte. */
+/** A bool is stored as a byte. */
 function dtypeName(given: unknown): string {
   const dtype = typeof given === "string" ? given : (given as { dtype: string }).dtype;
   return dtype === "bool" ? "uint8" : dtype;

@@ -1,4 +1,4 @@
-/** Steps of a case in the forms in which observers take them, and items in the form in which a case has them. */
+/** Converts steps of a case to the forms that observers accept, and items to the form of a case. */
 import { type Column, flatten, type Spec } from "../../../src/index.ts";
 import { isObject, Malformed } from "../case.ts";
 import { nested, nestedColumn } from "../nested.ts";
@@ -23,11 +23,11 @@ export interface How {
   readonly spec?: unknown;
 }
 
-/** A step as the op hands it over. */
+/** Returns a step in the form of the op. */
 export function stepOf(theirs: unknown, value: unknown, { form, batch = 1, spec }: How): unknown {
   const own = spec ?? theirs;
   const step = ourFields(value);
-  // Plain numbers and arrays, as they are written.
+  // Plain numbers and arrays, unchanged.
   if (form === "python") return step;
   const typed = build(ourFields(own), step);
   if (form === "tensor" || form === "batched" || spec !== undefined) return columns(ourFields(own), typed, form === "batched" ? batch : undefined);
@@ -46,7 +46,7 @@ interface LeafSpec {
 
 const isLeaf = (spec: unknown): spec is LeafSpec => isObject(spec) && typeof spec.dtype === "string";
 
-/** `make` of every leaf. */
+/** Applies `make` to every leaf. */
 function mapLeaves(spec: unknown, value: unknown, make: (spec: LeafSpec, array: ArrayLike<unknown>) => unknown): unknown {
   if (isLeaf(spec)) return make(spec, value as ArrayLike<unknown>);
   if (Array.isArray(spec)) return spec.map((node, i) => mapLeaves(node, (value as unknown[])[i], make));
@@ -58,7 +58,7 @@ export function scalars(spec: unknown, typed: unknown): unknown {
   return mapLeaves(spec, typed, ({ shape }, array) => (shape.length === 0 ? array[0] : array));
 }
 
-/** Every leaf with its shape, in a batch the same step so many times. */
+/** Returns every leaf with its shape, in a batch the same step repeatedly. */
 function columns(spec: unknown, typed: unknown, batch: number | undefined): unknown {
   return mapLeaves(spec, typed, ({ shape }, array) => {
     if (batch === undefined) return { data: array, shape };
@@ -101,7 +101,7 @@ function leavesOf(spec: unknown): LeafSpec[] {
   return flatten(ourSpec(spec), spec) as LeafSpec[];
 }
 
-/** A recorded item's leaves, in the same order: they are nested as the step was, or a list where that was flat. */
+/** Returns a recorded item's leaves, in the same order: nested like the step, or a list if that was flat. */
 export function leavesOfRecorded(theirs: unknown, given: unknown): unknown[] {
   if (Array.isArray(given)) return given;
   return ORDER.flatMap((field) => flatten(ourSpec((theirs as { [field: string]: unknown })[field]), (given as { [field: string]: unknown })[field]));

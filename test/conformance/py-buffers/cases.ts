@@ -1,4 +1,4 @@
-/** Running one case of the Python buffers' family. */
+/** Runs a case of the Python buffers' family. */
 import { isObject, Malformed, type Op, type Result, readOps, whyNotRun } from "../case.ts";
 import { valueDifference } from "../compare.ts";
 import { kindOf } from "../meaning.ts";
@@ -54,7 +54,7 @@ function run(raw: Raw, told: { rule?: string }): string | undefined {
   return undefined;
 }
 
-/** Errors of a constructor. A scalar observation is an accident of Python's typing. */
+/** Errors of a constructor. A scalar observation works only because of Python's typing. */
 function acceptedBy({ type, kind }: Result): readonly string[] {
   if (typeof kind === "string") return [kind];
   return type === "TypeError" ? ["TypeError"] : type === "ValueError" ? ["RangeError", "SPEC_MISMATCH"] : ["SPEC_MISMATCH", "RangeError"];
@@ -73,7 +73,7 @@ function difference(op: Op, expected: Result, ask: () => Result): string | undef
   if (isObject(expected.error)) return `expected ${accepted(op, expected.error).join(" or ")}, got ${JSON.stringify(got)}`;
   if (expected.any === true) return undefined;
   if (expected.outcomes !== undefined) return valueDifference(".outcomes", sorted(expected.outcomes), sorted(got.outcomes));
-  // What is expected and what a rule leaves out is not held.
+  // Expected values that a rule leaves out are not compared.
   const held = Object.fromEntries(Object.keys(expected).map((key) => [key, got[key]]));
   return valueDifference("", { ...expected, ...(expected.dtypes === undefined ? {} : { dtypes: asBytes(expected.dtypes) }) }, held);
 }

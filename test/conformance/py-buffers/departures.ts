@@ -1,21 +1,21 @@
-/** Where our answer is not the recorded one, by rule (POLICY.md, "Python's buffers"): worked out of the ops of the case by a list of items. */
+/** Rules for answers that differ from the recorded ones (POLICY.md, "Python's buffers"), computed from the ops of the case with a list of items. */
 import { isObject, type Op, type Result } from "../case.ts";
 
 export interface Ruled {
   readonly rule: string;
-  /** `{ any: true }`: that it answers. */
+  /** `{ any: true }`: any answer. */
   readonly result: Result;
 }
 
 type Args = Op[1];
 
-/** What is stored, as lists have it: in order of time. */
+/** The stored items as a list, in order of time. */
 export class Listed {
   readonly #capacity: number;
   readonly #spec: unknown;
   #items: unknown[] = [];
   #added = 0;
-  /** Whether a batch of several was added, which theirs cannot. */
+  /** Whether a batch of several was added, which theirs cannot do. */
   #several = false;
 
   constructor(capacity: number, spec: unknown) {
@@ -23,7 +23,7 @@ export class Listed {
     this.#spec = spec;
   }
 
-  /** Our answer to an op, where a rule says another one than the recorded; undefined where the recorded one holds. Notes what the op changes. */
+  /** Returns our answer to an op if a rule changes the recorded one; else undefined. Notes the changes of the op. */
   ruled([kind, args]: Op, recorded: Result): Ruled | undefined {
     const error = isObject(recorded.error) ? recorded.error : undefined;
     switch (kind) {
@@ -60,7 +60,7 @@ export class Listed {
     return error === undefined ? undefined : { rule: "a batch of several is added", result: {} };
   }
 
-  /** Different ones, of observations whose last dimension counts frames. */
+  /** The distinct frames of observations whose last dimension counts frames. */
   #frames(): number {
     const seen = new Set<string>();
     for (const { observation } of this.#items as { readonly observation: unknown }[])
@@ -68,7 +68,7 @@ export class Listed {
     return seen.size;
   }
 
-  /** In the order of the places, as recorded; but nothing that was never stored. */
+  /** In the order of the places, as recorded, without places that were never filled. */
   #gathered(recorded: Result): Ruled | undefined {
     const isFull = this.#items.length === this.#capacity;
     if (isFull && recorded.error === undefined && !this.#several) return undefined;
@@ -121,7 +121,7 @@ function rows(spec: unknown, items: unknown): unknown[] {
   });
 }
 
-/** Items as gatherAll gives them: each leaf [1, items, …]. */
+/** Items in the form of gatherAll: each leaf [1, items, …]. */
 function gathered(spec: unknown, items: readonly unknown[]): unknown {
   if (isObject(spec) && typeof spec.dtype === "string") return [items];
   const parts = Object.entries(spec as object).map(([key, part]) => {

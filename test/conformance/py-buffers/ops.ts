@@ -1,4 +1,4 @@
-/** The ops of the Python buffers' cases, by name: what each asks of ours, and our answer in the words of the cases. */
+/** The ops of the Python buffers' cases, by name: the call on our buffer, and our answer in the format of the cases. */
 
 import type { Spec } from "../../../src/index.ts";
 import { PyHashedReplayBuffer, PyUniformReplayBuffer, type trajectorySpec } from "../../../src/tf-agents/index.ts";
@@ -43,7 +43,7 @@ function* taken(elements: Iterable<unknown>, n: unknown): Generator<unknown> {
   }
 }
 
-/** The different ones, in an order of their own. */
+/** Returns the distinct elements, sorted. */
 function different(elements: Iterable<unknown>): Result {
   const seen = new Set<string>();
   for (const element of elements) seen.add(JSON.stringify(plain(element)));

@@ -1,4 +1,4 @@
-/** Running one case of the structured writers' family. */
+/** Runs a case of the structured writers' family. */
 import { isObject, Malformed, type Op, type Result, readOps, readTables, whyNotRun } from "../case.ts";
 import { valueDifference } from "../compare.ts";
 import { kindOf } from "../meaning.ts";
@@ -26,12 +26,12 @@ export async function runStructuredCase(raw: Raw): Promise<Outcome> {
   }
 }
 
-/** Whether one of the rules that touch a case changes an answer. */
+/** Whether one of the rules for a case changes an answer. */
 function differs({ results }: Oracle, test: StructuredCase): boolean {
   return results.some((result, i) => naiveDifference(test.results[i] ?? {}, result) !== undefined);
 }
 
-/** How the answer of the naive writer differs from a recorded one; of errors only whether there is one. */
+/** Returns the difference between the naive writer's answer and a recorded one; errors only have to occur in both. */
 export function naiveDifference(recorded: Result, result: Result | undefined): string | undefined {
   if (result === undefined) return "no writer";
   if (isObject(recorded.error) && isObject(result.error)) return undefined;
@@ -48,7 +48,7 @@ export function readStructuredCase(raw: Raw): StructuredCase {
   return { name, tables: readTables(tables), step, configs, ops: readOps(ops), error, results };
 }
 
-/** The first difference. */
+/** Returns the first difference. */
 async function difference(test: StructuredCase, results: readonly (Result | undefined)[]): Promise<string | undefined> {
   const world = new World(test);
   try {
@@ -101,7 +101,7 @@ function opDifference(op: Op, expected: Result, answer: Answer): string | undefi
   return valueDifference("", plain === undefined ? rest : { ...rest, dtypes: plain }, plain === undefined ? result : { ...result, dtypes: own });
 }
 
-/** Our kinds of errors for one of theirs, or the one that is asked. */
+/** Returns our kinds of errors for one of theirs, or the requested one. */
 function accepted([kind, args]: Op, { type, kind: own }: Result): readonly string[] {
   if (typeof own === "string") return [own];
   switch (type) {
@@ -117,7 +117,7 @@ function accepted([kind, args]: Op, { type, kind: own }: Result): readonly strin
       return ["INVALID_DATA", "SPEC_MISMATCH", "RangeError"];
     default:
       if (kind === "append") return ["SPEC_MISMATCH"];
-      // What is no index at all is of the wrong kind.
+      // A value that is not an index has the wrong kind.
       return kind === "pattern" && /"at":(?!-?\d+[,}])/.test(JSON.stringify(args)) ? ["TypeError"] : ["RangeError"];
   }
 }

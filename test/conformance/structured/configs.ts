@@ -1,4 +1,4 @@
-/** Patterns, conditions and configs of a case in our words. */
+/** Converts patterns, conditions and configs of a case. */
 
 import type { Spec } from "../../../src/index.ts";
 import {
@@ -18,7 +18,7 @@ import { isObject, Malformed } from "../case.ts";
 
 const METHODS = { "==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge" } as const;
 
-/** A config; it is refused where it is made. */
+/** Returns a config; an invalid one is rejected where it is made. */
 export function configOf(theirs: unknown, spec: Spec): Config {
   const { pattern, table, conditions = [], priority } = theirs as TwinConfig;
   const made = patternFromTransform(spec, (step) => nested(pattern, step));
@@ -26,14 +26,14 @@ export function configOf(theirs: unknown, spec: Spec): Config {
   return createConfig(made, table, { conditions: conditions.map((condition) => conditionOf(condition, spec)), ...options });
 }
 
-/** A pattern alone. @param by the function that makes it */
+/** Returns only a pattern. @param by the function that makes it */
 export function patternOf(theirs: unknown, spec: Spec, by: unknown): Pattern {
   return by === "create_reference_step" ? nested(theirs, createReferenceStep(spec)) : patternFromTransform(spec, (step) => nested(theirs, step));
 }
 
 function nested(theirs: unknown, step: unknown): Pattern {
   if (Array.isArray(theirs)) return theirs.map((part) => nested(part, step));
-  // What is no pattern is ours to refuse.
+  // Our code must reject an invalid pattern.
   if (!isObject(theirs)) return theirs as Pattern;
   if (!("field" in theirs)) return Object.fromEntries(Object.entries(theirs).map(([name, part]) => [name, nested(part, step)]));
   const { field, at, slice } = theirs as unknown as TwinNode;

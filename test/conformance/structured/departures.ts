@@ -1,6 +1,6 @@
 /**
- * Where our answers to the cases of structured writers are not the recorded ones: POLICY.md. By rule, so that cases nobody has seen are held to it too: where a rule
- * touches a case, a naive writer (test/support/structured-twin.ts) gives all of its answers.
+ * Differences between our answers and the recorded ones for structured writers: POLICY.md. They are rules, so that they also apply to new cases: if a rule
+ * applies to a case, a naive writer (test/support/structured-twin.ts) computes all of its answers.
  */
 import {
   pathOf,
@@ -26,7 +26,7 @@ const FORM = "the form of a step is the client's spec";
 
 interface Refused {
   readonly kind: "RangeError" | "TypeError" | "SPEC_MISMATCH" | "NOT_FOUND";
-  /** The rule by which; without one the recorded call refuses it as well. */
+  /** The rule; without one the recorded call also rejects it. */
   readonly rule?: string;
 }
 
@@ -36,10 +36,10 @@ interface LeafOf {
   readonly shape: readonly number[];
 }
 
-/** What Reverb compares as it is: all of it fits its 32 bits. */
+/** Types that Reverb compares exactly: all of them fit 32 bits. */
 const INTEGERS = ["bool", "int8", "uint8", "int16", "uint16", "int32"];
 
-/** Every leaf of a spec of a case, by the order of their names. */
+/** Returns every leaf of a spec of a case, in the order of their names. */
 export function leavesOfCase(spec: unknown, keys: readonly string[] = []): LeafOf[] {
   if (!isObject(spec) && !Array.isArray(spec)) return [];
   if (isObject(spec) && typeof spec.dtype === "string") return [{ path: keys.join("."), dtype: spec.dtype, shape: spec.shape as number[] }];
@@ -47,18 +47,18 @@ export function leavesOfCase(spec: unknown, keys: readonly string[] = []): LeafO
   return names.flatMap((name) => leavesOfCase((spec as { readonly [name: string]: unknown })[name], [...keys, name]));
 }
 
-/** The leaves that a step gives, by path, null where without a value. */
+/** Returns the leaves of a step, by path, null for missing values. */
 export function valuesOfCase(data: unknown, paths: ReadonlySet<string>, keys: readonly string[] = []): [path: string, value: unknown][] {
   const path = keys.join(".");
   if (paths.has(path) || typeof data !== "object" || data === null) return [[path, data]];
   return Object.entries(data).flatMap(([name, part]) => valuesOfCase(part, paths, [...keys, name]));
 }
 
-/** What the spec of a case has to say of its configs and steps. */
+/** Computes expectations from the spec of a case for its configs and steps. */
 export class Oracle {
-  /** The rules that touch the case. */
+  /** The rules that apply to the case. */
   readonly rules: ReadonlySet<string>;
-  /** An answer for each op; undefined where it does not count. */
+  /** An answer for each op; undefined if it does not count. */
   readonly results: readonly (Result | undefined)[];
   readonly #test: StructuredCase;
   readonly #leaves: readonly LeafOf[];
@@ -91,10 +91,10 @@ export class Oracle {
       case "items":
         return this.#items(table?.items ?? []);
       case "size":
-        // What waits only the recorded answer tells.
+        // Only the recorded answer shows what waits.
         return table?.isLimited ? recorded : { value: table?.items.length };
       case "sample":
-        // Of these only the recorded answer has the form.
+        // Only the recorded answer has the form of these.
         return this.#sample(table?.items, recorded);
       case "append":
       case "end_episode":
@@ -106,7 +106,7 @@ export class Oracle {
     }
   }
 
-  /** A refusal of ours, where there is one. */
+  /** Returns our rejection, if any. */
   #or(refused: Refused | undefined, answer: Result | undefined): Result | undefined {
     if (refused === undefined) return answer;
     if (refused.rule !== undefined) this.#rules.add(refused.rule);
@@ -122,7 +122,7 @@ export class Oracle {
     return this.#or(refused, {});
   }
 
-  /** What no pattern may be. */
+  /** Checks for values that are not valid in a pattern. */
   #ofPattern(pattern: unknown): Refused | undefined {
     const nodes = twinNodes(pattern);
     const wrong = nodes.map(nodeKind).find((kind) => kind !== undefined);
@@ -192,7 +192,7 @@ export class Oracle {
     return { path, dtype, shape: start === undefined || start === null ? shape : [twinAges(node).length, ...shape] };
   }
 
-  /** Theirs, with the lengths of strides rounded up. */
+  /** Returns their signature, with the lengths of strides rounded up. */
   #signature(args: Op[1], recorded: Result | undefined): Result | undefined {
     const configs = (args.configs as readonly string[]).map((name) => this.#test.configs[name] as TwinConfig);
     const refused = configs.map((config) => this.#ofConfig(config)).find((one) => one !== undefined);
@@ -222,11 +222,11 @@ export class Oracle {
 
   #ofWriter(kind: string, args: Op[1], recorded: Result | undefined): Result | undefined {
     const writer = this.#writers.get(args.writer);
-    // It was refused.
+    // It was rejected.
     if (writer === undefined) return undefined;
     const { twin } = writer;
     if (kind === "step_is_open") return { value: twin.stepIsOpen };
-    // Whether it is in time only the recorded answer tells, and what is asked in vain.
+    // Only the recorded answer shows whether it is in time.
     if (kind === "flush") return recorded;
     if (kind === "end_episode") {
       this.#put(twin.ending());
@@ -289,7 +289,7 @@ interface Writer {
   keys: readonly string[] | undefined;
 }
 
-/** Why no pattern has such a node. */
+/** Returns why a pattern cannot have such a node. */
 function nodeKind({ at, slice }: TwinNode): "RangeError" | "TypeError" | undefined {
   if (slice === undefined) return !Number.isInteger(at) ? "TypeError" : (at as number) < 0 ? undefined : "RangeError";
   const [start, stop, step] = slice.map((part) => part ?? undefined);
@@ -300,7 +300,7 @@ function nodeKind({ at, slice }: TwinNode): "RangeError" | "TypeError" | undefin
   return isRight ? undefined : "RangeError";
 }
 
-/** Whether something else than a node is at an end. */
+/** Whether a pattern has a leaf that is not a node. */
 function hasForeign(pattern: unknown): boolean {
   if (typeof pattern !== "object" || pattern === null) return true;
   if ("field" in pattern) return false;

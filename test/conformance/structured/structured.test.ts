@@ -1,4 +1,4 @@
-/** The recorded cases of structured writers, and the naive writer that answers where ours may not be the recorded answer. */
+/** The recorded cases of structured writers, and the naive writer that answers if ours may differ from the recorded answer. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";

@@ -1,4 +1,4 @@
-/** What the ops of a structured writer's case act on: a client of the case's tables, and the writers made so far. */
+/** The state of a structured writer's case: a client of the case's tables, and the writers made so far. */
 
 import type { Column, Spec } from "../../../src/index.ts";
 import { dtypeOf } from "../../../src/schema/dtype.ts";
@@ -22,7 +22,7 @@ export interface StructuredCase {
   readonly results: readonly Result[];
 }
 
-/** Of an op on a writer that was refused. */
+/** The error of an op on a rejected writer. */
 export class NoWriter extends Error {}
 
 type Args = { readonly [name: string]: unknown };
@@ -100,7 +100,7 @@ export class World {
         writer.append(stepValue(args.spec ?? this.test.step, args.data) as never, args.partial === true ? { partialStep: true } : {});
         return {};
       case "flush":
-        // Nothing of ours waits for ever.
+        // Our calls never wait forever.
         await writer.flush({ ...wait, timeoutMs: WAIT_MS });
         return {};
       case "end_episode":
@@ -128,7 +128,7 @@ export class World {
     return configs.map((name) => this.#config(name));
   }
 
-  /** All that a table gives. */
+  /** Draws everything from a table. */
   #items(name: string): Result {
     const table = this.client.table(name);
     const items: object[] = [];
@@ -136,7 +136,7 @@ export class World {
     for (let left = table.size; left > 0; left--) {
       const { steps, info } = table.sample(1, { cross: true });
       const columns = Object.values(steps as object) as Column[];
-      // The bytes of a batch do not tell flags from u8.
+      // The bytes of a batch do not distinguish flags from u8.
       dtypes ??= columns.map(({ data }) => DTYPE_NAMES[dtypeOf(data) as keyof typeof DTYPE_NAMES]);
       items.push({ priority: info.priorities[0], columns: columns.map(ofOne) });
     }
@@ -156,7 +156,7 @@ function ofOne({ data, shape }: Column): unknown {
   return nestedColumn({ data, shape: shape.slice(1) });
 }
 
-/** What each leaf of a nest is given, in the order of their names. */
+/** Returns the value for each leaf of a nest, in the order of their names. */
 function unpacked(nest: unknown, values: unknown[]): unknown {
   if (isObject(nest) && typeof nest.dtype === "string") return values.shift();
   if (Array.isArray(nest)) return nest.map((part) => unpacked(part, values));
@@ -164,7 +164,7 @@ function unpacked(nest: unknown, values: unknown[]): unknown {
   return Object.fromEntries(names.map((name) => [name, unpacked((nest as Args)[name], values)]));
 }
 
-/** A pattern as the cases show it. */
+/** Formats a pattern like the cases. */
 function shown(pattern: unknown): unknown {
   const { flatSourceIndex, start, stop, step } = pattern as Partial<PatternNode>;
   // By its form: in a host the class is the package's, not that of the sources.
@@ -186,7 +186,7 @@ function signatureOf({ item_signature: theirs }: { readonly item_signature?: unk
   return theirs === undefined ? {} : { signature: ourSpec(theirs) as Signature };
 }
 
-/** A step as the case has it: what is not there stays so, and a field that the spec lacks too. */
+/** Returns a step of a case; missing values stay missing, as do fields that the spec lacks. */
 export function stepValue(spec: unknown, value: unknown): unknown {
   if (value === null) return null;
   if (isObject(spec) && typeof spec.dtype === "string") return build(spec, value);

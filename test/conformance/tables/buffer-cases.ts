@@ -1,4 +1,4 @@
-/** Running one case of the ReverbReplayBuffer's family: an observer writes, the buffer reads what the table has. */
+/** Runs a case of the ReverbReplayBuffer's family: an observer writes, the buffer reads the table. */
 
 import { type Column, Replay, type Spec } from "../../../src/index.ts";
 import { ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver, ReverbReplayBuffer } from "../../../src/tf-agents/index.ts";
@@ -40,7 +40,7 @@ class ReverbWorld {
     this.#replay = new Replay<Spec, string>({ spec: this.#spec, tables, seed: 3, maxBytes: 2 ** 28, logger: null });
   }
 
-  /** The first difference. */
+  /** Returns the first difference. */
   difference(): string | undefined {
     const { ops, expect } = this.#raw;
     if (!Array.isArray(ops) || !isObject(expect) || !Array.isArray(expect.results)) throw new Malformed("ops and expect.results must be arrays");
@@ -134,7 +134,7 @@ class ReverbWorld {
   }
 }
 
-/** What the cases show of an element. */
+/** Returns the part of an element in the cases. */
 function shown([{ action }, info]: Element): unknown {
   const { ids, probabilities, tableSizes, priorities, timesSampled } = info as { readonly [name: string]: Column };
   const plain = (column: Column | undefined) => column && nestedColumn(column);
@@ -145,13 +145,13 @@ function shown([{ action }, info]: Element): unknown {
   };
 }
 
-/** Of random draws the elements, in any order. */
+/** For random draws, returns the elements in any order. */
 function unordered(result: Result): Result {
   const actions = (result.elements as readonly { readonly action: unknown }[] | undefined)?.map(({ action }) => JSON.stringify(action));
   return { ...result, elements: actions?.sort() };
 }
 
-/** By POLICY.md; what is not supported may also work. */
+/** By POLICY.md; unsupported calls may also work. */
 function errorDifference(expected: unknown, error: unknown): string | undefined {
   const kind = kindOf(error) ?? "";
   if (!isObject(expected)) return `expected no error, got ${(error as Error)?.stack ?? error}`;
@@ -163,6 +163,6 @@ const KINDS: { readonly [type: string]: readonly string[] } = {
   NotImplementedError: ["UNSUPPORTED"],
   KeyError: ["NOT_FOUND"],
   TypeError: ["TypeError"],
-  // An item of another shape than was said.
+  // An item whose shape differs from the declared one.
   InvalidArgumentError: ["SPEC_MISMATCH", "INVALID_DATA"],
 };

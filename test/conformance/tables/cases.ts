@@ -1,4 +1,4 @@
-/** Running one case of the tables' family. */
+/** Runs a case of the tables' family. */
 import { Malformed, readTableCase, type TableCase, whyNotRun } from "../case.ts";
 import { type Answer, difference } from "../compare.ts";
 import { DEPARTURES } from "../departures.ts";
@@ -25,7 +25,7 @@ export async function runTableCase(raw: { readonly [key: string]: unknown }): Pr
   }
 }
 
-/** The first difference. */
+/** Returns the first difference. */
 async function run(test: TableCase): Promise<string | undefined> {
   let world: World;
   try {
@@ -40,7 +40,7 @@ async function run(test: TableCase): Promise<string | undefined> {
     const departure = Object.hasOwn(DEPARTURES, test.name) ? DEPARTURES[test.name] : undefined;
     for (const [i, op] of test.ops.entries()) {
       const expected = departure?.results[i] ?? test.results[i];
-      // A call that never came back ended the recording.
+      // A call that never returned ended the recording.
       if (expected === undefined && test.results.at(-1)?.hangs === true) return undefined;
       if (expected === undefined) throw new Malformed(`expect.results has nothing for op ${i}`);
       const found = difference(test, i, expected, await answer(world, op));

@@ -1,4 +1,4 @@
-/** A case's tables in our words. */
+/** Converts a case's tables to our options. */
 import {
   fifo,
   lifo,
@@ -15,7 +15,7 @@ import {
 } from "../../../src/index.ts";
 import { Malformed, numberOf, type TableArgs } from "../case.ts";
 
-/** Where a case gives no size. */
+/** Used if a case has no size. */
 const DEFAULT_SIZE = 100;
 
 export function tableOptions(args: TableArgs): TableOptions {
@@ -29,7 +29,7 @@ export function tableOptions(args: TableArgs): TableOptions {
     sampler: selectorOf(sampler),
     remover: selectorOf(remover),
     rateLimiter: limiterOf(rate_limiter),
-    // Theirs has no limit from 0 down.
+    // In theirs, 0 and below mean no limit.
     ...((max_times_sampled as number) <= 0 ? {} : { maxTimesSampled: max_times_sampled as number }),
   };
 }

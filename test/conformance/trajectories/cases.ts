@@ -1,4 +1,4 @@
-/** Running one case of the trajectories' family: functions, one op a call. */
+/** Runs a case of the trajectories' family: functions, one op per call. */
 import { isObject, Malformed, type Op, type Result, readOps, whyNotRun } from "../case.ts";
 import { valueDifference } from "../compare.ts";
 import { kindOf } from "../meaning.ts";
@@ -54,7 +54,7 @@ function difference(op: Op, expected: Result, ask: () => Result): string | undef
   return valueDifference("", rest, mine) ?? (dtypes === undefined ? undefined : valueDifference(".dtypes", dtypes, told(own, dtypes)));
 }
 
-/** Our dtypes; where a plain number has none, the expected one. */
+/** Returns our dtypes; for a plain number without one, the expected dtype. */
 function told(own: unknown, expected: unknown): unknown {
   // A truth value is a byte.
   if (own === null || (own === "uint8" && expected === "bool")) return expected;
@@ -63,7 +63,7 @@ function told(own: unknown, expected: unknown): unknown {
   return Object.fromEntries(Object.entries(own).map(([key, part]) => [key, told(part, (expected as Raw)[key])]));
 }
 
-/** Of a rank it is a RangeError, of a structure, shape or dtype SPEC_MISMATCH: Python's classes do not tell one from the other. */
+/** For a rank it is a RangeError; for a structure, shape or dtype SPEC_MISMATCH: Python's classes do not distinguish them. */
 function accepted([kind]: Op, { type }: Result): readonly string[] {
   if (kind === "replace") return ["RangeError"];
   if (type === "TypeError") return ["TypeError", "SPEC_MISMATCH"];

@@ -1,4 +1,4 @@
-/** Where our answer is not the recorded one, by rule (POLICY.md, "Trajectories"): worked out of the case, in nested numbers alone. */
+/** Rules for answers that differ from the recorded ones (POLICY.md, "Trajectories"), computed from the case, using only nested numbers. */
 import { isObject, type Op, type Result } from "../case.ts";
 
 type Row = readonly number[];
@@ -11,7 +11,7 @@ export interface Ruled {
 
 const LAST = 2;
 
-/** Our answer to an op, where a rule says another one than the recorded; undefined where the recorded one holds. */
+/** Returns our answer to an op if a rule changes the recorded one; else undefined. */
 export function ruled(op: Op, spec: Fields, recorded: Result, form: unknown): Ruled | undefined {
   const [kind, args] = op;
   switch (kind) {
@@ -31,7 +31,7 @@ export function ruled(op: Op, spec: Fields, recorded: Result, form: unknown): Ru
   }
 }
 
-/** An n-step transition never adds rewards from behind a boundary: it ends with what was seen last before it. */
+/** An n-step transition never adds rewards after a boundary: it ends with the last observation before it. */
 function cutOff(trajectory: unknown, gamma: number, spec: Fields, recorded: Result): Ruled | undefined {
   if (!isObject(trajectory) || !isObject(recorded.value) || !Array.isArray(trajectory.discount)) return undefined;
   const { step_type, next_step_type, reward, discount, observation } = trajectory;
@@ -55,7 +55,7 @@ function cutOff(trajectory: unknown, gamma: number, spec: Fields, recorded: Resu
   return cuts === 0 ? undefined : { rule: "an n-step transition never adds rewards from behind a boundary", result: { ...recorded, value } };
 }
 
-/** Step t of a row in the place of the row, in every leaf of an observation. */
+/** Puts step t of a row in place of the row, in every leaf of an observation. */
 function put(spec: unknown, to: unknown, from: unknown, row: number, t: number): unknown {
   if (Array.isArray(spec)) return spec.map((part, i) => put(part, (to as unknown[])[i], (from as unknown[])[i], row, t));
   if (isObject(spec) && typeof spec.dtype !== "string")
@@ -74,7 +74,7 @@ function emptyEpisode({ reward, discount = reward }: Fields, recorded: Result): 
   };
 }
 
-/** There are no tensors here, and arrays are as tensors are: one discount is every row's. */
+/** There are no tensors here, and arrays are treated like tensors: one discount applies to every row. */
 function spread({ reward, outer_dims }: Fields, recorded: Result): Ruled | undefined {
   const rows = Array.isArray(outer_dims) ? outer_dims[0] : Array.isArray(reward) ? reward.length : undefined;
   const { value } = recorded;
@@ -85,7 +85,7 @@ function spread({ reward, outer_dims }: Fields, recorded: Result): Ruled | undef
   };
 }
 
-/** What a half transition has seen next is a zero, whatever is seen otherwise. */
+/** The next observation of a half transition is zero, whatever the other observations are. */
 function half({ value }: Fields, { observation }: Fields, recorded: Result): Ruled | undefined {
   if (recorded.error === undefined || !isObject(value) || !("step_type" in value)) return undefined;
   const isScalar = isObject(observation) && observation.dtype === "float32" && Array.isArray(observation.shape) && observation.shape.length === 0;

@@ -1,4 +1,4 @@
-/** The ops of the trajectories' cases, by name: what each asks of ours, and our answer in the words of the cases. */
+/** The ops of the trajectories' cases, by name: the call of our function, and our answer in the format of the cases. */
 
 import type { Column } from "../../../src/schema/column.ts";
 import * as agents from "../../../src/tf-agents/index.ts";
@@ -10,7 +10,7 @@ import { dtypes, fieldsOf, given, loose, ours, partOf, plain, plainSpec, specOf,
 type Args = Op[1];
 type Fields = { readonly [field: string]: unknown };
 
-/** What a case says beside its ops. */
+/** The parts of a case besides its ops. */
 export interface TrajectoryCase {
   readonly spec: Fields;
   readonly form: unknown;
@@ -33,7 +33,7 @@ function maker(make: typeof agents.first): Ask {
   };
 }
 
-/** Theirs take one discount as it is where nothing is a tensor: departures.ts. */
+/** Theirs pass one discount through if nothing is a tensor: departures.ts. */
 function stepMaker(make: (step: { observation: unknown; reward: number; discount: number }, options: agents.StepOptions) => agents.TimeStep): Ask {
   return (test, { outer_dims, ...args }) => {
     const step = loose(fieldsOf(test.spec, args)) as { observation: unknown; reward: number; discount: number };
@@ -50,7 +50,7 @@ function converter(convert: (spec: never, value: never, options: never) => unkno
   };
 }
 
-/** A trajectory, a transition, or something else: then a nest of observations. */
+/** A trajectory, a transition, or else a nest of observations. */
 function experienceOf(test: TrajectoryCase, value: Fields): unknown {
   return "time_step" in value || "step_type" in value ? partOf(test.spec, value) : given(test.spec.observation, value);
 }

@@ -1,4 +1,4 @@
-/** Values of trajectories: theirs as columns on the way in, ours as nested numbers under their names on the way out. */
+/** Converts values of trajectories: theirs to columns, ours to nested numbers under their names. */
 import { Column, type ColumnLike, isColumn } from "../../../src/schema/column.ts";
 import { DTYPES, type Dtype } from "../../../src/schema/dtype.ts";
 import { NUMPY } from "../../support/numpy-dtypes.ts";
@@ -8,7 +8,7 @@ import { ourSpec } from "../step-spec.ts";
 
 type Fields = { readonly [field: string]: unknown };
 
-/** Fields of trajectories, transitions and their parts that have another name here. */
+/** Fields of trajectories, transitions and their parts whose names differ here. */
 const NAMES: { readonly [theirs: string]: string } = {
   step_type: "stepType",
   next_step_type: "nextStepType",
@@ -21,7 +21,7 @@ const THEIRS = Object.fromEntries(Object.entries(NAMES).map(([theirs, ours]) => 
 
 export const ours = (field: string): string => NAMES[field] ?? field;
 
-/** Nested numbers as a column of a leaf's dtype, of whatever shape the numbers have. */
+/** Converts nested numbers to a column of a leaf's dtype, of any shape. */
 export function columnOf(dtype: Dtype, value: unknown): Column {
   const shape: number[] = [];
   for (let part = value; Array.isArray(part); part = part[0]) shape.push(part.length);
@@ -32,7 +32,7 @@ export function columnOf(dtype: Dtype, value: unknown): Column {
   return new Column(data as Column["data"], shape);
 }
 
-/** A value as a nest of columns, each of the dtype that the spec says. */
+/** Converts a value to a nest of columns with the dtypes of the spec. */
 export function given(spec: unknown, value: unknown): unknown {
   const node = spec as Fields | undefined;
   if (isObject(node) && typeof node.dtype === "string") return columnOf((ourSpec(node) as { dtype: Dtype }).dtype, value);
@@ -41,7 +41,7 @@ export function given(spec: unknown, value: unknown): unknown {
   throw new Malformed(`no spec of ${JSON.stringify(value)}`);
 }
 
-/** Columns as a step of a single environment, or of a batch of them, has it: a number, a flat typed array; else as they are. */
+/** Converts columns to the form of a step of a single environment, or of a batch: a number, a flat typed array; else unchanged. */
 export function loose(nest: unknown): unknown {
   if (isColumn(nest)) return nest.shape.length === 0 ? Number(nest.data[0]) : nest.shape.length === 1 ? nest.data : nest;
   if (Array.isArray(nest)) return nest.map(loose);
@@ -56,23 +56,23 @@ export function fieldsOf(spec: Fields, value: Fields): Fields {
 }
 
 export function specOf(spec: Fields, field: string): unknown {
-  // Of a policy's answer.
+  // From a policy's answer.
   const name = field === "info" ? "policy_info" : field;
   return spec[name] ?? (["policy_info", "state"].includes(name) ? [] : spec[field]);
 }
 
-/** A trajectory, a time step, a policy's answer, or a transition of these. */
+/** Converts a trajectory, a time step, a policy's answer, or a transition of these. */
 export function partOf(spec: Fields, value: Fields): Fields {
   if (!("time_step" in value)) return fieldsOf(spec, value);
   return Object.fromEntries(Object.entries(value).map(([name, part]) => [ours(name), fieldsOf(spec, part as Fields)]));
 }
 
-/** The spec of a case as one of trajectories. */
+/** Converts the spec of a case to one of trajectories. */
 export function trajectorySpecOf(spec: Fields): Fields {
   return Object.fromEntries(FIELDS.map((field) => [ours(field), ourSpec(specOf(spec, field))]));
 }
 
-/** What is ours as the cases have it: nested numbers, and beside them nested dtypes; null where nothing tells one. */
+/** Converts our values to the format of the cases: nested numbers and nested dtypes; null if a dtype is unknown. */
 export function plain(value: unknown): unknown {
   return folded(value, ({ data, shape }) => nested([...(data as Float32Array)].map(Number), shape));
 }
@@ -93,7 +93,7 @@ function folded(value: unknown, leaf: (column: ColumnLike) => unknown): unknown 
   return leaf({ data: [value] as never, shape: [] });
 }
 
-/** A spec of ours as the cases have it. */
+/** Converts our spec to the format of the cases. */
 export function plainSpec(spec: unknown): unknown {
   const node = spec as { readonly dtype?: Dtype; readonly shape?: readonly number[] };
   if (typeof node.dtype === "string") return { shape: [...(node.shape as readonly number[])], dtype: NUMPY[node.dtype] };

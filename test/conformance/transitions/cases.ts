@@ -1,4 +1,4 @@
-/** Running one of PFRL's cases (pfrl/README.md). */
+/** Runs one of PFRL's cases (pfrl/README.md). */
 import { isObject, Malformed, whyNotRun } from "../case.ts";
 import { kindOf } from "../meaning.ts";
 import type { Outcome } from "../outcome.ts";
@@ -18,13 +18,13 @@ interface PfrlCase {
   readonly expectNew: Expected;
 }
 
-/** Tiers that are counted apart, and not owed (POLICY.md). */
+/** Tiers that are counted separately and not required (POLICY.md). */
 const NOT_OWED: { readonly [tier: string]: string } = {
   internals: "not owed: PFRL's own trees and queues",
   numpy: "not owed: numpy's random stream",
 };
 
-/** What is left out in every tier: PFRL's own way to keep things. */
+/** Fields left out in every tier: PFRL's own storage. */
 const LEFT_OUT: ReadonlySet<unknown> = new Set(["queue_maxlen", "q_maxlen", "files"]);
 
 /** Classes without an object. */
@@ -54,7 +54,7 @@ function read(raw: Args): PfrlCase {
   return { name: String(name), class: raw.class, args: args as Args, ops, expect, expectNew: expect_new as Expected };
 }
 
-/** The first difference. */
+/** Returns the first difference. */
 async function run(test: PfrlCase): Promise<string | undefined> {
   const departure = Object.hasOwn(PFRL, test.name) ? PFRL[test.name] : undefined;
   const expectNew = departure?.expectNew ?? test.expectNew;
@@ -84,7 +84,7 @@ async function runOp(world: World, test: PfrlCase, op: Args, expected: Expected)
   const got = await answer(() => (script === undefined ? call() : scripted(world.stored(on as string), script, call)));
   return outcomeDifference(expected, got, (value) => {
     if (COUNTED.has(name as string)) return countsDifference(expected?.value, value);
-    // Always null there, whatever was asked (pfrl/README.md).
+    // Always null there, whatever the request (pfrl/README.md).
     if (name === "capacity" && world.on(on as string).constructor.name === "PrioritizedEpisodicReplayBuffer") return undefined;
     if (script !== undefined && script.left > 0) return `${script.left} draws were not asked for`;
     const sampled = name === "sample";
@@ -105,7 +105,7 @@ async function answer(call: () => unknown): Promise<Answer> {
   }
 }
 
-/** Whether both raise, or both succeed; then what `compare` finds. Types and texts are Python's: that it raises is what counts. */
+/** Checks that both raise, or both succeed, then calls `compare`. Types and texts are Python's, so only the fact that it raises counts. */
 function outcomeDifference(expected: Expected, got: Answer | null, compare: (value: unknown) => string | undefined): string | undefined {
   const raises = expected !== null && "raises" in expected;
   if (got !== null && "error" in got) {
@@ -116,12 +116,12 @@ function outcomeDifference(expected: Expected, got: Answer | null, compare: (val
   return expected === null || !("value" in expected) ? undefined : compare(got?.value);
 }
 
-/** Whether the case stores extras of the name that PFRL writes weights into. */
+/** Whether the case stores extras with the name into which PFRL writes weights. */
 function stored({ ops }: PfrlCase): boolean {
   return ops.some(({ extras }) => isObject(extras) && "weight" in extras);
 }
 
-/** Without the weights that PFRL writes into its store: they count on first transitions of a sample only. */
+/** Removes the weights that PFRL writes into its store: they only count on first transitions of a sample. */
 function strip(value: unknown, sampled: boolean, own: boolean): unknown {
   if (own) return value;
   const bare = (transition: Args): Args => {

@@ -1,4 +1,4 @@
-/** PFRL's PrioritizedBuffer on ours, for what is told by counts: values are episodes of one step. */
+/** PFRL's PrioritizedBuffer on our buffer, for results compared as counts: values are episodes of one step. */
 import { PrioritizedEpisodicReplayBuffer } from "../../../src/pfrl/index.ts";
 import { scaled } from "../../support/size.ts";
 import { isObject } from "../case.ts";
@@ -9,7 +9,7 @@ export interface Counted {
   readonly priority: number | undefined;
 }
 
-/** How often each value came back: first of a sample, and at all. */
+/** Returns how often each value was drawn: first in a sample, and at all. */
 export function countsOf(
   appended: readonly Counted[],
   { capacity, initial_max_priority = 1 }: Args,
@@ -40,7 +40,7 @@ export function countsOf(
 
 const SIGMA = 4;
 
-/** Our counts beside the exact probabilities. */
+/** Compares our counts with the exact probabilities. */
 export function countsDifference(expected: unknown, got: unknown): string | undefined {
   if (!isObject(expected) || !isObject(got)) return `expected counts, got ${JSON.stringify(got)}`;
   const n = got.repeat as number;

@@ -1,6 +1,8 @@
-/** The cases of PFRL where our answer is not the recorded one: POLICY.md, departures.md. Each is checked like any other case, against the answer here. */
+/**
+ * The cases of PFRL in which our answer differs from the recorded one: POLICY.md, departures.md. Each is checked like any other case, against the answer here.
+ */
 
-/** What an op gives instead: `{value}`, `{raises}`, or null for a call that succeeds. */
+/** The expected result of an op: `{value}`, `{raises}`, or null for a call that succeeds. */
 export type Expected = { readonly [field: string]: unknown } | null;
 
 export interface PfrlDeparture {
@@ -8,7 +10,7 @@ export interface PfrlDeparture {
   readonly rule: string;
   /** Our own answers, by the number of the op; the other ops keep the recorded ones. */
   readonly results?: { readonly [op: number]: Expected };
-  /** Of the constructor. */
+  /** The result of the constructor. */
   readonly expectNew?: Expected;
 }
 
@@ -28,7 +30,7 @@ const step = (i: number, terminal: boolean) => ({
   next_action: null,
   is_state_terminal: terminal,
 });
-/** One that such cases append by hand. */
+/** A transition that such cases append by hand. */
 const plain = (i: number, terminal: boolean) => ({ state: i, action: 0, reward: 0, next_state: null, next_action: null, is_state_terminal: terminal });
 const episode = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => step(from + i, from + i === to - 1));
 

@@ -1,4 +1,4 @@
-/** The ops of PFRL's cases, each a call of the public API; what lies under PFRL's classes is told from what ours tell. */
+/** The ops of PFRL's cases, each a call of the public API; internals of PFRL's classes are derived from our public results. */
 import { existsSync } from "node:fs";
 import type { Column } from "../../../src/index.ts";
 import { batchExperiences, type Transition } from "../../../src/pfrl/index.ts";
@@ -83,13 +83,13 @@ export const OPS: { readonly [op: string]: Run } = {
   },
 };
 
-/** An environment's id as Python writes it. */
+/** Formats an environment's id like Python. */
 function keyOf(env: unknown): string {
   if (typeof env === "boolean") return env ? "True" : "False";
   return env === null ? "None" : String(env);
 }
 
-/** What is compared by counts, over many draws. */
+/** Results compared as counts over many draws. */
 export const COUNTED: ReadonlySet<string> = new Set(["pb_counts"]);
 
 const PHIS: { readonly [name: string]: ((state: unknown) => unknown) | undefined } = {
@@ -119,7 +119,7 @@ function batched(lists: Transition[][], gamma: unknown, phi: unknown = "identity
   return Object.fromEntries(Object.entries(all).map(([name, column]) => [name, columnOf(column, single && /state$/.test(name))]));
 }
 
-/** A column as the case writes tensors. A number that phi made an array of one is a number there. */
+/** Converts a column to the case's tensors. A number that phi wrapped in an array is a number there. */
 function columnOf(column: unknown, single: boolean): unknown {
   if (Array.isArray(column)) return column.map((part) => columnOf(part, single));
   const { data, shape } = column as Column;
@@ -131,13 +131,13 @@ function columnOf(column: unknown, single: boolean): unknown {
   };
 }
 
-/** Transitions of ours, in lists or not, as the case writes them. */
+/** Converts our transitions, in lists or not, to the format of the case. */
 function transitions(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(transitions);
   return isObject(value) && "nextState" in value ? encode(named(value as unknown as Transition)) : encode(value);
 }
 
-/** A sample, each item's weight in its first transition. */
+/** Returns a sample with each item's weight in its first transition. */
 function weighed(list: readonly unknown[] & { readonly weights?: Float64Array }): unknown {
   const items = transitions([...list]) as (Args | Args[])[];
   const { weights } = list;
@@ -150,7 +150,7 @@ function sampleCheck(world: World, on: string, n: number, repeat: number): unkno
   const sizes = new Set<number>();
   const seen = new Set<unknown>();
   let unique = true;
-  // Ten times as often, or four, so that none is missing by chance.
+  // Ten times as often, or four, so that no outcome is missing by chance.
   for (let i = 0; i < scaled(10, 4) * repeat; i++) {
     const list = buffer.sample(n, LIST) as readonly (readonly Transition[])[];
     const states = list.map(([first]) => first?.state);
@@ -169,7 +169,7 @@ interface Trees {
   readonly min: number;
 }
 
-/** Priorities, 0 where an item waits for its error. */
+/** Returns the priorities, 0 for items that wait for their error. */
 function treesOf(world: World, on: string): Trees {
   const buffer = world.prioritized(on);
   const alternate = world.stored(on).options.priorities?.last.alternate === true;

@@ -1,4 +1,4 @@
-/** Draws as a case scripts them: in the order in which PFRL asks, no more and no fewer. They go through our own way from ranks and points to items. */
+/** Draws scripted by a case, in PFRL's order, no more and no fewer. They use our own path from ranks and points to items. */
 import type { Draw } from "../../../src/batch/draw.ts";
 import type { GrowingTable } from "../../../src/memory/growing-table.ts";
 import type { DrawStrategy } from "../../../src/pfrl/store/draw-strategy.ts";
@@ -10,7 +10,7 @@ import { Malformed } from "../case.ts";
 type Scripted = { readonly [kind: string]: unknown };
 
 export class Script {
-  /** What was asked, as the case notes it. */
+  /** The requests, as noted in the case. */
   readonly calls: { readonly [name: string]: unknown }[] = [];
   readonly #draws: Scripted[];
 
@@ -38,7 +38,7 @@ export class Script {
 export class ScriptedPicker implements DrawStrategy {
   readonly #script: Script;
   readonly #made: BufferContents | EpisodeContents;
-  // Asked for before there is a draw: both take scratch.
+  // Reserved before a draw, because both use scratch memory.
   readonly #slots: Uint32Array;
   readonly #rows: Uint32Array;
 
@@ -64,12 +64,12 @@ export class ScriptedPicker implements DrawStrategy {
     }
     this.#choose(items, draw, alike);
     const points = Array.from({ length: n - alike }, () => script.next<number>("uniform"));
-    // Priorities are set through scratch memory, where the draw is.
+    // Priorities are set through scratch memory, which contains the draw.
     const at = core.scratch(0);
     const kept = core.u8.slice(at, at + 64);
     const picked: { readonly slot: number; readonly priority: number }[] = [];
     const set = (slot: number, priority: number) => items.update([items.keyOf(slot)], [priority]);
-    // What was drawn weighs 0 until the end.
+    // Drawn items weigh 0 until the end.
     const pick = (slot: number) => {
       picked.push({ slot, priority: items.priorityOf(slot) });
       set(slot, 0);
@@ -107,7 +107,7 @@ export class ScriptedPicker implements DrawStrategy {
     }
   }
 
-  /** The first slot, oldest first, with which the sum of priorities passes a point; of those that weigh something the last one, where rounding let none pass. */
+  /** Returns the first slot, oldest first, with which the sum of priorities passes a point; or the last one with weight, if rounding lets none pass. */
   #passing(items: GrowingTable, point: number): number | undefined {
     let sum = 0;
     let last: number | undefined;
@@ -121,14 +121,14 @@ export class ScriptedPicker implements DrawStrategy {
     return last;
   }
 
-  /** The first k items of a draw, by their ranks. */
+  /** Chooses the first k items of a draw, by their ranks. */
   #choose(items: GrowingTable, draw: Draw, k: number): void {
     const ranks = this.#script.choice(items.size, k);
     draw.slots(k).set(ranks.map((rank) => this.#slots[rank] as number));
   }
 }
 
-/** Carries a call out with scripted draws. */
+/** Runs a call with scripted draws. */
 export function scripted<T>(stored: Stored, script: Script, call: () => T): T {
   const { contents: made, drawStrategy: picker } = stored;
   if (made !== undefined) stored.drawStrategy = new ScriptedPicker(script, made);

@@ -1,4 +1,4 @@
-/** Values of PFRL's cases, as their files have them, and ours in the same form (pfrl/README.md). */
+/** Converts values of PFRL's cases to ours, and ours back (pfrl/README.md). */
 import { isObject, numberOf } from "../case.ts";
 
 type Typed = Float64Array;
@@ -17,7 +17,7 @@ const ARRAYS: { readonly [dtype: string]: TypedClass } = {
   float64: Float64Array,
 } as object as { readonly [dtype: string]: TypedClass };
 
-/** A value of a case as a program would have it: arrays of several dimensions are arrays of typed arrays. */
+/** Converts a value of a case to a program's form: arrays of several dimensions become arrays of typed arrays. */
 export function decode(value: unknown): unknown {
   if (typeof value === "string") return numberOf(value);
   if (Array.isArray(value)) return value.map(decode);
@@ -45,12 +45,12 @@ function single(dtype: string, value: unknown): unknown {
   return dtype.endsWith("int64") ? BigInt(value as number) : value;
 }
 
-/** The dtype of an array of ours, by numpy's name. */
+/** Returns numpy's name of our array's dtype. */
 export function dtypeOf(array: unknown): string | undefined {
   return Object.keys(ARRAYS).find((dtype) => array instanceof (ARRAYS[dtype] as TypedClass));
 }
 
-/** A value of ours as the case would write it. */
+/** Converts our value to the format of the case. */
 export function encode(value: unknown): unknown {
   if (typeof value === "bigint") return Number(value);
   if (typeof value === "number" && !Number.isFinite(value)) return String(value);
@@ -59,7 +59,7 @@ export function encode(value: unknown): unknown {
   return isObject(value) ? Object.fromEntries(Object.entries(value).map(([key, part]) => [key, encode(part)])) : value;
 }
 
-/** Arrays of arrays are one of more dimensions. */
+/** Arrays of arrays become one with more dimensions. */
 function arrays(parts: readonly unknown[]): unknown {
   const [first] = parts;
   if (!isObject(first) || typeof first.$nd !== "string") return parts;
@@ -68,7 +68,7 @@ function arrays(parts: readonly unknown[]): unknown {
 
 const TOLERANCE = 1e-9;
 
-/** What differs; undefined where nothing does. */
+/** Returns the difference; undefined if there is none. */
 export function differenceOf(path: string, expected: unknown, got: unknown): string | undefined {
   const [want, have] = [numberOf(expected), numberOf(got)];
   if (typeof want === "number" && typeof have === "number") return close(want, have) ? undefined : differs(path, want, have);
@@ -76,7 +76,7 @@ export function differenceOf(path: string, expected: unknown, got: unknown): str
   if (Array.isArray(want) !== Array.isArray(have)) return differs(path, want, have);
   if (Array.isArray(want) && want.length !== (have as unknown[]).length) return differs(path, want, have);
   for (const key of new Set([...Object.keys(want), ...Object.keys(have)])) {
-    // An array whose shape is not told has one dimension.
+    // An array without a stated shape has one dimension.
     if (key === "shape" && "$nd" in want && !("shape" in want)) continue;
     const found = differenceOf(`${path}${Array.isArray(want) ? `[${key}]` : `.${key}`}`, (want as never)[key], (have as never)[key]);
     if (found !== undefined) return found;

@@ -44,12 +44,12 @@ const CLASSES: { readonly [name: string]: (args: object) => Buffer } = {
 };
 
 export class World {
-  /** Where a case's files are, if it has some. */
+  /** The folder of a case's files, if it has any. */
   #folder: string | undefined;
-  /** Of the case's first object. */
+  /** The arguments of the case's first object. */
   readonly args: Args;
   readonly #objects = new Map<string, Buffer>();
-  /** Those too that others took the names of. */
+  /** Includes objects whose names were reassigned. */
   readonly #all: Buffer[] = [];
   readonly #counted = new Map<string, Counted[]>();
 
@@ -77,7 +77,7 @@ export class World {
     return found;
   }
 
-  /** What was put into PFRL's own queue. */
+  /** Returns the contents of PFRL's own queue. */
   counted(name: string): Counted[] {
     const found = this.#counted.get(name) ?? [];
     this.#counted.set(name, found);
@@ -122,7 +122,7 @@ export function camelCase(name: string): string {
   return name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** A transition of ours under the names of the case. */
+/** Returns our transition under the names of the case. */
 export function named(transition: Transition): Args {
   const { state, action, reward, nextState, nextAction, isStateTerminal, ...extras } = transition;
   return { ...extras, state, action, reward, next_state: nextState, next_action: nextAction, is_state_terminal: isStateTerminal };

@@ -1,4 +1,4 @@
-/** Recorded messages of Reverb's, and the values that Python had: folders with *.bin files, `decoded.json` and `expected.json`. */
+/** Recorded messages of Reverb, and the corresponding Python values: folders with *.bin files, `decoded.json` and `expected.json`. */
 import { readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
@@ -11,7 +11,7 @@ import { widenHalves } from "../../../src/schema/half.ts";
 import type { Outcome } from "../outcome.ts";
 import { type Json, KINDS, type Recorded } from "./messages.ts";
 
-/** An outcome a message, or a list of values. */
+/** Returns an outcome per message, or per list of values. */
 export function runWireFile(path: string, content: { readonly [name: string]: Json }): Outcome[] {
   const folder = dirname(path);
   const read = (file: string) => new Uint8Array(readFileSync(join(folder, file)));
@@ -41,7 +41,7 @@ function messageDiffers({ message, decoded }: Recorded, bytes: Uint8Array): stri
 
 type Read = (file: string) => Uint8Array;
 
-/** What differs, by the names of expected.json. */
+/** Comparisons, by the names of expected.json. */
 const VALUES: { readonly [name: string]: (json: Json, read: Read) => string | undefined } = {
   insert_alltypes_delta: (json, read) => {
     const [one] = inserted(read("insert_alltypes_delta.request.bin"));
@@ -92,7 +92,7 @@ function columnsDiffer(json: readonly Json[], columns: readonly ItemColumn[]): s
   return differ < 0 ? undefined : `column ${differ} is ${JSON.stringify(shown(columns[differ] as ItemColumn))}`;
 }
 
-/** Numbers by their bytes, so that each NaN is itself. */
+/** Compares numbers by their bytes, so that NaNs are distinguished. */
 function shown({ column: { data, shape } }: ItemColumn): unknown {
   return { shape, data: Array.isArray(data) ? data : Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString("hex") };
 }

@@ -1,4 +1,4 @@
-/** Recorded messages of Reverb: as their JSON says that they are, in the form of src/reverb/wire. */
+/** Recorded messages of Reverb: their JSON form, converted to the form of src/reverb/wire. */
 import { type BytesReader, BytesReader as Reader } from "../../../src/reverb/wire/bytes-reader.ts";
 import { type ItemMessage, readItem, type SampleInfoMessage } from "../../../src/reverb/wire/item.ts";
 import { type InsertRequest, insertRequest, mutateRequest, resetRequest, sampleRequest } from "../../../src/reverb/wire/requests.ts";
@@ -16,11 +16,11 @@ export interface Recorded {
 }
 
 interface Kind {
-  /** What the JSON says. */
+  /** The value from the JSON. */
   readonly told: (json: Json) => unknown;
-  /** What the bytes say. */
+  /** The value from the bytes. */
   readonly read?: (bytes: Uint8Array) => unknown;
-  /** The bytes of what the JSON says. */
+  /** The bytes for the JSON. */
   readonly written?: (json: Json) => Uint8Array;
 }
 
@@ -174,7 +174,7 @@ function inOrder(info: ServerInfoMessage): ServerInfoMessage {
   return { ...info, tables: info.tables.map((table) => ({ ...table, signature: table.signature && sorted(table.signature) })) };
 }
 
-/** What only servers read. */
+/** Reads messages that only servers receive. */
 export function readInsertRequest(bytes: Uint8Array): InsertRequest {
   const reader: BytesReader = new Reader(bytes, "InsertStreamRequest");
   const [chunks, items, keep]: [ChunkMessage[], ItemMessage[], bigint[]] = [[], [], []];
