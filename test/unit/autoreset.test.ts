@@ -1,4 +1,4 @@
-/** The end of an episode that terminated, of lanes that begin anew by the next step: nothing that is still to come is worth anything. */
+/** Episodes that terminated, in lanes that reset with the next step: nothing still to come has value. */
 import { describe, expect, test } from "vitest";
 import { memory } from "../../src/files/memory.ts";
 import { f32, fifo, i32, Replay, shared, u8 } from "../../src/index.ts";
@@ -19,7 +19,7 @@ const two = (a: number, b: number) => ({
   wide: [...new Array(100).fill(a), ...new Array(100).fill(b)] as number[],
 });
 
-/** What a view shows of each item, oldest first. */
+/** Returns the columns of a view for each item, oldest first. */
 function seen({ tables: { t } }: Any) {
   const { observation, nextObservation, returns, terminated, truncated, steps } = t.transitions({ gamma: 1 }).sample(t.size, { replacement: false });
   return Array.from({ length: t.size }, (_, i) => ({

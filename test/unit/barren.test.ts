@@ -1,4 +1,4 @@
-/** Episodes without an item: the warning never comes where `createItem` made one, or still can. */
+/** Episodes without an item: no warning if `createItem` made one, or still can. */
 import { expect, test } from "vitest";
 import { f32, Replay } from "../../src/index.ts";
 

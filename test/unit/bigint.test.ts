@@ -1,4 +1,4 @@
-/** 64-bit numbers as they come in JavaScript. */
+/** 64-bit numbers in JavaScript's forms. */
 import { expect, test } from "vitest";
 import { i64, Replay, u64 } from "../../src/index.ts";
 

@@ -1,4 +1,4 @@
-/** Episodes that are given up while their final step is still to come: that is no first step of the next one. */
+/** Discarded episodes whose final step is still to come: that step is not the first one of the next episode. */
 import { expect, test } from "vitest";
 import { f32, i32, Replay } from "../../src/index.ts";
 import { memory } from "../../src/storage/index.ts";
@@ -12,12 +12,12 @@ const spec = { observation: i32(), action: i32(), reward: f32() };
 const TABLES = { t: { maxSize: 1000 } };
 const rule = { table: "t", nStep: 1 } as const;
 
-/** What one environment of autoreset "nextStep" should leave in the table: pairs of an observation and the next one. */
+/** The expected table for one environment with autoreset "nextStep": pairs of an observation and the next one. */
 class Lane {
   pairs: string[] = [];
   #episode: string[] = [];
   #last: number | undefined;
-  /** What the next step is, if not one more or the first one. */
+  /** The kind of the next step, if it is not just another or the first one. */
   next: "final" | "value" | "dropped" | undefined;
 
   step(id: number, end: "no" | "truncated" | "terminated"): void {
@@ -41,7 +41,7 @@ class Lane {
     }
   }
 
-  /** How many items go. */
+  /** Returns how many items are deleted. */
   discard(): number {
     const count = this.#episode.length;
     if (this.next === "value" || this.next === "dropped") return 0;
@@ -51,7 +51,7 @@ class Lane {
     return count;
   }
 
-  /** Of a writer that closes: its newest step serves as the final one. */
+  /** Closes the writer: its newest step becomes the final one. */
   close(): string[] {
     return [...this.pairs, ...this.#episode];
   }

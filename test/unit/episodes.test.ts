@@ -1,4 +1,4 @@
-/** How episodes end: what is asked for, what is refused, what is at hand. */
+/** Ends of episodes: requirements, errors, and recent steps. */
 import { describe, expect, test, vi } from "vitest";
 import { f32, fifo, i32, prioritized, queueLimiter, Replay, text, u8 } from "../../src/index.ts";
 import { broken } from "../support/health.ts";
@@ -15,7 +15,7 @@ function lived(nStep = 3) {
   return { replay, writer };
 }
 
-/** The first numbers of each item's steps, oldest item first. */
+/** Returns the first numbers of each item's steps, oldest item first. */
 function items(replay: Replay<typeof spec, "memory">): number[][] {
   const { size } = replay.table("memory");
   if (size === 0) return [];

@@ -1,4 +1,4 @@
-/** The queue beside an array. */
+/** The queue compared with an array. */
 import { expect, test } from "vitest";
 import { Fifo } from "../../src/base/fifo.ts";
 import { TestRandom } from "../support/random.ts";

@@ -1,4 +1,4 @@
-/** Floats at the edge: what f32 would make infinite is refused, infinite numbers are values, NaN is allowed with one warning. */
+/** Floats at the edge: finite numbers that f32 would make infinite are rejected, infinite numbers are values, NaN is allowed with one warning. */
 import { describe, expect, test } from "vitest";
 import { f32, f64, Replay, shared } from "../../src/index.ts";
 import { PrioritizedReplayBuffer } from "../../src/pfrl/index.ts";
@@ -22,7 +22,7 @@ const good = () => ({
 });
 type Step = ReturnType<typeof good>;
 
-/** The largest f32, and the first number that is not rounded to it any more. */
+/** The largest f32, and the first number that is no longer rounded to it. */
 const MAX = 3.4028234663852886e38;
 const BEYOND = 3.4028235677973366e38;
 const FAR = [1e39, -1e39, BEYOND, -BEYOND, Number.MAX_VALUE, 3.5e38];

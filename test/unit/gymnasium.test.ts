@@ -1,4 +1,4 @@
-/** What the real Gymnasium gave, through README's first program and through writers with lanes: each transition against returns computed naively. */
+/** Data of the real Gymnasium, through README's first program and through writers with lanes: each transition compared with naively computed returns. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -28,14 +28,14 @@ interface Transition {
   readonly next: readonly number[];
 }
 
-/** Of an episode, by the definition: a transition of each step, up to n steps on. Of one that goes on, those that are whole before its last step. */
+/** The transitions of an episode, by definition: one per step, up to n steps on. An open episode has those that are whole before its last step. */
 function transitionsOf({ observations, actions, rewards, terminated, truncated }: Episode, n: number): Transition[] {
   const ends = terminated || truncated;
   const made: Transition[] = [];
   for (let t = 0; t < actions.length; t++) {
     const steps = Math.min(n, actions.length - t);
     const isLast = t + steps === actions.length;
-    // The observation behind the last step of an open episode is no row yet.
+    // The observation after the last step of an open episode is not a row yet.
     if (!ends && isLast) continue;
     let returns = 0;
     for (let k = steps - 1; k >= 0; k--) returns = (rewards[t + k] as number) + GAMMA * returns;
@@ -53,7 +53,7 @@ function transitionsOf({ observations, actions, rewards, terminated, truncated }
   return made;
 }
 
-/** Every transition of the table, oldest first, as plain numbers. */
+/** Returns every transition of the table, oldest first, as plain numbers. */
 function stored(replay: Memory): Transition[] {
   expect(broken(replay)).toEqual([]);
   const { memory } = replay.tables;
@@ -82,7 +82,7 @@ function alike(got: readonly Transition[], wanted: readonly Transition[]): void 
   });
 }
 
-/** README's first program, in whose place for a policy and an environment recorded episodes stand. Each replacement must find what it replaces. */
+/** README's first program, with recorded episodes instead of a policy and an environment. Each replacement must find its target. */
 function firstProgram(n: number): (parts: object) => Memory {
   const readme = readFileSync(join(root, "README.md"), "utf8");
   let code = (readme.match(/^## First program\n[\s\S]*?^```js\n([\s\S]*?)^```$/m) as RegExpMatchArray)[1] as string;
@@ -103,7 +103,7 @@ function firstProgram(n: number): (parts: object) => Memory {
   return (parts) => new Function(...Object.keys(parts), `${code}; return replay;`)(...Object.values(parts)) as Memory;
 }
 
-/** Episodes one after the other, as an environment gives them. */
+/** Consecutive episodes in the form of an environment. */
 class World {
   readonly steps: number;
   readonly #episodes: readonly Episode[];
@@ -163,7 +163,7 @@ describe("README's first program on Gymnasium's CartPole", () => {
 const AUTORESET = { NEXT_STEP: "nextStep", SAME_STEP: "sameStep", DISABLED: "disabled" } as const;
 const tables = { memory: { maxSize: 10_000, sampler: prioritized(0.6) } };
 
-/** What happens to a Replay between two steps of its environments: it is what was there that goes on. */
+/** Events between two steps of the environments: the Replay continues from its state. */
 const MEANWHILE: {
   readonly [name: string]: { make(): Promise<Memory>; go(replay: Memory): Promise<Memory>; writer?(replay: Memory, options: object): Promise<Taker> };
 } = {
@@ -187,14 +187,14 @@ const MEANWHILE: {
 /** A writer, here or at the other end of a port. */
 type Taker = Pick<reprise.Writer, "flush"> & Record<"append" | "appendColumns" | "endEpisode", (...given: never[]) => unknown>;
 
-/** Across a port, with little on its way at a time. */
+/** Across a port, with few bytes in flight. */
 async function remote(replay: Memory, { lanes = 1, ...options }: { readonly lanes?: number } = {}): Promise<Taker> {
   const [here, there] = ends();
   const [writer] = await Promise.all([remoteWriter(there, { spec, lanes }), replay.acceptWriter(here, { ...options, maxInFlight: 7 })]);
   return writer as unknown as Taker;
 }
 
-/** A vector environment's steps into a writer with lanes. */
+/** Writes a vector environment's steps with lanes. */
 async function lanesOf(run: VectorRun, n: number, meanwhile: string): Promise<Memory> {
   const { make, go, writer: writerOf } = MEANWHILE[meanwhile] as (typeof MEANWHILE)[string];
   let replay = await make();
@@ -216,7 +216,7 @@ async function lanesOf(run: VectorRun, n: number, meanwhile: string): Promise<Me
   return replay;
 }
 
-/** Transitions of lanes come in turns: these are in an order of their own. */
+/** Transitions of lanes come in turns, so they are sorted. */
 function sorted(transitions: readonly Transition[]): Transition[] {
   const name = ({ observation, steps }: Transition) => `${[...Float32Array.from(observation)].join()} ${steps}`;
   return [...transitions].sort((a, b) => (name(a) < name(b) ? -1 : 1));

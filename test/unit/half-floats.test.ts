@@ -15,15 +15,15 @@ import { some } from "../support/size.ts";
 type Half = "f16" | "bf16";
 const LEAVES = { f16, bf16 };
 const HALVES = ["f16", "bf16"] as const;
-/** The largest number, and the least that is not rounded to it. */
+/** The largest number, and the least one that is not rounded to it. */
 const EDGES = { f16: [65504, 65520], bf16: [3.3895313892515355e38, 3.39617752923046e38] } as const;
-/** Bits of infinity: above it are the NaNs. */
+/** Bits of infinity: NaNs are above it. */
 const INFINITE = { f16: 0x7c00, bf16: 0x7f80 } as const;
 
 const bitsOf = (numbers: Float32Array) => new Uint32Array(numbers.buffer, numbers.byteOffset, numbers.length);
 const all = Uint16Array.from({ length: 65536 }, (_, i) => i);
 
-/** What a half is, by its definition. */
+/** Returns the value of a half, by definition. */
 function numberOf(dtype: Half, bits: number): number {
   const [exponentBits, fractionBits] = dtype === "f16" ? [5, 10] : [8, 7];
   const exponent = (bits & 0x7fff) >> fractionBits;
@@ -33,7 +33,7 @@ function numberOf(dtype: Half, bits: number): number {
   return sign * 2 ** (Math.max(exponent, 1) - (2 ** (exponentBits - 1) - 1)) * (fraction + (exponent === 0 ? 0 : 1));
 }
 
-/** What a Replay of this module has of numbers, given as a typed array. */
+/** Returns the numbers that a Replay of this module stores for a typed array. */
 function stored(dtype: Half, numbers: Float32Array, module?: WebAssembly.Module): Float32Array {
   const replay = new Replay({ spec: { x: LEAVES[dtype](numbers.length) }, tables: { t: { maxSize: 1 } }, logger: null, ...(module && { module }) });
   const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
@@ -61,7 +61,7 @@ describe.each(some(HALVES, 1))("%s", (dtype) => {
     for (let bits = 0; bits < INFINITE[dtype] - 1; bits++) {
       const [low, high] = [numberOf(dtype, bits), numberOf(dtype, bits + 1)];
       const middle = (low + high) / 2;
-      // So near that f32 cannot tell.
+      // Too close for f32 to distinguish.
       const [below, above] = [middle * (1 - 2 ** -50), middle * (1 + 2 ** -50)];
       const even = bits % 2 === 0 ? low : high;
       const results = [middle, below, above, -middle, -below, -above].map((number) => roundHalf(dtype, number));
@@ -120,7 +120,7 @@ describe.each(some(HALVES, 1))("%s", (dtype) => {
       },
       { line: [1, 2, x] },
     ];
-    // As a typed array, where f32 holds it.
+    // As a typed array, if f32 holds it.
     if (Number.isFinite(Math.fround(x))) bad.push({ line: Float32Array.of(1, x, 2) }, { wide: wide(0) }, { wide: wide(8) }, { wide: wide(599) });
     for (const part of bad) {
       const step = { ...good, ...part };
@@ -129,7 +129,7 @@ describe.each(some(HALVES, 1))("%s", (dtype) => {
       expectRefused(replay, () => writer.appendColumns(columns as never), "INVALID_DATA", ...says);
       expectRefused(replay, () => writer.endEpisode({ final: part as never, terminated: true }), "INVALID_DATA", /^final\./, ...says);
       expectRefused(replay, () => lanes.append(columns as never), "INVALID_DATA", ...says);
-      // What was refused is not what comes next.
+      // A rejected step is not the next one.
       writer.append(good);
       expect([...(replay.table("t").sample(1).steps as never as { line: { data: Float32Array } }).line.data]).toEqual([1, 2, 3]);
     }

@@ -1,4 +1,4 @@
-/** Looking at what there is: columns one by one, batches as plain values, objects in a console. */
+/** Inspecting contents: columns one by one, batches as plain values, objects in a console. */
 import { inspect } from "node:util";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { bool, type Column, f32, fifo, i32, i64, prioritized, Replay, text, uniform } from "../../src/index.ts";
@@ -252,7 +252,7 @@ describe("a batch of transitions has toArray", () => {
   });
 });
 
-/** As Deno's console asks. */
+/** Called like Deno's console. */
 const inDeno = (value: object) => (value as { [symbol: symbol]: (how: unknown, options: object) => string })[Symbol.for("Deno.customInspect")]?.(inspect, {});
 
 describe("in a console", () => {

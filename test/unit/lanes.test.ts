@@ -1,4 +1,4 @@
-/** One lane that was asked for: code for vector environments runs with one environment, here and across a port; flags that are left out. */
+/** An explicit single lane: code for vector environments runs with one environment, here and across a port; omitted flags. */
 import { describe, expect, test } from "vitest";
 import { bool, f32, fifo, i32, Replay, text } from "../../src/index.ts";
 import { remoteWriter } from "../../src/remote/index.ts";
@@ -33,7 +33,7 @@ function reference(): unknown {
   return items(replay);
 }
 
-/** The same by a vector's calls. */
+/** Makes the same steps with vector calls. */
 async function play(writer: { append(step: never, ends?: never): unknown }, form: (id: number) => unknown): Promise<void> {
   const put = async (id: number, how?: object) => void (await writer.append(form(id) as never, how as never));
   await put(1);

@@ -4,7 +4,7 @@ import { broken } from "../support/health.ts";
 import { errorOf, expectError } from "../support/refused.ts";
 import { whole } from "../support/size.ts";
 
-/** Each item holds eight steps of its own: more than plan() expects. */
+/** Each item has eight steps of its own, more than plan() expects. */
 const LENGTH = 8;
 const tables = { t: { maxSize: 2000 } };
 
@@ -29,7 +29,7 @@ function full(spec: Spec, step: (i: number) => unknown) {
     } catch (thrown) {
       error = thrown as Error;
     }
-    // Whoever wants to draw at the limit must have drawn before.
+    // To draw at the limit, the memory for a draw must exist already.
     if (i === 50 * LENGTH) replay.table("t").sample(16, { length: 1 });
     if (error !== undefined || i % LENGTH !== 0) continue;
     writer.createItem("t", { length: LENGTH });
@@ -38,7 +38,7 @@ function full(spec: Spec, step: (i: number) => unknown) {
   return { replay, writer, keys, steps: i, error: error as Error };
 }
 
-/** Everything that can be seen without memory. */
+/** Returns everything that can be seen without allocating. */
 function state(replay: Replay<Spec, "t">) {
   const { bytes, ...rest } = replay.stats();
   return rest;
@@ -70,7 +70,7 @@ test.each<[string, Spec, (i: number) => unknown]>([
   }
   expect(state(replay)).toEqual(before);
   expect(broken(replay)).toEqual([]);
-  // The oldest items leave, and their rows are used again.
+  // The oldest items leave, and their rows are reused.
   expect(table.delete(keys.slice(0, 100))).toBe(100);
   for (let i = 0; i < 50 * LENGTH; i++) {
     writer.append(step(i));
@@ -90,7 +90,7 @@ test("an item that finds no place in the map of episodes is refused", () => {
   const options = { spec: i32(), tables: { t: { maxSize: 20_000 } } };
   const replay = new Replay({ ...options, maxBytes: Replay.plan(options).bytes });
   const writer = replay.writer();
-  // Each item is an episode of its own, which costs more than the plan says.
+  // Each item is its own episode, which costs more than planned.
   let refused: Error | undefined;
   for (let i = 0; i < 20_000 && refused === undefined; i++) {
     const before = replay.stats().tables;
@@ -170,7 +170,7 @@ test.runIf(whole)("beyond 2 GiB everything goes on as before", () => {
 test("windows that no memory could hold are refused, whatever their bytes come to in 32 bits", () => {
   const replay = new Replay({ spec: i32(), tables: { t: { maxSize: 4 } } });
   const { used } = replay.stats().bytes;
-  // 65,536 windows of so many steps are 2^32 bytes and a few more.
+  // 65,536 windows of these lengths take slightly more than 2^32 bytes.
   for (const keep of [16_374, 0xffffff]) {
     expectError(
       errorOf(() => replay.writer({ lanes: 65_536, keep })),
@@ -192,7 +192,7 @@ test("at the limit of memory no item of a step is lost: single steps and blocks"
       writer.append({ x: episode });
       writer.endEpisode();
     }
-    // Nothing is left for a larger map of episodes.
+    // No memory is left for a larger map of episodes.
     const error = errorOf(() => {
       for (;;) replay.writer({ keep: 1000 });
     });

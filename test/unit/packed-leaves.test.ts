@@ -1,4 +1,4 @@
-/** Packed leaves through everything that reads and writes steps for others: what comes out is what comes out of leaves that share frames as they are. */
+/** Packed leaves in all functions that read and write steps for others: the results equal those of unpacked leaves that share frames. */
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import { openReplay, pushEpisodes } from "../../src/datasets/rlds/index.ts";
@@ -36,7 +36,7 @@ const stacks = (n: number) => {
   return Array.from({ length: n }, (_, t) => new Uint8Array([...(frames[t] as Uint8Array), ...(frames[t + 1] as Uint8Array)]));
 };
 
-/** What a call gives for each of the two leaves. */
+/** Returns the results of a call for each of the two leaves. */
 const both = async <T>(make: (leaf: RowLeaf & { readonly stack: number }) => T | Promise<T>): Promise<[T, T]> => [
   await make(FORMS[0] as never),
   await make(FORMS[1] as never),

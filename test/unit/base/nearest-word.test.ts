@@ -1,4 +1,4 @@
-/** The word that was probably meant. */
+/** Suggestions of the nearest known word. */
 import { expect, test } from "vitest";
 import { nearestWord } from "../../../src/base/nearest-word.ts";
 

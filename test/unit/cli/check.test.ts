@@ -30,7 +30,7 @@ function lines(name: string, episodes: readonly (readonly object[])[]): string {
   return path;
 }
 
-/** The document of a check, whatever its exit code. */
+/** Returns the document of a check, whatever its exit code. */
 const checked = async (...args: string[]) => JSON.parse((await reprise("check", ...args, "--json")).stdout);
 
 const good = Array.from({ length: 6 }, (_, i) => step(i));

@@ -1,4 +1,4 @@
-/** What `convert` keeps: films, names, bounds and texts. What it cannot keep it lists, and refuses with --strict. */
+/** `convert` keeps films, names, bounds and texts. It lists the parts that it cannot keep, and rejects them with --strict. */
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -23,7 +23,7 @@ function filesOf(folder: string): { readonly [path: string]: string } {
 
 const contentOf = (path: string) => (statSync(path).isDirectory() ? filesOf(path) : readFileSync(path).toString("latin1"));
 
-/** A copy that may be written to. */
+/** Returns a writable copy. */
 function copied(from: string, name: string): string {
   const to = temp(name);
   mkdirSync(to, { recursive: true });
@@ -162,7 +162,7 @@ describe("LeRobot's films", () => {
   test("of fewer episodes, and of one film an episode (v2), are where the tables say", async () => {
     const to = temp("v2");
     const source = copied(join(DATA, "extra/lerobot_v2"), "v2-source");
-    // Films of these fixtures are not there: any bytes are copied as they are.
+    // The films of these fixtures are missing: any bytes are copied unchanged.
     const films = ["000000", "000001", "000002"].map((number) => `videos/chunk-000/observation.images.wrist/episode_${number}.mp4`);
     for (const [k, film] of films.entries()) {
       mkdirSync(join(source, film, ".."), { recursive: true });
@@ -229,7 +229,7 @@ test("what Minari says of a dataset stays: environment, author, bounds", async (
     expect((await document("convert", temp(name), to, "--format", "minari", "--id", "a/b-v0", "--overwrite")).losses).toEqual([]);
     checkSame(json(join(to, "a/b-v0/data/metadata.json")));
   }
-  // LeRobot has other names for what is one value, so that its space is another one.
+  // LeRobot has other names for single values, so its space differs.
   await document("convert", MINARI, temp("m-lerobot"), "--format", "lerobot", "--fps", "50");
   const { losses } = await document("convert", temp("m-lerobot"), to, "--format", "minari", "--id", "a/b-v0", "--overwrite");
   expect(losses.map(({ what }: { what: string }) => what)).toContain("observation_space");

@@ -11,7 +11,7 @@ import { CARTPOLE, DATA, document, failure, HALF_CHEETAH, PIXELS, reprise, serve
 
 const temp = temporary();
 
-/** All episodes: the bytes of their columns, and what else they have. */
+/** Returns all episodes: the bytes of their columns, and their other data. */
 async function contentOf(path: string, split?: string) {
   const reader = await openRlds(path, split === undefined ? {} : { split });
   const episodes: { readonly columns: unknown; readonly length: number; readonly metadata: { readonly [name: string]: unknown } }[] = [];
@@ -74,8 +74,7 @@ test.runIf(whole)("to LeRobot and Minari, and back", async () => {
     steps: 180,
   });
   expect(await document("inspect", lerobot)).toMatchObject({ format: "lerobot", episodes: 8, steps: 180 });
-  // LeRobot has no row for a final observation: 8 of 188.
-  // The frames a second are those of the data, where they say so.
+  // LeRobot has no row for a final observation: 8 of 188. The frame rate is that of the data, if it states one.
   expect((await document("convert", lerobot, temp("again"), "--format", "lerobot")).steps).toBe(180);
   expect(await document("convert", PIXELS, minari, "--format", "minari")).toMatchObject({ format: "minari", episodes: 8, steps: 188 });
   expect(await document("inspect", join(minari, "cartpole_pixels-v0"))).toMatchObject({
@@ -104,7 +103,7 @@ test("a recording without a task is LeRobot's by the instruction of its steps", 
   expect(tasks).toEqual(["pick the cube", "pick the cube", "pick the cube", "tidy up", "tidy up", "tidy up"]);
 });
 
-/** Of each episode the actions. */
+/** Returns the actions of each episode. */
 async function actionsOf(path: string): Promise<number[][]> {
   const reader = await openRlds(path);
   const actions: number[][] = [];
@@ -133,7 +132,7 @@ test.runIf(whole)("what was recorded as `final` is no action to LeRobot, and wha
   expect(await actionsOf(lerobot)).toEqual(own);
   await document("convert", dir, minari, "--format", "minari", "--id", "a-v0");
   expect(await actionsOf(join(minari, "a-v0"))).toEqual(padded);
-  // What was written says what it holds: nothing is lost on further ways.
+  // The written file states its contents, so nothing is lost on further conversions.
   expect(await finalSteps(lerobot)).toEqual(said.map(() => "transition"));
   expect(await finalSteps(join(minari, "a-v0"))).toEqual(said.map(() => "observation"));
   await document("convert", lerobot, minari, "--format", "minari", "--id", "b-v0");
@@ -143,7 +142,7 @@ test.runIf(whole)("what was recorded as `final` is no action to LeRobot, and wha
   await document("convert", dir, temp("ends.jsonl"));
   expect(await finalSteps(temp("ends.jsonl"))).toEqual(said);
 
-  // An option is believed before the data.
+  // An option overrides the data.
   await document("convert", dir, temp("ends-frames"), "--format", "lerobot", "--final-step", "transition");
   expect(await actionsOf(temp("ends-frames"))).toEqual([[1, 2], [1, 2, 0], [1, 2], [1]]);
   await document("convert", dir, minari, "--format", "minari", "--id", "c-v0", "--final-step", "transition");
@@ -212,7 +211,7 @@ test("a journal is written as any format", async () => {
   const from = join(DATA, "golden/journal");
   const { error } = await failure(1, "convert", from, temp("open.jsonl"));
   expect(error).toMatchObject({ code: "INVALID_DATA", episode: 0 });
-  // RLDS has a final observation, which none of the episodes has.
+  // RLDS has a final observation, which these episodes lack.
   for (const [to, wanted] of [
     [temp("a.jsonl"), 36],
     [temp("a.parquet"), 36],

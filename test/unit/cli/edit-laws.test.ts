@@ -1,4 +1,4 @@
-/** Laws of `reprise edit` and `reprise check` over all formats, on random specs of what each format can hold. */
+/** Laws of `reprise edit` and `reprise check` over all formats, on random specs that each format can hold. */
 import { describe, expect, test } from "vitest";
 import type { StepLeaf } from "../../../src/datasets/model/dataset.ts";
 import { leavesOf } from "../../../src/datasets/model/leaves.ts";
@@ -66,7 +66,7 @@ function randomData(spec: StepSpec, lengths: readonly number[]): RldsDataset<unk
   return data as unknown as RldsDataset<unknown>;
 }
 
-/** The same with faults that `repair` mends. The second step of an episode has one for certain. */
+/** Returns the same episodes with faults that `repair` fixes. The second step of an episode always has one. */
 function spoil(data: RldsDataset<unknown>, random: TestRandom): RldsDataset<unknown> {
   const faults: readonly object[] = [{ is_last: true }, { is_first: true }, { reward: Number.POSITIVE_INFINITY }, { action: [Number.NaN, 1] }];
   for (const { steps } of data as unknown as { readonly steps: object[] }[])
@@ -81,7 +81,7 @@ async function contentOf(path: string, options: object) {
   return { stepSpec: reader.stepSpec, metadataSpec: reader.metadataSpec, episodes };
 }
 
-/** Steps alone: formats count episodes, and LeRobot the frames of all. */
+/** Returns only the steps: formats count episodes, and LeRobot the frames of all of them. */
 const stepsOf = async (path: string, options: object) =>
   (await contentOf(path, options)).episodes.map(({ steps }) => steps.map((step) => ({ ...(step as object), index: undefined, episode_index: undefined })));
 
@@ -93,7 +93,7 @@ const SEEDS = Array.from({ length: scaled(6, 1) }, (_, seed) => seed);
 
 describe.each(some(Object.keys(WRITTEN), 2))("%s", (format) => {
   const { write, target } = WRITTEN[format] as Written;
-  // Minari's infos are read only if somebody asks.
+  // Minari's infos are read only on request.
   const [options, open] = format === "minari" ? [{ infos: true }, ["--open", "infos=true"]] : [{}, []];
 
   test.each(SEEDS)("spec %i: no option is the identity, and so is a name there and back", async (seed) => {

@@ -1,4 +1,4 @@
-/** `reprise edit` of a snapshot or a journal: it stays one, with other steps and tables. */
+/** `reprise edit` of a snapshot or a journal: the kind stays, the steps and tables change. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { f32, i32, minSize, prioritized, queueLimiter, Replay, type Spec, sampleToInsertRatio } from "../../../src/index.ts";
@@ -9,7 +9,7 @@ type Any = Replay<Spec, string>;
 
 const temp = temporary();
 
-/** What the program says as it refuses. */
+/** Returns the program's error message. */
 async function refusal(...args: string[]): Promise<string> {
   const { status, stderr } = await reprise(...args);
   expect(status).toBeGreaterThan(0);
@@ -206,7 +206,7 @@ describe("a journal", () => {
     const third = (await Replay.open({ dir: to })) as unknown as Any;
     expect(third.table("memory").size).toBe(3);
     third.dispose();
-    // An edit that was killed as it replaced this journal left it aside.
+    // An edit that was killed while it replaced this journal left it aside.
     mkdirSync(temp(".incomplete-two-edit"));
     renameSync(to, temp(".incomplete-two-edit/old"));
     expect(await document("edit", to, temp("three"))).toMatchObject({ kind: "journal" });

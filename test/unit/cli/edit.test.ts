@@ -1,4 +1,4 @@
-/** `reprise edit`: the laws of edits over all formats, in place as well, and what is refused. */
+/** `reprise edit`: the laws of edits over all formats, also in place, and its errors. */
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -29,14 +29,14 @@ async function contentOf(path: string, options: object = {}) {
 
 const idsOf = async (path: string, options: object = {}) => (await contentOf(path, options)).episodes.map(({ id }) => Number(id));
 
-/** A copy that may be written to. */
+/** Returns a writable copy. */
 function copied(from: string): string {
   const to = fresh(statSync(from).isDirectory() ? "" : from.slice(from.lastIndexOf(".")));
   cpSync(from, to, { recursive: true });
   return to;
 }
 
-/** Everything in a folder, by its paths. */
+/** Returns everything in a folder, by path. */
 function filesOf(folder: string): { readonly [path: string]: string } {
   if (!statSync(folder).isDirectory()) return { "": readFileSync(folder).toString("latin1") };
   const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
@@ -56,7 +56,7 @@ function random(lengths: readonly number[], first = 0): RldsDataset<unknown> {
   return made(SPEC, lengths, { metadataSpec, metadata, terminal: (k) => k % 3 !== 0 }) as unknown as RldsDataset<unknown>;
 }
 
-/** The same with faults that `repair` mends: flags, and numbers that are not finite. */
+/** Returns the same episodes with faults that `repair` fixes: flags, and numbers that are not finite. */
 function spoiled(lengths: readonly number[], chance: TestRandom): RldsDataset<unknown> {
   const whole = random(lengths);
   const faults: readonly (() => object)[] = [
@@ -67,7 +67,7 @@ function spoiled(lengths: readonly number[], chance: TestRandom): RldsDataset<un
   ];
   const steps = async function* (all: AsyncIterable<object> | Iterable<object>) {
     let i = 0;
-    // The second step of an episode has a fault for certain.
+    // The second step of an episode always has a fault.
     for await (const step of all) yield i++ === 1 || chance.below(4) === 0 ? { ...step, ...faults[chance.below(faults.length)]?.() } : step;
   };
   return mapEpisodes(
@@ -78,7 +78,7 @@ function spoiled(lengths: readonly number[], chance: TestRandom): RldsDataset<un
 
 const WRITTEN = writtenFormats(fresh);
 const FORMATS = Object.keys(WRITTEN);
-/** What JSON lines do not state, and a format needs. */
+/** Options that formats need and JSON lines do not state. */
 const STATED: { readonly [format: string]: readonly string[] } = {
   tfds: ["--name", "demo"],
   minari: ["--id", "demo-v0"],
@@ -107,7 +107,7 @@ describe.each(some(FORMATS, 1))("%s", (format) => {
     const isFolder = statSync(path).isDirectory();
     const note = isFolder ? join(path, "NOTES.md") : undefined;
     if (note !== undefined) writeFileSync(note, "mine");
-    // Minari's infos are read only if somebody asks, and would be deleted.
+    // Minari's infos are read only on request, and would be deleted.
     const open = format === "minari" ? ["--open", "infos=true"] : [];
     await document("edit", path, path, "--overwrite", ...open);
     expect(await contentOf(path)).toEqual(before);
@@ -282,7 +282,7 @@ describe("options", () => {
     expect(error).toMatchObject({ code: "INVALID_DATA", episode: 2 });
     const { episodes, report } = await document("edit", file, fresh(".parquet"), "--mode", "drop");
     expect([episodes, report.dropped.episodes.count]).toEqual([2, 1]);
-    // A faulty episode that is left out is no fault.
+    // A faulty episode that is dropped is not reported.
     await document("edit", file, fresh(".parquet"), "--drop-episodes", "2");
   });
 
@@ -341,7 +341,7 @@ describe("films", () => {
     expect(stats(again)).toEqual(stats(convert));
   });
 
-  /** What runs is found in no folder. */
+  /** Runs a task with an empty search path for programs. */
   async function withoutPrograms<T>(task: () => Promise<T>): Promise<T> {
     const { PATH } = process.env;
     process.env.PATH = "/nowhere";
@@ -498,7 +498,7 @@ describe("the target", () => {
     const { line } = await failure(2, "edit", path, path, "--overwrite", "--from-split", "valid");
     expect(line).toContain(`--from-split valid reads a part of ${path}, and the other episodes would be deleted`);
     expect(filesOf(path)).toEqual(bytes);
-    // A split that is read alone is a dataset of its own.
+    // A split that is read separately is a dataset of its own.
     const alone = fresh(".hdf5");
     await document("edit", path, alone, "--from-split", "valid");
     expect(await splitsOf(alone)).toEqual([["train", before[1]?.[1]]]);

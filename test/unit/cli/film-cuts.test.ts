@@ -1,4 +1,4 @@
-/** `reprise edit` of films: copied where the cut allows it, cut by ffmpeg where not, and refused without it. */
+/** `reprise edit` of films: copied if the cut allows it, else cut by ffmpeg, and rejected without ffmpeg. */
 import { spawnSync } from "node:child_process";
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
@@ -49,7 +49,7 @@ const cutOf = (more: Partial<FilmCut> = {}): FilmCut => ({
 });
 const signal = new AbortController().signal;
 
-/** The film that a writer of LeRobot wants for some episodes, and their times in it. */
+/** Returns the film that a LeRobot writer requests for some episodes, and their times in it. */
 async function cutsFor(kept: readonly number[], options: object = {}) {
   const reader = await openLeRobot(FILMED);
   const cuts: (Pick<FilmCut, "path" | "ranges" | "fps" | "codec" | "pixelFormat"> & object)[] = [];
@@ -119,7 +119,7 @@ describe("a writer", () => {
 });
 
 describe("a program ffmpeg", () => {
-  /** A folder with a program that answers -version, and otherwise runs these lines of a shell. */
+  /** Returns a folder with a program that answers -version, and otherwise runs these lines of a shell script. */
   function program(lines: string): string {
     const folder = fresh();
     mkdirSync(folder);
@@ -153,7 +153,7 @@ describe("a program ffmpeg", () => {
     const encoders = { h264: "libx264", hevc: "libx265", vp9: "libvpx-vp9" };
     for (const [codec, encoder] of Object.entries(encoders))
       expect(await argumentsFor({ codec, pixelFormat: "yuv444p" })).toEqual(expect.arrayContaining([encoder, "yuv444p"]));
-    // What a source does not state is what most films are.
+    // Properties that a source does not state get the usual values.
     expect(await argumentsFor({ codec: undefined, pixelFormat: undefined })).toEqual(expect.arrayContaining(["libx264", "yuv420p"]));
     const second = await argumentsFor({ path: `1/${FILM}` }, ["/elsewhere", FILMED]);
     expect(second[4]).toBe(join(FILMED, FILM));
@@ -224,7 +224,7 @@ describe.runIf(hasFfmpeg())("with the real ffmpeg", () => {
     );
   }
 
-  /** What ffprobe counts, if it is there. */
+  /** Returns the counts of ffprobe, if it is installed. */
   function probed(film: string): string | undefined {
     const args = [
       "-v",
@@ -246,7 +246,7 @@ describe.runIf(hasFfmpeg())("with the real ffmpeg", () => {
     const [before, after] = [await pixelsOf(FILMED), await pixelsOf(folder)];
     expect(after.map(({ length }) => length / SIZE)).toEqual(numbers.map((number) => (before[number] as Uint8Array).length / SIZE));
     for (const [k, number] of numbers.entries()) expect(distance(after[k] as Uint8Array, before[number] as Uint8Array), `episode ${number}`).toBeLessThan(3);
-    // The frames differ, so that one of another episode would be seen.
+    // The frames differ, so a frame of another episode would be detected.
     expect(distance((before[0] as Uint8Array).subarray(0, 3 * SIZE), (before[1] as Uint8Array).subarray(0, 3 * SIZE))).toBeGreaterThan(6);
   }
 

@@ -1,4 +1,4 @@
-/** The last step of an episode on the command line: it is never lost, and the next observation that nobody saw is repeated and counted. */
+/** The last step of an episode on the command line: it is never lost, and a missing next observation is repeated and counted. */
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -38,7 +38,7 @@ describe("a reward on the last step alone", () => {
     const repeated = name === "sparse.jsonl" ? 0 : 2;
     expect(pushed.finalSteps).toEqual({ repeated, dropped: 0 });
     expect((await document(...push(path, "--n-step", "5"))).pushed).toBe(10);
-    // A trajectory a step, and a boundary an episode.
+    // A trajectory per step, and a boundary per episode.
     expect((await document(...push(path))).pushed).toBe(12);
   });
 
@@ -111,9 +111,9 @@ describe("a recording without final observations", () => {
     expect(await of(...nStep)).toEqual([8, 2, 0]);
     expect(await of(...nStep, "--final-step", "transition")).toEqual([9, 3, 0]);
     expect(await of(...nStep, "--final-step", "observation")).toEqual([6, 0, 0]);
-    // Of a single transition nothing is left.
+    // Nothing is left of a single transition.
     expect(await of(...nStep, "--final-step", "drop")).toEqual([6, 0, 2]);
-    // Trajectories: one a step of the dataset.
+    // Trajectories: one per step of the dataset.
     expect(await of()).toEqual([11, 2, 0]);
     expect(await of("--final-step", "transition")).toEqual([12, 3, 0]);
     expect(await of("--final-step", "observation")).toEqual([9, 0, 0]);

@@ -1,4 +1,4 @@
-/** The command line. */
+/** Helpers to run the command line. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { createReadStream, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { createServer } from "node:http";
@@ -24,7 +24,7 @@ export interface Run {
   readonly stderr: string;
 }
 
-/** A run of the built program, as its users start it; in `npm test` of its sources, in this process. */
+/** Runs the built program like its users, or in `npm test` its sources in this process. */
 export async function reprise(...args: string[]): Promise<Run> {
   if (!whole) return runHere(args);
   const { status, stdout, stderr } = spawnSync(process.execPath, [CLI, ...args], { encoding: "utf8", cwd: root, maxBuffer: 1 << 28 });
@@ -49,14 +49,14 @@ async function runHere(args: readonly string[]): Promise<Run> {
 
 type Parsed = ReturnType<typeof JSON.parse>;
 
-/** The document that --json gives; nothing else is said. */
+/** Returns the document of --json; nothing else may be printed. */
 export async function document(...args: string[]): Promise<Parsed> {
   const { status, stdout, stderr } = await reprise(...args, "--json");
   expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
   return JSON.parse(stdout);
 }
 
-/** What a failure says: one line on stderr, and the same as JSON on stdout. */
+/** Returns the output of a failure: one line on stderr, and the same as JSON on stdout. */
 export async function failure(code: number, ...args: string[]): Promise<{ readonly line: string; readonly error: Parsed }> {
   const { status, stdout, stderr } = await reprise(...args, "--json");
   const { error } = JSON.parse(stdout);
@@ -64,7 +64,7 @@ export async function failure(code: number, ...args: string[]): Promise<{ readon
   return { line: stderr.trimEnd(), error };
 }
 
-/** A folder that goes away with the tests. */
+/** A folder that is deleted after the tests. */
 export function temporary(): (...names: string[]) => string {
   const folder = mkdtempSync(join(tmpdir(), "reprise-cli-"));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -73,12 +73,12 @@ export function temporary(): (...names: string[]) => string {
 
 export interface Server {
   readonly address: string;
-  /** Resolves when a file was asked for that is never given. */
+  /** Resolves when a file was requested that is never sent. */
   readonly held: Promise<void>;
   close(): void;
 }
 
-/** Files of a folder by HTTP; those whose names `holds` are asked for in vain. */
+/** Serves the files of a folder over HTTP; requests for names that match `holds` are never answered. */
 export async function serve(folder: string, holds: RegExp): Promise<Server> {
   let onHeld = () => {};
   const held = new Promise<void>((resolve) => {
@@ -107,7 +107,7 @@ export async function serve(folder: string, holds: RegExp): Promise<Server> {
   };
 }
 
-/** A run that goes on; how it ends. */
+/** Starts a run that continues; returns how it ends. */
 export function started(...args: string[]): { readonly child: ChildProcess; readonly ended: Promise<Run & { readonly signal: NodeJS.Signals | null }> } {
   const child = spawn(process.execPath, [CLI, ...args], { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
   let [stdout, stderr] = ["", ""];

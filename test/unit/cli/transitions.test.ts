@@ -1,4 +1,4 @@
-/** `reprise push --n-step`: a program finds in the journal the transitions that the library makes of the data, and goes on with them. */
+/** `reprise push --n-step`: a program finds in the journal the transitions that the library makes from the data, and continues with them. */
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -16,7 +16,7 @@ function transitionsOf(replay: Replay, name: string) {
   return table.transitions({ gamma: 0.9 }).sample(table.size, { replacement: false, beta: 0.5 });
 }
 
-/** Drawn columns as a writer takes them. */
+/** Converts drawn columns to the writer's input. */
 function dataOf(node: object): unknown {
   if ("data" in node) return node.data;
   return Object.fromEntries(Object.entries(node).map(([name, part]) => [name, dataOf(part as object)]));
@@ -124,7 +124,7 @@ test.runIf(whole).each(some(KILLED, 1))("what a push that was killed has left is
   const [{ inserted }] = (await document(...push)).tables;
   const replay: Replay = await Replay.open({ dir, logger: null });
   const item = how[0] === "--n-step" ? { table: "t", nStep: 3 } : { table: "t", length: 2 };
-  // The one of the push, in the midst of an episode, and somebody else's.
+  // The writer of the push, in the middle of an episode, and another one.
   for (const name of ["reprise push", "an \u001b agent"]) {
     const writer = replay.writer({ name, items: [item as never], ...(how[0] !== "--n-step" && { keep: 2 }) });
     const { steps } = replay.table("t").sample(1, { length: 1 });

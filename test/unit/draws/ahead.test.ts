@@ -1,4 +1,4 @@
-/** Batches that a loop draws ahead: those that it never gets have changed no item, and nothing is drawn ahead where that cannot be. */
+/** Batches that a loop draws ahead: unused ones have changed no item, and nothing is drawn ahead if that is not possible. */
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { f32, fifo, i32, prioritized, queueLimiter, Replay, sampleToInsertRatio, type Table, type TableOptions, uniform } from "../../../src/index.ts";
 import { memory } from "../../../src/storage/index.ts";
@@ -12,7 +12,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** A table with 20 items of two steps, and what its Replay warned of. */
+/** A table with 20 items of two steps, and the warnings of its Replay. */
 function filled(options: Partial<TableOptions> = {}, items = ITEMS) {
   const said: string[] = [];
   const replay = new Replay({ spec: SPEC, tables: { t: { maxSize: 100, sampler: fifo(), ...options } }, seed: 5, logger: (text) => void said.push(text) });
@@ -29,7 +29,7 @@ type Looped = AsyncIterable<unknown>;
 const BATCH = { batchSize: 4, prefetch: 2 };
 const ELEMENT = { sampleBatchSize: 4, prefetch: 2 };
 
-/** Every loop that draws of a table and takes `prefetch`. */
+/** Every loop that draws from a table and accepts `prefetch`. */
 const LOOPS: { readonly [name: string]: (of: ReturnType<typeof filled>, options?: object) => Looped } = {
   "table.dataset": ({ table }, options) => table.dataset({ ...BATCH, ...options }),
   "recycled batches": ({ table }, options) => table.dataset({ ...BATCH, recycle: true, ...options }),
@@ -43,7 +43,7 @@ const LOOPS: { readonly [name: string]: (of: ReturnType<typeof filled>, options?
 const NAMES = Object.keys(LOOPS);
 const loop = (name: string, of: ReturnType<typeof filled>, options?: object) => (LOOPS[name] as (typeof LOOPS)[string])(of, options);
 
-/** All that a user can see of a table and its items. */
+/** Returns all user-visible state of a table and its items. */
 function seen(table: Table, keys: readonly number[]) {
   return { ...table.stats(), items: keys.map((key) => table.explain(key)) };
 }

@@ -1,11 +1,11 @@
-/** Draws among the oldest items, while others come in. */
+/** Draws among the oldest items, while others enter. */
 import { expect, test } from "vitest";
 import { f32, i32, minHeap, Replay, type SampleOptions, uniform } from "../../../src/index.ts";
 import { broken } from "../../support/health.ts";
 import { errorOf, expectError, expectRefused } from "../../support/refused.ts";
 
 test.each([1, 40])("of a table that evicts by priority, items that come in during a batch make no younger one drawn (seed %i)", (seed) => {
-  // Four items come in at once; each draw lets another in, in the place of the one of the lowest priority.
+  // Four items enter together; each draw lets another in, which replaces the one with the lowest priority.
   const rateLimiter = { samplesPerInsert: 1, minSize: 1, minDiff: -1000, maxDiff: 4 };
   const replay = new Replay({ spec: i32(), tables: { t: { maxSize: 4, sampler: uniform(), remover: minHeap(), rateLimiter } }, seed });
   const writer = replay.writer();
@@ -53,7 +53,7 @@ test("none of the oldest items are not all of them: among is at least 1, in ever
   ];
   for (const call of calls) {
     call({});
-    // Also where the call before was the same, but for that.
+    // Even if the previous call was otherwise the same.
     for (const among of [0, -0]) expectRefused(replay, () => call({ among }), RangeError, NONE);
     expectRefused(replay, () => call({ among: null as never }), TypeError, /^among must/);
   }

@@ -1,4 +1,4 @@
-/** Datasets in epochs: each item that was there at the start once, in an order that is computed. */
+/** Datasets in epochs: each item that existed at the start occurs once, in a computed order. */
 import { describe, expect, test } from "vitest";
 import {
   type EpochState,
@@ -109,7 +109,7 @@ describe("an epoch", () => {
           if (batch === undefined) break;
           const after = dataset.state();
           if (before.since === 0 || after.epoch !== before.epoch) {
-            // The epoch before is over: all that stayed was given.
+            // The previous epoch is over: it has yielded all remaining items.
             expect(start.filter((value) => !seen.includes(value) && !gone.has(value))).toEqual([]);
             start = now;
             seen.length = 0;
@@ -182,7 +182,7 @@ describe("a dataset in epochs", () => {
         given.push(...stepsOf(batch));
         if (given.length > 10) break;
       }
-      // New ones take slots of old ones, before the snapshot and after it.
+      // New items take slots of old ones, before the snapshot and after it.
       table.delete(table.sample(1).info.keys);
       writer.append(1000);
       const state: EpochState = JSON.parse(JSON.stringify(dataset.state()));
@@ -196,7 +196,7 @@ describe("a dataset in epochs", () => {
       const theirs = rest(again as typeof writer, other.dataset({ batchSize: 7, epochs: 2, state }));
       const ours = rest(writer, table.dataset({ batchSize: 7, epochs: 2, state }));
       expect(theirs).toEqual(ours);
-      // What came after the start comes in the second epoch.
+      // Items inserted after the start come in the second epoch.
       const second = ours.slice(ours.length - 30);
       expect(sorted(second)).toEqual(sorted([...table.dataset({ batchSize: 30, epochs: 1 })].flatMap(stepsOf)));
       for (const value of [1000, 2000]) expect(ours.slice(0, ours.length - 30)).not.toContain(value);
@@ -329,7 +329,7 @@ describe("a dataset in epochs", () => {
       [{ state: 3 }, TypeError, /^state must be/],
       [{ state: {} }, TypeError, /^state\.shuffle is required/],
       [{ state: { shuffle: true, seed: 0, epoch: 0, position: 0, since: 9, slots: 11 } }, RangeError, /^state must be .* dataset of table "t"/],
-      // Above every generation that there is; behind the last place; of no epoch.
+      // Above every existing generation; after the last place; of no epoch.
       [{ state: { shuffle: true, seed: 0, epoch: 0, position: 0, since: 3, slots: 2 } }, RangeError, /^state must be a state of a dataset/],
       [{ state: { shuffle: false, seed: 0, epoch: 0, position: 3, since: 2, slots: 2 } }, RangeError, /^state must be a state of a dataset/],
       [{ state: { shuffle: true, seed: 0, epoch: 0, position: 2 ** 31, since: 2, slots: 2 } }, RangeError, /^state must be a state of a dataset/],

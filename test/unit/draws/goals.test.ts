@@ -1,4 +1,4 @@
-/** Goals of hindsight: which random numbers decide them, how likely each is, what a reward may do, and what is refused. */
+/** Hindsight goals: their random numbers and probabilities, the contract of the reward function, and errors. */
 import { describe, expect, test } from "vitest";
 import { f32, i32, minHeap, minSize, prioritized, type RelabelledSteps, Replay, sampleToInsertRatio, type Table, text, u8 } from "../../../src/index.ts";
 import { engineOf } from "../../../src/replay/replay.ts";
@@ -17,7 +17,7 @@ function replayOf(options: object = {}, seed = 7) {
 }
 type World = ReturnType<typeof replayOf>;
 
-/** Episodes of so many steps and a final one; the k-th step of episode e is [e, k], and its goal [-1, -1]. */
+/** Episodes of the given lengths and a final step each; the k-th step of episode e is [e, k], and its goal [-1, -1]. */
 function fill(replay: World, lengths: readonly number[], rule: object = { nStep: 1 }) {
   const writer = replay.writer({ items: [{ table: "t", ...rule } as { table: "t"; nStep: number }] });
   for (const [e, length] of lengths.entries()) {
@@ -107,7 +107,7 @@ describe("how likely goals are", () => {
         ).toBeGreaterThan(1e-4);
       }
     }
-    // Which rows of a batch are relabelled: each is as likely.
+    // Which rows of a batch are relabelled: each has the same probability.
     const share = rows.map(() => 1 / rows.length);
     expect(chiSquare(rows, share)).toBeGreaterThan(1e-4);
   });
@@ -308,7 +308,7 @@ test("without room the order of steps goes, and the next draw makes it anew", ()
     [0, 99],
     [0, 99],
   ]);
-  // There is room for one more block of steps, and for nothing else.
+  // There is room only for one more block of steps.
   const { x } = engineOf(replay).core;
   const block = x.arena_alloc(49152);
   const taken: number[] = [];

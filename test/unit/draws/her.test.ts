@@ -1,4 +1,4 @@
-/** Goals of hindsight beside what Stable-Baselines3's HerReplayBuffer makes of the same episodes: test/data/her/record.py has recorded it. */
+/** Hindsight goals compared with Stable-Baselines3's HerReplayBuffer on the same episodes, recorded by test/data/her/record.py. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

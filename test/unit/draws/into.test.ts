@@ -1,4 +1,4 @@
-/** Batches that are filled again: whatever they were made for first. */
+/** Refilled batches, whatever their original form. */
 import { expect, test } from "vitest";
 import { type Batch, f32, fifo, Replay, type TransitionBatch } from "../../../src/index.ts";
 import { broken } from "../../support/health.ts";
@@ -49,7 +49,7 @@ test("a column that begins before the end has more steps in a shorter window, an
     expect(steps.x.shape).toEqual([n, 20, 64]);
     expect([...lengths]).toEqual(Array(n).fill(2));
     expect(new Set(info.keys).size).toBe(1);
-    // The last two of twenty are there.
+    // The last two of twenty exist.
     expect([...steps.x.data.subarray(17 * 64, 20 * 64)]).toEqual([...value(-1), ...value(1020), ...value(1021)]);
   }
   const all = replay.table("other").sample(1022, { replacement: false });

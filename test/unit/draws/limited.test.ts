@@ -1,4 +1,4 @@
-/** Draws from tables whose items leave after some of them: drawn together where that makes no difference. */
+/** Draws from tables with maxTimesSampled: made together if that makes no difference. */
 import { describe, expect, test } from "vitest";
 import { DRAWN } from "../../../src/base/kinds.ts";
 import { i32, lifo, minHeap, minSize, prioritized, Replay, type TableOptions, uniform } from "../../../src/index.ts";
@@ -34,7 +34,7 @@ const info = ({ table }: Made, n: number, among?: number) => {
   return Array.from(keys, (key, i) => [key, probabilities[i], priorities[i], timesSampled[i], tableSizes[i]]);
 };
 
-/** The same draws one by one, as far as there are any. */
+/** Makes the same draws one by one, as long as there are any. */
 function singly(made: Made, n: number, among?: number): unknown[] {
   const all: unknown[] = [];
   while (all.length < n) {
@@ -45,7 +45,7 @@ function singly(made: Made, n: number, among?: number): unknown[] {
   return all;
 }
 
-/** Both after the same: what is drawn together, one by one; and the random state is then the same. */
+/** Compares draws made together with draws made one by one, from the same state; the random state must also be equal. */
 function compare(a: Made, b: Made, n: number, among?: number): void {
   expect(info(a, n, among)).toEqual(singly(b, n, among));
   expect(drawnOf(a).equals(drawnOf(b))).toBe(true);
@@ -53,7 +53,7 @@ function compare(a: Made, b: Made, n: number, among?: number): void {
   expect(broken(a.replay)).toEqual([]);
 }
 
-/** What draws change of a table, as a snapshot has it. */
+/** Returns the part of a snapshot that draws change. */
 function drawnOf({ replay }: Made): Buffer {
   const bytes = bytesOf(replay);
   let at = 8;
@@ -67,7 +67,7 @@ describe.each(TABLES)("%s", (_, options) => {
       const random = new TestRandom(seed);
       const size = 1 + random.below(500);
       const before = random.below(size);
-      // More than are looked at together.
+      // More than are processed together.
       const n = random.pick([1, 2, 30, 300, 700]);
       const both = [0, 1].map(() => {
         const made = make({ ...options, maxTimesSampled });
@@ -84,7 +84,7 @@ test.each(["prioritized", "uniform"] as const)("the oldest of them, likewise: %s
   const options = { sampler: kind === "uniform" ? uniform() : prioritized(0.7), maxTimesSampled: 3 };
   const [a, b] = [make(options), make(options)] as const;
   for (const made of [a, b]) fill(made, new TestRandom(1), 200);
-  // Uniform items that leave in the middle move others out of their order.
+  // Uniform items that leave in the middle disturb the order of others.
   const among = kind === "uniform" ? 200 : 20;
   compare(a, b, 45, among);
 });

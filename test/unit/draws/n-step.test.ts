@@ -19,12 +19,12 @@ interface Expected {
   truncated: number;
 }
 
-/** Sutton and Barto, 2018, section 7.1, on the steps of one item: the plain reading of the formula. */
+/** Sutton and Barto, 2018, section 7.1, on the steps of one item: a direct implementation of the formula. */
 function nStep(window: readonly Step[], n: number, own: boolean): Expected {
   const result: Expected = { ret: 0, discount: 1, steps: 0, terminated: 0, truncated: 0 };
   for (const [j, { r, d, end }] of window.entries()) {
     if (result.steps === n) break;
-    // Without its own next observation, a step needs the one that follows.
+    // Without its own next observation, a step needs the following one.
     const followed = own || (j + 1 < window.length && !end);
     if (!followed) {
       if (end) result.truncated = 1;
@@ -63,7 +63,7 @@ test.each([
     writer.append({ at, r, d, done: 1 - d });
     if (end) writer.endEpisode();
   }
-  // What the last step of an episode without an end would say is not known here: each item is read as it stands.
+  // The rest of an episode without an end is unknown here: each item is read by itself.
   for (const n of [1, 2, 3, 5, 6, 50]) {
     const ends = role === "discount" ? ({ discount: "d" } as const) : ({ terminal: "done" } as const);
     const columns = { at: { leaf: "at", at: 0 }, next: { leaf: "at", at: "bootstrap" } } as const;
@@ -80,7 +80,7 @@ test.each([
       expect(got.returns[i]).toBeCloseTo(expected.ret, 12);
       expect(got.discounts[i]).toBeCloseTo(expected.discount, 12);
       expect([got.steps[i], got.terminated[i], got.truncated[i]], `n ${n}, first ${first}`).toEqual([expected.steps, expected.terminated, expected.truncated]);
-      // The row behind the return, or with a next observation of its own the last row of it.
+      // The row after the return, or, if rows contain their own next observation, its last row.
       const bootstrap = nextState === "own" ? expected.steps - 1 : expected.steps;
       if ((batch.lengths[i] as number) > bootstrap) expect(batch.steps.next.data[i]).toBe(first + bootstrap);
     }

@@ -1,4 +1,4 @@
-/** Options that are kept from call to call: what is as it was is not checked again, and what has changed counts. */
+/** Options reused from call to call: unchanged ones are not rechecked, and changes take effect. */
 import { expect, test } from "vitest";
 import type { SampleOptions } from "../../../src/batch/options.ts";
 import { type Batch, f32, i32, Replay } from "../../../src/index.ts";
@@ -9,7 +9,7 @@ const ROUNDS = scaled(3000, 500);
 const LENGTHS = [1, 2];
 const COLUMNS = [{ a: { leaf: "x", at: 0 } }, { a: { leaf: "x" } }];
 
-/** What each option may be, what is refused among it. */
+/** Values of each option, including invalid ones. */
 const VALUES: { readonly [name: string]: readonly unknown[] } = {
   into: [0, 1, 2, 3],
   among: [3, 7, -1],
@@ -66,11 +66,11 @@ test.runIf(whole)("an object of options that is changed between calls asks for w
       if (value === undefined) delete kept[name];
       else kept[name] = value;
     }
-    // Most calls would be refused, since a wrong option stays.
+    // Otherwise most calls would fail, because an invalid option stays.
     if (random.below(8) === 0) for (const name of names) delete kept[name];
     const n = random.below(4) === 0 ? 3 : 4;
     const found = drawn(one, n, kept);
-    // After a call that was refused everything is checked again.
+    // After a rejected call, everything is rechecked.
     expect(drawn(other, 0, {})).toMatch(/^RangeError: n must be/);
     expect([round, kept, found]).toEqual([round, kept, drawn(other, n, { ...kept })]);
     seen[typeof found === "string" ? "refusals" : "batches"]++;

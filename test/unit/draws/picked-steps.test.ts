@@ -1,4 +1,4 @@
-/** Columns that name a few steps of long windows: the core looks up these alone. The twin shows every step. */
+/** Columns that name a few steps of long windows: the core looks up only these. The twin shows every step. */
 import { expect, test } from "vitest";
 import { f32, fifo, i32, Replay, shared, text, u8, uniform } from "../../../src/index.ts";
 import { TestRandom } from "../../support/random.ts";
@@ -7,7 +7,7 @@ import { scaled } from "../../support/size.ts";
 const BATCH = 12;
 const SPEC = { a: i32(), b: f32(3), c: u8(600), s: text({ maxBytes: 8 }), frames: shared("frames", u8(4), 2) };
 
-/** Two Replays alike, with items of up to 100 steps: over blocks of the pool, over ends of episodes, with rows that stand apart. */
+/** Two equal Replays with items of up to 100 steps: across blocks of the pool, across ends of episodes, with rows that are not adjacent. */
 function pair(random: TestRandom, seed: number) {
   const [across, remover] = [random.below(2) === 1, random.below(2) === 1 ? uniform() : fifo()];
   const replays = [0, 1].map(() => new Replay({ spec: SPEC, tables: { t: { maxSize: 15, remover } }, seed, logger: null }));

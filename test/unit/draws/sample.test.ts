@@ -6,7 +6,7 @@ import { whole } from "../../support/size.ts";
 
 const spec = { x: i32(), o: f32(2), r: f32(), d: f32() };
 
-/** Five episodes of four steps, x = 10 × episode + step; items of `length` as they come. */
+/** Five episodes of four steps, x = 10 × episode + step; items of `length` in order. */
 function filled(length = 3, across = false) {
   const replay = new Replay({ spec, tables: { t: { maxSize: 100, sampler: uniform() }, all: { maxSize: 10 } }, seed: 3 });
   const writer = replay.writer({ items: [{ table: "t", length }], across });
@@ -18,7 +18,7 @@ function filled(length = 3, across = false) {
   return { replay, writer, table: replay.table("t"), all: replay.table("all") };
 }
 
-/** x of each item's steps. */
+/** Returns x of each item's steps. */
 function rows(batch: { count: number; steps: { x: { data: Int32Array } } }): number[][] {
   const width = batch.steps.x.data.length / batch.count;
   return Array.from({ length: batch.count }, (_, i) => [...batch.steps.x.data.subarray(i * width, (i + 1) * width)]);
@@ -81,7 +81,11 @@ test("into of another form is refused before anything is drawn", () => {
     [{ ...b, info: { ...b.info, timesSampled: new Float64Array(3) } }, "SPEC_MISMATCH", /^into\.info\.timesSampled (must be|is required:) a Uint32Array/],
     [{ ...b, mask: new Uint8Array(8) }, "SPEC_MISMATCH", /^into\.mask (must be|is required:) a Uint8Array of at least 9/],
     [{ ...b, mask: new Float32Array(9) }, "SPEC_MISMATCH", /^into\.mask/],
-    [{ ...b, steps: { ...b.steps, x: { data: [1, 2, 3], shape: [3, 3] } } }, "SPEC_MISMATCH", /^into\.steps\.x\.data (must be|is required:) a Int32Array of at least 9/],
+    [
+      { ...b, steps: { ...b.steps, x: { data: [1, 2, 3], shape: [3, 3] } } },
+      "SPEC_MISMATCH",
+      /^into\.steps\.x\.data (must be|is required:) a Int32Array of at least 9/,
+    ],
     [{ ...b, steps: { ...b.steps, x: { data: new Float32Array(9), shape: [3, 3] } } }, "SPEC_MISMATCH", /^into\.steps\.x\.data .*Float32Array/],
     [{ ...b, steps: { ...b.steps, x: { data: new Int32Array(8), shape: [3, 3] } } }, "SPEC_MISMATCH", /^into\.steps\.x\.data .*Int32Array\(8\)/],
     [{ ...b, steps: { ...b.steps, x: undefined } }, "SPEC_MISMATCH", /^into\.steps\.x\.data/],
@@ -193,7 +197,7 @@ test("columns: at, from, to and step, from both ends", () => {
     longer: [[0, 0, 40, 41, 42, 43], [6]],
   });
   expect(steps({ a: { leaf: "x", from: -2 } }, { length: 6 })).toEqual({ a: [[42, 43], [2]] });
-  // Where longer items have such steps, a shorter one is padded.
+  // If longer items have such steps, a shorter one is padded.
   for (let s = 0; s < 8; s++) writer.append({ x: 100 + s, o: [0, 0], r: 1, d: 1 });
   writer.createItem("all", { length: 9 });
   const beyond = all.sample(2, { columns: { last: { leaf: "x", at: -1 }, beyond: { leaf: "x", at: 8 }, before: { leaf: "x", at: -9 } }, replacement: false });
@@ -246,7 +250,7 @@ test("length, offset and mask: windows of longer and shorter items", () => {
 
 test("cross: a window goes on over the end of an episode unless it may not", () => {
   const { table } = filled(3, true);
-  // Windows of the lane's 20 steps, over its four borders.
+  // Windows of the lane's 20 steps, across its four borders.
   expect(table.size).toBe(18);
   const { replay, writer } = filled(3, true);
   writer.endEpisode();
@@ -367,7 +371,7 @@ test("a long item that has left takes no room in draws, however small the steps 
       expect(table.sample(32, { into: batch }).count).toBe(32);
       expect(view.sample(32).steps.data).toEqual(new Uint32Array(32).fill(4));
     }
-    // Room for 5,000 rows an item would be two million bytes.
+    // Room for 5,000 rows per item would be two million bytes.
     expect(replay.stats().bytes.used - used).toBeLessThan(1e5);
   }
 });
@@ -411,7 +415,7 @@ test("one item with other columns spoils only the batches that drew it beside ot
       expect(error).toBeInstanceOf(ReplayError);
       expect((error as ReplayError).code).toBe("SPEC_MISMATCH");
       expect([...replay.snapshot()]).toEqual(before);
-      // The same draw would be refused again: another one comes first.
+      // The same draw would fail again, so another one comes first.
       table.sample(1);
     }
   }

@@ -1,4 +1,4 @@
-/** Items that are alike: the same leaves under the same names, each with its own steps. */
+/** Items of the same form: the same leaves under the same names, each with its own steps. */
 import { expect, test } from "vitest";
 import { type Batch, type Column, f32, fifo, i32, Replay } from "../../../src/index.ts";
 import { engineOf } from "../../../src/replay/replay.ts";
@@ -36,7 +36,7 @@ test("a batch to refill is worked out once, however many layouts its items have,
   const once = worked(1);
   expect(once).toBeGreaterThan(0);
   expect(worked(50)).toBe(0);
-  // Another layout that is no longer changes nothing.
+  // Another layout of at most the same length changes nothing.
   create([11, 0]);
   create([11]);
   expect(worked(50)).toBe(0);
@@ -67,7 +67,7 @@ test("layouts that come and go: each item shows its own steps, in new arrays and
     try {
       if (into !== undefined) batches.push(table.sample(8, { into: into as never }));
     } catch (error) {
-      // A longer one has come.
+      // A longer one has been inserted.
       expect((error as { code: string }).code).toBe("SPEC_MISMATCH");
       into = undefined;
     }

@@ -80,7 +80,7 @@ test("limiters that mean nothing are refused", () => {
 test("ready counts only on draws that pass whichever items they give", () => {
   const once = make(minSize(2), { maxTimesSampled: 1 });
   for (let i = 0; i < 3; i++) once.insert(i);
-  // With the second one the rest is smaller than minSize.
+  // Without the second one, the rest is below minSize.
   expect([1, 2, 3].map((n) => once.table.ready(n))).toEqual([true, true, false]);
   expect([2, 3].map((n) => once.table.ready(n, { replacement: false }))).toEqual([true, false]);
   expect(once.table.sample(3)).toMatchObject({ count: 2, blocked: { by: "minSize", have: 1, need: 2 } });
@@ -162,7 +162,7 @@ test("sampleToInsertRatio keeps the cursor between its bounds", () => {
   // 8 × 2 - 0 = 16 > 14
   expect(table.canInsert()).toBe(false);
   expect(insert(7)).toBeInstanceOf(Promise);
-  // 7 × 2 - samples >= 6, and an eighth insert comes in after the second
+  // 7 × 2 - samples >= 6, and an eighth insert enters after the second
   const batch = table.sample(20);
   expect(batch.count).toBe(10);
   expect(batch.blocked?.by).toBe("samplesPerInsert");
@@ -254,7 +254,7 @@ test("a sync dataset goes on while whole batches are there, and loses none that 
   expect(table.size).toBe(1);
   const signal = AbortSignal.abort(new Error("enough"));
   expect(() => [...table.dataset({ batchSize: 1, signal })]).toThrow("enough");
-  // Also where no batch is there.
+  // Even if there is no batch.
   expect(() => [...table.dataset({ batchSize: 2, signal })]).toThrow("enough");
   expect(table.size).toBe(1);
 });
@@ -433,7 +433,7 @@ test("items that a draw itself lets in are shown whole, or refused with their co
   for (let x = 1; x <= 8; x++) writer.append({ x });
   writer.createItem("queue", { length: 1 });
   writer.createItem("queue", { length: 2, columns: { last: { leaf: "x", at: -1 } } });
-  // What a draw gave is never lost: it ends before an item that has other columns.
+  // A draw's result is never lost: it ends before an item with other columns.
   const table = replay.table("queue");
   expect(table.sample(2)).toMatchObject({ count: 1, steps: { x: { data: Float32Array.of(8) } }, blocked: { by: "columns", have: 1, need: 2 } });
   expect(table.sample(2)).toMatchObject({ count: 1, steps: { last: { data: Float32Array.of(8) } }, blocked: { by: "minSize" } });

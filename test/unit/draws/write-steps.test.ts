@@ -1,4 +1,4 @@
-/** Values go back to the steps that a batch shows. The twin knows each step by its number, which each batch shows beside the values. */
+/** Writing values back to the steps that a batch shows. The twin identifies each step by its number, which each batch also shows. */
 import { expect, test } from "vitest";
 import {
   f16,
@@ -144,7 +144,7 @@ test("transitions are written at the step that each column shows, at the bootstr
   const again = table.transitions({ gamma: 0.5 }).sample(200);
   for (let i = 0; i < again.count; i++) {
     const [first] = [again.observation.data[2 * i] as number];
-    // The first step of an episode is no bootstrap; each other one was shown by some item.
+    // The first step of an episode is never a bootstrap; each other one was shown by some item.
     const shown = new Set(before.filter((_, k) => k % 2 === 0));
     const at = first >= 100 ? first - 100 : first;
     expect(first).toBe(shown.has(at) ? at + 100 : at);
@@ -207,7 +207,7 @@ test("batches in the program's own arrays are written, and those that came in pa
     const item = table.get([mine.info.keys[i >> 1] as number]).toArray()[0];
     expect(item?.action).toContain(old + 50);
   }
-  // More draws than the limiter allows at once.
+  // More draws than the limiter allows together.
   const columns = { first: { leaf: "extra", at: 0 }, two: { leaf: "extra", from: 0, to: 2 } } as const;
   const waiting = table.sampleWhenReady(20, { columns, offset: "uniform", length: 2 });
   const writer = replay.writer({ items: [{ table: "t", nStep: 2 }] });

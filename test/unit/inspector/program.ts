@@ -1,4 +1,4 @@
-/** A random program over a random Replay: the same seed, the same calls. Between them somebody may look. */
+/** A random program on a random Replay: the same seed makes the same calls. An inspector may look between them. */
 import {
   f32,
   fifo,
@@ -23,7 +23,7 @@ const SELECTORS: readonly Selector[] = [fifo(), lifo(), uniform(), prioritized(0
 
 export const spec = { image: u8(12, 10), wide: f32(300), pose: f32(3), action: i32(), reward: f32(), task: text({ maxBytes: 16 }) };
 
-/** What the program did, to be compared. */
+/** The actions of the program, for comparison. */
 export interface Done {
   readonly told: string[];
   readonly snapshot: Buffer;
@@ -32,7 +32,7 @@ export interface Done {
 /** @param look called between any two calls */
 export function play(seed: number, calls: number, look: (replay: Replay, random: TestRandom) => void): Done {
   const random = new TestRandom(seed);
-  // Whoever looks has chance of his own: the program's goes on as it did.
+  // The inspector has its own random numbers, so that the program's stay the same.
   const looker = new TestRandom(seed + 1);
   const limiter = random.pick([minSize(1), minSize(5), sampleToInsertRatio(2, 4, 40), queueLimiter(20)]);
   const table = (maxSize: number) => ({
@@ -92,7 +92,7 @@ export function play(seed: number, calls: number, look: (replay: Replay, random:
     told.push(JSON.stringify(replay.stats()));
   }
   const snapshot: Uint8Array[] = [];
-  // Also between two chunks, where scratch has what is to be read next.
+  // Also between two chunks, while scratch memory holds the next data.
   for (const chunk of replay.snapshot()) {
     snapshot.push(chunk);
     look(replay, looker);

@@ -89,7 +89,7 @@ test("a program is paused, does one step, and goes on, as the other end says", a
   source.command("pause");
   await settled();
   runs = false;
-  // Who waits goes on when nobody can tell him to any more.
+  // A waiting program continues when nobody can resume it.
   inspected.close();
   await program;
   port1.close();
@@ -106,7 +106,7 @@ test("a turn ends with its signal", async () => {
   expect(() => turns.turn(over.signal)).toThrow("enough");
   turns.resume();
   await other;
-  // A step that is let go before it is asked for is not lost; no more than one is kept.
+  // A step allowed before it is requested is not lost; at most one is kept.
   turns.pause();
   turns.step();
   turns.step();

@@ -1,4 +1,4 @@
-/** What is told of a Replay, beside what its own calls tell, and a naive twin of its episodes. */
+/** Reports about a Replay, compared with its own calls, and with a naive twin of its episodes. */
 import { describe, expect, test } from "vitest";
 import { f32, fifo, i32, minSize, prioritized, Replay, sampleToInsertRatio, text, u8 } from "../../../src/index.ts";
 import { InspectorServer } from "../../../src/inspector/inspector-server.ts";
@@ -65,7 +65,7 @@ describe("ages", () => {
       const { keys, ages } = seen(surveyor);
       for (let j = 0; j < keys.length; j += 16) {
         const { leaves } = surveyor.answer({ kind: "item", table: "t", key: keys[j] as number }) as ItemView;
-        // What a step holds is when it came.
+        // A step's value is its time of arrival.
         const [id] = leaves.filter(({ path }) => path === "id").map(({ data }) => (data as Int32Array)[0] as number) as [number];
         expect(ages[j]).toBe(i + 99 - id);
         checked++;
@@ -229,7 +229,7 @@ describe("a draw that is not made", () => {
 });
 
 describe("episodes", () => {
-  /** Plays episodes in lanes; what they were. */
+  /** Plays episodes in lanes, and returns them. */
   function played(random: TestRandom, { maxSize, length, steps, look }: { maxSize: number; length: number; steps: number; look: (replay: Replay) => void }) {
     const replay = new Replay({ spec: { reward: f32(), o: f32() }, tables: { t: { maxSize } }, logger: null });
     const lanes = [1, 1, 2].map((n) => replay.writer({ items: [{ table: "t", length: Math.min(length, n + length) }] }));

@@ -1,4 +1,4 @@
-/** What the room Record exports: the used episodes, as they were recorded, in formats that the readers open. */
+/** Exports of the room Record: the used episodes, as recorded, in formats that the readers open. */
 
 import { openRlds } from "reprise/rlds";
 import { memory } from "reprise/storage";
@@ -78,7 +78,7 @@ for (const format of some(["tfds", "lerobot-images"] as const, 1)) {
       if (format === "tfds") expect(Boolean(last?.is_terminal)).toBe(ending === "docked");
       lengths.push(count);
     }
-    // RLDS has a step for what was seen last; of the cut episode nobody knows what came after its last step.
+    // RLDS has a step for the last observation; for the cut episode, the state after its last step is unknown.
     const more = format === "tfds" ? 1 : 0;
     expect(lengths).toEqual(used.map(({ steps, ending }) => (ending === "cut" ? steps - 1 : steps) + more));
     await data.close();

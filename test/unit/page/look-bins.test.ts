@@ -1,4 +1,4 @@
-/** Histograms that grow, beside counting once everything is known. */
+/** Growing histograms, compared with counting at the end. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { BINS, Bins, type Spread } from "../../../page/look/model/bins.ts";
@@ -27,7 +27,7 @@ describe("bins", () => {
   it.each([false, true])("have every value once, in the bin of its bounds (whole: %s)", (whole) => {
     fc.assert(
       fc.property(fc.array(fc.oneof(fc.array(exact, { maxLength: 300 }), clustered), { minLength: 1, maxLength: 4 }), (groups) => {
-        // Math.round makes -0 of what is just below 0, and no whole number is that.
+        // Math.round makes -0 of numbers just below 0, which is not a whole number here.
         const values = groups.flat().map((value) => (whole ? Math.round(value) + 0 : value));
         const spread = counted(values, whole);
         expect(Array.from(spread.counts)).toEqual(twin(values, spread));

@@ -1,4 +1,4 @@
-/** What the room Look makes of leaves: their forms, summaries, distributions, findings. */
+/** The room Look's view of leaves: their forms, summaries, distributions, findings. */
 import { describe, expect, it } from "vitest";
 import { type LeafColumn, leafColumns, leafForms } from "../../../page/look/model/columns.ts";
 import { Distributions } from "../../../page/look/model/distributions.ts";

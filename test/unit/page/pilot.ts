@@ -1,4 +1,4 @@
-/** A player for tests: heads for the ring, brakes, and keeps off the rocks. */
+/** A player for tests: heads for the ring, brakes, and avoids the rocks. */
 import { limited } from "../../../page/record/game.ts";
 
 export function pilot(state: ArrayLike<number>): [number, number] {

@@ -79,7 +79,7 @@ describe("a list", () => {
   ])("refuses %s", (_, call, kind, says) => expectError(errorOf(call), kind, says));
 });
 
-/** A column's numbers, whatever it is made of. */
+/** Returns a column's numbers, whatever its array type. */
 const numbers = ({ data }: Column) => Array.from(data as Float64Array, Number);
 
 describe("a batch", () => {

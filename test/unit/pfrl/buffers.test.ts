@@ -398,7 +398,7 @@ describe("sample and update", () => {
         2,
       ) as PrioritizedEpisodicReplayBuffer;
     const [one, two] = [make(), make()];
-    // Ten episodes, of which the first step is even: none weighs anything.
+    // Ten episodes with an even first step: all have weight 0.
     expectError(
       errorOf(() => one.sampleEpisodes(1)),
       "EMPTY",

@@ -1,4 +1,4 @@
-/** What a caller may do in the midst of things: environments of any name, calls from inside, changes while it reads, memory that is full. */
+/** Unusual uses: environments of any name, reentrant calls, changes while reading, full memory. */
 import { expect, test } from "vitest";
 import { f64 } from "../../../src/index.ts";
 import {
@@ -134,7 +134,7 @@ test("numSteps is no room that is taken at the first step", () => {
 
 const wide = (state: number, more: object = {}) => ({ ...step(state, more), action: new Float32Array(1024).fill(state) });
 
-/** How many steps there was room for. */
+/** Returns how many steps fit. */
 function full(append: (i: number) => void): number {
   let i = 0;
   expect(() => {

@@ -35,7 +35,7 @@ test("a path, and its folder as it was", () => {
   const buffer = new ReplayBuffer();
   buffer.load(path);
   expect(actions(buffer)).toEqual([[0, 1], [1, 2], [2, 3], [3, 4], [4]]);
-  // In the place of the file that was there.
+  // Replaces the existing file.
   fill(new ReplayBuffer(), 2).save(path);
   buffer.load(path);
   expect(actions(buffer)).toEqual([[0], [1]]);
@@ -69,7 +69,7 @@ test("what is not there, of another family, damaged, or none of ours is refused,
     /of the spec/,
   );
   expect(buffer.running().size).toBe(1);
-  // Without a running episode another spec is taken over.
+  // Without a running episode, another spec is adopted.
   buffer.stopCurrentEpisode();
   buffer.load({ directory, file: "numbers" });
   expect([...buffer.items()]).toEqual([[expect.objectContaining({ state: 1 })]]);
@@ -112,7 +112,7 @@ test.runIf(whole)("more items, and longer episodes, than are read at a time", ()
   expect([...toWhole.items()].map(([one]) => one?.action)).toEqual(all);
 });
 
-/** A file of sections, with checksums that are right. */
+/** Returns a file of sections, with right checksums. */
 function fileOf(sections: readonly (readonly [kind: number, payload: Uint8Array])[]) {
   const directory = memory();
   const log = Log.open(directory, { about: { reprise: "pfrl", version: 2 }, durability: "manual" });
@@ -284,7 +284,7 @@ describe("in pieces", () => {
       "enough",
     );
     expect(actions(reader)).toEqual([[0], [1], [2]]);
-    // What was read has gone: the next one finds its place.
+    // The item that was read has left; the next one finds its place.
     for (let i = 0; i < 3; i++) reader.load({ directory, file: "large" });
     expect(reader.length).toBe(MANY);
     expect(reader.bytes).toBeLessThan(3 * MANY * 4096 + bytes);

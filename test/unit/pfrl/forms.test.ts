@@ -1,4 +1,4 @@
-/** Which forms of transitions, extras and options are taken, and how the others are refused. */
+/** The accepted forms of transitions, extras and options, and how others are rejected. */
 import { expect, test } from "vitest";
 import { f32, f64, i32 } from "../../../src/index.ts";
 import {

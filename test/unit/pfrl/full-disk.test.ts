@@ -24,7 +24,7 @@ test("an append that throws IO has appended nothing; what was appended is there 
     expect(buffer.length).toBe(appended);
   }
   expect([appended, refused]).toEqual([21, 19]);
-  // Once for as long as there is no room.
+  // Once for as long as the disk is full.
   expect(warned).toEqual([expect.stringMatching(/no space is left \(ENOSPC\)\. The changes are in memory$/)]);
   full = false;
   await buffer.flush();
@@ -64,11 +64,11 @@ test.each([
         refused++;
       }
     }
-    // Each try is told to the next call, and the first of them to the logger. They come every 100 ms at most.
+    // Each try is reported to the next call, and the first one to the logger. Tries are at most 100 ms apart.
     expect(refused).toBeGreaterThan(10);
     expect(refused).toBeLessThanOrEqual(21);
     expect(warned).toEqual([expect.stringMatching(/no space is left \(ENOSPC\)\. The changes are in memory$/)]);
-    // Nobody calls any more.
+    // No more calls follow.
     vi.advanceTimersByTime(1000);
     full = false;
     vi.advanceTimersByTime(1000);

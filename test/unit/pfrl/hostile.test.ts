@@ -1,4 +1,4 @@
-/** Values that are not what they look like, given to PFRL's buffers: refused with a sentence, and what is stored stays as it was. */
+/** Deceptive values passed to PFRL's buffers: rejected with a message, and the stored state is unchanged. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** What programs that come from PFRL do first, and what they are told. */
+/** Typical first mistakes of programs that come from PFRL, and their messages. */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -152,7 +152,7 @@ describe("loadAsync into a persistent buffer that is closed", () => {
     expect(buffer.length).toBe(1);
     const again = new PersistentReplayBuffer(directory, 9999, { durability: "manual" });
     expect([...again.items()].map(([item]) => item?.action)).toEqual([7]);
-    // What is closed can be saved.
+    // A closed buffer can be saved.
     await buffer.saveAsync(file);
     await again.loadAsync(file);
     expect(again.length).toBe(1);
@@ -172,12 +172,12 @@ test("a batch has columns: to go over transitions, there is the list form", () =
     TypeError,
     says,
   );
-  // It is no column of its own.
+  // It is not a column of its own.
   expect(Object.keys(buffer.sample(1))).toEqual(Reflect.ownKeys({ ...buffer.sample(1) }));
   expect(structuredClone({ ...buffer.sample(1) }).count).toBe(1);
 });
 
-/** Holds the thread for so many milliseconds. */
+/** Blocks the thread for `ms` milliseconds. */
 function spin(ms: number): void {
   for (const until = performance.now() + ms; performance.now() < until; );
 }
@@ -189,7 +189,7 @@ describe("two saves to one file at a time", () => {
   ])("the second one is told, and the first one ends well: %s", async (_, make) => {
     const { file, also } = make();
     const buffer = filled(5000);
-    // However fast the machine is, a piece ends before the file does.
+    // However fast the machine is, a chunk ends before the file does.
     const first = buffer.saveAsync(file, { onProgress: () => void spin(10) });
     const says = { code: "OUT_OF_TURN", message: expect.stringMatching(/is being saved to already: wait for the end of that/) };
     await expect(filled(3).saveAsync(file)).rejects.toMatchObject(says);
@@ -199,7 +199,7 @@ describe("two saves to one file at a time", () => {
     const loaded = new ReplayBuffer();
     loaded.load(file);
     expect(loaded.length).toBe(5000);
-    // Then it is free, also after one that was given up.
+    // Afterwards it is free, even after a cancelled call.
     const stop = new AbortController();
     const given = filled(5000).saveAsync(file, { signal: stop.signal, onProgress: () => stop.abort(new Error("enough")) });
     await expect(given).rejects.toThrow("enough");

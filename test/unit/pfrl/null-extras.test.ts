@@ -1,4 +1,4 @@
-/** Extras that are null in the first transition, as a recurrent state is at the start of an episode: the first value that is not null tells their form. */
+/** Extras that are null in the first transition, like a recurrent state at the start of an episode: the first non-null value determines their form. */
 import { describe, expect, test } from "vitest";
 import {
   EpisodicReplayBuffer,
@@ -61,7 +61,7 @@ describe.each<[string, (more: object) => Buffer]>([
     const expected = items.flatMap((item) => Array.from({ length: width }, (_, t) => [...(item[t]?.recurrentState?.[0] ?? [0, 0])]).flat());
     expect([...data]).toEqual(expected);
     expect([...(batch.hasExtras.recurrentState?.data ?? [])]).toEqual(items.flatMap((item) => Array.from({ length: width }, (_, t) => Number((item[t]?.recurrentState ?? null) !== null)))); // biome-ignore format: one line
-    // Nothing told the form of the other one.
+    // The form of the other one is still unknown.
     expect(Array.isArray(batch.extras.note)).toBe(true);
     expect([...buffer.items()].flat()).toEqual([...other.items()].flat());
     expect([...buffer.items()].flat().filter((one) => (one as unknown as { recurrentState: unknown }).recurrentState === null).length).toBeGreaterThan(2);

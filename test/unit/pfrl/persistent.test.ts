@@ -16,7 +16,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 let directories = 0;
 const fresh = () => join(folder, `d${directories++}`);
 
-/** Nothing goes to the disk by itself: no timers are left. */
+/** Nothing is written automatically, so no timers are left. */
 const MANUAL = { durability: "manual" } as const;
 const FORMS: { readonly [form: string]: (i: number) => unknown } = {
   numbers: (i) => i,
@@ -48,7 +48,7 @@ describe.each(some(Object.keys(FORMS), 1))("a log of states that are %s", (form)
       if (random.next() < 0.3) expect(buffer.sample(Math.min(all, 5), LIST)).toEqual(twin.sample(Math.min(all, 5), LIST));
       if (random.next() < 0.03) {
         buffer.close();
-        // Another seed: the random state is the log's.
+        // Another seed: the random state comes from the log.
         buffer = new PersistentReplayBuffer(directory, 40, { ...MANUAL, seed: 77, segmentBytes: 4096 });
       }
     }
@@ -59,7 +59,7 @@ describe.each(some(Object.keys(FORMS), 1))("a log of states that are %s", (form)
     for (let i = 0; i < STEPS; i++) twin.sample(7);
     expect(reopened.sample(20, LIST)).toEqual(twin.sample(20, LIST));
     reopened.close();
-    // All is kept, for whoever asks for more.
+    // All items are kept for a larger capacity.
     const whole = new PersistentReplayBuffer(directory, null, MANUAL);
     expect(actions(whole)).toEqual(range(0, STEPS));
     whole.close();
@@ -296,7 +296,7 @@ test("closed, or taken over, it can still be sampled", () => {
   const episodes = new PersistentEpisodicReplayBuffer(memory(), 10, MANUAL);
   episodes.append(step(0));
   episodes.close();
-  // It is in memory alone.
+  // It is only in memory.
   episodes.append(step(1));
   expect(episodes.running().get(0)?.length).toBe(2);
   for (const call of [

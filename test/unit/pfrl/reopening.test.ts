@@ -1,4 +1,4 @@
-/** A directory opens again, whatever was called before. */
+/** A directory can be reopened, whatever was called before. */
 import { describe, expect, test } from "vitest";
 import { RANDOM } from "../../../src/base/kinds.ts";
 import { PersistentEpisodicReplayBuffer, PersistentReplayBuffer, ReplayBuffer } from "../../../src/pfrl/index.ts";

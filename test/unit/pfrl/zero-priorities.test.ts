@@ -1,4 +1,4 @@
-/** Episodes of priority 0: they are drawn by chance alone. */
+/** Episodes of priority 0: they are only drawn uniformly. */
 import { expect, test } from "vitest";
 import { PrioritizedEpisodicReplayBuffer } from "../../../src/pfrl/index.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
@@ -23,7 +23,7 @@ test.each([0.1, 0.5, 1])("with a uniform ratio of %s any number of them can be d
       expect([...weights].every((weight) => weight > 0 && weight <= 1)).toBe(true);
     }
     expect(drawn(buffer, 10).sort((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
-    // Nothing of the draws is left in the sums.
+    // The draws leave no trace in the sums.
     expect([...buffer.priorities().priorities]).toEqual([1, 1, 0, 0, 0, 0, 0, 0, 0, 0]);
   }
 });

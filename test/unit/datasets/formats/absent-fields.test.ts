@@ -1,4 +1,4 @@
-/** Fields that a file does not have: the same stands for them in every reader. */
+/** Fields missing in a file have the same default in every reader. */
 import { describe, expect, it } from "vitest";
 import { openD4rl } from "../../../../src/datasets/formats/hdf5/d4rl.ts";
 import { memorySink, openRlds, type RldsOptions, type RldsReader, writeJsonl, writeParquet } from "../../../../src/datasets/rlds/index.ts";
@@ -70,7 +70,7 @@ describe("a reward that is not there", () => {
         [3, 0],
       ]),
     );
-    // Nobody can tell whether these are two steps, or one with vectors.
+    // It is ambiguous whether these are two steps, or one with vectors.
     for (const row of [
       { observations: [1, 2], actions: [0, 1] },
       { obs: [[1], [2]], action: [[0], [1]] },

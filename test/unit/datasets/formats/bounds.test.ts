@@ -1,4 +1,4 @@
-/** What a file makes a reader do has bounds: those of its size, and of maxBytes. */
+/** A reader's work is bounded by the size of the file, and by maxBytes. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -42,7 +42,7 @@ describe("an archive of NumPy's", () => {
     const { stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", program], { encoding: "utf8" });
     expect(stderr).toBe("");
     const { told, megabytes } = JSON.parse(stdout);
-    // 96 MB of arrays, 48 MB of flags that are looked at.
+    // 96 MB of arrays, 48 MB of flags that are read.
     expect(told).toBe(1);
     expect(megabytes).toBeLessThan(300);
   });
@@ -134,7 +134,7 @@ it.each(["jsonl", "parquet"] as const)("a shape of a hundred million lists witho
   await write(dataset([64, 64, 0]), memorySink());
 });
 
-/** A progressive JPEG of a grey image: scans of a few bytes, each of which goes over all of it. */
+/** A progressive JPEG of a grey image: scans of a few bytes, each covering the whole image. */
 function jpeg(side: number, scans: number, bytesOfScan: number): Uint8Array {
   const u16 = (value: number) => [value >> 8, value & 255];
   const frame = [0xff, 0xc2, ...u16(11), 8, ...u16(side), ...u16(side), 1, 1, 0x11, 0];

@@ -1,4 +1,4 @@
-/** What could not be opened leaves no file open. */
+/** A failed open leaves no file open. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import promises, { type FileHandle } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -32,7 +32,7 @@ const FILES = {
   "flat.npz": "extra/npz/flat.npz",
 };
 
-/** A file that was cut off, alone and as the only one of a folder. */
+/** Returns a truncated file, separate and as the only one in a folder. */
 function damaged(name: string, from: string): string[] {
   const bytes = readFileSync(join(root, "test/data", from)).subarray(0, 60);
   mkdirSync(join(folder, `of-${name}`), { recursive: true });

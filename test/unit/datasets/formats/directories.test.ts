@@ -1,4 +1,4 @@
-/** Datasets in directories of reprise/storage: every reader takes every one by its type. */
+/** Datasets in directories of reprise/storage: every reader accepts every one by its type. */
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { openRecording, openReplay, openRlds, type ReadEpisode, type RldsReader, type RldsStep, type Source } from "../../../../src/datasets/rlds/index.ts";
@@ -18,7 +18,7 @@ function filesOf(folder: string, prefix = ""): [string, Uint8Array][] {
   });
 }
 
-/** A directory as OPFS has it: no path, few files, and reads of any length. */
+/** A directory like OPFS: no path, few files, and reads of any length. */
 function foreign(below: Directory): Directory {
   return {
     name: "opfs",
@@ -26,7 +26,7 @@ function foreign(below: Directory): Directory {
     list: () => below.list(),
     open: (name, create) => {
       const file = below.open(name, create);
-      // As the system likes: some bytes at a time.
+      // Like a system that returns a few bytes at a time.
       const read: StorageFile["read"] = (into, at) => file.read(into.subarray(0, 100), at);
       return { size: file.size, read, write: file.write, truncate: file.truncate, sync: file.sync, close: file.close };
     },

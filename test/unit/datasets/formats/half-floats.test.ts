@@ -1,4 +1,4 @@
-/** Steps with half floats in every format that we write: read back, they are what they were, and of the dtype that the format has. */
+/** Steps with half floats in every format that we write: they are read back unchanged, with the dtype of the format. */
 import { describe, expect, test } from "vitest";
 import {
   memorySink,
@@ -26,7 +26,7 @@ import { bytesOf, errorOf, expectError } from "../../../support/refused.ts";
 
 const FLAGS = { is_first: bool(), is_last: bool(), is_terminal: bool() };
 const SPEC = { observation: { a: f16(3), b: bf16(2, 2), c: f16() }, action: bf16(2), reward: f32(), discount: f32(), ...FLAGS };
-/** Numbers that both halves hold, and at the edges of each; JSON has words for the last ones. */
+/** Numbers that both halves hold, and the edges of each; JSON has words for the last ones. */
 const A = [0, -0, 65504, -65504, 2 ** -24, -(2 ** -14), 1 + 2 ** -10, Number.POSITIVE_INFINITY, Number.NaN];
 const B = [3.3895313892515355e38, 2 ** -133, -0, 1 + 2 ** -7, -1e-39, Number.NEGATIVE_INFINITY].map((x) => roundHalf("bf16", x));
 const pick = <T>(from: readonly T[], i: number, n: number) => Array.from({ length: n }, (_, k) => from[(i + k) % from.length] as T);
@@ -114,9 +114,9 @@ describe.each(FORMS)("%s", (name, a, b, write) => {
     for (const [i, step] of found.entries()) {
       expect(step.observation.a, `${i}`).toEqual(steps[i]?.observation.a);
       expect([...step.observation.b], `${i}`).toEqual([...(steps[i]?.observation.b ?? [])]);
-      // Of LeRobot a number is a list of one.
+      // In LeRobot a number is a list of one.
       expect([step.observation.c].flatMap((c: unknown) => (typeof c === "number" ? c : [...(c as Float32Array)]))).toEqual([steps[i]?.observation.c]);
-      // Of Minari the last action is none.
+      // In Minari the last action is missing.
       if (i < N - 1) expect([...step.action]).toEqual([...(steps[i]?.action ?? [])]);
     }
   });

@@ -1,4 +1,4 @@
-/** Damaged files: a reader refuses them by an RldsError that names the file, or reads what is still there; it neither hangs nor takes memory without bounds. */
+/** Damaged files: a reader throws an RldsError that names the file, or reads the intact part; it neither hangs nor uses unbounded memory. */
 import { spawnSync } from "node:child_process";
 import { copyFileSync, cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -98,7 +98,7 @@ describe("HDF5's library", () => {
     const heaps = [...text.matchAll(/GCOL/g)].map(({ index }) => index);
     expect(heaps.length).toBeGreaterThan(0);
     const view = new DataView(bytes.buffer);
-    // The first object of each says that it has no size, and is the free rest.
+    // The first object of each claims to have no size, and is the free rest.
     for (const at of heaps) {
       view.setUint16(at + 16, 0, true);
       view.setBigUint64(at + 24, 0n, true);

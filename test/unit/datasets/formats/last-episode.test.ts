@@ -1,4 +1,4 @@
-/** How the episode ends with which the data ends, if no row says so: one rule for all formats whose rows are transitions. */
+/** The end of the last episode if no row states it: one rule for all formats whose rows are transitions. */
 import { parquetWriteBuffer } from "hyparquet-writer";
 import { describe, expect, it } from "vitest";
 import { openRlds, type RldsReader } from "../../../../src/datasets/rlds/index.ts";
@@ -37,7 +37,7 @@ const FORMATS: { readonly [format: string]: (flags: Flags) => Parameters<typeof 
         ),
       ],
     ]),
-  // In a folder it would not be looked for.
+  // Folders are not searched for it.
   "rows.json": (flags) => new Blob([JSON.stringify(rowsOf(flags))]),
   "rows.csv": (flags) => {
     const rows = rowsOf(flags);

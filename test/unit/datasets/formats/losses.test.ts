@@ -1,4 +1,4 @@
-/** What writers keep of `about` and of films, and what they list or refuse. */
+/** Parts of `about` and of films that writers keep, list or reject. */
 import { describe, expect, test } from "vitest";
 import {
   type Films,
@@ -50,7 +50,7 @@ describe.each(WRITERS)("%s", (_, write) => {
     const reader = await openRlds(files as Source);
     expect(reader.about).toMatchObject({ ...about, large: String(2n ** 60n), sizes: [1, 2], at: "NaN" });
     expect(await all(reader)).toHaveLength(2);
-    // And again of what was read.
+    // A second round trip of the result.
     const again = memorySink();
     await write(reader as RldsDataset<unknown>, again, { about: reader.about });
     const { features: _, ...own } = reader.about;

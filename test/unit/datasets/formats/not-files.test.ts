@@ -1,4 +1,4 @@
-/** What stands at a path that is written to and is no plain file: links are written through or replaced, pipes are refused and stay. */
+/** Target paths that are not plain files: links are written through or replaced, pipes are rejected and stay. */
 import { execFileSync } from "node:child_process";
 import { existsSync, linkSync, lstatSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

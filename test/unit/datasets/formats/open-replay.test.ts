@@ -1,4 +1,4 @@
-/** Journals and snapshots as datasets: every step that is held, in the order in which it was written, beside a log of what was written. */
+/** Journals and snapshots as datasets: every held step, in the order in which it was written, compared with a log of the writes. */
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -32,7 +32,7 @@ import { expectError } from "../../../support/refused.ts";
 import { all, expectSameColumns } from "../../../support/rlds-data.ts";
 import { whole } from "../../../support/size.ts";
 
-/** As assembly/memory/layout.ts has it. */
+/** As in assembly/memory/layout.ts. */
 const GRANULE_BITS = 12;
 const SEEDS = whole ? 6 : 1;
 const STEPS = whole ? 400 : 200;
@@ -42,7 +42,7 @@ afterAll(() => rmSync(FOLDER, { recursive: true, force: true }));
 
 const bytesOf = (replay: Replay) => new Blob([...replay.snapshot()]);
 
-/** What a step says of itself: which episode of the log it is of, and which step. */
+/** The identity in a step's values: its episode in the log, and its number there. */
 interface Told {
   readonly episode: number;
   readonly step: number;
@@ -55,7 +55,7 @@ interface Logged {
   end: "terminated" | "truncated" | "ended" | "open";
 }
 
-/** A Replay that was written to at random, and the log of it. */
+/** A Replay with random writes, and the log of it. */
 function world(seed: number, tables: ConstructorParameters<typeof Replay>[0]["tables"], items: object[], manual: boolean) {
   const random = new TestRandom(seed);
   const replay = new Replay({ spec, tables, seed, logger: null } as never) as Replay;
@@ -85,7 +85,7 @@ function world(seed: number, tables: ConstructorParameters<typeof Replay>[0]["ta
     writer.append(step);
     logged.length++;
     if (manual && random.next() < 0.3) writer.createItem("one", { length: 1 + random.below(Math.min(3, writer.length)), priority: random.next() });
-    // A rule of nStep wants to know how.
+    // An nStep rule needs to know how an episode ends.
     if (random.next() < 0.03 && !items.some((item) => "nStep" in item)) {
       writer.endEpisode();
       logged.end = "ended";
@@ -105,7 +105,7 @@ function stepOf(episode: number, step: number) {
   };
 }
 
-/** Whether a reader gives what the log says, and all that is held. */
+/** Checks that a reader returns the contents of the log, and all held steps. */
 async function expectLogged(reader: RldsReader, log: readonly Logged[], replay: Replay, manual = false): Promise<void> {
   const { steps: held, tables } = replay.stats();
   const hasEvicted = Object.values(tables).some(({ deletes }) => deletes > 0);
@@ -124,7 +124,7 @@ async function expectLogged(reader: RldsReader, log: readonly Logged[], replay: 
     const last = told.at(-1) as Told;
     const isEnd = last.step === length - 1;
     expect(end).toBe(isEnd ? how : "evicted");
-    // Of items that are made by hand the first one may begin later.
+    // For items made by hand, the first one may begin later.
     if (beginning !== "unknown" && (hasEvicted || !manual)) expect(beginning).toBe(first.step === 0 ? "there" : "evicted");
     const isFinal = isEnd && (how === "terminated" || how === "truncated");
     expect(final_step).toBe(isFinal ? "observation" : "transition");
@@ -309,7 +309,7 @@ describe("steps as RLDS has them", () => {
         if (i < steps.length - 1) expect({ action, reward, discount }).toEqual({ action: own.action, reward: own.reward, discount: own.discount });
       });
     });
-    // Nothing of it is a fault.
+    // Nothing in it is a fault.
     expect((await inspectRlds(reader)).faultyEpisodes).toBe(0);
     const files = memorySink();
     const report = await writeParquet(importRlds(reader), files);

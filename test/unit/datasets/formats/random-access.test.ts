@@ -1,4 +1,4 @@
-/** Readers that go on from any episode: what they give is what is there when all is read, and little else is read for it. */
+/** Readers that can start at any episode: results equal those of a full read, and little else is read. */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -29,7 +29,7 @@ const DATA = join(root, "test/data");
 const FOLDER = mkdtempSync(join(tmpdir(), "reprise-random-access-"));
 afterAll(() => rmSync(FOLDER, { recursive: true }));
 
-/** All that random access promises of a reader. */
+/** Checks all guarantees of random access. */
 async function expectRandomAccess(reader: RldsReader<unknown>): Promise<void> {
   const episodes = await all(reader);
   const { startingAt, lengths } = reader;
@@ -114,7 +114,7 @@ describe("Parquet of ours", () => {
     expect(file.count - opened).toBeLessThan(2 * opened + bytes.length / 40);
     const before = file.count;
     expect(await reader.lengths?.()).toEqual(new Array(60).fill(20));
-    // Statistics say them: only the footer is read.
+    // Statistics contain them, so only the footer is read.
     expect(file.count - before).toBeLessThanOrEqual(opened);
   });
 
@@ -132,7 +132,7 @@ describe("Parquet of ours", () => {
 describe("Parquet of others", () => {
   type Columns = { readonly [name: string]: unknown[] };
 
-  /** Rows of episodes, as far as the names ask. */
+  /** Returns rows of episodes, with the requested columns. */
   function rows(lengths: readonly number[], names: readonly string[]): Columns {
     const all: { [name: string]: unknown[] } = { obs: [], action: [] };
     lengths.forEach((length, k) => {
@@ -211,7 +211,7 @@ describe("Parquet of others", () => {
 });
 
 describe("NPZ that is stored", () => {
-  // What is smaller is read whole.
+  // Smaller files are read whole.
   const ROWS = 40_000;
   const lengths = Array.from({ length: 400 }, (_, k) => 60 + (k % 5) * 20);
   const observation = new Float32Array(ROWS * 128);

@@ -1,4 +1,4 @@
-/** What is whole of damaged and incomplete files is read, and the rest reported. */
+/** The intact part of damaged and incomplete files is read, and the rest reported. */
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -65,7 +65,7 @@ describe("LeRobot", () => {
 });
 
 describe("robots' HDF5", () => {
-  /** Turns bytes of a dataset over in a file. */
+  /** Flips bytes of a dataset in a file. */
   const damage = (file: string, bytes: (whole: Buffer) => number) => {
     const whole = readFileSync(file);
     const at = bytes(whole);
@@ -94,7 +94,7 @@ describe("robots' HDF5", () => {
     const folder = copy("wild/hdf5_robots");
     const file = join(folder, "robomimic.hdf5");
     const whole = await read(file, {});
-    // The name of a dataset in its demonstration's group, of both the last one.
+    // The name of a dataset in its demonstration's group, the last one of each.
     damage(file, (bytes) => bytes.lastIndexOf("actions") - 8);
     const error = await strict(file);
     expectError(error, "CORRUPT", /salvage: true reads the rest/);

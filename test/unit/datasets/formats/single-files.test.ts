@@ -1,4 +1,4 @@
-/** What holds of every writer of one file: it is whole or not there. */
+/** Every writer of a single file leaves it whole or absent. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -56,7 +56,7 @@ describe.each(WRITERS)("%s", (ending, name, write) => {
     const onProgress = () => controller.abort(new Error("enough"));
     await expect(write(data(), path, { overwrite: true, signal: controller.signal, onProgress })).rejects.toThrow("enough");
     expect([readFileSync(path, "utf8"), readdirSync(folder)]).toEqual(["old", [`a.${ending}`]]);
-    // The next one is not disturbed.
+    // The next write is not affected.
     await write(data(), path, { overwrite: true });
     expect(readdirSync(folder)).toEqual([`a.${ending}`]);
   });

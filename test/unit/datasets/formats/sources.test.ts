@@ -1,4 +1,4 @@
-/** Where files come from: paths, URLs, Blobs, files that were chosen, handles, Maps. */
+/** Sources of files: paths, URLs, Blobs, chosen files, handles, Maps. */
 import type { EventEmitter } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import fs from "node:fs/promises";
@@ -19,14 +19,14 @@ const TEMPORARY = mkdtempSync(join(tmpdir(), "reprise-sources-"));
 
 afterAll(() => rmSync(TEMPORARY, { recursive: true }));
 
-/** A File whose place in the chosen folder is known, as a page's form gives it. */
+/** A File with a path in the chosen folder, like those of a page's form. */
 function chosen(path: string, bytes: Uint8Array): File {
   const file = new File([bytes as Uint8Array<ArrayBuffer>], path.slice(path.lastIndexOf("/") + 1));
   Object.defineProperty(file, "webkitRelativePath", { value: path });
   return file;
 }
 
-/** FileSystemDirectoryHandle over a Map, as far as a reader asks for it. */
+/** A FileSystemDirectoryHandle on a Map, as far as a reader uses it. */
 function handle(files: ReadonlyMap<string, Uint8Array>, prefix = "", name = "root"): FileSystemDirectoryHandle {
   const missing = (kind: string) => new DOMException(`no such ${kind}`, "NotFoundError");
   const names = () => [
@@ -77,7 +77,7 @@ describe("a dataset is the same", () => {
     expect(await foundIn0(`${server.url}/${NAME}`)).toEqual(await expected);
     expect(await foundIn0(new URL(`${server.url}/${NAME}/`))).toEqual(await expected);
     const shard = server.asked.filter((line) => line.startsWith(`/${SHARD}`));
-    // 365,036 bytes: the first request brings 256 KiB of them, and tells how many there are.
+    // 365,036 bytes: the first request returns 256 KiB of them, and their number.
     const once = ranges ? [`/${SHARD} bytes=0-262143`, `/${SHARD} bytes=0-365035`] : [`/${SHARD} bytes=0-262143`];
     expect(shard).toEqual([...once, ...once]);
   });

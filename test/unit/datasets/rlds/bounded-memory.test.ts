@@ -1,4 +1,4 @@
-/** Passes over a million steps, or a part of them, that a generator makes: in the memory of a step, or of an episode. */
+/** Passes over up to a million generated steps, in the memory of a step or of an episode. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
@@ -21,12 +21,12 @@ setFlagsFromString("--expose-gc");
 const gc = runInNewContext("gc") as () => void;
 
 const STEPS = scaled(1_000_000, 20_000);
-/** Of a chain, whose steps are made five times over. */
+/** Steps for a chain, which are made five times. */
 const FEWER = scaled(200_000);
-/** How often a pass is looked at. */
+/** How often memory is measured during a pass. */
 const LOOKS = scaled(10, 4);
 
-/** Episodes of new steps. All together would take some 600 bytes a step. */
+/** Episodes of new steps, which would take some 600 bytes per step together. */
 function generated(total: number, episodes: number, watch: () => void): RldsDataset<TestStep> {
   const length = total / episodes;
   const [first, mid, last] = goodEpisode(3, 1) as [TestStep, TestStep, TestStep];
@@ -48,7 +48,7 @@ function generated(total: number, episodes: number, watch: () => void): RldsData
   );
 }
 
-/** Bytes that a pass had more than there were before it, at its worst. */
+/** Returns the peak memory of a pass, minus the memory before it. */
 async function growth(total: number, episodes: number, pass: (rlds: RldsDataset<TestStep>) => Promise<unknown>): Promise<number> {
   const used = () => {
     gc();

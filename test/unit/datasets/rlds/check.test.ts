@@ -1,4 +1,4 @@
-/** What a check finds in a dataset, and that a repaired one has no faults. */
+/** The findings of a check, and that a repaired dataset has no faults. */
 import { cpSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -31,7 +31,7 @@ const EVERY_FORM = Object.keys(FORMS) as Form[];
 const folder = mkdtempSync(join(tmpdir(), "reprise-check-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** What was found, by kinds; those with nothing are left out. */
+/** Returns the findings by kind, without empty ones. */
 function found({ faults, warnings }: CheckReport): { readonly [kind: string]: number } {
   return Object.fromEntries(Object.entries({ ...faults, ...warnings }).flatMap(([kind, { count }]) => (count === 0 ? [] : [[kind, count]])));
 }
@@ -101,7 +101,7 @@ describe.each(EVERY_FORM)("steps as %s", (form) => {
   });
 });
 
-/** Some faults of every kind that `repair` mends and that columns can have. */
+/** Returns steps with faults of every kind that `repair` fixes and that columns can have. */
 function spoiled(steps: readonly TestStep[], random: TestRandom): TestStep[] {
   return steps.map((step) => {
     if (random.next() < 0.8) return step;
@@ -137,7 +137,7 @@ test("timestamps that repeat or go back are faults, uneven ones warnings", async
     { episode: 0, step: 4, path: "timestamp", value: 0.05, text: "timestamp goes back by 0.15" },
   ]);
   expect(report.warnings.timestampJitter.places).toEqual([{ episode: 1, step: 3, path: "timestamp", value: 5.5, text: "timestamp advances by 0.3, not 0.1" }]);
-  // Another rate than what is stated: each interval.
+  // A rate that differs from the stated one: each interval.
   expect(found(await check([{ steps: timed(even) }], { fps: 20 }))).toEqual({ timestampJitter: 5 });
   expect(found(await check([{ steps: timed([0, 0.1, 0.25, 0.3, 0.4]) }], { maxJitter: 0.6 }))).toEqual({});
 });
@@ -265,7 +265,7 @@ describe("films", () => {
     expect([found(report).shortFilms, found(report).missingFilms, found(report).longFilms]).toEqual([undefined, undefined, undefined]);
   });
 
-  /** Changes the number of samples that the film says it has. */
+  /** Changes the number of samples in the film's header. */
   function withFrames(path: string, change: (frames: number) => number): number {
     const bytes = readFileSync(join(path, film));
     const at = bytes.indexOf("stsz") + 4 + 8;

@@ -1,4 +1,4 @@
-/** Where the real data is. */
+/** Paths of the real data. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../../../support/core.ts";

@@ -1,9 +1,9 @@
-/** Ways through iterables, sync and async. */
+/** Iteration over sync and async iterables. */
 import { expect, test } from "vitest";
 import { applyStage, checkIterable, collect, forEach, mapIterable, type Stage } from "../../../../src/datasets/model/maybe-async.ts";
 import { errorOf, expectError } from "../../../support/refused.ts";
 
-/** Numbers that say when their iterator is closed. */
+/** Numbers that report when their iterator is closed. */
 function counted(n: number) {
   const log: string[] = [];
   const sync = {
@@ -23,7 +23,7 @@ function counted(n: number) {
   return { log, sync, later };
 }
 
-/** Each value twice, but for 3, after which there is no more; then the count. */
+/** Yields each value twice, except 3, after which it ends; then returns the count. */
 const twice = (): Stage<number, string> => {
   let count = 0;
   return {

@@ -139,7 +139,7 @@ describe("filterWhere", () => {
     ["length = 2", [1]],
     ["length>2", [0, 2]],
     ["reward = 0.1", [1]],
-    // The reward of a final observation is none.
+    // The reward of a final observation does not count.
     ["reward = 5", []],
     ["observation.x <= -2", [0, 2]],
     ["observation/n >= 2", [0, 2]],
@@ -147,7 +147,7 @@ describe("filterWhere", () => {
     ["note", [0, 1, 2]],
     ["note != odd", [0, 1, 2]],
     ["action > 1", [0]],
-    // One element of an array, not any.
+    // One particular element of an array.
     ["observation.x/0 <= -2", []],
     ["observation/x/1 <= -2", [0, 2]],
     ["observation.x.1 >= 1", []],
@@ -364,7 +364,7 @@ describe("concatEpisodes and splitEpisodes", () => {
       "SPEC_MISMATCH",
       "the metadata of dataset 1 must be those of dataset 0 to be put after them, but it has task as well",
     );
-    // A dataset that does not state its form is compared once it has come.
+    // A dataset that does not state its form is compared once it has arrived.
     const late = [{ id: 0, final_step: "transition", steps: [{ other: 1 }] }];
     expectFailure(await failure(concatEpisodes([counted([1]), late] as never)), "SPEC_MISMATCH", "dataset 1");
   });

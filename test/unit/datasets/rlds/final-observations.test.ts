@@ -1,4 +1,4 @@
-/** Episodes that end with a transition: what every consumer makes of the observation that nobody saw. */
+/** Episodes that end with a transition: how every consumer replaces the missing observation. */
 import { describe, expect, test } from "vitest";
 import {
   convertRldsToTrajectories,
@@ -41,7 +41,7 @@ const transitions = (length: number, terminal = false) => ({
   steps: Array.from({ length }, (_, i) => step(i, length, terminal)),
 });
 
-/** Of the last step only the observation counts. */
+/** Only the observation of the last step counts. */
 const observations = (length: number) => ({ final_step: "observation", steps: Array.from({ length }, (_, i) => step(i, length, false)) });
 
 const dataset = (...episodes: object[]) =>
@@ -60,7 +60,7 @@ describe("withFinalObservations", () => {
     expect(second).toEqual(observations(2));
     expect(data.finalSteps).toEqual({ repeated: 1, dropped: 0 });
     expect([...(source as Iterable<RldsEpisode>)]).toEqual(before);
-    // Another pass counts anew, and what ends with an observation stays.
+    // Another pass recounts, and episodes that end with an observation stay.
     await all(data as never);
     expect(data.finalSteps).toEqual({ repeated: 1, dropped: 0 });
     const again = withFinalObservations(data);
@@ -82,7 +82,7 @@ describe("withFinalObservations", () => {
     const source = dataset(transitions(2, true), observations(2));
     const dropped = withFinalObservations(source, { finalStep: "drop" });
     const [first, second] = await all(dropped as never);
-    // What was left out is what terminated.
+    // The dropped step was the terminated one.
     expect(first?.steps).toEqual([step(0, 2, true), { ...step(1, 2, true), action: 0, reward: 0, discount: 0, is_terminal: false }]);
     expect(second).toEqual(observations(2));
     expect(dropped.finalSteps).toEqual({ repeated: 0, dropped: 1 });

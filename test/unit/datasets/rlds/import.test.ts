@@ -1,4 +1,4 @@
-/** Reports of datasets, and what strict, repair and drop make of faults. */
+/** Reports of datasets, and the effects of strict, repair and drop on faults. */
 import { expect, test } from "vitest";
 import { collect } from "../../../../src/datasets/model/maybe-async.ts";
 import {
@@ -19,7 +19,7 @@ import { scaled, whole } from "../../../support/size.ts";
 type Form = keyof typeof FORMS;
 const EVERY_FORM = Object.keys(FORMS) as Form[];
 
-/** A dataset that makes its steps anew for each pass. */
+/** A dataset that recreates its steps for each pass. */
 function datasetOf(episodes: readonly (readonly TestStep[])[], form: Form = "array", hasSpec = true): RldsDataset<TestStep> {
   return rldsDataset(() => episodes.map((steps, id) => ({ id, steps: FORMS[form](steps) })), hasSpec ? { stepSpec: TEST_SPEC } : {});
 }
@@ -77,7 +77,7 @@ test("episodes that can be gone through again are the very episodes", async () =
 const NAN = Number.NaN;
 const state = (...values: number[]) => ({ observation: { state: new Float32Array(values), goal: 0 } });
 
-/** Each fault alone: the episode, what strict says, what the report counts, and the pieces that repair makes of it: [from, to, changes by step]. */
+/** Each fault by itself: the episode, the error of strict, the counts of the report, and the pieces left by repair: [from, to, changes by step]. */
 const CASES: readonly {
   name: string;
   steps: readonly TestStep[];
@@ -440,16 +440,16 @@ test("random faults: what repair and drop give is strictly right, and nothing th
     for await (const { id, final_step, steps } of repair) repaired.push({ id, final_step, steps: [...(await collect(steps))] });
     const strict = importRlds(repaired as unknown as RldsDataset<TestStep>);
     expect(await episodesOf(strict)).toEqual(repaired.map(({ id, steps }) => ({ id, steps })));
-    // And what takes trajectories takes them.
+    // Consumers of trajectories accept them.
     if (repaired.length > 0) {
       let trajectories = 0;
       for await (const _ of convertRldsToTrajectories(repaired as unknown as RldsDataset)) trajectories++;
-      // One a transition, and a boundary an episode.
+      // One per transition, and a boundary per episode.
       expect(trajectories).toBe(strict.report.transitions + repaired.length);
     }
     expect(strict.report.steps + repair.report.dropped.steps).toBe(report.steps);
     expect(strict.report.returns).toEqual(repair.report.kept.returns);
-    // Every step that is left is the source's, but for flags and the outcomes of last steps.
+    // Every remaining step equals the source's, except for flags and the outcomes of last steps.
     for (const { id, final_step, steps } of repaired) {
       const source = new Map(broken[id as number]?.steps.map((step) => [step.tag, step]));
       for (const step of steps) {
@@ -460,18 +460,18 @@ test("random faults: what repair and drop give is strictly right, and nothing th
           expect({ action, reward, discount }).toEqual({ action: was.action, reward: was.reward, discount: was.discount });
         expect([is_first, is_last]).toEqual([step === steps[0], step === steps[steps.length - 1]]);
       }
-      // They stood side by side.
+      // They were adjacent.
       const places = steps.map((step) => Number(step.tag.split("/")[1]));
       expect(places).toEqual(places.map((_, i) => (places[0] as number) + i));
     }
-    // Transitions of which everything was right are all there.
+    // All transitions without faults remain.
     const kept = new Set(repaired.flatMap(({ steps }) => steps.slice(1).map((step, i) => `${steps[i]?.tag} ${step.tag}`)));
     for (const { steps, rightful } of broken) for (const i of rightful) expect(kept).toContain(`${steps[i]?.tag} ${steps[i + 1]?.tag}`);
     expect(broken.map(({ steps }) => steps)).toEqual(before);
   }
 });
 
-/** An episode with some faults; `rightful`: steps i whose transition to i + 1 must be left. */
+/** An episode with some faults; `rightful`: steps i whose transition to i + 1 must remain. */
 function injected(random: TestRandom, good: readonly TestStep[]): { steps: TestStep[]; faults: number; hasMisfit: boolean; rightful: number[] } {
   let steps = good.map((step) => ({ ...step }));
   const n = steps.length;
@@ -506,7 +506,7 @@ function injected(random: TestRandom, good: readonly TestStep[]): { steps: TestS
     } else if (kind === 6) (steps[n - 1] as TestStep).is_last = false;
     else faults--;
   }
-  // Behind a loss or a cut, what is left must come before it, or behind a later end.
+  // After a loss or a cut, remaining steps must come before it, or after a later end.
   const rightful: number[] = [];
   let isOut = false;
   for (let i = 0; i < n; i++) {

@@ -1,4 +1,4 @@
-/** Recorded episodes in tables of transitions, beside what is told naively of the steps themselves. */
+/** Recorded episodes in tables of transitions, compared with a naive computation from the steps. */
 import { setTimeout as soon } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import {
@@ -25,7 +25,7 @@ import { dataFolder } from "./data.ts";
 
 type Any = Replay<Spec, string>;
 
-/** What a transition is. */
+/** The parts of a transition. */
 interface Transition {
   readonly observation: readonly number[];
   readonly action: readonly number[];
@@ -39,7 +39,7 @@ interface Transition {
 
 const GAMMA = 0.9;
 
-/** The numbers of a value, and its texts, however it nests; objects by the order of their keys, as a Replay has it. */
+/** Returns the numbers of a value, and its texts, however nested; objects in the order of their keys, as in a Replay. */
 function numbers(value: unknown): number[] {
   if (ArrayBuffer.isView(value) || Array.isArray(value)) return Array.from(value as ArrayLike<unknown>).flatMap(numbers);
   if (typeof value === "object" && value !== null) {
@@ -49,7 +49,7 @@ function numbers(value: unknown): number[] {
   return [typeof value === "string" ? (value as never) : Number(value)];
 }
 
-/** One transition a step but the last, told from the steps. */
+/** Returns one transition per step except the last, computed from the steps. */
 function naive(steps: readonly RldsStep[], n: number): Transition[] {
   const end = steps.length - 1;
   const last = steps[end] as RldsStep;
@@ -104,7 +104,7 @@ function transitionsOf(replay: Any): Transition[] {
 
 const names = ["observation", "action", "steps", "terminated", "truncated", "nextObservation"] as const;
 
-/** Returns are sums, which may be taken in any order; all else is equal. */
+/** Returns are sums, which may be added in any order; everything else is equal. */
 function expectSame(found: readonly Transition[], wanted: readonly Transition[]): void {
   expect(found.length).toBe(wanted.length);
   const far = found.findIndex((one, i) => {
@@ -141,7 +141,7 @@ function episode(length: number, ending: Ending, random = new TestRandom(length)
   }));
 }
 
-/** The same steps, however they are given. */
+/** The same steps in every accepted form. */
 const GIVEN: { readonly [form: string]: (steps: RldsStep[]) => Each<RldsStep> } = {
   "an array": (steps) => steps,
   columns(steps) {
@@ -189,7 +189,7 @@ describe("random episodes", () => {
       const { replay, writer } = replayOf(SPEC, n, random.below(2) === 0 ? { sampler: prioritized(0.6) } : {});
       const seen: number[] = [];
       const pushed = await pushEpisodes(data, writer, { onProgress: ({ steps }) => seen.push(steps) });
-      // What was cut ends with a transition.
+      // Episodes that were cut off end with a transition.
       const whole = episodes.map((steps) => (steps.at(-1)?.is_last ? steps : [...steps, steps.at(-1) as RldsStep]));
       const lived = whole.filter((steps) => steps.length > 1);
       const wanted = lived.flatMap((steps) => naive(steps, n));
@@ -210,7 +210,7 @@ describe("random episodes", () => {
   }
 
   test.runIf(whole)("blocks of wide rows are cut, and episodes go on over them", async () => {
-    // Four rows a block.
+    // Four rows per block.
     const wide = { ...SPEC, wide: u8(2 ** 20) };
     const steps = episode(23, "truncated").map((step) => ({ ...step, wide: new Uint8Array(2 ** 20) }));
     const { replay, writer } = replayOf(wide, 4, { maxSize: 100 });

@@ -20,7 +20,7 @@ import { bool, type Column, f32, f64, fifo, i32, i64, type Leaf, Replay, type Sp
 import { LocalClient, ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver, type Signature } from "../../../../src/tf-agents/index.ts";
 import { signatureOf } from "../../../../src/tf-agents/signature.ts";
 
-/** An episode of so many steps; its observations are `from`, `from + 1`, … */
+/** An episode of `length` steps; its observations are `from`, `from + 1`, … */
 function episode(length: number, { from = 0, terminal = false } = {}): { steps: RldsStep[] } {
   const steps = Array.from({ length }, (_, i) => ({
     observation: Float32Array.of(from + i, -from - i),
@@ -134,7 +134,7 @@ describe("createTrajectoryDataSpec", () => {
     const { task } = (steps as { observation: { task: Column<"string"> } }).observation;
     expect([[...lengths], task]).toEqual([[4, 2], { data: ["né", "€", "", "go", "a", "b", "", ""], shape: [2, 4] }]);
 
-    // What a Replay holds, as a dataset.
+    // The contents of a Replay as a dataset.
     const { observation } = spec;
     const FLAG = { dtype: "bool", shape: [] } as const;
     const drawn = { observation, action: f32(), reward: f32(), discount: f32(), is_first: FLAG, is_last: FLAG, is_terminal: FLAG } as StepSpec;
@@ -274,7 +274,7 @@ describe("pushRldsToReverb", () => {
         steps: steps.map((step) => ({ ...step, action: Int32Array.of(step.action as number) })),
       }));
     })();
-    // An array of one is no single number: the spec is another.
+    // An array of one is not a single number, so the spec differs.
     expect((await thrown(() => pushRldsToReverb(once, observer))).message).toContain(
       "action is i32 of shape [any] in the tables, i32 of shape [1] in the data",
     );
@@ -318,7 +318,7 @@ describe("pushRldsToReverb", () => {
     expect([error.code, error.pushed, calls.length]).toEqual(["SPEC_MISMATCH", 0, 0]);
     expect(error.message).toContain("reward is f64 of shape [any] in the tables, f32 of shape [] in the data");
     expect(await pushRldsToReverb(rlds, observerOf(signatureOf(spec)))).toBe(3);
-    // A time that the table fixes is the observer's affair.
+    // The observer handles a fixed time of the table.
     const fixed = JSON.parse(JSON.stringify(signatureOf(spec)), (key, value) => (key === "shape" ? [2, ...(value as Leaf["shape"]).slice(1)] : value));
     expect(await pushRldsToReverb(rlds, observerOf(fixed))).toBe(3);
   });

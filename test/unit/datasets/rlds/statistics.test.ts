@@ -1,4 +1,4 @@
-/** Statistics of datasets, against the real `rlds`, numpy and naive sums. */
+/** Statistics of datasets, compared with the real `rlds`, numpy and naive sums. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { histogram, mapSteps, type RldsDataset, rldsDataset, statistics } from "../../../../src/datasets/rlds/index.ts";
@@ -101,7 +101,7 @@ test("every leaf's numbers are those of two passes over its values, in every for
       expectNear(found.returns.values, returns);
       results.push(found);
     }
-    // Bit by bit: the form of the steps says nothing about their values.
+    // Bit by bit: the form of the steps does not affect their values.
     for (const result of results) expect(result).toEqual(results[0]);
   }
 });

@@ -1,4 +1,4 @@
-/** Transformations of datasets: against what the real `rlds` makes (test/data/extra), and against naive twins. */
+/** Transformations of datasets, compared with the real `rlds` (test/data/extra), and with naive twins. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { collect } from "../../../../src/datasets/model/maybe-async.ts";
@@ -31,7 +31,7 @@ const GOLDEN = JSON.parse(readFileSync(new URL("../../../data/extra/rlds_transfo
 type Form = keyof typeof FORMS;
 const EVERY_FORM = Object.keys(FORMS) as Form[];
 
-/** With plain arrays, as JSON has them. */
+/** Converts to plain arrays, as in JSON. */
 function plain(value: unknown): unknown {
   if (ArrayBuffer.isView(value)) return [...(value as Float32Array)];
   if (Array.isArray(value)) return value.map(plain);
@@ -95,7 +95,7 @@ test("concatIfTerminal: steps are those of rlds", async () => {
     expect(plain(await onlyEpisode(concatIfTerminal([{ steps: goldenSteps(3, 2, terminal) }], (last) => [last])))).toEqual(steps);
 });
 
-/** Every transformation with one that has the same result, written down without a thought of memory; and whether its spec is true. */
+/** Every transformation with a naive one that has the same result, and whether its spec is true. */
 const TWINS: readonly [string, (rlds: RldsDataset<TestStep>) => RldsDataset<unknown>, (steps: readonly TestStep[]) => unknown[]][] = [
   [
     "mapSteps",
@@ -338,12 +338,12 @@ test("a predicate may look at steps that come only once: whoever comes after it 
       const wanted = filterEpisodes(source, async ({ id, steps }) => {
         let seen = 0;
         if (looks > 0) for await (const _ of steps) if (++seen === looks) break;
-        // Looking twice is looking from the beginning.
+        // Reading twice starts from the beginning.
         if (looks > 0) for await (const step of steps) return step.observation.state[0] !== 2 && step.observation.goal === 0;
         return id !== 1;
       });
       expect((await stepsOf(wanted)).map(({ id, steps }) => ({ id, steps: [...steps] }))).toEqual([0, 2, 3].map((id) => ({ id, steps: episodes[id] })));
-      // What was begun was closed, also where it was not wanted.
+      // Every opened iterator was closed, even if it was not needed.
       if (form === "generator" || form === "later") expect(closed).toEqual(looks > 0 ? [0, 1, 2, 3] : [0, 2, 3]);
     }
   }
@@ -386,7 +386,7 @@ test("a predicate that throws closes steps and source", async () => {
   expect(closed).toEqual(["steps", "episodes"]);
 });
 
-/** The spec of mapped steps, which is known when the first one has come. */
+/** Returns the spec of mapped steps, which is known once the first one has arrived. */
 async function specOf(mapped: RldsDataset<unknown>): Promise<StepSpec | undefined> {
   expect(mapped.stepSpec).toBeUndefined();
   await onlyEpisode(mapped);
@@ -405,21 +405,21 @@ test("mapped specs: given, made of the old one, found out, or not known", async 
     ...spec,
     observation: { dtype: "f32", shape: [3] },
   });
-  // Both floats stay what they were.
+  // Both floats keep their dtype.
   expect(await specOf(mapSteps(rlds, (step) => ({ ...step, reward: step.reward / 10, discount: step.discount / 2 })))).toEqual(spec);
   expect(await specOf(mapSteps(rlds, (step) => ({ ...step, action: Float64Array.from(step.action) })))).toEqual({
     ...spec,
     action: { dtype: "f64", shape: [2] },
   });
-  // Picked fields keep their dtype where the rest cannot be called with a spec.
+  // Picked fields keep their dtype if the rest cannot be called with a spec.
   const mixed = mapSteps(rlds, (step) => ({ state: step.observation.state, action: step.action.map((x) => x * 2), goal: 0.5 }));
   expect(await specOf(mixed)).toEqual({ state: { dtype: "f32", shape: [3] }, action: { dtype: "f32", shape: [2] }, goal: { dtype: "f32", shape: [] } });
-  // A number in an integer's place may be one or not.
+  // A number instead of an integer may or may not be whole.
   expect(
     await specOf(mapSteps(rlds, (step) => ({ observation: { goal: (step.observation.goal + 1) / 2, state: step.observation.state.slice() } }))),
   ).toBeUndefined();
   expect(mapSteps([], (step) => step).stepSpec).toBeUndefined();
-  // Nobody asked: nothing is called.
+  // Without a request nothing is called.
   let calls = 0;
   const counted = mapSteps(rlds, (step) => {
     calls++;

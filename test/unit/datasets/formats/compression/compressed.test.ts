@@ -1,4 +1,4 @@
-/** Single files that gzip or Zstandard compressed as a whole: what comes of them is what comes of the file itself, and no more than its bounds. */
+/** Single files that are gzip- or Zstandard-compressed as a whole: they read like the uncompressed file, within its bounds. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -98,7 +98,7 @@ describe("gzip", () => {
     const reader = await openRlds(new Blob([lines]), { maxBytes: 2 ** 21 });
     let steps = 0;
     for await (const episode of reader) steps += episode.steps.length;
-    // The last one is terminated, and RLDS has a step of zeros behind it.
+    // The last one is terminated, and RLDS has a step of zeros after it.
     expect(steps).toBe(20_002);
     await reader.close();
   });
@@ -159,7 +159,7 @@ it("mutants end in an error that names the file, or read", async () => {
   for (const original of originals)
     for (let i = 0; i < scaled(150); i++) {
       const bytes = original.slice(0, random.below(6) === 0 ? random.below(original.length) : original.length);
-      // Most of what can be wrong stands in heads.
+      // Most possible errors are in heads.
       for (let n = random.below(3); n >= 0 && bytes.length > 0; n--) {
         const at = random.below(random.below(2) === 0 ? Math.min(bytes.length, 40) : bytes.length);
         bytes[at] = (bytes[at] as number) ^ (1 << random.below(8));

@@ -1,4 +1,4 @@
-/** What writeCsv writes: papaparse and pandas read each value as it was. */
+/** Files of writeCsv: papaparse and pandas read each value back unchanged. */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -38,7 +38,7 @@ const HEADER = [
 
 type Step = { readonly observation: { readonly state: Float32Array; readonly grid: Int16Array; readonly said: string } } & { readonly [name: string]: unknown };
 
-/** The cells of a step, as they must be read. */
+/** Returns the expected cells of a step. */
 function valuesOf({ observation: { state, grid, said }, ...step }: Step, k: number): unknown[] {
   const { success, operator, final_step } = metadata(k);
   return [

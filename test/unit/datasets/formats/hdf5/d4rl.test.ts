@@ -1,4 +1,4 @@
-/** D4RL's files, against what h5py reads and what RLDS's own importer makes of them. */
+/** D4RL's files, compared with the results of h5py and of RLDS's own importer. */
 import { describe, expect, it } from "vitest";
 import { openD4rl } from "../../../../../src/datasets/formats/hdf5/d4rl.ts";
 import type { ReadEpisode } from "../../../../../src/datasets/formats/reader.ts";
@@ -7,7 +7,7 @@ import { dataFolder, json } from "../../rlds/data.ts";
 
 const extra = (name: string) => dataFolder(`extra/d4rl/${name}.hdf5`);
 
-/** How episodes end: steps, and what the last one is. */
+/** How episodes end: the number of steps, and the kind of the last one. */
 const ends = (episodes: readonly ReadEpisode[]) =>
   episodes.map(({ steps }) => {
     const { is_last, is_terminal, discount } = steps.at(steps.length - 1);

@@ -1,4 +1,4 @@
-/** Columns that are compressed by filters of other packages: read by the plugins of h5wasm-plugins. */
+/** Columns compressed with filters of other packages, read with the plugins of h5wasm-plugins. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -14,13 +14,13 @@ interface Files {
   unlink(path: string): void;
 }
 
-/** The reader, with a library that has no plugin yet. */
+/** Returns the reader with a library without plugins. */
 async function fresh() {
   vi.resetModules();
   const { openD4rl } = await import("../../../../../src/datasets/formats/hdf5/d4rl.ts");
   const { openHdf5 } = await import("../../../../../src/datasets/formats/hdf5/open-file.ts");
   const { h5wasm } = await import("../../../../../src/datasets/formats/hdf5/h5wasm.ts");
-  // The process has one library, whatever modules are loaded anew.
+  // The process has one library, even if modules are reloaded.
   const library = await (await import("h5wasm")).ready;
   const { FS } = library as unknown as { readonly FS: Files };
   for (const folder of library.get_plugin_search_paths()) {
@@ -33,7 +33,7 @@ async function fresh() {
 const infosOf = (episodes: readonly { readonly steps: { at(i: number): object; readonly length: number } }[]) =>
   episodes.flatMap(({ steps }) => Array.from({ length: steps.length }, (_, i) => (steps.at(i) as { infos: { [name: string]: Float32Array } }).infos));
 
-/** Every frame of LZ4 with its compressed bytes overwritten: its head is the size of 300 bytes, and of a block. */
+/** Overwrites the compressed bytes of every LZ4 frame; its head has the size of 300 bytes, and of a block. */
 function damagedChunks(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const damaged = Uint8Array.from(bytes);
   const head = [0, 0, 0, 0, 0, 0, 0x01, 0x2c, 0, 0, 0x01, 0x2c];
@@ -83,7 +83,7 @@ it("plugins write nothing to the console", async () => {
   const error = vi.spyOn(console, "error").mockImplementation((line) => void lines.push(line));
   try {
     const bytes = fileBytes(PATH);
-    // The head of a frame of LZ4 says how large it becomes, which this one contradicts.
+    // The head of an LZ4 frame contains its uncompressed size, which this one contradicts.
     const { hdf5 } = await openHdf5(new Blob([damagedChunks(bytes)]), [], {});
     await expect((await hdf5.column("/infos/lz4")).read(0, 60)).rejects.toMatchObject({ code: "CORRUPT" });
     await hdf5.close();

@@ -1,8 +1,8 @@
-/** Files of HDF5 as h5py writes them: a dataset per array. */
+/** Makes HDF5 files like those of h5py: a dataset per array. */
 
 type Numbers = Float32Array | Uint8Array;
 
-/** @param arrays with the shape of their chunks, if they have some */
+/** @param arrays with the shapes of their chunks, if any */
 export async function h5File(arrays: {
   readonly [name: string]: readonly [data: Numbers, shape: readonly number[], chunks?: readonly number[]];
 }): Promise<Uint8Array<ArrayBuffer>> {

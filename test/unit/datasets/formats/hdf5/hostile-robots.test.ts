@@ -1,4 +1,4 @@
-/** HDF5 files of robots that lead in circles, to nowhere and to too much: an error within bounds. */
+/** HDF5 files of robots with cyclic, dangling or oversized references: an error within bounds. */
 import { expect, it } from "vitest";
 import { openRlds } from "../../../../../src/datasets/formats/open.ts";
 import type { RldsReader } from "../../../../../src/datasets/formats/reader.ts";

@@ -1,4 +1,4 @@
-/** Columns that are longer than what the library reads at a time: their rows are in order, from any row on. */
+/** Columns longer than the library reads at a time: their rows are in order, from any row on. */
 import { expect, it } from "vitest";
 import { openD4rl } from "../../../../../src/datasets/formats/hdf5/d4rl.ts";
 import { all } from "../../../../support/columns.ts";

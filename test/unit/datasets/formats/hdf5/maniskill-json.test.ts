@@ -1,4 +1,4 @@
-/** The file of JSON that ManiSkill writes beside its trajectories. */
+/** The JSON file that ManiSkill writes next to its trajectories. */
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** HDF5 files of robots' demonstrations, in every layout that there is. */
+/** HDF5 files of robot demonstrations, in every known layout. */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { openRobots } from "../../../../../src/datasets/formats/hdf5/open-robots.ts";
@@ -26,10 +26,10 @@ describe("robomimic", () => {
     expect(episodes.map(({ num_samples }) => num_samples)).toEqual([5n, 10n]);
     for (const { steps, final_step } of episodes) {
       expect([final_step, steps.at(steps.length - 1).is_last]).toEqual(["observation", true]);
-      // Zeros are what the file has.
+      // The file contains zeros.
       expect(new Set(Array.from(steps, ({ reward }) => reward))).toEqual(new Set([0]));
     }
-    // As h5py 3.16 has obs and next_obs in their last rows.
+    // Like h5py 3.16, which has obs and next_obs in their last rows.
     const [{ steps }] = episodes as [ReadEpisode];
     expect(Array.from(steps.at(4).observation.robot0_eef_pos as Float64Array, (x) => x.toFixed(6))).toEqual(["-1.292646", "-0.471813", "1.377951"]);
     expect(Array.from(steps.at(5).observation.robot0_eef_pos as Float64Array, (x) => x.toFixed(6))).toEqual(["-1.865721", "-1.074803", "1.630523"]);

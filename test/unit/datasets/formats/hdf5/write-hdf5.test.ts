@@ -1,4 +1,4 @@
-/** What writeHdf5 writes: our reader, h5py and robomimic read it as it was. */
+/** Files of writeHdf5: our reader, h5py and robomimic read them back unchanged. */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,7 +15,7 @@ import { pythonWith } from "../../../../support/real-python.ts";
 const folder = mkdtempSync(join(tmpdir(), "reprise-hdf5-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** What HDF5 has types for by h5wasm. */
+/** The types that HDF5 supports through h5wasm. */
 const stepSpec = {
   observation: { camera: { image: leaf("u8", [3, 2, 3]) }, state: leaf("f32", [4]), pair: [leaf("i64"), leaf("f64", [2])], said: leaf("string") },
   action: leaf("f64", [2]),
@@ -32,7 +32,7 @@ const metadata = (k: number) => ({
 
 type Step = { [name: string]: unknown };
 
-/** Final observations have zeros as outcomes, as RLDS has it; texts have no zeros in them; discounts are 0 or 1. */
+/** Final observations have zeros as outcomes, as in RLDS; texts contain no zeros; discounts are 0 or 1. */
 function everything(lengths: readonly number[], spec = stepSpec): MadeDataset {
   const data = made(spec, lengths, { metadataSpec, metadata, terminal: (k) => k % 2 === 0 });
   for (const [k, { steps }] of data.entries())

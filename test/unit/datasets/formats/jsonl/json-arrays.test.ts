@@ -1,4 +1,4 @@
-/** Files of JSON that are no lines: arrays, objects over several lines, and what RLlib writes. */
+/** JSON files without lines: arrays, objects over several lines, and RLlib output. */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { openJsonl } from "../../../../../src/datasets/formats/jsonl/open-jsonl.ts";

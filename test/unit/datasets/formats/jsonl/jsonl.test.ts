@@ -1,4 +1,4 @@
-/** Lines of JSON: our own form there and back, and what others write. */
+/** JSON lines: round trips of our own form, and files of others. */
 import { describe, expect, it } from "vitest";
 import { type JsonlOptions, openJsonl } from "../../../../../src/datasets/formats/jsonl/open-jsonl.ts";
 import { writeJsonl } from "../../../../../src/datasets/formats/jsonl/write.ts";

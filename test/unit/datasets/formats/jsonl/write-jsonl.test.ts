@@ -1,4 +1,4 @@
-/** Lines of JSON that are written. What reads them again: jsonl.test.ts. */
+/** Writing JSON lines. jsonl.test.ts reads them back. */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -36,7 +36,7 @@ const demonstrations = (lengths: readonly number[] = [3, 1, 5]) => made(SPEC, le
 const stepsAt = <T>(data: MadeDataset, k: number) => data[k]?.steps as T[];
 const json = (files: Map<string, Uint8Array>, path: string) => JSON.parse(new TextDecoder().decode(files.get(path)));
 
-/** Data whose last steps are transitions, as most of LeRobot's are; an option says otherwise. */
+/** Data whose last steps are transitions, as usual in LeRobot; an option changes that. */
 async function written(data: MadeDataset, options: object = {}) {
   const files = memorySink();
   await writeLeRobot(data as unknown as RldsDataset<unknown>, files, { fps: 10, finalStep: "transition", ...options });
@@ -93,7 +93,7 @@ it("has times since 1970 as seconds of the episode, and states what it does not 
   expect(losses).toEqual([{ what: "timestamp of the first step", reason: expect.stringContaining("from the beginning of the episode"), episodes: 2 }]);
   expect(await timesOf(files)).toEqual(seconds);
   await expect(writeLeRobot(timed("f64", since(1.7e9)), memorySink(), { fps: 8, strict: true })).rejects.toMatchObject({ code: "UNSUPPORTED" });
-  // What f32 holds stays as it is.
+  // Values that f32 holds stay unchanged.
   const exact = memorySink();
   expect((await writeLeRobot(timed("f64", since(50)), exact, { fps: 8, strict: true })).losses).toEqual([]);
   expect(await timesOf(exact)).toEqual(seconds.map((times, k) => times.map((time) => 50 + 100 * k + time)));
@@ -146,7 +146,7 @@ it("tells LeRobot's statistics, of each episode and of all", async () => {
   expect(stats["observation.state"].count).toEqual([6]);
   expect(stats["observation.state"].mean[0]).toBeCloseTo(mean, 12);
   expect(stats["observation.state"].std[1]).toBeCloseTo(std, 12);
-  // Of the first episode the middle is 1, of the second 10: weighted by their frames.
+  // The median of the first episode is 1, that of the second 10: weighted by their frames.
   expect(stats.action.q50[0]).toBeCloseTo((4 * 1 + 2 * 10) / 6, 12);
   expect(stats["observation.image"]).toMatchObject({ min: [[[0]], [[0.2]], [[0.4]]], max: [[[1]], [[0.2]], [[1]]], count: [6] });
   expect(stats["observation.image"].mean.flat(2).map((value: number) => value.toFixed(6))).toEqual(["0.500000", "0.200000", "0.700000"]);
@@ -205,7 +205,7 @@ it("passes over what is done where it is empty, frame by frame: what comes next 
     ["", "own", "seen"],
     ["of all", "own", "of all"],
   ]);
-  // Who names a leaf means that one.
+  // A named leaf means exactly that one.
   const others = { ...both, instruction: leaf("string") };
   expect(
     await tasks(
@@ -228,7 +228,7 @@ it("leaves final observations out where that is asked for: the frame before is t
   }
 });
 
-/** A film as it comes: a line a frame. */
+/** A film as it arrives: a line per frame. */
 function films(log: string[], failAt = Number.POSITIVE_INFINITY): MakeVideoEncoder {
   return async ({ width, height, fps, write }) => {
     log.push(`begin ${width} × ${height} at ${fps}`);

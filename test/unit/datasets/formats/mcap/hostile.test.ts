@@ -1,4 +1,4 @@
-/** MCAP files that were cut, damaged, or say what nobody can hold. */
+/** MCAP files that are truncated, damaged, or claim impossible sizes. */
 import { McapRecordBuilder } from "@mcap/core";
 import { describe, expect, it } from "vitest";
 import { unlz4 } from "../../../../../src/datasets/formats/mcap/lz4.ts";
@@ -48,7 +48,7 @@ describe("a file that was cut", () => {
 
   it("without its end and index is whole", async () => {
     const whole = bytes("unchunked");
-    // The last record before the summary, whose place the footer has.
+    // The last record before the summary, whose place is in the footer.
     const start = Number(new DataView(whole.buffer).getBigUint64(whole.length - 28, true));
     const end = start === 0 ? whole.length - 37 : start;
     const { reader, steps } = await read(whole.slice(0, end - 13), { ...JOINTS, salvage: true });

@@ -1,4 +1,4 @@
-/** MCAP files as steps, against what the Python libraries read. */
+/** MCAP files as steps, compared with the results of the Python libraries. */
 import { describe, expect, it } from "vitest";
 import { openMcap } from "../../../../../src/datasets/formats/mcap/open-mcap.ts";
 import type { McapOptions } from "../../../../../src/datasets/formats/mcap/options.ts";
@@ -32,7 +32,7 @@ const TOPICS = {
 
 const twist = ({ linear, angular }: { readonly [part: string]: { readonly x: number; readonly y: number; readonly z: number } } & object) =>
   [linear, angular].flatMap((part) => [part?.x, part?.y, part?.z]);
-/** What each leaf is of a message. */
+/** The source of each leaf in a message. */
 const VALUES: { readonly [path: string]: readonly [topic: string, value: (message: Message["value"]) => unknown] } = {
   position: ["/joint_states", ({ position }) => position],
   joint: ["/joint_states", ({ position, velocity }) => [position[1], velocity[0]]],
@@ -49,7 +49,7 @@ const VALUES: { readonly [path: string]: readonly [topic: string, value: (messag
   task: ["/task", ({ data }) => data],
 };
 
-/** The values at ticks by a plain search. @param timeOf in nanoseconds */
+/** Finds the values at ticks with a plain search. @param timeOf in nanoseconds */
 function resampled(rate: number, rule: "last" | "nearest", timeOf: (message: Message) => bigint = ({ time }) => BigInt(time)) {
   const topics = expected.arm as { readonly [topic: string]: readonly Message[] };
   const used = new Set(Object.values(VALUES).map(([topic]) => topic));
@@ -293,7 +293,7 @@ describe("episodes", () => {
       rate: 50,
       episodesBy: { topic: "/gripper", field: "open" },
     });
-    // Open for one message of three: 100 ms.
+    // Open for one of three messages: 100 ms.
     expect(open.episodes.length).toBe(7);
     for (const { steps } of open.episodes) expect(steps.length).toBeLessThanOrEqual(6);
   });

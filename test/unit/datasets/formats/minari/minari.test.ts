@@ -1,4 +1,4 @@
-/** Minari's datasets, as the real minari wrote them, against what it reads back. */
+/** Minari datasets written by the real minari, compared with its own results. */
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openMinari } from "../../../../../src/datasets/formats/minari/open-minari.ts";

@@ -1,4 +1,4 @@
-/** writeMinari, read back by openMinari; and Parquet of the real minari. The real minari reads ours in .ci/exports.mjs. */
+/** writeMinari, read back by openMinari; and Parquet of the real minari. .ci/exports.mjs reads ours with the real minari. */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -196,7 +196,7 @@ describe("of the real minari", () => {
     const readers = [await openMinari(join(DATA, "minari/table/walk-v0"), options), await openMinari(join(DATA, "minari/walk/nested-v0"), options)] as const;
     const [parquet, hdf5] = [await all(readers[0]), await all(readers[1])];
     for (const reader of readers) await reader.close();
-    // Minari's Parquet has its single numbers among infos as lists of one.
+    // Minari's Parquet has single numbers among infos as lists of one.
     const numbers = (value: unknown): unknown => {
       if (typeof value === "bigint") return Number(value);
       if (ArrayBuffer.isView(value)) return numbers(Array.from(value as unknown as ArrayLike<number>, Number));

@@ -1,4 +1,4 @@
-/** Archives of NumPy's arrays, as none of its own programs would write them. */
+/** Archives of NumPy arrays that no NumPy program would write. */
 import { crc32, deflateRawSync } from "node:zlib";
 
 interface Entry {
@@ -9,7 +9,7 @@ interface Entry {
   readonly byte?: number;
 }
 
-/** An archive whose arrays are one byte over and over. */
+/** Returns an archive whose arrays repeat one byte. */
 export function archive(...entries: readonly Entry[]): Uint8Array<ArrayBuffer> {
   return zip(entries.map(({ name, header, elements, byte = 0 }) => ({ name, bytes: npy(header, Buffer.alloc(elements, byte)), isDeflated: true })));
 }
@@ -18,7 +18,7 @@ export const npyHeader = (descr: string, shape: string) => `{'descr': '${descr}'
 
 type Numbers = Float32Array | Float64Array | Int32Array | Uint8Array;
 
-/** As `numpy.savez` writes it: arrays as they are; bytes are booleans. */
+/** Returns an archive like `numpy.savez`: arrays unchanged; bytes are booleans. */
 export function storedArchive(arrays: { readonly [name: string]: readonly [data: Numbers, shape: readonly number[]] }): Uint8Array<ArrayBuffer> {
   return zip(
     Object.entries(arrays).map(([name, [data, shape]]) => {

@@ -1,11 +1,11 @@
-/** Archives beyond 4 GiB: the writer's numbers of 64 bits are those that the reader takes. */
+/** Archives beyond 4 GiB: the reader accepts the writer's 64-bit numbers. */
 import { expect, test } from "vitest";
 import { findEntryStart, zipEntries, zipPieces } from "../../../../../src/datasets/formats/npz/zip.ts";
 import { ZipWriter } from "../../../../../src/datasets/formats/npz/zip-writer.ts";
 import type { StagedFile } from "../../../../../src/datasets/formats/sinks/staging.ts";
 import type { SourceFile } from "../../../../../src/datasets/formats/sources/source.ts";
 
-/** A file that has `before` bytes already, of which nothing is kept. */
+/** A file that already has `before` bytes, which are not stored. */
 function fileAfter(before: number) {
   const chunks: Uint8Array[] = [];
   const sink = {

@@ -12,10 +12,10 @@ const EXTRA = fileURLToPath(new URL("../../../../data/extra/", import.meta.url))
 const MUTANTS = scaled(1000);
 const MAX_BYTES = 2 ** 24;
 
-/** No Buffer: slices of it would be views. */
+/** A plain Uint8Array, because slices of a Buffer would be views. */
 const own = (path: string) => new Uint8Array(readFileSync(path));
 
-/** The same numbers each time. */
+/** Returns reproducible numbers. */
 function numbers(seed: number) {
   let state = seed;
   return (below: number) => {

@@ -1,4 +1,4 @@
-/** Every kind of feature, as the real tensorflow_datasets wrote it and reads it (test/data/extra/write_tfds_extra.py). */
+/** Every kind of feature, written and read by the real tensorflow_datasets (test/data/extra/write_tfds_extra.py). */
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
@@ -13,7 +13,7 @@ interface Expected extends FoundColumn {
   readonly pixels?: number[];
 }
 
-/** A column of the first episode. */
+/** Returns a column of the first episode. */
 async function column(name: string, path: string, options = {}): Promise<unknown> {
   const reader = await openTfds(DATA + name, options);
   for await (const { steps } of reader) return columnIn(steps, path);
@@ -39,7 +39,7 @@ describe.each([
     for (const [path, { pixels, sum, first, ...column }] of Object.entries(columns as Record<string, Expected>)) {
       const { sum: ownSum, first: ownFirst, ...ownColumn } = own[path] as FoundColumn;
       expect({ path, dtype: ownColumn.dtype, shape: ownColumn.shape }).toEqual({ path, dtype: column.dtype, shape: column.shape });
-      // Two decoders of JPEG need not agree to the last bit.
+      // Two JPEG decoders may differ in the last bit.
       if (pixels !== undefined) continue;
       expect({ path, ...ownColumn }).toEqual({ path, ...column });
       if (sum === undefined) continue;
@@ -134,7 +134,7 @@ test("images of several sizes are refused by name, and can be read as bytes", as
   expect((await foundIn(await openTfds(`${DATA}sizes`, { images: "bytes" }))).episodes).toBe(2);
 });
 
-/** As expected.json has it: numbers and lists. */
+/** Converts to the format of expected.json: numbers and lists. */
 function plain(value: unknown): unknown {
   if (typeof value === "bigint") return Number(value);
   if (ArrayBuffer.isView(value) || Array.isArray(value)) return Array.from(value as Iterable<unknown>, plain);

@@ -1,4 +1,4 @@
-/** Files that are not what they say: each of more than 20,000 mutants ends in a result or in an RldsError that tells its place, quickly, and in little memory. */
+/** Corrupt files: each of more than 20,000 mutants ends in a result or in an RldsError with its place, quickly, and with little memory. */
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { deflateSync } from "node:zlib";
@@ -25,7 +25,7 @@ function filesOf(name: string): { files: Files; shard: string; bytes: Uint8Array
 
 const TINY = filesOf("tiny");
 
-/** Everything that is in a dataset, as one text; or the error. */
+/** Returns everything in a dataset as one text, or the error. */
 async function outcome(files: Files, open?: RldsReader): Promise<string | RldsError> {
   const episodes: unknown[] = [];
   try {
@@ -34,14 +34,14 @@ async function outcome(files: Files, open?: RldsReader): Promise<string | RldsEr
     return JSON.stringify(episodes, (_, value) => (typeof value === "bigint" ? `${value}n` : value));
   } catch (error) {
     if (!(error instanceof RldsError)) throw error;
-    // A record's place is told in bytes.
+    // The place of a record is in bytes.
     const complete = typeof error.file === "string" && (!error.file.includes("tfrecord") || error.code === "NOT_FOUND" || typeof error.offset === "number");
     if (!complete) throw new Error(`no place: ${error.message}`, { cause: error });
     return error;
   }
 }
 
-/** Runs mutants, counts them, and keeps an eye on time and memory. */
+/** Runs mutants, counts them, and checks time and memory. */
 class Mutants {
   count = 0;
   results = 0;
@@ -68,7 +68,7 @@ class Mutants {
   }
 }
 
-/** Of all tests before. */
+/** The total of all previous tests. */
 let total = 0;
 
 const undamaged = await outcome(TINY.files);
@@ -103,7 +103,7 @@ describe("mutants of a small dataset", () => {
     };
     for (let at = 0; at < TINY.bytes.length; at += stride(1)) {
       await run(TINY.bytes.subarray(0, at));
-      // All of the first record, and of the others one bit of each byte.
+      // All bits of the first record, and one bit of each byte of the others.
       for (let bit = 0; bit < 8; bit++) if (at < first || bit === at % 8) await run(flipped(TINY.bytes, at, bit));
     }
     expect(mutants.count).toBeGreaterThan(scaled(7000));
@@ -121,7 +121,7 @@ describe("mutants of a small dataset", () => {
         await mutants.run(files, `bit ${bit} of byte ${at}`, reader);
       }
     }
-    // Some only change a number.
+    // Some change only a number.
     expect(mutants.results).toBeGreaterThan(scaled(100));
     expect(mutants.count - mutants.results).toBeGreaterThan(scaled(1000));
     mutants.end();
@@ -285,7 +285,7 @@ function example(features: readonly (readonly [key: string, kind: number, list: 
   return field(1, joined(features.map(([key, kind, list]) => field(1, joined([field(1, text(key)), field(2, field(kind, list))])))));
 }
 
-/** A dataset of one record whose steps have the features that are given. */
+/** A dataset of one record whose steps have the given features. */
 function dataset(features: { [name: string]: object }, record: Uint8Array): Files {
   const step = { pythonClassName: "x.FeaturesDict", featuresDict: { features } };
   const json = {
@@ -413,7 +413,7 @@ describe("bombs", () => {
     for (const entry of [new Uint8Array(0), field(1, text("k".repeat(40))), field(2, new Uint8Array(0)), field(2, field(2, new Uint8Array(0)))]) {
       expect(await outcome(dataset(features, field(1, joined([many(field(1, entry)), real]))))).toBe('[[{"final_step":"transition"},2,[[0,0]]]]');
     }
-    // Of a key that comes again the last one counts.
+    // If a key occurs twice, the last one counts.
     const other = field(1, joined([field(1, text("steps/a")), field(2, field(2, field(1, new Uint8Array(4))))]));
     expect(await outcome(dataset(features, field(1, joined([real, many(other)]))))).toBe('[[{"final_step":"transition"},1,[[0]]]]');
   });

@@ -1,4 +1,4 @@
-/** Forms of the JSON files that tensorflow_datasets wrote before, and that it still reads. */
+/** Older forms of the JSON files of tensorflow_datasets, which it still reads. */
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
@@ -31,7 +31,7 @@ function oldest({ pythonClassName: type, featuresDict, sequence, ...rest }: Prot
   return { type, content: "dtype" in content ? { ...content, shape: dimensions(content) } : {} };
 }
 
-/** `type`, `content` and the name of the content's protobuf: what `to_json` gives. */
+/** `type`, `content` and the name of the content's protobuf: the result of `to_json`. */
 function older({ pythonClassName: type, ...rest }: Proto): Node {
   const [[name, content] = ["", {}]] = Object.entries(rest) as [string, Node][];
   return { type, content, proto_cls: `tensorflow_datasets.${name}` };

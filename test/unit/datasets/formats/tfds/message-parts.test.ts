@@ -1,4 +1,4 @@
-/** Messages in parts have the bytes that protobuf's own writer gives. */
+/** Messages written in parts have the same bytes as those of protobuf's own writer. */
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { expect, test } from "vitest";
 import { concat } from "../../../../../src/base/bytes.ts";

@@ -1,4 +1,4 @@
-/** Splits and parts of them, beside what tensorflow_datasets makes of the same words. */
+/** Splits and parts of them, compared with tensorflow_datasets. */
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { partsOf } from "../../../../../src/datasets/formats/tfds/split.ts";

@@ -1,4 +1,4 @@
-/** Datasets that the real tensorflow_datasets wrote, as it reads them itself. */
+/** Datasets written by the real tensorflow_datasets, compared with its own results. */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";

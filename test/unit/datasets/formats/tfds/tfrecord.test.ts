@@ -51,7 +51,7 @@ test.each([
   expect(failure.message).toMatch(message);
 });
 
-/** A file that notes what is asked of it. */
+/** A file that notes its reads. */
 function noting<T>(file: SourceFile, asked: T[], note: (at: number, length: number) => T): SourceFile {
   return {
     ...file,

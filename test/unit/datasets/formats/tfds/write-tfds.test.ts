@@ -1,4 +1,4 @@
-/** Datasets of tensorflow_datasets that are written here. What the real package reads of them: .ci/round-trip.mjs. */
+/** Datasets in the format of tensorflow_datasets. .ci/round-trip.mjs reads them with the real package. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Arguments of the entries for TF-Agents' files: messages name the argument as its caller does. */
+/** Arguments of the entries for TF-Agents' files: messages use the caller's name of the argument. */
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openTfrecord } from "../../../../../src/datasets/formats/index.ts";
@@ -36,7 +36,7 @@ describe.each([
       [bad, subject],
       [{ b: bad, c: f32() }, `${subject} of b`],
     ] as const) {
-      // A spec that is of the whole is no leaf's.
+      // A spec of the whole does not belong to a leaf.
       if (where !== subject && /at least|differ/.test(String(rule))) continue;
       const failure = (await errorFrom(call(spec as Spec))) as Error;
       expect(failure.name).toBe(error);

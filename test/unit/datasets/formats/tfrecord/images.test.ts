@@ -1,4 +1,4 @@
-/** JPEGs in TF-Agents' files: what the function that makes them may do, and what shapes are images. */
+/** JPEGs in TF-Agents' files: the requirements of the encoding function, and the shapes of images. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-/** Step types that there are not, in files that pass every checksum. */
+/** Invalid step types, in files that pass every checksum. */
 import { describe, expect, it } from "vitest";
 import { openTfrecord } from "../../../../../src/datasets/formats/index.ts";
 import { f32, i32, type Spec } from "../../../../../src/index.ts";
@@ -38,7 +38,7 @@ describe("a step type", () => {
     const reader = await open(files, true);
     expect((await all(reader)).map(({ steps }) => steps.length)).toEqual([2, 2]);
     expect(reader.losses).toMatchObject([{ code: "CORRUPT", reason: expect.stringContaining(message) }]);
-    // A nest of values is read as it is.
+    // A nest of values is read unchanged.
     expect(await all(await loadTfrecordDataset(["steps.tfrecord"], { from: files }))).toHaveLength(5);
   });
 

@@ -1,4 +1,4 @@
-/** Files that the real TFRecordObserver wrote (test/data/write_tfrecord.py), files that ours writes, and damaged ones. */
+/** Files written by the real TFRecordObserver (test/data/write_tfrecord.py), files that ours writes, and damaged ones. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -29,7 +29,7 @@ const NUMPY: { readonly [dtype: string]: string } = {
   ...{ f16: "float16", f32: "float32", f64: "float64", u8: "uint8", i8: "int8", u16: "uint16", i16: "int16", i32: "int32", i64: "int64" },
 };
 
-/** An element as expected.json has it. */
+/** Converts an element to the format of expected.json. */
 function flat(spec: Spec, element: unknown): object {
   const columns = flatten(spec, element) as Column[];
   const entries = featureLeaves(spec).map(({ name, dtype }, i) => {
@@ -417,7 +417,7 @@ describe("damage", () => {
   });
 
   it("salvage reads what follows a record above maxBytes", async () => {
-    // Only the bytes of integers differ in number, by their values.
+    // Only the byte counts of integers depend on their values.
     const spec = trajectorySpec({ observation: i64(400), action: i32() });
     const step = (value: bigint) => ({
       ...{ stepType: 0, nextStepType: 2, action: 1, policyInfo: [], reward: 1, discount: 1 },
@@ -458,7 +458,7 @@ describe("damage", () => {
   });
 });
 
-/** The bytes with checksums that fit, as far as there are records. */
+/** Returns the bytes with right checksums, as far as there are records. */
 function resealed(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const output = bytes.slice();
   const view = new DataView(output.buffer);
