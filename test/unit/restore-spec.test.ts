@@ -1,4 +1,4 @@
-/** `Replay.restore` with a spec: what the program takes the steps for is compared with what they are. */
+/** `Replay.restore` with a spec: the program's expected spec is compared with the stored one. */
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { f32, i32, Replay, type ReplayOptions, type Spec, shared, text, u8 } from "../../src/index.ts";
 import { bytesOf, errorOf, expectError } from "../support/refused.ts";
@@ -12,7 +12,7 @@ test("the same spec gives the Replay with its types", () => {
   expect(replay.options.spec).toEqual(v1);
   expectTypeOf(replay.options).not.toBeAny();
   expectTypeOf(replay.writer().append).parameter(0).not.toBeAny();
-  // The order of keys is no part of it.
+  // The order of keys does not matter.
   const { action, ...rest } = v1;
   expect(Replay.restore(saved(), { spec: { action, ...rest } }).options.spec).toEqual(v1);
 });

@@ -1,4 +1,4 @@
-/** Rules and views of sequences: columns, types, priorities, options, errors. What items there are, and what each step says: test/model/sequences.test.ts. */
+/** Rules and views of sequences: columns, types, priorities, options, errors. test/model/sequences.test.ts covers the items and the values of steps. */
 
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { bool, f32, fifo, i32, minSize, prioritized, Replay, type Sequences, shared, text } from "../../src/index.ts";
@@ -20,7 +20,7 @@ const spec = {
 } as const;
 const sequence = { length: 6, burnIn: 2 } as const;
 
-/** An episode of so many steps, cut off, and as many more of another that goes on. */
+/** An episode of `steps` steps, cut off, and `open` steps of another one that continues. */
 function filled(steps = 9, open = 0, options: object = {}) {
   const replay = new Replay({ spec, tables: { memory: { maxSize: 100, sampler: prioritized(0.6), ...options } }, seed: 3 });
   const writer = replay.writer({ items: [{ table: "memory", sequence }] });
@@ -290,7 +290,7 @@ describe("a rule", () => {
   });
 
   test.runIf(whole)("makes the items of Acme's SequenceAdder, truncated or padded at the end of an episode", () => {
-    /** As acme/adders/reverb/sequence.py says when it creates an item, of a buffer of so many steps at most: first steps and lengths. */
+    /** The items of acme/adders/reverb/sequence.py for a buffer of at most `longest` steps: first steps and lengths. */
     const adder = (steps: number, longest: number, period: number) => {
       const items: string[] = [];
       const create = (step: number, rows: number, end: number) => {

@@ -7,7 +7,7 @@ import { bytesOf, errorOf, expectError } from "../support/refused.ts";
 import { SCENES } from "../support/scenes.ts";
 import { scaled, some } from "../support/size.ts";
 
-/** Where a table's record has the first free slot (assembly/persistence/table.ts). */
+/** The offset of the first free slot in a table's record (assembly/persistence/table.ts). */
 const FREE_FIRST = 80;
 
 function sceneBytes(name: string): Buffer {
@@ -18,7 +18,7 @@ function sceneBytes(name: string): Buffer {
   return bytesOf(replay);
 }
 
-/** Where each section begins, and the end. */
+/** Returns where each section begins, and the end. */
 function borders(bytes: Buffer): number[] {
   const found: number[] = [];
   for (let at = 8; at < bytes.length; at += 16 + bytes.readUInt32LE(at + 8)) found.push(at);
@@ -95,7 +95,7 @@ test("a queue of free slots that leads to a slot in use is CORRUPT, though its c
   const bytes = Buffer.from(sceneBytes("prioritized over fifo"));
   const at = borders(bytes).find((from) => bytes.readUInt32LE(from) === TABLE) as number;
   const payload = bytes.subarray(at + 16, at + 16 + bytes.readUInt32LE(at + 8));
-  // Behind the counts of the table and the highest slot ever used; slot 1 has a live item.
+  // After the counts of the table and the highest slot ever used; slot 1 has a live item.
   expect(payload.readUInt32LE(FREE_FIRST)).toBe(0);
   payload.writeUInt32LE(1, FREE_FIRST);
   bytes.writeUInt32LE(crc32c(Buffer.concat([bytes.subarray(at, at + 12), payload])), at + 12);

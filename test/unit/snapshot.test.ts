@@ -9,7 +9,7 @@ import { scaled, some, whole } from "../support/size.ts";
 const DRAWS = 10_000;
 const CALLS = scaled(250, 100);
 
-/** The next draws of every table, whatever they use up: keys, probabilities and steps, as bytes. */
+/** Returns the next draws of every table, including those that use items up: keys, probabilities and steps, as bytes. */
 function draws(replay: AnyReplay): Buffer {
   const leaf = "x" in (replay.options.spec as object) ? "x" : "r";
   const parts = Object.values(replay.tables).flatMap((table) =>
@@ -55,7 +55,7 @@ test("the same calls give the same snapshot, and taking one changes nothing", ()
     act(a, ra);
     act(b, rb);
     if (i % 20 === 0) expect(bytesOf(a).equals(bytesOf(b))).toBe(true);
-    // Only one of them is looked at between the calls.
+    // Only one of them is inspected between the calls.
     if (i % 3 === 0) bytesOf(a);
   }
   expect(bytesOf(a).equals(bytesOf(b))).toBe(true);
@@ -143,7 +143,7 @@ test("a Replay that changes while its snapshot is read says so", () => {
     );
     expect(bytesOf(Replay.restore(bytesOf(made.replay))).equals(bytesOf(made.replay))).toBe(true);
   }
-  // What only looks is no change.
+  // Inspecting is not a change.
   const { replay } = small();
   const chunks = replay.snapshot()[Symbol.iterator]();
   chunks.next();

@@ -10,7 +10,7 @@ function made() {
   return { replay, writer: replay.writer({ items: [{ table: "t", length: 1 }] }) };
 }
 
-/** Appends steps until memory moves: the arrays on it are then empty. */
+/** Appends steps until memory moves, which detaches the arrays on it. */
 function grow({ replay, writer }: ReturnType<typeof made>): void {
   const witness = replay.writer().staged.deep.pixels;
   void writer.staged; // what is appended below

@@ -16,7 +16,7 @@ function make(options: object = {}, n = 5) {
   return { replay, writer, table: replay.table("t"), keys, insert };
 }
 
-/** What the table holds, drawn without replacement. */
+/** Returns the contents of the table, drawn without replacement. */
 function held(replay: { table(name: "t"): { sample(n: number, options: object): { steps: { data: Int32Array } } } }): number[] {
   return [...replay.table("t").sample(99, { replacement: false }).steps.data].sort((a, b) => a - b);
 }

@@ -1,4 +1,4 @@
-/** `priorities` of appendColumns with rules of `nStep`: one for each transition, by its first step. */
+/** `priorities` of appendColumns with `nStep` rules: one for each transition, by its first step. */
 import { describe, expect, test } from "vitest";
 import { memory } from "../../src/files/memory.ts";
 import { f32, fifo, i32, prioritized, Replay, type Writer } from "../../src/index.ts";
@@ -15,7 +15,7 @@ type Any = Replay<typeof spec, "t">;
 const columns = (ids: readonly number[]) => ({ observation: ids, action: ids, reward: ids });
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i);
 
-/** The priority of each transition, by the step that it begins with. */
+/** Returns the priority of each transition, by its first step. */
 function priorities({ tables: { t } }: Any): Map<number, number> {
   const { observation, keys } = t.transitions({ gamma: 1 }).sample(t.size, { replacement: false });
   return new Map([...keys].map((key, i) => [observation.data[i] as number, t.explain(key).priority as number]));

@@ -5,7 +5,7 @@ import { errorOf, expectError, expectRefused } from "../support/refused.ts";
 
 const spec = { observation: { x: f32(2) }, action: i32(), reward: f32(), mask: u8(3), note: text({ maxBytes: 8 }) } as const;
 
-/** Nine steps of one episode, as transitions of three steps; the episode goes on. */
+/** Nine steps of one episode, as transitions of three steps; the episode continues. */
 function filled(steps = 9) {
   const replay = new Replay({ spec, tables: { memory: { maxSize: 100, sampler: prioritized(0.6) } }, seed: 3 });
   const writer = replay.writer({ items: [{ table: "memory", nStep: 3 }] });
@@ -66,7 +66,7 @@ test("roles by other names and in subtrees; what is beside them in a subtree sta
   const batch = view.sample(2, { replacement: false });
   const lives = [...batch.env.info.lives.data];
   expect(lives.sort()).toEqual([0, 1]);
-  // The leaf `terminated` masks as the mark does, for it has the role's name.
+  // The leaf `terminated` masks like the flag, because it has the role's name.
   expect([...batch.terminated.data]).toEqual([...batch.action.data].map((act) => Number(act > 0)));
   expect([...batch.discounts.data]).toEqual([...batch.action.data].map((act) => Number(act === 0)));
   expect([...batch.nextEnv.info.lives.data]).toEqual([...batch.action.data].map((act) => act + 1));
@@ -272,7 +272,7 @@ test("more draws than maxTimesSampled allows are refused for that reason, and no
     "TOO_FEW",
     /^table "t" has 2 items, and maxTimesSampled .* 2 draws/,
   );
-  // With replacement there are no more draws either.
+  // Replacement does not allow more draws either.
   expectError(
     errorOf(() => view.sample(2, { replacement: false })),
     "TOO_FEW",

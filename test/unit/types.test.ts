@@ -234,10 +234,10 @@ test("the step that a migration returns is checked against the new spec, without
   type Old = { readonly obs: { readonly place: Float32Array } };
   const open = () => Replay.open({ ...options, migrate: (step: Old) => ({ obs: step.obs, mood: 0 }) });
   async () => expectTypeOf((await open()).table("t").sample(1).steps.mood).toEqualTypeOf<Column<"i32", [number, number]>>();
-  // Whatever is spread from a step of which nothing is known is believed.
+  // Fields spread from a step of unknown type are accepted.
   () => Replay.open({ ...options, migrate: (step) => ({ ...step, mood: 0 }) });
   () => migrateSnapshot(new Uint8Array(), { spec: options.spec, migrate: (step: Old) => ({ obs: step.obs, mood: 0 }) });
-  // A spec that is not known takes any step.
+  // An unknown spec accepts any step.
   () => Replay.open({ dir: "nowhere", spec: options.spec as Spec, tables: {}, onMismatch: "migrate", migrate: () => 3 });
   // @ts-expect-error: no mood
   () => Replay.open({ ...options, migrate: (step: Old) => ({ obs: step.obs }) });

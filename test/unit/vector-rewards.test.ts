@@ -1,11 +1,11 @@
-/** Rewards of several numbers: each component of a return by itself. */
+/** Rewards of several numbers: each component of a return is computed separately. */
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { bool, type Column, f16, f32, f64, i32, mixture, prioritized, Replay, sampleToInsertRatio } from "../../src/index.ts";
 import { TestRandom } from "../support/random.ts";
 import { errorOf, expectError } from "../support/refused.ts";
 import { scaled } from "../support/size.ts";
 
-/** Leaves of 256 bytes and more are stored in another way. */
+/** Leaves of 256 bytes and more are stored differently. */
 const WIDE = 64;
 const parts = { observation: f32(2), action: i32(), other: f32(2) };
 
@@ -13,13 +13,13 @@ const parts = { observation: f32(2), action: i32(), other: f32(2) };
 type Loose = any;
 interface World {
   readonly replays: readonly Replay[];
-  /** The component that each Replay but the first has alone. */
+  /** The single component of each Replay except the first. */
   readonly components: readonly number[];
   readonly size: number;
 }
 type AnyBatch = { readonly [name: string]: Column | ArrayLike<number> };
 
-/** The same Replay several times: with a reward of several numbers, and with one of its components alone. */
+/** The same Replay several times: with a reward of several numbers, and with only one of its components each. */
 function world(seed: number): void {
   const random = new TestRandom(seed);
   const lanes = 1 + random.below(3);
@@ -67,7 +67,7 @@ function world(seed: number): void {
 
 type Drawn = (replay: Replay, k: number, round: number) => AnyBatch;
 
-/** Draws the same of each Replay: every number of the first batch is that of each other one, and its returns those of all others, component by component. */
+/** Makes the same draw on each Replay: every number of the first batch equals that of the others, and its returns equal theirs component by component. */
 function compare({ replays, components, size }: World, names: readonly string[], draw: Drawn): void {
   for (let round = 0; round < 3 && replays[0]?.table("t").ready(7); round++) {
     const [batch, ...others] = replays.map((replay, k) => draw(replay, k, round));

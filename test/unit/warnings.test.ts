@@ -1,4 +1,4 @@
-/** What is allowed and hardly meant is said once, counted, and refused where it could only be a mistake. */
+/** Warnings: probable mistakes are reported once and counted, and certain ones throw. */
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { bool, type ColumnSet, f32, fifo, i32, lifo, maxHeap, minHeap, prioritized, Replay, type ReplayOptions, uniform } from "../../src/index.ts";
 import { LocalClient, ReverbReplayBuffer } from "../../src/tf-agents/index.ts";
@@ -13,7 +13,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** A Replay of one table, and what its logger was told. */
+/** A Replay of one table, and the messages to its logger. */
 function told(options: Partial<ReplayOptions> = {}) {
   const said: string[] = [];
   const replay = new Replay({ spec: SPEC, tables: { t: { maxSize: 100, ...options.tables?.t } }, logger: (message) => void said.push(message) });
@@ -24,7 +24,7 @@ function steps(writer: { append(step: typeof STEP): void }, n: number): void {
   for (let i = 0; i < n; i++) writer.append(STEP);
 }
 
-/** An empty table, sampled: the simplest way to a warning. */
+/** Samples an empty table: the simplest way to a warning. */
 function warns(replay: Replay<typeof SPEC, "t">): void {
   steps(replay.writer(), 10);
   for (let i = 0; i < 3; i++) replay.tables.t.sample(4);
@@ -106,7 +106,7 @@ test("an empty table that no rule and no createItem fills is told of", () => {
 test("an empty table whose rules are longer than all episodes is told of", () => {
   const { replay, table, said } = told();
   const writer = replay.writer({ items: [{ table: "t", length: 5 }] });
-  // Of the episodes themselves there is another one.
+  // The episodes have a warning of their own.
   const ofTable = () => said.filter((message) => message.includes("table"));
   steps(writer, 3);
   writer.endEpisode();
@@ -258,7 +258,7 @@ test.each<[Columns, string]>([
   const batch = errorOf(() => table.batch(2, { columns, length: 2 }));
   expect(batch).toMatchObject({ name: "RangeError", message: `columns.${because("length is 2")}` });
   expect(table.stats()).toMatchObject({ size: 4, samples: 0 });
-  // A longer item has the step; shorter ones are padded beside it.
+  // A longer item has the step; shorter ones are padded to its length.
   writer.createItem("t", { length: 4 });
   expect(table.sample(2, { columns }).count).toBe(2);
 });
@@ -301,7 +301,7 @@ test.each([{ sampler: prioritized(1), priority: 1 }, { sampler: fifo() }])("prio
   steps(replay.writer({ items: [{ table: "t", length: 1, ...rule }] }), 4);
   table.updatePriorities(table.sample(4).info.keys, [50, 50, 50, 50]);
   expect(replay.stats().warnings.defaultPriority).toBe(0);
-  // Of a fifo there is another thing to tell.
+  // A fifo has an additional warning.
   expect(said).toHaveLength(Number(sampler.kind === "fifo"));
 });
 
@@ -310,7 +310,7 @@ describe("ignoredPriorities", () => {
   type Name = keyof typeof SELECTORS;
   const IGNORING: readonly Name[] = ["fifo", "lifo", "uniform"];
 
-  /** Two tables of these roles with five items each, and what the logger was told. */
+  /** Two tables with these roles and five items each, and the messages to the logger. */
   function weighed(sampler: Name, remover: Name) {
     const said: string[] = [];
     const table = { maxSize: 100, sampler: SELECTORS[sampler], remover: SELECTORS[remover] };

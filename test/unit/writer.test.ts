@@ -8,7 +8,7 @@ const tables = { t: { maxSize: 100 }, u: { maxSize: 5 } };
 const step = (x: number) => ({ x, o: [x, -x] });
 type Kind = typeof TypeError | typeof RangeError | ReplayErrorCode;
 
-/** x of every item's steps, in the order in which items came. */
+/** Returns x of every item's steps, in the order of the items. */
 function items(replay: Replay<typeof spec, "t" | "u">, name: "t" | "u" = "t"): string[] {
   const batch = replay.table(name).sample(1000, { replacement: false, cross: true });
   const width = batch.count === 0 ? 0 : batch.steps.x.data.length / batch.count;
@@ -113,7 +113,7 @@ test("a block's ends and priorities are checked before a step of it is taken", (
     [{ priorities: { t: [Number.POSITIVE_INFINITY, 2, 3] } }, RangeError, /^priorities\[0\] must/, /Infinity/],
   ];
   for (const [options, kind, ...says] of bad) expectRefused(replay, () => writer.appendColumns(columns, options as never), kind, ...says);
-  // And none of it is remembered.
+  // And none of it is stored.
   writer.append(step(9));
   expect(replay.table("t").explain(writer.lastKey("t")).priority).toBe(2);
 });

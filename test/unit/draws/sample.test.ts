@@ -81,11 +81,7 @@ test("into of another form is refused before anything is drawn", () => {
     [{ ...b, info: { ...b.info, timesSampled: new Float64Array(3) } }, "SPEC_MISMATCH", /^into\.info\.timesSampled (must be|is required:) a Uint32Array/],
     [{ ...b, mask: new Uint8Array(8) }, "SPEC_MISMATCH", /^into\.mask (must be|is required:) a Uint8Array of at least 9/],
     [{ ...b, mask: new Float32Array(9) }, "SPEC_MISMATCH", /^into\.mask/],
-    [
-      { ...b, steps: { ...b.steps, x: { data: [1, 2, 3], shape: [3, 3] } } },
-      "SPEC_MISMATCH",
-      /^into\.steps\.x\.data (must be|is required:) a Int32Array of at least 9/,
-    ],
+    [{ ...b, steps: { ...b.steps, x: { data: [1, 2, 3], shape: [3, 3] } } }, "SPEC_MISMATCH", /^into\.steps\.x\.data (must be|is required:) a Int32Array of at least 9/],
     [{ ...b, steps: { ...b.steps, x: { data: new Float32Array(9), shape: [3, 3] } } }, "SPEC_MISMATCH", /^into\.steps\.x\.data .*Float32Array/],
     [{ ...b, steps: { ...b.steps, x: { data: new Int32Array(8), shape: [3, 3] } } }, "SPEC_MISMATCH", /^into\.steps\.x\.data .*Int32Array\(8\)/],
     [{ ...b, steps: { ...b.steps, x: undefined } }, "SPEC_MISMATCH", /^into\.steps\.x\.data/],

@@ -1,4 +1,4 @@
-/** What of a recording with a damaged section in the middle is read: whole episodes on both sides of the gap, and nothing that was not recorded. */
+/** Reading a recording with a damaged section in the middle: whole episodes on both sides of the gap, and nothing that was not recorded. */
 import { beforeAll, describe, expect, it, test } from "vitest";
 import { open, openRecording } from "../../../src/recorder/index.ts";
 import { f32, u8 } from "../../../src/schema/constructors.ts";
@@ -25,7 +25,7 @@ interface ReadBack {
   readonly steps: readonly object[];
 }
 
-/** A recording in several segments; each second episode has a final observation. */
+/** A recording in several segments; every second episode has a final observation. */
 async function recorded(kind: Kind): Promise<Map<string, Uint8Array>> {
   const dir = memory();
   const recorder = await open({ dir, spec: SPECS[kind] as never, fps: 10, segmentBytes: 4096, durability: "manual", logger: null });
@@ -61,7 +61,7 @@ interface Section {
   readonly episode: number | undefined;
 }
 
-/** All sections in order, as the format has them. */
+/** Returns all sections in order, in the file format. */
 function sectionsOf(files: ReadonlyMap<string, Uint8Array>): Section[] {
   const sections: Section[] = [];
   let episode = 0;
@@ -84,7 +84,7 @@ function sectionsOf(files: ReadonlyMap<string, Uint8Array>): Section[] {
 const observed = (steps: readonly object[]) =>
   steps.map((step) => JSON.stringify([(step as { observation: unknown }).observation, (step as { action: unknown }).action]));
 
-/** Everything that was read was recorded so, in order: a whole episode as it was, or the first steps of one. Returns the numbers of the whole ones. */
+/** Checks that everything read was recorded in this order: whole episodes, or the first steps of one. Returns the numbers of the whole ones. */
 function wholeOf(episodes: readonly ReadBack[], original: readonly ReadBack[]): number[] {
   const whole: number[] = [];
   let previous = -1;
@@ -149,7 +149,7 @@ describe.each(["numbers", "frames"] as const)("a recording of %s", (kind) => {
       const missing = original.flatMap((_, i) => (whole.includes(i) ? [] : [i]));
       const context = `${part} of kind ${section.kind} at ${section.file}:${section.from}: ${losses.map(({ reason }) => reason).join("\n")}`;
       if (section.episode !== undefined) {
-        // If the index of the segment is there, it says how an episode ended; a final observation is in the group of the end.
+        // If the index of the segment exists, it contains how an episode ended; a final observation is in the group of the end.
         const isKnown = section.kind === END && section.file !== newest && section.episode % 2 === 0;
         // Without an index, and with a wrong length, an end may have been a step of the next episode.
         const isUnclear = section.kind === END && section.file === newest && part === "length";

@@ -1,4 +1,4 @@
-/** Recordings whose sums are right, and whose content is not what a recorder writes: a typed error for each, soon, and without memory that the file does not have. */
+/** Recordings with right checksums and invalid contents: a typed error for each, quickly, and without more memory than the file. */
 import { describe, expect, test } from "vitest";
 import { RECORDED_END, RECORDED_FINAL, RECORDED_FRAME, RECORDED_INDEX, RECORDED_STEP } from "../../../src/base/kinds.ts";
 import { Contents, ENDED, endBytes } from "../../../src/datasets/model/recording/contents.ts";
@@ -20,7 +20,7 @@ const STEP: readonly Section[] = [
   [RECORDED_STEP, 0, ROW],
 ];
 
-/** A directory with sections as groups, whoever wrote them. */
+/** A directory with forged sections as groups. */
 function forged(sections: readonly Section[], about: object = ABOUT, segmentBytes?: number): MemoryDirectory {
   const dir = memory();
   const log = Log.open(dir, { about, durability: "manual", ...(segmentBytes && { segmentBytes }) });
@@ -32,7 +32,7 @@ function forged(sections: readonly Section[], about: object = ABOUT, segmentByte
   return dir;
 }
 
-/** What is read, or the error: of the reader, and of a recorder that would go on. */
+/** Returns what is read, or the error: from the reader, and from a recorder that would continue. */
 async function outcome(dir: MemoryDirectory) {
   const failed = (error: { code?: string; message: string }) => `${error.code}: ${error.message}`;
   const reads = await openRecording(dir)
@@ -117,7 +117,7 @@ describe("steps that are none", () => {
   ])("%s", async (_, sections, message) => {
     const [reads, goes] = await outcome(forged(sections));
     expect(reads).toMatch(message);
-    // What is recorded before is not looked at.
+    // Earlier recordings are not read.
     expect(goes).toBe(1);
   });
 });
@@ -154,7 +154,7 @@ describe("an order that nobody recorded", () => {
 });
 
 describe("an index that lies", () => {
-  /** Two segments: the second one says what is in the first. */
+  /** Two segments: the second one contains the index of the first. */
   const two = (index: Uint8Array) => forged([...STEP, ...Array.from({ length: 400 }, () => STEP).flat(), [RECORDED_INDEX, 1, index], ...STEP], ABOUT, 4096);
   const parts = (steps: number, before?: object) => {
     const fields = {
@@ -181,7 +181,7 @@ describe("an index that lies", () => {
     ],
   ])("%s", async (_, index) => {
     const [reads] = await outcome(two(index));
-    // Where it is not at the beginning of its segment nobody asks for it.
+    // If it is not at the beginning of its segment, it is never read.
     if (Array.isArray(reads)) expect(reads).toEqual([402]);
     else expect(reads).toMatch(/^(CORRUPT|UNSUPPORTED): /);
   });

@@ -1,4 +1,4 @@
-/** Episodes of recordings that are larger than the memory they may take: their frames stay where they are, until they are asked for. */
+/** Episodes of recordings larger than the allowed memory: their frames stay on the disk until they are needed. */
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -28,7 +28,7 @@ afterAll(() => rmSync(FOLDER, { recursive: true, force: true }));
 
 const STEPS = 12;
 const PIXELS = 32 * 32 * 3;
-/** Less than the frames of an episode, and more than one and all that is not a frame. */
+/** Less than the frames of an episode, and more than one frame and all other data. */
 const MAX_BYTES = 8 * PIXELS;
 const spec = { observation: { front: u8(32, 32, 3), side: u8(32, 32, 1), state: f32(2) }, action: f32(1) };
 

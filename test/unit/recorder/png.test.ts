@@ -1,4 +1,4 @@
-/** Frames as PNG: what another library reads of them, and what is the same by both ways of deflating. */
+/** Frames as PNG: another library reads them, and both ways of deflating agree. */
 import { decode } from "fast-png";
 import { expect, test, vi } from "vitest";
 import { type FrameEncoder, frameEncoder } from "../../../src/datasets/formats/images/frame-png.ts";

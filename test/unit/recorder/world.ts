@@ -1,4 +1,4 @@
-/** A robot's recording, and what must be read back of it: the naive twin is a list of steps. */
+/** A robot's recording, and its expected contents: the naive twin is a list of steps. */
 
 import type { ReadEpisode } from "../../../src/datasets/formats/reader.ts";
 import { type EndOptions, open, openRecording, type Recorder, type RecordOptions } from "../../../src/recorder/index.ts";
@@ -14,7 +14,7 @@ export const SPEC = {
   words: text({ maxBytes: 5 }, 2),
 } as const;
 
-/** How frames are kept, and where. */
+/** The storage of frames. */
 export const STORAGES = [
   ["raw", "rows"],
   ["png", "rows"],
@@ -62,7 +62,7 @@ export function opened(options: Partial<RecordOptions> & Pick<RecordOptions, "di
   return open({ spec: SPEC, fps: 30, logger: null, ...options }) as Promise<Recorder<typeof SPEC>>;
 }
 
-/** Records episodes at random, and notes them in the twin. */
+/** Records random episodes, and notes them in the twin. */
 export async function act(recorder: Recorder<typeof SPEC>, twin: TwinEpisode[], random: TestRandom, steps: number): Promise<void> {
   for (let i = 0; i < steps; i++) {
     const last = twin.at(-1);
@@ -92,7 +92,7 @@ const ZERO = {
   words: ["", ""],
 };
 
-/** What the twin says must be read. */
+/** Returns the expected episodes according to the twin. */
 export function expected(twin: readonly TwinEpisode[]): object[] {
   return twin.flatMap(({ steps, end }) => {
     if (end === "discarded") return [];
@@ -106,7 +106,7 @@ export function expected(twin: readonly TwinEpisode[]): object[] {
   });
 }
 
-/** Arrays of numbers in the place of typed ones, in one order of keys. */
+/** Converts typed arrays to arrays of numbers, with sorted keys. */
 export function plain(value: unknown): object {
   const of = (one: unknown): unknown => {
     if (ArrayBuffer.isView(one)) return Array.from(one as Uint8Array);

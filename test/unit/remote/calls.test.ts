@@ -1,4 +1,4 @@
-/** Calls and messages that wait for their answers: how many an honest end may have, and what those of another one take. Time is a clock of turns. */
+/** Calls and messages that wait for their answers: the limit for an honest end, and the cost of those of a hostile one. Time is a clock of turns. */
 
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -29,7 +29,7 @@ const hello = {
   receipt: 0,
 };
 
-/** Runs a function; what it gives, and the milliseconds that it took. */
+/** Runs a function; returns its result and the milliseconds that it took. */
 async function timed<T>(run: () => Promise<T>): Promise<[T, number]> {
   const begin = performance.now();
   const result = await run();
@@ -49,7 +49,7 @@ test.runIf(whole)("a flush that waits keeps nothing of its frame but its number"
   await peer.heard("invite");
   peer.send("hello", hello);
   await Promise.all([accepting, peer.heard("welcome")]);
-  // Behind this one, what comes waits.
+  // Later messages wait behind this one.
   peer.send("block", { number: 1, slots: 100, calls: [], columns: [] }, [new Int32Array(100), new Uint8Array(100)]);
   const more = Array(50_000).fill({});
   const before = heapBytes();
@@ -160,7 +160,7 @@ test("an actor that comes again while its steps wait goes on, also where session
   await until(() => server.accepted[0]?.steps === 100);
   server.break();
   await until(() => server.accepted.length === 2);
-  // Nothing waits any more.
+  // No message waits any more.
   await until(() => server.accepted[0]?.steps === 200);
   for (let n = 0; n < 10; n++) await writer.append({ n });
   await writer.flush();

@@ -1,4 +1,7 @@
-/** What may be on its way: frames that cross once count as the rows that they stand for, and no honest writer sends a frame that is too large. Time is a clock of turns. */
+/**
+ * Limits of bytes in flight: frames that cross once count as the rows that they represent, and no honest writer sends a frame that is too large. Time is a
+ * clock of turns.
+ */
 import { describe, expect, test } from "vitest";
 import { fifo, i32, Replay, shared, text, u8 } from "../../../src/index.ts";
 import { remoteWriter } from "../../../src/remote/index.ts";
@@ -37,7 +40,7 @@ describe("frames that are shared", () => {
       const replay = made();
       const [here, there] = memoryChannels();
       const peer = new RawPeer(there);
-      // Nothing is taken after the first block, so that nothing more is confirmed.
+      // Nothing is accepted after the first block, so nothing more is confirmed.
       const limits = { inFlightBytes: 1 << 20, stepsPerSecond: 1 };
       const accepting = replay.acceptWriter(here, { items, limits, maxInFlight: 1_000_000 });
       await peer.heard("invite");
@@ -65,7 +68,7 @@ describe("frames that are shared", () => {
       const { error } = await accepted.closed;
       expect([peer.code, (error as Error).message]).toEqual([4004, expect.stringMatching(/steps and \d+ bytes are unconfirmed/)]);
       const [, bytes] = /and (\d+) bytes/.exec((error as Error).message) as unknown as [string, string];
-      // It was closed once the rows were too many, and the bytes on the wire were few.
+      // It was closed because of the number of rows, although few bytes were on the wire.
       expect(Number(bytes)).toBe(Math.ceil((1 << 20) / (rows * ROW_BYTES)) * rows * ROW_BYTES);
       expect(wireBytes).toBeLessThan(1 << 15);
     },
@@ -97,7 +100,7 @@ describe("frames that are shared", () => {
     for (let n = 0; n < 300; n += 10) {
       if (call === "append") for (let i = 0; i < 10; i++) await writer.append({ ...black, n: n + i });
       else await writer.appendColumns({ frames: new Uint8Array(40 * PIXELS), n: Array.from({ length: 10 }, (_, i) => n + i) });
-      // Both ends count over a connection that comes later, too.
+      // Both ends keep counting over a later connection.
       if (n === 100) server.break();
     }
     await writer.close();

@@ -1,4 +1,4 @@
-/** What keeps an object that hibernates awake, and what it does when it is made anew while its sockets are still there. */
+/** What keeps a hibernating object awake, and how it behaves when it is recreated while its sockets still exist. */
 import { afterEach, expect, test, vi } from "vitest";
 import { f32, Replay } from "../../../src/index.ts";
 import { remoteWriter, ServerChannel } from "../../../src/remote/index.ts";
@@ -36,7 +36,7 @@ test("an object that is made anew invites the actors of its sockets, whose sessi
   const [here, there] = memoryChannels();
   const dir = memory();
   const open = (from = dir) => Replay.open({ dir: from, spec, tables: { t: { maxSize: 1000 } }, logger: null });
-  // What the platform keeps is the socket; it calls the channel of the newest object.
+  // The platform keeps the socket, and calls the channel of the newest object.
   let channel: ServerChannel | undefined;
   here.receive({ message: (bytes) => channel?.message(bytes), close: (code, reason) => channel?.end(code, reason) });
   const accept = (replay: Awaited<ReturnType<typeof open>>) => {
@@ -45,12 +45,12 @@ test("an object that is made anew invites the actors of its sockets, whose sessi
   };
   const first = await open();
   const accepting = accept(first);
-  // A session outlives its memory where the writer could connect again; here it never has to.
+  // A session outlives its memory if the writer can reconnect; here it never has to.
   const writer = await remoteWriter(() => there, { spec });
   await accepting;
   for (let x = 0; x < 5; x++) await writer.append({ x });
   await writer.flush();
-  // It is evicted: nothing of it is called any more.
+  // It is evicted: it is never called again.
   channel = undefined;
   const second = await open(dir.crash());
   const accepted = await accept(second);

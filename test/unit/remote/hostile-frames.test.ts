@@ -1,4 +1,4 @@
-/** Frames that a peer can make who is nobody's friend: it is closed with a code and a reason, takes no memory, and nobody else notices. */
+/** Frames of a hostile peer: it is closed with a code and a reason, takes no memory, and nobody else is affected. */
 import { describe, expect, test } from "vitest";
 import { bool, f32, fifo, i32, Replay, shared, text, u8 } from "../../../src/index.ts";
 import { remoteWriter } from "../../../src/remote/index.ts";
@@ -22,7 +22,7 @@ const upTo = (n: number) => [...Array(n).keys()];
 const items = [{ table: "t", length: 1 }] as const;
 const stepAt = (n: number) => ({ flag: n % 2 === 0, n, name: `${n % 100}`, x: [n, n] });
 
-/** A Replay with an honest writer, and a peer beside it that has said hello. */
+/** A Replay with an honest writer, and a peer that has sent a hello. */
 async function meet(options: object = {}) {
   const replay = made();
   const own = replay.writer({ items });
@@ -36,7 +36,7 @@ async function meet(options: object = {}) {
   return { replay, own, peer, accepted, welcome };
 }
 
-/** The columns of so many rows, as the page of the protocol has them. */
+/** Returns the columns of `rows` rows, in the format of the protocol page. */
 function columnsOf(rows: number) {
   const names = new Uint8Array(12 * rows);
   for (let r = 0; r < rows; r++) names.set([2, 0, 0, 0, 0x68, 0x69], 12 * r);
@@ -137,7 +137,7 @@ describe("a peer that breaks a rule", () => {
     expect([(error as Error).message, code]).toEqual([expect.stringMatching(says), peer.code]);
     expect(new TextEncoder().encode(peer.reason).length).toBeLessThanOrEqual(123);
     expect(peer.frames.at(-1)).toMatchObject({ kind: "closed", fields: { error: { message: (error as Error).message } } });
-    // Only the honest writer is left, with what it had.
+    // Only the honest writer is left, with its former data.
     expect(replay.writers).toEqual([own]);
     own.append(stepAt(5));
     expect(replay.tables.t.size).toBeGreaterThan(rateLimited);
@@ -160,7 +160,7 @@ describe("a peer that breaks a rule", () => {
     peer.send("bye");
     await peer.closed;
     const { how, error } = await accepted.closed;
-    // Five bytes that are no UTF-8 are five signs of three bytes each.
+    // Five bytes of invalid UTF-8 become five characters of three bytes each.
     expect(how).toBe("failed");
     expectError(error as Error, "INVALID_DATA", /name/);
   });
@@ -186,7 +186,7 @@ describe("a peer that breaks a rule", () => {
   });
 });
 
-/** What an honest writer sends, frame by frame. */
+/** Returns the frames of an honest writer. */
 async function recorded(): Promise<Uint8Array<ArrayBuffer>[]> {
   const [here, there] = memoryChannels();
   const frames: Uint8Array<ArrayBuffer>[] = [];
@@ -215,7 +215,7 @@ async function recorded(): Promise<Uint8Array<ArrayBuffer>[]> {
   return frames;
 }
 
-/** Plays frames to a new Replay. How its writer ended, or why nobody came. */
+/** Plays frames to a new Replay. Returns how its writer ended, or why none was accepted. */
 async function played(frames: readonly Uint8Array[]): Promise<{ readonly outcome: string; readonly replay: ReturnType<typeof made>; readonly peer: RawPeer }> {
   const replay = made();
   const [here, there] = memoryChannels();
@@ -264,7 +264,7 @@ describe("a recorded conversation", () => {
     for (let k = 0; k < frames.length; k++) {
       const frame = frames[k] as Uint8Array;
       const doubled = await played([...frames.slice(0, k), frame, ...frames.slice(k)]);
-      // The first hello is one too many already; blocks and goodbyes that come twice count once.
+      // The first repeated hello is too many; repeated blocks and goodbyes count once.
       expect([k, doubled.outcome, bytesOf(doubled.replay).equals(whole)]).toEqual([k, "left", true]);
       for (const other of [
         [...frames.slice(0, k), ...frames.slice(k + 1)],

@@ -1,4 +1,4 @@
-/** Whatever comes over a port: an error that says so, or nothing; never an error of the engine, and never one that nobody catches. */
+/** Arbitrary messages over a port: a clear error, or nothing; never an error of the engine, and never an unhandled one. */
 import { describe, expect, test } from "vitest";
 import { f32, i32, Replay, ReplayError } from "../../../src/index.ts";
 import { serveInspector } from "../../../src/inspector/index.ts";
@@ -36,7 +36,7 @@ const VALUES: readonly unknown[] = [
   new Map(),
 ];
 
-/** A message with one field taken away or replaced, in all ways; in `npm test` each field in some ways, and each way with some field. */
+/** Returns a message with one field removed or replaced, in all ways; in `npm test` each field in some ways, and each way with some field. */
 function variants(message: object): object[] {
   return Object.keys(message).flatMap((name, i) => each(4, VALUES, i).map((value) => ({ ...message, [name]: value })));
 }
@@ -54,7 +54,7 @@ const error = (promise: Promise<unknown>) =>
     (reason) => reason,
   );
 
-/** An error of ours, that does not speak of the engine's. */
+/** Checks for one of our errors, without text of the engine. */
 function ours(reason: unknown): void {
   expect(reason).toBeInstanceOf(ReplayError);
   expect((reason as Error).message).not.toMatch(/undefined|not iterable|not a function|Cannot|null/);
@@ -95,7 +95,7 @@ describe("acceptWriter", () => {
     expect((await accepted).steps).toBe(1);
   });
 
-  /** A writer that was accepted, and the bare channel to it. */
+  /** An accepted writer, and the raw channel to it. */
   async function accepted() {
     const [here, there] = ends();
     const coming = made().acceptWriter(here);
@@ -164,7 +164,7 @@ describe("remoteWriter", () => {
     confirmed: 0,
   };
 
-  /** What remoteWriter says of such an answer to its question. */
+  /** Returns remoteWriter's reaction to such an answer. */
   async function answered(message: unknown) {
     const [here, there] = ends();
     const coming = remoteWriter(there, { spec, timeoutMs: 2000 });

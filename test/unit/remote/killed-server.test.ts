@@ -1,4 +1,4 @@
-/** A real server over real sockets that is killed in the midst of it; `npm run soak:sockets` does so 200 times. */
+/** A real server with real sockets that is killed while working; `npm run soak:sockets` does so 200 times. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** The way back: messages of the learner to its actors, in order, each once, and of weights only the newest. */
+/** Messages from the learner to its actors: in order, each once, and only the newest weights. */
 import { describe, expect, test } from "vitest";
 import { i32, Replay } from "../../../src/index.ts";
 import { remoteWriter } from "../../../src/remote/index.ts";

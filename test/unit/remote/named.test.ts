@@ -1,4 +1,4 @@
-/** Actors whose writers have names: after a restart their environments are gone, so the one of a name ends its episode and begins anew. */
+/** Actors with named writers: after a restart their environments are gone, so a named writer ends its episode and restarts. */
 import { describe, expect, test } from "vitest";
 import { memory } from "../../../src/files/memory.ts";
 import { f32, i32, Replay } from "../../../src/index.ts";
@@ -69,7 +69,7 @@ describe("acceptWriter with a name", () => {
     const replay = new Replay({ spec, tables }) as unknown as Replay;
     const ports = [ends(), ends()];
     const accepting = ports.map(([here]) => errorFrom(replay.acceptWriter(here, accept).then(() => Promise.reject(new Error("in")))));
-    // Both are welcomed before either is in.
+    // Both are welcomed before either is accepted.
     const writers = await Promise.all(ports.map(([, there]) => remoteWriter(there, { spec })));
     const told = await Promise.all(accepting);
     expect(told.map(({ message }) => message === "in").sort()).toEqual([false, true]);

@@ -1,4 +1,4 @@
-/** Ends of a port: who comes first, who does not fit, who leaves, who dies. */
+/** The two ends of a port: arriving first, not matching, leaving, dying. */
 import { EventEmitter } from "node:events";
 import { describe, expect, test } from "vitest";
 import { f32, fifo, i32, queueLimiter, Replay } from "../../../src/index.ts";
@@ -26,7 +26,7 @@ describe("a handshake", () => {
   });
 
   test("asks again where nobody listened yet, as at a Worker", async () => {
-    // What is posted before someone listens is lost.
+    // Messages posted before the listener exists are lost.
     const [a, b] = [new EventEmitter(), new EventEmitter()] as const;
     const end = (own: EventEmitter, other: EventEmitter) =>
       Object.assign(own, {
@@ -85,7 +85,7 @@ describe("a handshake", () => {
     expect((await errorFrom(coming)).message).toBe("enough");
     expectError(await errorFrom(replay.acceptWriter(ends()[0], { timeoutMs: 5 })), "TIMEOUT", /no remoteWriter connected/);
     expect((await errorFrom(replay.acceptWriter(here, { signal: AbortSignal.abort(new Error("no")) }))).message).toBe("no");
-    // Those who gave up are not taken for the one who comes.
+    // Ends that gave up are not mistaken for the new one.
     const accepting = replay.acceptWriter(here);
     await turn();
     expect(replay.writers.length).toBe(0);

@@ -1,4 +1,4 @@
-/** A peer that speaks the protocol by hand, as docs/reference/actors-protocol.md draws it, and says what it likes. */
+/** A peer that speaks the protocol manually, as in docs/reference/actors-protocol.md, with arbitrary content. */
 import type { ByteChannel } from "../../../src/index.ts";
 
 export const KINDS = [
@@ -80,7 +80,7 @@ export class RawPeer {
     this.#channel.send(bytes as Uint8Array<ArrayBuffer>);
   }
 
-  /** The first frame of a kind, once it is there. */
+  /** Returns the first frame of a kind, once it has arrived. */
   async heard(kind: string): Promise<ReturnType<typeof read>> {
     for (;;) {
       const found = this.frames.find((one) => one.kind === kind);

@@ -18,7 +18,7 @@ export class MemoryServer {
     this.options = options;
   }
 
-  /** What an actor connects with. */
+  /** The actor's connect function. */
   readonly connect = (): MemoryChannel => {
     const { replay } = this;
     if (replay === undefined) throw new Error("nobody listens");
@@ -32,12 +32,12 @@ export class MemoryServer {
     return there;
   };
 
-  /** Breaks the newest connection: both ends see it, none is told why. */
+  /** Breaks the newest connection: both ends notice, without a reason. */
   break(): void {
     this.connections.at(-1)?.[0].close();
   }
 
-  /** The process dies: its end of each connection says nothing more. */
+  /** Simulates the death of the process: its end of each connection becomes silent. */
   die(): void {
     this.replay = undefined;
     for (const [here, there] of this.connections) {

@@ -1,4 +1,4 @@
-/** Sessions: a socket that breaks loses no step and doubles none, whoever comes again is known, and waiting has bounds. Time is a clock of turns. */
+/** Sessions: a broken socket loses no step and duplicates none, a returning actor is recognized, and waiting is limited. Time is a clock of turns. */
 import { describe, expect, test } from "vitest";
 import { memory } from "../../../src/files/memory.ts";
 import { f32, fifo, i32, prioritized, queueLimiter, Replay } from "../../../src/index.ts";
@@ -19,7 +19,7 @@ const items = [{ table: "t", length: 1 }] as const;
 const stepAt = (n: number) => ({ n, x: [n, n / 2] });
 const made = () => new Replay({ spec, tables });
 
-/** The steps that a Replay has, in order. */
+/** Returns the steps of a Replay, in order. */
 function stepsOf(replay: unknown): number[] {
   const { t } = (replay as ReturnType<typeof made>).tables;
   return t.size === 0 ? [] : [...t.sample(t.size, { replacement: false }).steps.n.data];
@@ -33,7 +33,7 @@ describe("an actor whose socket breaks", () => {
     const replay = made();
     const server = new MemoryServer(replay, { items, maxInFlight: 1 + random.below(60) });
     server.onConnection = (here, there) => {
-      // Breaks after some messages, in either direction; what is on its way then is lost.
+      // Breaks after some messages, in either direction; messages in flight are lost.
       const [mine, other] = random.below(2) === 0 ? [here, there] : [there, here];
       let left = 3 + random.below(12);
       mine.onSend = (bytes) => {
@@ -65,7 +65,7 @@ describe("an actor whose socket breaks", () => {
     expect(stepsOf(replay)).toEqual(upTo(steps));
     expect(ends).toBeGreaterThan(-1);
     expect(server.connections.length).toBeGreaterThan(2);
-    // It is one writer, whatever carried its steps.
+    // It is one writer, whichever connection carried its steps.
     expect(new Set(server.accepted).size).toBe(1);
     expect(await server.accepted[0]?.closed).toEqual({ how: "left" });
     expect([server.accepted[0]?.steps, replay.writers.length]).toEqual([steps, 0]);
@@ -75,7 +75,7 @@ describe("an actor whose socket breaks", () => {
     const replay = new Replay({ spec, tables: { t: { maxSize: 1, sampler: fifo(), rateLimiter: queueLimiter(1), maxTimesSampled: 1, maxPending: 5 } } });
     const server = new MemoryServer(replay, { items });
     const writer = await remoteWriter(server.connect, { spec });
-    // The second item waits, and every flush with it.
+    // The second item waits, and so does every flush.
     await writer.appendColumns({ n: [0, 1], x: [0, 0, 0, 0] });
     const flushes = Array.from({ length: 600 }, () => writer.flush());
     for (let breaks = 0; breaks < 3; breaks++) {
@@ -227,7 +227,7 @@ describe("an actor whose socket breaks", () => {
     const [, writer] = await Promise.all([replay.acceptWriter(here, options), remoteWriter(() => there, { spec })]);
     for (let n = 0; n < 20; n++) await writer.append(stepAt(n));
     await writer.flush();
-    // The object is gone without a word; the runtime keeps the socket.
+    // The object disappears silently; the runtime keeps the socket.
     replay.journal?.close();
     const [again] = memoryChannels();
     again.other = there;
@@ -304,7 +304,7 @@ describe("two peers with one name", () => {
       return bytes;
     };
     await Promise.all([replay.acceptWriter(here, { items, name: "one" }), remoteWriter(() => there, { spec })]);
-    // Somebody else, who is known to the server by another name, has got hold of its hello.
+    // Another client, known to the server by another name, has intercepted its hello.
     const [mine, stolen] = memoryChannels();
     const refused = errorFrom(replay.acceptWriter(mine, { items, name: "two" }));
     stolen.receive({ message: () => {}, close: () => {} });
@@ -362,7 +362,7 @@ describe('confirm: "disk"', () => {
 
   test.each([...Array(scaled(20, 1)).keys()])("neither loses nor doubles a step where the memory's end crashes (seed %i)", async (seed) => {
     const random = new TestRandom(seed);
-    // The process dies before one of its calls of the disk, also in the midst of a block; of what was not synced some bytes are there.
+    // The process dies before one of its disk calls, possibly in the middle of a block; some of the unsynced bytes remain.
     let operations = 1e9;
     let crashed: ReturnType<typeof memory> | undefined;
     const fault = () => {
@@ -409,7 +409,7 @@ describe('confirm: "disk"', () => {
     isOver = true;
     await restarting;
     expect(crashes).toBeGreaterThan(0);
-    // All that was confirmed is on the disk.
+    // All confirmed data is on the disk.
     const replay = await Replay.open({ ...all, dir: dir.crash() });
     expect(stepsOf(replay)).toEqual(upTo(steps));
     expect(replay.writers.length).toBe(0);

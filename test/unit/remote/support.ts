@@ -5,13 +5,13 @@ import { setTimeout as later } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import { type WebSocket, WebSocketServer } from "ws";
 import { type AcceptOptions, Replay, type ReplayOptions, type Spec } from "../../../src/index.ts";
-// What a first call would load by itself: under a clock of turns, thousands of milliseconds pass while a busy machine reads files.
+// Modules that a first call would load: under a clock of turns, thousands of milliseconds pass while a busy machine reads files.
 import "../../../src/remote/accept.ts";
 import "../../../src/storage/open.ts";
 import type { ByteChannel, ChannelHandlers } from "../../../src/remote/channels/channel.ts";
 import { type RemoteWriterOptions, remoteWriter, type WriterTarget } from "../../../src/remote/index.ts";
 
-/** The two ends of a channel that is closed when the test is over. */
+/** The two ends of a channel that is closed at the end of the test. */
 export function ends(): readonly [here: MessagePort, there: MessagePort] {
   const { port1, port2 } = new MessageChannel();
   onTestFinished(() => {
@@ -21,14 +21,14 @@ export function ends(): readonly [here: MessagePort, there: MessagePort] {
   return [port1, port2];
 }
 
-/** One end of a channel in memory: messages arrive in order, each in a turn of its own. */
+/** One end of a channel in memory: messages arrive in order, each in its own turn. */
 export class MemoryChannel implements ByteChannel {
   other!: MemoryChannel;
   #handlers: ChannelHandlers | undefined;
   #isOver = false;
-  /** Sees and may change what is sent; undefined where it is lost. */
+  /** Observes and may change sent messages; returns undefined for lost ones. */
   onSend: (bytes: Uint8Array<ArrayBuffer>) => Uint8Array<ArrayBuffer> | undefined = (bytes) => bytes;
-  /** How the other end has closed it. */
+  /** The code with which the other end has closed it. */
   code: number | undefined;
   reason: string | undefined;
 
@@ -39,7 +39,7 @@ export class MemoryChannel implements ByteChannel {
   send(bytes: Uint8Array<ArrayBuffer>): void {
     const sent = this.#isOver ? undefined : this.onSend(bytes);
     if (sent === undefined) return;
-    // Cut out of a larger buffer, at no multiple of anything, as sockets of Node may do it.
+    // Cut out of a larger buffer at an odd offset, as by Node's sockets.
     const copy = new Uint8Array(sent.length + 3).subarray(3);
     copy.set(sent);
     queueMicrotask(() => this.other.#isOver || this.other.#handlers?.message(copy));
@@ -85,7 +85,7 @@ async function sockets(): Promise<[here: WebSocket, there: WebSocket]> {
   return [here, there];
 }
 
-/** What carries the conversation of two ends. */
+/** The carriers of a conversation between two ends. */
 export const CHANNELS = ["port", "channel", "ws"] as const;
 export type ChannelName = (typeof CHANNELS)[number];
 
@@ -93,7 +93,7 @@ export async function endsOf(channel: ChannelName): Promise<readonly [here: Writ
   return channel === "port" ? ends() : channel === "channel" ? memoryChannels() : sockets();
 }
 
-/** A writer, and what takes its steps. */
+/** A writer, and the end that receives its steps. */
 export async function pair<const S extends Spec, N extends string, const L extends number = 1>(
   options: ReplayOptions<S, N>,
   accept: AcceptOptions<N> = {},
@@ -119,11 +119,11 @@ export async function turn(ms = 5): Promise<void> {
   await later(ms);
 }
 
-/** Waits for what messages bring. */
+/** Waits for the effect of messages. */
 export async function until(holds: () => boolean, ms = 5000): Promise<void> {
   for (const end = performance.now() + ms; !holds(); ) {
     if (performance.now() > end) throw new Error(`waited ${ms} ms in vain for ${holds}`);
-    // A turn, and no real millisecond: in that one, a clock of turns may count thousands.
+    // A turn instead of a real millisecond, in which a clock of turns may count thousands.
     await new Promise((resolve) => setImmediate(resolve));
   }
 }

@@ -1,4 +1,4 @@
-/** Actors in threads of their own: all that they write arrives once and in order, whether they leave, die or are killed. */
+/** Actors in their own threads: all their steps arrive once and in order, whether they leave, die or are killed. */
 import { once } from "node:events";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
@@ -20,7 +20,7 @@ function start(workerData: object): Worker {
   return worker;
 }
 
-/** The steps of each actor in the order in which the memory has them. */
+/** Returns the steps of each actor in the order of the memory. */
 function perActor(actors: ArrayLike<number>, ns: ArrayLike<number>): Map<number, number[]> {
   const found = new Map<number, number[]>();
   for (let i = 0; i < actors.length; i++) {

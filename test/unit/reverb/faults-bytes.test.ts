@@ -1,4 +1,7 @@
-/** Conversations that are cut, stopped and changed at every place, and messages that lie: an error with the address, or all goes on; nothing hangs, and nothing is there twice. */
+/**
+ * Conversations that are cut, stopped and altered at every place, and false messages: an error with the address, or everything continues; nothing hangs, and
+ * nothing is stored twice.
+ */
 import { afterEach, describe, expect, it } from "vitest";
 import { ReplayError } from "../../../src/base/error.ts";
 import { ReverbClient, type ReverbClientOptions } from "../../../src/reverb/index.ts";
@@ -31,7 +34,7 @@ async function serve(twin: ReverbTwin): Promise<GrpcServer> {
   return server;
 }
 
-/** Some at a time. */
+/** Runs some at a time. */
 async function each<T>(all: readonly T[], work: (one: T) => Promise<void>): Promise<void> {
   const rest = [...all].reverse();
   await Promise.all(
@@ -41,7 +44,7 @@ async function each<T>(all: readonly T[], work: (one: T) => Promise<void>): Prom
   );
 }
 
-/** A few words with a server: one item in, one out. @returns what went wrong */
+/** Exchanges a few messages with a server: one item in, one out. @returns the error, if any */
 async function talk(one: ReverbClient<typeof spec>, table: string): Promise<unknown> {
   try {
     await one.insert(STEP, { [table]: 1 }, { timeoutMs: 60_000 });
@@ -60,7 +63,7 @@ async function talk(one: ReverbClient<typeof spec>, table: string): Promise<unkn
   }
 }
 
-/** How many bytes such a conversation has, each way. */
+/** Returns how many bytes such a conversation has in each direction. */
 async function lengths(port: number): Promise<readonly [number, number]> {
   let [back, there] = [0, 0];
   const between = await Between.start(port, {
@@ -85,7 +88,7 @@ describe("at every place of a conversation", () => {
     const ends = await lengths(port);
     expect(Math.min(...ends)).toBeGreaterThan(200);
     const places = (["back", "there"] as const).flatMap((way, w) => Array.from({ length: (ends[w] as number) + 1 }, (_, at) => ({ way, at })));
-    // A silent one is found out by time, which takes longer than a cut.
+    // A silent connection is detected by a timeout, which takes longer than a cut.
     const step = kind === "cut" ? stride(1, 41) : stride(7, 301);
     const tried = places.filter((_, i) => i % step === 0);
     await each(tried, async ({ way, at }) => {
@@ -206,7 +209,7 @@ describe("messages", () => {
     };
     return sample({ item, chunks: [chunk] });
   };
-  /** Of a table whose signature is a list in a list in a list. */
+  /** A table whose signature has lists nested three levels deep. */
   const nested = () => {
     const writer = new BytesWriter();
     for (let depth = 0; depth < 20_000; depth++) {

@@ -1,4 +1,7 @@
-/** Servers that go away, fall silent, or say no: every call ends with an error that has the address, or goes on. What the real server does is test/interop. */
+/**
+ * Servers that disappear, become silent, or reject calls: every call ends with an error that names the address, or continues. test/interop covers the real
+ * server.
+ */
 import { spawn } from "node:child_process";
 import type { Socket } from "node:net";
 import { join } from "node:path";
@@ -32,14 +35,14 @@ function client(address: string, options: ReverbClientOptions = {}): ReverbClien
   return made;
 }
 
-/** Listens, and says what it is told to. */
+/** Listens, and behaves as the test defines. */
 async function listen(first: (socket: Socket) => void): Promise<string> {
   const server = await raw(first);
   open.push(server);
   return server.address;
 }
 
-/** An error that a user can do something with. */
+/** Checks that an error helps a user. */
 function told(error: unknown, address: string): ReplayError {
   expect(error).toBeInstanceOf(ReplayError);
   expect((error as Error).message).toContain(address);
@@ -131,7 +134,7 @@ describe("a server that is silent", () => {
     await later(300);
     release();
     expect(await inserted).toBeUndefined();
-    // Not one each 20 ms: a real server ends connections with too many of them.
+    // Not one every 20 ms: a real server closes connections with too many of them.
     expect(pings).toBe(1);
   });
 });
@@ -281,7 +284,7 @@ describe("a server that is slow or lies", () => {
     await writer.flush({ timeoutMs: 20_000 });
     await room;
     expect(twin.tables.get("t")?.size).toBe(20);
-    // Each request has its own part of what is sent again.
+    // Each request has its own part of the repeated data.
     expect(Math.max(...twin.requests.map(({ bytes }) => bytes))).toBeLessThan(2.2 * 2 ** 20);
   });
 
@@ -346,7 +349,7 @@ describe("a server that is slow or lies", () => {
     const sampler = one.sampler("t", { maxSamples: 2, maxInFlightSamplesPerWorker: 2 });
     await sampler.next();
     await later(20);
-    // What came as it should is given.
+    // Valid results are returned.
     await sampler.next();
     const other = one.sampler("t", { maxSamples: 5, maxInFlightSamplesPerWorker: 2 });
     const ends = [];
@@ -391,6 +394,6 @@ it("a program whose client met faults ends by itself when the client is closed",
   let said = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (bytes) => (said += bytes));
   const code = await new Promise((resolve) => child.on("exit", resolve));
-  // A connection that is not there yet takes 10 s, and one that was lost is tried again for 30.
+  // A connection attempt may take 10 s, and a lost connection is retried for 30.
   expect({ code, said, isSoon: Number(said) < 5000 }).toEqual({ code: 0, said, isSoon: true });
 });

@@ -1,4 +1,4 @@
-/** Tables with columns that JavaScript has no numbers for: what is known of them is kept, and what cannot be written is refused by its name. */
+/** Tables with columns of types that JavaScript lacks: their known properties are kept, and unwritable ones are rejected by name. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { f32, f64, i32, type Spec } from "../../../src/index.ts";
 import { ReverbClient } from "../../../src/reverb/index.ts";
@@ -49,7 +49,7 @@ const content = {
   complex: { dtype: C64, shape: [1, 3], content: compress(new Uint8Array(Float32Array.of(1, 0, 2, -1, 3, 0).buffer)) },
 } satisfies { readonly [table: string]: TensorMessage };
 
-/** An item as another client wrote it. */
+/** An item written by another client. */
 function stored(table: string, obs: TensorMessage): void {
   const count: TensorMessage = { dtype: I32, shape: [1], content: compress(new Uint8Array(Int32Array.of(7).buffer)) };
   const chunk: ChunkMessage = { key: 5n, episodeId: 1n, start: 0, end: 0, sparse: false, deltaEncoded: false, tensors: [count, obs], uncompressedSize: 0 };
@@ -174,7 +174,7 @@ describe("reading", () => {
       spec: { act: { dtype: "i32", shape: [] }, obs: { dtype: "f32", shape: null } },
       maxSamples: 1,
     });
-    // The table's own signature is that of items, whose columns have a dimension of time.
+    // The table's own signature describes items, whose columns have a dimension of time.
     await expect(steps[Symbol.asyncIterator]().next()).rejects.toMatchObject({ code: "SPEC_MISMATCH", message: expect.stringContaining("act") });
   });
 

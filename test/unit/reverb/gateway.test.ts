@@ -1,4 +1,4 @@
-/** Actors of a client, against a naive server; test/interop has those of a real one. */
+/** Actors of a client, against a naive server; test/interop uses a real one. */
 import type { EventEmitter } from "node:events";
 import { expect, it, onTestFinished } from "vitest";
 import { i32 } from "../../../src/index.ts";
@@ -57,7 +57,7 @@ it("an actor's items go to the tables that it names, also where the server tells
     ["c", 0],
     ["b", 2],
   ]);
-  // One that is gone keeps its place.
+  // A removed one keeps its place.
   twin.tables.delete("a");
   await actor();
   await late.createItem("c", { length: 1 });
@@ -82,7 +82,7 @@ it("of an actor with lanes the episode of the lane ends that is named, and witho
   expect(await came()).toBe(2);
   await writer.endEpisode({ lane: 1 });
   await append();
-  // Lane 1 has one step of a new episode, lane 0 goes on.
+  // Lane 1 has one step of a new episode, lane 0 continues.
   expect(await came()).toBe(3);
   await writer.endEpisode();
   await append();
@@ -130,7 +130,7 @@ it("items that wait for their table outlive their writer; a client that is close
     const rules = [{ table: "t", length: 1 }];
     const writers = [
       client.writer({ keep: 1, items: rules }),
-      // Its item waits for a chunk as well.
+      // Its item also waits for a chunk.
       client.legacyWriter({ maxSequenceLength: 2, chunkLength: 2 }),
     ] as const;
     const promises = [writers[0].append({ act: 1 }), writers[1].append({ act: 2 })];
@@ -180,7 +180,7 @@ it("items that wait for room when their writer is closed are no failure of it", 
     const writer = client.writer({ keep: 1, items: [{ table: "t", length: 1 }] });
     for (let act = 0; act < 3; act++) void writer.append({ act });
     await first;
-    // One is on its way, the others wait for its confirmation, or for the line that does.
+    // One is in flight, the others wait for its confirmation, or for the queue.
     writer.close();
     twin.confirm = confirm;
     for (const answer of held) answer();

@@ -1,4 +1,4 @@
-/** A server that is away for longer than reconnectTimeoutMs: an error, and then the next call tries again. Nothing is lost, and nothing doubled. */
+/** A server that is away for longer than reconnectTimeoutMs: an error, and then the next call retries. Nothing is lost or duplicated. */
 import { afterEach, expect, it } from "vitest";
 import { i32, type Spec } from "../../../src/index.ts";
 import { ReverbClient } from "../../../src/reverb/index.ts";
@@ -20,7 +20,7 @@ const caught = (promise: unknown): Promise<unknown> =>
     (error) => error,
   );
 
-/** A server that can be away. Its table is kept, as that of one that was frozen. */
+/** A server that can be away. Its table is kept, like that of a frozen server. */
 async function away() {
   const twin = new ReverbTwin("t");
   let server = await GrpcServer.start(twin.handler);
@@ -51,7 +51,7 @@ it.each(["flush", "createItem", "endEpisode"] as const)("a writer goes on by its
   await item(1);
   await item(2);
   await writer.flush();
-  // It is in the table, and its confirmation is lost with the connection.
+  // It is in the table, but its confirmation is lost with the connection.
   const { confirm } = twin;
   twin.confirm = () => {};
   await item(3);
@@ -60,7 +60,7 @@ it.each(["flush", "createItem", "endEpisode"] as const)("a writer goes on by its
   twin.confirm = confirm;
   await item(4);
   expect(await caught(writer.flush())).toMatchObject({ ...IO, message: expect.stringContaining("2 items are not confirmed") });
-  // It is tried again by each call, and each has the whole time.
+  // Each call retries it, with the whole timeout.
   expect(await caught(writer.flush())).toMatchObject(IO);
   await start();
   if (how === "flush") await writer.flush();
@@ -129,7 +129,7 @@ it("an observer goes on, by its next step or by reset(false)", async () => {
     await step(3);
     await step(4);
     await observer.flush();
-    // Over a reset no item spans.
+    // No item spans a reset.
     expect([twin.tables.get("t")?.size, twin.came]).toEqual(resets ? [3, 3] : [4, 4]);
     observer.close();
   }

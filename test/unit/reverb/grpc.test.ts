@@ -1,4 +1,4 @@
-/** Calls over HTTP/2: messages, ends, faults. What the real server says to them is test/interop. */
+/** Calls over HTTP/2: messages, ends, faults. test/interop covers the real server. */
 
 import type { Socket } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";

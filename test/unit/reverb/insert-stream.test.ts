@@ -1,4 +1,4 @@
-/** Items on their way to a server that breaks connections: every one arrives with its chunks, and waits are ended. */
+/** Items sent to a server that breaks connections: every one arrives with its chunks, and waits end. */
 import { expect, it } from "vitest";
 import { Channel } from "../../../src/reverb/grpc/channel.ts";
 import { InsertStream } from "../../../src/reverb/insert-stream.ts";

@@ -1,4 +1,4 @@
-/** Calls that wait for long: the server is asked again and again whether it is there, in ways that a gRPC server takes for no attack. */
+/** Long waiting calls: the client keeps checking that the server is alive, without looking like an attack to a gRPC server. */
 import { afterEach, expect, it } from "vitest";
 import { i32 } from "../../../src/index.ts";
 import { ReverbClient, type ReverbClientOptions } from "../../../src/reverb/index.ts";
@@ -16,7 +16,7 @@ afterEach(async () => {
 
 const later = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** A server whose table is empty, and whose limiter lets nothing in; behind a wire that may fall silent. */
+/** A server with an empty table whose limiter blocks inserts, behind a connection that may become silent. */
 async function waiting(options: ReverbClientOptions) {
   const twin = new ReverbTwin("t");
   twin.confirm = () => {};

@@ -41,7 +41,7 @@ describe.each(files)("%s", (file, { message, decoded }) => {
       }
     };
     for (let length = 1; length < bytes.length; length += stride(1)) attempt(bytes.subarray(0, length));
-    // Between two fields of the outermost message a cut shows nothing.
+    // A cut between two fields of the outermost message is undetectable.
     expect(outcomes.corrupt).toBeGreaterThan(outcomes.other);
     for (let i = scaled(2000); i > 0; i--) {
       const mutant = bytes.slice();
@@ -59,7 +59,7 @@ it("a signature that nests without an end is refused before the stack is used up
   const nested = (depth: number) => {
     const writer = new BytesWriter();
     for (let i = 0; i < depth; i++) {
-      // Of StructuredValue's list_value the values: one such list.
+      // The values of StructuredValue's list_value: one such list.
       writer.message(51, 0);
       writer.message(1, 0);
     }

@@ -1,4 +1,4 @@
-/** Snappy's blocks, beside another library. */
+/** Snappy blocks, compared with another library. */
 import fc from "fast-check";
 import { snappyUncompress } from "hyparquet";
 import { describe, expect, it } from "vitest";
@@ -9,7 +9,7 @@ import { scaled } from "../../support/size.ts";
 
 const hex = (content: Uint8Array) => Buffer.from(content).toString("hex");
 
-/** Bytes of which some come again, near and far. */
+/** Returns bytes with repetitions, near and far. */
 function bytesOf(random: TestRandom, length: number, letters: number): Uint8Array {
   const bytes = new Uint8Array(length);
   for (let at = 0; at < length; ) {
@@ -21,7 +21,7 @@ function bytesOf(random: TestRandom, length: number, letters: number): Uint8Arra
   return bytes;
 }
 
-/** As the other library reads it. */
+/** Decodes a block with the other library. */
 function twin(block: Uint8Array, size: number): Uint8Array {
   const out = new Uint8Array(size);
   snappyUncompress(block, out);

@@ -1,4 +1,4 @@
-/** Samples from a scripted server: what is asked for and when, bounds, lost connections, ends. What the real server says is test/interop. */
+/** Samples from a scripted server: requests and their timing, bounds, lost connections, ends. test/interop covers the real server. */
 import { afterEach, describe, expect, it } from "vitest";
 import { abortable, type WaitOptions } from "../../../src/base/wait.ts";
 import { Channel } from "../../../src/reverb/grpc/channel.ts";
@@ -98,7 +98,7 @@ describe("what is asked for", () => {
     });
     const sampler = samplerOf(server.grpc.address, { maxInFlightSamplesPerWorker: most });
     for (let i = 0; i < 300; i++) {
-      // What is asked for while this waits was asked for before it is given.
+      // Requests made while this waits precede the result.
       const item = await sampler.next();
       given.n++;
       expect(numberOf(item)).toBe(i);
@@ -106,7 +106,7 @@ describe("what is asked for", () => {
     }
     await settled();
     expect(server.sent).toBeLessThanOrEqual(300 + most);
-    // One is given on before the program has it.
+    // One is forwarded before the program has it.
     expect(peak).toBeLessThanOrEqual(most + 1);
     expect(peak).toBeGreaterThanOrEqual(Math.min(most, 2) - 1);
   });
@@ -116,7 +116,7 @@ describe("what is asked for", () => {
     const sampler = samplerOf(server.grpc.address, { maxInFlightSamplesPerWorker: 10, numWorkersPerIterator: 3 });
     await sampler.next();
     await settled(100);
-    // The one that was given is asked for anew once there is room for half of them.
+    // A delivered sample is replaced by a new request once there is room for half of them.
     expect(server.sent).toBe(30);
     expect(server.streams.map(({ sent }) => sent)).toEqual([10, 10, 10]);
   });
@@ -282,7 +282,7 @@ describe("lost connections", () => {
       } else stream.send(stream.due);
     });
     const sampler = samplerOf(server.grpc.address, { maxSamples: 60, maxInFlightSamplesPerWorker: 10 });
-    // Samples are given on while the connection is made anew: that must not open another stream.
+    // Samples are delivered during the reconnect, which must not open another stream.
     expect(await some(sampler, 60)).toEqual(upTo(60));
     expect(server.streams.length).toBe(4);
     expect([server.sent, await sampler.next()]).toEqual([60, undefined]);
@@ -295,7 +295,7 @@ describe("lost connections", () => {
       code: "IO",
       message: expect.stringMatching(/the Reverb server at 127\.0\.0\.1:\d+ ended SampleStream with UNAVAILABLE: it ended the stream with 100 samples to come/),
     });
-    // After 50, 100, 200 ms and what is left; a busy machine has fewer.
+    // After 50, 100, 200 ms and the rest; a busy machine makes fewer tries.
     expect(server.streams.length).toBeGreaterThan(1);
     expect(server.streams.length).toBeLessThan(8);
   });

@@ -1,4 +1,4 @@
-/** Servers behind TLS: the runtime's, by `credentials`. */
+/** Servers with TLS: the runtime's, configured with `credentials`. */
 import type { SecureServerOptions } from "node:http2";
 import { afterEach, describe, expect, it } from "vitest";
 import { ReverbClient } from "../../../src/reverb/index.ts";

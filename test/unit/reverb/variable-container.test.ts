@@ -1,4 +1,4 @@
-/** Variables on a server: its tables are asked with the first call, and what cannot be is refused before anything is sent. */
+/** Variables on a server: its tables are requested with the first call, and invalid calls are rejected before anything is sent. */
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { f32 } from "../../../src/index.ts";
 import { ReverbClient } from "../../../src/reverb/index.ts";
@@ -26,7 +26,7 @@ beforeEach(async () => {
     confirm(call, keys);
   };
   server = await GrpcServer.start(twin.handler);
-  // An actor's: its own steps are something else.
+  // An actor's client, whose own steps differ.
   client = new ReverbClient(server.address, { spec: f32() }) as unknown as ReverbClient;
 });
 afterEach(async () => {
@@ -43,7 +43,7 @@ it("the newest values that were pushed are pulled, whatever the client's spec is
   const w = new Float32Array(6);
   await container.update({ step: new BigInt64Array(1), w });
   expect([...w]).toEqual([3, 0, 0, 0, 0, 3]);
-  // A length that is open in the signature is known with the draw.
+  // A length left open in the signature is known from the draw.
   await expect(container.update({ step: new BigInt64Array(1), w: new Float32Array(4) })).rejects.toThrow(/^variables\.w must be .*f32 of shape \[2, 3\]/);
 });
 

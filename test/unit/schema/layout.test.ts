@@ -8,7 +8,7 @@ interface Shown {
   readonly shape: readonly number[];
 }
 
-/** The value of row i: its bytes tell i wherever they are read. */
+/** Returns the value of row i: its bytes identify i wherever they are read. */
 function rowOf(i: number, bytes: number): Uint8Array {
   const value = new Uint8Array(bytes);
   const random = new TestRandom(i);
@@ -17,8 +17,8 @@ function rowOf(i: number, bytes: number): Uint8Array {
   return value;
 }
 
-// 1,023 … 1,025 rows are a block's border for the smallest rows; a leaf is wide from 1 KiB on, copied straight from 4 KiB on;
-// 32,748 bytes and more are a row a block.
+// 1,023 … 1,025 rows are a block's border for the smallest rows; a leaf is wide from 1 KiB on, copied directly from 4 KiB on; 32,748 bytes and more are one row
+// per block.
 test.each([
   [1, 1023],
   [1, 1024],

@@ -1,4 +1,4 @@
-/** What a journal writes of draws: little, and after a flush enough. What a kill can forget of them. */
+/** Draws in a journal: few bytes are written, everything is there after a flush, and a kill can lose a limited number. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { COUNTS, DRAWN, SLOTS } from "../../../src/base/kinds.ts";
 import { type MemoryDirectory, memory } from "../../../src/files/memory.ts";
@@ -8,10 +8,10 @@ import type { AnyReplay } from "../../support/scenes.ts";
 import { again, type Opened } from "./opened.ts";
 import { draws, seen } from "./seen.ts";
 
-// More slots than a few words of marks have.
+// More slots than a few words of marks cover.
 const SIZE = 300;
 const SECTION = 16;
-/** Of the section that ends a group. */
+/** Bytes of the section that ends a group. */
 const COMMIT_BYTES = 24;
 
 beforeEach(() => {
@@ -31,12 +31,12 @@ async function filled(dir: MemoryDirectory, durability: Durability, table: Parti
 
 const drawn = (replay: AnyReplay, n: number): void => void replay.table("t").sample(n);
 
-/** What a crash would leave now. */
+/** Returns the state after a crash now. */
 async function left(dir: MemoryDirectory): Promise<Opened> {
   return again(dir.crash(), { durability: "manual" });
 }
 
-/** How often each item was drawn, by slot; drawn out of the snapshot. */
+/** Returns how often each item was drawn, by slot, from the snapshot. */
 function countsOf(replay: AnyReplay): number[] {
   const bytes = seen(replay);
   const counts: number[] = [];
@@ -90,7 +90,7 @@ describe.each(["always", { everyMs: 10 }, { everyMs: 1000 }, { everyMs: 3000 }] 
       .filter((kind) => kind === COUNTS);
     expect(counts.length).toBeGreaterThanOrEqual(4);
     expect(counts.length).toBeLessThanOrEqual(5);
-    // When nothing is drawn any more, all is there after a while.
+    // When no more draws occur, everything is stored after a while.
     vi.advanceTimersByTime(everyMs);
     expect(seen(await left(dir)).equals(seen(replay))).toBe(true);
     expect(vi.getTimerCount()).toBe(0);
@@ -113,7 +113,7 @@ describe.each(["always", { everyMs: 10 }, { everyMs: 1000 }, { everyMs: 3000 }] 
       .filter((kind) => kind === COUNTS);
     expect(counts.length).toBeGreaterThanOrEqual(4);
     expect(counts.length).toBeLessThanOrEqual(5);
-    // Looks at the clock may come a sixteenth late.
+    // Checks of the clock may be late by a sixteenth.
     const old = moments[200 - 1 - 40 - 4] as number[];
     const found = countsOf(await left(dir));
     expect(found.every((count, slot) => count >= (old[slot] as number))).toBe(true);
@@ -135,7 +135,7 @@ describe.each(["always", { everyMs: 10 }, { everyMs: 1000 }, { everyMs: 3000 }] 
     const found = countsOf(killed);
     expect(found).toEqual(known);
     expect(current).not.toEqual(known);
-    // With a timer that has not run yet the draws themselves are forgotten, as every other call.
+    // Before its timer has run, a kill loses the draws like every other call.
     if (typeof durability !== "object" || durability.everyMs < 1000) expect(seen(killed, false).equals(seen(replay, false))).toBe(true);
   });
 });

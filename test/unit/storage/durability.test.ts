@@ -1,4 +1,4 @@
-/** What is on the disk without a flush: after a second, and when the process ends. */
+/** The disk without a flush: after a second, and when the process ends. */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,7 +19,7 @@ interface Kept {
   close(): void;
 }
 
-/** Who writes to a directory, and how many steps it has. */
+/** The writers to a directory, and the number of their steps. */
 const KINDS: readonly (readonly [string, (dir: MemoryDirectory, durability?: Durability) => Promise<Kept>, (dir: MemoryDirectory) => Promise<number>])[] = [
   [
     "Replay.open",
@@ -52,7 +52,7 @@ const KINDS: readonly (readonly [string, (dir: MemoryDirectory, durability?: Dur
 ];
 
 describe.each(KINDS)("a loop that gives timers no turn: %s", (_, open, count) => {
-  // Milliseconds that a call takes: some, and from then on others.
+  // Milliseconds per call: at first, and later.
   test.each([
     [0.001, 0.001],
     [1, 1],
@@ -75,9 +75,9 @@ describe.each(KINDS)("a loop that gives timers no turn: %s", (_, open, count) =>
     };
     steps(first, 300);
     steps(then, Math.ceil(2500 / then > 5000 ? 5000 : 2500 / then) + 40);
-    // Where nothing was flushed there is nothing.
+    // Without a flush nothing is stored.
     const found = await count(dir.crash()).catch(() => 0);
-    // One look may come late, by a sixteenth of the second; calls are never more apart than they are.
+    // One check may be late by a sixteenth of the second; calls are never further apart.
     const old = times.filter((time) => time < now - 1000 - 63 - then).length;
     expect(found).toBeGreaterThanOrEqual(old);
     if (then < 1) expect(found).toBeLessThan(times.length);

@@ -1,4 +1,4 @@
-/** Files that were written when the format got its version: they are read as they were, and what is written today has the same bytes. */
+/** Files written when the format got its version: they are read unchanged, and today's files have the same bytes. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -8,11 +8,11 @@ import { root } from "../../support/core.ts";
 const FOLDER = join(root, "test/data/golden");
 const NAMES = readdirSync(FOLDER, { recursive: true, withFileTypes: true }).flatMap((one) => (one.isFile() ? [join(one.parentPath, one.name)] : []));
 const FILES = new Map(NAMES.map((path) => [relative(FOLDER, path).replaceAll("\\", "/"), readFileSync(path)] as const).filter(([name]) => name !== "make.mjs"));
-/** The files of a folder, by their names in it. */
+/** Returns the files of a folder, by name. */
 const inFolder = (folder: string) =>
   [...FILES].flatMap(([name, bytes]) => (name.startsWith(`${folder}/`) ? [[name.slice(folder.length + 1), bytes] as const] : []));
 const CONTENT = JSON.parse(String(FILES.get("content.json")));
-// The package as it is built, as the script has it that makes the files.
+// The built package, as used by the script that makes the files.
 const [{ Replay }, { memory }, { contentOf, contentOfBuffer, live, made, PFRL, play, saved }] = await Promise.all(
   ["dist/index.js", "dist/storage.js", "test/data/golden/make.mjs"].map((file) => import(pathToFileURL(join(root, file)).href)),
 );

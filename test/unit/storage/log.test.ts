@@ -1,4 +1,4 @@
-/** What a log promises while nothing goes wrong. */
+/** Guarantees of a log without faults. */
 import { describe, expect, it, vi } from "vitest";
 import { Log, type LogOptions, memory } from "../../../src/storage/index.ts";
 import { MANUAL, reopened, shown, writeGroup } from "../../support/log.ts";
@@ -246,7 +246,7 @@ describe("for owners with few needs", () => {
     log.close();
     const last = log.segment;
     expect(last).toBeGreaterThan(4);
-    // A sealed one is not looked at.
+    // A sealed segment is not read.
     const damaged = memory({ files: [...directory.files()].map(([name, bytes], i) => [name, i === 1 ? bytes.fill(1, 500, 600) : bytes] as const) });
     const again = Log.open(damaged, options);
     const found: number[] = [];
@@ -260,7 +260,7 @@ describe("for owners with few needs", () => {
     add(again, 600);
     again.close();
     expect(() => reopened(damaged, options)).toThrow(/00000002.rpr is cut or altered/);
-    // What is not sealed is gone through, so that it will be.
+    // An unsealed segment is read, so that it can be sealed.
     const whole = Log.open(memory({ files: directory.files() }), options);
     expect(shown(whole).length).toBe(600);
   });

@@ -1,4 +1,4 @@
-/** A journal that its program's next version opens: written anew, or as it was, wherever it is killed. */
+/** A journal opened by the next version of its program: rewritten or unchanged, wherever it is killed. */
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -31,7 +31,7 @@ async function written(scene: Scene, dir: MemoryDirectory, acts: number, options
   return state;
 }
 
-/** The spec of a scene with a leaf more, and back. */
+/** The spec of a scene with an additional leaf, and back. */
 const wider = (spec: Spec) => ({ spec: { ...(spec as object), mood: i32() }, migrate: (step: object) => ({ ...step, mood: 7 }) });
 const back = (spec: Spec) => ({ spec, migrate: ({ mood, ...step }: { mood: number }) => step });
 
@@ -111,7 +111,7 @@ describe("tables", () => {
     for (let x = 0; x < 41; x++) {
       writer.append({ x });
       if (x > 0) writer.createItem("memory", { length: 2 });
-      // What a step is followed by has a record of its own.
+      // The link to the next step has its own record.
       await first.flush();
       if (x % 10 === 9) writer.endEpisode();
     }
@@ -190,7 +190,7 @@ test("a leaf goes that only closed writers, and columns of items that left, had 
   expectError(await refusal(next()), "NOT_FOUND", /spec must have b, which the columns of an item uses.*delete the items with these columns/);
   const third = await again(dir, QUIET as never);
   expect(third.table("t").size).toBe(10);
-  // Two more, so that all of the first writer's are gone.
+  // Two more, so that all items of the first writer are gone.
   for (let n = 0; n < 2; n++) third.writers[0]?.createItem("t", { length: 1, columns: of("a") } as never);
   await third.flush();
   third.dispose();
@@ -285,10 +285,10 @@ describe.each([
     const found = { old: 0, migrated: 0 };
     const step = stride(Math.max(1, Math.floor(total / 24)), Math.floor(total / 6));
     for (let at = 0; at < total; at += step) {
-      // The head of the new log with a part of its group, too.
+      // Also the head of the new log with a part of its group.
       for (const bytes of each(3, [0, 13, 5000], at / step)) {
         let count = 0;
-        // A read that fails changes nothing.
+        // A failing read changes nothing.
         const isHit = ({ kind }: Operation) => kind !== "read" && count++ >= at;
         const dir = makeDirectory({ files, fault: (operation) => (isHit(operation) ? { code: "EIO", bytes } : undefined) }) as MemoryDirectory;
         let replay: Opened | undefined;
@@ -303,7 +303,7 @@ describe.each([
           const state = await again(left, { ...QUIET } as never);
           expect(seen(state).equals(isOld ? old : migrated), `at ${at}`).toBe(true);
           found[isOld ? "old" : "migrated"]++;
-          // What was left of the new log is in nobody's way.
+          // The rest of the new log causes no errors.
           if (isOld) scene.act(state as AnyReplay, new TestRandom(3));
           else state.journal.keep(1);
           await state.flush();

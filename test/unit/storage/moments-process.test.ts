@@ -1,4 +1,4 @@
-/** Readers of a log that another process is writing to: every one of them succeeds, and sees what was on the disk before it was called. */
+/** Readers of a log that another process is writing: every one of them succeeds, and sees everything that was on the disk before the call. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -28,7 +28,7 @@ const inTable: Newest = async (dir) => {
   return inserts;
 };
 
-/** All numbers up to the newest one, in order. */
+/** Checks all numbers up to the newest one, in order. */
 const inHistory: Newest = async (dir) => {
   const reader = await openReplay<{ observation: { n: number } }>(dir);
   const numbers: number[] = [];
@@ -70,7 +70,7 @@ test.each<[string, Newest[]]>([
   try {
     for (let k = 0; k < opens; k++) {
       child.stdin.write("go on\n");
-      // It goes on while it is read.
+      // It keeps writing while it is read.
       while (acknowledged() <= k * STEPS) {
         expect(child.exitCode).toBe(null);
         await Promise.race([once(child.stdout, "data"), ended]);

@@ -1,4 +1,4 @@
-/** Readers of a log that is being written: they see what the files were at some moment at or after the call, whatever the owner does between two of their calls. */
+/** Readers of a log that is being written: they see the files of some moment at or after the call, whatever the owner does between two of their calls. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { openJournal } from "../../../src/datasets/formats/replay/open-journal.ts";
 import { openReplay } from "../../../src/datasets/rlds/index.ts";
@@ -10,7 +10,7 @@ import { stride, whole } from "../../support/size.ts";
 import { filesAt, Live, paces, sourceIn, Traced } from "../../support/traced-directory.ts";
 
 type Changes = Traced["changes"];
-/** What a reader sees, as text. */
+/** Returns a reader's view as text. */
 type State = (dir: Directory) => Promise<string>;
 
 const journal: State = async (dir) => {
@@ -24,7 +24,7 @@ const journal: State = async (dir) => {
   }
 };
 
-/** Every step that was kept. */
+/** Reads every stored step. */
 const history: State = async (dir) => {
   const reader = await openReplay<{ observation: { x: number } }>(sourceIn(dir));
   try {
@@ -54,7 +54,7 @@ const log: State = async (dir) => {
   return groups.join();
 };
 
-/** What an owner does that is killed after some of its changes, and begins anew. */
+/** The changes of an owner that is killed after some of them, and restarts. */
 async function killed(kills: readonly number[], own: (dir: Directory) => Promise<void>): Promise<Changes> {
   const changes: Changes = [];
   for (const kill of [...kills, Number.POSITIVE_INFINITY]) {
@@ -88,7 +88,7 @@ const recordingOf = (kills: readonly number[]) =>
     await recorder.close();
   });
 
-/** A log that gives segments back as fast as it begins new ones. */
+/** A log that releases segments as fast as it begins new ones. */
 const logOf = (kills: readonly number[]) =>
   killed(kills, async (dir) => {
     const written = Log.open(dir, { about: {}, durability: "always", segmentBytes: 1 });
@@ -114,7 +114,7 @@ const cases: [name: string, make: () => Promise<Changes>, state: State][] = [
 describe.each(cases)("%s", (_, make, state) => {
   let changes: Changes;
   const states = new Map<number, Promise<string>>();
-  /** What nobody changes any more, after so many changes. */
+  /** Returns the state of the files after `count` changes, without an owner. */
   const stateAt = (count: number): Promise<string> => {
     const found = states.get(count) ?? state(filesAt(changes, count));
     states.set(count, found);
@@ -128,11 +128,11 @@ describe.each(cases)("%s", (_, make, state) => {
   it("is read as it was at some moment at or after the call", async () => {
     const wrong: string[] = [];
     let number = 0;
-    // Until its first segment has begun there is nothing.
+    // Before its first segment has begun, nothing is stored.
     for (let start = 4; start < changes.length; start += stride(1, 17)) {
       const quiet = new Live(changes, start, () => 0);
       if ((await state(quiet.directory)) !== (await stateAt(start))) wrong.push(`from ${start}, quiet`);
-      // Where the owner goes on it may make some more calls.
+      // If the owner continues, it may make some more calls.
       for (const pace of paces(quiet.calls + 2)) {
         if (number++ % stride(6, 41) !== 0) continue;
         const live = new Live(changes, start, pace.changes);

@@ -1,4 +1,4 @@
-/** Writers over a restart: the ones with a name are found again, and no script leaves one behind each time that it starts. */
+/** Writers over a restart: named ones are found again, and a script does not leave one behind at each start. */
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import { memory } from "../../../src/files/memory.ts";
@@ -13,7 +13,7 @@ const rules = { items: [{ table: "memory", nStep: 3 }] } as const;
 const step = (t: number) => ({ observation: [t, -t], action: t % 3, reward: t });
 const quiet = { logger: null } as const;
 
-/** Opens a directory, and notes what is said. */
+/** Opens a directory, and notes the messages. */
 async function opened(dir: ReturnType<typeof memory>, more: object = {}) {
   const said: string[] = [];
   const replay = await Replay.open({ dir, spec, tables, logger: (message: string) => said.push(message), durability: "manual", ...more });
@@ -202,7 +202,7 @@ describe("a name", () => {
     const replay = restored();
     const rule = new RegExp(`^${path} must be ${before} as in the writer "all" of an earlier run .*close.*, got ${now}`);
     expectRefused(replay, () => replay.writer({ ...all, ...other } as never), "SPEC_MISMATCH", rule);
-    // It is still there to be asked for.
+    // It can still be requested.
     expect(replay.writer(all as never).episodeSteps).toBe(3);
   });
 
@@ -332,7 +332,7 @@ describe("torn journals", () => {
     }
     const [[name, bytes]] = [...dir.files()] as [[string, Uint8Array]];
     const seen = new Set<string>();
-    // The head of the file is not the writers' matter.
+    // The head of the file does not belong to the writers.
     for (let cut = 1200; cut <= bytes.length; cut += stride(41, 411)) {
       const torn = await opened(memory({ files: [[name, bytes.slice(0, cut)]] }), quiet).catch(() => undefined);
       if (torn === undefined) continue;

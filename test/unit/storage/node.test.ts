@@ -29,7 +29,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Another process that opens the folder, says so, and stays. */
+/** Another process that opens the folder, reports it, and stays. */
 async function other(path: string): Promise<{ child: ChildProcess; said: string }> {
   const program = `
     import { Log, node } from "./dist/storage.js";
@@ -149,7 +149,7 @@ describe("a folder", () => {
     expect(String(said)).toMatch(/^IO locking run failed: Node's permission model disables fsync.*Run Node without --permission/);
   });
 
-  // Root may write there all the same.
+  // Root may write there anyway.
   it("that may only be read is read", () => {
     Log.open(node(folder), MANUAL).close();
     chmodSync(join(folder, "00000001.rpr"), 0o444);
@@ -218,7 +218,7 @@ describe("the lock of a folder", () => {
         "LOCKED",
         /lock\.9.*takeOver: true \(reprise: --take-over\)/,
       );
-      // Whoever knows better has a way out.
+      // An option overrides the check.
       Log.open(node(folder), { ...MANUAL, takeOver: true }).close();
     }
     Log.open(node(folder), MANUAL).close();
@@ -236,7 +236,7 @@ describe("the lock of a folder", () => {
     const older = Log.open(node(folder), MANUAL);
     shown(older);
     older.flush();
-    // As another container sees it.
+    // As seen by another container.
     const lock = readdirSync(folder).find((one) => one.startsWith("lock")) as string;
     const self = JSON.parse(readFileSync(join(folder, lock), "utf8"));
     writeFileSync(join(folder, "lock.99"), JSON.stringify({ ...self, space: "pid:[1]", pid: 7 }));

@@ -1,4 +1,4 @@
-/** What is left of a journal after a kill at any byte, after bits were flipped, and after a disk refused. */
+/** A journal after a kill at any byte, after flipped bits, and after disk errors. */
 import { expect, test } from "vitest";
 import { type Fault, type MemoryDirectory, memory, type Operation } from "../../../src/files/memory.ts";
 import { f32, i32, type OpenOptions, packed, prioritized, type ReplayError, shared, u8 } from "../../../src/index.ts";
@@ -38,7 +38,7 @@ function act(replay: AnyReplay, random: TestRandom): void {
   else table.sample(3);
 }
 
-/** Calls until the journal has so many bytes; how many of them were acknowledged when it had how many. */
+/** Makes calls until the journal has `bytes` bytes; returns how many were acknowledged at which size. */
 async function written(dir: MemoryDirectory, bytes: number, options: Partial<OpenOptions> = {}) {
   const replay = await again(dir, { ...SMALL, retain: "all", ...options });
   const [past, random] = [new Past(), new TestRandom(2)];
@@ -58,10 +58,10 @@ async function written(dir: MemoryDirectory, bytes: number, options: Partial<Ope
   return { past, acknowledged, replay };
 }
 
-/** A segment without its seal, which is written once the beginning of the next one is on the disk. */
+/** Removes the seal of a segment, which is written once the beginning of the next one is on the disk. */
 const unsealed = (file: Uint8Array): Uint8Array => (file.at(-24) === 18 ? file.subarray(0, -24) : file);
 
-/** The first bytes of all segments, one after the other, as a kill leaves them. */
+/** Returns the first bytes of all segments in sequence, as after a kill. */
 function cut(files: ReadonlyMap<string, Uint8Array>, bytes: number): MemoryDirectory {
   let left = bytes;
   const kept: [string, Uint8Array][] = [];
@@ -72,7 +72,7 @@ function cut(files: ReadonlyMap<string, Uint8Array>, bytes: number): MemoryDirec
   return memory({ files: kept.map(([name, file], i) => [name, i < kept.length - 2 ? (files.get(name) as Uint8Array) : file]) });
 }
 
-/** All sections of a journal, one after the other, and where each of them ends. */
+/** Returns all sections of a journal in sequence, and where each ends. */
 function sectionsOf(dir: MemoryDirectory, salvage = false): Buffer {
   const log = Log.open(dir, { about: {}, readOnly: true, salvage });
   const sections: Uint8Array[] = [];
@@ -82,8 +82,8 @@ function sectionsOf(dir: MemoryDirectory, salvage = false): Buffer {
 }
 
 /**
- * After how many calls a Replay was as the one in a directory is. Opening it takes milliseconds, reading its sections does not: they must be the first ones of the whole
- * journal, and what has as many as were seen before is not opened again.
+ * Finds after how many calls a Replay had the state of one in a directory. Opening it takes milliseconds and reading its sections does not: they must be the
+ * first ones of the whole journal, and a number of sections that was seen before is not opened again.
  */
 function finder(past: Past, whole: MemoryDirectory, options: Partial<OpenOptions> = {}) {
   const found = new Map<number, number>();
@@ -195,7 +195,7 @@ test.each(REFUSALS)(
       const left = await again(dir.crash());
       past.holds(left);
       if (faults > 0 && fault.code !== undefined) expect(told).toBeGreaterThan(0);
-      // A disk that has room again goes on; one that failed to sync is not believed any more. The one fault may come as late as here.
+      // A disk with room continues; one that failed to sync is no longer trusted. The single fault may come as late as here.
       if (kind !== "sync" || faults === 0) expect((await known(() => replay.flush())) || (await known(() => replay.flush()))).toBe(true);
       left.dispose();
     }
@@ -231,7 +231,7 @@ test.runIf(whole).each(LEAVES)(
       const salvaged = memory({ files: damaged });
       const replay = await again(salvaged, { salvage: true, logger: null });
       expect(past.find(replay)).toBeGreaterThan(0);
-      // Nothing of it waits for anything: it is on the disk.
+      // Nothing waits: it is on the disk.
       const left = await again(salvaged.crash(), { logger: null });
       expect(past.find(left)).toBe(past.find(replay));
       act(replay, new TestRandom(1));
@@ -241,7 +241,7 @@ test.runIf(whole).each(LEAVES)(
       expect(past.find(last)).toBe(past.calls);
       for (const one of [replay, left, last]) one.dispose();
     }
-    // Where old records are given back, what replaced them may stand behind the damage.
+    // If old records are released, their replacements may be after the damage.
     const full = memory();
     const replay = await again(full, { ...SMALL, spec, segmentBytes: 4096 });
     const random = new TestRandom(3);

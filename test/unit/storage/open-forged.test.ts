@@ -1,4 +1,4 @@
-/** A journal whose checksums are right, and whose records tell a state that no Replay can have: what a damaged program, or a damaged group, may leave. */
+/** A journal with right checksums whose records describe an impossible state, as a damaged program or group may leave it. */
 import { expect, test } from "vitest";
 import { TABLE } from "../../../src/base/kinds.ts";
 import { type MemoryDirectory, memory } from "../../../src/files/memory.ts";
@@ -7,10 +7,10 @@ import { Log } from "../../../src/storage/log/log.ts";
 import { again } from "./opened.ts";
 
 const OPTIONS = { spec: { x: i32() }, tables: { t: { maxSize: 8 } }, durability: "manual", logger: null } as const;
-/** Of a TABLE record: the sum of the items' lengths, an f64. */
+/** The offset in a TABLE record of the sum of the items' lengths, an f64. */
 const STEPS_AT = 4;
 
-/** A journal of some groups, in which the table of the last one is said to have `more` steps than its items; then a group that is damaged, and one behind it. */
+/** A journal of some groups, in the last of which the table claims `more` steps than its items have; then a damaged group, and another one. */
 async function forged(more: number): Promise<MemoryDirectory> {
   const dir = memory();
   const replay = await again(dir, OPTIONS);

@@ -6,7 +6,7 @@ import { scaled } from "../../support/size.ts";
 import { again, opened, Past } from "./opened.ts";
 import { draws, seen } from "./seen.ts";
 
-/** One that goes on without a journal. */
+/** A Replay that continues without a journal. */
 function alone(scene: Scene): AnyReplay {
   return scene.make();
 }
@@ -23,7 +23,7 @@ test.each(sceneNames(0))("reopened, a Replay goes on as one that was not interru
     }
     await replay.flush();
     if (session === 1) replay.dispose();
-    // Else it is gone without a word.
+    // Otherwise it disappears silently.
     dir = dir.crash();
     replay = await opened(scene, dir, { segmentBytes: 16_384, durability: "manual" });
     expect(Object.values(replay.tables).map((table) => table.stats())).toEqual(Object.values(twin.tables).map((table) => table.stats()));
@@ -42,7 +42,7 @@ test.each(WAYS)("whatever is left after a crash is the state after some call, an
   const past = new Past(durability === "manual");
   past.note(replay);
   await replay.flush();
-  // By hand, what is there is as it was at one of these moments.
+  // With manual durability, the contents are those of one of these moments.
   const moments = new Set([seen(replay).toString("latin1")]);
   for (let k = 1; k <= scaled(300, 15); k++) {
     scene.act(replay, random);

@@ -1,4 +1,4 @@
-/** Replays with journals in memory, and the states that they went through: for tests of what is left of them. */
+/** Replays with journals in memory, and their former states, for tests of the remaining data. */
 import { expect } from "vitest";
 import type { Directory } from "../../../src/files/directory.ts";
 import { type OpenOptions, Replay } from "../../../src/index.ts";
@@ -8,7 +8,7 @@ import { optionsOf, seen, writersOf } from "./seen.ts";
 
 export type Opened = AnyReplay & { readonly journal: Journal; flush(): Promise<void> };
 
-/** A Replay like that of a scene, in a directory. */
+/** A Replay of a scene, in a directory. */
 export async function opened(scene: Scene, dir: Directory, options: Partial<OpenOptions> = {}): Promise<Opened> {
   const model = scene.make();
   const replay = await again(dir, { ...optionsOf(model), ...options });
@@ -16,7 +16,7 @@ export async function opened(scene: Scene, dir: Directory, options: Partial<Open
   return replay;
 }
 
-/** What is in a directory. */
+/** Opens the contents of a directory. */
 export async function again(dir: Directory, options: Partial<OpenOptions> = {}): Promise<Opened> {
   return (await Replay.open({ dir, ...options })) as unknown as Opened;
 }
@@ -28,7 +28,7 @@ export class Past {
   acknowledged = 0;
   calls = -1;
 
-  /** @param counts false where a kill can forget how often items were drawn */
+  /** @param counts false if a kill may lose how often items were drawn */
   constructor(counts = true) {
     this.#counts = counts;
   }
@@ -37,12 +37,12 @@ export class Past {
     this.#states.set(seen(replay, this.#counts).toString("latin1"), ++this.calls);
   }
 
-  /** After how many calls a Replay was as this one is. */
+  /** Returns after how many calls a Replay had this one's state. */
   find(replay: AnyReplay): number | undefined {
     return this.#states.get(seen(replay, this.#counts).toString("latin1"));
   }
 
-  /** Whether a Replay is as it was after some call that was made, and not before the last one that was acknowledged. */
+  /** Checks that a Replay has the state after some call, not before the last acknowledged one. */
   holds(replay: AnyReplay, acknowledged = this.acknowledged): void {
     expect(this.find(replay)).toBeGreaterThanOrEqual(acknowledged);
   }

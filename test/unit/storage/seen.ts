@@ -1,4 +1,4 @@
-/** What can be seen of a Replay, as bytes: for tests that compare two of them. */
+/** The visible state of a Replay as bytes, for tests that compare two of them. */
 
 import { END, FREE, SLOTS } from "../../../src/base/kinds.ts";
 import type { OpenOptions, Replay } from "../../../src/index.ts";
@@ -7,8 +7,8 @@ import { bytesOf } from "../../support/refused.ts";
 import type { AnyReplay } from "../../support/scenes.ts";
 
 /**
- * A snapshot of all that can be seen: without the order in which freed rows are used again, and the count of sections.
- * @param counts false: without what a kill can forget, how often each item was drawn
+ * Returns a snapshot of all visible state: without the order in which freed rows are reused, and the count of sections.
+ * @param counts false: without the draw counts of items, which a kill may lose
  */
 export function seen(replay: AnyReplay, counts = true): Buffer {
   const bytes = Buffer.from(bytesOf(replay));
@@ -25,18 +25,18 @@ export function seen(replay: AnyReplay, counts = true): Buffer {
   return Buffer.concat(parts);
 }
 
-/** Zeros for the counts of live items in a section of SLOT records (assembly/persistence/slot.ts), and for its checksum. */
+/** Zeroes the counts of live items in a section of SLOT records (assembly/persistence/slot.ts), and its checksum. */
 function forgetCounts(slots: Buffer): void {
   slots.writeUInt32LE(0, 12);
   const bytes = (slots.length - 20) / slots.readUInt32LE(16);
   for (let at = 20; at < slots.length; at += bytes) {
-    // A sign marks an item that waits.
+    // A sign marks a waiting item.
     const priority = slots.readDoubleLE(at + 24);
     if (priority < Number.POSITIVE_INFINITY && (slots.readUInt8(at + 31) & 128) === 0) slots.writeUInt32LE(0, at + 16);
   }
 }
 
-/** The next 10,000 draws of every table, whatever they use up: keys, probabilities and steps. */
+/** Returns the next 10,000 draws of every table, including those that use items up: keys, probabilities and steps. */
 export function draws(replay: AnyReplay): Buffer {
   const leaf = "x" in (replay.options.spec as object) ? "x" : "r";
   const parts = Object.values(replay.tables).flatMap((table) =>
@@ -54,7 +54,7 @@ export function optionsOf(replay: AnyReplay): Pick<OpenOptions, "spec" | "tables
   return { spec, tables, seed: BigInt(seed) };
 }
 
-/** Makes the writers of a Replay in another one. */
+/** Recreates the writers of a Replay in another one. */
 export function writersOf(from: AnyReplay, to: AnyReplay): void {
   const engine = engineOf(from as unknown as Replay);
   const other = engineOf(to as unknown as Replay);

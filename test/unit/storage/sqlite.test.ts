@@ -25,7 +25,7 @@ describe("a directory", () => {
     },
     sqlite() {
       const storage = new TestSqlite();
-      // A new object of the same class finds what the one before wrote.
+      // A new object of the same class finds the data of the previous one.
       return {
         directory: sqlite(storage),
         again: () => sqlite({ sql: storage.sql, transactionSync: (call) => storage.transactionSync(call), sync: async () => {} }),
@@ -56,7 +56,7 @@ describe("in the storage of a Durable Object", () => {
       expect(storage.writes - before).toBe(1);
       at += length;
     }
-    // Appends share a page; one that is longer has a row of its own.
+    // Appends share a page; a longer one has its own row.
     const rows = storage.sql.exec(
       "SELECT id, bytes FROM reprise_bytes WHERE id >= (SELECT max(id) FROM reprise_bytes WHERE id <= ?) AND id < ? ORDER BY id",
       2 ** 32,
@@ -156,7 +156,7 @@ describe("what a crash leaves there", () => {
       await replay.flush();
       for (let k = 1; k <= scaled(200, 12); k++) {
         scene.act(replay, random);
-        // One act may be two calls; what one turn of the event loop writes counts as a whole.
+        // One act may be two calls; the writes of one turn of the event loop count as a whole.
         if (durability === "always") storage.endTurn();
         past.note(replay);
         if (random.next() < 0.1) {
@@ -175,7 +175,7 @@ describe("what a crash leaves there", () => {
 });
 
 describe("storage that refuses", () => {
-  /** Thirty groups, and what is there in the end. @param fault by the number of the statement */
+  /** Runs thirty groups, and returns the final contents. @param fault by the number of the statement */
   function run(fault: (statement: number) => string | undefined) {
     const storage = new TestSqlite();
     const errors: Error[] = [];

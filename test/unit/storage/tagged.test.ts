@@ -1,4 +1,4 @@
-/** Values as bytes, and back. */
+/** Encoding values as bytes, and decoding them. */
 
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
@@ -31,7 +31,7 @@ const { value } = fc.letrec<{ value: unknown }>((tie) => ({
     fc.double(),
     fc.integer(),
     fc.bigInt(),
-    // Of any units, lone surrogates too.
+    // Any code units, including lone surrogates.
     fc.string({ unit: fc.integer({ min: 0, max: 0xffff }).map((unit) => String.fromCharCode(unit)) }),
     fc.string({ unit: anyCharacter }),
     fc.date({ noInvalidDate: false }),

@@ -1,8 +1,8 @@
-/** Which refusals of items were told by a promise: `flush` tells of all others. */
+/** Errors of items that a promise reported; `flush` reports all others. */
 import { describe, expect, it } from "vitest";
 import { ItemPromise } from "../../../src/tables/item-promise.ts";
 
-/** An item's promise, and what refuses it. */
+/** An item's promise, and the function that rejects it. */
 function item() {
   let reject = (_reason: unknown): void => {};
   const sent = new Promise<void>((_, refuse) => {

@@ -1,4 +1,4 @@
-/** One observer per environment of a batch: in this process, across ports, with functions of the user's. */
+/** One observer per environment of a batch: in this process, across ports, with user functions. */
 import { describe, expect, test } from "vitest";
 import { f32, fifo, i32, i64, Replay, ReplayError } from "../../../src/index.ts";
 import { Column } from "../../../src/schema/column.ts";
@@ -151,7 +151,7 @@ describe("rows of a batch", () => {
     [null, /^the batched trajectory must be an object with at least one leaf, such as stepType, or the flat list of its leaves, got null$/],
     ["ab", /^the batched trajectory must be an object with at least one leaf/],
     [new Float32Array(2), /^the batched trajectory must be an object with at least one leaf/],
-    // No observer would get what is in these.
+    // No observer would receive anything from these.
     [{}, /^the batched trajectory must be an object with at least one leaf/],
     [[], /^the batched trajectory must be an object with at least one leaf/],
     [new Map([["stepType", [1, 1]]]), /^the batched trajectory must be an object with at least one leaf/],
@@ -233,7 +233,7 @@ test("reset, close, open and flush reach all of them", () => {
     ["13 14", "13 14"],
     ["23 24", "23 24"],
   ]);
-  // A function has none of them.
+  // A function has none of these methods.
   const plain = new BatchedObserverUnbatching(() => () => 0, { batchSize: 2 });
   expect([plain.reset(), plain.open(), plain.close(), plain.flush()]).toEqual([undefined, undefined, undefined, undefined]);
 });
@@ -262,7 +262,7 @@ test("each row has an observer of its own, and spec is one", () => {
     TypeError,
     /^the result 1 of createDelegatedObserverFn .*row 0$/,
   );
-  // Whatever has a state of its own, such as a file's observer.
+  // An observer with its own state, such as one for files.
   for (const method of ["reset", "open", "close", "flush"]) {
     const same = Object.assign(() => 0, { [method]: () => 0 });
     expectError(
@@ -401,7 +401,7 @@ describe("what nobody has read", () => {
       ],
     ]);
     expect(unbatching.flush()).toBeUndefined();
-    // What is read is not told again.
+    // An error that was read is not reported again.
     await expect(unbatching({ reward: [1, 1, 1] })).rejects.toThrow("0: 1");
     expect(unbatching.flush()).toBeUndefined();
     unbatching({ reward: [2, 2, 2] });
@@ -511,7 +511,7 @@ test("across ports each observer has its own remote writer", async () => {
     "OUT_OF_TURN",
     /remote writer .*observer/,
   );
-  // The first of these is closed, so that the writer is free again.
+  // The first of these is closed, which frees the writer.
   new BatchedObserverUnbatching(same, { batchSize: 1 }).close();
 });
 
@@ -522,7 +522,7 @@ test("pyClient is the client that was passed, or that of the Replay", () => {
   expect(observer.pyClient.replay).toBe(replay);
   const episodes = new ReverbAddEpisodeObserver(observer.pyClient, { tableName: "t", maxSequenceLength: 2 });
   expect(episodes.pyClient).toBe(observer.pyClient);
-  // Its type is that of what was passed.
+  // It has the type of the passed observer.
   expect(episodes.pyClient.serverInfo().t?.currentSize).toBe(0);
   const inferred = new ReverbAddTrajectoryObserver(replay, { tableName: "t", sequenceLength: 2 });
   const buffer = new ReverbReplayBuffer(SPEC, { client: replay, tableName: "t" });

@@ -1,4 +1,4 @@
-/** Windows of a uniform buffer that cross no boundary, beside a twin that does by hand what TF-Agents' example of SAC does: `unbatch`, `filter`, `batch`. */
+/** Windows of a uniform buffer that cross no boundary, compared with the manual steps of TF-Agents' SAC example: `unbatch`, `filter`, `batch`. */
 import { describe, expect, test } from "vitest";
 import { f32, i32 } from "../../../src/index.ts";
 import { type Element, StepType, TFUniformReplayBuffer, trajectorySpec, type UniformDatasetOptions } from "../../../src/tf-agents/index.ts";
@@ -73,7 +73,7 @@ function batch(some: readonly (readonly Plain[])[]): Plain[] {
   });
 }
 
-/** What the example does, from elements that cross boundaries: so many elements, or all of a pass. */
+/** The example's result from elements that cross boundaries: `most` elements, or all of a pass. */
 function byHand(elements: Iterable<Steps>, size: number | undefined, most: number, dropsShort: boolean): Plain[][] {
   const made: Plain[][] = [];
   let kept: Plain[][] = [];
@@ -99,7 +99,7 @@ function take(elements: Iterable<Steps>, most: number): Plain[][] {
   return taken;
 }
 
-/** Episodes of random lengths, a first pair of steps within an episode among them. */
+/** Episodes of random lengths, including a first pair of steps within an episode. */
 function randomTypes(random: TestRandom, segments: number, steps: number, width: number): number[][] {
   const types = Array.from({ length: steps }, () => Array.from({ length: segments }, () => random.below(4) % 3));
   for (let t = 0; t < width - 1; t++) (types[steps - 1 - t] as number[])[0] = StepType.MID;
@@ -117,7 +117,7 @@ describe("dropBoundaries", () => {
     const want = byHand(fill(form, types).asDataset(options), sampleBatchSize, 12, false);
     const buffer = fill(form, types);
     expect(take(buffer.asDataset({ ...options, dropBoundaries: true }), 12)).toEqual(want);
-    // Off, it changes nothing.
+    // Switched off, it changes nothing.
     expect(take(fill(form, types).asDataset({ ...options, dropBoundaries: false }), 5)).toEqual(take(fill(form, types).asDataset(options), 5));
   });
 
@@ -156,7 +156,7 @@ describe("dropBoundaries", () => {
     expect(element?.find(([path]) => path === ".0.action")?.[2]).toEqual([500, 501]);
   });
 
-  /** Episodes of one step, but for some of two that begin at these times; each frame of a segment has its own n. */
+  /** Episodes of one step, except for some of two that begin at these times; each frame of a segment has its own n. */
   const sparse = (steps: number, ...firsts: number[]) => Array.from({ length: steps }, (_, t) => (firsts.includes(t) ? M : L));
 
   test("takes a bounded number of draws where few windows are left, however large the elements are", () => {
@@ -179,12 +179,12 @@ describe("dropBoundaries", () => {
         }
         const [, , ids] = element.find(([path]) => path === ".1.ids") as Plain;
         expect(ids).toEqual(actions);
-        // As of draws among all windows.
+        // Like draws among all windows.
         const [, , probabilities] = element.find(([path]) => path === ".1.probabilities") as Plain;
         expect(new Set(probabilities)).toEqual(new Set([1 / 3999]));
       }
       expect([...counts.keys()].sort((a, b) => a - b)).toEqual([17, 2500, 3998]);
-      // 1,000 each, by six standard deviations.
+      // 1,000 each, within six standard deviations.
       for (const count of counts.values()) expect(Math.abs(count - 1000)).toBeLessThan(155);
     } finally {
       Windows.prototype.draw = draw;

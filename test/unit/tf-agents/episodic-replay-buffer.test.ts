@@ -5,7 +5,7 @@ import { errorOf, expectError } from "../../support/refused.ts";
 
 const plain = (column: unknown) => [...(column as { data: Iterable<number> }).data].map(Number);
 
-/** A buffer of numbers; what is a multiple of 10 begins an episode, what ends with 9 ends one. */
+/** A buffer of numbers; a multiple of 10 begins an episode, a number that ends with 9 ends one. */
 function numbers(options: { capacity?: number; completedOnly?: boolean; datasetDropRemainder?: boolean; maxBytes?: number } = {}) {
   const warnings: string[] = [];
   const buffer = new EpisodicReplayBuffer(i32(), {
@@ -18,7 +18,7 @@ function numbers(options: { capacity?: number; completedOnly?: boolean; datasetD
   return { buffer, warnings };
 }
 
-/** Episodes of so many steps: 0, 1, …, then 100, 101, …; no function is asked for what begins or ends. */
+/** Episodes of the given lengths: 0, 1, …, then 100, 101, …; no function determines begins or ends. */
 function episodes(lengths: readonly number[], options: { capacity?: number; completedOnly?: boolean } = {}) {
   let ends = true;
   const buffer = new EpisodicReplayBuffer(i32(), { capacity: 8, beginEpisodeFn: () => true, endEpisodeFn: () => ends, ...options });
@@ -73,7 +73,7 @@ describe("episodes", () => {
       ],
     ] as const)
       ids = buffer.addBatch(steps(types), ids);
-    // The second environment was in mid-episode: an id below 0 opens one all the same.
+    // The second environment was in mid-episode: an id below 0 still opens one.
     expect(ids).toEqual([2, 1]);
     expect(buffer.completedEpisodes()).toEqual([0, 1]);
     expect([0, 1, 2].map((id) => plain(buffer.getEpisode(id).stepType))).toEqual([[0, 1, 2], [1, 1, 1, 2], [0]]);
@@ -142,11 +142,11 @@ describe("episodes", () => {
   test("that come in one batch are opened first; a row whose place is taken is left out with a warning", () => {
     const { buffer, warnings } = numbers({ capacity: 2 });
     expect(buffer.addBatch([10, 20], [-1, -1])).toEqual([0, 1]);
-    // Id 2 takes the place of 0.
+    // Id 2 replaces 0.
     expect(buffer.addBatch([11, 30], [0, 1])).toEqual([0, 2]);
     expect(warnings).toEqual([expect.stringMatching(/row 0 .*episode 0/)]);
     expect(plain(buffer.gatherAll())).toEqual([20, 30]);
-    // More new ones than there are places.
+    // More new ones than places.
     expect(buffer.addBatch([40, 50, 60], [-1, -1, -1])).toEqual([3, 4, 5]);
     expect(plain(buffer.gatherAll())).toEqual([50, 60]);
     expect(warnings).toHaveLength(2);
@@ -194,7 +194,7 @@ describe("episodes", () => {
       const error = errorOf(call);
       expectError(error, "OUT_OF_MEMORY");
     }
-    // Whole batches went in, or nothing.
+    // Whole batches were added, or nothing.
     const lengths = [0, 1].map((id) => buffer.getEpisode(id).shape[0] as number);
     expect(((lengths[0] as number) - 2) % 2).toBe(0);
     expect((lengths[0] as number) - 2).toBe((lengths[1] as number) - 1);
@@ -234,7 +234,7 @@ describe("episodes", () => {
     expect(to.extendEpisodes([-1, -1, -1], [2, 0, 1], copies)).toEqual([0, 1, 2]);
     expect([0, 1, 2].map((id) => plain(to.getEpisode(id)))).toEqual([[0, 1], [], [100, 101, 102]]);
     expect(to.completedEpisodes()).toEqual([0, 2]);
-    // What is added says whether it is completed, from then on.
+    // Added steps determine whether it is completed, from then on.
     const open = from.extract([5]);
     expect(to.extendEpisodes([0, 1, 2], [0], open)).toEqual([0, 1, 2]);
     expect(to.completedEpisodes()).toEqual([2]);

@@ -1,4 +1,4 @@
-/** Items that show the same leaves of other steps, as hindsight replay makes them: any number of them, drawn together. */
+/** Items that show the same leaves of other steps, as in hindsight replay: any number of them, drawn together. */
 import { describe, expect, test } from "vitest";
 import { bool, f32, fifo, i32, prioritized, Replay, type Table, text, uniform } from "../../../src/index.ts";
 import { engineOf } from "../../../src/replay/replay.ts";
@@ -37,7 +37,7 @@ test("hundred thousand hindsight items: each is drawn with the steps that it nam
     if (total % 50 === 0 && total > 0) {
       const { history } = writer;
       for (let t = 0; t < 49; t++) {
-        // The goal of one is what was reached later, of another what is seen now.
+        // The goal of one item is a later achievement, that of another the current one.
         for (const goal of [t + random.below(50 - t), t]) {
           const names = { now: history.x.at(t), next: history.x.at(t + 1), goal: history.x.at(goal), reached: history.seen.at(goal) };
           const more = { image: history.image.at(goal), done: history.done.at(t), said: history.said.at(goal) };

@@ -1,4 +1,4 @@
-/** Values that are not what they look like, given to observers, buffers and the functions around them. */
+/** Deceptive values passed to observers, buffers and related functions. */
 import { expect, test } from "vitest";
 import { f32, Replay, text } from "../../../src/index.ts";
 import {

@@ -81,7 +81,7 @@ test("an inserted step may leave fields out: its items then have none of them", 
   made.insert({ b: Float32Array.of(1, 2) }, { t: 1 });
   const { steps } = made.table("t").sample(1);
   expect(Object.keys(steps)).toEqual(["b"]);
-  // The writer behind it may be closed by whoever has the Replay.
+  // Any holder of the Replay may close the underlying writer.
   for (const writer of made.replay.writers) writer.close();
   made.insert({ b: [3, 4] }, { t: 1 });
   expect(made.table("t").size).toBe(2);

@@ -1,11 +1,11 @@
-/** The pictures of TF-Agents' document: which items an episode F, M, L gives, with its boundary step P. */
+/** The pictures of TF-Agents' document: the items of an episode F, M, L, with its boundary step P. */
 import { expect, test } from "vitest";
 import { ReverbAddTrajectoryObserver } from "../../../src/tf-agents/index.ts";
 import { episode, replayOf, type Steps } from "./support.ts";
 
 const NAMES = ["F", "M", "L", "P"];
 
-/** The items by the letters of the document: F first, M between, L the last action, P boundary or padding. */
+/** Returns the items in the letters of the document: F first, M between, L the last action, P boundary or padding. */
 function pictures(options: { readonly padEndOfEpisodes?: boolean; readonly tileEndOfEpisodes?: boolean }): string[] {
   const replay = replayOf();
   const observer = new ReverbAddTrajectoryObserver<Steps>(replay, { tableName: "t", sequenceLength: 4, ...options });

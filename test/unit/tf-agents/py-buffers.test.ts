@@ -18,7 +18,7 @@ test("stacks of frames take the bytes of their different frames", () => {
   for (let t = 0; t < 200; t++) buffer.addBatch(step(t) as never);
   expect([buffer.size, buffer.distinctFrames]).toEqual([200, 200]);
   const frame = 84 * 84;
-  // 4 × 200 frames were given; those that differ are there, and little else.
+  // 4 × 200 frames were added; only the distinct ones are stored, with little overhead.
   expect(buffer.frameBytes).toBeGreaterThan(200 * frame);
   expect(buffer.frameBytes).toBeLessThan(215 * frame);
   const { observation } = buffer.getNext({ sampleBatchSize: 8 });
@@ -91,7 +91,7 @@ test("items come without an info, alone or as windows", () => {
   expect(buffer.getNext({ numSteps: 2, timeStacked: false }).map(({ n }) => n.shape)).toEqual([[2], [2]]);
   expect(buffer.getNext({ sampleBatchSize: 4, numSteps: 2 }).n.shape).toEqual([4, 2, 2]);
   expect([...buffer.asDataset({ singleDeterministicPass: true, numSteps: 2 })].map(({ x }) => [...x.data])).toEqual([[2, 3], [4]]);
-  // By place: the newest two took the places of the oldest.
+  // By place: the newest two replaced the oldest.
   expect(buffer.gatherAll().x.toArray()).toEqual([[3, 4, 2]]);
   expect([buffer.size, buffer.capacity, buffer.numFrames()]).toEqual([3, 3, 3]);
 });

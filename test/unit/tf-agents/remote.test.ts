@@ -1,4 +1,4 @@
-/** Observers write across a port what they write to a Replay beside them; and go on with writers that `Replay.open` brought back. */
+/** Observers write the same across a port as to a local Replay, and continue with writers restored by `Replay.open`. */
 import { describe, expect, test } from "vitest";
 import { f32, fifo, i32, Replay } from "../../../src/index.ts";
 import { memory } from "../../../src/storage/index.ts";
@@ -19,7 +19,7 @@ const spec = trajectorySpec({ observation: f32(2), action: i32() });
 const tables = { t: { maxSize: 500, sampler: fifo() }, u: { maxSize: 500, sampler: fifo() } };
 const options = { spec, tables, seed: 1 };
 
-/** Episodes of so many steps and a boundary step. */
+/** Yields episodes of the given lengths, each with a boundary step. */
 function* steps(...lengths: readonly number[]) {
   let n = 0;
   for (const length of lengths) {
@@ -37,7 +37,7 @@ function* steps(...lengths: readonly number[]) {
   }
 }
 
-/** What an item has: its actions and its priority. */
+/** Returns the actions and the priority of each item. */
 function itemsOf<N extends "t" | "u">(replay: Replay<typeof spec, N>, name: N) {
   const table = replay.table(name);
   const batch = table.sample(table.size, { replacement: false }) as never as {

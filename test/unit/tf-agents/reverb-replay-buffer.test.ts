@@ -24,7 +24,7 @@ import { errorOf, expectError } from "../../support/refused.ts";
 import { whole } from "../../support/size.ts";
 import { episode, ONCE, replayOf, SPEC, type Steps, step } from "./support.ts";
 
-/** A buffer over a table of items of `length` steps, of so many steps in a row. */
+/** A buffer over a table of items of `length` steps, from `steps` consecutive steps. */
 function filled(steps: number, length: number, table: TableOptions = ONCE, stride = length) {
   const replay = replayOf({ t: table });
   const buffer = new ReverbReplayBuffer(SPEC, { client: replay as never, tableName: "t", sequenceLength: length, rateLimiterTimeoutMs: 20 });
@@ -401,7 +401,7 @@ describe("items of trajectory writers", () => {
 });
 
 describe("over a client whose answers are promises", () => {
-  /** All that a buffer asks of a client, as a server's would answer. */
+  /** A client with the calls that a buffer makes, answered like a server. */
   function far(table: TableOptions, lengths: readonly number[]) {
     const replay = replayOf({ t: table });
     const local = new LocalClient(replay);

@@ -1,4 +1,4 @@
-/** What tests of observers share: a Replay of trajectories, steps that tell themselves apart, and the items of a table as text. */
+/** Shared parts of the tests of observers: a Replay of trajectories, steps with distinct values, and the items of a table as text. */
 
 import { f32, fifo, i32, Replay, type TableOptions } from "../../../src/index.ts";
 import { type Trajectory, trajectorySpec } from "../../../src/tf-agents/index.ts";
@@ -6,24 +6,24 @@ import { type Trajectory, trajectorySpec } from "../../../src/tf-agents/index.ts
 export const SPEC = trajectorySpec({ observation: f32(2), action: i32() });
 export type Steps = typeof SPEC;
 
-/** A table that gives each item once, in order. */
+/** A table that yields each item once, in order. */
 export const ONCE: TableOptions = { maxSize: 1000, sampler: fifo(), maxTimesSampled: 1 };
 
 export function replayOf<const N extends string = "t">(tables: { readonly [K in N]: TableOptions } = { t: ONCE } as never): Replay<Steps, N> {
   return new Replay<Steps, N>({ spec: SPEC, tables });
 }
 
-/** Step `n`: its reward and action say so. */
+/** Returns step `n`, whose reward and action contain n. */
 export function step(n: number, stepType = 1, nextStepType = stepType === 2 ? 0 : 1): Trajectory<number[], number, []> {
   return { stepType, observation: [n, -n], action: n, policyInfo: [], nextStepType, reward: n, discount: 1 };
 }
 
-/** An episode as the document draws it: F, M …, L, and its boundary step, numbered from `from`. */
+/** Returns an episode as drawn in the document: F, M …, L, and its boundary step, numbered from `from`. */
 export function episode(length: number, from = 0): Trajectory<number[], number, []>[] {
   return Array.from({ length: length + 1 }, (_, i) => step(from + i, i === length ? 2 : i === 0 ? 0 : 1, i === length ? 0 : i === length - 1 ? 2 : 1));
 }
 
-/** The items of a table in order, by their rewards; padding is P. They are gone then. */
+/** Draws the items of a table in order, as their rewards; padding is P. They are removed. */
 export function items<N extends string>(replay: Replay<Steps, N>, table: N = "t" as N): string[] {
   const found: string[] = [];
   for (;;) {

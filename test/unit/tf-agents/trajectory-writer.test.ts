@@ -14,7 +14,7 @@ function made(options: { keep?: number; validateItems?: boolean; signatures?: ob
 
 const step = (x: number) => ({ a: x, b: [x, x] });
 type Shown = { readonly [name: string]: { readonly data: ArrayLike<number>; readonly shape: readonly number[] } };
-/** The oldest item, column by column. */
+/** Draws the oldest item, column by column. */
 function drawn(client: LocalClient<typeof spec, "t">): { [name: string]: number[] } {
   const { steps } = client.table("t").sample(1, { cross: true });
   return Object.fromEntries(Object.entries(steps as Shown).map(([name, { data }]) => [name, Array.from(data)]));
@@ -143,7 +143,7 @@ test("an item may be made of a step that is open; later fields come to the same 
   writer.append({ wide: new Uint8Array(1100).fill(2), f: [2, 9] }, { partialStep: true });
   expect([...f.at(-1).values().data]).toEqual([2, 9]);
   writer.append({ g: [2, 9] });
-  // The draft of the open step is the one row more.
+  // The additional row is the draft of the open step.
   expect(client.replay.stats().steps).toBe(live);
   writer.createItem("t", 1, { wide: wide.at(-1), f: f.slice(), g: g.slice() });
   const [first, second] = [client.table("t").sample(1), client.table("t").sample(1)].map(({ steps }) => steps as unknown as Shown);

@@ -140,7 +140,7 @@ describe("getNext", () => {
     expect(probabilities.shape).toEqual(leadOfProbabilities);
     const starts = 2 * (4 - (numSteps ?? 1) + 1);
     for (const probability of probabilities.data) expect(probability).toBe(1 / starts);
-    // Ids are times, and name their frames.
+    // Ids are times, and identify their frames.
     expect(plain(items.n).map((n) => n % 100)).toEqual(plain(ids));
     for (const time of plain(ids)) expect([2, 3, 4, 5]).toContain(time);
   });
@@ -391,7 +391,7 @@ describe("a dataset", () => {
     const seen: number[] = [];
     for await (const [items] of dataset) {
       seen.push(...plain(items.n));
-      // Those that were drawn ahead are shown all the same.
+      // Elements drawn ahead are still shown.
       if (seen.length === 1) for (let t = 4; t < 8; t++) add(t);
     }
     expect(seen).toEqual([0, 1, 2]);

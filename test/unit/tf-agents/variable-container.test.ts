@@ -81,7 +81,7 @@ test("update awaits what assign returns, one after the other, and arrays follow"
     3,
     4,
   ]); // prettier-ignore
-  // An assign that fails, now or later: the ones before it are assigned, nothing else is.
+  // An assignment that fails, immediately or later: the previous ones are kept, nothing else is assigned.
   for (const fails of [
     () => Promise.reject(new RangeError("no")),
     () => {
@@ -93,7 +93,7 @@ test("update awaits what assign returns, one after the other, and arrays follow"
     await expect(container.update({ c, a: later("a"), b: { assign: fails }, d: later("d") })).rejects.toThrow(new RangeError("no"));
     expect([log, c[0]]).toEqual([[["a", 5, 3]], 3]);
   }
-  // An end of the wait ends it as well, and what an array has become meanwhile is looked at.
+  // Aborting the wait also ends it, and arrays that changed in the meantime are checked.
   const controller = new AbortController();
   const stop = { assign: async () => controller.abort(new Error("enough")) };
   await expect(container.update({ a: stop, b: later("b"), c, d }, { signal: controller.signal })).rejects.toThrow("enough");
@@ -218,7 +218,7 @@ describe("refuses", () => {
     expect(["SPEC_MISMATCH", "INVALID_DATA"]).toContain((error as { code?: string }).code);
     expect(error.message).toMatch(message);
     expect(replay.table("variables").size).toBe(0);
-    // The next one is not held up.
+    // The next one is not blocked.
     await container.push(nest(1));
   });
 
@@ -252,7 +252,7 @@ describe("refuses", () => {
     await container.push(nest(4));
     expectError(await refusal(container.update(variables)), "SPEC_MISMATCH", message);
     const { policy_variables: [first] = [] } = variables as { policy_variables?: unknown[] };
-    // What was 0 is 0.
+    // Zeros stay zeros.
     if (first instanceof Float32Array) expect([...first]).toEqual([0, 0, 0, 0, 0, 0]);
   });
 

@@ -1,4 +1,4 @@
-/** The windows of a buffer's streams, asked for more than a draw has room for: a host's mistake must not reach what is behind it. */
+/** Requests for more windows of a buffer's streams than a draw has room for: a host's mistake must not affect the memory after it. */
 
 import { describe, expect, test } from "vitest";
 import { LENGTH, LEVEL, OF_STREAMS, SLOT, START, UNIFORM } from "../../../src/base/abi.ts";

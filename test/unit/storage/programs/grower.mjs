@@ -1,4 +1,5 @@
-// Writes 15 steps, each in a call that is on the disk when it returns, for every line on stdin; says the number of each. `node grower.mjs DIR all|capacity|recording`
+// For every line on stdin, writes 15 steps, each in a call that is on the disk when it returns, and prints the number of each. `node grower.mjs DIR
+// all|capacity|recording`
 import { createInterface } from "node:readline";
 import { i32, Replay, u8 } from "reprise";
 import { open } from "reprise/record";

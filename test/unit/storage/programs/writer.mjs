@@ -1,4 +1,4 @@
-// Writes to a journal until it is killed: steps that count up; after each flush it says how far it is. `node writer.mjs DIR DURABILITY`
+// Writes steps that count up to a journal until it is killed; prints its progress after each flush. `node writer.mjs DIR DURABILITY`
 import { i32, Replay } from "reprise";
 
 const [dir, durability] = process.argv.slice(2);
