@@ -1,8 +1,8 @@
-/** The page's shell: which rooms there are, which one is open, and where the focus goes. */
+/** The page's shell: its rooms, the open room, and the focus. */
 import { h } from "./parts/element.ts";
 import { trouble } from "./parts/trouble.ts";
 
-/** Fills the host, and lets go of everything when the signal aborts. @param query what follows `?` in the hash */
+/** Fills the host, and releases everything when the signal aborts. @param query the part after `?` in the hash */
 export type Room = (host: HTMLElement, signal: AbortSignal, query: URLSearchParams) => void | Promise<void>;
 
 interface Entry {
@@ -11,7 +11,7 @@ interface Entry {
   readonly load: () => Promise<{ readonly room: Room }>;
 }
 
-/** In the order of the navigation. The first one opens where the address names none. */
+/** In the order of the navigation. The first one opens if the address names none. */
 const ROOMS: readonly Entry[] = [
   { name: "live", title: "Live", load: () => import("./live/room.ts") },
   { name: "look", title: "Look", load: () => import("./look/room.ts") },
@@ -45,13 +45,13 @@ async function enter(): Promise<void> {
   }
 }
 
-// It leads to the room that is open, whose address stays.
+// It leads to the open room, whose address stays.
 (document.querySelector(".skip") as HTMLElement).addEventListener("click", (event) => {
   event.preventDefault();
   place.focus();
 });
 addEventListener("hashchange", () => {
-  // After the first room: who navigates by keyboard continues in the room.
+  // After the first room: keyboard users continue in the new room.
   place.focus({ preventScroll: true });
   scrollTo(0, 0);
   void enter();

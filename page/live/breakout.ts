@@ -1,4 +1,4 @@
-/** A small Breakout on a screen of 84 × 84 gray pixels, as DQN sees Atari's, with a player that follows the ball and sometimes dozes. */
+/** A small Breakout on a screen of 84 × 84 gray pixels, like DQN's Atari input, with a player that follows the ball and sometimes looks away. */
 import { seeded } from "../../examples/random.js";
 
 export const SIZE = 84;
@@ -26,7 +26,7 @@ export class Breakout {
     this.#begin();
   }
 
-  /** Plays one step. Returns the reward, the action (0: stay, 1: right, 2: left) and whether the episode ended; the next one has begun then. */
+  /** Plays one step. Returns the reward, the action (0: stay, 1: right, 2: left) and whether the episode ended, in which case the next one has begun. */
   step(): { reward: number; action: number; ended: boolean } {
     const action = this.#chosen();
     const shift = action === 0 ? 0 : action === 1 ? PADDLE_SPEED : -PADDLE_SPEED;

@@ -1,4 +1,4 @@
-/** A curve that stays small however long it grows: at its limit each two neighbours become their mean. */
+/** A curve of bounded size: at its limit, each two neighbours become their mean. */
 import type { Point } from "./messages.ts";
 
 const LIMIT = 1000;
@@ -6,7 +6,7 @@ const LIMIT = 1000;
 export class Curve {
   steps: number[] = [];
   values: number[] = [];
-  /** Points that one point of the curve stands for. */
+  /** Original points per point of the curve. */
   #each = 1;
   #step = 0;
   #sum = 0;

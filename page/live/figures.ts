@@ -1,4 +1,4 @@
-/** The agent in figures. */
+/** Figures about the agent. */
 import { h } from "../parts/element.ts";
 import { count, figure } from "../parts/figures.ts";
 import type { Scene } from "./messages.ts";
@@ -34,7 +34,7 @@ export class Figures {
     this.#set("Steps", count(steps));
     if (last !== undefined) this.#set("Last return", count(last));
     if (greedy !== undefined) this.#set("Greedy mean", figure(greedy));
-    // Of all time, not of the last second: a browser's clock may be no finer than one of these calls.
+    // Over the total time instead of the last second, because a browser's clock may be coarser than one of these calls.
     if (busyMs > 0) this.#set("In the memory", `${figure((100 * replayMs) / busyMs)} %`);
     const at = performance.now();
     this.#since ??= { at, steps };

@@ -1,4 +1,4 @@
-/** The room's end of the worker: tells it what to do, and asks once a frame what there is to see. */
+/** The room's end of the worker: sends commands, and requests the scene once per frame. */
 import { startWorker } from "../parts/worker.ts";
 import type { FromWorker, Scene, ToWorker } from "./messages.ts";
 
@@ -7,10 +7,10 @@ export class LiveAgent {
   readonly #worker = startWorker("live/worker.js", this.#ends.signal);
   #asked = false;
 
-  /** At whose other end the agent's memory is: for an inspector. */
+  /** Connects to the agent's memory, for an inspector. */
   readonly inspect: MessagePort;
 
-  /** @param show called with what was asked for, at most once a frame */
+  /** @param show receives the requested scenes, at most one per frame */
   constructor(seed: number, show: (scene: Scene) => void, failed: (error: unknown) => void) {
     const { port1, port2 } = new MessageChannel();
     this.inspect = port1;

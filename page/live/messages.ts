@@ -1,30 +1,30 @@
-/** What the room Live and its worker say to each other. */
+/** Messages between the room Live and its worker. */
 
 export type ToWorker =
-  /** Comes first. Through the port the memory is looked at, and the agent paused. */
+  /** Comes first. The port is for inspecting the memory and pausing the agent. */
   | { readonly type: "start"; readonly seed: number; readonly inspect: MessagePort }
-  /** Steps of the environment a second: Infinity for as many as there can be. */
+  /** Steps of the environment per second: Infinity for the maximum. */
   | { readonly type: "pace"; readonly rate: number }
-  /** Asks for one Scene. */
+  /** Requests one Scene. */
   | { readonly type: "look" };
 
 export type FromWorker = { readonly type: "scene"; readonly scene: Scene } | { readonly type: "failed"; readonly message: string };
 
-/** The agent at one moment, with what has come since the last time that somebody looked. */
+/** The agent at one moment, with the returns since the previous request. */
 export interface Scene {
-  /** Of the cart in m, of the pole in radians, as CartPole-v1 has them: position, speed, angle, angular speed. */
+  /** The cart in m and the pole in radians, as in CartPole-v1: position, speed, angle, angular speed. */
   readonly state: readonly number[];
   /** 0: to the left, 1: to the right; undefined before the first step. */
   readonly action: number | undefined;
   readonly steps: number;
   readonly episode: number;
-  /** Steps of the running episode. */
+  /** Steps of the current episode. */
   readonly length: number;
-  /** Of episodes that ended: after which step of all, and the return. */
+  /** Ended episodes: the total steps at the end, and the return. */
   readonly returns: readonly Point[];
   /** Means of 100 greedy episodes. */
   readonly greedy: readonly Point[];
-  /** Milliseconds in the agent's steps so far, and of these in the memory. */
+  /** Milliseconds spent in the agent's steps so far, and the part of them spent in the memory. */
   readonly busyMs: number;
   readonly replayMs: number;
 }

@@ -1,11 +1,11 @@
-/** The curve of returns, and when the agent was good enough. */
+/** The curve of returns, and when the agent reached the goal. */
 import { joined, plot } from "../parts/plot.ts";
 import { Curve } from "./curve.ts";
 import type { Scene } from "./messages.ts";
 
-/** What Gymnasium counts as solved. */
+/** The return that Gymnasium counts as solved. */
 const SOLVED = 475;
-/** Milliseconds between two pictures of the curve. */
+/** Milliseconds between two redraws of the curve. */
 const CURVE_MS = 250;
 
 export class Returns {

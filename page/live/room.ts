@@ -1,4 +1,7 @@
-/** The agent of `npm start`, learning in a worker of this page, drawn as it plays, with its memory beside it. The inspector says whether it is paused. */
+/**
+ * The agent of `npm start`, which learns in a worker of this page, drawn while it plays, next to an inspector of its memory. The inspector reports whether it
+ * is paused.
+ */
 import type { ReplayInspector } from "reprise/inspector";
 import "reprise/inspector";
 import { h, section } from "../parts/element.ts";
@@ -12,7 +15,7 @@ import { Returns } from "./returns.ts";
 import { screens } from "./screens.ts";
 import { Stage } from "./stage.ts";
 
-/** Steps a second of CartPole-v1, whose step is 0.02 s. */
+/** Steps per second of CartPole-v1, whose step is 0.02 s. */
 const REAL = 50;
 const SPEEDS = [
   { value: REAL, text: "1×", label: "as fast as in reality: 50 steps a second" },
@@ -48,7 +51,7 @@ export function room(host: HTMLElement, signal: AbortSignal, query: URLSearchPar
   };
   for (const event of ["pause", "resume"]) inspector.addEventListener(event, tell, { signal });
 
-  /** With the next seed. */
+  /** Restarts with the next seed. */
   function anew(): void {
     seed++;
     begin();
@@ -107,7 +110,7 @@ export function room(host: HTMLElement, signal: AbortSignal, query: URLSearchPar
   addEventListener(
     "keydown",
     (event) => {
-      // A button that has the focus takes the key itself.
+      // A focused button handles the key itself.
       if (event.target !== document.body && event.target !== document.querySelector("main")) return;
       if (event.key === " ") toggle();
       else if (event.key === ".") inspector.step();

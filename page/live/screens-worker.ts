@@ -1,15 +1,15 @@
-/** Plays Breakout into a memory of packed frames, and draws from it what the page shows. */
+/** Plays Breakout into a memory of packed frames, and draws transitions from it for the page. */
 import { i32, packed, Replay, u8 } from "reprise";
 import { Breakout, SIZE } from "./breakout.ts";
 import type { ScreensFrame } from "./screens.ts";
 
-/** Frames of an observation. */
+/** Frames per observation. */
 const STACK = 4;
 const PIXELS = SIZE * SIZE;
 /** Steps per second, and milliseconds between two turns. */
 const RATE = 600;
 const TURN_MS = 50;
-/** After this many bytes the oldest transitions leave. */
+/** Above this many bytes, the oldest transitions are evicted. */
 const MAX_BYTES = 32 * 2 ** 20;
 
 const replay = new Replay({
@@ -37,10 +37,10 @@ function play(steps: number): void {
 
 setInterval(() => play((RATE * TURN_MS) / 1000), TURN_MS);
 
-/** The batch that shows one transition, filled again each time. */
+/** The batch for one transition, refilled each time. */
 let batch: ReturnType<typeof transitions.sample> | undefined;
 
-/** Answers each message with what there is to see. */
+/** Answers each message with the current frame. */
 addEventListener("message", () => {
   const { frames = 0, bytes = 0, rawBytes = 0, ratio = Number.NaN } = replay.stats().packed.screens ?? {};
   if (memory.size > 0) batch = batch === undefined ? transitions.sample(1) : transitions.sample(1, { into: batch });

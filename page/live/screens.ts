@@ -1,10 +1,10 @@
-/** A game's screens on their way into a packed memory: the newest one, one transition drawn from the memory, and what all of them take. */
+/** A game's screens in a packed memory: the newest screen, one transition drawn from the memory, and the memory's size. */
 import { h, section } from "../parts/element.ts";
 import { bytes, count, figure } from "../parts/figures.ts";
 import { startWorker } from "../parts/worker.ts";
 import { SIZE } from "./breakout.ts";
 
-/** What the worker has at one moment. */
+/** The worker's state at one moment. */
 export interface ScreensFrame {
   readonly screen: Uint8Array;
   /** The frames of one observation, one after the other; undefined before the first transition. */
@@ -15,10 +15,10 @@ export interface ScreensFrame {
   readonly ratio: number;
 }
 
-/** Milliseconds between two looks. */
+/** Milliseconds between two requests. */
 const LOOK_MS = 200;
 const STACK = 4;
-/** DQN's memory. */
+/** The size of DQN's memory. */
 const MILLION = 1_000_000;
 
 const NAMES = ["Screens", "Packed", "As they are", "Ratio", "A million take"] as const;
@@ -57,11 +57,11 @@ export function screens(signal: AbortSignal, failed: (error: unknown) => void): 
   );
 }
 
-/** Screens side by side on a canvas. */
+/** Several screens next to each other on a canvas. */
 class Screens {
   readonly element: HTMLCanvasElement;
   readonly #context: CanvasRenderingContext2D;
-  /** One for all that are painted, which leaves nothing to collect. */
+  /** Shared by all painted screens, to avoid garbage. */
   readonly #image: ImageData;
 
   constructor(count: number, label: string) {

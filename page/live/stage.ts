@@ -2,11 +2,11 @@
 import { h } from "../parts/element.ts";
 import type { Scene } from "./messages.ts";
 
-/** In m and radians: where an episode ends, and the pole's length. */
+/** In m and radians: the limits of an episode, and the pole's length. */
 const [EDGE, FALL, POLE] = [2.4, (12 * Math.PI) / 180, 1];
-/** Steps of an episode whose pole stays up. */
+/** Steps of an episode in which the pole stays up. */
 const LONGEST = 500;
-/** m of the width, of which a few are beyond the edges, and of the height. */
+/** The width in m, including some space beyond the edges, and the height. */
 const [WIDTH, HEIGHT, GROUND] = [5.6, 1.9, 0.34];
 
 export class Stage {
@@ -60,14 +60,14 @@ export class Stage {
     for (const edge of [-EDGE, EDGE]) stroke(context, [edge, -0.09], [edge, 0.09]);
   }
 
-  /** A bar along the bottom: how much of the longest possible episode it has stood. */
+  /** Draws a bar along the bottom: the part of the longest possible episode completed so far. */
   #standing(length: number, colour: string): void {
     const context = this.#context;
     context.fillStyle = colour;
     context.fillRect(-WIDTH / 2, -GROUND, (WIDTH * length) / LONGEST, 0.04);
   }
 
-  /** Where the pole counts as fallen. */
+  /** Draws the angles at which the pole counts as fallen. */
   #limits(colour: string): void {
     const context = this.#context;
     context.strokeStyle = colour;

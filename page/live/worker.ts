@@ -1,4 +1,4 @@
-/** The agent of `npm start`, as it is: its steps are taken at the visitor's pace, and what it does can be looked at between them. */
+/** Runs the unchanged agent of `npm start`: it takes steps at the visitor's pace, and can be inspected between them. */
 import { Replay } from "reprise";
 import { LocalClient } from "reprise/agents";
 import { type InspectedReplay, serveInspector } from "reprise/inspector";
@@ -7,7 +7,7 @@ import { memory } from "../../examples/cartpole/experience.js";
 import type { FromWorker, Point, Scene, ToWorker } from "./messages.ts";
 import { Pace } from "./pace.ts";
 
-/** Milliseconds between two looks at messages. */
+/** Milliseconds between two checks for messages. */
 const SLICE = 8;
 
 const say = (message: FromWorker) => postMessage(message);
@@ -46,7 +46,7 @@ class Live {
     agent.step();
     this.#busyMs += performance.now() - start;
     const { steps } = agent;
-    // Taken out, so that neither list grows for as long as the page is open.
+    // Removed, so that neither list grows while the page is open.
     const [ended] = agent.returns.splice(0) as number[];
     const [mean] = agent.curve.splice(0) as number[];
     if (ended !== undefined) {
@@ -63,7 +63,7 @@ class Live {
     return { state: world.state, action, steps, episode: this.#episodes + 1, length: world.steps, returns, greedy, busyMs: this.#busyMs, replayMs };
   }
 
-  /** Does what is due, for one slice, or until the inspector pauses it. */
+  /** Takes the steps that are due, for one slice, or until the inspector pauses it. */
   #run(): void {
     if (this.#paused) return;
     const end = performance.now() + SLICE;
@@ -76,7 +76,7 @@ class Live {
     this.#next();
   }
 
-  /** Takes one step when it may, and goes on from there. */
+  /** Takes one step when allowed, and continues from there. */
   async #wait(turn: Promise<void>): Promise<void> {
     this.#paused = true;
     await turn;
@@ -89,7 +89,7 @@ class Live {
     this.#next();
   }
 
-  /** Goes on when the next step is due, after all messages that are there. */
+  /** Continues when the next step is due, after all pending messages. */
   #next(): void {
     clearTimeout(this.#timer);
     const { wait } = this.#pace;

@@ -1,4 +1,4 @@
-/** The room's end of its worker: calls that can be stopped, even where the worker is busy and hears nothing. */
+/** The room's end of its worker: calls that can be stopped, even if the worker is busy and receives no messages. */
 import { startWorker } from "../parts/worker.ts";
 import type {
   EpisodeArgument,
@@ -15,7 +15,7 @@ import type {
 } from "./messages.ts";
 import { Caller } from "./reading/port.ts";
 
-/** Who is stopped and does not answer by then is ended. */
+/** A worker that is stopped and has not answered by then is terminated. */
 const PATIENCE_MS = 2000;
 
 export class Client {
@@ -24,7 +24,7 @@ export class Client {
   #caller: Caller | undefined;
   #isUsed = false;
 
-  /** Starts the worker, which is ready when the first dataset comes. @param signal ends it */
+  /** Starts the worker, which is ready when the first dataset arrives. @param signal ends it */
   constructor(signal: AbortSignal) {
     this.#signal = signal;
     this.#caller = this.#start();
@@ -32,7 +32,7 @@ export class Client {
   }
 
   open(argument: OpenArgument, signal: AbortSignal): Promise<Opened> {
-    // A worker that is still at work for what was open before is of no use.
+    // A worker that is still busy with the previous dataset is useless.
     if (this.#isUsed) this.#end("something else was opened");
     this.#isUsed = true;
     return this.#call<Opened>("open", argument, signal);

@@ -1,4 +1,4 @@
-/** An opened dataset: its parts, and what leads from one to another. */
+/** An opened dataset: its parts, and the navigation between them. */
 import { h } from "../parts/element.ts";
 import { Progress } from "../parts/progress.ts";
 import { trouble } from "../parts/trouble.ts";
@@ -13,7 +13,7 @@ import { type FindingsView, findingsView } from "./ui/findings-view.ts";
 import { Overview } from "./ui/overview.ts";
 import { type Player, player } from "./ui/player.ts";
 
-/** Keys that are held down pass by many episodes: only where they rest one is read. */
+/** A held-down key passes many episodes; one is read only where it stops. */
 const REST_MS = 120;
 
 export class DatasetView {
@@ -29,15 +29,15 @@ export class DatasetView {
   readonly #distributions: DistributionsView;
   readonly #findings: FindingsView;
   readonly #export: ExportForm;
-  /** Of the pass that goes on. */
+  /** Stops the current pass. */
   #pass: AbortController | undefined;
-  /** Of the episode that is looked for. */
+  /** Stops the search for an episode. */
   #look = new AbortController();
   #shown = -1;
-  /** The episode that the player has; -1 while one is read. */
+  /** The episode in the player; -1 while one is read. */
   #found = -1;
 
-  /** @param resplit opens another split @param signal ends all of it */
+  /** @param resplit opens another split @param signal closes the view */
   constructor(opened: Opened, given: Given, client: Client, fail: (error: unknown) => void, resplit: (name: string) => void, signal: AbortSignal) {
     this.#opened = opened;
     this.#client = client;
@@ -73,7 +73,7 @@ export class DatasetView {
     });
   }
 
-  /** Reads a sample, or all of it. Its errors are shown. */
+  /** Reads a sample, or everything. Shows errors. */
   start(): Promise<void> {
     return this.#read("sample");
   }
@@ -120,7 +120,7 @@ export class DatasetView {
     if (rest > 0) await new Promise((resolve) => setTimeout(resolve, rest));
     if (look.signal.aborted) return;
     const progress = new Progress(`Reading episode ${episode}`, () => look.abort());
-    // What is there at once needs no progress.
+    // Immediate results need no progress bar.
     const late = setTimeout(() => this.#player.show(progress.element), 150);
     try {
       const found = await this.#client.episode({ index: episode }, look.signal, ({ passed }) => progress.set(passed / Math.max(1, episode)));

@@ -1,4 +1,4 @@
-/** What the room and its worker tell each other. */
+/** Messages between the room and its worker. */
 import type { Format } from "reprise/rlds";
 import type { LeafColumn, LeafForm } from "./model/columns.ts";
 import type { Distribution } from "./model/distributions.ts";
@@ -6,18 +6,18 @@ import type { EpisodeSummary } from "./model/episode-table.ts";
 import type { FindingGroup } from "./model/findings.ts";
 import type { ReadingOptions } from "./model/reading-options.ts";
 
-/** What a person gave. */
+/** The user's input. */
 export type Given =
   | { readonly kind: "files"; readonly name: string; readonly files: readonly GivenFile[] }
   | { readonly kind: "url"; readonly url: string; readonly listed?: readonly ListedFile[] };
 
 export interface GivenFile {
-  /** Inside the folder; of a single file its name. */
+  /** Inside the folder; for a single file, its name. */
   readonly path: string;
   readonly file: Blob;
 }
 
-/** As `serve-page` lists what is in its folder. */
+/** A file as listed by `serve-page`. */
 export interface ListedFile {
   readonly path: string;
   readonly size: number;
@@ -29,7 +29,7 @@ export interface OpenArgument {
   readonly options?: ReadingOptions;
 }
 
-/** What a dataset says of itself. */
+/** A dataset's description. */
 export interface Opened {
   readonly format: Format;
   readonly name: string;
@@ -39,24 +39,24 @@ export interface Opened {
   readonly steps?: number;
   readonly splits: readonly string[];
   readonly split?: string;
-  /** What the files say, as text. */
+  /** Metadata of the files, as text. */
   readonly about: readonly (readonly [name: string, text: string])[];
-  /** Of the files; undefined where nobody can tell. */
+  /** Bytes of the files; undefined if unknown. */
   readonly bytes?: number;
-  /** Whether an episode can be read without those before it. */
+  /** Whether an episode can be read without the preceding ones. */
   readonly indexed: boolean;
-  /** Whether steps have images of which films can be made. */
+  /** Whether steps have images that can become films. */
   readonly filmable: boolean;
-  /** Steps a second, where the files say it. */
+  /** Steps per second, if the files state it. */
   readonly fps?: number;
 }
 
-/** How far reading is. */
+/** The progress of reading. */
 export interface ReadNews {
   readonly episodes: readonly EpisodeSummary[];
-  /** Of all episodes, where the files tell them ahead. */
+  /** Lengths of all episodes, if the files list them. */
   readonly lengths?: readonly number[];
-  /** What was read of the files since they were opened. */
+  /** Bytes read from the files since they were opened. */
   readonly bytesRead: number;
   readonly distributions?: readonly Distribution[];
   readonly findings?: Found;
@@ -65,12 +65,12 @@ export interface ReadNews {
 export interface Found {
   readonly groups: readonly FindingGroup[];
   readonly faultyEpisodes: number;
-  /** What could not be read of files that are salvaged, as sentences. */
+  /** Parts of salvaged files that could not be read, as sentences. */
   readonly losses: readonly string[];
 }
 
 export interface ReadArgument {
-  /** A sample that is spread over the dataset and read at once; or all of it, in order. */
+  /** A quick sample spread over the dataset, or everything in order. */
   readonly what: "sample" | "all";
 }
 
@@ -83,7 +83,7 @@ export interface EpisodeArgument {
   readonly index: number;
 }
 
-/** One episode, whole. */
+/** One whole episode. */
 export interface EpisodeData {
   readonly index: number;
   readonly length: number;
@@ -92,7 +92,7 @@ export interface EpisodeData {
   readonly metadata: readonly (readonly [name: string, text: string])[];
 }
 
-/** While an episode is looked for from the beginning. */
+/** Progress of searching an episode from the beginning. */
 export interface EpisodeNews {
   readonly passed: number;
 }
@@ -103,13 +103,13 @@ export type ExportFormat = (typeof EXPORTS)[number];
 export interface ExportArgument {
   readonly format: ExportFormat;
   readonly name: string;
-  /** Episodes that are left out. */
+  /** Omitted episodes. */
   readonly without: readonly number[];
-  /** LeRobot: frames a second. */
+  /** LeRobot: frames per second. */
   readonly fps: number;
   /** LeRobot: whether images become films. */
   readonly films: boolean;
-  /** A folder that the person chose; otherwise a zip is made. */
+  /** A folder chosen by the user; otherwise a zip is made. */
   readonly folder?: FileSystemDirectoryHandle;
 }
 
@@ -117,7 +117,7 @@ export interface ExportNews {
   readonly episodes: number;
   readonly steps: number;
   readonly bytes: number;
-  /** Of the zip, once the files are whole. */
+  /** Bytes of the zip, once the files are complete. */
   readonly zipped?: number;
 }
 
@@ -126,8 +126,8 @@ export interface ExportResult {
   readonly steps: number;
   readonly bytes: number;
   readonly files: readonly string[];
-  /** Where no folder was chosen. */
+  /** Set if no folder was chosen. */
   readonly zip?: Blob;
-  /** Its name on the private disk, from which the page removes it; undefined where it is in memory. */
+  /** Its name on the private disk, from which the page removes it; undefined if it is in memory. */
   readonly onDisk?: string;
 }

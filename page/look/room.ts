@@ -1,4 +1,4 @@
-/** Look at recorded data: open it, play its episodes, see what is wrong with it, and export what is good. */
+/** The room for recorded data: open it, play its episodes, find its faults, and export the good part. */
 import { h } from "../parts/element.ts";
 import { Progress } from "../parts/progress.ts";
 import { trouble } from "../parts/trouble.ts";
@@ -12,7 +12,7 @@ import { removeLeft } from "./private-disk.ts";
 import { chooser } from "./ui/chooser.ts";
 import { optionsForm } from "./ui/options-form.ts";
 
-/** @param query `from`: the address of a dataset, which opens at once; `without`, `only`, `rename`, `null` and `salvage`: how it is read */
+/** @param query `from`: the address of a dataset, which opens immediately; `without`, `only`, `rename`, `null` and `salvage`: reading options */
 export function room(host: HTMLElement, signal: AbortSignal, query: URLSearchParams): void {
   const client = new Client(signal);
   void removeLeft();
@@ -21,11 +21,11 @@ export function room(host: HTMLElement, signal: AbortSignal, query: URLSearchPar
   let own = new AbortController();
   signal.addEventListener("abort", () => own.abort());
   const fail = (error: unknown) => faults.replaceChildren(trouble(inWordsOfTheForm(error instanceof Error ? error.message : String(error))));
-  /** What was given last, also where it could not be opened. */
+  /** The last input, even if it could not be opened. */
   let current: Given | undefined;
   const options = optionsForm(() => current !== undefined && void open(() => current), query);
 
-  /** @param ask gives what a person gave, or undefined where there is no file in it */
+  /** @param ask returns the user's input, or undefined if it contains no file */
   const open = async (ask: (signal: AbortSignal) => Given | undefined | Promise<Given | undefined>, split?: string) => {
     own.abort();
     own = new AbortController();
@@ -70,7 +70,7 @@ export function room(host: HTMLElement, signal: AbortSignal, query: URLSearchPar
   if (from !== null) void open((stopped) => named(from, stopped));
 }
 
-/** What an address names; a folder that `serve-page` serves is listed by it. */
+/** Returns the input for an address; a folder served by `serve-page` is listed by it. */
 async function named(address: string, signal: AbortSignal): Promise<Given> {
   const given = givenUrl(address, location.origin);
   if (given.kind !== "url") return given;

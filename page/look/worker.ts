@@ -1,4 +1,4 @@
-/** Reads datasets for the room, apart from the page: it stays quick whatever is read. */
+/** Reads datasets for the room in a worker, so that the page stays responsive. */
 import type { EpisodeArgument, ExportArgument, OpenArgument, ReadArgument } from "./messages.ts";
 import { serve, type Tell } from "./reading/port.ts";
 import { Session } from "./reading/session.ts";
@@ -20,7 +20,7 @@ serve(globalThis as unknown as Worker, {
   read: (argument: ReadArgument, signal: AbortSignal, tell: Tell) => current().read(argument, signal, tell),
   episode: ({ index }: EpisodeArgument, signal: AbortSignal, tell: Tell) => current().episode(index, signal, tell),
   async export(argument: ExportArgument, signal: AbortSignal, tell: Tell) {
-    // Writers and what makes films are large: who only looks does not wait for them.
+    // Writers and encoders are large, so visitors who only look do not load them.
     const { exported } = await import("./reading/export.ts");
     return exported(current(), argument, signal, tell);
   },

@@ -1,4 +1,4 @@
-/** Makes elements. What is given as a child is text or a node, never markup: names and texts out of files go here as they are. */
+/** Creates elements. Children are texts or nodes, never markup, so names and texts from files can be passed unchanged. */
 
 type Listener = (event: never) => void;
 type Child = Node | string | number | null | undefined | false;
@@ -8,7 +8,7 @@ export interface Attributes {
   readonly [name: string]: string | number | boolean | Listener | null | undefined;
 }
 
-/** @throws TypeError for `style`: the page's policy forbids it; give a class, or set `element.style` */
+/** @throws TypeError for `style`, which the page's policy forbids: use a class, or set `element.style` */
 export function h<K extends keyof HTMLElementTagNameMap>(tag: K, attributes: Attributes = {}, ...children: readonly Child[]): HTMLElementTagNameMap[K] {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -23,7 +23,7 @@ export function h<K extends keyof HTMLElementTagNameMap>(tag: K, attributes: Att
   return element;
 }
 
-/** A part of a page with a heading of its own. */
+/** Returns a section with its own heading. */
 export function section(title: string, ...children: readonly Child[]): HTMLElement {
   return h("section", { class: "panel", "aria-label": title }, h("h2", {}, title), ...children);
 }

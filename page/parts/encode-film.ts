@@ -1,22 +1,23 @@
-/** Films, encoded by the browser (WebCodecs) and put into mp4 by mediabunny. */
+/** Encodes films with the browser (WebCodecs) and puts them into mp4 with mediabunny. */
 import { BufferTarget, getFirstEncodableVideoCodec, Mp4OutputFormat, Output, Quality, VideoSample, VideoSampleSource } from "mediabunny";
 import type { VideoEncoder as Film, VideoFormat } from "reprise/rlds";
 import { filmsHere } from "./film.ts";
 
-/** As LeRobot calls them, in the order in which they are tried. */
+/** LeRobot's names, in the order in which they are tried. */
 const CODECS = { avc: "h264", vp9: "vp9", av1: "av1" } as const;
-/** Bits of a pixel: a film is for learning from, and small pictures are mostly edges. */
+/** Bits per pixel: films are for learning, and small pictures are mostly edges. */
 const BITS = 8;
 const MIN_RATE = 500_000;
-/** LeRobot jumps to single frames: so many at most have to be decoded on the way. */
+/** LeRobot seeks single frames; at most this many must be decoded on the way. */
 const KEY_FRAMES = 5;
 
 /**
- * What the planes are. Not what a browser makes of RGB: it says that they have the full range, and they have not. LeRobot reads by PyAV, which takes every film for one of BT.601.
+ * The colour space of the planes. The browser's conversion from RGB is avoided: it claims the full range, which its planes do not have. LeRobot reads with
+ * PyAV, which assumes BT.601.
  */
 const COLOURS = { primaries: "smpte170m", transfer: "smpte170m", matrix: "smpte170m", fullRange: false } as const;
 
-/** One film. @throws Error where the browser has no encoder for it */
+/** Encodes one film. @throws Error if the browser has no encoder for it */
 export async function encodeFilm({ width, height, fps, write }: VideoFormat): Promise<Film> {
   const quality = new Quality({ bitrate: Math.max(MIN_RATE, width * height * fps * BITS) });
   const codec = filmsHere() ? await getFirstEncodableVideoCodec(["avc", "vp9", "av1"], { width, height, quality, frameRate: fps }) : null;
@@ -48,7 +49,7 @@ export async function encodeFilm({ width, height, fps, write }: VideoFormat): Pr
 
 const half = (size: number): number => (size + 1) >> 1;
 
-/** RGB as planes of brightness and, at half the size, of blue and red, by ITU-R BT.601 in its limited range. */
+/** Converts RGB to planes of brightness and, at half the size, of blue and red, as in ITU-R BT.601 with limited range. */
 function toPlanes(pixels: Uint8Array, width: number, height: number, planes: Uint8Array): void {
   const [blue, red] = [width * height, width * height + half(width) * half(height)];
   const at = (x: number, y: number, c: number) => pixels[3 * (Math.min(y, height - 1) * width + Math.min(x, width - 1)) + c] as number;

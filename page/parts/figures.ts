@@ -1,4 +1,4 @@
-/** Numbers as people read them. */
+/** Formats numbers for people. */
 
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const three = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
@@ -9,7 +9,7 @@ export const count = (value: number): string => whole.format(value);
 /** 1 → "1 step", 2000 → "2,000 steps" */
 export const counted = (value: number, name: string): string => `${count(value)} ${name}${value === 1 ? "" : "s"}`;
 
-/** Three figures of it: 0.01234 → "0.0123" */
+/** Three significant digits: 0.01234 → "0.0123" */
 export const figure = (value: number): string => (Number.isFinite(value) ? three.format(value) : String(value));
 
 /** 1536 → "1.5 KiB" */

@@ -1,4 +1,4 @@
-/** Plots by uPlot, in the page's colours, as wide as their place. */
+/** Plots made with uPlot, in the page's colours, as wide as their container. */
 import uPlot from "uplot";
 import { h } from "./element.ts";
 
@@ -7,40 +7,40 @@ export interface Line {
   /** A CSS variable of the page, such as `--accent`. */
   readonly colour?: string;
   readonly width?: number;
-  /** Points without a line between them; "both" for points on a line. */
+  /** Points without a line; "both" for points on a line. */
   readonly points?: boolean | "both";
   readonly bars?: boolean;
 }
 
 export interface PlotOptions {
-  /** What a screen reader says of it. */
+  /** The text for screen readers. */
   readonly label: string;
   readonly lines: readonly Line[];
   readonly height?: number;
   readonly x?: string;
   readonly y?: string;
-  /** The range of y; otherwise that of the data. */
+  /** The range of y; defaults to that of the data. */
   readonly range?: readonly [number, number];
-  /** Called with x where a person clicks. */
+  /** Called with x of a click. */
   readonly pick?: (x: number) => void;
 }
 
 export interface Plot {
   readonly element: HTMLElement;
-  /** The first array is x, in ascending order; then y of each line, null where a line has none. `joined` makes it of lines whose x are not the same. */
+  /** The first array is x, in ascending order; then y of each line, null if a line has no value. `joined` makes it from lines with different x. */
   set(data: readonly ArrayLike<number | null | undefined>[]): void;
-  /** Moves an upright line to x; undefined takes it away. Nothing is drawn anew. */
+  /** Moves a vertical line to x; undefined removes it. Nothing is redrawn. */
   mark(x: number | undefined): void;
 }
 
-/** Of lines with an x of their own each. */
+/** Joins lines that have their own x. */
 export function joined(...lines: readonly { readonly x: readonly number[]; readonly y: readonly number[] }[]): readonly ArrayLike<number | null | undefined>[] {
   return uPlot.join(lines.map(({ x, y }) => [x as number[], y as number[]]));
 }
 
 const colours = matchMedia("(prefers-color-scheme: dark)");
 
-/** A plot that is gone when the signal aborts. */
+/** Makes a plot that is removed when the signal aborts. */
 export function plot(options: PlotOptions, signal: AbortSignal): Plot {
   const place = h("div", { class: "plot", role: "img", "aria-label": options.label });
   const element = h("div", { class: "plotted" }, options.lines.length > 1 && key(options.lines), place);
@@ -69,7 +69,7 @@ export function plot(options: PlotOptions, signal: AbortSignal): Plot {
     else if (place.clientWidth !== chart.width) chart.setSize({ width: place.clientWidth, height: chart.height });
   });
   sizes.observe(place);
-  // What is drawn on a canvas does not follow the style sheet by itself.
+  // Canvas contents do not follow the style sheet automatically.
   colours.addEventListener("change", make, { signal });
   signal.addEventListener("abort", () => {
     sizes.disconnect();
@@ -88,7 +88,7 @@ export function plot(options: PlotOptions, signal: AbortSignal): Plot {
   };
 }
 
-/** Which colour is what. */
+/** The legend of colours. */
 function key(lines: readonly Line[]): HTMLElement {
   const list = h("ul", { class: "key" });
   for (const { label, colour = "--accent" } of lines) {
@@ -116,7 +116,7 @@ function settings({ lines, height = 160, x, y, range }: PlotOptions, element: HT
     height,
     legend: { show: false },
     cursor: { points: { size: 6 }, drag: { x: false, y: false } },
-    // Bars stand on 0.
+    // Bars start at 0.
     scales: {
       x: { time: false, range: (chart, min, max) => rangeOfX(chart.data[0], min, max, lines[0]?.bars === true) },
       y: {
@@ -138,7 +138,7 @@ function settings({ lines, height = 160, x, y, range }: PlotOptions, element: HT
         stroke: of(colour),
         spanGaps: true,
         width: points === true ? 0 : width,
-        // A point alone has no line.
+        // A single point has no line.
         points: { show: points ? true : isAlone, size: points === true ? 4 : 7, fill: of(colour), stroke: of(colour), width: 0 },
         ...(points === true && { paths: () => null }),
         ...(bars && { fill: of(colour), paths: (uPlot.paths.bars as uPlot.Series.BarsPathBuilderFactory)({ size: [0.9, 64] }) }),
@@ -147,16 +147,16 @@ function settings({ lines, height = 160, x, y, range }: PlotOptions, element: HT
   };
 }
 
-/** A range with one value in its middle; uPlot's own goes from 0 to 100 for zeros. */
+/** Returns a range centred on one value; uPlot would show 0 to 100 for zeros. */
 export function around(value: number | null): [number, number] {
   if (value === null || value === undefined) return [0, 1];
   const room = value === 0 ? 1 : Math.abs(value) / 2;
   return [value - room, value + room];
 }
 
-/** From the first x to the last; bars stand on their middles, so that half of one is beyond both ends. */
+/** Returns the range from the first x to the last; bars are centred on x, so half a bar is added at both ends. */
 export function rangeOfX(x: ArrayLike<number>, min: number | null, max: number | null, areBars: boolean): [number, number] {
-  // Of one value uPlot passes a range that it made up.
+  // For a single value, uPlot passes an artificial range.
   if (x.length === 1) return around(x[0] as number);
   if (min === null || max === null || min === max) return around(min);
   const half = areBars ? ((x[1] as number) - (x[0] as number)) / 2 : 0;
@@ -170,12 +170,12 @@ function isAlone({ data }: uPlot, line: number): boolean {
   return count === 1;
 }
 
-/** Of a digit, in pixels. */
+/** Width of a digit, in pixels. */
 const LETTER = 7.5;
 
 const longest = (values: readonly string[] | null): number => Math.max(0, ...(values ?? []).map((value) => value?.length ?? 0));
 
-/** Between two numbers at the axis: large ones, written with commas, take more. */
+/** The space between two numbers at the axis: large ones, written with commas, need more. */
 function roomFor(_: uPlot, __: number, min: number, max: number): number {
   const digits = Math.ceil(Math.log10(Math.max(1, Math.abs(min), Math.abs(max))));
   return Math.max(50, 24 + LETTER * digits * 1.4);

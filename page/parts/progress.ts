@@ -1,4 +1,4 @@
-/** What takes long: what it is doing, how far it is, and a button that stops it. */
+/** The progress of a long task: its name, its share, and a button that stops it. */
 import { h } from "./element.ts";
 
 export class Progress {
@@ -6,18 +6,18 @@ export class Progress {
   readonly #bar = h("progress", { max: 1 });
   readonly #text = h("span", { role: "status" });
 
-  /** @param stop called by the button; without it there is none */
+  /** @param stop called by the button, which is omitted without it */
   constructor(label: string, stop?: () => void) {
     this.#bar.setAttribute("aria-label", label);
     this.#text.textContent = label;
     this.element = h("div", { class: "progress" }, this.#text, this.#bar, stop && h("button", { type: "button", onclick: stop }, "Stop"));
   }
 
-  /** @param share between 0 and 1; undefined where nobody knows how far it is */
+  /** @param share between 0 and 1; undefined if unknown */
   set(share: number | undefined, text?: string): void {
     if (share === undefined) this.#bar.removeAttribute("value");
     else this.#bar.value = Math.min(1, Math.max(0, share));
-    // Only where it changed: a screen reader reads it again.
+    // Only if it changed, because a screen reader would read it again.
     if (text !== undefined && text !== this.#text.textContent) this.#text.textContent = text;
   }
 

@@ -1,16 +1,16 @@
-/** Where a page puts a folder that it made: one that the person picks, or a zip that the browser downloads. */
+/** Saves a generated folder: to one that the user picks, or as a zip download. */
 import { Zip } from "fflate";
 import { MAX_ZIP, zipEntry } from "./zip-entry.ts";
 
-/** A folder picked by the person, or files by their paths: both are sinks of the writers of `reprise/rlds`, also in a worker. */
+/** A folder picked by the user, or files by their paths: both are sinks of the writers of `reprise/rlds`, also in a worker. */
 export type Destination = FileSystemDirectoryHandle | Map<string, Uint8Array>;
 
 type Picker = (options: { id: string; mode: "readwrite" }) => Promise<FileSystemDirectoryHandle>;
 
-/** A browser may ask for the bytes of a download so much later than the click. */
+/** How long after the click a browser may still request the bytes of a download. */
 export const HANDED_OVER_MS = 60_000;
 
-/** A name as it can stand in any file system. */
+/** Returns a name that is valid in any file system. */
 export function fileName(name: string): string {
   return name.replace(/[^\w.-]+/g, "_").replace(/^\.+/, "") || "dataset";
 }
@@ -20,7 +20,7 @@ const picker = () => (globalThis as { showDirectoryPicker?: Picker }).showDirect
 /** Whether this browser can write into a folder of the system. */
 export const picksFolders = (): boolean => typeof picker() === "function";
 
-/** Asks for a folder: only in the turn of a click. Undefined where the person changed their mind. @throws Error where the browser refuses */
+/** Opens the folder picker; only during the handling of a click. Undefined if the user cancelled. @throws Error if the browser rejects it */
 export async function pickFolder(): Promise<FileSystemDirectoryHandle | undefined> {
   try {
     return await picker()?.({ id: "reprise", mode: "readwrite" });
@@ -30,7 +30,7 @@ export async function pickFolder(): Promise<FileSystemDirectoryHandle | undefine
   }
 }
 
-/** Files as a zip, below a folder of the given name, stored as they are. @throws RangeError beyond 4 GiB */
+/** Returns the files as a zip, below a folder of the given name, uncompressed. @throws RangeError beyond 4 GiB */
 export function zipOf(files: ReadonlyMap<string, Uint8Array>, folder: string): Blob {
   const total = [...files.values()].reduce((sum, bytes) => sum + bytes.length, 0);
   if (total > MAX_ZIP) throw new RangeError(`a zip holds at most 4 GiB, and this is ${total} bytes: save to a folder, or save fewer episodes`);
@@ -48,7 +48,7 @@ export function zipOf(files: ReadonlyMap<string, Uint8Array>, folder: string): B
   return new Blob(parts, { type: "application/zip" });
 }
 
-/** Lets the browser download it. */
+/** Starts a download in the browser. */
 export function download(name: string, blob: Blob): void {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(blob);

@@ -1,10 +1,10 @@
-/** One of a few choices, side by side: radio buttons, so that arrow keys and screen readers know them. */
+/** A choice between a few options: radio buttons, so that arrow keys and screen readers support them. */
 import { h } from "./element.ts";
 
 export interface Choice<T> {
   readonly value: T;
   readonly text: string;
-  /** Where the text alone does not say it. */
+  /** Set if the text is not sufficient. */
   readonly label?: string;
 }
 

@@ -1,8 +1,8 @@
-/** What went wrong, as a sentence in the page. */
+/** Shows an error as a sentence in the page. */
 import { h } from "./element.ts";
 import { withoutToken } from "./without-token.ts";
 
-/** An alert that a screen reader reads at once. */
+/** An alert that a screen reader reads immediately. */
 export function trouble(error: unknown): HTMLElement {
   const text = withoutToken(error instanceof Error ? error.message : String(error));
   return h("p", { class: "trouble", role: "alert" }, /[.!?]$/.test(text) ? text : `${text}.`);

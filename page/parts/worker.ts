@@ -1,6 +1,6 @@
-/** Workers of the page. Each file `page/NAME/worker.ts`, or one whose name ends in `-worker.ts`, is built into one of the same path. */
+/** Workers of the page. Each file `page/NAME/worker.ts`, or one whose name ends in `-worker.ts`, is built to the same path. */
 
-/** The page lets only this name its scripts. */
+/** The page allows scripts only under this policy name. */
 interface Policy {
   createScriptURL(address: string): string;
 }

@@ -1,4 +1,4 @@
-/** The clone: trains on the used episodes, says how well it does, and plays. */
+/** The clone: trains on the used episodes, shows its success rate, and plays. */
 import { h } from "../parts/element.ts";
 import { count, figure } from "../parts/figures.ts";
 import { plot } from "../parts/plot.ts";
@@ -7,7 +7,7 @@ import { trouble } from "../parts/trouble.ts";
 import type { Episode } from "./demonstrations.ts";
 import type { Trial } from "./messages.ts";
 
-/** Updates of a training: some seconds. */
+/** Updates per training: some seconds. */
 const UPDATES = 800;
 
 export interface CloneWishes {

@@ -1,4 +1,4 @@
-/** Behaviour cloning: a network that does what was done in the recorded states, by the mean square of the difference and Adam (Kingma and Ba, 2015). */
+/** Behaviour cloning: a network learns the recorded actions for the recorded states, with the mean squared error and Adam (Kingma and Ba, 2015). */
 import { jit, numpy as np, random, tree, valueAndGrad } from "@jax-js/jax";
 import { arrays } from "reprise/adapters/jax";
 import { seeded } from "../../examples/random.js";
@@ -6,10 +6,10 @@ import { Game, limited, STATE } from "./game.ts";
 
 const SIZES = [STATE.length, 64, 64, 2];
 const [RATE, MEAN, SQUARE] = [2e-3, 0.1, 0.001];
-/** Steps that one update learns from. */
+/** Steps per update. */
 export const BATCH = 128;
 
-/** Numbers that matter come straight: where the ring and the rocks are from the boat, brought to similar sizes. Columns are those numbers, rows are STATE. */
+/** The important inputs: where the ring and the rocks are relative to the boat, scaled to similar sizes. Columns are those inputs, rows are STATE. */
 const SEEN = (() => {
   const rows = STATE.map(() => new Array<number>(STATE.length).fill(0));
   const put = (row: number, column: number, value: number) => ((rows[row] as number[])[column] = value);
@@ -24,7 +24,7 @@ const SEEN = (() => {
   return rows;
 })();
 
-/** An array of jax-js: a call consumes it, `ref` keeps it for one more. */
+/** An array of jax-js: a call consumes it, `ref` keeps it for one more call. */
 type Values = ReturnType<typeof np.zeros>;
 type Layer = { weights: Values; biases: Values };
 type Network = Layer[];
@@ -39,7 +39,7 @@ function loss(network: Network, states: Values, actions: Values): Values {
   return np.square(act(network, states).sub(actions)).mean();
 }
 
-/** `tree.map` of networks: of each array the same place in the others. */
+/** `tree.map` over networks: combines the arrays at the same place. */
 const each = (change: (...values: Values[]) => Values, ...networks: Network[]) => tree.map(change as never, ...(networks as [never])) as unknown as Network;
 const follow = (share: number) => (average: Values, value: Values) => average.mul(1 - share).add(value.mul(share));
 
@@ -51,19 +51,19 @@ function update({ network, means, squares }: Training, states: Values, actions: 
   return [{ network: each(move, network, tree.ref(newMeans), tree.ref(newSquares)), means: newMeans, squares: newSquares }, error];
 }
 
-/** Of all clones: jax-js keeps what it has compiled for ever. */
+/** Shared by all clones, because jax-js keeps compiled code permanently. */
 // biome-ignore lint/suspicious/noExplicitAny: jax-js types what it compiles by trees of its own
 const compiledUpdate = jit(update as any) as unknown as typeof update;
 // biome-ignore lint/suspicious/noExplicitAny: as above
 const compiledAct = jit(act as any) as unknown as typeof act;
 
-/** Columns of a batch of the Replay: what was seen, and done. */
+/** Columns of a batch of the Replay: observations and actions. */
 export interface Lesson {
   readonly state: { readonly data: Float32Array };
   readonly action: { readonly data: Float32Array };
 }
 
-/** The game is the same in a mirror, with its axes exchanged, and whichever rock is the first: so each step teaches sixteen. */
+/** The game is symmetric under mirroring, exchanged axes, and exchanged rocks, so each step yields sixteen variants. */
 function turn({ state: { data: states }, action: { data: actions } }: Lesson, random: () => number): void {
   for (let row = 0; row < actions.length / 2; row++) {
     const [state, action] = [states.subarray(STATE.length * row, STATE.length * (row + 1)), actions.subarray(2 * row, 2 * row + 2)];
@@ -97,7 +97,10 @@ export class Clone {
     this.#training = { means: zeros(), squares: zeros(), network };
   }
 
-  /** One update, which changes the lesson. @param share of the training that is over, from 0 to 1: the rate falls with it @returns the mean square error of the batch */
+  /**
+   * Makes one update, which changes the lesson. @param share of the training that is over, from 0 to 1, which lowers the rate @returns the mean squared error
+   * of the batch
+   */
   learn(lesson: Lesson, share: number): number {
     turn(lesson, this.#random);
     const rate = (RATE * (1 - 0.95 * share) * Math.sqrt(1 - (1 - SQUARE) ** ++this.#steps)) / (1 - (1 - MEAN) ** this.#steps);
@@ -107,19 +110,19 @@ export class Clone {
     return error.item() as number;
   }
 
-  /** What it does in these states, one row each. */
+  /** Returns its actions in these states, one row each. */
   actions(states: readonly ArrayLike<number>[]): [number, number][] {
     const rows = np.array(states.map((state) => Array.from(state)));
     const values = compiledAct(tree.ref(this.#training.network) as Network, rows).dataSync() as Float32Array;
     return states.map((_, i) => limited(values[2 * i] as number, values[2 * i + 1] as number));
   }
 
-  /** Plays games that nobody played before, side by side. @returns how many it docked in */
+  /** Plays unseen games in parallel. @returns how many it docked in */
   trial(seeds: readonly number[]): number {
     const games = seeds.map((seed) => new Game(seed));
     let docked = 0;
     for (let running = games; running.length > 0; ) {
-      // Of all games: each other number of rows would be compiled anew.
+      // For all games, because each other number of rows would be recompiled.
       const actions = this.actions(games.map((game) => game.observation()));
       running = running.filter((game) => {
         const { end } = game.step(actions[games.indexOf(game)] as [number, number]);

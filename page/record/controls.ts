@@ -1,4 +1,4 @@
-/** What the player wants: keys, a finger or the mouse on the picture, or a gamepad. The newest hand counts. */
+/** The player's input: keys, a finger or the mouse on the picture, or a gamepad. The most recent input counts. */
 import { limited } from "./game.ts";
 
 const KEYS: { readonly [code: string]: readonly [number, number] } = {
@@ -12,11 +12,11 @@ const KEYS: { readonly [code: string]: readonly [number, number] } = {
   KeyS: [0, 1],
 };
 
-/** Below that a stick that nobody touches may stand. */
+/** The deflection of an untouched stick. */
 const DEAD = 0.15;
-/** At this distance from the boat, in widths of the picture, a finger means full thrust. */
+/** The distance from the boat, in widths of the picture, at which a finger means full thrust. */
 const REACH = 0.25;
-/** A gamepad's crosspad: up, down, left, right, as the standard mapping has them. */
+/** A gamepad's directional pad: up, down, left, right, in the standard mapping. */
 const CROSS: readonly (readonly [button: number, x: number, y: number])[] = [
   [12, 0, -1],
   [13, 0, 1],
@@ -29,14 +29,14 @@ export class Controls {
   readonly #held = new Set<string>();
   #pointer: readonly [number, number] | undefined;
 
-  /** @param element the picture: it takes keys while it has the focus */
+  /** @param element the picture, which handles keys while it has the focus */
   constructor(element: HTMLElement, signal: AbortSignal) {
     this.#element = element;
     const on = <K extends keyof HTMLElementEventMap>(type: K, listener: (event: HTMLElementEventMap[K]) => void) =>
       element.addEventListener(type, listener, { signal });
     on("keydown", (event) => {
       if (!(event.code in KEYS) || event.ctrlKey || event.metaKey || event.altKey) return;
-      // The page does not scroll.
+      // Prevents the page from scrolling.
       event.preventDefault();
       this.#held.add(event.code);
     });
@@ -53,7 +53,7 @@ export class Controls {
     for (const type of ["pointerup", "pointercancel"] as const) on(type, () => (this.#pointer = undefined));
   }
 
-  /** The wanted thrust, for a boat that is there. */
+  /** Returns the requested thrust, for a boat at this place. */
   action(x: number, y: number): [number, number] {
     if (this.#pointer !== undefined) return limited((this.#pointer[0] - x) / REACH, (this.#pointer[1] - y) / REACH);
     const keys = [...this.#held].map((code) => KEYS[code] as readonly [number, number]);
@@ -72,7 +72,7 @@ export class Controls {
   }
 }
 
-/** Two keys of the same direction are one, and opposite ones none. */
+/** Adds directions: two keys of the same direction count once, and opposite ones cancel. */
 function sum(all: readonly (readonly [number, number])[]): [number, number] {
   const along = (axis: 0 | 1) => Math.sign(all.reduce((total, one) => total + one[axis], 0));
   return [along(0), along(1)];

@@ -1,10 +1,13 @@
-/** Demonstrations in a Replay on the disk: whole episodes, drawn from to learn, and read back one by one. What is listed of them is kept by the journal, of the same moment as their steps. */
+/**
+ * Demonstrations in a Replay on the disk: whole episodes, drawn for learning, and read back one by one. The journal stores their list, consistent with their
+ * steps.
+ */
 import { f32, maxHeap, type OpenReplay, prioritized, Replay, ReplayError, u8 } from "reprise";
 import type { Directory } from "reprise/storage";
 import { ACTION, type End, MAX_STEPS, STATE } from "./game.ts";
 import { CAMERA } from "./picture.ts";
 
-/** Steps that are kept at most: ten minutes of play, 150 MB. */
+/** The most steps stored: ten minutes of play, 150 MB. */
 export const CAPACITY = 12_000;
 
 export const SPEC = {
@@ -14,9 +17,9 @@ export const SPEC = {
 } as const;
 
 const TABLES = {
-  /** Draws a step of any episode with the same probability: an episode's priority is its length, or 0 where it is left out. */
+  /** Draws each step of any episode with the same probability: an episode's priority is its length, or 0 if it is unused. */
   lessons: { maxSize: CAPACITY, sampler: prioritized(1) },
-  /** Gives the item of the highest priority: the way to one episode, with what was seen last. */
+  /** Returns the item with the highest priority: the way to read one episode, with its last observation. */
   episodes: { maxSize: CAPACITY, sampler: maxHeap() },
 } as const;
 
@@ -24,24 +27,24 @@ const TABLES = {
 export type Ending = End | "stopped" | "cut";
 
 export interface Episode {
-  /** Counted from 1, and never used again. */
+  /** Counted from 1, and never reused. */
   readonly id: number;
   readonly seed: number;
   readonly steps: number;
   readonly return: number;
   readonly ending: Ending;
-  /** Whether it is learned from, and exported: at first those that docked. */
+  /** Whether it is used for learning and exported: initially the episodes that docked. */
   readonly used: boolean;
 }
 
-/** What was seen, and done. */
+/** The observation and the action. */
 export interface Step {
   readonly observation: { readonly state: Float32Array; readonly image: Uint8Array };
   readonly action: readonly [number, number];
   readonly reward: number;
 }
 
-/** An episode read back: columns, with one row of the state and the image more where it is known what was seen last. */
+/** An episode read back: columns, with one additional row of the state and the image if the last observation is known. */
 export interface Recording {
   readonly rows: number;
   readonly state: Float32Array;
@@ -55,11 +58,11 @@ interface Listed extends Episode {
   readonly key: number;
 }
 
-/** What the journal keeps beside the steps. */
+/** Data stored in the journal in addition to the steps. */
 interface Kept {
   readonly next: number;
   readonly episodes: readonly Listed[];
-  /** The seed of the episode that was being played. */
+  /** The seed of the episode in progress. */
   readonly open: number | undefined;
 }
 
@@ -78,12 +81,12 @@ export class Demonstrations {
   }
 
   /**
-   * Opens what is there, and writes nothing: a full disk keeps nobody from looking. An episode that was cut comes into the list, as it was when it was last saved.
-   * @returns the cut episode beside them, if there was one
+   * Opens the stored data without writing: a full disk does not prevent looking. An episode that was cut is added to the list, as it was last saved.
+   * @returns also the cut episode, if there was one
    * @throws ReplayError CORRUPT, IO, LOCKED
    */
   static async open(dir: Directory): Promise<{ readonly demonstrations: Demonstrations; readonly cut: Episode | undefined }> {
-    // By hand: a group is a whole step, or a whole ending.
+    // Manual, so that a group is a whole step, or a whole ending.
     const replay = await Replay.open({ dir, spec: SPEC, tables: TABLES, durability: "manual", logger: null });
     const demonstrations = new Demonstrations(replay);
     return { demonstrations, cut: demonstrations.#endCut() };
@@ -93,7 +96,7 @@ export class Demonstrations {
     return this.#kept.episodes;
   }
 
-  /** The number that the next episode gets. */
+  /** Returns the number of the next episode. */
   get next(): number {
     return this.#kept.next;
   }
@@ -103,17 +106,17 @@ export class Demonstrations {
     return this.#writer.episodeSteps;
   }
 
-  /** Steps altogether. */
+  /** Returns the total number of steps. */
   get steps(): number {
     return this.#kept.episodes.reduce((sum, { steps }) => sum + steps, this.openSteps);
   }
 
-  /** Bytes on the disk. */
+  /** Returns the bytes on the disk. */
   get bytes(): number {
     return this.#replay.journal.stats.bytes;
   }
 
-  /** @throws ReplayError OUT_OF_MEMORY where there is no room for a whole episode */
+  /** @throws ReplayError OUT_OF_MEMORY if there is no room for a whole episode */
   begin(seed: number): void {
     if (this.steps + MAX_STEPS > CAPACITY) {
       throw new ReplayError("OUT_OF_MEMORY", `The store is full: it holds ${CAPACITY} steps. Save what you have recorded, then delete episodes`);
@@ -127,7 +130,7 @@ export class Demonstrations {
     this.#return += step.reward;
   }
 
-  /** Ends the episode. One without a step leaves nothing behind. @param seen what was seen last */
+  /** Ends the episode. An episode without a step leaves nothing behind. @param seen the last observation */
   end(ending: Ending, seen?: Step["observation"]): Episode | undefined {
     const { open: seed = 0, next, episodes } = this.#kept;
     const steps = this.openSteps;
@@ -147,14 +150,14 @@ export class Demonstrations {
     return episode;
   }
 
-  /** Leaves an episode out of what is learned from and exported, or takes it in again. */
+  /** Excludes an episode from learning and export, or includes it again. */
   use(id: number, used: boolean): void {
     const { lesson, steps } = this.#find(id);
     this.#replay.table("lessons").updatePriorities([lesson], [used ? steps : 0]);
     this.#keep({ episodes: this.#kept.episodes.map((episode) => (episode.id === id ? { ...episode, used } : episode)) });
   }
 
-  /** Its steps give their room back. */
+  /** Deletes an episode and releases the room of its steps. */
   delete(id: number): void {
     const { lesson, key } = this.#find(id);
     this.#replay.table("lessons").delete([lesson]);
@@ -162,7 +165,7 @@ export class Demonstrations {
     this.#keep({ episodes: this.#kept.episodes.filter((episode) => episode.id !== id) });
   }
 
-  /** @returns how many episodes and steps certainly outlive a crash now; the steps of the open episode are among them @throws ReplayError IO */
+  /** @returns how many episodes and steps now survive a crash, including steps of the open episode @throws ReplayError IO */
   async flush(): Promise<{ readonly episodes: number; readonly steps: number }> {
     const saved = { episodes: this.episodes.length, steps: this.steps };
     try {
@@ -176,7 +179,7 @@ export class Demonstrations {
     return saved;
   }
 
-  /** One episode. O(its bytes) */
+  /** Reads one episode. O(its bytes) */
   read(id: number): Recording {
     const { key } = this.#find(id);
     const table = this.#replay.table("episodes");
@@ -185,12 +188,12 @@ export class Demonstrations {
       const { observation, action, reward } = table.sample(1).steps;
       return { rows: reward.data.length, state: observation.state.data, image: observation.image.data, action: action.data, reward: reward.data };
     } finally {
-      // Or the next one that is read would be this one.
+      // Otherwise the next read would return this one.
       table.updatePriorities([key], [0]);
     }
   }
 
-  /** States and actions of n steps of episodes that are used, each with the same probability. */
+  /** Draws states and actions of n steps of used episodes, each with the same probability. */
   lesson(n: number) {
     return this.#replay.table("lessons").sample(n, {
       length: 1,
@@ -215,16 +218,16 @@ export class Demonstrations {
     this.#isNews = true;
   }
 
-  /** After a write that failed, the journal refuses one call, so that the program learns of it. `flush` has told: this is the call. */
+  /** After a failed write, the journal rejects one call to report it. `flush` has reported it already, so this makes that call. */
   #calm(): void {
     try {
       this.#replay.table("episodes").updatePriorities([], []);
     } catch {
-      // As it should be.
+      // Expected.
     }
   }
 
-  /** Ends the episode that the last visit did not end. */
+  /** Ends the episode left open by the last visit. */
   #endCut(): Episode | undefined {
     const episode = this.#kept.open === undefined && this.openSteps === 0 ? undefined : this.end("cut");
     if (episode === undefined) return undefined;

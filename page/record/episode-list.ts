@@ -1,11 +1,11 @@
-/** The saved episodes, newest first, with what can be done to each. */
+/** The saved episodes, newest first, with actions for each. */
 import { h } from "../parts/element.ts";
 import { count } from "../parts/figures.ts";
 import type { Ending, Episode } from "./demonstrations.ts";
 
 export interface Wishes {
   show(episode: Episode): void;
-  /** Fulfilled when it is saved, or was refused. */
+  /** Fulfilled when it is saved, or was rejected. */
   use(episode: Episode, used: boolean): Promise<void>;
   delete(episode: Episode): void;
 }
@@ -43,7 +43,7 @@ export class EpisodeList {
       row.remove();
       this.#rows.delete(id);
     }
-    // Rows that are there stay: who stands on a button stays there, too.
+    // Existing rows stay, so that a focused button keeps the focus.
     for (const episode of episodes) {
       const known = this.#rows.get(episode.id);
       if (known?.episode.used === episode.used) continue;
@@ -66,7 +66,7 @@ export class EpisodeList {
       checked: used,
       "aria-label": `Use episode ${id}`,
       onchange: async () => {
-        // A tick that can be changed is saved.
+        // The tick can only be changed again once it is saved.
         use.disabled = true;
         await wishes.use(episode, use.checked);
         use.disabled = false;

@@ -1,4 +1,4 @@
-/** Saves the used episodes as a dataset: to a folder where the browser can write one, or as a zip. */
+/** Saves the used episodes as a dataset: to a folder if the browser can write one, or as a zip. */
 import { h } from "../parts/element.ts";
 import { count } from "../parts/figures.ts";
 import { filmsHere } from "../parts/film.ts";
@@ -55,14 +55,14 @@ export class ExportPanel {
     try {
       const picked = await pickFolder();
       if (picked === undefined) return;
-      // A folder of its own: nothing else in the picked one is replaced.
+      // A separate folder, so that nothing else in the picked one is replaced.
       await this.#save(await picked.getDirectoryHandle(this.#folder, { create: true }), picked.name);
     } catch (error) {
       this.#place.replaceChildren(trouble(error));
     }
   }
 
-  /** As the zip and the folder are called. */
+  /** The name of the zip and the folder. */
   get #folder(): string {
     return `${NAME}-${this.#format.value}`;
   }

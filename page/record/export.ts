@@ -1,4 +1,4 @@
-/** Demonstrations as a dataset for others: RLDS for tensorflow_datasets, and what the other writers make of it. */
+/** Demonstrations as a dataset for other programs: RLDS for tensorflow_datasets, and the formats of the other writers. */
 import { bool, f32, i32, u8 } from "reprise";
 import { type RldsDataset, rldsDataset, type Sink, type WriteOptions, type WriteReport, writeLeRobot, writeMinari, writeTfds } from "reprise/rlds";
 import { encodeFilm } from "../parts/film.ts";
@@ -28,12 +28,12 @@ const STEP_SPEC = {
   is_terminal: bool(),
 };
 
-/** Of each episode. */
+/** The metadata of each episode. */
 const METADATA_SPEC = { episode_id: i32(), seed: i32(), success: bool(), ending: { dtype: "string", shape: [] } } as const;
 
-/** The used episodes. In the last step of each, only the observation counts: what was seen last, or of a cut episode what was saved last. */
+/** Returns the used episodes. In the last step of each, only the observation counts: the last one, or for a cut episode the last saved one. */
 export function datasetOf(demonstrations: Demonstrations): RldsDataset & { readonly episodes: number } {
-  // Of a cut episode the last step only tells what was seen: one of a single step shows nobody anything.
+  // The last step of a cut episode only contains an observation, so a single step demonstrates nothing.
   const used = demonstrations.episodes.filter((episode) => episode.used && (episode.ending !== "cut" || episode.steps > 1));
   return Object.assign(
     rldsDataset(() => used.map((episode) => rldsEpisode(demonstrations, episode)), { stepSpec: STEP_SPEC, metadataSpec: METADATA_SPEC }),
@@ -63,7 +63,7 @@ function* steps(demonstrations: Demonstrations, id: number, ending: Episode["end
   }
 }
 
-/** Writes it as the format's own library opens it. */
+/** Writes it in a form that the format's own library opens. */
 export function write(format: Format, demonstrations: Demonstrations, to: Sink, options: WriteOptions): Promise<WriteReport> {
   const dataset = datasetOf(demonstrations);
   switch (format) {

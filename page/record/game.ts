@@ -1,13 +1,13 @@
-/** The game of the room Record: steer a boat around two rocks and come to rest in the ring. The same seed and actions give the same states everywhere. */
+/** The game of the room Record: steer a boat around two rocks and stop in the ring. The same seed and actions produce the same states everywhere. */
 import { seeded } from "../../examples/random.js";
 
-/** Steps a second. */
+/** Steps per second. */
 export const FPS = 20;
-/** An episode is truncated after so many steps: 15 seconds. */
+/** An episode is truncated after this many steps: 15 seconds. */
 export const MAX_STEPS = 300;
-/** What the numbers of an observation are: places in a unit square, y downwards, and the boat's speed a second. */
+/** The numbers of an observation: places in a unit square, y downwards, and the boat's speed per second. */
 export const STATE = ["x", "y", "vx", "vy", "ring_x", "ring_y", "rock1_x", "rock1_y", "rock2_x", "rock2_y"] as const;
-/** What an action is: thrust to the right and downwards, together at most 1. */
+/** An action: thrust to the right and downwards, together at most 1. */
 export const ACTION = ["thrust_x", "thrust_y"] as const;
 
 export const BOAT = 0.042;
@@ -17,32 +17,32 @@ export const ROCK = 0.075;
 const DT = 1 / FPS;
 const THRUST = 1.1;
 const DRAG = 1.1;
-/** Of its speed a boat keeps so much when it meets the edge. */
+/** The share of its speed that a boat keeps when it hits the edge. */
 const BOUNCE = 0.4;
-/** It is docked this near to the ring's middle, and this slow. */
+/** The distance to the ring's middle, and the speed, below which the boat is docked. */
 const [NEAR, SLOW] = [0.055, 0.16];
 
-/** docked: a success · wrecked: on a rock · late: the time is up, and the episode truncated */
+/** docked: a success · wrecked: on a rock · late: the time is up, and the episode is truncated */
 export type End = "docked" | "wrecked" | "late";
 
 export interface Outcome {
   /** 1 for docking, -1 for a wreck, and each step costs 1 / 300. */
   readonly reward: number;
-  /** Undefined while the episode goes on. */
+  /** Undefined while the episode continues. */
   readonly end: End | undefined;
 }
 
-/** The action that a person means, as f32: not longer than 1. */
+/** Returns the player's action as f32, at most of length 1. */
 export function limited(x: number, y: number): [number, number] {
   const length = Math.sqrt(x * x + y * y);
-  // What was limited once stays as it is.
+  // A limited action stays unchanged.
   const scale = length > 1.000001 ? 1 / length : 1;
   return [Math.fround(x * scale), Math.fround(y * scale)];
 }
 
 export class Game {
   readonly seed: number;
-  /** By the names of STATE. */
+  /** In the order of STATE. */
   readonly state = new Float64Array(STATE.length);
   steps = 0;
 
@@ -64,7 +64,7 @@ export class Game {
     draw(second, 0.1, () => far(second, boat, 0.22) && far(second, ring, 0.23) && far(second, first, 0.28));
   }
 
-  /** The boat's state, as it is recorded. */
+  /** Returns the boat's state in recorded form. */
   observation(): Float32Array<ArrayBuffer> {
     return Float32Array.from(this.state);
   }

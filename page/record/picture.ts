@@ -1,4 +1,7 @@
-/** Paints the game, of any size: what the player sees, and the small picture that a step has as its camera. Only sums, products and square roots, so that each browser gives the same bytes. */
+/**
+ * Paints the game at any size: the player's view, and the small camera picture of a step. It uses only sums, products and square roots, so that all browsers
+ * produce the same bytes.
+ */
 import { BOAT, RING, ROCK } from "./game.ts";
 
 /** Width and height of the recorded picture. */
@@ -29,7 +32,7 @@ export class Painter {
     for (let y = 0; y < size; y++) for (let x = 0; x < size; x++) this.#water(x, y);
   }
 
-  /** @param state as an observation has it @param thrust the last action, whose wake is shown */
+  /** @param state of an observation @param thrust the last action, whose wake is shown */
   paint(pixels: Uint8Array | Uint8ClampedArray, state: ArrayLike<number>, thrust: ArrayLike<number>): void {
     pixels.set(this.#background);
     const at = (i: number): [number, number] => [state[i] as number, state[i + 1] as number];
@@ -53,7 +56,7 @@ export class Painter {
     disc(x + pushX * 0.016, y + pushY * 0.016, 0.012, HULL);
   }
 
-  /** The sea: lighter in its middle, with crests in rows. */
+  /** Paints the sea: lighter in the middle, with rows of crests. */
   #water(x: number, y: number): void {
     const { size } = this;
     const [u, v] = [(x + 0.5) / size, (y + 0.5) / size];
@@ -70,7 +73,7 @@ export class Painter {
     }
   }
 
-  /** A disc, or a ring where it has a hole, with soft edges. Lengths are shares of the width. */
+  /** Paints a disc, or a ring if it has a hole, with soft edges. Lengths are relative to the width. */
   #disc(pixels: Uint8Array | Uint8ClampedArray, cx: number, cy: number, radius: number, colour: Colour, strength: number, hole: number): void {
     const { size } = this;
     const channels = this.#channels;

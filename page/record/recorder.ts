@@ -1,12 +1,12 @@
-/** The room's end of its worker: questions and their answers, and what the worker tells by itself. */
+/** The room's end of its worker: requests and their answers, and messages from the worker. */
 import { startWorker } from "../parts/worker.ts";
 import type { Step } from "./demonstrations.ts";
 import type { FromWorker, Name, Questions, Saved, ToWorker } from "./messages.ts";
 
-/** A worker that is asked to leave has so long to save what there is. */
+/** How long a leaving worker may take to save its data. */
 const LEAVE_MS = 2000;
 
-/** What the worker tells by itself. */
+/** Messages that the worker sends without a request. */
 export interface Listener {
   saved(saved: Saved): void;
   trouble(error: Error): void;
@@ -36,7 +36,7 @@ export class Recorder {
     });
   }
 
-  /** @throws Error with a sentence for the person */
+  /** @throws Error with a sentence for the user */
   ask<N extends Name>(name: N, ...args: Parameters<Questions[N]>): Promise<ReturnType<Questions[N]>> {
     const id = ++this.#asked;
     return new Promise((resolve, reject) => {
@@ -55,7 +55,7 @@ export class Recorder {
     this.#send({ type: "stop" });
   }
 
-  /** Saves what there is, and ends the worker. */
+  /** Saves the data, and ends the worker. */
   async leave(): Promise<void> {
     const late = new Promise<void>((resolve) => setTimeout(resolve, LEAVE_MS));
     await Promise.race([this.ask("leave").catch(() => {}), late]);

@@ -1,4 +1,4 @@
-/** The bar under an episode that is shown again: where it is, and the way to any step. */
+/** The bar under a replayed episode: shows its position, and moves to any step. */
 import { h } from "../parts/element.ts";
 import type { Episode } from "./demonstrations.ts";
 

@@ -1,4 +1,4 @@
-/** Play, and every step is saved as you play; then let a clone learn from it, and take what you recorded elsewhere. */
+/** The room to play a game: every step is saved during play; then a clone can learn from it, and the recording can be exported. */
 import { h, section } from "../parts/element.ts";
 import { bytes, count } from "../parts/figures.ts";
 import { trouble } from "../parts/trouble.ts";
@@ -13,7 +13,7 @@ import { ReplayBar } from "./replay-bar.ts";
 import { Session } from "./session.ts";
 import { Camera, Stage } from "./stage.ts";
 
-/** Rooms that were left let go of the files by then: who comes back at once waits, and is not told of another tab. */
+/** Resolves when rooms that were left have released the files: a quick return waits for that, and does not report another tab. */
 let left: Promise<unknown> = Promise.resolve();
 
 export async function room(host: HTMLElement, signal: AbortSignal): Promise<void> {
@@ -71,7 +71,7 @@ export async function room(host: HTMLElement, signal: AbortSignal): Promise<void
   const figures = h("dl", { class: "figures" }, ...names.map((name, i) => h("div", {}, name, values[i])));
   const fleeting = h("div", { class: "alerts" });
 
-  /** Shows what is certainly on the disk, and nothing else. */
+  /** Shows only data that is certainly on the disk. */
   function show(next: Saved): void {
     saved = next;
     const texts = [count(saved.episodes.length), count(saved.steps), bytes(saved.bytes)];
@@ -81,7 +81,7 @@ export async function room(host: HTMLElement, signal: AbortSignal): Promise<void
     exporter.set(saved.episodes);
   }
 
-  /** Begins something in the picture, from a click. */
+  /** Starts something in the picture, after a click. */
   async function start(begin: () => Promise<void>): Promise<void> {
     alerts.replaceChildren();
     stage.element.scrollIntoView({ block: "nearest" });
@@ -91,7 +91,7 @@ export async function room(host: HTMLElement, signal: AbortSignal): Promise<void
 
   async function toggle(): Promise<void> {
     if (session.mode === "play") return session.stop();
-    // So that the browser does not clear it when the disk gets full; some ask the person.
+    // So that the browser does not clear it when the disk gets full; some browsers ask the user.
     void navigator.storage?.persist?.().catch(() => {});
     await start(() => session.play(() => saved.next));
   }

@@ -1,4 +1,4 @@
-/** What goes on in the picture: the player's episodes, which are recorded; the clone's, which are not; a recorded one, shown again. */
+/** The activity in the picture: the player's episodes, which are recorded; the clone's, which are not; or a recorded one, replayed. */
 import type { Controls } from "./controls.ts";
 import type { Recording, Step } from "./demonstrations.ts";
 import { type End, Game } from "./game.ts";
@@ -7,21 +7,21 @@ import { CAMERA } from "./picture.ts";
 import type { Recorder } from "./recorder.ts";
 import type { Camera, Stage, View } from "./stage.ts";
 
-/** Between two episodes. */
+/** Milliseconds between two episodes. */
 const PAUSE_MS = 1000;
-/** The clone's games: after those of its trial. */
+/** The first seed of the clone's games, after those of its trial. */
 const CLONE_SEED = 1_000_100;
 
 export type Mode = "idle" | "play" | "clone" | "replay";
 
-/** What the room shows of it. */
+/** Receives changes to show in the room. */
 export interface Watcher {
   mode(mode: Mode): void;
-  /** A sentence on what happens in the picture. */
+  /** Receives a sentence about the activity in the picture. */
   say(text: string): void;
   saved(saved: Saved): void;
   trouble(error: unknown): void;
-  /** A recorded episode is at this row. */
+  /** Receives the row of the replayed episode. */
   at(row: number): void;
 }
 
@@ -36,11 +36,11 @@ export class Session {
   #mode: Mode = "idle";
   #game: Game | undefined;
   #thrust: readonly [number, number] = [0, 0];
-  /** Counts what was begun: what comes late for something else is dropped. */
+  /** Counts activities, so that late results of earlier ones are dropped. */
   #turn = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #recording: Recording | undefined;
-  /** The episode that ended last is saved then, and the number of the next one is known. */
+  /** Resolves when the previous episode is saved, and the number of the next one is known. */
   #ending: Promise<Saved | undefined> = Promise.resolve(undefined);
 
   constructor(stage: Stage, camera: Camera, controls: Controls, recorder: Recorder, watcher: Watcher) {
@@ -55,7 +55,7 @@ export class Session {
     return this.#mode;
   }
 
-  /** @param next gives the number of the next episode, which is its seed, too */
+  /** @param next returns the number of the next episode, which is also its seed */
   async play(next: () => number): Promise<void> {
     await this.stop();
     const turn = this.#turn;
@@ -79,7 +79,7 @@ export class Session {
     this.resume(0);
   }
 
-  /** Shows a row of the recorded episode, and stays there. */
+  /** Shows a row of the recorded episode, and pauses there. */
   seek(row: number): void {
     const recording = this.#recording;
     if (recording === undefined) return;
@@ -87,7 +87,7 @@ export class Session {
     this.#stage.show(this.#rowOf(recording, row));
   }
 
-  /** Goes on with the recorded episode. */
+  /** Continues the recorded episode. */
   resume(row: number): void {
     const recording = this.#recording;
     if (recording === undefined) return;
@@ -105,7 +105,7 @@ export class Session {
     this.#stage.stop();
   }
 
-  /** Ends what goes on; what was played of an episode is saved. */
+  /** Stops the activity; a partly played episode is saved. */
   async stop(): Promise<void> {
     const [mode, game] = [this.#mode, this.#game];
     clearTimeout(this.#timer);
@@ -149,7 +149,7 @@ export class Session {
   #step(game: Game): View | undefined {
     const [x, y] = game.state as unknown as [number, number];
     const action = this.#controls.action(x, y);
-    // Who has not begun to steer shows nothing that is worth learning.
+    // Before the player steers, there is nothing to learn.
     if (game.steps === 0 && action[0] === 0 && action[1] === 0) return undefined;
     const observation = this.#seen(game);
     const { reward, end } = game.step(action);
@@ -222,7 +222,7 @@ export class Session {
     return { state: game.observation(), image: this.#camera.take({ state: game.state, thrust: this.#thrust }) };
   }
 
-  /** Undefined where it was refused, and the watcher was told. */
+  /** Returns undefined if the request was rejected, after reporting it to the watcher. */
   async #asked<T>(answer: Promise<T>): Promise<T | undefined> {
     try {
       return await answer;

@@ -1,22 +1,22 @@
-/** The picture, and the clock of what is shown in it: 20 steps a second, drawn between them as smoothly as the screen can. */
+/** The picture and its clock: 20 steps per second, drawn between them as smoothly as the screen allows. */
 import { h } from "../parts/element.ts";
 import { FPS, Game, STATE } from "./game.ts";
 import { CAMERA, Painter } from "./picture.ts";
 
 const STEP_MS = 1000 / FPS;
-/** In pixels: sharp enough on a telephone, and quick to paint. */
+/** In pixels: sharp enough on a phone, and quick to paint. */
 const SIZE = 400;
 
-/** What is shown at one step. */
+/** The visible state at one step. */
 export interface View {
   readonly state: ArrayLike<number>;
   readonly thrust: ArrayLike<number>;
 }
 
-/** Before anybody plays. */
+/** Shown before the first game. */
 const START: View = { state: new Game(1).state, thrust: [0, 0] };
 
-/** Takes one step: what is to be seen then, or undefined where it is not known yet; the clock waits. */
+/** Takes one step: returns the next view, or undefined if it is not known yet, in which case the clock waits. */
 export type Advance = () => View | undefined;
 
 export class Stage {
@@ -45,15 +45,15 @@ export class Stage {
     this.#draw(1);
   }
 
-  /** Shows one moment, and nothing moves. */
+  /** Shows one moment without motion. */
   show(view: View): void {
     this.#from = this.#to = view;
     this.#draw(1);
   }
 
-  /** Goes on from what is shown, step by step. */
+  /** Continues from the current view, step by step. */
   run(advance: Advance): void {
-    // What was asked for before the room was left may come after it.
+    // A request from before the room was left may arrive later.
     if (this.#signal.aborted) return;
     this.#advance = advance;
     this.#late = 0;
@@ -68,7 +68,7 @@ export class Stage {
   }
 
   #tick(now: number): void {
-    // A tab that was hidden goes on where it was.
+    // A tab that was hidden continues where it was.
     this.#late += Math.min(Math.max(0, now - this.#last), 3 * STEP_MS);
     this.#last = now;
     while (this.#late >= STEP_MS && this.#advance !== undefined) {
@@ -96,7 +96,7 @@ export class Stage {
   }
 }
 
-/** The small picture, as a step has it. */
+/** The small picture of a step. */
 export class Camera {
   readonly element = h("canvas", { class: "camera", width: CAMERA, height: CAMERA, role: "img", "aria-label": "The camera's picture, as it is recorded" });
   readonly #context = this.element.getContext("2d") as CanvasRenderingContext2D;
@@ -107,7 +107,7 @@ export class Camera {
     this.show(this.take(START));
   }
 
-  /** A new picture of the game. */
+  /** Returns a new picture of the game. */
   take(view: View): Uint8Array<ArrayBuffer> {
     const pixels = new Uint8Array(CAMERA * CAMERA * 3);
     this.#painter.paint(pixels, view.state, view.thrust);

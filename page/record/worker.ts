@@ -1,4 +1,4 @@
-/** The room's worker: it has the files, the demonstrations in them, and the clone that learns from them. */
+/** The room's worker: it owns the files, their demonstrations, and the clone that learns from them. */
 import { ReplayError } from "reprise";
 import { memory, type OpfsDirectory, opfs } from "reprise/storage";
 import { BATCH, Clone } from "./clone.ts";
@@ -7,13 +7,13 @@ import { datasetOf, write } from "./export.ts";
 import type { FromWorker, Name, Questions, Saved, ToWorker, Trial } from "./messages.ts";
 
 const FOLDER = "record";
-/** At most so long after a step it is on the disk. */
+/** The most milliseconds until a step is on the disk. */
 const FLUSH_MS = 100;
-/** Where that fails, it is tried again so much later. */
+/** Milliseconds until a failed write is retried. */
 const RETRY_MS = 2000;
-/** Milliseconds of learning between two looks at messages. */
+/** Milliseconds of learning between two checks for messages. */
 const SLICE = 12;
-/** Games of a trial, which nobody gets to play. */
+/** Games of a trial, which players never get. */
 const TRIAL = Array.from({ length: 20 }, (_, i) => 1_000_000 + i);
 
 const say = (message: FromWorker) => postMessage(message);
@@ -30,12 +30,12 @@ const there = (): Demonstrations => {
   return demonstrations;
 };
 
-/** Acknowledges: what this returns is on the disk. */
+/** Acknowledges: the returned state is on the disk. */
 async function flush(): Promise<Saved> {
   clearTimeout(timer);
   timer = undefined;
   const store = there();
-  // As it is now, and not as it will be when the disk has it.
+  // The state now, not the one when the write completes.
   const saved = listed();
   await store.flush();
   troubled = false;
@@ -47,21 +47,21 @@ function listed(): Omit<Saved, "bytes"> {
   return { episodes, steps, next };
 }
 
-/** Acknowledges soon; many steps at once where the disk is slow. */
+/** Acknowledges soon; on a slow disk, many steps together. */
 function flushSoon(after = FLUSH_MS): void {
   timer ??= setTimeout(() => {
     flush().then((saved) => say({ type: "saved", saved }), tell);
   }, after);
 }
 
-/** Tells of what was not saved, once, and tries again: what waits is saved when there is room. */
+/** Reports unsaved data once, and retries: waiting data is saved when there is room. */
 function tell(error: unknown): void {
   if (!troubled) say({ type: "trouble", message: sentenceOf(error) });
   troubled = true;
   flushSoon(RETRY_MS);
 }
 
-/** The folder; undefined where there is none yet, and the disk has no room for it. */
+/** Returns the folder; undefined if it does not exist yet, and the disk has no room for it. */
 function onDisk(): Promise<OpfsDirectory | undefined> {
   return opfs(FOLDER).catch((error) => {
     if (isFull(error)) return undefined;
@@ -69,7 +69,7 @@ function onDisk(): Promise<OpfsDirectory | undefined> {
   });
 }
 
-/** A full disk keeps nobody from looking at what is there; what waits is saved when there is room. */
+/** A full disk does not prevent looking at stored data; waiting data is saved when there is room. */
 function withoutRoom(error: unknown): Saved {
   if (!isFull(error)) throw error;
   troubled = true;
@@ -80,7 +80,7 @@ function withoutRoom(error: unknown): Saved {
 const answers: { readonly [N in Name]: (...args: Parameters<Questions[N]>) => ReturnType<Questions[N]> | Promise<ReturnType<Questions[N]>> } = {
   async open() {
     const storage = (navigator as { storage?: { getDirectory?(): Promise<unknown> } }).storage;
-    // Private windows of some browsers have the call, and refuse it.
+    // Private windows of some browsers have the call, and reject it.
     const lasting = await Promise.resolve(storage?.getDirectory?.()).then(
       (root) => root !== undefined,
       () => false,
@@ -102,7 +102,7 @@ const answers: { readonly [N in Name]: (...args: Parameters<Questions[N]>) => Re
     await root.removeEntry(FOLDER, { recursive: true });
   },
   async begin(seed) {
-    // What waits for room comes first: nobody plays for nothing.
+    // Data that waits for room comes first, so that no game is lost.
     if (troubled) await flush();
     there().begin(seed);
   },
@@ -145,7 +145,7 @@ const answers: { readonly [N in Name]: (...args: Parameters<Questions[N]>) => Re
   },
 };
 
-/** One piece of work at a time can be stopped. */
+/** Only one task at a time can be stopped. */
 function begun(): AbortController {
   work.abort();
   work = new AbortController();

@@ -1,31 +1,31 @@
-/** How values are spread, counted as they come: a fixed number of bins whose range doubles where a value is outside of it. */
+/** Histograms of values, counted as they arrive: a fixed number of bins whose range doubles if a value is outside of it. */
 
 export const BINS = 64;
 
-/** What the bins hold, as a plot takes it. */
+/** The contents of the bins, for a plot. */
 export interface Spread {
-  /** Values that were counted. */
+  /** Number of counted values. */
   readonly count: number;
-  /** NaN and infinities: in no bin. */
+  /** NaN and infinities, which are in no bin. */
   readonly nonFinite: number;
-  /** NaN where nothing was counted. */
+  /** NaN if nothing was counted. */
   readonly min: number;
   readonly max: number;
   readonly mean: number;
   readonly std: number;
-  /** The lower bound of the first bin, and the width of each; bins at both ends that are empty are left out. */
+  /** The lower bound of the first bin, and the width of each; empty bins at both ends are left out. */
   readonly low: number;
   readonly width: number;
   readonly counts: Float64Array;
 }
 
-/** Values that are held before they say how wide a bin is. */
+/** Values collected before they determine the width of a bin. */
 const FIRST = 256;
 
-/** What is farther from 0 is in no bin: their bounds would be infinite. */
+/** Values farther from 0 are in no bin, because their bounds would be infinite. */
 const FARTHEST = 2 ** 1000;
 
-/** O(1) a value, and the same bins whatever is counted later: widths are powers of two, bounds are multiples of them. */
+/** O(1) per value, and the same bins whatever is counted later: widths are powers of two, bounds are multiples of them. */
 export class Bins {
   count = 0;
   nonFinite = 0;
@@ -37,10 +37,10 @@ export class Bins {
   readonly #first: number[] = [];
   readonly #whole: boolean;
   #low = 0;
-  /** 0 while values are held. */
+  /** 0 while values are collected. */
   #width = 0;
 
-  /** @param whole whether all values are whole numbers: no bin is narrower than one of them */
+  /** @param whole whether all values are whole numbers, in which case no bin is narrower than 1 */
   constructor(whole: boolean) {
     this.#whole = whole;
   }
@@ -61,7 +61,7 @@ export class Bins {
     else if (this.#first.push(value) === FIRST) this.#begin();
   }
 
-  /** What was counted so far: a copy. */
+  /** Returns a copy of the counts so far. */
   get spread(): Spread {
     if (this.#width === 0 && this.#first.length > 0) this.#begin();
     const known = (value: number) => (this.count === 0 ? Number.NaN : value);
@@ -79,7 +79,7 @@ export class Bins {
     };
   }
 
-  /** The held values give the width, and are counted. */
+  /** Sets the width from the collected values, and counts them. */
   #begin(): void {
     const min = Math.min(...this.#first);
     const max = Math.max(...this.#first);
@@ -99,11 +99,11 @@ export class Bins {
     this.#counts[bin] = (this.#counts[bin] as number) + 1;
   }
 
-  /** Bins of twice the width, on the side where the value is; bounds stay multiples of the width. */
+  /** Doubles the width of the bins, on the side of the value; bounds stay multiples of the width. */
   #widen(value: number): void {
     const counts = this.#counts.slice();
     const odd = Math.abs(Math.round(this.#low / this.#width)) % 2;
-    // Room below where the value is below.
+    // Makes room below if the value is below.
     const shift = value < this.#low ? BINS - (odd === 0 ? 0 : 1) : odd;
     this.#counts.fill(0);
     for (let i = 0; i < BINS; i++) {
@@ -122,10 +122,10 @@ export class Bins {
   }
 }
 
-/** A power of two of which at most BINS - 1 are between the two. */
+/** Returns a power of two with at most BINS - 1 multiples between the two. */
 function widthFor(min: number, max: number): number {
   const wanted = max > min ? (max - min) / (BINS - 1) : Math.max(Math.abs(min), 1) / BINS;
-  // Below this a bound could not be told from the next one.
+  // Below this, adjacent bounds could not be distinguished.
   const least = Math.max(Math.abs(min), Math.abs(max)) * 2 ** -46;
   return Math.max(2 ** Math.ceil(Math.log2(Math.max(wanted, least))), 2 ** -1000);
 }

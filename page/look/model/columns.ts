@@ -1,4 +1,4 @@
-/** An episode's leaves one by one, as plain arrays: what crosses from the worker, and what every part of the room takes. */
+/** An episode's leaves one by one, as plain arrays: the worker sends them, and every part of the room uses them. */
 import type { ColumnData, StepColumn, StepSpec } from "reprise/rlds";
 
 /** One leaf of the steps of an episode. */
@@ -6,11 +6,11 @@ export interface LeafColumn {
   /** `observation/state` */
   readonly path: string;
   readonly dtype: string;
-  /** Of one step's value. */
+  /** The shape of one step's value. */
   readonly shape: readonly number[];
   /** Elements of one step's value. */
   readonly size: number;
-  /** All of them in order of time; of text and bytes a list. */
+  /** All elements in order of time; a list for text and bytes. */
   readonly data: ColumnData;
 }
 
@@ -22,7 +22,7 @@ interface Leaf {
   readonly shape: readonly number[];
 }
 
-/** What nests leaves, in a list or by names. */
+/** A nest of leaves, as a list or by names. */
 type Nested = { readonly [name: string]: unknown };
 
 function isLeaf(node: unknown): node is Leaf {
@@ -30,7 +30,7 @@ function isLeaf(node: unknown): node is Leaf {
   return typeof dtype === "string" && Array.isArray(shape);
 }
 
-/** The leaves of a spec, those of RLDS's fields first. */
+/** Returns the leaves of a spec, those of RLDS's fields first. */
 export function leafForms(spec: StepSpec): LeafForm[] {
   const found: LeafForm[] = [];
   walk(spec, [], ({ dtype, shape }, keys) => {
@@ -39,7 +39,7 @@ export function leafForms(spec: StepSpec): LeafForm[] {
   return sorted(found);
 }
 
-/** The same with what an episode has of each. @param columns as `StepColumns.columns` gives them */
+/** Returns the leaves with an episode's values. @param columns from `StepColumns.columns` */
 export function leafColumns(spec: StepSpec, columns: unknown): LeafColumn[] {
   const found: LeafColumn[] = [];
   walk(spec, [], ({ dtype, shape }, keys) => {

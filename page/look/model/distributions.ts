@@ -1,14 +1,14 @@
-/** The distribution of each leaf, over the episodes that were read so far. */
+/** The distribution of each leaf, over the episodes read so far. */
 import { Bins, type Spread } from "./bins.ts";
 import type { LeafColumn } from "./columns.ts";
 import { kindOf } from "./leaf-kinds.ts";
 
-/** Texts that are told apart, and as many of them as are shown. */
+/** The number of distinct texts that are counted, and of texts that are shown. */
 const TEXTS = 1000;
 const SHOWN_TEXTS = 12;
-/** Elements of a step that are counted: of larger ones every so many. */
+/** The most elements counted per step; larger ones are sampled. */
 const ELEMENTS = 256;
-/** Of a text, as it is shown. */
+/** The most characters of a text that are shown. */
 const TEXT_LENGTH = 200;
 
 export interface TextCount {
@@ -20,11 +20,11 @@ export interface Distribution {
   readonly path: string;
   readonly dtype: string;
   readonly shape: readonly number[];
-  /** Of numbers. */
+  /** The spread of numbers. */
   readonly spread?: Spread;
-  /** Every so many elements were counted; 1: all of them. */
+  /** Every n-th element was counted; 1: all of them. */
   readonly stride: number;
-  /** Of texts: the most frequent ones, and how many others there are. */
+  /** The most frequent texts, and the number of others. */
   readonly texts?: readonly TextCount[];
   readonly otherTexts?: number;
 }
@@ -40,13 +40,13 @@ interface LeafCount {
 }
 
 const FLOATS = ["f32", "f64", "f16", "bf16"];
-/** They have no meaning in a final observation. */
+/** Fields without meaning in a final observation. */
 const OUTCOME = /^(action|reward|discount)(\/|$)/;
 
 export class Distributions {
   readonly #leaves = new Map<string, LeafCount>();
 
-  /** @param hasFinal whether a step that is_last is a final observation. O(elements), of which at most 256 a step and leaf are counted */
+  /** @param hasFinal whether a step that is_last is a final observation. O(elements), at most 256 per step and leaf */
   add(columns: readonly LeafColumn[], length: number, hasFinal: boolean): void {
     const last = !hasFinal ? undefined : columns.find(({ path, size }) => path === "is_last" && size === 1)?.data;
     for (const column of columns) {
@@ -64,7 +64,7 @@ export class Distributions {
     }
   }
 
-  /** In the order in which leaves came: copies. */
+  /** Returns copies, in the order in which leaves came. */
   get all(): Distribution[] {
     return [...this.#leaves.values()].map(({ path, dtype, shape, stride, bins, texts, others }) => {
       if (bins !== undefined) return { path, dtype, shape, stride, spread: bins.spread };
@@ -86,7 +86,7 @@ export class Distributions {
   }
 }
 
-/** Whole, at least 1; odd, so that all channels of pixels have their turn but where those are of three or so. */
+/** Returns a whole number, at least 1 and odd, so that all channels of pixels are sampled, except if there are three or so. */
 function oddAbove(value: number): number {
   const whole = Math.max(1, Math.ceil(value));
   if (whole === 1) return 1;

@@ -1,11 +1,11 @@
-/** What the list shows of each episode, as columns that grow: a few bytes an episode, and none of its steps. */
+/** The columns of the list of episodes, which grow: a few bytes per episode, and none of its steps. */
 
 /** Points of the sketch of an episode's actions. */
 export const SKETCH = 24;
-/** Where a sketch has nothing to show. */
+/** A point without data in a sketch. */
 export const NO_POINT = 255;
 
-/** How an episode ends, by its last step. */
+/** How an episode ends, according to its last step. */
 export const ENDINGS = ["", "terminated", "truncated", "open"] as const;
 export type Ending = (typeof ENDINGS)[number];
 
@@ -13,12 +13,12 @@ export type Ending = (typeof ENDINGS)[number];
 export interface EpisodeSummary {
   readonly index: number;
   readonly length: number;
-  /** The sum of the rewards of the steps that are no final observations; NaN where rewards are not single numbers. */
+  /** The sum of the rewards of all steps that are not final observations; NaN if rewards are not single numbers. */
   readonly sum: number;
   readonly ending: Ending;
   /** SKETCH points, 0 … 254 from the least to the most action of the episode. */
   readonly sketch: Uint8Array;
-  /** Faults that were found in it. */
+  /** The number of its faults. */
   readonly faults: number;
 }
 
@@ -30,7 +30,7 @@ const READ = 2;
 const FLAGGED = 4;
 
 export class EpisodeTable {
-  /** Episodes that the list has: those that were read, or that the files say there are. */
+  /** Episodes in the list: those that were read, or that the files list. */
   count = 0;
   read = 0;
   flagged = 0;
@@ -41,7 +41,7 @@ export class EpisodeTable {
   #faults = new Uint32Array(64);
   #sketches = new Uint8Array(64 * SKETCH);
 
-  /** The files say how many there are, and perhaps how long each is, before they are read. */
+  /** Sets the number of episodes, and possibly their lengths, before they are read. */
   expect(count: number, lengths?: ArrayLike<number>): void {
     this.#room(count);
     this.count = Math.max(this.count, count);
@@ -51,7 +51,7 @@ export class EpisodeTable {
     }
   }
 
-  /** An episode was read. Once more changes nothing but what is shown. */
+  /** Adds an episode that was read. A repetition only updates the display. */
   add({ index, length, sum, ending, sketch, faults }: EpisodeSummary): void {
     this.#room(index + 1);
     this.count = Math.max(this.count, index + 1);
@@ -64,12 +64,12 @@ export class EpisodeTable {
     this.#sketches.set(sketch, index * SKETCH);
   }
 
-  /** In steps; NaN where nobody knows yet. */
+  /** In steps; NaN if unknown. */
   lengthOf(index: number): number {
     return (this.#state[index] as number) & KNOWN ? (this.#lengths[index] as number) : Number.NaN;
   }
 
-  /** NaN where nobody knows. */
+  /** NaN if unknown. */
   returnOf(index: number): number {
     return this.isRead(index) ? (this.#sums[index] as number) : Number.NaN;
   }
@@ -105,7 +105,7 @@ export class EpisodeTable {
     return Array.from({ length: this.count }, (_, i) => i).filter((i) => this.isFlagged(i));
   }
 
-  /** Lengths or returns of the episodes that were read. */
+  /** Returns lengths or returns of the episodes that were read. */
   values(of: "length" | "return"): Float64Array {
     const all = of === "length" ? this.#lengths : this.#sums;
     const found = new Float64Array(this.read);
@@ -113,7 +113,7 @@ export class EpisodeTable {
     return found;
   }
 
-  /** The numbers of the episodes that are shown, in order; those of which the value is not known come last. O(n log n), and O(n) by index. */
+  /** Returns the numbers of the shown episodes, in order; unknown values come last. O(n log n), and O(n) by index. */
   order(by: Order, descending: boolean, shown: Shown): Uint32Array {
     const chosen = new Uint32Array(this.count);
     const keys = new Float64Array(by === "index" ? 0 : this.count);
@@ -122,7 +122,7 @@ export class EpisodeTable {
     for (let i = 0; i < this.count; i++) {
       if (!this.#isShown(i, shown)) continue;
       if (by !== "index") keys[i] = by === "length" ? this.lengthOf(i) : this.returnOf(i);
-      // What is not known comes from the end on.
+      // Unknown values fill the array from its end.
       chosen[by !== "index" && Number.isNaN(keys[i]) ? --unknown : known++] = i;
     }
     const first = chosen.subarray(0, known);

@@ -1,14 +1,14 @@
-/** Data to look at for who has none: games of CartPole, as JSON lines. */
+/** Sample data for visitors without their own: games of CartPole, as JSON lines. */
 import { CartPole } from "../../../examples/cartpole/cart-pole.js";
 import { seeded } from "../../../examples/random.js";
 
 const EPISODES = 30;
-/** A push that is drawn now and then in place of the good one makes episodes of all lengths. */
+/** How often a random push replaces the good one, which varies the lengths of episodes. */
 const SLIPS = [0.5, 0.25, 0.1];
 
 export const EXAMPLE_NAME = "cartpole-example.jsonl";
 
-/** One episode a line; the same text each time. */
+/** Returns one episode per line; the same text each time. */
 export function exampleLines(): string {
   const random = seeded(7);
   const lines: string[] = [];

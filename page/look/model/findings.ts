@@ -1,10 +1,10 @@
-/** What is wrong with a dataset, gathered episode by episode in any order, each with the places that lead there. */
+/** The faults of a dataset, gathered from episodes in any order, each with its places. */
 import type { Fault, ImportReport } from "reprise/rlds";
 
-/** What an inspection counts beside the faults. */
+/** Kinds of findings of an inspection, including those that are not faults. */
 export type FindingKind = Fault | "zeroFinalObservations";
 
-/** As a person reads it. */
+/** Descriptions for users. */
 export const SENTENCES: { readonly [kind in FindingKind]: string } = {
   emptyEpisodes: "Episodes without a step",
   danglingTails: "Episodes whose last step is not is_last",
@@ -23,26 +23,26 @@ export interface FoundPlace {
   readonly episode: number;
   readonly step?: number;
   readonly path?: string;
-  /** As text: a value may be anything. */
+  /** As text, because a value may be anything. */
   readonly value?: string;
 }
 
 export interface FindingGroup {
   readonly kind: FindingKind;
-  /** How often. */
+  /** The number of occurrences. */
   readonly count: number;
   readonly places: readonly FoundPlace[];
 }
 
-/** Places of each kind that are kept; all are counted. */
+/** The most places stored per kind; all are counted. */
 const PLACES = 500;
 
 export class Findings {
-  /** Episodes with a fault or several. */
+  /** Episodes with at least one fault. */
   faultyEpisodes = 0;
   readonly #groups = new Map<FindingKind, { count: number; places: FoundPlace[] }>();
 
-  /** @param report of this one episode @returns how many faults it has */
+  /** @param report of this one episode @returns the number of its faults */
   add(episode: number, { faults, zeroFinalObservations }: ImportReport): number {
     let sum = 0;
     for (const kind of KINDS) {
@@ -61,7 +61,7 @@ export class Findings {
     return sum;
   }
 
-  /** In the order of SENTENCES, places by episode and step. */
+  /** In the order of SENTENCES, with places sorted by episode and step. */
   get all(): FindingGroup[] {
     return KINDS.flatMap((kind) => {
       const group = this.#groups.get(kind);

@@ -1,11 +1,11 @@
-/** What a person chose, dropped or named, as what the worker opens. */
+/** Converts chosen, dropped or named inputs for the worker. */
 import type { Given, GivenFile, ListedFile } from "../messages.ts";
 
-/** What systems leave in folders beside the data. */
+/** Files that systems leave in folders next to the data. */
 const ASIDE = /(^|\/)(\.|__MACOSX\/|Thumbs\.db$|desktop\.ini$)/;
 const LEROBOT = "meta/info.json";
 
-/** @param files with their paths as they were given: those of a folder begin with its name; undefined where there are none */
+/** @param files with their original paths: those of a folder begin with its name; undefined if there are none */
 export function givenFiles(files: readonly GivenFile[]): Given | undefined {
   const seen = files.filter(({ path }) => !ASIDE.test(path));
   const [first] = seen;
@@ -14,19 +14,19 @@ export function givenFiles(files: readonly GivenFile[]): Given | undefined {
   const [top = ""] = first.path.split("/");
   const inTop = seen.every(({ path }) => path.startsWith(`${top}/`));
   const root = inTop ? `${top}/` : "";
-  // LeRobot's paths are those of its own folder.
+  // LeRobot's paths are relative to its own folder.
   const info = seen.find(({ path }) => path.endsWith(`/${LEROBOT}`))?.path.slice(0, -LEROBOT.length);
   const from = info ?? root;
   const inside = seen.filter(({ path }) => path.startsWith(from)).map(({ path, file }) => ({ path: path.slice(from.length), file }));
   return { kind: "files", name: from.replace(/\/$/, "").split("/").at(-1) || "files", files: inside };
 }
 
-/** What `<input type="file">` gives. */
+/** Converts the files of `<input type="file">`. */
 export function chosenFiles(files: Iterable<File>): GivenFile[] {
   return Array.from(files, (file) => ({ path: file.webkitRelativePath || file.name, file }));
 }
 
-/** @param base of addresses that are not whole @throws TypeError for what is no address of the web */
+/** @param base of relative addresses @throws TypeError if it is not a web address */
 export function givenUrl(text: string, base: string): Given {
   const trimmed = text.trim();
   const url = trimmed === "" ? undefined : urlOf(trimmed, base);
@@ -35,7 +35,7 @@ export function givenUrl(text: string, base: string): Given {
   return { kind: "url", url: url.href };
 }
 
-/** Undefined for what is none. Without `URL.canParse`, which is younger than the browsers that this page is for. */
+/** Returns undefined for an invalid address. It avoids `URL.canParse`, which some supported browsers lack. */
 export function urlOf(text: string, base?: string): URL | undefined {
   try {
     return new URL(text, base);
@@ -44,7 +44,7 @@ export function urlOf(text: string, base?: string): URL | undefined {
   }
 }
 
-/** What `serve-page` says of its folder, checked; undefined for anything else. */
+/** Validates the file list of `serve-page`; undefined for anything else. */
 export function listedFiles(found: unknown): ListedFile[] | undefined {
   const isListed = (one: unknown): one is ListedFile =>
     typeof (one as ListedFile)?.path === "string" && Number.isSafeInteger((one as ListedFile).size) && (one as ListedFile).size >= 0;

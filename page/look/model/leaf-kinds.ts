@@ -1,21 +1,21 @@
-/** How a leaf is shown: numbers as plots, pixels as film, references of videos, texts. */
+/** How a leaf is shown: numbers as plots, pixels as film, references to videos, texts. */
 import type { LeafColumn, LeafForm } from "./columns.ts";
 
 export type LeafKind = "numbers" | "film" | "encoded" | "text";
 
-/** Pixels of one step, however they lie. */
+/** The layout of one step's pixels. */
 export interface FilmForm {
   readonly width: number;
   readonly height: number;
   readonly channels: 1 | 3 | 4;
-  /** Whether all of one channel comes before the next one. */
+  /** Whether channels are stored one after the other. */
   readonly planar: boolean;
 }
 
-/** Sides that are shorter are numbers in a table, not an image. */
+/** Arrays with shorter sides are shown as tables instead of images. */
 const SHORTEST = 8;
 
-/** The form of images of such a leaf; undefined where it has none. */
+/** Returns the image layout of such a leaf; undefined if it is not an image. */
 export function filmForm({ dtype, shape }: LeafForm): FilmForm | undefined {
   if (!["u8", "f32", "f16", "bf16"].includes(dtype)) return undefined;
   const [a = 0, b = 0, c = 0] = shape;
@@ -27,7 +27,7 @@ export function filmForm({ dtype, shape }: LeafForm): FilmForm | undefined {
   return undefined;
 }
 
-/** Whether LeRobot's films can be made of it. */
+/** Whether the leaf can become a LeRobot film. */
 export function isFilm(leaf: LeafForm): boolean {
   const form = filmForm(leaf);
   return leaf.dtype === "u8" && form?.channels === 3 && !form.planar;
@@ -39,7 +39,7 @@ export function kindOf(leaf: LeafForm): LeafKind {
   return filmForm(leaf) === undefined ? "numbers" : "film";
 }
 
-/** A video that steps refer to: its file and the time in it are leaves of their own. */
+/** A video to which steps refer: its file and the time in it are separate leaves. */
 export interface VideoLeaves {
   /** `observation/images/top` */
   readonly path: string;
@@ -47,7 +47,7 @@ export interface VideoLeaves {
   readonly times: Float64Array;
 }
 
-/** LeRobot's references: `…/path` beside `…/timestamp`. */
+/** LeRobot's references: `…/path` next to `…/timestamp`. */
 export function videosOf(columns: readonly LeafColumn[]): VideoLeaves[] {
   const by = new Map(columns.map((column) => [column.path, column]));
   return columns.flatMap(({ path, dtype, size, data }) => {
@@ -59,7 +59,7 @@ export function videosOf(columns: readonly LeafColumn[]): VideoLeaves[] {
   });
 }
 
-/** One step's pixels as a canvas takes them. Floats are 0 … 1, or 0 … 255 where one of them is larger. @param into of width × height × 4 bytes */
+/** Writes one step's pixels in the format of a canvas. Floats are 0 … 1, or 0 … 255 if one of them is larger. @param into of width × height × 4 bytes */
 export function fillPixels({ width, height, channels, planar }: FilmForm, data: ArrayLike<number>, step: number, into: Uint8ClampedArray): void {
   const pixels = width * height;
   const size = pixels * channels;

@@ -1,4 +1,4 @@
-/** Which rows of a long list are in sight. */
+/** Computes the visible rows of a long list. */
 
 export interface ListView {
   readonly rows: number;
@@ -11,29 +11,29 @@ export interface ListWindow {
   /** Rows from … to - 1 are drawn. */
   readonly from: number;
   readonly to: number;
-  /** Where the first of them stands, from the list's top; below 0 where it is out of sight. */
+  /** The top of the first of them, relative to the list; negative if it is out of sight. */
   readonly top: number;
-  /** Of the whole list. */
+  /** The height of the whole list. */
   readonly height: number;
 }
 
-/** No browser takes a page that is higher by much: Firefox ends at 17.8 million pixels. */
+/** Browsers limit the height of a page: Firefox to 17.8 million pixels. */
 export const MAX_HEIGHT = 8_000_000;
 
-/** Rows beyond both edges. */
+/** Rows drawn beyond both edges. */
 const SPARE = 4;
 
-/** O(1). Where there are more rows than the highest list can have, a pixel of the bar is several rows. */
+/** O(1). If the list has more rows than its maximum height allows, one pixel of the scroll bar stands for several rows. */
 export function listWindow({ rows, rowHeight, scrollTop, viewHeight }: ListView): ListWindow {
   const height = Math.min(rows * rowHeight, MAX_HEIGHT);
   const first = rowAt({ rows, rowHeight, scrollTop, viewHeight });
   const from = Math.max(0, Math.floor(first) - SPARE);
   const to = Math.min(rows, Math.ceil(first + viewHeight / rowHeight) + SPARE);
-  // The row at the upper edge is drawn there, however the bar is scaled: rows before it may stand above the list.
+  // The row at the upper edge is drawn there, however the bar is scaled: earlier rows may be above the list.
   return { from, to, top: Math.min(scrollTop, Math.max(0, height - viewHeight)) - (first - from) * rowHeight, height };
 }
 
-/** The row at the upper edge, with its fraction that is out of sight. */
+/** Returns the row at the upper edge, with the fraction that is out of sight. */
 function rowAt({ rows, rowHeight, scrollTop, viewHeight }: ListView): number {
   const height = Math.min(rows * rowHeight, MAX_HEIGHT);
   const range = Math.max(0, height - viewHeight);
@@ -41,7 +41,7 @@ function rowAt({ rows, rowHeight, scrollTop, viewHeight }: ListView): number {
   return share * Math.max(0, rows - viewHeight / rowHeight);
 }
 
-/** Where to scroll so that a row is in sight; as it is where it is already. */
+/** Returns the scroll position that shows a row; unchanged if it is visible already. */
 export function scrollTo(row: number, view: ListView): number {
   const { rows, rowHeight, viewHeight, scrollTop } = view;
   const first = rowAt(view);

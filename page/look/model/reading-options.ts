@@ -1,11 +1,11 @@
-/** The options of a reader as a person types them: the same words as those of the command line. */
+/** The options of a reader as a user types them, in the syntax of the command line. */
 import type { NullValue, SelectionOptions } from "reprise/rlds";
 
 export interface ReadingOptions extends SelectionOptions {
   readonly salvage?: boolean;
 }
 
-/** What the fields of the form have. */
+/** The fields of the form. */
 export interface OptionTexts {
   readonly without: string;
   readonly only: string;
@@ -14,7 +14,7 @@ export interface OptionTexts {
   readonly salvage: boolean;
 }
 
-/** @throws TypeError for what has no `=` where one is needed */
+/** @throws TypeError for an entry without a required `=` */
 export function readingOptions({ without, only, rename, null: nulls, salvage }: OptionTexts): ReadingOptions {
   const [left, kept] = [listOf(without), listOf(only)];
   const [names, values] = [pairsOf("Rename", "state=observation.state", rename), pairsOf("Nulls", "x=0", nulls)];
@@ -27,7 +27,7 @@ export function readingOptions({ without, only, rename, null: nulls, salvage }: 
   };
 }
 
-/** An error of a reader, by the names of the form's fields. */
+/** Renames options in a reader's error to the names of the form's fields. */
 export function inWordsOfTheForm(message: string): string {
   return message
     .replace(/\bwithout: \["([^"\\]+)"\] leaves it out/g, "“Leave out: $1” leaves it out")

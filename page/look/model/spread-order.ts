@@ -1,6 +1,6 @@
-/** The order in which a sample of episodes is read: the first one, then such that those that were read lie about evenly over all. */
+/** Yields the order in which a sample of episodes is read: the first one, then such that the episodes read are spread about evenly. */
 
-/** 0, 1/2, 1/4, 3/4, 1/8, … of `count`, each number once (van der Corput's sequence in base 2). */
+/** Yields 0, 1/2, 1/4, 3/4, 1/8, … of `count`, each number once (van der Corput's sequence in base 2). */
 export function* spreadOrder(count: number): Generator<number, void, undefined> {
   const bits = Math.max(1, Math.ceil(Math.log2(Math.max(count, 2))));
   for (let i = 0; i < 2 ** bits; i++) {

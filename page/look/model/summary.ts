@@ -1,8 +1,8 @@
-/** What the list shows of an episode, made of its steps. */
+/** An episode's entry in the list, computed from its steps. */
 import type { LeafColumn } from "./columns.ts";
 import { type Ending, type EpisodeSummary, NO_POINT, SKETCH } from "./episode-table.ts";
 
-/** @param hasFinal whether a last step that is_last is a final observation, in which action and reward have no meaning. O(steps) */
+/** @param hasFinal whether a last step that is_last is a final observation, whose action and reward have no meaning. O(steps) */
 export function summaryOf(index: number, length: number, columns: readonly LeafColumn[], faults: number, hasFinal: boolean): EpisodeSummary {
   const single = (path: string) => columns.find((column) => column.path === path && column.size === 1 && column.dtype !== "string")?.data;
   const last = single("is_last") as ArrayLike<number> | undefined;
@@ -19,12 +19,12 @@ function endingOf(length: number, last: ArrayLike<number> | undefined, terminal:
   return last?.[length - 1] ? "truncated" : "open";
 }
 
-/** The leaf that is sketched: the first one of the action that has numbers. */
+/** Returns the sketched leaf: the first numeric one of the action. */
 export function actionOf(columns: readonly LeafColumn[]): LeafColumn | undefined {
   return columns.find(({ path, dtype, size }) => /^action(\/|$)/.test(path) && dtype !== "string" && dtype !== "bytes" && size > 0);
 }
 
-/** The first element of each step's action, thinned out to SKETCH points. */
+/** Samples the first element of each step's action to SKETCH points. */
 function sketchOf(count: number, action: LeafColumn | undefined): Uint8Array {
   const sketch = new Uint8Array(SKETCH).fill(NO_POINT);
   if (action === undefined || count <= 0) return sketch;

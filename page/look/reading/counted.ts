@@ -1,4 +1,4 @@
-/** Files whose bytes are counted as they are read. */
+/** Files that count the bytes read from them. */
 import type { FoundSource, SourceFile, SourceFolder } from "reprise/rlds";
 
 export class ByteCount {
@@ -20,7 +20,7 @@ export function countedFile(file: SourceFile, count: ByteCount): SourceFile {
   };
 }
 
-/** @param paths of its files, where the folder cannot list them itself */
+/** @param paths of its files, if the folder cannot list them */
 export function countedFolder(folder: SourceFolder, count: ByteCount, paths?: readonly string[]): SourceFolder {
   return {
     name: folder.name,

@@ -1,4 +1,4 @@
-/** The dataset without the flagged episodes, written as another one: into a folder that the person chose, or as a zip. */
+/** Writes the dataset without the flagged episodes as another one: into a chosen folder, or as a zip. */
 import {
   type RldsDataset,
   type RldsReader,
@@ -28,7 +28,7 @@ export async function exported(session: Session, argument: ExportArgument, signa
     told = performance.now();
     tell(news);
   };
-  // Of a Replay there are tables, which are no dataset's.
+  // A Replay has tables, which a dataset does not have.
   const { format, about } = session.reader;
   const isDataset = format !== "journal" && format !== "snapshot" && Object.keys(about).length > 0;
   const options = { signal, onProgress, ...(isDataset && { about }) };
@@ -43,7 +43,7 @@ export async function exported(session: Session, argument: ExportArgument, signa
   return { ...resultOf(report), zip, onDisk };
 }
 
-/** Images become films where that is wanted; videos stay videos, made anew of the frames that are left. */
+/** Converts images to films if requested; videos are re-encoded from the remaining frames. */
 async function asLeRobot(
   { opened, given }: Session,
   data: RldsDataset<unknown>,
@@ -71,7 +71,7 @@ function kept(reader: RldsReader<unknown>, without: ReadonlySet<number>, signal:
   };
 }
 
-/** Names of TFDS are small letters, digits and underscores. */
+/** TFDS names consist of lowercase letters, digits and underscores. */
 function tfdsName(name: string): string {
   const plain = name
     .toLowerCase()

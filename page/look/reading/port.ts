@@ -1,15 +1,15 @@
-/** Calls across a MessagePort or a Worker: each has a promise, news on its way, and a signal that calls it off. */
+/** Calls across a MessagePort or a Worker: each has a promise, progress messages, and a signal that cancels it. */
 
 import { withoutToken } from "../../parts/without-token.ts";
 
-/** What of a Worker or a MessagePort is needed. */
+/** The required part of a Worker or a MessagePort. */
 export interface Port {
   postMessage(message: unknown): void;
   addEventListener(type: "message", listener: (event: MessageEvent) => void): void;
   start?(): void;
 }
 
-/** An error as it crosses: its own fields, such as file and episode, are kept. */
+/** An error in transit: its own fields, such as file and episode, are kept. */
 export interface CrossedError {
   readonly name: string;
   readonly message: string;
@@ -26,10 +26,10 @@ type Message = Call | { readonly call: number; readonly stop: true };
 
 type Answer = { readonly call: number } & ({ readonly news: unknown } | { readonly done: unknown } | { readonly failed: CrossedError });
 
-/** What a call may say before it is done. */
+/** Sends progress of a call. */
 export type Tell = (news: unknown) => void;
 
-/** What answers a verb. */
+/** The implementation of a verb. */
 export type Verb = (argument: never, signal: AbortSignal, tell: Tell) => Promise<unknown>;
 
 /** Answers calls. */
@@ -63,7 +63,7 @@ export interface CallOptions {
   readonly onNews?: (news: never) => void;
 }
 
-/** Calls what `serve` answers. */
+/** Makes calls that `serve` answers. */
 export class Caller {
   readonly #port: Port;
   readonly #waiting = new Map<number, { resolve(value: unknown): void; reject(error: unknown): void; news?: (news: never) => void }>();
@@ -75,7 +75,7 @@ export class Caller {
     port.start?.();
   }
 
-  /** @throws what the other side threw, as an Error with its fields; what the signal says once it is called off */
+  /** @throws the other side's error, as an Error with its fields; the signal's reason if cancelled */
   async call<T>(verb: string, argument: unknown, { signal, onNews }: CallOptions = {}): Promise<T> {
     signal?.throwIfAborted();
     const call = ++this.#calls;
@@ -91,7 +91,7 @@ export class Caller {
     }
   }
 
-  /** Every call that waits fails: nobody is there to answer. */
+  /** Rejects every pending call, because nobody is left to answer. */
   fail(error: unknown): void {
     for (const { reject } of this.#waiting.values()) reject(error);
     this.#waiting.clear();

@@ -1,4 +1,4 @@
-/** One opened dataset: reading it, and what is known of it so far. */
+/** One opened dataset: reads it, and stores the results so far. */
 import { inspectRlds, openRlds, type ReadEpisode, type RldsReader } from "reprise/rlds";
 import type { EpisodeData, EpisodeNews, Found, Given, OpenArgument, Opened, ReadArgument, ReadNews, ReadResult } from "../messages.ts";
 import { leafColumns, leafForms } from "../model/columns.ts";
@@ -15,16 +15,16 @@ import { countedSource } from "./sources.ts";
 import { stoppable } from "./stoppable.ts";
 import { namedTexts } from "./texts.ts";
 
-/** What a sample may take: of the bytes that the files have, in all, and in time. */
+/** Limits of a sample: the share of the files' bytes, the total bytes, and the time. */
 const SAMPLE_SHARE = 0.03;
 const SAMPLE_BYTES = 20 * 2 ** 20;
 const SAMPLE_MS = 1200;
-/** Datasets below this are read at once, whatever their format. */
+/** Smaller datasets are read immediately, whatever their format. */
 const SMALL = 16 * 2 ** 20;
 const KEPT_BYTES = 128 * 2 ** 20;
-/** Between two pieces of news: the first ones come soon. */
+/** Milliseconds between two progress messages; the first ones come sooner. */
 const NEWS_MS = 250;
-/** Work between two looks at what else was asked for. */
+/** Milliseconds of work between two checks for other requests. */
 const TURN_MS = 40;
 
 type Reader = RldsReader<unknown>;
@@ -38,7 +38,7 @@ export class Session {
   readonly #distributions = new Distributions();
   readonly #findings = new Findings();
   readonly #kept = new KeptEpisodes(KEPT_BYTES);
-  /** Requests for an episode, which a pass gives way to. */
+  /** Requests for an episode, to which a pass yields. */
   #asked = 0;
 
   private constructor(reader: Reader, opened: Opened, given: Given, count: ByteCount) {
@@ -55,13 +55,13 @@ export class Session {
     return new Session(reader, openedOf(reader, bytes), given, count);
   }
 
-  /** Whether all of it can be read without asking: it is small, or there is no other way. */
+  /** Whether everything can be read without a request: it is small, or there is no other way. */
   get isReadAtOnce(): boolean {
     const { indexed, bytes } = this.opened;
     return !indexed || (bytes !== undefined && bytes <= SMALL);
   }
 
-  /** Reads episodes that were not read yet, and tells about them. What was read stays read where it is called off. */
+  /** Reads unread episodes, and reports them. Episodes stay read if the call is cancelled. */
   async read({ what }: ReadArgument, signal: AbortSignal, tell: (news: ReadNews) => void): Promise<ReadResult> {
     const pass = new Pass(this.#count, tell);
     const isAll = what === "all" || this.isReadAtOnce;
@@ -73,7 +73,7 @@ export class Session {
     }
   }
 
-  /** @throws RldsError · RangeError where there is no such episode */
+  /** @throws RldsError · RangeError if there is no such episode */
   async episode(index: number, signal: AbortSignal, tell: (news: EpisodeNews) => void): Promise<EpisodeData> {
     this.#asked++;
     try {
@@ -95,7 +95,7 @@ export class Session {
     return this.reader.close();
   }
 
-  /** A few episodes from everywhere, as many as are soon read; the first one is shown before anything else is asked. */
+  /** Reads a few episodes spread over the dataset, as many as can be read quickly; the first one is shown before any other request. */
   async #sample(signal: AbortSignal, pass: Pass): Promise<boolean> {
     const room = Math.min(SAMPLE_BYTES, SAMPLE_SHARE * (this.opened.bytes ?? Number.POSITIVE_INFINITY));
     const one = async (index: number) => {
@@ -122,7 +122,7 @@ export class Session {
     return this.#read.size >= count;
   }
 
-  /** In order, to the end. */
+  /** Reads all episodes in order. */
   async #all(signal: AbortSignal, pass: Pass): Promise<boolean> {
     const turns = new Turns();
     let index = 0;
@@ -176,7 +176,7 @@ function openedOf(reader: Reader, bytes: number | undefined): Opened {
   };
 }
 
-/** Of an address what stands last in it. */
+/** Returns the last part of an address. */
 function shortName(name: string): string {
   const url = /^https?:/.test(name) ? urlOf(name) : undefined;
   if (url === undefined) return name;
@@ -195,7 +195,7 @@ function shortName(name: string): string {
 
 type Known = Pick<ReadNews, "distributions" | "findings" | "lengths">;
 
-/** The news of one pass, a few times a second. */
+/** Sends the progress of one pass, a few times per second. */
 class Pass {
   readonly #count: ByteCount;
   readonly #tell: (news: ReadNews) => void;
@@ -222,11 +222,11 @@ class Pass {
   }
 }
 
-/** Lets messages have their turn after some work. */
+/** Lets messages be handled after some work. */
 class Turns {
   #since = performance.now();
 
-  /** @returns whether others had their turn */
+  /** @returns whether others had a turn */
   async passed(): Promise<boolean> {
     if (performance.now() - this.#since < TURN_MS) return false;
     await rest();

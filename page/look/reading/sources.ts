@@ -1,4 +1,4 @@
-/** What a person gave, as a file or folder whose bytes are counted. */
+/** Converts the user's input to a file or folder whose bytes are counted. */
 import { type Source, type SourceFile, type SourceFolder, sourceOf } from "reprise/rlds";
 import type { Given, GivenFile, ListedFile } from "../messages.ts";
 import { fileAddress } from "../model/file-address.ts";
@@ -7,7 +7,7 @@ import { withReadNow } from "./url-blocks.ts";
 
 export interface CountedSource {
   readonly from: Source;
-  /** Of all its files; undefined where nobody can tell. */
+  /** Bytes of all its files; undefined if unknown. */
   readonly bytes?: number;
 }
 

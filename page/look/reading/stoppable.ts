@@ -1,6 +1,6 @@
-/** Iteration that ends as soon as a signal says so, though the next value is still on its way. */
+/** Iterates until a signal aborts, even if the next value is still pending. */
 
-/** @throws what the signal says; the source is closed once it has done what it is doing */
+/** @throws the signal's reason; the source is closed once its current work is done */
 export async function* stoppable<T>(source: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T, void, undefined> {
   const iterator = source[Symbol.asyncIterator]();
   let abort: () => void = () => {};
@@ -18,7 +18,7 @@ export async function* stoppable<T>(source: AsyncIterable<T>, signal: AbortSigna
     }
   } finally {
     signal.removeEventListener("abort", abort);
-    // Who is called off does not wait for it.
+    // A cancelled caller does not wait for it.
     const closing = iterator.return?.()?.then(undefined, () => undefined);
     if (!signal.aborted) await closing;
   }

@@ -1,6 +1,6 @@
-/** What files say of themselves, as texts that a page can show. */
+/** Metadata of files as texts for the page. */
 
-/** Beyond this a text is cut. */
+/** Longer texts are cut. */
 const LONGEST = 4000;
 
 export type NamedText = readonly [name: string, text: string];
@@ -14,7 +14,7 @@ export function textOf(value: unknown): string {
   return text.length > LONGEST ? `${text.slice(0, LONGEST)} …` : text;
 }
 
-/** What JSON has no form for. */
+/** Converts values that JSON cannot represent. */
 function plain(_: string, value: unknown): unknown {
   if (typeof value === "bigint") return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
   if (typeof value === "number" && !Number.isFinite(value)) return String(value);

@@ -1,20 +1,20 @@
-/** Reading a file behind a URL without waiting, which HDF5's library needs: requests that block this worker, in blocks that are kept. */
+/** Synchronous reads of a file at a URL, which HDF5's library needs: requests that block this worker, in cached blocks. */
 import { RldsError, type SourceFile } from "reprise/rlds";
 
-/** HDF5 asks for little at a time, and near to what it asked for before. */
+/** HDF5 makes small requests close to each other. */
 const BLOCK = 1 << 18;
 const KEPT = 256;
 
 type Now = (at: number, length: number) => Uint8Array;
 
-/** The same file with `readNow`, where it has none. Only a worker may block. @param address of the file */
+/** Adds `readNow` to a file that lacks it. Only a worker may block. @param address of the file */
 export function withReadNow(file: SourceFile, address: string): SourceFile {
   if (file.readNow !== undefined) return file;
   const blocks = new Map<number, Uint8Array>();
   const block = (number: number) => {
     const found = blocks.get(number);
     const bytes = found ?? ranged(file, address, number * BLOCK, Math.min(BLOCK, file.size - number * BLOCK));
-    // The one that was used last stands last.
+    // The most recently used one is last.
     blocks.delete(number);
     blocks.set(number, bytes);
     if (blocks.size > KEPT) blocks.delete(blocks.keys().next().value as number);

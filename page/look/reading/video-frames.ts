@@ -1,4 +1,4 @@
-/** Steps whose references of videos are the frames themselves: what films are made of anew. */
+/** Replaces references to videos in steps with the frames themselves, from which films are re-encoded. */
 import { ALL_FORMATS, BlobSource, Input, UrlSource, type VideoSample, VideoSampleSink } from "mediabunny";
 import { type RldsDataset, type RldsEpisode, RldsError, type StepSpec } from "reprise/rlds";
 import type { Given } from "../messages.ts";
@@ -26,7 +26,7 @@ export interface FilmedDataset {
   readonly videos: readonly string[];
 }
 
-/** @throws RldsError UNSUPPORTED where this browser cannot decode a video, NOT_FOUND, CORRUPT */
+/** @throws RldsError UNSUPPORTED if this browser cannot decode a video, NOT_FOUND, CORRUPT */
 export async function withFrames(
   data: RldsDataset<unknown>,
   references: readonly (readonly string[])[],
@@ -53,7 +53,7 @@ export async function withFrames(
   };
 }
 
-/** The sizes of the films are those of the first episode's. */
+/** The film sizes are those of the first episode. */
 async function formsOf(data: RldsDataset<unknown>, references: readonly (readonly string[])[], opened: Videos): Promise<Film[]> {
   for await (const { steps } of data as AsyncIterable<RldsEpisode<Nested>>) {
     for await (const step of steps as AsyncIterable<Nested>) {
@@ -93,7 +93,7 @@ async function* filmed({ steps }: RldsEpisode<Nested>, films: readonly Film[], o
 const referenceIn = (step: Nested, keys: readonly string[]) =>
   keys.reduce<unknown>((at, key) => (at as Nested)[key], step) as { readonly path: string; readonly timestamp: number };
 
-/** A copy in which the part that the keys lead to is another one. */
+/** Returns a copy in which the part at the keys is replaced. */
 function replaced(nest: unknown, [key, ...rest]: readonly string[], part: unknown): unknown {
   return key === undefined ? part : { ...(nest as Nested), [key]: replaced((nest as Nested)[key], rest, part) };
 }
@@ -116,7 +116,7 @@ async function pixelsOf(sample: VideoSample, width: number, height: number, file
 
 type Track = NonNullable<Awaited<ReturnType<Input["getPrimaryVideoTrack"]>>>;
 
-/** The videos that are open; frames of a step stand a little behind the time that is asked for. */
+/** The open videos; frames of a step come slightly after the requested time. */
 class Videos {
   readonly #given: Given;
   readonly #open = new Map<string, { readonly input: Input; readonly track: Track }>();
@@ -141,7 +141,7 @@ class Videos {
     }
   }
 
-  /** One a reference, in their order. */
+  /** Yields one frame per reference, in order. */
   async *frames(references: readonly { readonly path: string; readonly timestamp: number }[]): AsyncGenerator<VideoSample | null, void, undefined> {
     for (let from = 0; from < references.length; ) {
       const { path } = references[from] as { readonly path: string };

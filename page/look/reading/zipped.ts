@@ -1,4 +1,4 @@
-/** Files as one zip: by way of the browser's private disk where there is one, so that neither has to fit into memory. */
+/** Writes files as one zip, on the browser's private disk if available, so that neither has to fit into memory. */
 import { Zip } from "fflate";
 import { RldsError, type Sink, type WriteReport } from "reprise/rlds";
 import { MAX_ZIP, zipEntry } from "../../parts/zip-entry.ts";
@@ -9,11 +9,14 @@ const PIECE = 1 << 20;
 export interface Zipped {
   readonly report: WriteReport;
   readonly zip: Blob;
-  /** Its name on the private disk, which keeps it until it is removed. */
+  /** Its name on the private disk, where it stays until it is removed. */
   readonly onDisk?: string;
 }
 
-/** @param folder that all of them are in, in the zip @param write writes the files @param tell called with the bytes of the zip so far @throws RldsError UNSUPPORTED for more than a zip holds */
+/**
+ * @param folder in the zip that contains all files @param write writes the files @param tell receives the bytes of the zip so far @throws RldsError UNSUPPORTED
+ * beyond the maximum size of a zip
+ */
 export async function zipped(
   folder: string,
   write: (to: Sink) => Promise<WriteReport>,
@@ -68,7 +71,7 @@ interface Output {
   readonly name?: string;
   write(bytes: Uint8Array): void;
   done(): Promise<Blob>;
-  /** Nothing of it is wanted. */
+  /** Discards the zip. */
   drop(): void;
 }
 
@@ -76,7 +79,7 @@ interface Place {
   readonly sink: Sink;
   file(path: string): Promise<Blob>;
   output(): Promise<Output>;
-  /** Removes the files, not the zip. */
+  /** Removes the files, but not the zip. */
   clear(): Promise<void>;
 }
 
@@ -94,7 +97,7 @@ class OnDisk implements Place {
   static async make(home: FileSystemDirectoryHandle): Promise<OnDisk> {
     await removeLeft();
     const name = crypto.randomUUID();
-    // As long as this worker lives: the page, which gets the zip, holds it before that has ended.
+    // For the life of this worker; the page, which receives the zip, holds it before that ends.
     await hold(name);
     return new OnDisk(home, name, await home.getDirectoryHandle(name, { create: true }));
   }

@@ -1,4 +1,4 @@
-/** Where data comes in: dropped, chosen, or by an address. */
+/** The input of data: dropped, chosen, or by an address. */
 import { h } from "../../parts/element.ts";
 import type { GivenFile } from "../messages.ts";
 import { chosenFiles } from "../model/given.ts";
@@ -13,11 +13,11 @@ export interface ChooserEvents {
 
 export interface Chooser {
   readonly element: HTMLElement;
-  /** Once something is open it takes less room. */
+  /** Takes less room once something is open. */
   compact(): void;
 }
 
-/** @param host takes what is dropped anywhere on it @param options how it is read */
+/** @param host accepts drops anywhere on it @param options how the data is read */
 export function chooser(host: HTMLElement, events: ChooserEvents, options: HTMLElement, signal: AbortSignal): Chooser {
   const picker = (label: string, folder: boolean) => {
     const input = h("input", { type: "file", multiple: true, webkitdirectory: folder });

@@ -1,4 +1,4 @@
-/** Which step is shown, and its way on while an episode is played. */
+/** The current step, and its progress while an episode is played. */
 export class Clock {
   step = 0;
   playing = false;
@@ -8,18 +8,18 @@ export class Clock {
   readonly #signal: AbortSignal;
   #frame = 0;
   #last = 0;
-  /** When the step that it began from was shown, in ms. */
+  /** When its starting step was shown, in ms. */
   #since = 0;
   #from = 0;
 
-  /** @param fps steps a second */
+  /** @param fps steps per second */
   constructor(fps: number, signal: AbortSignal) {
     this.#fps = fps;
     this.#signal = signal;
     signal.addEventListener("abort", () => this.pause());
   }
 
-  /** Shows a step; a running clock goes on from there. */
+  /** Shows a step; a running clock continues from there. */
   set(step: number): void {
     this.step = step;
     this.#begin();

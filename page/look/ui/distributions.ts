@@ -1,4 +1,4 @@
-/** How the values of each leaf are spread, over what was read so far; lengths and returns of episodes as well. */
+/** The distribution of each leaf over the episodes read so far, and of the episodes' lengths and returns. */
 import { h, section } from "../../parts/element.ts";
 import { count, counted, figure } from "../../parts/figures.ts";
 import { type Plot, plot } from "../../parts/plot.ts";
@@ -6,7 +6,7 @@ import { Bins, type Spread } from "../model/bins.ts";
 import type { Distribution } from "../model/distributions.ts";
 import type { EpisodeTable } from "../model/episode-table.ts";
 
-/** Cards that are there at once. */
+/** Cards shown initially. */
 const CARDS = 12;
 const LAST = ["is_first", "is_last", "is_terminal"];
 
@@ -86,7 +86,7 @@ function numbers(first: Distribution, signal: AbortSignal): Card {
   };
 }
 
-/** Where the bars stand: in the middle of their bins, whole numbers and a value that is always the same on it. */
+/** Returns the positions of bars: in the middle of their bins, but exactly on whole numbers and on a constant value. */
 export function barsOf({ low, width, counts, min, max }: Spread): number[] {
   if (min === max) return Array.from(counts, () => min);
   return Array.from(counts, (_, i) => low + (i + (width === 1 ? 0 : 0.5)) * width);

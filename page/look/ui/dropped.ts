@@ -1,9 +1,9 @@
-/** The files that were dropped on the page, those in folders too. */
+/** The files dropped on the page, including those in folders. */
 import type { GivenFile } from "../messages.ts";
 
-/** @returns their paths begin with the dropped folder's name @throws DOMException where a file cannot be read any more */
+/** @returns files whose paths begin with the dropped folder's name @throws DOMException if a file can no longer be read */
 export async function droppedFiles(transfer: DataTransfer): Promise<GivenFile[]> {
-  // The list is empty once this task is over. What is on no disk has no entry.
+  // The list is emptied after this task. Items that are not on a disk have no entry.
   const items = Array.from(transfer.items, (item) => ({ entry: item.webkitGetAsEntry(), file: item.getAsFile() }));
   const files: GivenFile[] = [];
   for (const { entry, file } of items) {
@@ -19,7 +19,7 @@ async function collect(entry: FileSystemEntry, path: string, into: GivenFile[]):
     return;
   }
   const reader = (entry as FileSystemDirectoryEntry).createReader();
-  // It gives about a hundred at a time, and none when it is done.
+  // It returns about a hundred at a time, and none at the end.
   for (;;) {
     const some = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject));
     if (some.length === 0) return;

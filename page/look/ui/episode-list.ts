@@ -1,4 +1,4 @@
-/** The list of episodes: only the rows in sight are there, however many episodes there are. */
+/** The list of episodes: only visible rows exist, however many episodes there are. */
 import { h } from "../../parts/element.ts";
 import { count, counted, figure } from "../../parts/figures.ts";
 import { type EpisodeTable, NO_POINT, type Order, type Shown, SKETCH } from "../model/episode-table.ts";
@@ -6,9 +6,9 @@ import { listWindow, scrollTo } from "../model/list-window.ts";
 
 export interface EpisodeListEvents {
   chosen(episode: number): void;
-  /** By the key F. */
+  /** Called for the key F. */
   flag(episode: number): void;
-  /** Enter: on to the player. */
+  /** Called for Enter: moves to the player. */
   entered(): void;
 }
 
@@ -25,7 +25,7 @@ export class EpisodeList {
   #by: Order = "index";
   #descending = false;
   #shown: Shown = "all";
-  /** The place in the order of the one that is chosen; -1 where it is not shown. */
+  /** The place of the chosen one in the order; -1 if it is not shown. */
   #at = -1;
   #chosen = -1;
   #frame = 0;
@@ -56,15 +56,15 @@ export class EpisodeList {
     );
   }
 
-  /** There is more in the table, or it has changed. */
+  /** Call it when the table has grown or changed. */
   changed(): void {
     const now = performance.now();
-    // A new order of very many takes its time: not with each piece of news.
+    // Sorting many episodes is slow, so it does not follow every progress message.
     if (this.#by === "index" || this.#table.count < 20_000 || now - this.#sortedAt > 2000) this.#sort();
     this.#draw();
   }
 
-  /** Chooses an episode from outside, and shows it where the list has it. */
+  /** Chooses an episode from outside, and shows it if the list contains it. */
   choose(episode: number): void {
     this.#chosen = episode;
     this.#at = this.#order.indexOf(episode);
@@ -133,7 +133,7 @@ export class EpisodeList {
 
   #reveal(): void {
     if (this.#at < 0) return;
-    // The list is as high as its rows before it is scrolled.
+    // The list needs the height of its rows before it is scrolled.
     this.#inner.style.height = `${listWindow(this.#view).height}px`;
     this.#box.scrollTop = scrollTo(this.#at, this.#view);
   }
@@ -231,7 +231,7 @@ const MARKS: { readonly [ending: string]: string } = { terminated: "■", trunca
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** The episode's first action over its time, as a line. */
+/** Draws the episode's first action over time, as a line. */
 function sketch(points: Uint8Array): Element {
   const svg = document.createElementNS(SVG, "svg");
   svg.setAttribute("viewBox", `-1 -1 ${SKETCH + 1} 22`);

@@ -1,4 +1,4 @@
-/** Exports what is not flagged: into a folder where the browser can write to one, otherwise as a zip. */
+/** Exports the unflagged episodes: into a folder if the browser can write to one, otherwise as a zip. */
 import { h, section } from "../../parts/element.ts";
 import { bytes, count, counted } from "../../parts/figures.ts";
 import { filmsHere } from "../../parts/film.ts";
@@ -29,7 +29,7 @@ const NAMES: { readonly [format in ExportFormat]: string } = {
 
 export interface ExportForm {
   readonly element: HTMLElement;
-  /** Flags have changed. */
+  /** Call it when flags have changed. */
   changed(): void;
 }
 
@@ -67,7 +67,7 @@ export function exportForm(
         ? "All episodes are exported. Flag those that you want to leave out."
         : `${count(flagged)} flagged ${flagged === 1 ? "episode is" : "episodes are"} left out, ${count(all - flagged)} exported.`;
   };
-  /** Takes the zip back that was exported before. */
+  /** Withdraws the previously exported zip. */
   let takeBack = () => {};
   signal.addEventListener("abort", () => takeBack());
   const start = async (folder?: FileSystemDirectoryHandle) => {
@@ -117,7 +117,7 @@ function written(done: ExportResult, folder = "the folder"): HTMLElement {
   return h("p", { role: "status" }, `${told(done)}: ${counted(done.files.length, "file")} ${done.files.length === 1 ? "was" : "were"} written to ${folder}.`);
 }
 
-/** The download begins by itself; the button is for who missed it. */
+/** The download starts automatically; the button repeats it. */
 function saved(done: ExportResult, zip: Blob, name: string): HTMLElement {
   const file = `${fileName(name)}.zip`;
   download(file, zip);

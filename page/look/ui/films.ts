@@ -1,4 +1,4 @@
-/** Images of an episode as film: pixels, and encoded images that the browser decodes. */
+/** Images of an episode as film: pixels, or encoded images decoded by the browser. */
 import { h } from "../../parts/element.ts";
 import type { EpisodeData } from "../messages.ts";
 import type { LeafColumn } from "../model/columns.ts";
@@ -26,7 +26,7 @@ function ofPixels({ path, data }: LeafColumn, form: FilmForm): StepView {
   };
 }
 
-/** By how PNG and JPEG begin. */
+/** Detects the signatures of PNG and JPEG. */
 function isImage(value: unknown): boolean {
   if (!(value instanceof Uint8Array)) return false;
   return (value[0] === 0x89 && value[1] === 0x50 && value[2] === 0x4e) || (value[0] === 0xff && value[1] === 0xd8);
@@ -39,7 +39,7 @@ function ofEncoded({ path, data }: LeafColumn, signal: AbortSignal): StepView {
   let wanted = 0;
   let busy = false;
   const draw = async () => {
-    // Frames that came meanwhile are left out.
+    // Frames that arrived in the meantime are skipped.
     for (busy = true; !signal.aborted; ) {
       const step = wanted;
       try {

@@ -1,20 +1,20 @@
-/** What is wrong with the data, each place a link to its episode and step. */
+/** The faults of the data, each place a link to its episode and step. */
 import { h, section } from "../../parts/element.ts";
 import { count, counted } from "../../parts/figures.ts";
 import type { Found } from "../messages.ts";
 import { type FindingGroup, type FoundPlace, SENTENCES } from "../model/findings.ts";
 
-/** Places that are there at once. */
+/** Places shown initially. */
 const PLACES = 8;
 const LOSSES = 20;
 
 export interface FindingsView {
   readonly element: HTMLElement;
-  /** @param read episodes so far, of so many */
+  /** @param read episodes so far @param of the total */
   set(found: Found, read: number, of: number): void;
 }
 
-/** @param go leads to an episode and a step of it @param flagFaulty flags all episodes with faults */
+/** @param go opens an episode at a step @param flagFaulty flags all episodes with faults */
 export function findingsView(go: (place: FoundPlace) => void, flagFaulty: () => void): FindingsView {
   const note = h("p", { class: "note", role: "status" });
   const groups = h("div", { class: "findings" });
@@ -28,7 +28,7 @@ export function findingsView(go: (place: FoundPlace) => void, flagFaulty: () => 
       note.textContent = `${found.length === 0 ? `No faults in ${all}` : faulty}${rest}.`;
       flag.hidden = faultyEpisodes === 0;
       const now = JSON.stringify([found, losses]);
-      // What is the same stays: a person may be on one of its links.
+      // Unchanged content stays, because a link in it may have the focus.
       if (now === shown) return;
       shown = now;
       groups.replaceChildren(...(losses.length === 0 ? [] : [lossesOf(losses)]), ...found.map((group) => groupOf(group, go)));
@@ -36,7 +36,7 @@ export function findingsView(go: (place: FoundPlace) => void, flagFaulty: () => 
   };
 }
 
-/** What was not read of damaged files. */
+/** Lists the unread parts of damaged files. */
 function lossesOf(losses: readonly string[]): HTMLElement {
   const list = h("ul", {}, ...losses.slice(0, LOSSES).map((reason) => h("li", {}, reason)));
   if (losses.length > LOSSES) list.append(h("li", {}, `and ${count(losses.length - LOSSES)} more`));

@@ -1,4 +1,4 @@
-/** The numbers of an episode over its steps, a plot a leaf. */
+/** The numbers of an episode over its steps, one plot per leaf. */
 import { h } from "../../parts/element.ts";
 import { plot } from "../../parts/plot.ts";
 import type { EpisodeData } from "../messages.ts";
@@ -6,7 +6,7 @@ import type { LeafColumn } from "../model/columns.ts";
 import { kindOf } from "../model/leaf-kinds.ts";
 import type { StepView } from "./player.ts";
 
-/** Lines of one plot, and plots that are there at once. */
+/** The most lines per plot, and the plots shown initially. */
 const LINES = 8;
 const PLOTS = 6;
 const FLAGS = ["is_first", "is_last", "is_terminal"];
@@ -16,7 +16,7 @@ interface LeafPlot {
   mark(step: number): void;
 }
 
-/** @param pick called with the step where a person clicks */
+/** @param pick receives the step that was clicked */
 export function leafPlots({ columns, length }: EpisodeData, pick: (step: number) => void, signal: AbortSignal): StepView {
   const numbers = columns.filter((column) => kindOf(column) === "numbers" && column.size > 0 && !FLAGS.includes(column.path));
   const steps = Float64Array.from({ length }, (_, i) => i);

@@ -1,16 +1,16 @@
-/** How the next dataset is read: columns left out, renamed or filled, and damaged files. */
+/** The reading options of the next dataset: omitted, renamed or filled columns, and damaged files. */
 import { h } from "../../parts/element.ts";
 import { type ReadingOptions, readingOptions } from "../model/reading-options.ts";
 
 export interface OptionsForm {
   readonly element: HTMLElement;
-  /** @throws TypeError for a field that makes no sense */
+  /** @throws TypeError for an invalid field */
   read(): ReadingOptions;
-  /** Whether something is open that can be read again. */
+  /** Sets whether an open dataset can be reread. */
   setOpen(isOpen: boolean): void;
 }
 
-/** @param again reads the same data with these options */
+/** @param again rereads the same data with these options */
 export function optionsForm(again: () => void, query: URLSearchParams): OptionsForm {
   const field = (name: "without" | "only" | "rename" | "null", label: string, example: string) => {
     const input = h("input", { type: "text", name, placeholder: example, autocomplete: "off" });

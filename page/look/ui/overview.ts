@@ -1,4 +1,4 @@
-/** What is open: its name and format, how much of it was read, and reading on. */
+/** The open dataset: its name and format, how much of it was read, and a button to continue. */
 import { h } from "../../parts/element.ts";
 import { bytes, count, counted } from "../../parts/figures.ts";
 import { Progress } from "../../parts/progress.ts";
@@ -32,7 +32,7 @@ const FORMATS: { readonly [format in Opened["format"]]: string } = {
   recording: "Recording of Reprise",
 };
 
-/** Between two texts of the progress: a screen reader reads each. */
+/** Milliseconds between two progress texts, because a screen reader reads each. */
 const TEXT_MS = 1500;
 
 export class Overview {

@@ -1,4 +1,4 @@
-/** One episode, played: plots with a line at the step, film, videos, and every value of the step. */
+/** Plays one episode: plots with a line at the step, film, videos, and every value of the step. */
 import { h } from "../../parts/element.ts";
 import { counted } from "../../parts/figures.ts";
 import type { EpisodeData } from "../messages.ts";
@@ -9,7 +9,7 @@ import { leafPlots } from "./leaf-plots.ts";
 import { stepValues } from "./step-values.ts";
 import { videos } from "./videos.ts";
 
-/** What shows one step of the episode. */
+/** A view of one step of the episode. */
 export interface StepView {
   readonly element: HTMLElement;
   show(step: number, playing: boolean): void;
@@ -18,17 +18,17 @@ export interface StepView {
 export interface PlayerEvents {
   flag(episode: number): void;
   isFlagged(episode: number): boolean;
-  /** The address of a file of the dataset; undefined where there is no such file. */
+  /** Returns the address of a file of the dataset; undefined if there is no such file. */
   addressOf(path: string, signal: AbortSignal): string | undefined;
 }
 
 export interface Player {
   readonly element: HTMLElement;
-  /** Another episode, or nothing while it is read. @param fps steps a second, where the files say it */
+  /** Shows another episode, or a placeholder while it is read. @param fps steps per second, if the files state it */
   show(episode: EpisodeData | HTMLElement, step?: number, fps?: number): void;
-  /** The step of the shown episode. */
+  /** Shows a step of the current episode. */
   step(step: number): void;
-  /** A flag has changed. */
+  /** Call it when a flag has changed. */
   flagged(): void;
   focus(): void;
 }
@@ -81,7 +81,7 @@ interface Filling {
   readonly signal: AbortSignal;
 }
 
-/** @returns what goes to a step */
+/** @returns a function that shows a step */
 function fill(body: HTMLElement, episode: EpisodeData, { at, fps, events, signal }: Filling): (step: number) => void {
   const last = episode.length - 1;
   const slider = h("input", { type: "range", min: 0, max: last, step: 1, "aria-label": "Step" });
@@ -116,7 +116,7 @@ function fill(body: HTMLElement, episode: EpisodeData, { at, fps, events, signal
   slider.addEventListener("input", () => clock.set(Number(slider.value)));
   play.addEventListener("click", () => {
     if (clock.playing) clock.pause();
-    // From the end it begins anew.
+    // At the end it restarts.
     else clock.play(clock.step >= last ? 0 : clock.step, last);
   });
   clock.changed = (step, playing) => {
@@ -133,7 +133,7 @@ function fill(body: HTMLElement, episode: EpisodeData, { at, fps, events, signal
   return go;
 }
 
-/** Steps a second, by the times that LeRobot's frames have. */
+/** Returns the steps per second, from the timestamps of LeRobot's frames. */
 function rateOf({ columns, length }: EpisodeData): number | undefined {
   const times = columns.find(({ path, size, dtype }) => path === "timestamp" && size === 1 && dtype.startsWith("f"))?.data as ArrayLike<number> | undefined;
   const span = length > 1 ? (times?.[length - 1] ?? 0) - (times?.[0] ?? 0) : 0;

@@ -5,7 +5,7 @@ import type { EpisodeData } from "../messages.ts";
 import type { LeafColumn } from "../model/columns.ts";
 import type { StepView } from "./player.ts";
 
-/** Elements that are written out. */
+/** The most elements written out. */
 const ELEMENTS = 8;
 const LETTERS = 300;
 
