@@ -23,7 +23,7 @@
 /* 4 GiB would be 0 in 32 bits; the core asks for a page less. */
 #define MAX_PAGES 65535u
 
-/* With 64 bits the whole address space of a memory is taken at once, and filled as it grows: nothing is moved. REPRISE_MOVES is for what cannot do that. */
+/* With 64 bits the whole address space of a memory is reserved, and filled as it grows, so nothing is moved. REPRISE_MOVES is for systems that cannot do that. */
 #if !defined(REPRISE_MOVES) && (UINTPTR_MAX <= 0xffffffffu || !(defined(__unix__) || defined(__APPLE__)))
 #define REPRISE_MOVES
 #endif

@@ -1,5 +1,5 @@
-// JavaScript's ends of remote writers, by the public API. `write URL LANES SEED FOLDER` plays a world into a Replay elsewhere and into a twin beside it, whose snapshot
-// it saves; `accept LANES FOLDER [BYTES]` lets writers in, with so many bytes in flight, prints its port, and saves a snapshot at the end of each.
+// The JavaScript ends of remote writers, using the public API. `write URL LANES SEED FOLDER` plays a world into a remote Replay and into a local twin, whose snapshot
+// it saves; `accept LANES FOLDER [BYTES]` accepts writers, with BYTES in flight, prints its port, and saves a snapshot at the end of each.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { f16, f32, i32, prioritized, Replay, shared, text, u8 } from "reprise";

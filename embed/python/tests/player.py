@@ -15,7 +15,7 @@ from reprise_replay import Instance, ReplayError
 from reprise_replay.columns import Columns
 
 CALLS = {0: "append", 1: "end", 2: "item", 3: "sample", 4: "update", 5: "delete", 6: "stats", 7: "reload", 255: "clock"}
-#: The arguments of each that are no integers.
+#: The arguments of each that are not integers.
 FLOATS = {"item": 4, "sample": 2}
 COUNTERS, PASSES = 12, 5
 

@@ -482,7 +482,7 @@ def test_a_loop_that_has_ended_holds_no_writer():
                 await writer.append(steps(3))
         assert replay.stats(1)["inserts"] == before + 3
 
-    # Of one loop all tasks are cancelled, another one only stops.
+    # All tasks of one loop are cancelled, and another loop only stops.
     session = asyncio.run(first())
     run(second(session))
     stopped = asyncio.new_event_loop()
