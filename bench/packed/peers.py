@@ -1,4 +1,4 @@
-"""Draws batches of 32 transitions of four frames each from memories of NumPy and cpprb that store each frame once, as they are.
+"""Draws batches of 32 transitions of four frames each from memories of NumPy and cpprb that store each frame once, unpacked.
 
     python peers.py FOLDER FRAMES GAME ...
 """
@@ -21,7 +21,7 @@ def frames_of(folder, count, games):
 
 
 def numpy_draw(frames):
-    """Fancy indexing into arrays that are kept."""
+    """Fancy indexing into reused arrays."""
     rng = np.random.default_rng(0)
     window = np.arange(STACK + 1)
     stacks = np.empty((BATCH, STACK + 1, SIDE, SIDE), np.uint8)

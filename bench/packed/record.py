@@ -14,7 +14,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.wrappers import AtariPreprocessing
 
-# The games of "The Arcade Learning Environment", as DQN's successors report them.
+# The games of "The Arcade Learning Environment" reported by DQN's successors.
 GAMES = (
     "Alien Amidar Assault Asterix Asteroids Atlantis BankHeist BattleZone BeamRider Berzerk Bowling Boxing Breakout Centipede ChopperCommand "
     "CrazyClimber Defender DemonAttack DoubleDunk Enduro FishingDerby Freeway Frostbite Gopher Gravitar Hero IceHockey Jamesbond Kangaroo Krull "

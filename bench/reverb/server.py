@@ -1,4 +1,4 @@
-"""The real server of the benchmark, with what is sampled in it; says its port, runs until its input ends.
+"""The real server of the benchmark, filled with items to sample; prints its port, and runs until its input ends.
 
 `small` and `big` are full of random bytes, so that snappy finds nothing; `in` takes what is inserted, and drops the oldest.
 """

@@ -12,7 +12,7 @@ LARGE = 100_000
 
 
 def nested(builder):
-    """As RLDS's own examples go through steps: a step is a dict of NumPy values."""
+    """Iterates over steps as in RLDS's own examples: a step is a dict of NumPy values."""
     steps = 0
     for episode in builder.as_dataset(split="train"):
         for _ in episode["steps"].as_numpy_iterator():
@@ -21,14 +21,14 @@ def nested(builder):
 
 
 def batched(builder):
-    """An episode's steps as one batch: columns, and no object a step. Parsing and batching run ahead in threads of TensorFlow's."""
+    """Reads an episode's steps as one batch: columns, without an object per step. Parsing and batching run ahead in TensorFlow's threads."""
     config = tfds.ReadConfig(interleave_cycle_length=1, try_autocache=False)
     dataset = builder.as_dataset(split="train", read_config=config).flat_map(lambda episode: episode["steps"].batch(LARGE)).prefetch(4)
     return sum(len(steps["reward"]) for steps in dataset.as_numpy_iterator())
 
 
 def rows(builder):
-    """The same, and then a dict a step, by hand."""
+    """Does the same, and then makes a dict per step by hand."""
     config = tfds.ReadConfig(interleave_cycle_length=1, try_autocache=False)
     dataset = builder.as_dataset(split="train", read_config=config).flat_map(lambda episode: episode["steps"].batch(LARGE)).prefetch(4)
     count = 0

@@ -1,4 +1,4 @@
-// The library for C, in dist/embed/c/: its header, its sources, which are C alone, and both kinds of library. It takes wasm2c and a C compiler.
+// Builds the library for C in dist/embed/c/: its header, its sources, which are plain C, and both kinds of library. It requires wasm2c and a C compiler.
 import { copyFileSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { execute, files, root, step } from "../../build/step.mjs";
@@ -8,7 +8,7 @@ import { CC, FLAGS, needed, wasm2c } from "./tools.mjs";
 const MODULE = "dist/embed.scalar.wasm";
 export const OUT = join(root, "dist/embed/c");
 
-/** Makes it, and the player of recorded operations, which speaks of its speed. */
+/** Builds it, and the player of recorded operations, which reports its speed. */
 export async function buildC() {
   const program = wasm2c();
   needed(CC, "Debian's packages gcc and libc6-dev, or set CC");

@@ -1,4 +1,4 @@
-// reprise.h, made of the page of embed.wasm: what it says of a call, a code, a dtype or a record is what the sources say.
+// Makes reprise.h from the page of embed.wasm: its descriptions of calls, codes, dtypes and records come from the sources.
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { root } from "../../build/step.mjs";
@@ -6,12 +6,12 @@ import { root } from "../../build/step.mjs";
 const PAGE = "assembly/embed.ts";
 const RECORDS = "assembly/embed/describe.ts";
 const TABLES = "docs/embed/protocol.md";
-/** Lines of a comment are no longer. */
+/** The maximum line length of a comment. */
 const WIDTH = 100;
 
-/** What addresses are in C; sizes have the width of a pointer. A parameter that is an address and is not here is a fault. */
+/** The C types of addresses; sizes have the width of a pointer. A missing address parameter is an error. */
 const PARAMETERS = {
-  // Whose steps are of another size is told so.
+  // Callers with steps of another size get an error.
   "append n": "size_t bytes",
   handle: "reprise_replay *replay",
   text: "const char *text",
@@ -42,9 +42,9 @@ const MORE_TO_SAY = {
   write: "`bytes`: of all values.",
   set_mixture: "`bytes`: 48, and 16 for each source.",
 };
-/** Calls that C does not have: the library makes them by itself, or they describe addresses of the instance to programs that accept remote writers. */
+/** Calls missing in C: the library makes them itself, or they describe addresses of the instance to programs that accept remote writers. */
 const INNER = ["input", "writer"];
-/** What fields that are addresses are in C. */
+/** The C types of fields that are addresses. */
 const FIELDS = {
   name: ["const char *name; /* UTF-8, with a zero behind it */"],
   dims: ["const uint32_t *dims; /* the shape of a value */"],
@@ -58,7 +58,7 @@ function source(path) {
   return sources.get(path);
 }
 
-/** All matches of a pattern; none is a fault of this script, or of the page. */
+/** Returns all matches of a pattern; no match is a fault of this script, or of the page. */
 function found(path, pattern, text = source(path)) {
   const matches = [...text.matchAll(pattern)];
   if (matches.length === 0) throw new Error(`embed/c/header.mjs: ${path} has nothing like ${pattern}`);
@@ -68,7 +68,7 @@ function found(path, pattern, text = source(path)) {
 const snake = (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 const numbers = (path) => found(path, /^export const (\w+): i32 = (-\d+);/gm).map(([, name, code]) => [name, Number(code)]);
 
-/** The calls of the page, in its order. */
+/** Returns the calls of the page, in order. */
 function calls() {
   const exported = found(PAGE, /^export \{ (.*) \} from "(.*)";$/gm).flatMap(([, names, file]) =>
     names.split(", ").map((name) => [name, `${join(dirname(PAGE), file)}.ts`]),
@@ -106,7 +106,7 @@ function wrapped(comment) {
   return `/* ${lines.join("\n   ")} */`;
 }
 
-/** The fields of a record of the core's, by the class that reads it. */
+/** Returns the fields of a record of the core, from the class that reads it. */
 function record(name) {
   const [[, body]] = found(RECORDS, new RegExp(`^class ${name} \\{\\n([^}(]*?)(?:\\n  /\\*\\*|\\n\\})`, "gm"));
   return found(RECORDS, /^ {2}(\w+): (u32|f64);$/gm, body).map(([, field, type]) => [field, type]);
@@ -118,12 +118,12 @@ function struct(name, fields) {
 
 const raw = ([field, type]) => `${type === "u32" ? "uint32_t" : "double"} ${snake(field)};`;
 
-/** Fields of u32 as C has them, with what the page of a record says at their offsets. */
+/** Returns fields of u32 in C, with the descriptions at their offsets. */
 function told(fields, said) {
   return fields.flatMap((field, i) => FIELDS[field[0]] ?? [said.has(4 * i) ? `${raw(field)} /* ${said.get(4 * i)} */` : raw(field)]);
 }
 
-/** The two tables of records, COLUMNS on the left and COLUMN on the right: offsets, and what is there. */
+/** Parses the two tables of records, COLUMNS on the left and COLUMN on the right: offsets and descriptions. */
 function saidOf(side) {
   const rows = found(TABLES, /^\|.*\|.*\| \d[\d, ]* \| .* \|$/gm).map(([row]) => row.split("|").slice(2 * side + 1, 2 * side + 3));
   return new Map(rows.map(([offset, what]) => [Number.parseInt(offset, 10), what.trim()]));
@@ -133,7 +133,7 @@ function constants(pairs) {
   return `enum {\n${pairs.map(([name, value]) => `  REPRISE_${name} = ${value},\n`).join("")}};\n`;
 }
 
-/** Codes that a call gives: those that have a name in the text of a refusal. */
+/** Returns the codes of calls: those that have a name in the text of a refusal. */
 function codes() {
   const values = new Map([...numbers("assembly/memory/error.ts"), ...numbers("assembly/embed/refusal.ts")]);
   const named = found("assembly/embed/refusal.ts", /case (\w+):\n {6}return "(\w+)";/g).map(([, constant, name]) => [name, values.get(constant)]);
@@ -187,7 +187,7 @@ const END = `
 #endif
 `;
 
-/** reprise.h. */
+/** Returns the text of reprise.h. */
 export function header() {
   return [
     HEAD,
@@ -207,7 +207,7 @@ export function header() {
     .concat(END);
 }
 
-/** page.h: what reprise.c knows of the page. `made`: the header that wasm2c wrote, which says how it spelled the names. */
+/** Returns page.h: the page's names for reprise.c. `made`: the header written by wasm2c, which contains their spelling. */
 export function page(made) {
   const spelled = found("the header of wasm2c", /\/\* export: '(\w+)' \*\/\n[^(]*?(\w+)\((\w+)\*/g, made);
   const life = [

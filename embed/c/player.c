@@ -1,5 +1,5 @@
-/* Plays a file of operations (test/embed/operation.ts has its format): `player FILE` prints the digest of all that they gave, `player --time FILE…` how long those behind
- * the clock of each take. */
+/* Plays a file of operations (test/embed/operation.ts has its format): `player FILE` prints the digest of all results, `player --time FILE…` how long the timed
+ * operations of each file take. */
 #define _POSIX_C_SOURCE 199309L
 #include "reprise.h"
 
@@ -20,7 +20,7 @@ typedef struct {
 static reprise_replay *replay;
 static size_t step_bytes;
 static uint32_t digest = 0xffffffff;
-/* Where columns are copied to, when the time is taken. */
+/* The target of copied columns while time is measured. */
 static uint8_t *copies;
 static size_t copied;
 static int timed;
@@ -30,7 +30,7 @@ static void fail(const char *why) {
   exit(1);
 }
 
-/* CRC-32, as zlib has it. */
+/* CRC-32, as in zlib. */
 static void fold(const void *bytes, size_t count) {
   static uint32_t table[256];
   if (table[1] == 0) {
@@ -42,7 +42,7 @@ static void fold(const void *bytes, size_t count) {
   for (const uint8_t *byte = bytes; count > 0; count--) digest = (digest >> 8) ^ table[(digest ^ *byte++) & 255];
 }
 
-/* Of a refusal its code, and what the code is called. */
+/* For a refusal, its code and the name of the code. */
 static void fold_result(int32_t result) {
   if (timed && result < 0) fail(reprise_error());
   if (timed) return;
@@ -86,7 +86,7 @@ static void reload(const void *text, size_t bytes) {
 
 static uint32_t whole(double value) { return (uint32_t)(int64_t)value; }
 
-/* Plays one operation; where the next one is. */
+/* Plays one operation; returns where the next one is. */
 static const uint8_t *play(const uint8_t *from) {
   record op;
   double a[ARGUMENTS];
@@ -109,7 +109,7 @@ static const uint8_t *play(const uint8_t *from) {
     case STATS:
       if ((numbers = reprise_stats(replay, whole(a[0]))) == NULL) fail(reprise_error());
       fold_result(0);
-      /* But for the bytes in use, which no host shares with another. */
+      /* Except for the bytes in use, which differ between hosts. */
       if (!timed) fold(numbers, sizeof *numbers - sizeof numbers->used);
       break;
     case RELOAD: reload(payload, op.payload); break;
@@ -140,7 +140,7 @@ static double now(void) {
 
 static int ascending(const void *a, const void *b) { return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b); }
 
-/* The median of a pass of what follows. */
+/* Returns the median time of a pass over the following operations. */
 static double passes(const uint8_t *from, uint32_t count) {
   double spent[PASSES];
   for (int pass = 0; pass < PASSES; pass++) {
@@ -153,7 +153,7 @@ static double passes(const uint8_t *from, uint32_t count) {
   return spent[PASSES / 2];
 }
 
-/* Plays a file from its beginning to its end, or to where the clock has told the time. */
+/* Plays a file to its end, or until the timed part has been measured. */
 static void play_file(const char *path) {
   uint8_t *file = read_file(path);
   uint32_t head[4];

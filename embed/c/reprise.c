@@ -1,4 +1,4 @@
-/* A Replay is an instance of core.inc, which wasm2c makes of dist/embed.scalar.wasm. This file is all that is compiled: the rest is included. */
+/* A Replay is an instance of core.inc, which wasm2c makes from dist/embed.scalar.wasm. Only this file is compiled; it includes the others. */
 #define _DEFAULT_SOURCE
 #define NDEBUG
 #include "runtime.h"
@@ -22,7 +22,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-/* What reprise_columns told last: the structure, and all that it points to. */
+/* The last result of reprise_columns: the structure, and everything it points to. */
 typedef struct told {
   reprise_batch batch;
   reprise_column *column;
@@ -39,10 +39,10 @@ struct reprise_replay {
   reprise_chunk chunk;
 };
 
-/* How an episode ends where a final step may come with it. */
+/* The ends of episodes that may have a final step. */
 enum { TRUNCATED = 2, TERMINATED = 3 };
 
-/* Handles that were freed last: each is memory of its own until so many others were freed, so that a late call is refused and reaches no other Replay. */
+/* The handles freed last: each keeps its memory until that many others are freed, so that a late call is refused and cannot reach another Replay. */
 enum { FREED = 64 };
 static _Atomic(reprise_replay *) freed[FREED];
 static atomic_uint frees;
@@ -61,7 +61,7 @@ static int32_t refuse(int32_t code, const char *text, ...) {
 
 static uint8_t *at(reprise_replay *replay, uint32_t address) { return replay->core.w2c_memory.data + address; }
 
-/* Hands the core's own text on. */
+/* Passes the core's own text on. */
 static int32_t refused(reprise_replay *replay, int32_t code) {
   const char *text = (const char *)at(replay, page_error(&replay->core));
   return refuse(code, "%.*s", (int)sizeof error - 1, text);
@@ -79,16 +79,16 @@ static void close_it(reprise_replay *replay) {
   free(atomic_exchange(&freed[atomic_fetch_add(&frees, 1) % FREED], replay));
 }
 
-/* Why a Replay cannot be called; 0: it can. */
+/* Returns why a Replay cannot be called, or 0 if it can. */
 static int32_t closed(reprise_replay *replay) {
   if (replay == NULL) return refuse(REPRISE_INVALID, "INVALID: replay must be what reprise_create or reprise_load gave, got NULL");
   return replay->handle != 0 ? 0 : refuse(REPRISE_CLOSED, "CLOSED: replay must not be used after reprise_free: create another");
 }
 
-/* A trap would be a bug of the core's, and none is known. */
+/* A trap would be a bug in the core; none is known. */
 static int32_t trapped(void) { return refuse(REPRISE_CORRUPT, "CORRUPT: the core trapped (%d), and the Replay was freed: please report what led to it", (int)why); }
 
-/* Begins a call: where it must not be, or traps, `result` is returned, which may be `code`. */
+/* Begins a call: if it is not allowed, or traps, `result` is returned, which may be `code`. */
 #define ENTER(replay, result)      \
   int32_t code = closed(replay);   \
   if (code != 0) return result;    \
@@ -100,15 +100,15 @@ static int32_t trapped(void) { return refuse(REPRISE_CORRUPT, "CORRUPT: the core
     return result;                 \
   }
 
-/* Bytes of the caller's on their way in. */
+/* A run of the caller's bytes to copy in. */
 typedef struct run {
   const char *name;
   const void *from;
   uint64_t bytes;
-  uint32_t address; /* where they came to be */
+  uint32_t address; /* where they were copied to */
 } run;
 
-/* Copies runs into the input buffer, each at a multiple of 16; empty ones are nowhere. 0, or a code. */
+/* Copies runs into the input buffer, each at a multiple of 16, and skips empty ones. Returns 0, or a code. */
 static int32_t give(reprise_replay *replay, run *runs, int count) {
   wasm_rt_memory_t *memory = &replay->core.w2c_memory;
   uint64_t end = 0;
@@ -135,7 +135,7 @@ static int32_t give(reprise_replay *replay, run *runs, int count) {
   return 0;
 }
 
-/* Makes an instance, and of what it is given a Replay; 0: refused. */
+/* Makes an instance, and a Replay from the arguments; returns 0 if refused. */
 static uint32_t made(reprise_replay *replay, run *runs, int count) {
   jmp_buf here;
   way_out = &here;
@@ -173,7 +173,7 @@ reprise_replay *reprise_load(const void *snapshot, size_t bytes, const char *tex
   return opened(runs, 2);
 }
 
-/* Room for more of something; 0: there is none. */
+/* Makes room for more elements; returns 0 if there is none. */
 static int room(void **have, size_t *count, size_t need, size_t bytes) {
   if (need <= *count && *have != NULL) return 1;
   void *more = realloc(*have, (need + 1) * bytes);
@@ -183,7 +183,7 @@ static int room(void **have, size_t *count, size_t need, size_t bytes) {
   return 1;
 }
 
-/* Makes of what the core tells what C has; NULL: there is no memory. */
+/* Converts the core's description to C structures; returns NULL if there is no memory. */
 static const reprise_batch *tell(reprise_replay *replay, told *told, uint32_t address, int is_step) {
   const page_columns_record *all = (const page_columns_record *)at(replay, address);
   const page_column_record *columns = (const page_column_record *)(all + 1);
@@ -224,7 +224,7 @@ static const reprise_batch *tell(reprise_replay *replay, told *told, uint32_t ad
   return &told->batch;
 }
 
-/* Of a packed step, which is the same as long as the Replay. */
+/* For a packed step, whose description stays the same for the life of the Replay. */
 static const reprise_batch *step_of(reprise_replay *replay) {
   if (replay->step.batch.column != NULL) return &replay->step.batch;
   uint32_t address = page_columns(&replay->core, replay->handle, (uint32_t)REPRISE_STEP);
@@ -242,7 +242,7 @@ const reprise_batch *reprise_columns(reprise_replay *replay, uint32_t view) {
   return NULL;
 }
 
-/* What a call gave, or its refusal. */
+/* Returns the result of a call, or its refusal. */
 static int32_t done(reprise_replay *replay, uint32_t result) {
   return (int32_t)result < 0 ? refused(replay, (int32_t)result) : (int32_t)result;
 }
@@ -255,7 +255,7 @@ int32_t reprise_append(reprise_replay *replay, uint32_t writer, const void *step
     return refuse(REPRISE_INVALID, "INVALID: bytes must be a multiple of the %u of a packed step, below 4 GiB, got %zu", step->bytes, bytes);
   uint32_t n = (uint32_t)(bytes / step->bytes);
   uint64_t ended = 0;
-  /* What is no end at all has no final step to read: the core refuses it. */
+  /* An invalid end has no final step to read: the core refuses it. */
   for (uint32_t i = 0; ends != NULL && finals != NULL && i < n; i++) ended += ends[i] == TRUNCATED || ends[i] == TERMINATED;
   run runs[] = {
       {"steps", steps, bytes, 0},

@@ -1,12 +1,12 @@
-/* What wasm2c's output needs of its host: a memory and a way out of a trap. wabt has one of its own, which installs a signal handler, keeps the way out for the
- * whole process, and ends the process where memory is short; a library inside of a game must do none of that. */
+/* The runtime for wasm2c's output: a memory and an exit from a trap. wabt has its own, which installs a signal handler, shares the exit in the
+ * whole process, and ends the process if memory is short; a library inside a game must do none of that. */
 #include <setjmp.h>
 #include <stddef.h>
 
 /* Every access is checked against the memory's size: no guard pages, no SIGSEGV. The core has no recursion, so its stack is not counted. */
 #define WASM_RT_MEMCHECK_SIGNAL_HANDLER 0
 #define WASM_RT_USE_STACK_DEPTH_COUNT 0
-/* Names of our own, since another module of wasm2c's may be linked in. */
+/* Separate names, because another wasm2c module may be linked in. */
 #define wasm_rt_trap reprise_rt_trap
 #define wasm_rt_register_func_type reprise_rt_register_func_type
 #define wasm_rt_is_initialized reprise_rt_is_initialized
@@ -23,7 +23,7 @@
 /* 4 GiB would be 0 in 32 bits; the core asks for a page less. */
 #define MAX_PAGES 65535u
 
-/* With 64 bits the whole address space of a memory is taken at once, and filled as it grows: nothing is moved. REPRISE_MOVES is for what cannot do that. */
+/* With 64 bits the whole address space of a memory is reserved, and filled as it grows, so nothing is moved. REPRISE_MOVES is for systems that cannot do that. */
 #if !defined(REPRISE_MOVES) && (UINTPTR_MAX <= 0xffffffffu || !(defined(__unix__) || defined(__APPLE__)))
 #define REPRISE_MOVES
 #endif
@@ -60,7 +60,7 @@ static void give_back(uint8_t *data) {
 }
 #endif
 
-/* The call that this thread is in, and why it left. */
+/* The current call of this thread, and why it left. */
 static _Thread_local jmp_buf *way_out;
 static _Thread_local wasm_rt_trap_t why;
 
@@ -81,7 +81,7 @@ uint32_t wasm_rt_grow_memory(wasm_rt_memory_t *memory, uint32_t more) {
   return pages;
 }
 
-/* Where there is no room the size is 0, and what comes next traps. */
+/* Without room the size is 0, and the next access traps. */
 void wasm_rt_allocate_memory(wasm_rt_memory_t *memory, uint32_t pages, uint32_t max_pages) {
   memory->data = reserve();
   memory->pages = memory->data == NULL ? 0 : 1;
@@ -97,7 +97,7 @@ void wasm_rt_free_memory(wasm_rt_memory_t *memory) {
 
 bool wasm_rt_is_initialized(void) { return true; }
 
-/* Only calls by a table look at types, and the core has no table. */
+/* Only calls through a table check types, and the core has no table. */
 uint32_t wasm_rt_register_func_type(uint32_t params, uint32_t results, ...) {
   (void)params;
   (void)results;

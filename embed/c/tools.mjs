@@ -1,30 +1,30 @@
-// What the library for C is made and tested with: where it is, and how the missing comes.
+// The tools to build and test the library for C: their locations, and how to install missing ones.
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { installDebian } from "../../build/debian.mjs";
 
-/** Later versions have other names for what runtime.h gives. */
+/** Later versions renamed functions in runtime.h. */
 const WASM2C = "1.0.32";
-/** Contracted products would be other bytes than everywhere else. */
+/** Contracted products would produce other bytes than on other platforms. */
 export const FLAGS = ["-std=c11", "-ffp-contract=off"];
 export const CC = process.env.CC ?? "cc";
 
-/** Debian's package of each program. */
+/** The Debian package of each program. */
 const DEBIAN = { wasm2c: "wabt", [CC]: "gcc", "g++": "g++", luajit: "luajit", love: "love", mcs: "mono-mcs", mono: "mono-runtime", rustc: "rustc" };
 
-/** Where a program is; undefined where it is missing. */
+/** Returns where a program is; undefined if it is missing. */
 function programAt(name) {
   const folders = ["", ...(process.env.PATH ?? "").split(delimiter)];
   return folders.map((folder) => join(folder, name)).find((file) => file.includes("/") && existsSync(file));
 }
 
-/** Installs what the tests take and is missing. */
+/** Installs missing programs for the tests. */
 export function installC() {
   installDebian(Object.entries(DEBIAN).flatMap(([program, name]) => (programAt(program) === undefined ? [name] : [])));
 }
 
-/** Where a program is that a build needs. */
+/** Returns where a program required by a build is. */
 export function needed(name, what = `Debian's package ${DEBIAN[name]} (apt-get install ${DEBIAN[name]})`) {
   const file = programAt(name);
   if (file !== undefined) return file;
@@ -32,7 +32,7 @@ export function needed(name, what = `Debian's package ${DEBIAN[name]} (apt-get i
   process.exit(1);
 }
 
-/** Debian's package wabt has wasm2c, and the header that its output includes. */
+/** The Debian package wabt contains wasm2c, and the header that its output includes. */
 export function wasm2c() {
   const program = needed("wasm2c");
   const version = spawnSync(program, ["--version"], { encoding: "utf8" }).stdout.trim();

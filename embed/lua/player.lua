@@ -1,5 +1,5 @@
--- Plays a file of operations (test/embed/operation.ts has its format): `luajit player.lua LIBRARY FILE` prints the digest of all that they gave,
--- `luajit player.lua LIBRARY --time FILE…` how long those behind the clock of each take. It calls the library as it is: the file has packed steps.
+-- Plays a file of operations (test/embed/operation.ts has its format): `luajit player.lua LIBRARY FILE` prints the digest of all results,
+-- `luajit player.lua LIBRARY --time FILE…` prints how long the timed operations of each file take. It calls the library directly, because the file has packed steps.
 package.path = arg[0]:match("^(.*/)") .. "?.lua"
 local ffi = require("ffi")
 local bit = require("bit")
@@ -12,7 +12,7 @@ local file, handle, step_bytes
 local digest = -1
 local copies, copied = nil, 0
 
--- CRC-32, as zlib has it.
+-- CRC-32, as in zlib.
 local sums = ffi.new("int32_t[256]")
 for i = 0, 255 do
   local sum = i
@@ -29,7 +29,7 @@ end
 
 local function refused() error(ffi.string(C.reprise_error()), 0) end
 
--- Of a refusal its code, and what the code is called.
+-- For a refusal, its code and the name of the code.
 local function fold_result(result)
   if timed and result < 0 then refused() end
   if timed then return end
@@ -75,7 +75,7 @@ local function reload(lines, bytes)
   return 0
 end
 
--- Each takes the arguments, as numbers and as addresses in the payload; null is no address.
+-- Each receives the arguments, as numbers and as addresses in the payload; null means no address.
 local calls = {
   [0] = function(a, p) return C.reprise_append(handle, a[0], p[1], a[2] * step_bytes, p[3], p[4]) end,
   function(a, p) return C.reprise_end(handle, a[0], a[1], a[2], p[3]) end,
@@ -87,7 +87,7 @@ local calls = {
 local SAMPLE, STATS, RELOAD = 3, 6, 7
 local places = ffi.new("const uint8_t*[16]")
 
--- Plays the operation at a place; where the next one is.
+-- Plays the operation at a place; returns where the next one is.
 local function play(at)
   local call, arguments = file[at], file[at + 1]
   local addresses = ffi.cast("const uint16_t*", file + at + 2)[0]
@@ -102,7 +102,7 @@ local function play(at)
     local numbers = C.reprise_stats(handle, a[0])
     if numbers == nil then refused() end
     fold_result(0)
-    -- But for the bytes in use, which no host shares with another.
+    -- Except for the bytes in use, which differ between hosts.
     if not timed then fold(numbers, ffi.offsetof("reprise_numbers", "used")) end
   elseif call == RELOAD then
     fold_result(reload(file + payload, bytes))
@@ -120,7 +120,7 @@ local function now()
   return tonumber(time.seconds) * 1e9 + tonumber(time.nanoseconds)
 end
 
--- The median of a pass of what follows.
+-- Returns the median time of a pass over the following operations.
 local function passes(from, count)
   local spent = {}
   for pass = 1, PASSES do
@@ -132,7 +132,7 @@ local function passes(from, count)
   return spent[math.ceil(PASSES / 2)]
 end
 
--- Plays a file from its beginning to its end, or to where the clock has told the time.
+-- Plays a file to its end, or until the timed part has been measured.
 local function play_file(path)
   local text = assert(io.open(path, "rb")):read("*a")
   file = ffi.cast("const uint8_t*", text)

@@ -1,7 +1,7 @@
--- Reprise for LuaJIT and LÖVE: the library for C (npm run build:c), with steps as tables and batches as arrays. docs/embed/protocol.md says what the texts and numbers mean.
+-- Reprise for LuaJIT and LÖVE: the library for C (npm run build:c), with steps as tables and batches as arrays. docs/embed/protocol.md explains the texts and numbers.
 local ffi = require("ffi")
 
--- Types of elements by the numbers of reprise.h; text has none.
+-- C types of elements by their numbers in reprise.h; text has none.
 local TYPES = { [0] = "bool", "int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t", "uint32_t", "int64_t", "uint64_t", "float", "double", "float", "float" }
 local BOOL, FLOAT = 0, 9 -- integers are between them
 local HALVES = { [11] = "f16", [12] = "bf16" } -- half floats: arrays of them are of float
@@ -17,12 +17,12 @@ local Replay = {}
 Replay.__index = Replay
 local C
 
--- Without a place in a file: the text is all that is said.
+-- Without a file position, so that the error is only the text.
 local function refuse(text) error(text, 0) end
 
 local function refused() refuse(ffi.string(C.reprise_error())) end
 
--- What a call gave; a code is an error.
+-- Returns the result of a call; raises an error for a code.
 local function did(result)
   if result < 0 then refused() end
   return result
@@ -56,26 +56,26 @@ end
 
 local function no_value(leaf, what, value) refuse(("INVALID_DATA: %q must be %s, got %s"):format(leaf.path, what, tostring(value))) end
 
--- A number that FFI holds as one of Lua's; integers of 64 bits as they are. nil: it is no number.
+-- Converts a number of FFI to a Lua number; 64-bit integers stay unchanged. Returns nil if it is not a number.
 local function number_of(value)
   if type(value) ~= "cdata" or ffi.istype(INT64, value) or ffi.istype(UINT64, value) then return value end
   return tonumber(value)
 end
 
--- Whether an integer of 64 bits is in a type's range. Both signs are compared as they are: FFI would take one for the other.
+-- Whether a 64-bit integer is in a type's range. Signed and unsigned integers are compared separately, because FFI would confuse them.
 local function holds(leaf, value)
   if ffi.istype(UINT64, value) then return value <= leaf.max end
   return value >= leaf.min and (value < 0 or ffi.cast(UINT64, value) <= leaf.max)
 end
 
--- Of a number that float does not have, the neighbour that is odd: so what lies beside a tie of halves does not become one.
+-- Rounds a number that float cannot hold to its odd neighbour, so that numbers next to a tie of halves do not become one.
 local function write_odd(values, i, value)
   local bits = ffi.cast("uint32_t*", values) + i
   if math.abs(values[i]) > math.abs(value) then bits[0] = bits[0] - 1 end
   if bits[0] % 2 == 0 then bits[0] = bits[0] + 1 end
 end
 
--- Floats are rounded; what a type cannot hold is refused.
+-- Rounds floats, and rejects values that a type cannot hold.
 local function write_number(leaf, at, i, given)
   local value = number_of(given)
   local kind = type(value)
@@ -118,7 +118,7 @@ local function pack(replay, step, at)
   end
 end
 
--- Packs n steps one behind the other, into memory that the next ones take again.
+-- Packs n steps one after the other, into memory that later steps reuse.
 local function packed(replay, steps, n)
   local size = n * replay.step_bytes
   if replay.room < size then replay.room, replay.staged = size, ffi.new("uint8_t[?]", size) end
@@ -128,7 +128,7 @@ local function packed(replay, steps, n)
   return bytes
 end
 
--- How many steps a list has; 0: it is none, but a step. A list with a hole is refused: what stands behind it would be lost.
+-- Returns how many steps a list has; 0 for a single step. Rejects a list with a hole, because the steps after it would be lost.
 local function listed(steps)
   local some, most, named = 0, 0, false
   for key in pairs(steps) do
@@ -142,7 +142,7 @@ local function listed(steps)
   return refuse("INVALID: the steps must be numbered from 1 on")
 end
 
--- A number as the library takes it, which would cut a greater one off.
+-- Checks the range of a number, because the library would truncate a larger one.
 local function whole(what, value)
   local number = (type(value) == "number" or type(value) == "cdata") and tonumber(value) or -1
   if not (number >= 0 and number <= WHOLE) or number % 1 ~= 0 then
@@ -151,31 +151,31 @@ local function whole(what, value)
   return number
 end
 
--- The library's Replay, as long as it was not freed.
+-- Returns the library's Replay, unless it was freed.
 local function live(replay)
   if replay.freed then refuse("CLOSED: the Replay must not be used after free: create another") end
   return replay.handle
 end
 
--- Appends a step, or a list of steps that follow each other. Items that wait.
+-- Appends a step, or a list of consecutive steps. Returns the number of waiting items.
 function Replay:append(steps, writer)
   local n = type(steps) == "table" and listed(steps) or 0
   if n == 0 then n, steps = 1, { steps } end
   return did(C.reprise_append(live(self), whole("writer", writer or 0), packed(self, steps, n), n * self.step_bytes, nil, nil))
 end
 
--- Ends the episode of a lane: "ended", "truncated" or "terminated", with what was seen last. Items that wait.
+-- Ends the episode of a lane: "ended", "truncated" or "terminated", with the last observation. Returns the number of waiting items.
 function Replay:finish(how, final, writer, lane)
   local last = final and packed(self, { final }, 1) or nil
   return did(C.reprise_end(live(self), whole("writer", writer or 0), whole("lane", lane or 0), ENDS[how] or 0, last))
 end
 
--- Makes an item of the last steps. Whether it is in its table; else it waits.
+-- Makes an item of the last steps. Returns whether it is in its table; otherwise it waits.
 function Replay:item(table, length, priority, writer, lane)
   return did(C.reprise_item(live(self), whole("writer", writer or 0), whole("lane", lane or 0), whole("table", table), whole("length", length), priority or 1)) == 1
 end
 
--- An array of its own for a column, kept for the next batch of the view.
+-- Returns a separate array for a column, kept for the next batch of the view.
 local function copied(batch, column, entries)
   local name, bytes = ffi.string(column.name), entries * column.bytes
   local kind = TYPES[column.dtype] or "uint8_t"
@@ -198,32 +198,32 @@ local function shown(self, view, count)
   return batch, count
 end
 
--- Draws up to n entries of a view: an array for each column by its name, and how many entries. The next draw of the same view fills the same arrays.
+-- Draws up to n entries of a view. Returns an array for each column by its name, and the number of entries. The next draw of the same view fills the same arrays.
 function Replay:sample(view, n, beta)
   view = whole("view", view)
   return shown(self, view, did(C.reprise_sample(live(self), view, whole("n", n), beta or 0)))
 end
 
--- The next items of an epoch, n at most, as `sample` has them; 0 entries where it is over. Each item that was there when it began comes once. Changes `state`.
+-- Returns the next items of an epoch, at most n, like `sample`; 0 entries if it is over. Each item that existed when it began comes once. Changes `state`.
 function Replay:epoch(view, n, state)
   view = whole("view", view)
   return shown(self, view, did(C.reprise_epoch(live(self), view, whole("n", n), state)))
 end
 
--- New priorities of items by key, both arrays of doubles. How many were there.
+-- Sets priorities of items by key, both arrays of doubles. Returns how many exist.
 function Replay:update(table, keys, priorities, n) return did(C.reprise_update(live(self), whole("table", table), keys, priorities, whole("n", n))) end
 
--- Deletes items by key. How many were there.
+-- Deletes items by key. Returns how many existed.
 function Replay:delete(table, keys, n) return did(C.reprise_delete(live(self), whole("table", table), keys, whole("n", n))) end
 
--- The numbers of a table, by the names of reprise.h.
+-- Returns the numbers of a table, by their names in reprise.h.
 function Replay:stats(table)
   local numbers = C.reprise_stats(live(self), whole("table", table))
   if numbers == nil then refused() end
   return ffi.new("reprise_numbers", numbers[0])
 end
 
--- A snapshot, as a string.
+-- Returns a snapshot as a string.
 function Replay:save()
   local chunks = {}
   local chunk = C.reprise_save(live(self), 1)
@@ -235,7 +235,7 @@ function Replay:save()
   return table.concat(chunks)
 end
 
--- Gives its memory back at once; else the garbage collector does.
+-- Frees its memory immediately instead of in the garbage collector.
 function Replay:free()
   local handle = ffi.gc(live(self), nil)
   self.freed = true
@@ -246,15 +246,15 @@ local reprise = {}
 
 function reprise.create(text) return opened(C.reprise_create(text, #text)) end
 
--- The state of epochs that have not begun: doubles, of which the third is the number of the epoch. In the order of slots where `ordered` is true.
+-- Returns the state of epochs that have not begun: doubles, of which the third is the number of the epoch. In slot order if `ordered` is true.
 function reprise.epochs(seed, ordered) return ffi.new("double[6]", {ordered and 0 or 1, seed or 0}) end
 
--- The Replay of a snapshot; `text` has lines that stand behind its own.
+-- Returns the Replay of a snapshot; `text` has lines that follow its own.
 function reprise.load(snapshot, text)
   return opened(C.reprise_load(snapshot, #snapshot, text, text and #text or 0))
 end
 
--- Finds reprise.h, whose declarations are the only ones, and libreprise.so in a folder.
+-- Loads reprise.h, the only source of declarations, and libreprise.so from a folder.
 function reprise.open(folder)
   if C == nil then
     local file = assert(io.open(folder .. "/reprise.h"))

@@ -1,11 +1,11 @@
 // The limits for wide batches. copies frames touch|prefetch BATCH STEPS: stacks of four frames of 84 × 84 and the next ones, each frame stored once.
-// copies windows touch|prefetch BATCH STEPS LENGTH: windows of rows of 64 numbers, which lie together.
+// copies windows touch|prefetch BATCH STEPS LENGTH: windows of contiguous rows of 64 numbers.
 #include "variant.h"
 
 #define FRAME (84 * 84)
 #define STACK 4
 #define WIDTH 64
-// Lines of a frame or window that are brought near; the processor foresees the others.
+// Lines of a frame or window that are prefetched; the processor predicts the others.
 #define AHEAD 4
 
 // A state, the next one, and the rest of the transition.
@@ -34,7 +34,7 @@ static inline void near(const uint8_t *at, uint64_t *sum) {
   }
 }
 
-// Draws, raises counts and writes what a batch tells of its items.
+// Draws, raises counts and writes the info columns of a batch.
 static void draw(uint32_t items_of_table) {
   for (uint32_t i = 0; i < batch; i++) slots[i] = below(items_of_table);
   uint64_t sum = 0;
@@ -69,7 +69,7 @@ static void frames(uint32_t n) {
       reward[i] = row->reward;
       done[i] = row->done;
       uint8_t *to = observation + (size_t)i * STACK * FRAME, *next_to = next + (size_t)i * STACK * FRAME;
-      // In the order of addresses: a frame that both have is copied twice while it is near.
+      // In address order, so that a frame in both is copied twice while it is cached.
       memcpy(to, store + (size_t)FRAME * row->frames[0], FRAME);
       for (int k = 1; k < STACK; k++) {
         memcpy(to + k * FRAME, store + (size_t)FRAME * row->frames[k], FRAME);

@@ -1,4 +1,4 @@
-// The limit for batches of transitions: draw an item, raise its count, follow it to its row, write what a batch tells of it, copy five leaves.
+// The limit for batches of transitions: draw an item, raise its count, follow it to its row, write its info columns, copy five leaves.
 // rows touch|prefetch BATCH STEPS: uniform. rows avx2 BATCH STEPS: a prioritized cycle. rows frames BATCH STEPS: frames of a game, each timed (bench/frames).
 #include "tree.h"
 #include "variant.h"
@@ -21,7 +21,7 @@ static int32_t *action;
 static uint8_t *done;
 static uint32_t slots[PIECE];
 
-// Brings the items of a piece near, then their rows. WebAssembly has loads only, which wait where a prefetch does not.
+// Prefetches the items of a piece, then their rows. WebAssembly only has loads, which wait, unlike a prefetch.
 static void approach(uint32_t n) {
   if (prefetch) {
     for (uint32_t i = 0; i < n; i++) __builtin_prefetch(&items[slots[i]], 1);
@@ -78,7 +78,7 @@ static void uniform(uint32_t n) {
 static Tree tree;
 static double errors[16][PIECE];
 
-// Draws with weights, then gives what was drawn new priorities by its keys.
+// Draws with weights, then sets new priorities of the drawn items by their keys.
 static void cycle(uint32_t n) {
   while (n-- > 0) {
     tree_draw(&tree, slots, batch);
@@ -105,7 +105,7 @@ static void cycle(uint32_t n) {
   }
 }
 
-// One step more, in the place of the oldest one.
+// Adds a step, which replaces the oldest one.
 static void append(uint32_t k) {
   uint32_t slot = k % size;
   Row *row = &rows[slot];
@@ -134,7 +134,7 @@ static void spin(void) {
 
 static int smaller(const void *a, const void *b) { return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b); }
 
-// As the loop of bench/frames: others have their turn after each 50.
+// Like the loop of bench/frames: yields after every 50 frames.
 static void timed(void (*run)(void), double *times, uint32_t n) {
   for (uint32_t k = 0; k < n; k++) {
     uint64_t start = now();

@@ -1,4 +1,4 @@
-// What the limits have in common: the lines that the controller reads and writes, a clock, random numbers, and tables that are filled alike.
+// Shared parts of the limits: the lines that the controller reads and writes, a clock, random numbers, and equally filled tables.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,17 +6,17 @@
 #include <time.h>
 #include <unistd.h>
 
-// Entries that are drawn, touched and gathered before the next ones: what they need fits the first cache.
+// Entries drawn, touched and gathered at a time: their data fits the first-level cache.
 #define PIECE 256
 
-// The numbers of one item, 32 bytes: two lie in a line of the cache.
+// The numbers of one item, 32 bytes: two fit a cache line.
 typedef struct {
   double priority;
   uint32_t row, length, count, generation;
   uint32_t stamp, layout;
 } Item;
 
-// What a batch tells of its items.
+// The info columns of a batch.
 typedef struct {
   double *key, *probability, *priority;
   uint32_t *count, *size, *length;
@@ -48,13 +48,13 @@ static inline uint32_t next_random(void) {
 
 static inline uint32_t below(uint32_t n) { return (uint32_t)(((uint64_t)next_random() * n) >> 32); }
 
-// Of 53 bits, in [0, 1).
+// A number of 53 bits, in [0, 1).
 static inline double unit(void) {
   uint64_t high = next_random();
   return (double)((high << 21) ^ (next_random() >> 11)) * 0x1p-53;
 }
 
-// Memory whose lines begin as those of the cache; its pages are there once they are written.
+// Memory aligned to cache lines; its pages are mapped by writing them.
 static void *taken(size_t bytes) {
   void *at = aligned_alloc(64, (bytes + 63) & ~(size_t)63);
   if (at == NULL) abort();
@@ -72,10 +72,10 @@ static Info info_of(uint32_t batch) {
   return (Info){taken(8 * batch), taken(8 * batch), taken(8 * batch), taken(4 * batch), taken(4 * batch), taken(4 * batch)};
 }
 
-// What is read ahead is summed into this, so that no compiler leaves it out.
+// The sum of prefetched values, so that no compiler removes the reads.
 static volatile uint64_t seen;
 
-// Answers each n by the nanoseconds that n batches took.
+// Answers each n with the nanoseconds that n batches took.
 static void serve(void (*run)(uint32_t)) {
   char line[64];
   fflush(stdout);

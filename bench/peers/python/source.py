@@ -1,4 +1,4 @@
-"""What the children of all libraries have in common: transitions of 41 bytes in five leaves, as ours has them."""
+"""The shared source of all libraries: transitions of 41 bytes in five leaves, as in Reprise."""
 import numpy as np
 
 ALPHA = 0.6
@@ -25,13 +25,13 @@ def columns(n=BLOCK):
 
 
 def steps(n=BLOCK):
-    """The same one by one, as an environment gives them."""
+    """Yields the same transitions one by one, like an environment."""
     block = columns(n)
     return [{name: value[i] for name, value in block.items()} for i in range(n)]
 
 
 def priorities(n, dtype=np.float64):
-    """Like TD errors."""
+    """Returns priorities like TD errors."""
     return np.random.default_rng(7).random(n).astype(dtype) + dtype(0.01)
 
 
@@ -41,7 +41,7 @@ def priority_sets(batch, dtype=np.float64):
 
 
 def film(task):
-    """Noise, or the first frames of recordings; the first ones again behind the last ones, so that each stack is a piece of it."""
+    """Noise, or the first frames of recordings; the first ones are repeated after the last ones, so that each stack is a slice."""
     shape = (FRAMES, SIDE, SIDE)
     if "screens" in task:
         frames = np.concatenate([np.fromfile(file, np.uint8, FRAMES * SIDE * SIDE).reshape(shape) for file in task["screens"]])
@@ -61,7 +61,7 @@ def repeated(work):
 
 
 def cycling(draw, update, batch, dtype=np.float64):
-    """n draws, each followed by new priorities for what was drawn."""
+    """n draws, each followed by new priorities for the drawn items."""
     sets = priority_sets(batch, dtype)
 
     def run(n):
@@ -72,7 +72,7 @@ def cycling(draw, update, batch, dtype=np.float64):
 
 
 def adding(add, all_steps):
-    """Adds n steps, which come again."""
+    """Adds n steps, which repeat."""
     at = 0
 
     def run(n):

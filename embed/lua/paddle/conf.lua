@@ -1,4 +1,4 @@
--- `love embed/lua/paddle FRAMES` plays so many frames without a screen, as fast as it can.
+-- `love embed/lua/paddle FRAMES` plays that many frames without a screen, as fast as possible.
 function love.conf(t)
   t.window.title, t.window.width, t.window.height = "Paddle", 416, 448
   if arg[2] == nil then return end

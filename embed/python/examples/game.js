@@ -1,5 +1,5 @@
-// A game whose memory Python learns from (learn.py). `node game.js collect SNAPSHOT` plays at random and saves what it saw;
-// `node game.js play SNAPSHOT NETWORK` opens what Python saved, and goes on with the network that it learned.
+// A game from whose memory Python learns (learn.py). `node game.js collect SNAPSHOT` plays at random and saves its memory; `node game.js play SNAPSHOT NETWORK`
+// opens Python's snapshot, and continues with the trained network.
 import { readFile, writeFile } from "node:fs/promises";
 import { f32, i32, prioritized, Replay } from "reprise";
 
@@ -32,7 +32,7 @@ async function goOn() {
 
 const layer = ([weights, biases], input) => biases.map((bias, i) => weights[i].reduce((sum, weight, k) => sum + weight * input[k], bias));
 
-// Balls fall, and a paddle is to catch them. Gives the share that it caught.
+// Balls fall, and a paddle must catch them. Returns the share that it caught.
 function play(writer, balls, act) {
   let caught = 0;
   for (let i = 0; i < balls; i++) {

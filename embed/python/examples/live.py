@@ -45,7 +45,7 @@ def weights(model, epsilon):
 
 
 def learn(replay, goal, send):
-    """Trains on what arrives until the returns are as good as they shall be. Whether they are."""
+    """Trains on arriving steps until the returns reach the goal. Returns whether they do."""
     torch.manual_seed(1)
     torch.set_num_threads(1)  # so small a network is slower with more
     online, target = network(), network()
@@ -106,10 +106,10 @@ async def main(goal):
         async with serve(handle, "127.0.0.1", 0, process_request=page, max_size=4 << 20, compression=None) as server:
             print(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/", flush=True)
             try:
-                # The learner has a thread of its own; messages are sent in the loop's.
+                # The learner has its own thread; messages are sent in the loop's thread.
                 return await asyncio.to_thread(learn, replay, goal, lambda data: loop.call_soon_threadsafe(publish, replay, data))
             finally:
-                # A learner that waits for steps ends by this.
+                # This ends a learner that waits for steps.
                 replay.close()
 
 

@@ -1,4 +1,5 @@
-// A game in headless Chromium whose steps PyTorch learns from live: `npm run example:python [-- GOAL]`. It ends by itself, with 0 if the return was reached; Ctrl-C ends all of it.
+// A game in headless Chromium from whose steps PyTorch learns live: `npm run example:python [-- GOAL]`. It exits with 0 once the return is reached; Ctrl-C ends
+// all of its processes.
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -12,7 +13,7 @@ const missing = made() ?? torch() ?? (runtimes().chromium === undefined ? "there
 if (missing !== undefined) throw new Error(`example:python cannot run: ${missing}`);
 
 const env = { ...process.env, PYTHONDONTWRITEBYTECODE: "1", PYTHONPATH: join(import.meta.dirname, "..") };
-// In a group of its own: Ctrl-C signals it once, from here.
+// In its own group: Ctrl-C signals it once, from here.
 const learner = spawn(PROGRAM, [LEARNER, ...process.argv.slice(2)], { env, stdio: ["ignore", "pipe", "inherit"], detached: true });
 const ended = new Promise((resolve) => learner.once("exit", (code) => resolve(code ?? 1)));
 let isStopped = false;

@@ -1,4 +1,5 @@
-// The other side, by the public API: `write FOLDER` saves a Replay and the batches that it draws after that; `read SNAPSHOT` draws the same of one that Python saved.
+// The JavaScript side, using the public API: `write FOLDER` saves a Replay and its next batches; `read SNAPSHOT` makes the same draws from a Replay saved by
+// Python.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { bool, f32, f64, i8, i16, i32, i64, packed, prioritized, Replay, shared, text, u8, u16, u32, u64 } from "reprise";
@@ -6,7 +7,7 @@ import { bool, f32, f64, i8, i16, i32, i64, packed, prioritized, Replay, shared,
 const BETA = 0.5;
 const [verb, path] = process.argv.slice(2);
 
-/** Every dtype, a nest, a list, text, and frames that are stored once, as they are or packed. */
+/** Every dtype, a nest, a list, text, and frames that are stored once, unpacked or packed. */
 function collected() {
   const small = { b: bool(3), c: i8(), d: u8(2, 2), e: i16(), f: u16(), g: u32() };
   const replay = new Replay({
@@ -49,7 +50,7 @@ function step(i) {
   };
 }
 
-/** A batch of each of the views that test_javascript.py has, by the names of embed.wasm. */
+/** Returns a batch of each view in test_javascript.py, by the names of embed.wasm. */
 function batches(replay) {
   const { memory, windows } = replay.tables;
   const { steps, lengths, mask, info } = windows.sample(7, { length: 3, mask: true });
@@ -77,7 +78,7 @@ function batches(replay) {
 
 const picked = (from, names) => Object.fromEntries(names.map((name) => [name, from[name]]));
 
-/** Columns by their paths: texts, or the constructor of the array and its bytes. */
+/** Returns columns by path: texts, or the constructor of the array and its bytes. */
 function flat(value, path = []) {
   const data = value.data ?? value;
   if (ArrayBuffer.isView(data))

@@ -1,4 +1,4 @@
-"""Plays files of recorded operations (test/embed/operation.ts draws their layout): `player.py FILE` prints the digest of all that came out,
+"""Plays files of recorded operations (test/embed/operation.ts draws their layout): `player.py FILE` prints the digest of all results,
 `player.py --time FILE…` how long the part behind the clock took."""
 
 import struct
@@ -15,13 +15,13 @@ from reprise_replay import Instance, ReplayError
 from reprise_replay.columns import Columns
 
 CALLS = {0: "append", 1: "end", 2: "item", 3: "sample", 4: "update", 5: "delete", 6: "stats", 7: "reload", 255: "clock"}
-#: The arguments of each that are no integers.
+#: The arguments of each that are not integers.
 FLOATS = {"item": 4, "sample": 2}
 COUNTERS, PASSES = 12, 5
 
 
 def read(path):
-    """The text of a Replay, and operations: a call, its arguments, which of them are offsets, and what they lead into."""
+    """The text of a Replay, and operations: a call, its arguments, which of them are offsets, and the payload they point into."""
     file = Path(path).read_bytes()
     magic, version, count, size = struct.unpack_from("<4s3I", file)
     if magic != b"RPOP" or version != 1:
@@ -39,7 +39,7 @@ def read(path):
 
 
 class Player:
-    """A Replay, and what is done with it."""
+    """A Replay, and the operations on it."""
 
     def __init__(self, text):
         self.instance = Instance()
@@ -48,7 +48,7 @@ class Player:
         self.told = {}
 
     def play(self, call, arguments, places, payload):
-        """What it gives: a number; of `stats` an address."""
+        """Returns the result: a number, or for `stats` an address."""
         if call == "reload":
             return self.reload(payload)
         arguments = list(arguments)
@@ -92,7 +92,7 @@ def digest(path):
 
 
 def timed(path):
-    """Nanoseconds of what stands behind the clock: the median of some passes. Batches are copied, as a user would."""
+    """Returns the nanoseconds of the timed operations: the median of some passes. Batches are copied, as by a user."""
     text, operations = read(path)
     player = Player(text)
     clock = [call for call, *_ in operations].index("clock")

@@ -1,4 +1,4 @@
-"""What the tests of remote writers share: steps of one spec, a server, a line that breaks, and JavaScript's ends."""
+"""Shared parts of the tests of remote writers: steps of one spec, a server, a breaking connection, and the JavaScript ends."""
 
 import asyncio
 import contextlib
@@ -22,7 +22,7 @@ SCRIPT = ROOT / "embed/python/tests/actors.mjs"
 
 
 def text(lanes=1, more=""):
-    """As actors.mjs has it."""
+    """Like the one in actors.mjs."""
     several = f"lanes {lanes} autoreset sameStep" if lanes > 1 else ""
     tables = f"table a size 1000 sampler prioritized 1\ntable b size 800{more}\ntable c size 50 sampler prioritized 1"
     return f"{LEAVES}\n{tables}\nwriter {several}\nrule a nStep 2\nrule b length 1\n{VIEWS}\nseed 7"
@@ -40,7 +40,7 @@ def steps(n, first=0):
 
 
 def same_memory(ours, theirs):
-    """That two snapshots have the same items, with the same steps, and the same draws."""
+    """Asserts that two snapshots have the same items, with the same steps, and the same draws."""
     a, b = Replay.load(ours, VIEWS), Replay.load(theirs, VIEWS)
     for table in range(3):
         mine, other = a.stats(table), b.stats(table)
@@ -53,7 +53,7 @@ def same_memory(ours, theirs):
 
 
 class Server:
-    """Accepts writers into a Replay at an address of the loopback. `met` has what came of each connection."""
+    """Accepts writers into a Replay at an address of the loopback. `met` has the outcome of each connection."""
 
     def __init__(self, replay, **options):
         self.replay, self.options, self.met = replay, options, asyncio.Queue()
@@ -113,7 +113,7 @@ class Line:
 
 
 def cuts(seed, count, most):
-    """So many places where a line breaks."""
+    """Returns that many places where a connection breaks."""
     numbers = random.Random(seed)
     return [numbers.randrange(1, most) for _ in range(count)]
 
@@ -139,7 +139,7 @@ def run(work, seconds=60):
 
 
 class Peer:
-    """An end that sends what it likes: over a connection that it opens, or one that came to a Memory."""
+    """An end that sends arbitrary frames: over a connection that it opens, or one accepted by a Memory."""
 
     def __init__(self, url="", socket=None):
         self._url, self.socket = url, socket
@@ -156,14 +156,14 @@ class Peer:
             await self.socket.send(frame)
 
     async def next(self, kind):
-        """The next frame of a kind."""
+        """Returns the next frame of a kind."""
         while True:
             frame = unpack(await self.socket.recv())
             if frame.kind == kind:
                 return frame
 
     async def closed(self):
-        """The code and the reason with which it is closed."""
+        """Returns the code and the reason with which it is closed."""
         try:
             while True:
                 await self.socket.recv()
@@ -172,7 +172,7 @@ class Peer:
 
 
 class Memory:
-    """A memory that says what it likes: `talk(peer, k)` speaks over the k-th connection. What it raises fails the test."""
+    """A memory with arbitrary messages: `talk(peer, k)` handles the k-th connection. Its exceptions fail the test."""
 
     def __init__(self, talk):
         self._talk, self._count, self.errors = talk, 0, []

@@ -1,4 +1,5 @@
-// The tests of Python's module, in a Python of their own: `npm run test:python [-- --torch] [-- arguments of pytest]`. With --torch the learner of the examples is one of them.
+// Runs the tests of the Python package in a separate Python: `npm run test:python [-- --torch] [-- arguments of pytest]`. With --torch they include the learner
+// of the examples.
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -25,7 +26,7 @@ if (skipped > 0) console.log(`LEFT OUT: ${skipped} tests, since torch is not ins
 console.log(`${tests - skipped - failed} passed, ${failed} failed`);
 process.exitCode = failed === 0 && tests > skipped ? 0 : 1;
 
-/** Runs the Python; whether it ended well. */
+/** Runs Python; returns whether it succeeded. */
 function run(pythonArgs) {
   const env = { ...process.env, PYTHONDONTWRITEBYTECODE: "1", REPRISE_NODE: process.execPath };
   return spawnSync(PROGRAM, pythonArgs, { cwd: folder, stdio: "inherit", env }).status === 0;

@@ -1,4 +1,4 @@
-"""What several tests share."""
+"""Shared parts of several tests."""
 
 import os
 import subprocess
@@ -23,13 +23,13 @@ seed 7
 
 
 def steps(n, first=0):
-    """Steps of TEXT that can be told apart."""
+    """Distinct steps of TEXT."""
     numbers = np.arange(first, first + n)
     return {"observation": np.repeat(numbers[:, None], 4, 1).astype("f4"), "action": numbers.astype("i4"), "reward": np.ones(n, "f4")}
 
 
 def refused(code, call):
-    """That a call is refused with this code; its text."""
+    """Asserts that a call is refused with this code, and returns the text."""
     with pytest.raises(ReplayError) as caught:
         call()
     assert caught.value.code == code, caught.value
@@ -38,7 +38,7 @@ def refused(code, call):
 
 
 def node(*arguments):
-    """What a script in JavaScript prints."""
+    """Returns the output of a JavaScript script."""
     done = subprocess.run([os.environ.get("REPRISE_NODE", "node"), *map(str, arguments)], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -58,7 +58,7 @@ def test_python_writes_to_javascript(lanes, seed, breaks, tmp_path):
 
 @pytest.mark.parametrize("most", [700, 2700])
 def test_javascript_counts_as_python_does(most, tmp_path):
-    """With so few credits that a writer which counted less would be closed, and one which counted more would wait for ever."""
+    """With so few credits that a writer that counted less would be closed, and one that counted more would wait forever."""
 
     async def work():
         replay = Replay(text(2))

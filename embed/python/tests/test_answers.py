@@ -1,4 +1,4 @@
-"""Answers that wait: however many blocks a memory takes at once, an honest writer is not closed for what it could not read yet."""
+"""Pending answers: however many blocks a memory takes together, an honest writer is not closed for answers that it could not read yet."""
 
 import asyncio
 
@@ -39,7 +39,7 @@ def test_many_blocks_that_are_taken_at_once_are_confirmed():
 
 
 def test_a_flush_beside_a_goodbye_is_answered_by_the_same_farewell():
-    """So it is in JavaScript."""
+    """As in JavaScript."""
 
     async def work():
         replay = Replay("leaf n i32\ntable t size 100\nrule t length 1\nview t items")

@@ -1,4 +1,4 @@
-"""Batches as an iterable: the draws are those of `sample`, in a loop and by a DataLoader."""
+"""Batches as an iterable: the draws are those of `sample`, in a loop and with a DataLoader."""
 
 import pickle
 import subprocess

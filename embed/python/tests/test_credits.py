@@ -1,4 +1,4 @@
-"""What may be on its way: a block counts as many bytes as its steps have written out, on both ends; only answers count as answers."""
+"""Limits of bytes in flight: on both ends, a block counts the bytes of its steps written out; only answers count as answers."""
 
 import asyncio
 
@@ -75,7 +75,7 @@ def test_what_waits_takes_no_more_than_it_counts():
 
 
 def test_the_limit_of_a_frame_is_of_rows_and_final_steps_together():
-    """So it is in JavaScript."""
+    """As in JavaScript."""
 
     async def work():
         for finals, code in ((0, None), (600, 4003)):
@@ -110,7 +110,7 @@ def test_only_slots_of_final_steps_are_no_steps(calls, finals):
             fields = {"slots": slots, "calls": calls, "columns": [], "frames": [1]}
             await peer.send(pack(Kind.BLOCK, {"number": 1, **fields}, body), pack(Kind.PING))
             await peer.next(Kind.PONG)
-            # It waits, since the limiter takes one step of it.
+            # It waits, because the limiter accepts only one step of it.
             await peer.send(block(2, 1), pack(Kind.PING))
             if finals:
                 await peer.next(Kind.PONG)
@@ -157,7 +157,7 @@ def test_a_writer_counts_shared_frames_as_they_are_written_out():
 
 
 def test_both_ends_count_the_same():
-    """A writer whose credits are small, and whose frames repeat: it is never closed, and never waits for ever."""
+    """A writer whose credits are small, and whose frames repeat: it is never closed, and never waits forever."""
 
     async def work():
         replay, twin = Replay(wide()), Replay(wide())
@@ -243,7 +243,7 @@ def test_blocks_are_no_answers():
         async with Memory(talk) as memory:
             writer = await remote_writer(memory.url, LEAVES)
             await writer.append(steps(1))
-            # None of them waits, so that all are in the socket at once.
+            # None of them waits, so all are in the socket together.
             for _ in range(6000):
                 await writer.item("c", 1)
             await writer.close()

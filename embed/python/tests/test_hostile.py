@@ -1,4 +1,4 @@
-"""Peers that send anything: each is closed with a code and a reason, and touches nothing of the others."""
+"""Peers that send arbitrary data: each is closed with a code and a reason, and does not affect the others."""
 
 import asyncio
 import json
@@ -141,7 +141,7 @@ def test_frames_that_break_the_protocol(name):
             accepted = await server.met.get()
             goodbye = await accepted.closed
             assert goodbye.how == "failed" and goodbye.error is not None
-            # What came before it is there, and the other writer goes on.
+            # Earlier steps are stored, and the other writer continues.
             await writer.append(steps(2, 2))
             await writer.close()
             assert replay.stats(1)["inserts"] == 4 + accepted.steps and accepted.steps in (0, 2)
@@ -188,7 +188,7 @@ def test_more_than_may_be_on_its_way():
             async with Peer(server.url) as peer:
                 await peer.send(pack(Kind.HELLO, hello_of(replay)))
                 await peer.next(Kind.WELCOME)
-                # The limiter takes one step, so that the rest waits.
+                # The limiter accepts one step, so the rest waits.
                 await peer.send(*(block(number, 2) for number in (1, 2, 3, 4)))
                 assert (await peer.closed())[0] == 4004
             async with Peer(server.url) as peer:
@@ -238,7 +238,7 @@ def test_a_ping_is_answered_and_numbers_that_came_are_dropped():
             await peer.send(pack(Kind.BYE))
             assert (await peer.next(Kind.CLOSED)).fields == {}
             assert (await peer.closed())[0] == 1000
-            # Who asks for it again is told again.
+            # A repeated request gets the same answer.
             async with Peer(server.url) as again:
                 await again.send(pack(Kind.HELLO, hello_of(replay, resume=True)))
                 assert (await again.next(Kind.CLOSED)).fields == {}

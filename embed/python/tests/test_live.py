@@ -1,4 +1,4 @@
-"""The live example: a game in a page, a learner here, and nothing of either when it is over."""
+"""The live example: a game in a page, a learner here, and neither leaves anything behind."""
 
 import os
 import shutil
@@ -36,7 +36,7 @@ def started():
 
 
 def processes(mark):
-    """Processes that have this in their environment."""
+    """Returns the processes that have this in their environment."""
     found = []
     for path in Path("/proc").glob("[0-9]*/environ"):
         try:
@@ -69,7 +69,7 @@ def test_ctrl_c_leaves_nothing(started, everybody):
         process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
     assert process.returncode == 130
-    # The system takes the last of a browser away after its end.
+    # The system removes the last processes of a browser after its end.
     for _ in range(100):
         if not left():
             break

@@ -1,4 +1,4 @@
-"""What is installed, and the programs of the documents."""
+"""The installed package, and the programs in the documents."""
 
 import importlib.util
 import json
@@ -30,7 +30,7 @@ PIP = ("-m", "pip", "--quiet", "--disable-pip-version-check")
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
     """The wheel of the package."""
-    # Of a copy, since setuptools leaves its work beside what it builds.
+    # From a copy, because setuptools leaves its files next to the sources.
     source = shutil.copytree(FOLDER, tmp_path_factory.mktemp("source") / "python", ignore=shutil.ignore_patterns("build", "*.egg-info"))
     target = tmp_path_factory.mktemp("wheel")
     subprocess.run([sys.executable, *PIP, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", target, source], check=True)
@@ -40,7 +40,7 @@ def wheel(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def installed(wheel, tmp_path_factory):
-    """The package as pip installs it, without the clone beside it."""
+    """The package as installed by pip, without the clone."""
     target = tmp_path_factory.mktemp("installed")
     subprocess.run([sys.executable, *PIP, "install", "--no-deps", "--target", target, wheel], check=True)
     return target
@@ -89,7 +89,7 @@ def test_a_clean_environment_installs_the_wheel(wheel, tmp_path):
     subprocess.run([python, *PIP, "install", wheel], check=True)
     done = subprocess.run([python, "-c", FIRST], cwd=tmp_path, capture_output=True, text=True)
     assert done.stdout.splitlines() == [line.split(SAID)[1] for line in FIRST.splitlines() if SAID in line], done.stderr
-    # What needs websockets says so, and the wheel brings it if it is asked to.
+    # Modules that need websockets report it, and the wheel installs it as an extra.
     remote = [python, "-c", "from reprise_replay.remote import accept"]
     assert 'pip install "reprise-replay[websockets]"' in subprocess.run(remote, cwd=tmp_path, capture_output=True, text=True).stderr
     subprocess.run([python, *PIP, "install", f"{wheel}[websockets]"], check=True)

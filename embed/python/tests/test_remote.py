@@ -93,7 +93,7 @@ def test_a_line_that_breaks_loses_and_doubles_nothing(seed):
 
 
 def test_each_byte_of_a_conversation_may_be_the_last():
-    """The connection breaks after each so many bytes, from the handshake on."""
+    """The connection breaks after different numbers of bytes, from the handshake on."""
     other = Replay(text())
     for k in range(4):
         other.append(0, steps(3, 10 * k), [0, 0, TERMINATED])
@@ -184,7 +184,7 @@ def test_a_rate_limiter_holds_the_writer_back():
 
 def test_a_call_for_which_there_is_never_room_fails():
     async def work():
-        # The end of the episode makes two transitions, of which the limiter takes one.
+        # The end of the episode makes two transitions; the limiter accepts one.
         replay = Replay(f"{LEAVES}\ntable a size 99 samplesPerInsert 1 minSize 1 minDiff -1 maxDiff 1 pending 0\nrule a nStep 3")
         async with Server(replay) as server:
             writer = await remote_writer(server.url, LEAVES)
@@ -490,7 +490,7 @@ def test_steps_that_come_one_by_one_share_frames(lanes):
 
 
 def test_after_a_second_invite_nothing_is_sent_until_the_welcome():
-    """A memory that was evicted, while the socket stayed open, drops what comes before the hello."""
+    """A memory that was evicted, while the socket stayed open, drops frames before the hello."""
     ends = {"lanes": 1, "hasTransitions": False, "observation": {"path": "x", "leaves": []}}
     limits = {"maxInFlight": 1024, "frameBytes": 4 << 20, "inFlightBytes": 8 << 20, "keepAliveMs": 30000, "keepAliveTimeoutMs": 20000}
     told = {"keep": 1, "across": False, "ends": ends, "tables": ["t"], "rules": [], "shared": [], "confirm": "memory", "confirmed": 0, **limits}
@@ -527,7 +527,7 @@ def test_after_a_second_invite_nothing_is_sent_until_the_welcome():
                 if k == 1:
                     await invited.wait()
                     assert not writer.connected
-                # So that each block has a frame of its own.
+                # So that each block has its own frame.
                 await asyncio.sleep(0.01)
             may_welcome.set()
             while len(numbers) < 2:

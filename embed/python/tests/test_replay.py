@@ -1,4 +1,4 @@
-"""Steps in, batches out, by the calls of Replay."""
+"""Appending steps and drawing batches with the calls of Replay."""
 
 import sys
 import threading
@@ -211,7 +211,7 @@ def test_it_closes():
 
 
 def test_threads_take_turns():
-    """What one hands in moves the input of the others, and what it draws is in the place of their batches."""
+    """One view's input moves the input of the others, and its draws replace their batches."""
     replay = Replay("leaf x f64 64\ntable t size 20000\nrule t length 1\nview t items")
     blocks, failed = [1 + 7 * i for i in range(30)], []
 

@@ -1,4 +1,4 @@
-"""Sessions: what an actor that comes again is, is told and is bound by; how many there may be; how a writer ends."""
+"""Sessions: the identity, messages and limits of a returning actor; the number of sessions; the end of a writer."""
 
 import asyncio
 from time import monotonic
@@ -22,7 +22,7 @@ def hello(replay, **changes):
 
 
 def test_a_call_after_close_is_refused():
-    """What came behind a goodbye would be dropped, and the caller would not know."""
+    """Steps after a goodbye would be dropped without notice."""
 
     async def work():
         replay = Replay(text(1, FULL.replace("maxDiff 1", "maxDiff 3")))
@@ -37,7 +37,7 @@ def test_a_call_after_close_is_refused():
             for call in (writer.append(steps(1)), writer.end(), writer.item("c", 1), writer.discard(), writer.flush()):
                 with pytest.raises(ReplayError, match="CLOSED: the writer is closing"):
                     await call
-            # Also one that gives up waiting is closed.
+            # A writer that stops waiting is also closed.
             third = asyncio.create_task(writer.close())
             await asyncio.sleep(0)
             third.cancel()
@@ -122,7 +122,7 @@ def test_a_call_goes_on_over_a_memory_that_takes_larger_frames():
 
 
 def pass_time(writer):
-    """What happens when the time to come again is over."""
+    """The effects of returning too late."""
     deadline = writer._conversation.dialer._deadline
     assert 0 < deadline.when() - asyncio.get_running_loop().time() <= 50
     deadline._callback(*deadline._args)
@@ -154,7 +154,7 @@ def test_an_opening_function_that_never_settles():
             error = await writer.closed
             assert error.code == "CLOSED" and "50.0 seconds" in str(error)
             await writer.close()
-            # What came too late is closed.
+            # A late connection is closed.
             await stubborn.wait()
             assert (await server.met.get()).code == "CLOSED"
 
@@ -361,7 +361,7 @@ def test_lanes_and_sessions_are_limited(monkeypatch):
                 error = (await peer.next(Kind.REFUSED)).fields["error"]
                 assert error["code"] == "RATE_LIMITED" and "limits.sessions" in error["message"]
                 assert (await peer.closed())[0] == 4001 and (await c.met.get()).code == "RATE_LIMITED"
-            # Who resumes comes in, and who takes the place of one that is broken.
+            # A resuming actor is accepted, and so is one that replaces a broken one.
             for session, resume in ((SESSION, True), ("d" * 22, False)):
                 async with Peer(a.url) as peer:
                     await peer.send(hello(replay, session=session, resume=resume))
@@ -482,7 +482,7 @@ def test_a_loop_that_has_ended_holds_no_writer():
                 await writer.append(steps(3))
         assert replay.stats(1)["inserts"] == before + 3
 
-    # Of one loop all tasks are cancelled, another one only stops.
+    # All tasks of one loop are cancelled, and another loop only stops.
     session = asyncio.run(first())
     run(second(session))
     stopped = asyncio.new_event_loop()
@@ -615,7 +615,7 @@ def test_pings_are_as_the_memory_says():
 
 
 def test_a_connection_that_is_half_open_is_given_up():
-    """Nobody reads what was sent, so that not even a close gets through."""
+    """Nobody reads the sent data, so not even a close gets through."""
 
     async def work():
         replay = Replay(text())
@@ -684,7 +684,7 @@ def test_options_of_limits():
                 await accept(None, replay, **options)
         with pytest.raises(ReplayError, match="INVALID: reconnect_timeout"):
             await remote_writer("ws://127.0.0.1:1", LEAVES, reconnect_timeout=-1)
-        # For ever is as long as both ends can count.
+        # The longest time that both ends can count.
         async with Server(replay, keep_alive=np.inf, keep_alive_timeout=np.inf, session_ttl=np.inf) as server:
             async with await remote_writer(server.url, LEAVES) as writer:
                 await writer.append(steps(1))

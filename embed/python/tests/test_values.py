@@ -1,4 +1,4 @@
-"""Every dtype and shape, text and frames: what goes in comes out, and what does not fit is refused."""
+"""Every dtype and shape, text and frames: values are returned unchanged, and values that do not fit are refused."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ def replay_of(leaf):
 
 
 def drawn(replay, n):
-    """All that was appended, in its order."""
+    """All appended steps, in order."""
     return replay.sample(0, n)["x"][:, 0]
 
 
@@ -31,7 +31,7 @@ def test_numbers_come_back(name, shape):
 @pytest.mark.parametrize("name", ["f16", "bf16"])
 def test_half_floats_are_rounded_once_and_come_as_float32(name):
     replay, step = replay_of(f"x {name} 3"), 2.0**-11 if name == "f16" else 2.0**-8
-    # A tie, and what lies beside it so near that float32 cannot tell.
+    # A tie, and numbers too close to it for float32 to distinguish.
     replay.append(0, {"x": [[1 + step, 1 + step * (1 + 2.0**-30), -1 - step * (1 - 2.0**-30)]]})
     got = drawn(replay, 1)
     assert got.dtype == np.float32 and got.tolist() == [[1, 1 + 2 * step, -1]]

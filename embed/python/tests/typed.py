@@ -1,4 +1,4 @@
-"""A program of a user's, which mypy checks (test_types.py). What must be an error has `type: ignore` with its code: an unused one is an error, too."""
+"""A user program for mypy (test_types.py). Expected errors have `type: ignore` with their code; an unused one is also an error."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""cpprb: arrays of NumPy behind a class in Cython, a sum tree in C++."""
+"""cpprb: NumPy arrays in a Cython class, a sum tree in C++."""
 import numpy as np
 from cpprb import PrioritizedReplayBuffer, ReplayBuffer
 
@@ -49,7 +49,7 @@ def prioritized(task):
 
 
 def frames(task):
-    """next_of and stack_compress: each frame once. Stacks stand in the last dimension, as the class demands."""
+    """next_of and stack_compress: each frame once. Stacks are in the last dimension, as the class requires."""
     size = task["steps"]
     env = {"obs": {"shape": (SIDE, SIDE, STACK), "dtype": np.uint8}} | {name: ENV[name] for name in ("act", "rew", "done")}
     buffer = ReplayBuffer(size, env, next_of="obs", stack_compress="obs")

@@ -1,4 +1,4 @@
-"""flashbax: functions of JAX, compiled whole: keys are split inside, states are given up to their successors, and each result is waited for."""
+"""flashbax: functions of JAX, compiled whole: keys are split inside, states are donated to their successors, and each result is awaited."""
 import flashbax
 import jax
 import jax.numpy as jnp
@@ -25,7 +25,7 @@ def _fill(buffer, one, block, size):
 
 
 def _drawing(state, sample):
-    """A call that draws a batch and waits for it."""
+    """Returns a call that draws a batch and waits for it."""
 
     @jax.jit
     def draw(state, key):
@@ -61,7 +61,7 @@ def uniform(task):
 
 
 def _weighted(buffer, size):
-    """Importance weights as ours: those of the batch, scaled so that the largest is 1."""
+    """Importance weights as in Reprise: those of the batch, scaled so that the largest is 1."""
 
     def sample(state, key):
         drawn = buffer.sample(state, key)
@@ -96,7 +96,7 @@ def prioritized(task):
 
 
 def _cycling(state, sample, update, batch):
-    """Sample and update are two calls: between them a program learns. The state is given up, so nothing is copied."""
+    """Sample and update are two calls: between them a program learns. The state is donated, so nothing is copied."""
 
     @jax.jit
     def draw(state, key):

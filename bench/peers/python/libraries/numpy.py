@@ -1,4 +1,4 @@
-"""The floor: arrays and fancy indices, without any library above them. There is no order, no key, no episode; who writes this has the rest to write."""
+"""The baseline: arrays and fancy indices, without a library. It has no order, keys or episodes, which its author would still have to write."""
 import numpy as np
 
 from source import BLOCK, STACK, WIDTH, adding, columns, film, repeated, steps

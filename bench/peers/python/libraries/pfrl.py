@@ -1,4 +1,4 @@
-"""PFRL: a dict a transition in a queue; batch_experiences makes torch tensors of those that were drawn, as its agents do."""
+"""PFRL: a dict per transition in a queue; batch_experiences makes torch tensors of the drawn ones, as in its agents."""
 import numpy as np
 import torch
 from pfrl.replay_buffer import batch_experiences
@@ -23,7 +23,7 @@ def _named(step):
 
 
 def _filled(buffer, size):
-    # Each transition has arrays of its own, as from an environment.
+    # Each transition has its own arrays, as from an environment.
     given = [_named(step) for step in steps()]
     for k in range(size):
         step = given[k % len(given)]
@@ -62,7 +62,7 @@ def prioritized(task):
     def draw():
         experiences = buffer.sample(batch)
         drawn = _batch(experiences)
-        # As its agents do with weights.
+        # As in its agents with weights.
         drawn["weights"] = torch.tensor([one[0]["weight"] for one in experiences], dtype=torch.float32)
         return drawn
 
@@ -77,11 +77,11 @@ def prioritized(task):
 
 
 def frames(task):
-    """States are LazyFrames, as its Atari wrappers give them: stacks share their frames, and are made at each draw."""
+    """States are LazyFrames, as from its Atari wrappers: stacks share their frames, and are made at each draw."""
     buffer = ReplayBuffer(task["steps"])
     some = film(task)
     period = len(some) - STACK - 1
-    # Each frame is an array of its own, as from an environment.
+    # Each frame is a separate array, as from an environment.
     recent = [some[k][None].copy() for k in range(STACK)]
     state = LazyFrames(recent, stack_axis=0)
     for k in range(task["steps"]):

@@ -1,4 +1,4 @@
-"""Stable-Baselines3: arrays of NumPy, batches as torch tensors. Its arrays are filled at once: its add takes a step a call."""
+"""Stable-Baselines3: arrays of NumPy, batches as torch tensors. Its arrays are filled directly, because its add takes one step per call."""
 import numpy as np
 from gymnasium import spaces
 from stable_baselines3.common.buffers import ReplayBuffer
@@ -23,7 +23,7 @@ def _columns(drawn):
 
 
 def _filled(size):
-    # Actions of 4 bytes, as ours: those of Discrete have 8 by default.
+    # Actions of 4 bytes, as in Reprise: those of Discrete have 8 by default.
     buffer = ReplayBuffer(size, spaces.Box(-1, 1, (4,), np.float32), spaces.Discrete(4, dtype=np.int32), device="cpu")
     block = columns()
     for k in range(0, size, BLOCK):

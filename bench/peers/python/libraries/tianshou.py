@@ -1,4 +1,4 @@
-"""Tianshou: arrays of NumPy in a Batch. The memory is given its arrays at once (set_batch): its add takes a step a call."""
+"""Tianshou: arrays of NumPy in a Batch. The memory receives its arrays directly (set_batch), because its add takes one step per call."""
 import numpy as np
 from tianshou.data import Batch, PrioritizedReplayBuffer, ReplayBuffer
 

@@ -60,7 +60,7 @@ async def accept(
     must(session_ttl >= 0, f"INVALID: session_ttl must be 0 seconds or more, got {session_ttl}")
     for name, value in (("keep_alive", keep_alive), ("keep_alive_timeout", keep_alive_timeout)):
         must(value >= 0.001, f"INVALID: {name} must be 0.001 seconds or more, got {value}")
-    # What the library does not let through would break the connection without a word.
+    # Frames that the library rejects would break the connection silently.
     largest = getattr(websocket.protocol, "max_message_size", None)
     rules = rules._replace(frame_bytes=min(rules.frame_bytes, largest or rules.frame_bytes)).checked()
     link = Link(websocket, rules.frame_bytes, min(keep_alive, _NEVER), min(keep_alive_timeout, _NEVER))

@@ -40,13 +40,13 @@ class Settings(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """What came, and is not taken yet: a block with the bytes of its frame, a flush with its number, or a goodbye."""
+    """A received entry that is not processed yet: a block with the bytes of its frame, a flush with its number, or a goodbye."""
 
     kind: Kind
     taken: Block | None = None
     number: int = 0
     size: int = 0
-    #: Of a goodbye: whether the connection of a writer that does not come again was lost.
+    #: For a goodbye: whether the connection of a writer that does not return was lost.
     is_gone: bool = False
 
 
@@ -91,7 +91,7 @@ class AcceptedWriter:
 
     @property
     def position(self) -> tuple[int, int]:
-        """The last block that is here, and the last one that is confirmed."""
+        """The last received block, and the last confirmed one."""
         return self._received, self._confirmed
 
     async def send(self, message: Any) -> None:
@@ -110,7 +110,7 @@ class AcceptedWriter:
         self._post_message(self._messages.push(kind, data))
 
     def publish(self, message: Any) -> None:
-        """Sends a message like `send`, but in the place of a published one that still waits: a slow writer receives only the newest."""
+        """Sends a message like `send`, but replaces a published one that still waits: a slow writer receives only the newest."""
         self._publish(*encoded(message))
 
     def _publish(self, kind: str, data: bytes) -> None:
@@ -242,7 +242,7 @@ class AcceptedWriter:
             self._expiry.cancel()
         self._queue.clear()
         self._messages.clear()
-        # Of a Replay that is closed there is nothing to truncate.
+        # A closed Replay has nothing to truncate.
         with contextlib.suppress(ReplayError):
             self._intake.replay.truncate(self._intake.writer)
         self._is_over = True
@@ -359,7 +359,7 @@ class AcceptedWriter:
 
 
 def _call(loop: asyncio.AbstractEventLoop, then: Callable[[], object]) -> None:
-    # The loop may have ended while another thread goes on.
+    # The loop may have ended while another thread continues.
     with contextlib.suppress(RuntimeError):
         loop.call_soon_threadsafe(then)
 

@@ -1,4 +1,4 @@
-"""What a writer keeps until the memory has confirmed it, in order."""
+"""The entries that a writer keeps until the memory has confirmed them, in order."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Backlog:
         return self.steps < told.max_in_flight and self._sent_bytes < told.in_flight_bytes and len(self._entries) < told.max_in_flight
 
     def add(self, entry: Entry, most: int) -> None:
-        """Appends an entry, or joins it with the last one, which then has at most so many rows."""
+        """Appends an entry, or joins it with the last one, which then has at most that many rows."""
         if self._sent < len(self._entries) and self._entries[-1].takes(entry, most):
             self._entries[-1].join(entry)
         else:

@@ -1,4 +1,4 @@
-"""What a writer says to the memory, and hears from it, over all of its connections."""
+"""The conversation of a writer with the memory, over all of its connections."""
 
 from __future__ import annotations
 
@@ -186,11 +186,11 @@ class Conversation:
         if error is None:
             # All that was sent before a goodbye is there when that is answered.
             return None if backlog.said_goodbye else ReplayError("CLOSED: the memory closed the writer")
-        # Of a session that has ended with all of its steps confirmed, only the farewell was lost.
+        # If a session has ended with all of its steps confirmed, only the farewell was lost.
         return None if error.code == "NOT_FOUND" and backlog.said_goodbye and not backlog.has_blocks else error
 
     def _handle(self, message: Any) -> None:
-        """Gives the program a message. What it raises is reported, and the writer goes on."""
+        """Passes a message to the program. Its exceptions are reported, and the writer continues."""
         try:
             if self._on_message is not None:
                 self._on_message(message)
@@ -201,7 +201,7 @@ class Conversation:
         told = welcome_of(fields, list(self.leaves.values()))
         if self._welcome is not None:
             told.must_be(self._welcome)
-        # What the memory had confirmed is not here any more.
+        # Entries that the memory had confirmed are no longer here.
         if not max(self._confirmed, told.confirmed) <= told.received <= self._number:
             raise ProtocolError(
                 f"the memory has the blocks up to {told.received} of {self._number}, and confirms {told.confirmed}; it had confirmed {self._confirmed}", Close.REFUSED
@@ -237,7 +237,7 @@ class Conversation:
             done.set_result(None)
 
     def fail(self, cause: Exception) -> None:
-        """Ends the writer by an error that is none of the protocol."""
+        """Ends the writer with an error that does not come from the protocol."""
         error = ReplayError(f"CLOSED: the writer failed: {cause!r}")
         error.__cause__ = cause
         self.end(error, Close.NORMAL)

@@ -25,7 +25,7 @@ Target = str | Connection | Callable[[], Awaitable[Connection]]
 
 
 class Speaker(Protocol):
-    """What a writer says and hears over its connections."""
+    """The messages of a writer over its connections."""
 
     @property
     def is_over(self) -> bool: ...
@@ -110,7 +110,7 @@ class Dialer:
                     speaker.end(ReplayError(f"CLOSED: the connection to the memory closed{said}"), Close.NORMAL)
                     return
                 self._why = f": the connection closed{said}"
-            # Half of it by chance, so that not all writers of a server come back at once.
+            # Half of it is random, so that the writers of a server do not all return together.
             await asyncio.sleep(self._pause * random.uniform(0.5, 1))
             self._pause = min(2 * self._pause, _LAST)
 

@@ -42,7 +42,7 @@ class Parts(NamedTuple):
     ends: Bytes | None
     final_columns: list[Bytes]
     finals: int
-    #: Of each share the frames that references may name, as `Frames.add` returns them.
+    #: For each share, the frames that references may name, as `Frames.add` returns them.
     known: list[tuple[Bytes, int, int]]
     calls: NDArray[np.float64]
     rows: int
@@ -50,7 +50,7 @@ class Parts(NamedTuple):
 
 
 class Intake:
-    """Takes the blocks of one writer into a Replay. Each `take` is an iterator that stops where a rate limiter has no room."""
+    """Takes the blocks of one writer into a Replay. Each `take` is an iterator that stops if a rate limiter has no room."""
 
     def __init__(self, replay: Replay, writer: int) -> None:
         self.replay, self.writer = replay, writer
@@ -96,7 +96,7 @@ class Intake:
             )
 
     def read(self, frame: Frame, frames: Frames, size: int, most: int) -> Block:
-        """The block of a frame of so many bytes, which may have at most so many written out.
+        """Returns the block of a frame of `size` bytes, which may have at most `most` bytes written out.
 
         Raises ProtocolError for a frame that breaks the protocol.
         """

@@ -14,7 +14,7 @@ _LEAST_FRAME_BYTES, _MOST_FRAME_BYTES = 1 << 17, 1 << 30
 
 
 class Limits(NamedTuple):
-    """What an accepting end takes of a writer."""
+    """The limits of an accepting end for a writer."""
 
     #: Bytes of a frame at most, and of its columns written out. `max_size` of `websockets.serve` limits it as well.
     frame_bytes: int = 4 << 20
@@ -25,7 +25,7 @@ class Limits(NamedTuple):
     bytes_per_second: float = math.inf
     #: Lanes that an actor may have.
     lanes: int = 1024
-    #: Sessions of a Replay that are kept at once: those of actors that may come again, and of those that may ask how they ended.
+    #: The most sessions of a Replay kept at a time: those of actors that may return, or may ask how they ended.
     sessions: int = 4096
 
     def checked(self) -> Limits:

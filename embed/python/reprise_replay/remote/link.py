@@ -34,13 +34,13 @@ class Link:
         self._keeper = self._loop.create_task(self._keep())
 
     def watch(self, keep_alive: float, keep_alive_timeout: float) -> None:
-        """Asks after so many seconds of silence whether the other end lives, and closes after so many more."""
+        """Checks after `keep_alive` seconds of silence whether the other end lives, and closes after `keep_alive_timeout` more."""
         self._times = keep_alive, keep_alive_timeout
         self._keeper.cancel()
         self._keeper = self._loop.create_task(self._keep())
 
     def post(self, frame: bytes) -> None:
-        """Sends a frame after all earlier ones. A peer that does not read so many answers is closed."""
+        """Sends a frame after all earlier ones. A peer that leaves too many answers unread is closed."""
         if self._is_closing:
             return
         self._answers += _is_answer(frame)
@@ -54,7 +54,7 @@ class Link:
         waits = frame[0] in self._newest
         self._newest[frame[0]] = frame
         if not waits:
-            # Its kind alone keeps its place in the order.
+            # Only its kind keeps its place in the order.
             self.post(frame[:1])
 
     def close(self, code: int, text: str = "", then: Callable[[], object] | None = None) -> None:
@@ -95,12 +95,12 @@ class Link:
         if not self._is_closing:
             self._sender.cancel()
         try:
-            # The other end's close stands behind what it has sent, which nobody reads any more.
+            # The other end's close follows its earlier frames, which nobody reads any more.
             await asyncio.gather(self._sender, self._keeper, self._drain(), return_exceptions=True)
         finally:
             if self._patience is not None:
                 self._patience.cancel()
-            # Of a task that was cancelled meanwhile the close may not be sent.
+            # If the task was cancelled in the meantime, the close may not be sent.
             self.socket.transport.abort()
 
     def _shut(self, code: Close, text: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from .frame import ProtocolError
 
 
-#: Bytes that a message counts for beside its data, so that also empty ones are bounded.
+#: Bytes that a message counts for in addition to its data, so that even empty ones are bounded.
 _HEAD = 64
 
 
@@ -72,7 +72,7 @@ class Messages:
         return self.publish(*newest)
 
     def unconfirmed(self) -> list[tuple[dict[str, Any], bytes]]:
-        """What is to be sent again."""
+        """Returns the messages to send again."""
         return [(fields, data) for _, fields, data in self._sent]
 
 

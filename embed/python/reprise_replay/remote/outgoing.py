@@ -1,4 +1,4 @@
-"""What a writer sends: blocks of steps as frames of the protocol, with shared frames once per connection."""
+"""Encodes blocks of steps as frames of the protocol, with shared frames once per connection."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ class Entry:
         return int(self.fields.get("number", 0))
 
     def takes(self, other: Entry, most: int) -> bool:
-        """Whether steps that follow may go in the same frame, of at most so many rows."""
+        """Whether steps that follow may go in the same frame, of at most that many rows."""
         fitting = self.kind == other.kind == Kind.COLUMNS and self.number == 0 and self.steps + other.steps <= most
-        # Either all final steps are there, or none.
+        # Either all final steps are present, or none.
         return fitting and (self.lacks_finals == other.lacks_finals or not (self.ends_some and other.ends_some))
 
     @property

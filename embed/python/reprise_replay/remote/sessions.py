@@ -16,7 +16,7 @@ UNKNOWN = "NOT_FOUND: the session of this writer is not known here: the memory w
 
 
 class Hello(NamedTuple):
-    """What an actor says of itself, checked."""
+    """An actor's validated description of itself."""
 
     session: str
     resume: bool
@@ -41,9 +41,9 @@ class Sessions:
     def __init__(self) -> None:
         self.open: dict[int, AcceptedWriter] = {}
         self.ended: dict[str, Ended] = {}
-        #: What was published last.
+        #: The last published message.
         self.newest: tuple[str, bytes] | None = None
-        #: What reads connections.
+        #: The tasks that read connections.
         self.readers: set[asyncio.Task[None]] = set()
 
     def enter(self, hello: Hello, number: int, intake: Intake, settings: Settings) -> AcceptedWriter | Ended:

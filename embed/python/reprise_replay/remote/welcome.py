@@ -1,4 +1,4 @@
-"""What the memory says of a writer, as the writer's end keeps it."""
+"""The memory's description of a writer, as the writer's end stores it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LONGEST = 2**30
 
 
 class Welcome(NamedTuple):
-    """What the memory says of the writer."""
+    """The memory's description of the writer."""
 
     fields: dict[str, Any]
     shares: list[Share]

@@ -24,7 +24,7 @@ _ITEM, _END, _DISCARD = 0, 1, 3
 
 
 class RemoteWriter:
-    """A writer of a Replay elsewhere. `remote_writer` makes it. Steps arrive once and in order, also if the connection breaks."""
+    """A writer of a Replay elsewhere. `remote_writer` makes it. Steps arrive once and in order, even if the connection breaks."""
 
     #: Resolves when the writer has ended, to the error that ended it, or None.
     closed: asyncio.Future[ReplayError | None]
@@ -171,12 +171,12 @@ class RemoteWriter:
             await self._conversation.push(entry)
 
     async def _leave(self) -> None:
-        # What ended the writer before this is told by `closed`.
+        # `closed` reports an earlier end of the writer.
         with contextlib.suppress(ReplayError):
             await self._push(Entry(Kind.BYE, {}))
 
     def _must_stay(self) -> None:
-        """Raises ReplayError if `close` was called: what comes behind a goodbye would be dropped."""
+        """Raises ReplayError if `close` was called: messages after a goodbye would be dropped."""
         must(self._leaving is None or self.closed.done(), "CLOSED: the writer is closing. Make a new writer for what follows")
 
     def _lane(self, lane: SupportsIndex) -> int:
