@@ -49,7 +49,7 @@ export async function checkArchive(file: SourceFile, text: string): Promise<void
   const name = ARCHIVES.find(([begin]) => text.startsWith(begin))?.[1] ?? (hasTar ? "tar" : undefined);
   if (name === undefined) return;
   const what = name === "tar" || name === "7z" || name === "RAR" ? `a ${name} archive` : `compressed with ${name}`;
-  throw unsupportedFile({ file: file.name }, `the file is ${what}: unpack it, and open the file or folder that comes of it`);
+  throw unsupportedFile({ file: file.name }, `the file is ${what}: unpack it, and open the file or folder that results`);
 }
 
 /** Files that describe a dataset but are not one: JSON objects with one of these keys. */

@@ -36,7 +36,7 @@ export const STATES = "states";
  */
 export function demoLeaves(spec: StepSpec, losses: Losses): DemoLeaf[] {
   const { reward } = mustBeStepSpec(spec);
-  if (!isLeaf(reward)) throw new RldsError("UNSUPPORTED", "reward must be a leaf, as robomimic has one dataset of rewards. Change it with mapSteps");
+  if (!isLeaf(reward)) throw new RldsError("UNSUPPORTED", "reward must be a leaf, because robomimic stores one dataset of rewards. Change it with mapSteps");
   const entries = leavesOf(spec);
   const isWritten = ({ leaf }: LeafEntry) => leaf.dtype !== "bytes";
   const hasObservations = entries.some((entry) => entry.keys[0] === "observation" && isWritten(entry));

@@ -82,7 +82,7 @@ async function packageBase(subject: string): Promise<string> {
   } catch (cause) {
     throw unsupportedFile(
       {},
-      `${subject}, which takes the package h5wasm-plugins. Run npm install --legacy-peer-deps h5wasm h5wasm-plugins, ${OTHERWISE}`,
+      `${subject}, which requires the package h5wasm-plugins. Run npm install --legacy-peer-deps h5wasm h5wasm-plugins, ${OTHERWISE}`,
       cause,
     );
   }

@@ -92,7 +92,7 @@ async function importLibrary(customPackage?: H5wasm): Promise<Library> {
     return library;
   } catch (cause) {
     instanceCount = 0;
-    throw unsupportedFile({}, "HDF5 files are read by the package h5wasm, which is not installed. Run npm install h5wasm", cause);
+    throw unsupportedFile({}, "HDF5 files are read by the package h5wasm, which is not installed: npm install h5wasm", cause);
   }
 }
 
@@ -105,6 +105,6 @@ async function createInstance(reason: unknown): Promise<Library> {
     const { default: make } = await import(/* webpackIgnore: true */ /* @vite-ignore */ factory);
     return (await make({ noInitialRun: true })) as Library;
   } catch (cause) {
-    throw unsupportedFile({}, `h5wasm broke on a file before (${reason}), and cannot be loaded anew here. Reload the page`, cause);
+    throw unsupportedFile({}, `h5wasm failed on an earlier file (${reason}), and cannot be loaded again. Reload the page`, cause);
   }
 }

@@ -62,7 +62,7 @@ const CHUNK_BYTES = 2 ** 23;
 export async function readNow(file: SourceFile, maxBytes: number, signal?: AbortSignal): Promise<ReadNow> {
   if (file.readNow !== undefined) return file.readNow;
   if (file.size > maxBytes) {
-    const rule = `HDF5 is read from memory here, and the file takes ${file.size} bytes of the ${maxBytes} that maxBytes allows`;
+    const rule = `HDF5 is read from memory in this runtime, and the file takes ${file.size} bytes of the ${maxBytes} that maxBytes allows`;
     throw unsupportedFile({ file: file.name }, `${rule}. Raise it, open the file in a worker, or by its path in Node`);
   }
   const all = new Uint8Array(file.size);

@@ -267,7 +267,7 @@ class RobotReader implements RldsReader {
 async function checkCount(hdf5: Hdf5File, found: number, losses: Damage | undefined): Promise<void> {
   const count = await d3rlpyCount(hdf5);
   if (count === undefined || count === found) return;
-  const error = corruptFile({ file: hdf5.name }, `the file says that it has ${count} episodes, and has ${found}`);
+  const error = corruptFile({ file: hdf5.name }, `the file states ${count} episodes, but has ${found}`);
   if (losses === undefined) throw error;
   losses.add(error);
 }

@@ -165,7 +165,7 @@ function isColumnsWithoutRewards(value: Values, place: Place): boolean {
   if (!isPlural && !isNested) return false;
   throw unsupportedFile(
     place,
-    `a line has lists of ${rows} actions and ${lengthOf(observations)} observations, and no rewards that say whether it is one step or ${rows}. Write one step per line, or rewards as a list`,
+    `a line has lists of ${rows} actions and ${lengthOf(observations)} observations, and no rewards that show whether it is one step or ${rows}. Write one step per line, or rewards as a list`,
   );
 }
 

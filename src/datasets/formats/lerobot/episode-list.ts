@@ -44,7 +44,7 @@ export async function listEpisodes(folder: SourceFolder, info: LeRobotInfo, vide
       { file, episode: invalidIndex },
       `episode ${invalidIndex} must follow, with a length, got ${entries[invalidIndex]?.index} of length ${entries[invalidIndex]?.length}`,
     );
-  if (entries.length !== info.episodes) throw corruptFile({ file }, `there are ${entries.length} episodes, meta/info.json says ${info.episodes}`);
+  if (entries.length !== info.episodes) throw corruptFile({ file }, `there are ${entries.length} episodes, but meta/info.json states ${info.episodes}`);
   return { episodes: entries, metadataSpec };
 }
 

@@ -185,7 +185,7 @@ async function* episodes<S>(
     if (about?.length !== steps.length)
       throw corruptFile(
         { file: about?.path, episode: next },
-        `the episode must have ${about?.length ?? 0} frames, as the dataset's list says, got ${steps.length}`,
+        `the episode must have ${about?.length ?? 0} frames, as in the dataset's list of episodes, got ${steps.length}`,
       );
     yield { ...about.metadata, episode_index: BigInt(next), [FINAL_STEP]: "transition", steps: framesOf<S>(steps, about, frames) };
     next++;

@@ -74,7 +74,7 @@ export async function* salvageEpisodes(
         const lose = (what: string) => losses.add(corruptFile({ file: path, episode: index }, what));
         if (found.has(index)) lose(`episode ${index} is present twice`);
         else if (entry !== undefined && entry.length !== steps.length)
-          lose(`the episode must have ${entry.length} frames, as the list says, got ${steps.length}`);
+          lose(`the episode must have ${entry.length} frames, as in the list, got ${steps.length}`);
         else if (!isWhole) lose("the frames of the episode have gaps");
         else {
           // The data contains an episode that the list does not.

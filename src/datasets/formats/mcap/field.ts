@@ -136,7 +136,7 @@ function isTime(value: object): value is Time {
 
 /** Returns a time in nanoseconds. @throws Error if the value is not a time */
 export function timeOf(value: unknown): bigint {
-  if (typeof value !== "object" || value === null || !isTime(value)) throw new Error("it has no time of sec and nanosec");
+  if (typeof value !== "object" || value === null || !isTime(value)) throw new Error("it has no time with sec and nanosec");
   const { sec, nanosec, nsec } = value;
   return BigInt(sec) * NANOSECONDS + BigInt(nanosec ?? nsec ?? 0);
 }

@@ -104,7 +104,8 @@ function text(name: string, value: unknown): string {
 
 function leavesOf(topics: McapOptions["topics"]): TopicLeaf[] {
   if (topics === undefined) return [];
-  if (typeof topics !== "object" || topics === null || Array.isArray(topics)) throw mustBe(TypeError, "topics", "an object by the paths of leaves", topics);
+  if (typeof topics !== "object" || topics === null || Array.isArray(topics))
+    throw mustBe(TypeError, "topics", "an object with paths of leaves as keys", topics);
   const entries = Object.entries(topics).map(([path, value]) => ({ keys: splitPath(path), path, value }));
   const fields = fieldsOf([...new Set(entries.map(({ keys }) => keys[0] as string))]);
   for (const [top, field] of fields)

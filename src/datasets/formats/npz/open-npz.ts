@@ -151,7 +151,7 @@ async function arraysOf(
   if (arrays.length === 0 && all.length > 0)
     throw unsupportedFile(
       { file: file.name },
-      `the file is a zip archive without arrays of NumPy (its first entry is ${all[0]?.name}): unpack it, and open the folder that comes of it`,
+      `the file is a zip archive without arrays of NumPy (its first entry is ${all[0]?.name}): unpack it, and open the folder that results`,
     );
   const tops = [...new Set(arrays.map(({ name }) => name.slice(0, -".npy".length).split("/")[0] as string))];
   const dreamer = dreamerVersion(tops);

@@ -90,7 +90,7 @@ export async function planOf(
   if (isTerminal === undefined || (lengths === undefined && first === undefined && last === undefined))
     throw unsupportedFile(
       { file },
-      "nothing in the archive says where episodes end: lengths or is_first or is_last with is_terminal, or terminals with timeouts",
+      "the archive does not mark the ends of episodes. Add lengths or is_first or is_last with is_terminal, or terminals with timeouts",
     );
   const flagColumns = [first, last, isTerminal].filter((column) => column !== undefined);
   const rows = rowsOf([...columnsOf(main), ...flagColumns], file);

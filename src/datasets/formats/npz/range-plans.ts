@@ -65,7 +65,7 @@ export async function rangesByIndices(
   const episodes = terminal.length;
   if (episodes === 0 && rows > 0) throw corruptFile({ file }, `terminal has no flags, and there are ${rows} actions`);
   if (indices.leaf.shape.length > 0 || isText(indices.leaf) || indices.rows !== Math.max(0, episodes - 1))
-    throw corruptFile({ file }, `indices must have a number for each of the ${episodes} episodes but the first, got ${indices.rows ?? "none"}`);
+    throw corruptFile({ file }, `indices must have one number for each of the ${episodes} episodes but the first, got ${indices.rows ?? "none"}`);
   if (observations !== rows + episodes)
     throw corruptFile({ file }, `there must be one observation more than actions of each of ${episodes} episodes, got ${observations} and ${rows}`);
   budget.reserve(80 * episodes, "indices");

@@ -135,7 +135,7 @@ class Archive {
     if (this.bytes > this.#maxBytes)
       throw new RldsError(
         "UNSUPPORTED",
-        `an archive of NumPy is in memory until its last step is known, and takes more than the ${this.#maxBytes} bytes of maxBytes. Raise maxBytes, or write Parquet`,
+        `a NumPy archive stays in memory until its last step is known, and takes more than the ${this.#maxBytes} bytes of maxBytes. Raise maxBytes, or write Parquet`,
         { episode: this.episodes - 1 },
       );
   }

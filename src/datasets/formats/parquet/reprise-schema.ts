@@ -42,7 +42,10 @@ export function findRepriseColumns(file: ParquetFile, { stepSpec, metadataSpec }
     const { name, leaf, of } = output;
     const column = findColumn(file, name);
     if (column === undefined || column.dtype !== storedDtype(leaf) || column.listDepth !== leaf.shape.length)
-      throw corruptFile({ file: file.name }, `the file says that it has a column ${name} of ${leaf.dtype} with ${leaf.shape.length} dimensions, and has none`);
+      throw corruptFile(
+        { file: file.name },
+        `the file states that it has a column ${name} of ${leaf.dtype} with ${leaf.shape.length} dimensions, but has none`,
+      );
     return { column, leaf, of };
   });
   const index = (name: string): FileColumn => {

@@ -105,7 +105,7 @@ function tensor(content: Json, shape: Dimensions, at: string): Feature {
   if (type === "text") return { kind: "text", shape };
   const encoding = text(content.encoding || "none", `the encoding of feature ${at}`, FEATURES).toLowerCase();
   if (encoding === "none" || encoding === "bytes" || encoding === "zlib") return { kind: "numbers", type, shape, encoding };
-  throw unsupported(at, `with the encoding ${JSON.stringify(encoding)}`);
+  throw unsupported(at, `stored with the encoding ${JSON.stringify(encoding)}`);
 }
 
 function image(content: Json, shape: Dimensions, at: string): Feature {

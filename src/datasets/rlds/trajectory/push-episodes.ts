@@ -107,7 +107,8 @@ function appender(writer: ColumnWriter, isRemote: boolean, reader: EpisodeReader
       } catch (error) {
         if (isRemote || from === to || codeOf(error) !== "RATE_LIMITED") throw error;
         if (await flushWriter(writer, signal)) continue;
-        if (to - from === 1) throw new ReplayError("RATE_LIMITED", "a table lets no item in, and maxPending leaves no place to wait for it: raise maxPending");
+        if (to - from === 1)
+          throw new ReplayError("RATE_LIMITED", "a table's rate limiter blocks the item, and maxPending leaves no room for it to wait: raise maxPending");
         maxRows = (to - from) >> 1;
       }
     }
