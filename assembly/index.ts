@@ -59,7 +59,7 @@ export { writer_discard } from "./writer/discard";
 export { writer_append_block } from "./writer/block";
 export { writer_number, writer_numbers, writer_set_number } from "./writer/dues";
 
-// streams: a set of streams from which buffers draw
+// streams: a set of streams that buffers draw from
 export { streams_bytes, streams_changed, streams_init, streams_seed, streams_show } from "./draw/windows/streams";
 export { streams_draw, streams_total } from "./draw/windows/pick-runs";
 

@@ -163,7 +163,7 @@ describe("LeRobot", () => {
   it("an info that is not as it should be", async () => {
     const single = { dtype: "float32", shape: [1] };
     expectError(await read(info({ codebase_version: "v1.6" })), "UNSUPPORTED", /codebase_version must be v2\.0, v2\.1 or v3\.0, got "v1\.6"/);
-    expectError(await read(info({ total_episodes: 7 })), "CORRUPT", /3 episodes.*says 7/);
+    expectError(await read(info({ total_episodes: 7 })), "CORRUPT", /3 episodes.* 7/);
     expectError(await read(info({ features: { action: { dtype: "float32", shape: [-1] } } })), "CORRUPT", /feature action/);
     expectError(await read(info({ features: { nothing: single } })), "UNSUPPORTED", /no feature is the observation .*rename/);
     const features = { "observation.state": { dtype: "float32", shape: [3] }, action: { dtype: "float32", shape: [3] }, nothing: single };

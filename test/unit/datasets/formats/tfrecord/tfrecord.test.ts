@@ -115,7 +115,7 @@ describe("what Python wrote", () => {
     writeFileSync(join(folder, "steps.tfrecord.gz"), gzipSync(stored));
     await expect(openRlds(join(folder, "steps.tfrecord.gz"))).rejects.toMatchObject({
       code: "UNSUPPORTED",
-      message: expect.stringContaining("put steps.tfrecord.spec of TF-Agents next to the file"),
+      message: expect.stringContaining("Put steps.tfrecord.spec of TF-Agents next to the file"),
     });
     writeFileSync(join(folder, "steps.tfrecord.spec"), readFileSync(path("trajectories.tfrecord.spec")));
     for (const open of [openRlds, openTfrecord]) {
