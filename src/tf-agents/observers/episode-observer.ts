@@ -121,7 +121,7 @@ export class ReverbAddEpisodeObserver<S extends Spec = Spec, C extends ClientLik
     if (this.#isTooLong) cache.steps = steps;
     if (wasTooLong) return false;
     // The digest of observers has these words.
-    const message = `an episode has more than maxSequenceLength = ${this.#max} steps, and is not written. Raise maxSequenceLength`;
+    const message = `an episode has more than maxSequenceLength = ${this.#max} steps, and is not written: raise maxSequenceLength`;
     if (!this.#bypasses) throw new RangeError(`${message}, or set bypassPartialEpisodes`);
     this.#warn(message);
     return false;
