@@ -109,7 +109,7 @@ export class Workshop {
 const hashOf = (value) => createHash("sha256").update(JSON.stringify(value)).digest("hex").slice(0, 8);
 
 /** What a command printed, and its errors where `what` says so. @throws Error with all that it said, where it failed, or did not and should */
-export async function run(cwd, command, args, { env = {}, ms = 300_000, fails = false, what = "stdout" } = {}) {
+export async function run(cwd, command, args, { env = {}, ms = 600_000, fails = false, what = "stdout" } = {}) {
   const options = { cwd, timeout: ms, env: { ...process.env, ...env }, maxBuffer: 2 ** 26 };
   const { error, ...said } = await new Promise((resolve) =>
     execFile(command, args, options, (error, stdout, stderr) => resolve({ error, stdout, stderr, all: stdout + stderr })),
