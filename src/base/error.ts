@@ -87,7 +87,7 @@ export function mustBe(kind: ErrorKind | ReplayErrorCode, subject: string, rule:
 /** The message for a missing value: `fps is required: a number`. A rule that is not a noun becomes a clause: `fps is required, and must be finite`. */
 export function isRequired(subject: string, rule: string): string {
   const verb = subject.startsWith("the options of ") ? "are" : "is";
-  const text = /^(given|said)\b/.test(rule) ? rule.slice(rule.startsWith("g") ? 5 : 4) : /^(an?|one|the) /.test(rule) ? `: ${rule}` : `, and must be ${rule}`;
+  const text = rule.startsWith("given") ? rule.slice("given".length) : /^(an?|one|the) /.test(rule) ? `: ${rule}` : `, and must be ${rule}`;
   return `${subject} ${verb} required${text}`;
 }
 
