@@ -64,6 +64,8 @@ export function squeezeColumn(column: Column): Column {
   return column.leaf.shape.length === 1 && column.leaf.shape[0] === 1 ? new Column({ ...column, leaf: { ...column.leaf, shape: [] } }) : column;
 }
 
+const NOTHING = new Uint8Array(0);
+
 /**
  * Iterates over a table slice by slice, keeping at most one episode and one slice. @param row the first row of an episode @throws RldsError CORRUPT,
  * UNSUPPORTED
@@ -93,6 +95,8 @@ export async function* flatEpisodes(
       const values = chunks.map((chunk) => chunk[k] as ColumnData);
       const observed = leaves.slice(0, k).filter(({ keys }) => keys[0] === "observation").length;
       const last = leaves[k]?.keys[0] === "observation" ? final?.[observed] : undefined;
+      // Releases the pieces of a column before the next column is joined.
+      for (const chunk of chunks) chunk[k] = NOTHING;
       return joined(leaf, last === undefined ? values : [...values, last], length + (last === undefined ? 0 : 1));
     });
     const steps = episodeSteps(transition, { data, length, finalStep, ending });
