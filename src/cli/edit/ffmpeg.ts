@@ -9,8 +9,11 @@ export const PROGRAM = "ffmpeg";
 const FILM_FORMATS = "mov,mp4,matroska,webm,avi";
 /** Space beyond the requested pixels, in bytes. */
 const SLACK = 1 << 20;
-/** As in LeRobot, every second frame can be decoded without the frames before it. Frames that refer to later frames would shift all times. */
-const ENCODING = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "18", "-g", "2", "-bf", "0", "-movflags", "frag_keyframe+empty_moov", "-f", "mp4"];
+/** As in LeRobot, every second frame can be decoded without the frames before it. */
+export const MP4 = ["-g", "2", "-movflags", "frag_keyframe+empty_moov", "-f", "mp4"];
+/** H.264. Frames that refer to later frames would shift all times. */
+export const H264 = ["-c:v", "libx264", "-crf", "18", "-bf", "0"];
+const ENCODING = ["-pix_fmt", "yuv420p", ...H264, ...MP4];
 
 export function hasFfmpeg(): boolean {
   return spawnSync(PROGRAM, ["-version"], { stdio: "ignore" }).status === 0;

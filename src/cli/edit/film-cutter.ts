@@ -1,13 +1,11 @@
 /** Cuts films with ffmpeg, as the option `cutFilm` of writeLeRobot. */
 import { spawn } from "node:child_process";
 import { type CutFilm, type FilmCut, RldsError } from "../../datasets/rlds/index.ts";
-import { filmPlace, hasFfmpeg, inputOf, lastLine, PROGRAM } from "./ffmpeg.ts";
+import { filmPlace, H264, hasFfmpeg, inputOf, lastLine, MP4, PROGRAM } from "./ffmpeg.ts";
 
-/** As in LeRobot, every second frame can be decoded without the frames before it. Frames that refer to later frames would shift all times. */
-const COMMON = ["-g", "2", "-movflags", "frag_keyframe+empty_moov", "-f", "mp4"];
 /** Arguments of ffmpeg, by the codec's name in LeRobot. The quality is higher than that of LeRobot, because the film is encoded for the second time. */
 const ENCODERS: { readonly [codec: string]: readonly string[] } = {
-  h264: ["-c:v", "libx264", "-crf", "18", "-bf", "0"],
+  h264: H264,
   hevc: ["-c:v", "libx265", "-crf", "20", "-x265-params", "bframes=0:log-level=error", "-tag:v", "hvc1"],
   av1: ["-c:v", "libsvtav1", "-crf", "20", "-preset", "8"],
   vp9: ["-c:v", "libvpx-vp9", "-crf", "20", "-b:v", "0", "-deadline", "good", "-cpu-used", "4"],
@@ -48,20 +46,7 @@ function argumentsOf({ ranges, fps, codec = "h264", pixelFormat = "yuv420p" }: F
     );
   const select = ranges.map(({ from, to }) => `between(n,${from},${to - 1})`).join("+");
   const input = ["-v", "error", "-nostdin", ...inputOf(film), "-map", "0:v:0"];
-  return [
-    ...input,
-    "-vf",
-    `select='${select}',setpts=N/(${fps}*TB)`,
-    "-fps_mode",
-    "cfr",
-    "-r",
-    String(fps),
-    "-pix_fmt",
-    pixelFormat,
-    ...encoder,
-    ...COMMON,
-    "-",
-  ];
+  return [...input, "-vf", `select='${select}',setpts=N/(${fps}*TB)`, "-fps_mode", "cfr", "-r", String(fps), "-pix_fmt", pixelFormat, ...encoder, ...MP4, "-"];
 }
 
 /** @throws RldsError UNSUPPORTED if ffmpeg fails */
