@@ -128,8 +128,9 @@ export class ParsedOptions {
     }
     const hasBeta = beta !== undefined;
     const hasInto = into !== undefined;
-    const isSameAmong = this.#among.read(among);
+    const isSameAmong = (among === undefined && this.amongOption === undefined) || this.#among.read(among);
     this.amongOption = among;
+    if (among === undefined) this.among = 0;
     this.into = into;
     this.isSame =
       passed &&
@@ -177,7 +178,7 @@ export class ParsedOptions {
     return this;
   }
 
-  /** Resolves `among` to a number of items for the current size of the table. */
+  /** Resolves `among` to a number of items for the current size of the table. Not needed without `among`. */
   resolve(table: { readonly size: number }): void {
     this.among = this.#among.of(table);
   }
