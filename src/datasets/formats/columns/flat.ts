@@ -1,5 +1,6 @@
 /** Reads flat transitions in the form of D4RL: consecutive rows with flags that mark the ends of episodes. */
 import { mustBe } from "../../../base/error.ts";
+import type { AnyArray } from "../../../schema/dtype.ts";
 import { blank } from "../../../schema/leaf.ts";
 import { leavesOf } from "../../model/leaves.ts";
 import { corruptFile } from "../../model/rlds-error.ts";
@@ -86,6 +87,13 @@ export async function* flatEpisodes(table: FlatTable, options: FlatOptions, row 
     const data = leaves.map(({ leaf, size }) => blank(leaf, steps * size));
     for (let at = from; at < to; ) {
       options.signal?.throwIfAborted();
+      if (to - at >= slices.height && !slices.has(at)) {
+        // Rows that are of one episode need no slice.
+        const end = at + slices.height;
+        for (const [k, { size }] of leaves.entries()) await readInto(columns[k] as Column, at, end, data[k] as ColumnData, (at - from) * size);
+        at = end;
+        continue;
+      }
       const slice = await slices.at(at);
       const end = Math.min(slice.to, to);
       for (const [k, { leaf, size }] of leaves.entries()) copyColumn(leaf, data[k] as ColumnData, (at - from) * size, rowsIn(slice, k, at, end, size));
@@ -180,22 +188,27 @@ interface Slice {
 class Slices {
   readonly #columns: readonly Column[];
   readonly #rows: number;
-  readonly #height: number;
+  /** The number of rows of a slice: whole chunks, if they are not too large. */
+  readonly height: number;
   #current: Slice = { from: 0, to: 0, data: [] };
 
   constructor(columns: readonly Column[], rows: number) {
     this.#columns = columns;
     this.#rows = rows;
     const rowBytes = columns.reduce((sum, column) => sum + column.rowBytes, 1);
-    // Whole chunks, if they are not too large.
     const preferredRows = Math.max(SLICE_ROWS, ...columns.map(({ chunkRows }) => chunkRows));
-    this.#height = Math.max(1, Math.min(preferredRows, Math.floor(SLICE_BYTES / rowBytes)));
+    this.height = Math.max(1, Math.min(preferredRows, Math.floor(SLICE_BYTES / rowBytes)));
+  }
+
+  /** Whether the slice that has this row was read already. */
+  has(row: number): boolean {
+    return row >= this.#current.from && row < this.#current.to;
   }
 
   /** Returns the slice that has a row. */
   async at(row: number): Promise<Slice> {
-    if (row >= this.#current.from && row < this.#current.to) return this.#current;
-    const to = Math.min(this.#rows, row + this.#height);
+    if (this.has(row)) return this.#current;
+    const to = Math.min(this.#rows, row + this.height);
     this.#current = { from: row, to, data: await readColumns(this.#columns, row, to) };
     return this.#current;
   }
@@ -204,6 +217,12 @@ class Slices {
 /** Returns the rows from … to - 1 of column k of a slice. */
 function rowsIn(slice: Slice, k: number, from: number, to: number, size: number): ColumnData {
   return slicedColumn(slice.data[k] as ColumnData, (from - slice.from) * size, (to - slice.from) * size);
+}
+
+/** Reads rows into a column of an episode. @param at index of the first element */
+async function readInto(column: Column, from: number, to: number, target: ColumnData, at: number): Promise<void> {
+  if (column.copy === undefined) copyColumn(column.leaf, target, at, await column.read(from, to));
+  else await column.copy(from, to, target as AnyArray, at);
 }
 
 /** Reads columns one after the other, because a file allows one read at a time. */
