@@ -1,6 +1,5 @@
 /** Defines the columns of a file before they are split into episodes. Rows are read on demand. */
 
-import type { AnyArray } from "../../../schema/dtype.ts";
 import { blank, isText, sizeOf } from "../../../schema/leaf.ts";
 import { leaves, type Nest, zip } from "../../../schema/nest.ts";
 import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
@@ -18,19 +17,19 @@ export class Column {
   readonly rowBytes: number;
   /** The number of rows stored together. Reading fewer reads a chunk more than once. */
   readonly chunkRows: number;
-  /** Reads the rows from … to - 1 into a new array. A single value is returned for any range. */
-  readonly read: (from: number, to: number) => Promise<ColumnData>;
-  /** Reads the rows into an array instead, from index `at` on. Undefined if the source cannot. */
-  readonly copy: ((from: number, to: number, target: AnyArray, at: number) => Promise<void>) | undefined;
+  /**
+   * Reads the rows from … to - 1. A single value is returned for any range. @param target an array of the right length, which the column may fill and return
+   * instead of a new one
+   */
+  readonly read: (from: number, to: number, target?: ColumnData) => Promise<ColumnData>;
 
-  constructor({ path, leaf, rows, rowBytes, chunkRows, read, copy }: Omit<Column, "chunkRows" | "copy"> & Partial<Pick<Column, "chunkRows" | "copy">>) {
+  constructor({ path, leaf, rows, rowBytes, chunkRows, read }: Omit<Column, "chunkRows"> & { chunkRows?: number }) {
     this.path = path;
     this.leaf = leaf;
     this.rows = rows;
     this.rowBytes = rowBytes;
     this.chunkRows = chunkRows ?? 1;
     this.read = read;
-    this.copy = copy;
   }
 }
 

@@ -1,6 +1,5 @@
 /** Reads flat transitions in the form of D4RL: consecutive rows with flags that mark the ends of episodes. */
 import { mustBe } from "../../../base/error.ts";
-import type { AnyArray } from "../../../schema/dtype.ts";
 import { blank } from "../../../schema/leaf.ts";
 import { leavesOf } from "../../model/leaves.ts";
 import { corruptFile } from "../../model/rlds-error.ts";
@@ -90,7 +89,7 @@ export async function* flatEpisodes(table: FlatTable, options: FlatOptions, row 
       if (to - at >= slices.height && !slices.has(at)) {
         // Rows that are of one episode need no slice.
         const end = at + slices.height;
-        for (const [k, { size }] of leaves.entries()) await readInto(columns[k] as Column, at, end, data[k] as ColumnData, (at - from) * size);
+        for (const [k, { size }] of leaves.entries()) await readInto(columns[k] as Column, at, end, data[k] as ColumnData, (at - from) * size, size);
         at = end;
         continue;
       }
@@ -220,9 +219,10 @@ function rowsIn(slice: Slice, k: number, from: number, to: number, size: number)
 }
 
 /** Reads rows into a column of an episode. @param at index of the first element */
-async function readInto(column: Column, from: number, to: number, target: ColumnData, at: number): Promise<void> {
-  if (column.copy === undefined) copyColumn(column.leaf, target, at, await column.read(from, to));
-  else await column.copy(from, to, target as AnyArray, at);
+async function readInto(column: Column, from: number, to: number, all: ColumnData, at: number, size: number): Promise<void> {
+  const target = Array.isArray(all) ? undefined : slicedColumn(all, at, at + (to - from) * size);
+  const data = await column.read(from, to, target);
+  if (data !== target) copyColumn(column.leaf, all, at, data);
 }
 
 /** Reads columns one after the other, because a file allows one read at a time. */

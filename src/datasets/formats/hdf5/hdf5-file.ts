@@ -174,15 +174,13 @@ export class Hdf5File {
     const rowBytes = sizeOf(row) * element.bytes;
     const chunkRows = Math.max(1, type.chunks?.[0] ?? 1);
     this.#checkBytes(path, Math.max(sizeOf(type.chunks ?? []), sizeOf(row)) * Math.max(element.bytes, 1) * sizeOf(element.shape));
-    const source = { path, shape, element, chunkRows };
     return new Column({
       path: path.replace(/^\//, ""),
       leaf: { dtype: element.dtype, shape: [...row, ...element.shape] } as StepLeaf,
       rows: shape.length === 0 ? undefined : (shape[0] as number),
       rowBytes,
       chunkRows,
-      read: (from, to) => this.#rows(source, from, to),
-      ...(element.isView && { copy: (from, to, target, at) => this.#copyRows(source, from, to, target, at) }),
+      read: (from, to, target) => this.#rows({ path, shape, element, chunkRows }, from, to, element.isNumeric ? (target as AnyArray | undefined) : undefined),
     });
   }
 
@@ -277,29 +275,21 @@ export class Hdf5File {
   }
 
   /** Reads rows of a dataset. Many rows are read in pieces, because the library's memory never shrinks. */
-  async #rows({ path, shape, element, chunkRows }: RowSource, from: number, to: number): Promise<ColumnData> {
+  async #rows({ path, shape, element, chunkRows }: RowSource, from: number, to: number, target?: AnyArray): Promise<ColumnData> {
     const rowBytes = sizeOf(shape.slice(1)) * element.bytes;
     this.#checkBytes(path, shape.length === 0 ? element.bytes : (to - from) * rowBytes);
     const pieceRows = pieceRowsOf(rowBytes, chunkRows);
-    if (shape.length === 0 || to - from <= pieceRows) return this.#piece(path, shape, element, from, to);
-    if (element.isView) {
-      const all = zeros(element.dtype as Dtype, (to - from) * sizeOf(shape.slice(1)) * sizeOf(element.shape));
-      await this.#copyRows({ path, shape, element, chunkRows }, from, to, all, 0);
+    if (shape.length === 0 || to - from <= pieceRows) return this.#piece(path, shape, element, from, to, target);
+    const ranges = pieceRanges(from, to, pieceRows, chunkRows);
+    if (element.isNumeric) {
+      const rowElements = sizeOf(shape.slice(1)) * sizeOf(element.shape);
+      const all = target ?? zeros(element.dtype as Dtype, (to - from) * rowElements);
+      for (const [at, end] of ranges) await this.#piece(path, shape, element, at, end, all.subarray((at - from) * rowElements, (end - from) * rowElements));
       return all;
     }
     const pieces: ColumnData[] = [];
-    for (const [at, end] of pieceRanges(from, to, pieceRows, chunkRows)) pieces.push(await this.#piece(path, shape, element, at, end));
+    for (const [at, end] of ranges) pieces.push(await this.#piece(path, shape, element, at, end));
     return pieces.flat() as ColumnData;
-  }
-
-  /** Reads rows of numbers into an array. @param at index of the first element */
-  async #copyRows({ path, shape, element, chunkRows }: RowSource, from: number, to: number, target: AnyArray, at: number): Promise<void> {
-    const rowBytes = sizeOf(shape.slice(1)) * element.bytes;
-    const rowElements = rowBytes / target.BYTES_PER_ELEMENT;
-    for (const [row, end] of pieceRanges(from, to, pieceRowsOf(rowBytes, chunkRows), chunkRows)) {
-      const first = at + (row - from) * rowElements;
-      await this.#piece(path, shape, element, row, end, target.subarray(first, first + (end - row) * rowElements));
-    }
   }
 
   async #piece(path: string, shape: readonly number[], element: Element, from: number, to: number, target?: AnyArray): Promise<ColumnData> {
