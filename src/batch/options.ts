@@ -106,6 +106,7 @@ export class ParsedOptions {
   /** Whether the options of the last call passed their checks. */
   #passed = false;
   #hasInto = false;
+  #checker: ParsedOptions | undefined;
 
   /** @param keys the known options */
   constructor(table: OptionsTable, keys: string) {
@@ -184,11 +185,15 @@ export class ParsedOptions {
   }
 
   /** Checks options before any draw uses them. @throws TypeError, RangeError, ReplayError for options that no draw accepts */
-  check(options: SampleOptions): ParsedOptions {
-    const parsed = new ParsedOptions(this.#table, this.#keys).read(1, options);
-    if (parsed.into !== undefined && (typeof parsed.into !== "object" || parsed.into === null))
-      throw mustBe(TypeError, "into", "a batch to refill", parsed.into);
-    return parsed;
+  check(options: SampleOptions): void {
+    // Kept, because making one costs as much as reading the options of a loop again.
+    this.#checker ??= new ParsedOptions(this.#table, this.#keys);
+    try {
+      const { into } = this.#checker.read(1, options);
+      if (into !== undefined && (typeof into !== "object" || into === null)) throw mustBe(TypeError, "into", "a batch to refill", into);
+    } finally {
+      this.#checker.into = undefined;
+    }
   }
 }
 
