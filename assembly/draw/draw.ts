@@ -28,7 +28,7 @@ export const WEIGHT: u32 = 6;
 export const RETURN: u32 = 7;
 export const DISCOUNT: u32 = 8;
 export const STEPS: u32 = 9;
-/** Where an entry's run begins in its item or stream, until STEPS holds the length of an n-step return. */
+/** The place at which an entry's run begins in its item or stream, until STEPS holds the length of an n-step return. */
 export const START: u32 = STEPS;
 export const TERMINATED: u32 = 10;
 export const TRUNCATED: u32 = 11;
@@ -100,7 +100,7 @@ export class Draw {
     return this.picks != 0 ? this.width : load<u32>(this.u32At(LENGTH, i));
   }
 
-  /** Where the NEAR_BYTES for copies of rows begin, after the addresses. */
+  /** The address of the NEAR_BYTES for copies of rows, after the addresses. */
   @inline
   get prefetched(): usize {
     return align16(2 * this.addresses - this.selected);

@@ -7,7 +7,7 @@
  */
 import { random_f64, random_init } from "../memory/random";
 
-/** After RANDOM. */
+/** The shares follow RANDOM. */
 const SHARES_AT: usize = 32;
 
 @unmanaged

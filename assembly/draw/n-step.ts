@@ -17,7 +17,7 @@ import { Table } from "../tables/table";
 import { DISCOUNT, Draw, LENGTH, RETURN, SLOT, STEPS, TERMINATED, TRUNCATED } from "./draw";
 import { prefetchRows } from "./gather";
 
-/** No leaf in this role. */
+/** Marks a role without a leaf. */
 export const NONE: u32 = 0xffff;
 /** Flags: each row contains its own next observation; a plain end at the bootstrap counts as truncation even after a whole return. */
 const OWN: u32 = 1;
@@ -95,7 +95,7 @@ export function draw_n_step(draw: usize, pool: usize, table: usize, reward: u32,
   return lost;
 }
 
-/** Writes where the bytes of each row are and reads them, so that the misses of all rows, and of the HEADs that are needed, overlap (see prefetchItems). */
+/** Writes the address of each row's bytes and reads them, so that the misses of all rows, and of the HEADs that are needed, overlap (see prefetchItems). */
 function prefetch(d: Draw, p: Pool, t: Table): void {
   const rows = d.count * d.width;
   const addresses = <usize>(d.addresses - d.rows);

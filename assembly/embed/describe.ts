@@ -33,7 +33,7 @@ const COLUMN_BYTES: u32 = 40;
 const NUMBERS_BYTES: u32 = 104;
 /** The longest word that a name begins with. */
 const HEAD_BYTES: u32 = 16;
-/** Replaces the number of a view: a packed step. */
+/** The number that denotes a packed step instead of a view. */
 const STEP: u32 = u32.MAX_VALUE;
 /** The first NUMBERS, which `table_counter` returns. */
 const COUNTERS: u32 = 10;

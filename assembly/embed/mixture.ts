@@ -44,7 +44,7 @@ export class Source {
 const SOURCE_BYTES: u32 = 16;
 if (offsetof<Source>() != SOURCE_BYTES) ERROR("SOURCE is 16 bytes");
 
-/** mixture source VIEW SHARE … random, fallback, seed N */
+/** Reads the line `mixture source VIEW SHARE … random, fallback, seed N`. */
 export function readMixture(words: TextReader): i32 {
   const number = Root.the().views().count;
   const at = words.entry(Root.the().views(), VIEW_BYTES, "views");
@@ -117,7 +117,7 @@ function settle(mixture: View): i32 {
   return settleColumns(mixture, first);
 }
 
-/** The columns of a mixture: those of its first source, and the number of the source before the keys. */
+/** Sets the columns of a mixture: those of its first source, and the number of the source before the keys. */
 function settleColumns(mixture: View, first: View): i32 {
   mixture.columns = Root.the().columns().count;
   for (let k: u32 = 0; k < first.count; k++) {

@@ -86,7 +86,7 @@ export function replay_save(handle: u32, first: u32): u32 {
 export function reserveSave(root: Root): bool {
   const put = Put.begin();
   for (let i: u32 = 0; i < SECTION_BYTES; i++) put.byte(0);
-  // The longer of both.
+  // This reserves room for the longer of the two values.
   putHead(put);
   putWriters(put);
   let bytes = SECTION_MAX;
@@ -267,7 +267,7 @@ export function streamCount(writers: u32): u32 {
   return count;
 }
 
-/** The stream of the i-th of these lanes. */
+/** Returns the stream of the i-th lane. */
 export function streamOf(i: u32): usize {
   let k: u32 = 0;
   for (; i >= WriterOptions.of(k).lanes; k++) i -= WriterOptions.of(k).lanes;

@@ -113,7 +113,7 @@ export class TextReader {
     return this.refused("the word", known);
   }
 
-  /** `line 3: what must be rule, got "word"`. */
+  /** Refuses a word with a message such as `line 3: what must be rule, got "word"`. */
   refused(what: string, rule: string): i32 {
     return this.got(this.here(INVALID).put(what).put(" must be ").put(rule));
   }

@@ -86,7 +86,7 @@ export class View {
 export const VIEW_BYTES: u32 = 96;
 if (offsetof<View>() != VIEW_BYTES) ERROR("VIEW is 96 bytes");
 
-/** view TABLE items … · view TABLE transitions … */
+/** Reads the line `view TABLE items …` or `view TABLE transitions …`. */
 export function readView(words: TextReader): i32 {
   const at = words.entry(Root.the().views(), VIEW_BYTES, "views");
   if (at == 0) return Refusal.last();
@@ -123,7 +123,7 @@ function readDraw(words: TextReader, view: View): i32 {
   return code;
 }
 
-/** among N · among newest N · among oldest N · among newest share X: the first word was read already. */
+/** Reads `among N`, `among newest N`, `among oldest N` or `among newest share X`. The first word was read already. */
 function readAmong(words: TextReader, view: View): i32 {
   view.flags &= ~NEWEST;
   view.share = 0;

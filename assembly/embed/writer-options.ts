@@ -1,5 +1,5 @@
 /**
- * The options of a writer in a text, its rules, and the writer made from them.
+ * Defines the options of a writer in a text, its rules, and the writer made from them.
  *
  * WRITER_OPTIONS, 56 bytes:
  *    0 │ handle u32    │ longest u32 │  WRITER (writer/writer.ts), once it is made · steps of its longest rule
@@ -104,7 +104,7 @@ export function beginWriter(words: TextReader): WriterOptions | null {
   return options;
 }
 
-/** writer [name NAME] [lanes N] [keep N] [across] [autoreset …] */
+/** Reads the line `writer [name NAME] [lanes N] [keep N] [across] [autoreset …]`. */
 export function readWriter(words: TextReader): i32 {
   const options = beginWriter(words);
   if (options === null) return Refusal.last();
@@ -155,7 +155,7 @@ export function nameWriter(words: TextReader, options: WriterOptions): i32 {
   return 0;
 }
 
-/** rule TABLE length N … · rule TABLE nStep N … · rule TABLE sequence N … : belongs to the last writer line. */
+/** Reads the line `rule TABLE length N …`, `rule TABLE nStep N …` or `rule TABLE sequence N …`, which belongs to the last writer line. */
 export function readRule(words: TextReader): i32 {
   if (Root.the().writers().count == 0 && !firstWriter()) return noRoom();
   const rule = beginRule(words);
@@ -296,7 +296,7 @@ function mustMatch(options: WriterOptions, there: WriterOptions): i32 {
   return 0;
 }
 
-/** `what of the writer "name" must be `. */
+/** Begins a refusal: `what of the writer "name" must be `. */
 function differs(there: WriterOptions, what: string): Refusal {
   return Refusal.of(SPEC_MISMATCH).put(what).put(" of the writer ").word(there.name, there.nameBytes).put(" must be ");
 }

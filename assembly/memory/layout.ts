@@ -38,7 +38,7 @@ export class Header {
 }
 if (offsetof<Header>() != 48) ERROR("HEADER: the free runs follow at byte 48");
 
-/** Where the heads of the free runs begin. */
+/** The offset at which the heads of the free runs begin. */
 export const RUNS_AT: usize = 48;
 /** Run classes: 2^20 granules are 4 GiB. */
 export const RUN_CLASSES: u32 = 20;
@@ -51,7 +51,7 @@ export const CHECKSUM_AT: usize = 0x0400;
 export const CHECKSUM_BYTES: u32 = 8192;
 export const FOLDED_AT: usize = 0x2400;
 export const REST_AT: usize = 0x4800;
-/** Where a host stores sections, in an instance without an arena. */
+/** The address at which a host stores sections, in an instance without an arena. */
 export const SECTIONS_AT: u32 = 0x5000;
 
 /** "RPRS" */

@@ -1,5 +1,5 @@
 /**
- * The queue of a pool's freed rows, oldest first, as runs of neighbours: a row freed after its predecessor costs no write,
+ * Implements the queue of a pool's freed rows, oldest first, as runs of neighbours: a row freed after its predecessor costs no write,
  * and a block of steps takes a whole run in one go.
  *
  * FREE_ROWS, 24 bytes:

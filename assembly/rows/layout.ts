@@ -1,5 +1,6 @@
 /**
- * The places of a step's leaves: in its row, widest first; from 256 bytes on in a column of their block; if shared, in another pool. Also their places in a staging record.
+ * Computes the places of a step's leaves: in its row, widest first; from 256 bytes on in a column of their block; if shared, in another pool. Also their places
+ * in a staging record.
  *
  * PLACE, 24 bytes, one per leaf; the first three are inputs, the others results:
  *    0 │ bytes u32  │ frames u32 │ shared u32 │  of one value, all its frames · frames a value · not 0: in another pool
@@ -25,7 +26,7 @@ export class Place {
   offset: u32;
   staged: u32;
 
-  /** Bytes in the row: the value, or the numbers of its frames. */
+  /** Returns the bytes in the row: the value, or the numbers of its frames. */
   @inline
   part(): u32 {
     return this.kind == SHARED ? this.frames << 2 : this.bytes;
@@ -57,7 +58,7 @@ export function layout_place(places: usize, stride: u32, n: u32, placed: usize):
     leaf.offset = 0;
   }
   let row: u32 = 0;
-  // Widest first, so that each leaf is aligned without gaps.
+  // The widest leaves come first, so that each leaf is aligned without gaps.
   for (let alignment = WIDEST; alignment != 0; alignment >>= 1) {
     for (let at = places; at < end; at += stride) {
       const leaf = changetype<Place>(at);

@@ -1,5 +1,6 @@
 /**
- * The bytes of packed frames: entries in packs, a queue whose oldest packs are emptied. Entries are rows of a pool that have no bytes there: HEAD.next is the base of an
+ * Stores the bytes of packed frames: entries in packs, a queue whose oldest packs are emptied. Entries are rows of a pool that have no bytes there: HEAD.next
+ * is the base of an
  * entry that is a patch, HEAD.episode the address of its bytes. So an entry is counted by its frame and by the patches on it, and outlives the frame if needed.
  *
  * PACKS, 80 bytes:
@@ -122,7 +123,7 @@ export class Packs {
     return Entry.of(row).size == this.frame;
   }
 
-  /** Returns the patches from its key to a row. */
+  /** Returns the number of patches from the key to a row. */
   @inline
   depthOf(row: u32): u32 {
     return this.isRaw(row) ? 0 : Entry.of(row).depth;
@@ -132,7 +133,7 @@ export class Packs {
   openCache(): bool {
     const most = min(max(CACHE_BYTES / align16(this.frame), MIN_SLOTS), PLACE + 1);
     let slots = MIN_SLOTS;
-    // The frames of each lane's last step, and as many new ones.
+    // The cache has room for the frames of each lane's last step, and as many new ones.
     while (slots < 2 * this.shown && slots * 2 <= most) slots <<= 1;
     if (slots <= this.slots) return true;
     const each = 4 + align16(this.frame);
@@ -149,7 +150,7 @@ export class Packs {
     return <usize>this.cache + <usize>(this.slots << 2) + <usize>((frame & (this.slots - 1)) * align16(this.frame));
   }
 
-  /** Returns where the cache stores which frame these bytes belong to. */
+  /** Returns the address at which the cache stores the name of the frame that these bytes belong to. */
   tag(frame: u32): usize {
     return <usize>this.cache + ((<usize>(frame & (this.slots - 1))) << 2);
   }
@@ -209,7 +210,7 @@ export class Packs {
       const bytes = entryBytes(entry.size);
       const row = entry.owner;
       if (row != 0) {
-        // Without a pack to move to, it is tried again with the next frame.
+        // Without a pack to move to, the next frame tries again.
         if (!this.fits(bytes) && this.spare == 0 && !this.reserve(1)) return;
         pack.live -= bytes;
         this.live -= bytes;

@@ -79,7 +79,7 @@ export class Pool {
     return (this.traits & APART) != 0;
   }
 
-  /** Whether some of them are in frames of other pools. */
+  /** Whether some leaves are in frames of other pools. */
   @inline
   shares(): bool {
     return (this.traits & SHARES) != 0;
@@ -266,7 +266,7 @@ export class Pool {
     return row;
   }
 
-  /** `takeMany`, noted for a journal. */
+  /** Calls `takeMany`, and notes the rows for a journal. */
   private takeNoted(limit: u32): u32 {
     const live = this.live();
     let row: u32;
@@ -292,7 +292,7 @@ export class Pool {
     return row != 0 && (row & PLACE) + 1 < this.rows ? row + 1 : rowOf(this, number);
   }
 
-  /** Whether to take freed rows: not while there are so few that the queue would keep running empty. */
+  /** Whether to take freed rows. They are not taken while there are so few that the queue would keep running empty. */
   @inline
   private reuses(limit: u32): bool {
     return this.free().count >= limit + SPARE || this.fresh == 0;

@@ -197,7 +197,7 @@ export class Stream {
   /** Returns the number of the next step in its episode. */
   @inline
   nextStep(): u32 {
-    // Between episodes it is 0.
+    // Between episodes, `episodeStep` is 0.
     return this.episodeStep + 1;
   }
 
@@ -258,7 +258,7 @@ export function stream_clear(stream: usize): void {
   s.last = 0;
 }
 
-/** Steps of the open episode. */
+/** Returns the number of steps of the open episode. */
 export function stream_episode_steps(stream: usize): u32 {
   return changetype<Stream>(stream).episodeStep;
 }

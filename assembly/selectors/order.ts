@@ -29,7 +29,7 @@ export class Order {
     return load<u32>(this.linksOf(slot), 4);
   }
 
-  /** 0 = empty */
+  /** Returns the youngest slot; 0 = empty. */
   @inline
   youngest(): u32 {
     return this.oldest == 0 ? 0 : this.prev(this.oldest);
@@ -68,7 +68,7 @@ export class Order {
     }
   }
 
-  /** O(1), at any place. */
+  /** Removes a slot at any place. O(1) */
   @inline
   remove(slot: u32): void {
     const next = this.next(slot);

@@ -39,7 +39,7 @@ export class Recency {
     return changetype<SumTree>(<usize>this.treeAt);
   }
 
-  /** O(1), O(log n) after others left in the middle. */
+  /** Inserts a slot. O(1), or O(log n) after others left in the middle. */
   insert(slot: u32): void {
     this.order().insert(slot);
     this.ranks().insert(slot);
@@ -47,7 +47,7 @@ export class Recency {
     this.tree().set(count, weightOfAge(this.tree(), count));
   }
 
-  /** O(log n) */
+  /** Removes a slot. O(log n) */
   remove(slot: u32): void {
     const order = this.order();
     const ranks = this.ranks();
@@ -61,7 +61,7 @@ export class Recency {
     for (const end = slot + n; slot < end; slot++) this.ranks().turn(slot, this.order().next(slot));
   }
 
-  /** O(log n) */
+  /** Returns the probability of a slot. O(log n) */
   probability(slot: u32): f64 {
     return this.tree().probability(this.ranks().live - this.ranks().rank(slot), this.tree().total());
   }
@@ -71,7 +71,7 @@ export class Recency {
     return weightOfAge(this.tree(), this.ranks().live) / this.tree().total();
   }
 
-  /** O(log n) */
+  /** Draws one slot. O(log n) */
   draw(random: usize): u32 {
     const age = this.tree().draw(random);
     const cursor = this.tree().cursor();

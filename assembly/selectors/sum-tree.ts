@@ -315,13 +315,13 @@ export class SumTree {
           before += reinterpret<f64>(load<u64>(at, 8) & (0 - over2));
           before += reinterpret<f64>(load<u64>(at, 16) & (0 - over3));
         }
-        // One test, almost never true: two tests would be unpredictable.
+        // A single test is almost never true; two tests would be unpredictable.
         if ((u32(k == 3) & u32(load<f64>(at, 24) <= floor)) != 0) {
           // Rounding led past the end: use the start of the last child that counts.
           k = SumTree.lastChild(at, floor);
           before = r;
         }
-        // Never below the floor, so that no faint leaf can follow.
+        // The rest is never below the floor, so that no faint leaf can follow.
         store<f64>(rests + (i << 3), max(r - before, floor));
         store<u32>(out + (i << 2), (node << 2) + k);
       }
@@ -448,7 +448,7 @@ export class SumTree {
   @inline
   private static min(at: usize): f64 {
     if (ASC_FEATURE_SIMD) {
-      // Without a branch: the branch predictor cannot guess which of two weights is less.
+      // There is no branch, because the branch predictor cannot guess which of two weights is less.
       const infinite = f64x2.splat(Infinity);
       const first = v128.load(at);
       const second = v128.load(at, 16);

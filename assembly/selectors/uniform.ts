@@ -48,7 +48,7 @@ export class Uniform {
     this.write(this.positionAt(slot), index ^ (slot - 1));
   }
 
-  /** O(1) */
+  /** Inserts a slot. O(1) */
   @inline
   insert(slot: u32): void {
     const ring = this.ring();
@@ -58,7 +58,7 @@ export class Uniform {
     this.place(slot, index);
   }
 
-  /** O(1) */
+  /** Removes a slot. O(1) */
   @inline
   remove(slot: u32): void {
     const ring = this.ring();
@@ -207,7 +207,7 @@ export function uniformBytes(slots: u32): u32 {
   return UNIFORM_BYTES + (slots << 2) + ((slots + 1) << 2);
 }
 
-/** `items`: the most items, at most the number of slots. */
+/** Initializes a ring in zeroed memory. `items`: the most items, at most the number of slots. */
 export function uniformInit(u: Uniform, slots: u32, items: u32): void {
   const ring = u.ring();
   ring.entries = <u32>changetype<usize>(u) + UNIFORM_BYTES;

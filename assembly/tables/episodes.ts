@@ -130,7 +130,7 @@ export class Episodes {
     this.close(at);
   }
 
-  /** Called because entries move: points both at `none`, which is not an episode. */
+  /** Points both at `none`, which is not an episode, because entries move. */
   @inline
   forget(): void {
     const none = <u32>changetype<usize>(this) + offsetof<Episodes>("none");

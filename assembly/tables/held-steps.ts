@@ -1,5 +1,6 @@
 /**
- * The steps of each episode that live items of a table hold, in their order: a tree per episode, in which the place of a step and the step at a place are found in O(log steps).
+ * Tracks the steps of each episode that live items of a table hold, in their order: a tree per episode, in which the place of a step and the step at a place
+ * are found in O(log steps).
  * Hindsight goals are drawn from it. It is derived: the first draw that needs it builds it, then each item that comes or goes updates it; without room it is dropped.
  *
  * HELD STEPS, 56 bytes, an area of its own:
@@ -61,7 +62,7 @@ export class Node {
     return h ^ (h >> 16);
   }
 
-  /** Steps before it in its subtree. */
+  /** Returns the number of steps before the node in its subtree. */
   @inline
   before(): u32 {
     return sizeOf(this.left);

@@ -1,5 +1,5 @@
 /**
- * The slots of a table: items, keys, and free slots.
+ * Manages the slots of a table: items, keys, and free slots.
  *
  * ITEM, 32 bytes, one cache line for a draw:
  *   │ priority f64 │ first u32 │ length 24 bits, plain 1, single 1, piecewise 1, numbered 1, slides 1, settled 1 (at bit 29), ends 2 │ generation u32 │ timesSampled u32 │
@@ -78,7 +78,7 @@ export class Item {
   prev: u32;
   next: u32;
 
-  /** In a free slot: the one that was freed after it. */
+  /** The slot that was freed after this one, in a free slot. */
   @inline
   get nextFree(): u32 {
     return this.first;
@@ -89,7 +89,7 @@ export class Item {
     this.first = slot;
   }
 
-  /** In an item that waits, or that left during a draw: the next one. */
+  /** The next item, in an item that waits or that left during a draw. */
   @inline
   get nextInChain(): u32 {
     return this.timesSampled;
@@ -136,7 +136,7 @@ export class Item {
   ends(last: u32): u32 {
     if (this.settled()) return this.word & LINK_ENDS;
     const link = Head.of(last).next;
-    // Unknown yet for a stream's newest row.
+    // The end is not known yet for a stream's newest row.
     if (link != 0) this.word |= SETTLED | (link & LINK_ENDS);
     return link & LINK_ENDS;
   }
@@ -216,7 +216,7 @@ export class Slots {
     return columnsOf(this.layout(slot));
   }
 
-  /** A layout other than 0 requires room. */
+  /** Sets the column layout. A layout other than 0 requires room. */
   @inline
   setLayout(slot: u32, layout: u32): void {
     if (this.layouts != 0) store<u32>(<usize>this.layouts + ((<usize>slot) << 2), layout);

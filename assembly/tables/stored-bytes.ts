@@ -1,5 +1,6 @@
 /**
- * A limit on the bytes of a Replay's rows, with their frames. The sizes of packed frames depend on their content, so a number of items cannot express it.
+ * Implements a limit on the bytes of a Replay's rows, with their frames. The sizes of packed frames depend on their content, so a number of items cannot
+ * express it.
  *
  * STORED_BYTES, 24 bytes, then u32 × pools:
  *    0 │ max f64                 │
@@ -23,7 +24,7 @@ class StoredBytes {
   table: u32;
   pools: u32;
 
-  /** O(pools) */
+  /** Returns the bytes that count towards the limit. O(pools) */
   now(): f64 {
     let bytes: f64 = 0;
     const end = changetype<usize>(this) + STORED_HEAD + ((<usize>this.pools) << 2);

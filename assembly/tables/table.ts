@@ -251,7 +251,7 @@ export function table_exponents(table: usize, sampler: f64, remover: f64): void 
   t.highest = min(t.sampler().highest(), t.remover().highest());
 }
 
-/** `maxSteps`: the sum of the live items' lengths, Infinity for none. `maxTimesSampled`: 0 for none. `limiter`: LIMITER_OPTIONS. */
+/** Sets the limits of a table. `maxSteps`: the sum of the live items' lengths, Infinity for none. `maxTimesSampled`: 0 for none. `limiter`: LIMITER_OPTIONS. */
 export function table_limits(table: usize, maxSteps: f64, maxTimesSampled: u32, limiter: usize): void {
   const t = changetype<Table>(table);
   t.maxSteps = maxSteps;
@@ -375,12 +375,12 @@ export function discard(t: Table, slot: u32): void {
   t.slots().free(slot);
 }
 
-/** Run.retain, for code that need not be fast. */
+/** Calls Run.retain, for code that need not be fast. */
 export function retainRun(t: Table, first: u32, length: u32): u32 {
   return Run.retain(t.rows(), first, length);
 }
 
-/** `word`: as in ITEM. */
+/** Releases a run. `word`: as in ITEM. */
 function releaseRun(t: Table, first: u32, word: u32): void {
   if ((word & SLIDES) != 0) Sliding.release(t.rows(), first, word & MAX_LENGTH, word);
   else Run.release(t.rows(), first, word & MAX_LENGTH);
@@ -474,7 +474,7 @@ function noteJoin(t: Table, item: Item): void {
   else forgetSteps(t);
 }
 
-/** Drops the notes of held steps, which are derived: without room they go, and the next draw that needs them rebuilds them. */
+/** Drops the notes of held steps, which are derived. The next draw that needs them rebuilds them. */
 function forgetSteps(t: Table): void {
   changetype<HeldSteps>(<usize>t.slots().heldSteps).close();
   t.slots().heldSteps = 0;

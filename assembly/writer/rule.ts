@@ -85,7 +85,7 @@ export class Rule {
     const p = s.rows();
     const leaf = p.leaf(this.leaf() - 1);
     const value = readNumber(p.value(s.firstOf(length), leaf), leaf.dtype);
-    // It was valid when it was appended. A value written since (draw/scatter.ts) may be invalid, and counts as 0. A zero may have a sign.
+    // The value was valid when it was appended. A value written since (draw/scatter.ts) may be invalid, and counts as 0. A zero may have a sign.
     return this.to().takes(value) ? Math.abs(value) : 0;
   }
 
