@@ -320,7 +320,8 @@ export interface Windows {
   nStepTable: number;
 }
 
-export const noWindows = (): Windows => ({ width: 0, from: 0, starts: undefined, nStep: undefined, nStepTable: 0 });
+/** Copied by each new batch, whose windows a draw sets. */
+export const NO_WINDOWS: Readonly<Windows> = { width: 0, from: 0, starts: undefined, nStep: undefined, nStepTable: 0 };
 
 /** A batch's hold on its memory. Reused memory gets a new lease, so that a release ends only the lease of that batch. */
 export interface Lease {

@@ -9,7 +9,7 @@ import type { Engine } from "../memory/engine.ts";
 import type { ArrayClass } from "../schema/dtype.ts";
 import { BatchBuffer, type Filled } from "./buffer.ts";
 import type { Draw } from "./draw.ts";
-import { type BatchLayout, type Field, noWindows, WEIGHTS } from "./layout.ts";
+import { type BatchLayout, type Field, NO_WINDOWS, WEIGHTS } from "./layout.ts";
 
 /** The rows of a batch that a source fills. Passed to its draws as `into`. */
 export class Part implements Filled {
@@ -76,7 +76,7 @@ export class PartBuffer extends BatchBuffer {
 
   protected override refill(part: Part): void {
     (this as { batch: Filled }).batch = part;
-    this.windows = noWindows();
+    this.windows = { ...NO_WINDOWS };
   }
 
   protected override look(): void {

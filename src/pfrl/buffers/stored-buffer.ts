@@ -27,19 +27,12 @@ export interface ListOptions {
   readonly form: "list";
 }
 
-/** Returns the contents of a buffer. Only for tests. */
-export let storedOf: (buffer: object) => Stored;
-
 /** A buffer whose samples are batches B, or lists of T. */
 export abstract class StoredBuffer<B, T> {
   /** null for no limit. */
   readonly capacity: number | null;
   readonly #stored: Stored;
   readonly #content: Content;
-
-  static {
-    storedOf = (buffer) => (buffer as StoredBuffer<unknown, unknown>).#stored;
-  }
 
   constructor(stored: Stored, content: Content) {
     this.#stored = stored;
