@@ -1,10 +1,11 @@
 /**
  * n-step returns over the windows of a draw (Sutton and Barto, 2018, section 7.1), with the real number of steps.
  *
- * Row j holds what the agent saw and did at time j, and what came of it: reward r_j, discount d_j, and whether the episode terminated, which makes d_j 0.
+ * Row j holds the observation and the action at time j, and their result: reward r_j, discount d_j, and whether the episode terminated, which makes d_j 0.
  *   return    R = r_0 + γ d_0 r_1 + … + γ^(k-1) d_0 … d_(k-2) r_(k-1)
- *   discount  γ^k d_0 … d_(k-1): what the value after step k is worth, 0 where the episode terminated
- * k is n, or less where the window or the episode ends. Row k is the bootstrap; a final step is never more than that, and says whether the episode terminated.
+ *   discount  γ^k d_0 … d_(k-1): the factor of the value after step k, 0 if the episode terminated
+ * k is n, or less if the window or the episode ends before. Row k is the bootstrap. A final step is only a bootstrap, and records whether the episode
+ * terminated.
  */
 
 import { Prefetch } from "../memory/prefetch";

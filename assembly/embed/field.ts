@@ -4,12 +4,12 @@
  * FIELD, 80 bytes:
  *    0 │ PLACE (24)                   │  rows/layout.ts
  *   24 │ path u32      │ bytes u32    │
- *   32 │ share u32     │ bytes u32    │  the name under which equal values are stored once; 0 bytes: none
+ *   32 │ share u32     │ bytes u32    │  the name under which equal values are stored once; 0 bytes for none
  *   40 │ dtype u32     │ maxBytes u32 │  maxBytes: of text
- *   48 │ dims u32      │ rank u32     │  where in the list of dims its shape begins: a stack first
- *   56 │ size u32      │ stack u32    │  elements of a value, all frames of it · frames; 0 without a stack
- *   64 │ isShared u32  │ array u32    │  · where a packed step has it: half floats as f32, behind what is staged
- *   72 │ ratio f64                    │  of leaves that are packed, how many times smaller they are expected to be; 0: they are not
+ *   48 │ dims u32      │ rank u32     │  the place in the list of dims at which its shape begins; a stack comes first
+ *   56 │ size u32      │ stack u32    │  elements of a value with all of its frames · frames; 0 without a stack
+ *   64 │ isShared u32  │ array u32    │  · its offset in a packed step: half floats are f32 there, after the staged part
+ *   72 │ ratio f64                    │  the expected compression ratio of a packed leaf; 0 if the leaf is not packed
  */
 
 import { PLACE_BYTES } from "../rows/layout";

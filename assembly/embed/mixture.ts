@@ -1,10 +1,10 @@
 /**
  * Mixtures of views of transitions: their lines in the text, and the state that a host reads and sets.
  *
- * SOURCE, 16 bytes: │ view u32 │ width u32 │ share f64 │  rows of the longest transition of the batch that is drawn · as the text says it
+ * SOURCE, 16 bytes: │ view u32 │ width u32 │ share f64 │  rows of the longest transition of the batch that is drawn · as set in the text
  *
- * A mixture has the number of a view. Its MIXTURE (draw/mixture.ts) lies twice side by side: as it is, and as the batch that is being drawn will leave it. Before it is how many
- * sources there are: a host sees STATE, without the rows.
+ * A mixture has the number of a view. Its MIXTURE (draw/mixture.ts) is stored twice: its current state, and its state after the batch that is being drawn.
+ * Before them is the number of sources. A host sees STATE, without the rows.
  *
  * STATE: │ sources u32 │ … u32 × 3 │ RANDOM (32) │ share f64 … │ carry f64 … │
  */

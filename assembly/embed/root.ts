@@ -2,17 +2,17 @@
  * Holds the one Replay of an instance, and the regions through which it exchanges bytes with a host.
  *
  * ROOT, 396 bytes:
- *    0 │ handle u32      │ open u32        │  of the Replay that was made last, never 0 · 1: it is there
- *    8 │ REGION × 4 (8 each)               │  input: what the host gives · batch: what a draw gave · work: for the length of a call · told: columns and counters
- *   40 │ dirty u32       │ closes u32      │  up to this granule memory that the arena has not taken may have something in it · 1: the snapshot's writers end their episodes
+ *    0 │ handle u32      │ open u32        │  of the newest Replay, never 0 · 1: the Replay exists
+ *    8 │ REGION × 4 (8 each)               │  input: bytes from the host · batch: the result of a draw · work: scratch memory of a call · told: columns and counters
+ *   40 │ dirty u32       │ closes u32      │  memory up to this granule may not be zeros, even if the arena has not allocated it · 1: the snapshot's writers end their episodes
  *   48 │ seed u64                          │
- *   56 │ maxBytes u32    │ changes u32     │  raised by calls that change something: a snapshot that is being read ends then
+ *   56 │ maxBytes u32    │ changes u32     │  increases with each call that changes something, which ends a snapshot that is being read
  *   64 │ PLACED (12)                       │  rows/layout.ts
  *   76 │ pool u32                          │  the steps' POOL
  *   80 │ checked u32     │ shown u32       │  1: some leaves are flags, text or half floats · number of the view + 1 whose batch lies in its region, 0: none
  *   88 │ draw u32        │ evictFrom u32   │  its DRAW · number of the table + 1 that evicts when steps take more than storedMax, 0: none
  *   96 │ storedMax f64                     │  bytes that steps may take, 0: any (tables/stored-bytes.ts)
- *  104 │ stepBytes u32                     │  of a packed step: more than staged where half floats come as f32
+ *  104 │ stepBytes u32                     │  bytes of a packed step: more than the staged bytes, because half floats are f32
  *  108 │ ROLE × 5 (16 each)                │  path u32, bytes u32, isSet u32, … : transition-roles.ts
  *  188 │ LIST × 13 (16 each)               │  fields, dims, lists, shares, tables, writers, rules, views, nexts, columns, bytes, pools, sources
  *

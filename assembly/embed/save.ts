@@ -2,7 +2,7 @@
  * Saves a snapshot chunk by chunk, in the format of src/storage/snapshot: "REPRISE1", then sections with the same records.
  *
  * SAVING, 32 bytes: │ stage u32 │ id u32 │ cursor u32 │ sections u32 │ changes u32 │ handle u32 │ chunk u32 │ bytes u32 │
- *   what comes next: which kind, of which pool or table, from where on · sections so far · the root's when it began · of which Replay · the chunk that is told
+ *   the next section: its kind, its pool or table, its first record · sections so far · the root's `changes` at the beginning · the Replay · the chunk that is returned
  */
 import { E_OUT_OF_MEMORY } from "../memory/error";
 import { record_entries } from "../persistence/entry";

@@ -2,8 +2,8 @@
  * Defines the columns of a view: the leaf or number and the name of each.
  *
  * VIEW_COLUMN, 32 bytes, a column:
- *    0 │ head u32  │ rest u32 │ bytes u32 │ source u32 │  what its name begins with (below) · the rest, in the text · FIRST, LAST, ALL, DRAWN, MASKED, …
- *   16 │ which u32 │ dtype u32 │ at u32   │ … u32      │  a leaf, or a column of the draw · of the latter · where it lies in the last batch
+ *    0 │ head u32  │ rest u32 │ bytes u32 │ source u32 │  the beginning of its name (below) · the rest of the name, in the text · FIRST, LAST, ALL, DRAWN, MASKED, …
+ *   16 │ which u32 │ dtype u32 │ at u32   │ … u32      │  a leaf, or a column of the draw · the dtype of the latter · its address in the last batch
  */
 import { DISCOUNT, KEY, LENGTH, PRIORITY, PROBABILITY, RETURN, STEPS, TABLE_SIZE, TERMINATED, TIMES_SAMPLED, TRUNCATED, WEIGHT } from "../draw/draw";
 import { E_UNSUPPORTED } from "../memory/error";

@@ -3,12 +3,12 @@
  *
  * WRITER_OPTIONS, 56 bytes:
  *    0 │ handle u32    │ longest u32 │  WRITER (writer/writer.ts), once it is made · steps of its longest rule
- *    8 │ lanes u32     │ keep u32  │  0: as many as its longest rule needs, and 32 at least
- *   16 │ across u32    │ autoreset u32 │  DISABLED, NEXT_STEP, SAME_STEP; 0: nothing was said
+ *    8 │ lanes u32     │ keep u32  │  0: as many as its longest rule needs, and at least 32
+ *   16 │ across u32    │ autoreset u32 │  DISABLED, NEXT_STEP, SAME_STEP; 0: not set
  *   24 │ first u32     │ rules u32 │  its rules, in the list of all
- *   32 │ transitions u32 │ finite u32 │  1: some rule makes transitions or sequences · and wants finite rewards
+ *   32 │ transitions u32 │ finite u32 │  1: some rule makes transitions or sequences · 1: such a rule requires finite rewards
  *   40 │ name u32  │ nameBytes u32 │  UTF-8; 0 bytes: it has none
- *   48 │ saved u32 │ asked u32 │  1: it is the snapshot's · of a line of the host's that asks for one of these by its name, the number of that + 1; of that one, 1
+ *   48 │ saved u32 │ asked u32 │  1: the writer is from the snapshot · in a host's line that names such a writer, the number of that writer + 1; in that writer, 1
  *
  * ITEM_RULE, 40 bytes: │ table u32 │ length u32 │ stride u32 │ nStep u32 │ priority f64 │ largest u32 │ finite u32 │ sequence u32 │ burnIn u32 │
  *   sequence: 1 it makes sequences

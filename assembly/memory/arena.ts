@@ -1,5 +1,5 @@
 /**
- * The arena: runs of 4 KiB granules, zeroed. Its state is the header's, so a copy of the memory is a copy of the arena.
+ * Implements the arena: runs of zeroed granules of 4 KiB. Its state is the header's, so a copy of the memory is a copy of the arena.
  *
  * A free run begins with
  *   0 │ next u32 │ granules u32 │   next: granule number of the next run in its class, 0 = none

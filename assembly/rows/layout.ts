@@ -3,11 +3,11 @@
  * in a staging record.
  *
  * PLACE, 24 bytes, one per leaf; the first three are inputs, the others results:
- *    0 │ bytes u32  │ frames u32 │ shared u32 │  of one value, all its frames · frames a value · not 0: in another pool
+ *    0 │ bytes u32  │ frames u32 │ shared u32 │  bytes of one value with all of its frames · frames per value · not 0: in another pool
  *   12 │ kind u32   │ offset u32 │ staged u32 │  NARROW, WIDE, SHARED · in the row (WIDE: 0) · in the staging record
  *
  * PLACED, 12 bytes: │ stagedBytes f64 │ rowBytes u32 │
- *   stagedBytes: of a staging record, which may be more than a memory has · rowBytes: of the leaves in a row, side by side; so a row can begin at any byte
+ *   stagedBytes: bytes of a staging record, which may exceed any memory · rowBytes: bytes of the leaves in a row without gaps, so that a row can begin at any byte
  */
 import { align16 } from "../memory/layout";
 import { NARROW, SHARED, WIDE } from "./leaf";

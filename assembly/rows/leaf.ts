@@ -3,8 +3,8 @@
  *
  * LEAF, 32 bytes:
  *    0 │ kind u32   │ dtype u32  │
- *    8 │ bytes u32  │ frames u32 │  of one frame · frames a value (1 but for stacks)
- *   16 │ at u32     │ step u32   │  in a block: where row 0 has it, and from row to row (NARROW, WIDE: the value; SHARED: u32 × frames)
+ *    8 │ bytes u32  │ frames u32 │  bytes of one frame · frames per value (1 except for stacks)
+ *   16 │ at u32     │ step u32   │  in a block: the offset in row 0, and the distance from row to row (NARROW, WIDE: the value; SHARED: u32 × frames)
  *   24 │ staged u32 │ pool u32   │  in the staging record · SHARED: the pool that holds the frames · PACKED, ENTRY: the packs
  */
 

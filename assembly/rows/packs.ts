@@ -7,23 +7,23 @@
  *    0 │ frame u32    │ row u32     │  bytes of a frame · of a row of its image
  *    8 │ element u32  │ entries u32 │  bytes of an element, or of a pixel · the pool of the entries
  *   16 │ oldest u32   │ youngest u32│  packs, linked by `next`, 0 = none
- *   24 │ spare u32    │ spares u32  │  empty packs, linked by `next` · how many
- *   32 │ packBytes u32│ most u32    │  of a pack · entries of the largest size that one holds
+ *   24 │ spare u32    │ spares u32  │  empty packs, linked by `next` · their number
+ *   32 │ packBytes u32│ most u32    │  bytes of a pack · entries of the largest size per pack
  *   40 │ work u32     │ cache u32   │  addresses of WORK (packed/work.ts) and of a CACHE, 0 = none
- *   48 │ slots u32    │ shown u32   │  frames that the cache holds · that the open writers show in a step
- *   56 │ live u64                   │  bytes of the entries that something holds, with their heads
+ *   48 │ slots u32    │ shown u32   │  frames of the cache · frames that the open writers show in a step
+ *   56 │ live u64                   │  bytes of held entries, with their heads
  *   64 │ taken u64                  │  bytes of the packs in the queue
  *   72 │ moved u64                  │  bytes that were moved so far to empty packs
  *
  * PACK, 16 bytes, then entries that begin within its first 64 KiB:
- *   │ next u32 │ live u32 │ used u32 │ … u32 │   live: bytes of its entries that something holds · used: where the next one begins
+ *   │ next u32 │ live u32 │ used u32 │ … u32 │   live: bytes of its held entries · used: the offset of the next entry
  *
  * CACHE: │ frame u32 × slots │ bytes of a frame, aligned, × slots │   the newest frames as they were appended, by the last bits of their names; derived
  *
  * ENTRY, 8 bytes, then its bytes:
  *   │ owner u32 │ size 24 bits, depth 4, granule 4 │
- *   owner: its row, 0 where nothing holds it any more · size: of its bytes; that of a frame: they are the frame · granule: which of its pack it begins in
- *   depth: patches from its key to it; of one whose bytes are a frame, how many in a row were such
+ *   owner: its row, 0 if it is no longer held · size: of its bytes; a frame's size means an unpacked frame · granule: the granule of its pack in which it begins
+ *   depth: patches from its key to it; for an unpacked frame, the number of unpacked frames in a row
  */
 import { arena_alloc, arena_free } from "../memory/arena";
 import { align16, GRANULE, GRANULE_BITS } from "../memory/layout";

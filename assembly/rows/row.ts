@@ -3,7 +3,7 @@
  *
  * HEAD, 12 bytes, at the block's beginning, one per place: │ refs u32 │ next u32 │ episode u32 │
  *   refs: items, streams and rows (of another pool) that hold this row; in a pool of steps the upper 4 bits count sliding windows (sliding.ts), which begin with rows that are held
- *   next: the row that follows, 0 = none; two bits say how the episode ends with this one:
+ *   next: the row that follows, 0 = none; two bits contain how the episode ends with this one:
  *     0 it continues · LINK_END · LINK_FINAL this is its final step, truncated · both: its final step, terminated
  */
 import { GRANULE_BITS } from "../memory/layout";

@@ -4,10 +4,11 @@
  *
  * HEAD.refs of a row of steps:
  *   │ rows, items and streams that hold it 28 bits │ follows 2 │ windows 2 │
- *   windows: sliding windows that begin with the row, all of one length, 3 at most · follows: how many of them follow a window that begins with the row before
+ *   windows: sliding windows that begin with the row, all of one length, at most 3 · follows: the number of these that follow a window that begins with the row before
  *
- * Windows of one row and one length are alike, so it does not matter which of them follow: `follows` is at most `windows`, and at most `windows` of the row before. If a window
- * leaves in the middle, or shares its row with others, `follows` decreases as required, and each neighbour holds the rows that it shared with the window.
+ * Windows of one row and one length are alike, so it does not matter which of them follow: `follows` is at most `windows`, and at most `windows` of the row
+ * before. If a window leaves in the middle, or shares its row with others, `follows` decreases as required, and each neighbour holds the rows that it shared
+ * with the window.
  */
 import { Pool } from "./pool";
 import { HEAD_BYTES, Head, HOLD_BITS, LINK_ROW, MOST_WINDOWS, PLACE, WINDOW_BITS } from "./row";

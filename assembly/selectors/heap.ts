@@ -1,6 +1,6 @@
 /**
- * Picks the item with the least (minHeap) or greatest (maxHeap) priority; among equals the least recently inserted or updated.
- * A total order, so that the layout of the heap is derived and never seen.
+ * Picks the item with the least (minHeap) or greatest (maxHeap) priority; among equal ones, the least recently inserted or updated item.
+ * The order is total, so the layout of the heap is derived and cannot be observed.
  *
  * HEAP, 32 bytes, then the arrays:
  *    0 │ entries u32    │ positions u32 │  ENTRY × slots; u32 × (slots + 1)
@@ -8,7 +8,7 @@
  *   16 │ count u32      │ greatest u32  │  1: maxHeap
  *
  * ENTRY, 8 bytes: │ slot u32 │ key u32 │   the upper half of the priority's bits, in a maxHeap inverted: the least is first. Of equal keys the items decide
- * A comparison of items is a cache miss, one of keys nearly never: all children of a node are in one line.
+ * Comparing items is a cache miss. Comparing keys almost never is, because all children of a node are in one line.
  */
 import { Prefetch } from "../memory/prefetch";
 import { Items } from "./items";

@@ -1,9 +1,9 @@
 /**
- * Items in the order of insertion: fifo picks the oldest, lifo the youngest.
+ * Keeps items in the order of insertion: fifo picks the oldest item, and lifo picks the youngest.
  *
  * ORDER, 8 bytes:
  *    0 │ oldest u32 │ items u32 │  0 = empty · the table's
- * The links are in the items, prev u32 and next u32: a circle, the youngest comes before the oldest. Slots that are not in it hold what they held.
+ * The links are in the items, prev u32 and next u32: a circle, the youngest comes before the oldest. Slots that are not in it keep their links.
  */
 import { Items } from "./items";
 

@@ -1,10 +1,10 @@
 /**
  * Prefers newer items: the probability is proportional to age^-exponent, where age is the rank by insertion and the newest item has age 1.
  *
- * RECENCY, 64 bytes, then what RANKS has, and the SUM_TREE:
+ * RECENCY, 64 bytes, then the arrays of RANKS, and the SUM_TREE:
  *    0 │ ORDER (8)              │  the order of insertion, which is state; a fifo or lifo remover shares it
  *    8 │ tree u32  │ … u32      │  address of the tree: leaf a is a^-exponent if there are items of age a, else 0
- *   16 │ RANKS (48)             │  derived from the order, as the tree is from the number of items
+ *   16 │ RANKS (48)             │  derived from the order; the tree is derived from the number of items
  *
  * Weights belong to ages and not to items, so inserts change none. A draw picks an age, then looks up the item of that age.
  */

@@ -4,10 +4,10 @@
  * stream holds. The streams follow each other in memory, as the lanes of a writer do.
  *
  * STREAM SET, 64 bytes, then u32 × n (sums), u8 × n (shown):
- *    0 │ first u32  │ stride u32 │  where stream 0 is, and how far it is to the next one
- *    8 │ n u32      │ stale u32  │  streams · 1: the sums are to be made anew
- *   16 │ sums u32   │ shown u32  │  where the weights' sums are, up to each stream · where it is told which streams can be drawn
- *   24 │ width u32  │ weigh u32  │  what the sums are for
+ *    0 │ first u32  │ stride u32 │  the address of stream 0, and the distance to the next stream
+ *    8 │ n u32      │ stale u32  │  streams · 1: the sums must be recomputed
+ *   16 │ sums u32   │ shown u32  │  addresses: the sum of the weights up to each stream · whether each stream can be drawn
+ *   24 │ width u32  │ weigh u32  │  the width and the kind of weights of the sums
  *   32 │ RANDOM (32)             │
  */
 import { random_init } from "../../memory/random";
