@@ -1,4 +1,4 @@
-/** The rows of a draw: a matrix of row names, one line per entry, with 0 for padding. */
+/** Holds the rows of a draw: a matrix of row names, one line per entry, with 0 for padding. */
 import { random_below } from "../memory/random";
 import { Pool } from "../rows/pool";
 import { PLACE } from "../rows/row";
@@ -15,7 +15,7 @@ export const OF_ITEMS: u32 = 0;
 export const OF_STREAMS: u32 = 1;
 export const OF_ROWS: u32 = 2;
 
-/** Where the run begins in a longer item; the last value takes the place from START. */
+/** The place of the run in a longer item. The last value reads the place from START. */
 export const FROM_END: u32 = 1;
 export const FROM_ANY: u32 = 2;
 const FROM_START: u32 = 3;
@@ -40,7 +40,7 @@ export function draw_rows(draw: usize, kind: u32, source: usize, n: u32, width: 
   return n;
 }
 
-/** Returns where `draw_picked_rows` reads the steps that it looks up, i32 each. */
+/** Returns the address from which `draw_picked_rows` reads the steps that it looks up, i32 each. */
 export function draw_picks(draw: usize): usize {
   return <usize>changetype<Draw>(draw).selected;
 }
@@ -178,7 +178,7 @@ function fillStreams(d: Draw, set: StreamSet): void {
   for (let i: u32 = 0; i < d.count; i++) {
     const stream = d.slot(i);
     const start = d.start(i);
-    // The host named it; a stream that does not exist has no steps.
+    // The host named the stream; a stream that does not exist has no steps.
     const recent = set.stream(min(stream, set.n - 1)).recent();
     const length = stream < set.n && start < recent.count ? min(width, recent.count - start) : 0;
     for (let k: u32 = 0; k < length; k++) store<u32>(row + ((<usize>k) << 2), recent.get(start + k));

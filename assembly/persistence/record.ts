@@ -1,7 +1,7 @@
-/** Shared parts of the records of rows, entries and slots: marks of loaded ones, and the bytes that are still valid. */
+/** Contains the parts that the records of rows, entries and slots share: marks of loaded ones, and the bytes that are still valid. */
 import { Change } from "../rows/changes";
 
-/** In `refs` while a pool is loaded: the row has a record, or is in the queue of freed ones. */
+/** Set in `refs` while a pool is loaded: the row has a record, or is in the queue of freed rows. */
 export const LOADED: u32 = 0x80000000;
 export const FREED: u32 = 0x40000000;
 

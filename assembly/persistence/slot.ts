@@ -1,9 +1,9 @@
 /**
  * Saves and loads slots as records: all of them by number, or the changed ones.
  *
- * COUNT: │ slot u32 │ timesSampled u32 │   of a slot that was drawn after its record, and has not changed otherwise
- * SLOT: │ slot u32 │ number of the first row u32 │ length u32 │ generation u32 │ timesSampled u32 │ column layout u32 │ priority f64 │ stamp f64, where there are any │ place in the sampler's order │ in the remover's │
- *   a place is the selector's own, zeros where the slot is not live; one for both roles where they share a structure
+ * COUNT: │ slot u32 │ timesSampled u32 │   for a slot that was drawn after its record, and has not changed otherwise
+ * SLOT: │ slot u32 │ number of the first row u32 │ length u32 │ generation u32 │ timesSampled u32 │ column layout u32 │ priority f64 │ stamp f64, if there are any │ place in the sampler's order │ in the remover's │
+ *   a place has the form of its selector, and is zeros if the slot is not live; there is one for both roles if they share a structure
  *
  * The payload of a section: │ count u32 │ records … │
  */

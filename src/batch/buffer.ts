@@ -1,4 +1,4 @@
-/** The memory of one batch while a draw fills it: its own memory, that of a batch to refill, or arrays of the caller. Copies results out of scratch. */
+/** Manages the memory of one batch while a draw fills it: its own memory, that of a batch to refill, or arrays of the caller. Copies results out of scratch. */
 
 import { OUTPUT_BYTES, START } from "../base/abi.ts";
 import { mustBe } from "../base/error.ts";
@@ -228,7 +228,7 @@ export class BatchBuffer {
     const memory = this.#memory;
     const copies = this.#copies;
     const { n } = this.layout;
-    // By index: before V8 optimizes this function, `of` allocates an object per iteration.
+    // The loop uses an index: before V8 optimizes this function, `of` allocates an object per iteration.
     if (memory !== undefined && count < n) this.#copySome(memory, count);
     else if (memory !== undefined) for (let i = 0; i < this.#pieces.length; i++) memory.set((this.#pieces[i] as Piece).from, (this.#pieces[i] as Piece).to);
     for (let i = 0; i < copies.length; i++) {

@@ -1,4 +1,4 @@
-/** The item view: batches of a table's items under the columns that a call or the items select, in windows as long as the longest item. */
+/** Implements the item view: batches of a table's items under the columns that a call or the items select, in windows as long as the longest item. */
 
 import { CROSS, DRAW_LAYOUT, DRAW_LONGEST, LAYOUT, LONGEST, NO_LEAF, OWN_NEXT, SAME_COLUMNS, SIZED } from "../base/abi.ts";
 import { integer, mustBe, onlyKeys, ReplayError, show } from "../base/error.ts";

@@ -1,5 +1,6 @@
 /**
- * The layout of a kind of batch: its columns, their arrays, and the offset of each array in the one piece of memory of the batch. A layout has no reference to
+ * Computes the layout of a kind of batch: its columns, their arrays, and the offset of each array in the one piece of memory of the batch. A layout has no
+ * reference to
  * a Replay, so
  * a batch that is kept keeps only its layout alive.
  * memory  │ values of the leaves │ DRAW │ the draw's columns, as far as the batch has some │ wide leaves, the mask

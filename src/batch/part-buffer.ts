@@ -1,5 +1,6 @@
 /**
- * The part of a mixture's batch that comes from one source: its draw is gathered in the scratch of its own Replay, and copied to its rows of the whole batch.
+ * Fills the part of a mixture's batch that comes from one source: its draw is gathered in the scratch of its own Replay, and copied to its rows of the whole
+ * batch.
  */
 
 import { WEIGHT } from "../base/abi.ts";
@@ -57,7 +58,7 @@ export class PartBuffer extends BatchBuffer {
 
   override copyOut(count: number): void {
     if (count !== this.#count) this.#lookAt(count);
-    // By index: before V8 optimizes this function, `of` allocates an object per iteration.
+    // The loop uses an index: before V8 optimizes this function, `of` allocates an object per iteration.
     for (let i = 0; i < this.#views.length; i++) {
       const view = this.#views[i];
       if (view !== undefined) this.bytesOf(i).set(view, this.startOf(i));

@@ -1,6 +1,6 @@
 /**
- * The path from a draw to a batch, for a table and all of its views: options → a buffer with room for any result → the core draws → a buffer that fits the
- * result → weights, rows, returns → gather. The view decides about the layout, the rows and the returns.
+ * Implements the path from a draw to a batch, for a table and all of its views: options → a buffer with room for any result → the core draws → a buffer that
+ * fits the result → weights, rows, returns → gather. The view decides about the layout, the rows and the returns.
  */
 
 import { AHEAD, BLOCKED, CROSS, DRAW_POSITION, FROM_ANY, LOOKS, SAME_COLUMNS, STRATIFIED } from "../base/abi.ts";

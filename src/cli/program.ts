@@ -1,4 +1,4 @@
-/** The command line: its commands, and how it prints results and failures. */
+/** Defines the commands of the command line, and prints their results and failures. */
 import { Command, CommanderError, InvalidArgumentError } from "commander";
 import { didYouMean } from "../base/error.ts";
 import { repeatable } from "./arguments.ts";

@@ -1,4 +1,4 @@
-/** The base of all PFRL buffers: appending, sampling, and files. */
+/** Implements the base of all PFRL buffers: appending, sampling, and files. */
 import { mustBe, onlyKeys, ReplayError } from "../../base/error.ts";
 import { type Progress, runIncrementally, runSync, type WorkOptions } from "../files/incremental.ts";
 import type { Content } from "../files/loader.ts";

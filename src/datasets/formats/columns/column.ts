@@ -5,17 +5,17 @@ import { leaves, type Nest, zip } from "../../../schema/nest.ts";
 import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 
-/** One leaf over rows. */
+/** The values of one leaf in all rows. */
 export class Column {
   /** The name in messages. */
   readonly path: string;
   /** The leaf of a row. */
   readonly leaf: StepLeaf;
-  /** Undefined for a single value that does not have rows. */
+  /** The number of rows. Undefined for a single value without rows. */
   readonly rows: number | undefined;
   /** Bytes per row; an estimate for text without a fixed width. */
   readonly rowBytes: number;
-  /** The number of rows stored together. Reading fewer reads a chunk more than once. */
+  /** The number of rows stored together as a chunk. Reading fewer rows reads a chunk more than once. */
   readonly chunkRows: number;
   /**
    * Reads the rows from … to - 1. A single value is returned for any range. @param target an array of the right length, which the column may fill and return

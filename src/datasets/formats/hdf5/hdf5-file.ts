@@ -249,7 +249,9 @@ export class Hdf5File {
     return this.#guard(subject, handle.instance, () => call({ ...handle, library: handle.instance.library }));
   }
 
-  /** Runs a call into the library. Any error except the library's own passed through code that does not expect it, so the instance is broken afterwards. */
+  /**
+   * Runs a call into the library. An error that is not the library's own has passed through code that does not expect it, so the instance is broken afterwards.
+   */
   #guard<T>(subject: string, instance: Instance, call: () => T): T {
     try {
       return call();
