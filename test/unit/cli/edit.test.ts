@@ -213,7 +213,7 @@ describe("options", () => {
   test("a folder OUT keeps the format of a folder IN, and the older version of LeRobot", async () => {
     const kept: [from: string, words: string[], expected: object][] = [
       [FILMED, ["--whole-films"], { format: "lerobot", about: { codebase_version: "v3.0" } }],
-      [join(DATA, "extra/lerobot_v2"), [], { format: "lerobot", about: { codebase_version: "v2.1" } }],
+      [join(DATA, "extra/lerobot_v2"), ["--without", "observation.images"], { format: "lerobot", about: { codebase_version: "v2.1" } }],
       [CARTPOLE, [], { format: "tfds" }],
     ];
     for (const [from, words, expected] of kept) {
