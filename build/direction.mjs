@@ -52,7 +52,7 @@ export function direction(root, layers = LAYERS) {
   return { files: modules.size, faults };
 }
 
-/** What a core has that is for RAW alone: its exports, and its views. */
+/** Matches the views of a core. Only modules of RAW may use them, like its exports. */
 const VIEWS = /^(x|bool|[uif](8|16|32|64))$/;
 
 /** Names of the core's exports. */

@@ -5,7 +5,7 @@ const act = (element, ...types) => {
   for (const type of types) element.dispatchEvent(new Event(type, { bubbles: true, cancelable: true }));
 };
 button.addEventListener("click", ({ detail }) => {
-  // Of a key there is no count of clicks.
+  // A click by keyboard has no count of clicks.
   if (detail !== 0) return;
   act(button, "mouseup", "touchend");
   document.getElementById("navigation").focus();

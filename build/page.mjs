@@ -71,7 +71,7 @@ export async function page() {
       metafile: true,
     });
     for (const file of ASIDE) copyFileSync(`page/${file}`, `${PAGE}/${file}`);
-    // What the package itself holds of others is in the page, too.
+    // The page also holds the third-party code that the package holds.
     const inside = sourcesIn(metafile).filter((file) => !file.startsWith("(disabled)"));
     const notices = noticesOf(inside, "This page holds code of these packages.");
     writeFileSync(`${PAGE}/third-party.txt`, `${notices}\n${readFileSync("dist/third-party.txt", "utf8")}`);

@@ -52,7 +52,7 @@ export async function report() {
   const made = modules.map((file) => `${basename(file)} ${kb(statSync(file).size)}, ${kb(gzip(readFileSync(file)))} gzipped`);
   return [
     `main entry: ${kb(main)} gzipped as it is, ${kb(minified)} minified; of this core.wasm ${kb(wasm)}, ${kb(wasmGzip)} gzipped`,
-    `subpaths, with what they load at once: ${each.join(", ")}`,
+    `subpaths, with the chunks that they load immediately: ${each.join(", ")}`,
     `WebAssembly by itself: ${made.join("; ")}`,
   ].join("\n");
 }

@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 // TypeScript is loaded for the first file that needs it. An import would search all 9 MB of it for names.
 const require = createRequire(import.meta.url);
 
-/** How the other languages write comments and strings: docstrings of Python are comments, too. */
+/** How the other languages write comments and strings: docstrings of Python count as comments. */
 const LANGUAGES = {
   py: { line: "#", comments: [['"""', '"""']], strings: ['"', "'"] },
   lua: { line: "--", comments: [["--[[", "]]"]], strings: ['"', "'"] },

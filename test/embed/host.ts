@@ -152,7 +152,7 @@ export class Embed {
     return this.did((this.x as unknown as { readonly [name: string]: (...args: number[]) => number })[`replay_${call}`]?.(this.handle, ...given) as number);
   }
 
-  /** A result, where it is no code. */
+  /** Returns a result. @throws EmbedError if it is an error code */
   did(code: number): number {
     if (code < 0) throw new EmbedError(this.error);
     return code;

@@ -14,7 +14,7 @@ import type { Step } from "./values.ts";
 /** The calls by their numbers; `reload` is a snapshot that is opened again, `clock` starts the time. */
 const NUMBERS = { append: 0, end: 1, item: 2, sample: 3, update: 4, delete: 5, stats: 6, reload: 7, clock: 255 } as const;
 
-/** Of refusals, by name: the numbers of assembly/embed/refusal.ts and assembly/memory/error.ts. */
+/** Numbers of error codes by name, from assembly/embed/refusal.ts and assembly/memory/error.ts. */
 export const CODES: { readonly [name: string]: number } = {
   OUT_OF_MEMORY: -1,
   RATE_LIMITED: -2,

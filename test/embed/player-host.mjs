@@ -59,7 +59,7 @@ export class Host {
     }
   }
 
-  /** Takes a snapshot and goes on with that; `lines` stand behind its own. */
+  /** Takes a snapshot and continues with it; `lines` follow those of the snapshot. */
   reload(lines) {
     const chunks = [];
     for (let first = 1; ; first = 0) {

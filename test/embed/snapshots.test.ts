@@ -292,7 +292,7 @@ test("a snapshot with another layout of steps, or items with columns, is refused
     ["offset", 4],
   ] as const) {
     const other = WHOLE.slice();
-    // Of the last leaf.
+    // The last leaf has this key.
     const at = Buffer.from(other).lastIndexOf(key, head.at + 16 + head.bytes) + key.length;
     const numbers = new DataView(other.buffer);
     expect(numbers.getFloat64(at + 1, true)).not.toBe(value);

@@ -98,7 +98,7 @@ function play(seed: number): void {
     expectSame(embed, replay, live);
   }
   if (table.sample(table.size, { replacement: false }).lengths.includes(1)) return;
-  // Of transitions TypeScript has the keys of a draw.
+  // For transitions, TypeScript only has the keys of a draw.
   for (let round = 0; round < 4; round++) {
     const batch = table.transitions({ gamma: 0.9, next: ["action"] }).sample(5);
     const keys = batch.keys.slice(0, batch.count);

@@ -4,7 +4,7 @@ import { openRlds, type Source, writeJsonl } from "../../src/datasets/rlds/index
 import { f32, i32, prioritized, Replay } from "../../src/index.ts";
 import type { Directory } from "../../src/storage/index.ts";
 
-/** A Replay that is left after each hundred steps, and opened again by its directory alone: what it holds then, and draws; or why it cannot be kept. */
+/** Leaves a Replay after each hundred steps, and opens it again from its directory. Returns its content and draws, or why it cannot be stored. */
 export async function journal(dir: string | Directory): Promise<string> {
   try {
     return await reopened(dir);

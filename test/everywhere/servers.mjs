@@ -7,7 +7,7 @@ process.on("exit", () => {
   for (const child of running) child.kill();
 });
 
-/** A program that goes on, until it is killed. */
+/** Starts a program that runs until it is killed. */
 export function started(command, args, options) {
   const child = spawn(command, args, options);
   running.add(child);

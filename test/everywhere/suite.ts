@@ -23,11 +23,11 @@ import { sayCases } from "./cases.ts";
 import { dataset, journal, written } from "./kept.ts";
 
 export interface Host {
-  /** Of a host with files: what Workshop.project puts there is read, and more is written. */
+  /** The folder of a host that has files: the suite reads the files of Workshop.project there, and writes more. */
   readonly folder?: string;
-  /** embed.wasm, for a host that compiles nothing. */
+  /** embed.wasm, for a host that cannot compile WebAssembly. */
   readonly embed?: WebAssembly.Module;
-  /** Leaves out what takes long: only the engine or the bundler could change it, and another row has the same one. */
+  /** Leaves out long parts. Only the engine or the bundler could change their result, and another row has the same engine and bundler. */
   readonly short?: boolean;
 }
 

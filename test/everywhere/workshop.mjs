@@ -81,7 +81,7 @@ export class Workshop {
     return folder;
   }
 
-  /** Under another name, until all is there: two runs may do that at once. */
+  /** Installs under a temporary name and then renames the folder, because two runs may install at the same time. */
   async #install() {
     const folder = mkdtempSync(`${this.folder}-`);
     mkdirSync(join(folder, "bare"));

@@ -84,7 +84,7 @@ function timed(steps: readonly Wanted[]): Wanted {
   return { dtype, shape: [steps.length, ...shape], data: made };
 }
 
-/** Of what Python wrote, each item's priority and columns. */
+/** The priority and the columns of each item that Python wrote. */
 export const PYTHONS: { readonly [shape: string]: () => Generator<readonly [priority: number, columns: readonly Wanted[]]> } = {
   *windows() {
     for (const s of windowEnds()) {

@@ -13,7 +13,7 @@ PIXELS = np.arange(84 * 84, dtype=np.int64).reshape(84, 84)
 
 
 def steps(i):
-    """One step by `insert`: numbers of several sizes, among them those that are no ordinary ones."""
+    """Returns one step for `insert`: numbers of several sizes, some of them NaN, infinite or -0."""
     vec = ((i * 31 + np.arange(17) * 17) % 1009 / 8).astype(np.float32)
     if i % 97 == 0:
         vec[:3] = np.nan, -0.0, -np.inf
@@ -69,7 +69,7 @@ def all_types(s):
 
 
 def wanted(shape, count):
-    """Of each item its priority and its columns, in the order of their names."""
+    """Yields the priority and the columns of each item, in the order of their names."""
     if shape == "steps":
         for i in range(count):
             yield 1 + i % 5, [np.asarray(value)[np.newaxis] for value in steps(i).values()]

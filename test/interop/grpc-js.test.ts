@@ -84,7 +84,7 @@ describe.skipIf(python === undefined)("a real server, by grpc-js and by our call
       ),
   };
 
-  /** An item of so many steps, each a chunk of its own, with a priority. */
+  /** Returns an item with a priority, whose steps are chunks of their own. */
   function item(table: string, steps: number, priority: number, seed: number) {
     const chunks = Array.from({ length: steps }, (_, t) => {
       const image = noise(BYTES, seed + t);

@@ -67,7 +67,7 @@ def columns(nest):
     found = {}
     for name, value in nest_utils.flatten_with_joined_paths(nest):
         value = np.asarray(value)
-        # The payload of a NaN is no part of its value.
+        # The payload of a NaN is not part of its value.
         if value.dtype.kind == "f":
             value = np.where(np.isnan(value), np.asarray(np.nan, value.dtype), value)
         found[name] = [value.dtype.name, list(value.shape), base64.b64encode(value.tobytes()).decode()]

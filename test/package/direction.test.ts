@@ -29,7 +29,7 @@ function add(file: string, lines: string): number {
 }
 
 describe("the dependency direction", () => {
-  // `npm run check` holds it, too.
+  // `npm run check` also checks this.
   test.runIf(whole)("holds in the repository", () => {
     const { status, faults, summary } = direction(root);
     expect(faults).toEqual([]);

@@ -207,7 +207,7 @@ describe.each(["chromium", "firefox"] as const)("%s", (name) => {
         const element = document.querySelector("replay-inspector") as HTMLElement;
         element.remove();
       });
-      // The program, which was paused, goes on.
+      // The program was paused, and continues.
       await until(async () => (await steps()) > before + 10);
       await other.page.evaluate(() => document.body.append((globalThis as unknown as { inspector: HTMLElement }).inspector));
       await until(async () => (await text(other.page.locator(".status"))) === "Watching.");

@@ -9,7 +9,7 @@ import { apng } from "./apng.mjs";
 
 const OUT = { light: "docs/page-loop.png", dark: "docs/page-loop-dark.png" };
 const MOST = 800_000;
-/** While it learns: a frame per so many steps. */
+/** While it learns: a frame per `steps` steps. */
 const LEARNING = { frames: 18, steps: 400, delayMs: 160 };
 /** Then at the speed of the real pole. */
 const BALANCED = { frames: 16, delayMs: 120 };

@@ -65,7 +65,7 @@ inBrowsers((open, name) => {
     await page.keyboard.press("Enter");
     await page.waitForTimeout(300);
     expect(await page.evaluate(() => document.activeElement?.id)).toBe("room");
-    // It is the same room, which has not begun anew, and which is there again after the page was loaded anew.
+    // The room is the same and has not restarted. It opens again after a reload of the page.
     expect(await page.title()).toBe("Live · Reprise");
     expect(page.url()).toMatch(/#live\?seed=7$/);
   });

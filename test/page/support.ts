@@ -35,7 +35,7 @@ export interface Served {
 }
 
 type Named = Readonly<Record<string, string>>;
-/** Of an answer, which may depend on what was asked for. */
+/** The headers of a response, which may depend on the URL. */
 type Headers = Named | ((url: string) => Named);
 
 /** Serves a folder's files below `/under/`, so that addresses that are not relative fail. */

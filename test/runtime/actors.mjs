@@ -15,7 +15,7 @@ function start(actor, steps) {
   return worker;
 }
 
-/** Of each actor, whether its transitions begin with its steps, one after the other. */
+/** Returns whether the transitions of each actor begin with its steps, one after the other. */
 function inOrder({ memory }) {
   const { observation, steps } = memory.transitions({ gamma: 0.9 }).sample(memory.size, { replacement: false });
   const next = {};

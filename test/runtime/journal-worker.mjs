@@ -10,7 +10,7 @@ self.onmessage = async ({ data }) => {
     const directory = await opfs("runs/a", { spare: 60 });
     if (data === "write") {
       write(directory);
-      // Of the same worker: it is taken over.
+      // A journal of the same worker is taken over.
       const replays = await opfs("runs/replay", { spare: 60 });
       postMessage([read(await opfs("/runs/a/")), await open(replays), await migrate(replays)].join("\n"));
     } else if (data === "read") postMessage([read(directory), await reopen(await opfs("runs/replay", { spare: 60 }))].join("\n"));

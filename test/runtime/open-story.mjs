@@ -9,7 +9,7 @@ const OPTIONS = {
   durability: "manual",
 };
 
-/** Opens it twice, and goes on each time; what it came to. */
+/** Opens a Replay three times, and continues it each time. Returns a summary. */
 export async function open(directory) {
   let sum = 0;
   for (let session = 0; session < 3; session++) {

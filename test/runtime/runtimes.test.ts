@@ -152,7 +152,7 @@ of("chromium")("chromium", () => {
 
   it("opens datasets by URLs, and as Blobs in the page and in a worker", async () => {
     const { lines } = await browser.open("/test/runtime/datasets.html", "document.title === 'done'");
-    // The browser says which names were tried in vain.
+    // The browser logs the names that do not exist.
     const told = lines.filter((line) => !line.startsWith("Failed to load resource"));
     expectDatasets(told.slice(0, 5));
     expectDatasets(told.slice(5, 10));

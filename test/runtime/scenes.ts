@@ -40,7 +40,7 @@ export interface Scene {
   readonly writers: readonly WriterOptions<string, ColumnSet<Spec>>[];
   /** One step, nested as the spec. */
   step(random: TestRandom, time: number): unknown;
-  /** Whole columns of so many steps. */
+  /** Whole columns of `rows` steps. */
   columns(random: TestRandom, time: number, rows: number): unknown;
   /** Fills a staging record of one lane. */
   stage(staged: never, random: TestRandom, time: number): void;

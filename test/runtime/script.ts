@@ -175,7 +175,7 @@ class Player {
     if (count > 0) this.#keys = info.keys.slice(0, count);
   }
 
-  /** Every counter; how much memory it takes is no promise. */
+  /** Adds every counter, but not the memory in use, which no document promises. */
   #stats(): void {
     const { steps, tables, writers } = this.#replay.stats();
     this.#sink.value({ steps, tables, writers });

@@ -13,9 +13,9 @@ const { values, positionals } = parseArgs({
 });
 const steps = Number(values.steps);
 const TENTHS = 10;
-/** The first tenths are for what is compiled, and for what grows once to its size. */
+/** During the first tenths, code is compiled and memory grows to its size. */
 const WARM = 3;
-/** Bytes by which the rest may differ: less than a byte a step. */
+/** Bytes by which the other tenths may differ: less than one byte per step. */
 const HEAP = 500e3;
 const ARRAYS = 200e3;
 

@@ -96,7 +96,7 @@ static void mutate(uint8_t *bytes, size_t count) {
   }
 }
 
-/* Of a Replay that may be open: what its first table counts. */
+/* Returns the counters of the first table, or zeros if no Replay is open. */
 static reprise_numbers count_of(reprise_replay *replay) {
   reprise_numbers none = {0};
   const reprise_numbers *numbers = replay == NULL ? NULL : reprise_stats(replay, 0);

@@ -76,7 +76,7 @@ typed(strange, replay.tables.memory, replay.writer());
 typed(replay, strange.tables.memory, replay.writer());
 // @ts-expect-error another spec
 typed(replay, replay.tables.memory, strange.writer());
-// @ts-expect-error a table is no writer
+// @ts-expect-error a table is not a writer
 write(replay.tables.memory);
-// @ts-expect-error a writer is no table
+// @ts-expect-error a writer is not a table
 draw(replay.writer());

@@ -44,7 +44,7 @@ export interface Made {
 export interface Lane {
   /** The number of the next step. */
   next: number;
-  /** Of the window, the oldest first: the episode of each step. */
+  /** The episode of each step in the window, the oldest first. */
   readonly episodes: number[];
   /** Steps since the writer was made, and those of the open episode. */
   steps: number;
@@ -112,7 +112,7 @@ export class Call {
     this.#finish(lane, how);
   }
 
-  /** Under "nextStep" the final step comes with the next call. Of one that terminated nothing counts: its items are there at once. */
+  /** Ends an episode under "nextStep", whose final step comes with the next call. If the episode terminated, that step's values don't count, so its items are made immediately. */
   endLater(lane: Lane, how: "truncated" | "terminated"): void {
     if (how === "terminated") this.final(lane, how, true);
     lane.awaits = how === "terminated" ? "value" : "final";

@@ -60,7 +60,7 @@ export class Loops {
     this.#loans = loans;
   }
 
-  /** Begins a loop over a table, or goes on with the one that there is, or leaves it. */
+  /** Begins a loop over a table, or continues the loop that exists, or leaves it. */
   async run(pair: Pair, table: Table<Spec>, random: TestRandom): Promise<void> {
     const loop = this.#open.get(pair.plan.name);
     if (loop === undefined) this.#begin(pair, table, random);

@@ -136,7 +136,7 @@ function tableOf(random: TestRandom, name: string, writers: readonly PlannedWrit
   };
 }
 
-/** Whether the twin can follow several items that one call makes: all of them come in, and their victims are no matter of chance. */
+/** Returns whether the twin can follow a call that makes several items: all of them are inserted, and their victims do not depend on chance. */
 export function takesMany({ limiter, remover }: Pick<TwinOptions, "limiter" | "remover">): boolean {
   return limiter.maxDiff === Number.MAX_VALUE && !isRandom(remover);
 }

@@ -8,7 +8,7 @@ import { elementOf } from "./steps.ts";
 export interface Reading {
   readonly length?: number;
   readonly offset?: "start" | "end" | "uniform";
-  /** Whether a window goes on over an episode's end, as it does by default. */
+  /** Whether a window continues past the end of an episode. Default: true. */
   readonly cross?: boolean;
   readonly mask?: boolean;
   readonly among?: Among;
