@@ -1,4 +1,4 @@
-// The package's JavaScript: readable modules with source maps, and what the entries share in chunks beside them.
+// Bundles the package's JavaScript: readable modules with source maps, and chunks with the code that entries share.
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { companions, sourcesIn, together } from "./chunks.mjs";

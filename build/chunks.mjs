@@ -1,4 +1,4 @@
-// Which sources stand in one chunk. By itself the bundler makes a chunk for each set of entries that need the same sources: the main entry would load twenty.
+// Decides which sources share a chunk. Without this, the bundler makes a chunk for each set of entries that need the same sources, and the main entry would load twenty.
 import { relative } from "node:path";
 import { root } from "./step.mjs";
 

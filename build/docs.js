@@ -1,4 +1,4 @@
-// On narrow pages the menu opens for a mouse or a finger only, and covers the text. Here a key opens it and comes to its first link, and Escape closes it.
+// On narrow pages, only a mouse or a finger opens the menu, which covers the text. This script lets a key open it and focuses its first link; Escape closes it.
 const button = document.getElementById("tsd-toolbar-menu-trigger");
 /** Acts as the mouse, or on a touch screen as the finger, for which typedoc listens. */
 const act = (element, ...types) => {

@@ -1,5 +1,5 @@
-// The layers of the project, lowest first: a file imports only from its own folder, and from layers below that. Files of one folder may import each other, never in a
-// circle. "./" are the files beside the folders.
+// The layers of the project, lowest first. A file imports only from its own folder and from the layers below it. Files of one folder may import each other, but never in a
+// circle. "./" are the files next to the folders.
 
 export const LAYERS = {
   assembly: [

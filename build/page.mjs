@@ -1,4 +1,4 @@
-// The page and its package, `reprise-page`: the folder page/ bundled for any server, under a manifest of its own. It loads the main package as users do, by its name.
+// Bundles the page and its package, `reprise-page`: the folder page/ for any server, with a manifest of its own. It loads the main package by its name, as users do.
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { noticesOf } from "./bundle.mjs";

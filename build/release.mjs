@@ -1,4 +1,4 @@
-// What is published, in dist/release: both packages as npm packs them, with the address of the repository wherever it belongs. `npm run release [-- --publish]`.
+// Lays out dist/release for publishing: both packages as npm packs them, with the address of the repository wherever it belongs. `npm run release [-- --publish]`.
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import { manifestIn, PEERS } from "./manifest.mjs";

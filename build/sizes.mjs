@@ -1,4 +1,4 @@
-// What a page has to load for the main entry: the files as they are, and what a program's own bundler makes of them.
+// Measures the bytes that a page loads for the main entry: the published files, and the same files minified by a program's own bundler.
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";

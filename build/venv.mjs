@@ -1,4 +1,4 @@
-/** A Python of the project's own: made once from a file of requirements, and made anew when that file changes. */
+/** Makes a Python environment for the project from a file of requirements, and makes it again when that file changes. */
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

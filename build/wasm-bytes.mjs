@@ -1,4 +1,4 @@
-// A WebAssembly module inside JavaScript: one string with a character per byte.
+// Writes a WebAssembly module as JavaScript: one string with a character per byte.
 import { readFileSync, writeFileSync } from "node:fs";
 
 /**

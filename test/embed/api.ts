@@ -1,4 +1,4 @@
-/** Calls on the public TypeScript API, with results as the façade has them. */
+/** Makes calls on the public TypeScript API, and returns results in the form of embed.wasm. */
 
 import { COUNTERS } from "../../src/base/abi.ts";
 import { checkNormalize } from "../../src/batch/options.ts";

@@ -1,4 +1,4 @@
-/** A call with arguments that are none is a text, never a trap, and leaves everything as it was. */
+/** Calls with invalid arguments: each is refused with a text, never with a trap, and changes nothing. */
 import { beforeEach, describe, expect, test } from "vitest";
 import { TestRandom } from "../support/random.ts";
 import { scaled } from "../support/size.ts";

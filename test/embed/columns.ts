@@ -1,4 +1,4 @@
-/** The columns of a batch on both sides, and where they differ. */
+/** The columns of a batch on both sides, and the differences between them. */
 
 import type { AnyTransitions } from "../../src/batch/transitions/transition-batch.ts";
 import type { Batch } from "../../src/index.ts";

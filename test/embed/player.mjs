@@ -1,4 +1,4 @@
-/** Plays a file of recorded operations, whose layout operation.ts draws: `play` gives the digest of all that came out, `time` how long a part of it took. */
+/** Plays a file of recorded operations, in the layout of operation.ts: `play` returns the digest of all results, `time` the time that a part of the file takes. */
 import { CLOCK, Host, SAMPLE, STATS } from "./player-host.mjs";
 
 const COUNTERS = 12;

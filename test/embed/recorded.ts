@@ -1,4 +1,4 @@
-/** Operations on Replays that have something of everything, recorded while the public TypeScript API and embed.wasm do them side by side. */
+/** Operations on Replays with every feature, recorded while the public TypeScript API and embed.wasm do them side by side. */
 import {
   bool,
   f32,

@@ -1,4 +1,4 @@
-/** Snapshots at the façade: what is not whole, of another version, or contradicts itself is a text, and never a trap. */
+/** Snapshots in embed.wasm: a snapshot that is cut, has another version or contradicts itself is refused with a text, and never traps. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";

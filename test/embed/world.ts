@@ -1,4 +1,4 @@
-/** Random Replays, as TypeScript is told of them and as the text of embed.wasm says them. */
+/** Random Replays in two forms: the options of TypeScript, and the text of embed.wasm. */
 import { type Among, type ItemRule, packed, recency, type SampleOptions, type Spec, shared, type TransitionOptions } from "../../src/index.ts";
 import { layoutOf } from "../../src/memory/layout.ts";
 import { maxStepBytes } from "../../src/memory/stored-bytes.ts";

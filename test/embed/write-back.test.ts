@@ -1,4 +1,4 @@
-/** Items by key, and values that are written back to their steps: as table.get and table.writeSteps of TypeScript have them. */
+/** Items by key, and values that are written back to their steps, compared with table.get and table.writeSteps of TypeScript. */
 import { expect, test } from "vitest";
 import { f16, f32, i32, Replay, shared, text, u8, uniform } from "../../src/index.ts";
 import { TestRandom } from "../support/random.ts";

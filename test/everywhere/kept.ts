@@ -1,4 +1,4 @@
-/** What a host keeps: a journal that is opened again; and where there are files, datasets that are read and written by their paths. */
+/** Stored data of a host: a journal that is opened again and, on hosts with files, datasets that are read and written by their paths. */
 
 import { openRlds, type Source, writeJsonl } from "../../src/datasets/rlds/index.ts";
 import { f32, i32, prioritized, Replay } from "../../src/index.ts";

@@ -1,4 +1,5 @@
-// One package, every runtime: the packed tarball in an empty project of each kind. `npm run everywhere [-- WORD …]`; with --write the table goes into docs/reference/runtimes.md.
+// Tests one package in every runtime: the packed tarball in an empty project of each kind. `npm run everywhere [-- WORD …]`; --write puts the table into
+// docs/reference/runtimes.md.
 import { deepEqual } from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

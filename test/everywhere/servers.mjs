@@ -1,4 +1,4 @@
-// Servers that a row starts: none outlives the run.
+// Servers that a row starts: all of them end with the run.
 import { spawn } from "node:child_process";
 import { stripVTControlCharacters } from "node:util";
 

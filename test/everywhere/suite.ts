@@ -1,7 +1,7 @@
 /**
- * What every runtime and every bundler runs, over the names that a user imports: every subpath; the digests of the engine, of snapshots, of sequences, of observers and replay
- * buffers, of mixtures, of draws by age, of goals, of embed.wasm; the recorded cases of these; batches of a dataset; a journal; readers of files whose packages may be missing. It says
- * a line each.
+ * Runs in every runtime and with every bundler, using the names that a user imports. It covers every subpath; the digests of the engine, snapshots, sequences, observers and
+ * replay buffers, mixtures, draws by age, goals and embed.wasm; their recorded cases; batches of a dataset; a journal; and readers of files whose packages may be missing. It
+ * prints a line for each.
  */
 
 import { subpaths } from "subpaths";

@@ -1,4 +1,4 @@
-// Where the projects are made: outside of this one, so that nothing of it is found from there. Tools are installed once; a run has the package and projects of its own.
+// Makes the projects outside of this repository, so that nothing of it can be resolved from there. Tools are installed once; each run has its own package and projects.
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** The values of bulk.test.ts: every item's follow from its number, here as in bulk.py. */
+/** The values of bulk.test.ts. They follow from the number of the item, here and in bulk.py. */
 import { bool, f32, f64, i32, i64, text, u8, u16 } from "../../src/schema/constructors.ts";
 
 /** A column as it is compared. */

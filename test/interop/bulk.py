@@ -1,6 +1,6 @@
-"""Python's side of bulk.test.ts: `bulk.py ADDRESS TABLE SHAPE COUNT read|write`. The values of every item follow from its number, here as in bulk-values.ts.
+"""The Python side of bulk.test.ts: `bulk.py ADDRESS TABLE SHAPE COUNT read|write`. The values of every item follow from its number, here and in bulk-values.ts.
 
-`read` takes COUNT items and compares each column's dtype, shape and bytes; `write` writes them with the writer that SHAPE names. Prints a line of JSON:
+`read` takes COUNT items and compares each column's dtype, shape and bytes; `write` writes them with the writer that SHAPE names. It prints a line of JSON:
 {"items", "columns", "differences", "first"}.
 """
 import itertools, json, os, sys

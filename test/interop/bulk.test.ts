@@ -1,4 +1,4 @@
-/** Many items, compared by value: what we write with what Python's own client reads, and what Python writes with what we read. */
+/** Many items, compared by value: the client of Python reads what we write, and we read what Python writes. */
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";

@@ -1,4 +1,4 @@
-/** A real server that is killed, stopped and started again in the middle of things. `npm run interop` makes the environment; without one these tests are skipped. */
+/** A real server that is killed, stopped and restarted in the middle of calls. `npm run interop` makes the environment; without it, these tests are skipped. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** The same calls by grpc-js and by our own, to the same real server: the same answers and the same errors. */
+/** The same calls with grpc-js and with our client, to the same real server: the answers and the errors are the same. */
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { Channel } from "../../src/reverb/grpc/channel.ts";

@@ -1,8 +1,8 @@
-"""Random nests through TF-Agents' own TFRecordObserver and load_tfrecord_dataset.
+"""Passes random nests through TF-Agents' own TFRecordObserver and load_tfrecord_dataset.
 
-tfrecord.py write FOLDER COUNT SEED: writes COUNT files, and prints a line of JSON per file.
-tfrecord.py read FOLDER COUNT: reads COUNT files, and prints the same of them.
-tfrecord.py tuples FOLDER COUNT: prints a line of JSON per file, the class of its spec and those of the parts of a transition.
+tfrecord.py write FOLDER COUNT SEED writes COUNT files, and prints a line of JSON per file.
+tfrecord.py read FOLDER COUNT reads COUNT files, and prints the same lines.
+tfrecord.py tuples FOLDER COUNT prints a line of JSON per file: the class of its spec, and the classes of the parts of a transition.
 A line is a list of records, each a dict of columns by path: [dtype, shape, bytes as base64].
 """
 

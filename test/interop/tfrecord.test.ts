@@ -1,4 +1,4 @@
-/** Random nests in TF-Agents' files: the real package writes and this one reads, and the other way round. */
+/** Random nests in TF-Agents' files: the real package reads what this one writes, and the other way round. */
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** Variables between Python and this process on a real server: both classes on the same tables; and the recorded cases of both new classes through the wire. */
+/** Variables between Python and this process on a real server: both classes on the same tables, and the recorded cases of both classes over the wire. */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";

@@ -1,5 +1,7 @@
-/* Mutated calls of the library and of the page below it: `fuzz SEED CALLS`. Each either does what it says, or is refused with a text, and then changes nothing; none traps.
- * Built with AddressSanitizer, all memory is of the very size that a call may read or write. */
+/*
+ * Mutated calls of the library and of embed.wasm below it: `fuzz SEED CALLS`. Each call succeeds, or is refused with a text and changes nothing. None traps. Built with
+ * AddressSanitizer, every buffer has exactly the size that a call may read or write.
+ */
 #include "reprise.c"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-// Whether the paddle of embed/lua/paddle learns, by what the game prints at its end.
+// Checks that the paddle of embed/lua/paddle learns, from the figures that the game prints at its end.
 const FRAMES = 900;
 /** The share of the last balls that a paddle must catch. One that moves at random catches a quarter. */
 const LEARNED = 0.6;

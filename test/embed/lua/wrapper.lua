@@ -1,4 +1,4 @@
--- The wrapper for LuaJIT: values of all types go in and come out, and what is refused is an error with its text.
+-- Tests the wrapper for LuaJIT: values of all types go in and come out, and refused calls are errors with a text.
 package.path = arg[1] .. "/?.lua"
 local reprise = require("reprise").open(arg[2])
 local ffi = require("ffi")

@@ -1,4 +1,4 @@
-// The examples in engines of games: the game is learned while it is played.
+// The examples in game engines: the agent learns while the game runs.
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../../../build/step.mjs";
