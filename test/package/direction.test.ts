@@ -1,4 +1,4 @@
-/** The dependency direction: the repository keeps it, and a copy that does not is told where, which rule, and what to do. */
+/** The direction of imports: the repository keeps it. A copy that does not is told the place, the rule and the remedy. */
 import { spawnSync } from "node:child_process";
 import { appendFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-// Run by heap.test.ts with --expose-gc and --allow-natives-syntax: prints by how many bytes the heap grows in CALLS calls of each kind.
+// Prints the bytes by which the heap grows in CALLS calls of each kind. heap.test.ts runs it with --expose-gc and --allow-natives-syntax.
 
 import { heapGrowth } from "../../bench/measure.mjs";
 import { f32, i32, mixture, prioritized, Replay } from "../../dist/index.js";

@@ -1,4 +1,4 @@
-/** What a learner's loop leaves on the JavaScript heap: nothing. In a process of its own, whose heap nobody else uses. */
+/** A learner's loop allocates nothing on the JavaScript heap. It runs in its own process, so that nothing else uses the heap. */
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";

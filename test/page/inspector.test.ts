@@ -1,4 +1,4 @@
-/** The inspector in Chromium and Firefox, as a person uses it, under a strict policy: in the page of its Replay, behind a port, in front of a worker. */
+/** The inspector in Chromium and Firefox, as a person uses it, with a strict policy: in the page of its Replay, behind a port, and in front of a worker. */
 import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runtimes } from "../../build/runtimes.mjs";

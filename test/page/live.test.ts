@@ -1,4 +1,4 @@
-/** The room Live as a visitor uses it: the agent learns, and does what its buttons and keys say. */
+/** The room Live as a visitor uses it: the agent learns, and its buttons and keys work. */
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { ISOLATED, inBrowsers, inWorker, type Open, until } from "./support.ts";

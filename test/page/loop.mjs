@@ -1,4 +1,4 @@
-// docs/page-loop.png and docs/page-loop-dark.png: the room Live in a few seconds, from the first steps to a balanced pole. `npm run page:picture`.
+// Makes docs/page-loop.png and docs/page-loop-dark.png: the room Live in a few seconds, from the first steps to a balanced pole. `npm run page:picture`.
 import { writeFileSync } from "node:fs";
 import { decode } from "fast-png";
 import { chromium } from "playwright-core";

@@ -1,4 +1,4 @@
-// docs/page.png: the page as a visitor sees it, once the agent has learned. `npm run page:picture`.
+// Makes docs/page.png: the page as a visitor sees it, after the agent has learned. `npm run page:picture`.
 import { statSync } from "node:fs";
 import { chromium } from "playwright-core";
 import { PAGE } from "../../build/page.mjs";

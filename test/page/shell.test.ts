@@ -1,4 +1,4 @@
-/** The page around its rooms, and the folder that it is. */
+/** The page around its rooms, and its folder. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";

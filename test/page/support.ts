@@ -1,4 +1,4 @@
-/** The built page in real browsers, as its visitors have it: files on loopback, nothing else. Tests of all rooms use this. */
+/** The built page in real browsers, as visitors have it: only files on loopback. Tests of all rooms use this. */
 import { createReadStream, existsSync, statSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";

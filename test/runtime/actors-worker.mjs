@@ -1,4 +1,4 @@
-/** An actor in a worker of any runtime: `{ actor, steps }` says who it is and how many steps it takes. */
+/** An actor in a worker of any runtime: `{ actor, steps }` sets its number and how many steps it takes. */
 const refuse = () => {
   throw new Error("reprise/remote compiles WebAssembly");
 };

@@ -1,4 +1,4 @@
-/** Actors in workers, in any runtime: what came of two that leave, of one that is killed, and of one in the same thread. */
+/** Actors in workers, in any runtime: the steps of two actors that leave, of one that is killed, and of one in the same thread. */
 import { f32, fifo, i32, Replay } from "../../dist/index.js";
 import { remoteWriter } from "../../dist/remote.js";
 

@@ -1,4 +1,4 @@
-/** Chromium, as tests drive it: pages of the project, served on loopback, in an empty profile. */
+/** Drives Chromium for tests: pages of the project, served on loopback, with an empty profile. */
 import { type Browser, chromium, type Page } from "playwright-core";
 import { ISOLATED, pages } from "../../build/pages.mjs";
 import { CHROMIUM_FLAGS } from "../../build/runtimes.mjs";

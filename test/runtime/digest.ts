@@ -1,4 +1,4 @@
-/** A fixed script of 11,500 operations, all its outputs hashed. Every runtime and every build of the core gives the same. */
+/** A fixed script of 11,500 operations, with all outputs hashed. Every runtime and every build of the core has the same digest. */
 import { scenes } from "./scenes.ts";
 import { play } from "./script.ts";
 import { Sink } from "./sink.ts";

@@ -1,4 +1,7 @@
-/** examples/edge: a Durable Object per game in workerd, and a server of Deno's with files. Both are killed while actors write and a learner pulls. `npm run runtimes` installs the two. */
+/**
+ * examples/edge: a Durable Object per game in workerd, and a server in Deno with files. Both are killed while actors write and a learner pulls. `npm run runtimes` installs the
+ * two.
+ */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";

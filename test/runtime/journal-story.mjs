@@ -1,4 +1,4 @@
-/** What every runtime does with a journal: the same sections, the same sums. */
+/** Writes and reads a journal in every runtime: the same sections give the same sums. */
 import { decodeTagged, encodeTagged, Log } from "../../dist/storage.js";
 
 const GROUPS = 300;

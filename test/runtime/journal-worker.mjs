@@ -1,4 +1,4 @@
-/** A worker that does as it is told: "write" stays and holds the journal, "try" says why it cannot be opened, "read" reads it. */
+/** A worker that follows commands: "write" stays and holds the journal, "try" reports why it cannot be opened, "read" reads it. */
 import { opfs } from "../../dist/storage.js";
 import { read, write } from "./journal-story.mjs";
 import { migrate, reopen } from "./migrate-story.mjs";

@@ -1,4 +1,4 @@
-/** A Durable Object that keeps a Replay in its storage, and plays worlds on it: `workerd.test.ts` asks it. */
+/** A Durable Object that keeps a Replay in its storage, and plays worlds on it, for `workerd.test.ts`. */
 import { DurableObject } from "cloudflare:workers";
 import { i32, Replay } from "reprise";
 import { Log, sqlite } from "reprise/storage";

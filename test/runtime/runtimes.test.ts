@@ -1,4 +1,4 @@
-/** The same bytes and the same answers in every runtime that is installed: Node, Deno, Bun and Chromium. `npm run runtimes` installs those that are missing. */
+/** The same bytes and the same answers in every installed runtime: Node, Deno, Bun and Chromium. `npm run runtimes` installs missing ones. */
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";

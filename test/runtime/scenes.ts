@@ -1,4 +1,4 @@
-/** The Replays of the digest's script, and how their steps are made. Between them they have every selector in both roles, every kind of leaf and every limit. */
+/** The Replays of the digest's script, and their steps. Together they have every selector in both roles, every kind of leaf and every limit. */
 import {
   bool,
   type ColumnSet,

@@ -1,7 +1,7 @@
-// Each kind of writer and dataset of reprise/agents, through 10^6 steps with a table of 1,000 items: `npm run soak:writers [-- --steps N] [WORDS]`. Every kind in a process of
-// its own, which prints its memory after each tenth. It fails where that grows.
+// Takes each kind of writer and dataset of reprise/agents through 10^6 steps with a table of 1,000 items: `npm run soak:writers [-- --steps N] [WORDS]`. Every kind runs in its
+// own process, which prints its memory after each tenth. The run fails if the memory grows.
 //
-// kinds/NAME.mjs exports `kinds`: [{ name, make }]. `make()` gives a function (from, to), which takes steps `from` to before `to`, and may be async.
+// kinds/NAME.mjs exports `kinds`: [{ name, make }]. `make()` returns a function (from, to), which takes steps `from` to before `to`, and may be async.
 import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";

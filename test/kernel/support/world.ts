@@ -1,4 +1,4 @@
-/** A tiny pool, and streams, tables and writers on it. A step is its number (i32), a reward (f32) and a discount (f64): 16 bytes. */
+/** Makes a tiny pool, and streams, tables and writers on it. A step is its number (i32), a reward (f32) and a discount (f64): 16 bytes. */
 import { Draw, draw_bytes, draw_init } from "../../../assembly/draw/draw";
 import { NARROW } from "../../../assembly/rows/leaf";
 import { Pool, pool_bytes, pool_init, pool_leaf, pool_open } from "../../../assembly/rows/pool";

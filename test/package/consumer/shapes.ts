@@ -1,4 +1,4 @@
-/** Shapes are as concrete as the spec, and can be handed to other libraries: TensorFlow.js asks for tuples that are not readonly. */
+/** Shapes are as concrete as the spec, and can be passed to other libraries: TensorFlow.js requires tuples that are not readonly. */
 import { f32, f64, i32, i64, Replay, shared, text, u8 } from "reprise";
 
 const spec = {

@@ -1,4 +1,4 @@
-// All episodes, exported by the room: each has the steps that the list shows, and its states follow from its seed and its actions.
+// Checks all episodes that the room exported: each has the steps that the list shows, and its states follow from its seed and its actions.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";

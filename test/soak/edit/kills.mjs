@@ -1,4 +1,4 @@
-// Edits that are killed at random moments: the source, or the target if it is the source, must be whole, and the next edit must finish the work.
+// Kills edits at random moments: the source, or the target if it is the source, must be whole, and the next edit must finish the work.
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// Recorders that are killed at random moments: what they had acknowledged must be read, as it was recorded, and recording must go on.
+// Kills recorders at random moments: acknowledged steps must be read as they were recorded, and recording must continue.
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

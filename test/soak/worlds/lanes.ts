@@ -1,4 +1,4 @@
-/** The steps of one lane of a writer, as numbers that follow each other, and the items that rules make of them: what guide and options.md say, on plain arrays. */
+/** The steps of one lane of a writer, as consecutive numbers, and the items that rules make of them, computed on plain arrays as the guide and options.md describe. */
 import type { PlannedRule, PlannedTable, PlannedWriter } from "./plan.ts";
 
 /** How an episode ends with a step: by `endEpisode()`, or with a final one. */

@@ -1,4 +1,4 @@
-/** Batches in someone's hands: each holder marks all of its bytes, and finds them so for as long as the batch is its own. */
+/** Batches that holders keep: each holder marks all bytes of its batch, and must find the marks for as long as it owns the batch. */
 interface Releasable {
   release(): void;
   [Symbol.dispose](): void;

@@ -1,4 +1,4 @@
-/** Loops over datasets that stay open while other calls are made, beside what the guide says of them: what was drawn ahead and not given has changed no item. */
+/** Loops over datasets that stay open while other calls are made, compared with the guide: batches that were drawn ahead and never returned have changed no item. */
 import type { Spec, Table } from "../../../src/index.ts";
 import { isRandom, type TwinTable, weightOf } from "../../model/twin-table.ts";
 import type { TestRandom } from "../../support/random.ts";

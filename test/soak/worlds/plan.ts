@@ -1,4 +1,4 @@
-/** A world by its seed: what a step is, the tables, the writers, and operations whose numbers mean something whatever was before them, so that any of them can be left out. */
+/** A world by its seed: the spec, the tables, the writers, and the operations. Their numbers are valid after any other operations, so that each operation can be left out. */
 import {
   bool,
   f32,

@@ -1,4 +1,6 @@
-/** How a draw reads its items, and what it must give then: windows, columns and n-step returns as README, guide and options.md say, on plain arrays of step numbers. */
+/**
+ * The options of a draw, and its expected result: windows, columns and n-step returns, computed on plain arrays of step numbers as README, the guide and options.md describe.
+ */
 import type { Among } from "../../../src/index.ts";
 import type { TwinItem, TwinTable } from "../../model/twin-table.ts";
 import type { TestRandom } from "../../support/random.ts";

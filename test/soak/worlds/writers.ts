@@ -1,4 +1,4 @@
-/** The writers of a world beside what the twin knows of them: calls that append steps, end episodes and make items. */
+/** The writers of a world and their twins: calls that append steps, end episodes and make items. */
 import type { Replay, Spec, Writer } from "../../../src/index.ts";
 import type { TestRandom } from "../../support/random.ts";
 import { type Draws, type Pair, same } from "./draws.ts";
