@@ -1,4 +1,4 @@
-/** The parts of Node's built-in modules that folders of the file system use. */
+/** Declares the parts of Node's built-in modules that folders of the file system use. */
 
 import { ReplayError } from "../base/error.ts";
 import { builtin, getBuiltin, type Host, hasBuiltins, host } from "./builtins/builtins.ts";
@@ -50,7 +50,7 @@ if (host !== undefined && getBuiltin("node:fs") !== undefined) {
   };
 }
 
-/** Before Node 20.16, modules are loaded by `import`; this promise resolves when they are. */
+/** A promise that resolves when the modules of Node are loaded. Only Node before 20.16 must wait for it. */
 export const ready: Promise<void> = builtins === undefined && hasBuiltins ? loadBuiltins(host as Host).catch(() => {}) : Promise.resolve();
 
 async function loadBuiltins(process: Host): Promise<void> {

@@ -1,10 +1,12 @@
-/** A folder of the origin private file system, in a worker of a page. Its files are opened ahead, since opening is the only asynchronous operation. */
+/**
+ * Implements a folder of the origin private file system, in a worker of a page. Its files are opened ahead, since opening is the only asynchronous operation.
+ */
 import { integer, mustBe, onlyKeys, ReplayError } from "../base/error.ts";
 import type { Directory, StorageFile } from "./directory.ts";
 import { PoolFile, type SyncHandle } from "./pool-file.ts";
 
 export interface OpfsOptions {
-  /** Number of open spare files for future segments. Default: 4. */
+  /** The number of spare files that are kept open for future segments. Default: 4. */
   readonly spare?: number;
 }
 
@@ -31,7 +33,8 @@ const directories = new Map<string, Promise<Opfs>>();
 
 /**
  * Opens a folder, and creates it if necessary. Repeated calls with the same path return the same directory.
- * @throws ReplayError LOCKED if another worker has it open · UNSUPPORTED if there is no such file system, or this is not a worker
+ * @throws ReplayError LOCKED if another worker has the folder open
+ * @throws ReplayError UNSUPPORTED if the runtime has no such file system, or if the caller is not a worker
  */
 export async function opfs(path: string, options: OpfsOptions = {}): Promise<OpfsDirectory> {
   if (typeof path !== "string") throw mustBe(TypeError, "path", "the path of a folder", path);
@@ -113,7 +116,7 @@ class Opfs implements OpfsDirectory {
         throw this.#fillError ?? new Error("no spare file is left. Let the worker await something, or pass a larger `spare` to opfs()");
       }
       file.take(name);
-      // Runs when the worker waits next.
+      // This runs when the worker waits next.
       void this.#fill().catch(() => {});
     }
     return file.open();

@@ -5,7 +5,7 @@
 import { mustBe, onlyKeys } from "../base/error.ts";
 import { closable, type Directory, type StorageFile } from "./directory.ts";
 
-/** The part of a Durable Object's `ctx.storage` in use. The class of the object must have SQLite storage (`new_sqlite_classes`). */
+/** The part of a Durable Object's `ctx.storage` that the directory uses. The class of the object must have SQLite storage (`new_sqlite_classes`). */
 export interface SqliteStorage {
   readonly sql: { exec(query: string, ...bindings: unknown[]): Iterable<unknown> };
   transactionSync<T>(call: () => T): T;
@@ -13,7 +13,7 @@ export interface SqliteStorage {
 }
 
 export interface SqliteOptions {
-  /** Distinguishes the directories of one object. Default: "reprise". */
+  /** The name of the directory, which distinguishes the directories of one object. Default: "reprise". */
   readonly name?: string;
 }
 
@@ -35,11 +35,11 @@ const EXISTS = "SELECT id FROM reprise_files WHERE id = ?";
 const CREATE = "INSERT INTO reprise_files (directory, name) VALUES (?, ?) RETURNING id";
 const RENAME = "UPDATE reprise_files SET name = ? WHERE id = ?";
 const REMOVE = "DELETE FROM reprise_files WHERE id = ?";
-/** For the rows with ids from one (inclusive) to another (exclusive). */
+/** Removes the rows with ids from one (inclusive) to another (exclusive). */
 const REMOVE_BYTES = "DELETE FROM reprise_bytes WHERE id >= ? AND id < ?";
-/** The last of these rows. */
+/** Selects the last of these rows. */
 const LAST = "SELECT id, length(bytes) AS length FROM reprise_bytes WHERE id >= ? AND id < ? ORDER BY id DESC LIMIT 1";
-/** The row that contains a byte, and the rows after it, up to an id (exclusive). */
+/** Selects the row that contains a byte, and the rows after it, up to an id (exclusive). */
 const READ = "SELECT id, bytes FROM reprise_bytes WHERE id >= (SELECT max(id) FROM reprise_bytes WHERE id <= ?) AND id < ? ORDER BY id";
 const INSERT = "INSERT INTO reprise_bytes (id, bytes) VALUES (?, ?)";
 const EXTEND = "UPDATE reprise_bytes SET bytes = CAST(bytes || ? AS BLOB) WHERE id = ?";
@@ -50,9 +50,11 @@ const CUT = "UPDATE reprise_bytes SET bytes = substr(bytes, 1, ?) WHERE id = ?";
 const directories = new WeakMap<SqliteStorage, Map<string, Sqlite>>();
 
 /**
- * Returns a directory in a Durable Object's SQLite storage; the same storage and name return the same directory. An append writes one row, a read reads only
- * the rows it touches, and each call is atomic. `sync` does nothing: the platform holds back responses and socket messages until earlier writes are confirmed,
- * and restarts the object if they fail. `replay.flush()` resolves after `storage.sync()`. Rows have up to 1 MiB, files up to 4 GiB.
+ * Returns a directory in a Durable Object's SQLite storage. The same storage and name return the same directory. An append writes one row, a read reads only
+ * the rows that it touches, and each call is atomic.
+ *
+ * `sync` does nothing. The platform holds back responses and socket messages until earlier writes are confirmed, and restarts the object if they fail.
+ * `replay.flush()` resolves after `storage.sync()`. Rows have up to 1 MiB, files up to 4 GiB.
  * @param storage `ctx.storage` of an object whose class has SQLite storage
  */
 export function sqlite(storage: SqliteStorage, options: SqliteOptions = {}): Directory {
@@ -169,7 +171,7 @@ class Sqlite implements Directory {
     return part.length;
   }
 
-  /** Changes bytes of the row that holds the first of them. */
+  /** Changes bytes of the row that contains the first of these bytes. */
   #overwrite(from: number, bytes: Uint8Array, at: number): number {
     const [row] = this.#rows<{ id: number; bytes: ArrayBuffer }>(READ, from + at, from + at + 1) as [{ id: number; bytes: ArrayBuffer }];
     const part = bytes.subarray(0, row.id + row.bytes.byteLength - from - at);

@@ -1,4 +1,4 @@
-/** The Replay's end of a port to an inspector. */
+/** Implements the Replay's end of a port to an inspector. */
 import { mustBe, ReplayError } from "../base/error.ts";
 import { checkPort, encodeError, listen, type PortLike } from "../remote/channels/port.ts";
 import { kindOfMessage, malformed } from "../remote/validators.ts";
@@ -13,18 +13,18 @@ export interface InspectedReplay {
   readonly paused: boolean;
   /**
    * Requests a turn. A program that can be paused calls it before each step: `await inspected.turn()`. A program that does not call it is never paused.
-   * @returns `undefined`, or a promise to await while the inspector has paused it
-   * @throws the signal's reason
+   * @returns `undefined`, or a promise to await while the inspector has paused the program
+   * @throws the signal's reason if it aborts
    */
   turn(options?: { readonly signal?: AbortSignal }): Promise<void> | undefined;
-  /** Stops answering. Calls that wait for a turn continue. */
+  /** Stops answering the inspector. Calls that wait for a turn continue. */
   close(): void;
 }
 
 /**
  * Answers the inspector at the other end of a port: `inspector.port = port`. The Replay does not change.
  * @param port a MessagePort; inside a worker, also the global scope, or `parentPort`
- * @throws TypeError
+ * @throws TypeError if `port` is not a port
  */
 export function serveInspector(replay: Replay, port: PortLike): InspectedReplay {
   if (typeof (replay as Partial<Replay> | undefined)?.stats !== "function") throw mustBe(TypeError, "replay", "a Replay", replay);
@@ -41,7 +41,7 @@ export function serveInspector(replay: Replay, port: PortLike): InspectedReplay 
           `the inspector uses version ${version} of the protocol, and serveInspector version ${VERSION}. Use the same version of Reprise at both ends`,
         );
       if (kindOfMessage(question) === undefined) throw malformed("a question", "replay-inspector");
-      // Loaded on demand, because a page that uses a port imports this file and needs no WebAssembly.
+      // The server is loaded on demand, because a page that uses a port imports this file and needs no WebAssembly.
       server ??= import("./inspector-server.ts").then(({ InspectorServer }) => new InspectorServer(replay));
       message = { reprise: "answer", id, answer: (await server).answer(question) };
     } catch (error) {
@@ -51,7 +51,7 @@ export function serveInspector(replay: Replay, port: PortLike): InspectedReplay 
   };
   const onMessage = (message: unknown) => {
     const request = (message ?? {}) as ToReplay;
-    // Without an id, there is nobody to answer.
+    // Without an id, there is no caller to answer.
     if (request.reprise === "ask" && typeof request.id === "number") void respond(request);
     else if (request.reprise === "turn" && ["pause", "step", "resume"].includes(request.command)) pausable[request.command]();
   };

@@ -1,4 +1,4 @@
-/** The types of an RLDS dataset: episodes with steps and metadata. Any object of this shape works. */
+/** Defines the types of an RLDS dataset: episodes with steps and metadata. Any object of this shape works. */
 import type { Leaf, TextLeaf } from "../../schema/leaf.ts";
 import type { Nest } from "../../schema/nest.ts";
 
@@ -31,7 +31,7 @@ export type StepLeaf = Leaf | TextLeaf;
 /** The spec of a step: a Spec that may also contain text. */
 export type StepSpec = Nest<StepLeaf>;
 
-/** A dataset. Each iteration starts from the first episode, unless the dataset is a generator. */
+/** A dataset: an iterable of episodes. Each iteration starts from the first episode, unless the dataset is a generator. */
 export type RldsDataset<S = RldsStep> = MaybeAsyncIterable<RldsEpisode<S>> & {
   /** The spec of the steps, if it is known before a step is read. */
   readonly stepSpec?: StepSpec;

@@ -1,4 +1,4 @@
-/** The steps of a buffer: one pool of rows, the open episodes of its environments, and the objects that rows cannot hold. */
+/** Holds the steps of a buffer: one pool of rows, the open episodes of its environments, and the objects that rows cannot hold. */
 
 import { ReplayError } from "../../base/error.ts";
 import type { Engine } from "../../memory/engine.ts";
@@ -11,19 +11,19 @@ import type { WholeSpec } from "../rows/step-spec.ts";
 import type { RowValues } from "../rows/transition-part.ts";
 import { type AppendedTransition, envIdOf } from "../transition.ts";
 
-/** The engine options of a buffer. */
+/** The options of a buffer's memory and random draws. */
 export interface EngineOptions {
-  /** Maximum memory in bytes. Default and upper limit: 4 GiB. */
+  /** The maximum memory in bytes. Default and upper limit: 4 GiB. */
   readonly maxBytes?: number;
-  /** The seed of all random draws: the same seed and calls give the same transitions. Default: 0. Pass a bigint below 2^64 for more than 53 bits. */
+  /** The seed of all random draws. The same seed and calls produce the same transitions. Pass a bigint below 2^64 for more than 53 bits. Default: 0. */
   readonly seed?: number | bigint;
   /**
-   * Whether to pack the frames that rows share, without loss: states and actions of 256 bytes and more, and each frame of a stack. `true`, or the expected
-   * compression ratio, on which `capacity` is based (default: 4). Screens of games take 4 to 60 times less memory; camera images and noise do not shrink. Files
-   * do not change. Default: false.
+   * Whether to compress the frames that rows share, without loss. This applies to states and actions of 256 bytes and more, and to each frame of a stack. Pass
+   * true, or the expected compression ratio (4 with true), from which the memory for `capacity` is computed. Screens of games take 4 to 60 times less memory;
+   * camera images and noise do not shrink. The format of files does not change. Default: false.
    */
   readonly packed?: boolean | PackedOptions;
-  /** Another build of the core, such as `reprise/core.wasm` if the host forbids compiling. */
+  /** Another build of the core, such as `reprise/core.wasm` if the host forbids compiling. Default: the core of the package. */
   readonly module?: WebAssembly.Module;
 }
 
@@ -66,7 +66,7 @@ export class Steps {
     this.leafIndices = new Map(this.engine.layout.leaves.map(({ path, index }) => [path, index]));
     // The engine's option has another name in a buffer.
     this.engine.core.remedy = "lower capacity";
-    // Reserved now, so that stored steps can be read when memory is full.
+    // The scratch memory is reserved now, so that stored steps can be read when memory is full.
     this.engine.core.scratch(scratchOf(this.engine));
     const writer = replay.writer({ keep: 1, items: [] }) as Writer<unknown>;
     const { step } = this.schema;

@@ -15,7 +15,7 @@ import { type ColumnData, StepColumns, slicedColumn } from "../../model/step-col
 import { flagOf } from "../../model/step-fields.ts";
 import { abortable } from "../../model/traversal.ts";
 
-/** Maps a leaf or subtree of a Replay's spec (`obs`, `info.mask`) to its path in the steps (`observation`, `extra/mask`). */
+/** The paths in the steps (`observation`, `extra/mask`), by the leaf or subtree of a Replay's spec (`obs`, `info.mask`). */
 export type StepFields = { readonly [path: string]: string };
 
 /** All rows of an episode. The observation of the last row is the final one. */
@@ -38,7 +38,7 @@ interface EpisodeFlags {
 const FLAGS = ["is_first", "is_last", "is_terminal"] as const;
 /** Fields without a meaning in a final observation. */
 const ACTION_FIELDS: readonly unknown[] = ["action", "reward", "discount"];
-/** The approximate size of a block of rows, which is copied on its way. */
+/** The approximate size of the blocks of rows that are copied to a Replay. */
 const BLOCK_BYTES = 2 ** 22;
 const MAX_ROWS = 4096;
 
