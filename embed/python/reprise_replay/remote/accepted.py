@@ -138,7 +138,7 @@ class AcceptedWriter:
         return self._settings.session_ttl if self._reconnects else 0.0
 
     def begin(self, receipt: int) -> None:
-        """A writer that has handled so many messages of an earlier memory."""
+        """Numbers messages after `receipt`, the last message of an earlier memory that the writer has handled."""
         self._messages.begin(receipt)
 
     def handled(self, receipt: int) -> None:
