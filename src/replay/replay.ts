@@ -149,7 +149,7 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
    * @throws ReplayError IO if a file cannot be read or written
    * @throws ReplayError NOT_FOUND if `spec` is omitted and the directory is empty
    * @throws ReplayError SPEC_MISMATCH if the stored Replay differs from the options
-   * @throws the signal's reason if it aborts
+   * @throws the signal's reason if the signal aborts
    */
   static async open<const S extends Spec = Any, const N extends string = string>(options: OpenOptions<S, N>): Promise<OpenReplay<S, N>> {
     // Loaded on demand: a program without storage loads no files.
@@ -229,7 +229,7 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
    * @throws ReplayError CORRUPT if the peer breaks the protocol
    * @throws ReplayError CLOSED if the port or socket is closed
    * @throws ReplayError TIMEOUT if the time limit ends the wait
-   * @throws the signal's reason if it aborts
+   * @throws the signal's reason if the signal aborts
    * @throws the errors of `writer`
    */
   async acceptWriter(port: PortLike | Socket, options: AcceptOptions<TableName, ColumnSet<S>> = {}): Promise<AcceptedWriter> {

@@ -117,7 +117,7 @@ export class Mixture<V extends MixtureView = MixtureView> {
    * @throws ReplayError RATE_LIMITED if other draws must come first
    * @throws ReplayError TIMEOUT if the time limit ends the wait
    * @throws ReplayError CLOSED if the Replay is disposed of during the wait
-   * @throws the signal's reason if it aborts
+   * @throws the signal's reason if the signal aborts
    */
   sampleWhenReady<const P extends SampleOptionsOf<V> & WaitOptions>(
     n: number,

@@ -166,7 +166,7 @@ export class Table<S = any, R = any> {
    * @throws ReplayError RATE_LIMITED if other draws must come first
    * @throws ReplayError TIMEOUT if the time limit ends the wait
    * @throws ReplayError CLOSED if the Replay is disposed of during the wait
-   * @throws the signal's reason if it aborts
+   * @throws the signal's reason if the signal aborts
    */
   sampleWhenReady<const O extends Options<S> & WaitOptions>(n: number, options?: O & Only<O, SampleOptions & WaitOptions>): Promise<BatchOf<S, O>> {
     return this.#draws.whole(n, (options ?? {}) as SampleOptions & WaitOptions) as Promise<BatchOf<S, O>>;

@@ -214,8 +214,8 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   }
 
   /**
-   * Makes an item of the last steps. O(log size) if an item of the same length was made one step before and still exists; otherwise O(length + log size).
-   * @returns `undefined` if the item is in the table; otherwise a promise that resolves when the rate limiter admits the item
+   * Makes an item of the last steps. Costs O(log size) if an item of the same length was made one step before and still exists, otherwise O(length + log size).
+   * @returns `undefined` if the item is in the table, otherwise a promise that resolves when the rate limiter admits the item
    * @throws RangeError if the length exceeds the window, or if the priority is invalid
    * @throws ReplayError NOT_FOUND if the table does not exist, RATE_LIMITED if too many items are waiting, OUT_OF_MEMORY if memory runs out
    */

@@ -27,7 +27,7 @@ export type SequenceDatasetOptions = TransitionDatasetOptions;
 export interface PriorityOptions {
   /** The weight of the largest error; the mean has the weight 1 - eta. Default: 0.9, as in R2D2. */
   readonly eta?: number;
-  /** An array of at least `batch.count` elements to fill. Default: a new one. */
+  /** An array of at least `batch.count` elements to fill. Default: a new array. */
   readonly into?: Float64Array;
 }
 

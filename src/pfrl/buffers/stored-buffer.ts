@@ -102,7 +102,7 @@ export abstract class StoredBuffer<B, T> {
   /**
    * Writes all stored items like `save`, in slices between which other tasks can run. The buffer must not change in the meantime.
    * @throws the errors of `save`
-   * @throws the signal's reason if it aborts
+   * @throws the signal's reason if the signal aborts
    */
   saveAsync(file: SaveTarget, options: WorkOptions = {}): Promise<void> {
     return runIncrementally(this.#mustStayUnchanged(this.#saveTo(file)), options);
@@ -126,7 +126,7 @@ export abstract class StoredBuffer<B, T> {
   /**
    * Replaces the stored items like `load`, in slices between which other tasks can run. The buffer must not change in the meantime.
    * @throws the errors of `load`
-   * @throws the signal's reason if it aborts
+   * @throws the signal's reason if the signal aborts
    */
   loadAsync(file: SaveTarget, options: WorkOptions = {}): Promise<void> {
     return runIncrementally(this.#mustStayUnchanged(this.#loading(file)), options);

@@ -17,7 +17,7 @@ import { RecentSteps } from "./recent-steps.ts";
 export interface PatternDatasetOptions<Step = unknown> {
   /** Whether items must not span two episodes. */
   readonly respectEpisodeBoundaries: boolean;
-  /** Returns whether an episode ends with a step. */
+  /** Returns whether the episode ends with this step. */
   readonly isEndOfEpisode: (step: Step) => boolean;
 }
 

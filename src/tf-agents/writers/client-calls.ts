@@ -147,7 +147,7 @@ export abstract class ClientCalls<S extends Spec, N extends string, K extends Si
    * @throws ReplayError TIMEOUT if the time limit ends the wait
    * @throws ReplayError IO if the server cannot be reached
    * @throws ReplayError CLOSED if the client is closed
-   * @throws the signal's reason if it aborts
+   * @throws the signal's reason if the signal aborts
    */
   insert(step: PartOf<StepOf<S>>, priorities: { readonly [T in N]?: number }, options: WaitOptions = {}): Inserted<K> {
     const tables = this.#tables;
@@ -214,7 +214,7 @@ export abstract class ClientCalls<S extends Spec, N extends string, K extends Si
    * the call never waits. O(tables).
    * @throws ReplayError TIMEOUT if no server answers in time
    * @throws ReplayError IO if no server can be reached
-   * @throws the signal's reason if it aborts
+   * @throws the signal's reason if the signal aborts
    */
   serverInfo(options: ServerInfoOptions = {}): Answer<K, { readonly [table: string]: TableInfo }> {
     const tables = this.#tables;

@@ -84,7 +84,7 @@ export class StructuredWriter<S extends Spec = Spec, K extends SinkKind = "proce
    * @throws ReplayError TIMEOUT if the time limit ends the wait
    * @throws ReplayError CLOSED after the writer was closed
    * @throws the error that ended the stream to a server
-   * @throws the signal's reason if it aborts
+   * @throws the signal's reason if the signal aborts
    * @throws ReplayError RATE_LIMITED if too many items already wait
    */
   endEpisode(options: EndEpisodeOptions = {}): Promise<void> | undefined {

@@ -83,7 +83,7 @@ const OUTCOMES: readonly string[] = ["action", "reward", "discount"];
  * @throws TypeError, RangeError if an argument is invalid, or if a path is not a leaf of numbers
  * @throws RldsError SPEC_MISMATCH if a value has another form than the spec
  * @throws the errors of the source
- * @throws the signal's reason if it aborts
+ * @throws the signal's reason if the signal aborts
  */
 export async function statistics<S = RldsStep>(rlds: RldsDataset<S>, options: StatisticsOptions = {}): Promise<DatasetStatistics> {
   const { paths, signal } = onlyKeys("options", options, "paths, signal, onProgress");
