@@ -143,7 +143,7 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
   /**
    * Opens a Replay in a directory: the stored Replay, or a new one. The state of a stored Replay is that after one of its calls, and includes everything that
    * was flushed. The next draws are the same as without the interruption. Its writers are in `writers`; `replay.writer({ name })` returns the writer of a name.
-   * Takes memory for one section in addition to the Replay. O(bytes of the files).
+   * Takes memory for one section in addition to the Replay. Costs O(bytes of the files).
    * @throws ReplayError LOCKED if another process has the directory open
    * @throws ReplayError CORRUPT if a file is damaged before its end (see `salvage`)
    * @throws ReplayError IO if a file cannot be read or written
@@ -291,7 +291,7 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
     return this.#writers.all as unknown as Writer<S, TableName, boolean>[];
   }
 
-  /** Returns the counters of the Replay and its tables. O(tables). */
+  /** Returns the counters of the Replay and its tables. Costs O(tables). */
   stats(): ReplayStats {
     this.#engine.open();
     const { steps, bytes } = this.#engine;

@@ -81,7 +81,7 @@ const OPTIONS = "spec, credentials, reconnectTimeoutMs, connectTimeoutMs, keepAl
 export class ReverbClient<const S extends Spec = Spec> extends ClientCalls<S, string, "server"> implements Client<S> {
   /** The address, `HOST:PORT`. Several addresses are separated by commas. */
   readonly address: string;
-  /** Receives the warnings of the client. null silences them. */
+  /** Receives the warnings of the client. null silences the warnings. */
   readonly logger: Logger | null;
   /** The dtype of item keys, which are bigints. */
   readonly keyDtype = "u64";

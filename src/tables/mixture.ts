@@ -142,8 +142,8 @@ export class Mixture<V extends MixtureView = MixtureView> {
   }
 
   /**
-   * Returns whether every source can provide its share of a batch of n now. O(sources), and more if items differ in length or `among` is set, since the next
-   * draws are then computed.
+   * Returns whether every source can provide its share of a batch of n now. Costs O(sources), and more if items differ in length or `among` is set, since the
+   * next draws are then computed.
    * @throws ReplayError UNSUPPORTED if a source does not support an option
    * @throws ReplayError SPEC_MISMATCH if the columns of the sources differ
    * @throws RangeError if the tables can never provide the batch
@@ -153,8 +153,8 @@ export class Mixture<V extends MixtureView = MixtureView> {
   }
 
   /**
-   * Sets the priorities of a batch's items, each in its own table, by key. Skips removed items, and sources that ignore priorities. O(n log size). If the call
-   * throws, nothing has changed in any table.
+   * Sets the priorities of a batch's items, each in its own table, by key. Skips removed items, and sources that ignore priorities. Costs O(n log size). If the
+   * call throws, nothing has changed in any table.
    * @param batch a batch of this mixture
    * @param priorities one per row
    * @returns the number of priorities that were set

@@ -32,7 +32,7 @@ export type TrajectoryOf<P> =
 /**
  * A dataset of the items that patterns select from steps. Use `for await (const item of dataset)`, `for (const item of dataset)` if the steps are synchronous,
  * or `dataset.stream()`. Each iteration restarts the steps, if the source allows it. Items own their memory. As in Reverb, a config waits for as many steps as
- * the longest of the configs up to it needs. O(bytes) per item.
+ * the longest of the configs up to it needs. Costs O(bytes) per item.
  */
 export class PatternDataset<P extends Pattern = Pattern, Step = unknown> implements AsyncIterable<TrajectoryOf<P>> {
   readonly #steps: Iterable<Step> | AsyncIterable<Step>;

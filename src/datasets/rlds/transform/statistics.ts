@@ -79,7 +79,7 @@ const OUTCOMES: readonly string[] = ["action", "reward", "discount"];
  *
  * To normalise observations, use `const [{elements: {mean, std}}] = (await statistics(rlds, {paths: ["observation"]})).leaves` and then `mapSteps(rlds, (step)
  * => ({...step, observation: step.observation.map((x, i) => (x - mean[i]) / std[i])}))`. Keeps six numbers per element of a step and two per episode in memory.
- * O(elements).
+ * Costs O(elements).
  * @throws TypeError, RangeError if an argument is invalid, or if a path is not a leaf of numbers
  * @throws RldsError SPEC_MISMATCH if a value has another form than the spec
  * @throws the errors of the source
