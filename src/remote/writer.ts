@@ -135,7 +135,7 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
 
   /**
    * Appends a step, or the step in `staged`. The call checks and copies the values. Steps are sent in blocks: when a block is full, when the actor waits for
-   * something else, or at `flush`. With several lanes, every value has a leading dimension with one step per lane; with `lanes: 1` the dimension is optional.
+   * something else, or at `flush`. With several lanes, every value has a leading dimension with one step per lane. With `lanes: 1`, that dimension is optional.
    * If the call throws, no step is appended, but `staged` may be filled in part. Costs O(bytes).
    * @param ends the lanes whose episodes end with this step, with `lanes`
    * @returns `undefined`, or a promise to await if `maxInFlight` steps are in flight; it resolves when the Replay has accepted some of them
@@ -167,8 +167,8 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
   }
 
   /**
-   * Appends many steps in one call, and sends them in one buffer. Each leaf is one column with a leading dimension of time; with several lanes, of time and
-   * lane. While fewer than `maxInFlight` steps are in flight, a call may append any number of steps. Costs O(bytes).
+   * Appends many steps in one call, and sends them in one buffer. Each leaf is one column with a leading dimension of time. With several lanes, it has leading
+   * dimensions of time and lane. While fewer than `maxInFlight` steps are in flight, a call may append any number of steps. Costs O(bytes).
    * @returns the same as `append`
    * @throws RangeError if columns differ in length
    * @throws ReplayError SPEC_MISMATCH if the step does not match the spec, INVALID_DATA if a value does not fit its dtype, NOT_FOUND if `priorities` names an

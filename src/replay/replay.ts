@@ -130,7 +130,8 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
    * Returns the memory that a Replay with these options would need, without allocating it. Each item counts with one new step, and with one new frame per pool
    * of `shared`. If the order of eviction is neither insertion order nor its reverse, each item counts with all its steps and frames. This is the case for
    * removers other than fifo and lifo, and for `maxTimesSampled`.
-   * @param options.itemSteps steps of the longest items that writers will make: `nStep` + 1, or the length of a rule or of `createItem`. Default: 4
+   * @param options.itemSteps the number of steps of the longest items that writers will make: `nStep` + 1, or the length of a rule or of `createItem`. Default:
+   * 4
    */
   static plan<const S extends Spec, const N extends string>(options: ReplayOptions<S, N> & { readonly itemSteps?: number }): Plan {
     const { spec, tables, maxBytes, storedBytes } = resolveOptions(options, `${OPTIONS}, itemSteps`);

@@ -135,7 +135,7 @@ export class Mixture<V extends MixtureView = MixtureView> {
     return datasetOf(this.#draws, options as unknown as DatasetOptions) as unknown as Dataset<MixtureBatch<V, P>>;
   }
 
-  /** Returns new arrays for n rows, to pass as `into`; for tables, with the `length` of their items. */
+  /** Returns new arrays for n rows, to pass as `into`. For tables, `length` is the number of steps per item. */
   batch<const P extends BatchOptionsOf<V>>(n: number, options?: P & Only<P, SampleOptionsOf<V>>): MixtureBatch<V, P> {
     this.#draws.sources.open();
     return this.#draws.batch(n, (options ?? {}) as SampleOptions) as unknown as MixtureBatch<V, P>;

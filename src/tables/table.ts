@@ -159,8 +159,8 @@ export class Table<S = any, R = any> {
   }
 
   /**
-   * Draws n items, each as soon as the rate limiter allows it. The batch grows until it is full, and its bytes are copied as they are drawn. Without
-   * replacement, or stratified, all draws are made in one go, as soon as that is possible. Calls that wait for one table are served in call order. If items
+   * Draws n items, each as soon as the rate limiter allows it. The batch grows until it is full, and its bytes are copied as they are drawn. Draws that are
+   * stratified or without replacement are made together, as soon as all of them are possible. Calls that wait for one table are served in call order. If items
    * were drawn before the wait ended, the error has these items as its `batch`. It is then a separate error, and the reason is its `cause`.
    * @throws RangeError if the batch can never be full
    * @throws ReplayError RATE_LIMITED if other draws must come first

@@ -194,7 +194,8 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   }
 
   /**
-   * Appends many steps in one call. Each leaf is one column with a leading dimension of time; with several lanes, of time and lane. Costs O(bytes + items).
+   * Appends many steps in one call. Each leaf is one column with a leading dimension of time. With several lanes, it has leading dimensions of time and lane.
+   * Costs O(bytes + items).
    * @returns the number of steps, summed over the lanes
    * @throws RangeError if columns differ in length
    * @throws ReplayError SPEC_MISMATCH if the step does not match the spec, INVALID_DATA if a value does not fit its dtype, NOT_FOUND if `priorities` names an
@@ -313,8 +314,8 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   }
 
   /**
-   * Closes the writer, and releases its window and memory. Items stay in their tables. With `nStep` or `sequence` rules, an open episode is truncated: its
-   * newest step becomes the final step, and begins no item.
+   * Closes the writer, and releases its window and memory. Items stay in their tables. With `nStep` or `sequence` rules, an open episode is truncated. Its
+   * newest step becomes the final step, and no item begins with it.
    */
   close(): void {
     if (this.#isClosed) return;

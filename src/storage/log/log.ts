@@ -34,7 +34,7 @@ export class Log {
     endOf = (log) => ({ run: log.#run, group: log.#group, segment: (log.#scanResult ?? log.#pendingRepair)?.next ?? log.segment + 1 });
   }
 
-  /** The directory's manifest; for a new directory, the option's value. */
+  /** The manifest of the directory. For a new directory, it is the value of the option `about`. */
   readonly about: object;
   readonly isNew: boolean;
   /** Whether damage was cut off, so that the contents are older than those that were on the disk. */
@@ -222,7 +222,7 @@ export class Log {
     }
   }
 
-  /** Logs a write failure, once until something is written. For failures without a waiting caller. */
+  /** Logs a write failure for which no caller waits. Logs it only once until something is written again. */
   warn(error: Error): void {
     if (!this.#isFailing) this.#logger.warn(`${error.message}. The changes are in memory`);
     this.#isFailing = true;
