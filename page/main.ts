@@ -1,4 +1,4 @@
-/** The page's shell: its rooms, the open room, and the focus. */
+/** Implements the page's shell: its rooms, the open room, and the focus. */
 import { h } from "./parts/element.ts";
 import { trouble } from "./parts/trouble.ts";
 

@@ -1,4 +1,4 @@
-/** The main entry: exports only. */
+/** Exports the main entry. */
 import "./base/host.ts";
 
 export { ReplayError, type ReplayErrorCode } from "./base/error.ts";

@@ -2,8 +2,8 @@
  * A draw: the results of one call to sample, with one entry per item, and its scratch memory.
  *
  * DRAW, 96 bytes, then 16 columns of `stride` bytes each, then the rows, then copies of some:
- *    0 │ blocked f64                 │  why it is shorter than asked: 0 it is not, 1 below minSize, 2 the rate limiter's cursor, 3 no more distinct items, 4 columns
- *    8 │ have f64     │ need f64     │  what there was of that, what was needed for one more
+ *    0 │ blocked f64                 │  the reason why it is shorter than requested: 0 it is not shorter, 1 below minSize, 2 the rate limiter's cursor, 3 no more distinct items, 4 columns
+ *    8 │ have f64     │ need f64     │  the available amount, the amount needed for one more item
  *   24 │ longest f64  │ layout f64   │  rows of the longest item · column layout of the first item
  *   40 │ count u32    │ stride u32   │
  *   48 │ rows u32     │ selected u32 │  u32 × rows each: rows, entry by entry · those of one output column
@@ -28,7 +28,7 @@ export const WEIGHT: u32 = 6;
 export const RETURN: u32 = 7;
 export const DISCOUNT: u32 = 8;
 export const STEPS: u32 = 9;
-/** Where an entry's run begins in its item or stream, until STEPS holds the length of an n-step return. */
+/** The place at which an entry's run begins in its item or stream, until STEPS holds the length of an n-step return. */
 export const START: u32 = STEPS;
 export const TERMINATED: u32 = 10;
 export const TRUNCATED: u32 = 11;
@@ -100,7 +100,7 @@ export class Draw {
     return this.picks != 0 ? this.width : load<u32>(this.u32At(LENGTH, i));
   }
 
-  /** Where the NEAR_BYTES for copies of rows begin, after the addresses. */
+  /** The address of the NEAR_BYTES for copies of rows, after the addresses. */
   @inline
   get prefetched(): usize {
     return align16(2 * this.addresses - this.selected);

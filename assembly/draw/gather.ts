@@ -3,7 +3,7 @@
  *
  * RUN, 16 bytes, neighbours in memory that are copied as one:
  * │ from u32 │ bytes u32 │ output u32 │ to u32 │
- * from: their address, 0 = padding · output: its number · to: where in its array, in bytes
+ * from: their address, 0 = padding · output: its number · to: the offset in its array, in bytes
  */
 import { Bytes, copyBytes } from "../memory/bytes";
 import { halvesWiden } from "../memory/half";

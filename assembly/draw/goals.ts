@@ -19,7 +19,7 @@ import { gather } from "./gather";
 import { NONE, Returns } from "./n-step";
 import { Output } from "./output";
 
-/** Which steps of the episode goals come from: any later step, the last one, or any but the first. */
+/** The steps of the episode from which goals are taken: any later step, the last one, or any but the first. */
 const FUTURE: u32 = 0;
 const FINAL: u32 = 1;
 
@@ -94,7 +94,7 @@ function isZeros(at: usize, bytes: u32): bool {
   return true;
 }
 
-/** Writes where the nodes of first steps are, and reads them and their episodes, so that the misses of all entries overlap. */
+/** Writes the addresses of the nodes of first steps, and reads the nodes and their episodes, so that the misses of all entries overlap. */
 function prefetchEpisodes(d: Draw, p: Pool, held: HeldSteps, nodes: usize): void {
   const end = nodes + ((<usize>d.count) << 2);
   const width = (<usize>d.width) << 2;

@@ -3,11 +3,11 @@
  *
  * MIXTURE, 32 bytes, then columns of as many entries as there are sources:
  *    0 │ RANDOM, 32 bytes                             │
- *   32 │ share f64 … │ carry f64 … │ rows u32 …       │  weights of the sources, 0 of one that gives nothing · rows that rounding has kept from it so far · the result
+ *   32 │ share f64 … │ carry f64 … │ rows u32 …       │  weights of the sources, 0 for a source without rows · rows that rounding has withheld from a source so far · the result
  */
 import { random_f64, random_init } from "../memory/random";
 
-/** After RANDOM. */
+/** The shares follow RANDOM. */
 const SHARES_AT: usize = 32;
 
 @unmanaged

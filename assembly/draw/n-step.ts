@@ -1,10 +1,11 @@
 /**
  * n-step returns over the windows of a draw (Sutton and Barto, 2018, section 7.1), with the real number of steps.
  *
- * Row j holds what the agent saw and did at time j, and what came of it: reward r_j, discount d_j, and whether the episode terminated, which makes d_j 0.
+ * Row j holds the observation and the action at time j, and their result: reward r_j, discount d_j, and whether the episode terminated, which makes d_j 0.
  *   return    R = r_0 + γ d_0 r_1 + … + γ^(k-1) d_0 … d_(k-2) r_(k-1)
- *   discount  γ^k d_0 … d_(k-1): what the value after step k is worth, 0 where the episode terminated
- * k is n, or less where the window or the episode ends. Row k is the bootstrap; a final step is never more than that, and says whether the episode terminated.
+ *   discount  γ^k d_0 … d_(k-1): the factor of the value after step k, 0 if the episode terminated
+ * k is n, or less if the window or the episode ends before. Row k is the bootstrap. A final step is only a bootstrap, and records whether the episode
+ * terminated.
  */
 
 import { Prefetch } from "../memory/prefetch";
@@ -17,7 +18,7 @@ import { Table } from "../tables/table";
 import { DISCOUNT, Draw, LENGTH, RETURN, SLOT, STEPS, TERMINATED, TRUNCATED } from "./draw";
 import { prefetchRows } from "./gather";
 
-/** No leaf in this role. */
+/** Marks a role without a leaf. */
 export const NONE: u32 = 0xffff;
 /** Flags: each row contains its own next observation; a plain end at the bootstrap counts as truncation even after a whole return. */
 const OWN: u32 = 1;
@@ -95,7 +96,7 @@ export function draw_n_step(draw: usize, pool: usize, table: usize, reward: u32,
   return lost;
 }
 
-/** Writes where the bytes of each row are and reads them, so that the misses of all rows, and of the HEADs that are needed, overlap (see prefetchItems). */
+/** Writes the address of each row's bytes and reads them, so that the misses of all rows, and of the HEADs that are needed, overlap (see prefetchItems). */
 function prefetch(d: Draw, p: Pool, t: Table): void {
   const rows = d.count * d.width;
   const addresses = <usize>(d.addresses - d.rows);

@@ -5,7 +5,7 @@
  * │ leaf u32 │ steps u32 │ count u32 │ each u32 │ to u32 │
  * steps: address of i32 × count, a list of steps in any order; negative ones count from the window's end; steps outside the window are padding.
  * If a draw has looked up only some steps (`picks` of DRAW), places among these
- * each: from an entry's list to the next one's; 0 if all share one list
+ * each: the distance from an entry's list to the next list; 0 if all entries share one list
  */
 
 import { Leaf } from "../rows/leaf";

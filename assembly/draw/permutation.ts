@@ -1,5 +1,6 @@
 /**
- * A seeded order of the numbers below 2^bits, computed and not stored: four rounds of a Feistel network (Luby and Rackoff, 1988, with lighter outer rounds as
+ * Computes a seeded order of the numbers below 2^bits, without storing it: four rounds of a Feistel network (Luby and Rackoff, 1988, with lighter outer
+ * rounds as
  * in Naor and Reingold, 1999) over two halves, of which the upper one may be a bit shorter. Each number below the least power of 2 has one place in it; to
  * order fewer numbers, skip the others.
  *

@@ -1,4 +1,4 @@
-/** The rows of a draw: a matrix of row names, one line per entry, with 0 for padding. */
+/** Holds the rows of a draw: a matrix of row names, one line per entry, with 0 for padding. */
 import { random_below } from "../memory/random";
 import { Pool } from "../rows/pool";
 import { PLACE } from "../rows/row";
@@ -15,7 +15,7 @@ export const OF_ITEMS: u32 = 0;
 export const OF_STREAMS: u32 = 1;
 export const OF_ROWS: u32 = 2;
 
-/** Where the run begins in a longer item; the last value takes the place from START. */
+/** The place of the run in a longer item. The last value reads the place from START. */
 export const FROM_END: u32 = 1;
 export const FROM_ANY: u32 = 2;
 const FROM_START: u32 = 3;
@@ -40,7 +40,7 @@ export function draw_rows(draw: usize, kind: u32, source: usize, n: u32, width: 
   return n;
 }
 
-/** Returns where `draw_picked_rows` reads the steps that it looks up, i32 each. */
+/** Returns the address from which `draw_picked_rows` reads the steps that it looks up, i32 each. */
 export function draw_picks(draw: usize): usize {
   return <usize>changetype<Draw>(draw).selected;
 }
@@ -141,18 +141,23 @@ export function draw_starts(draw: usize, table: usize, width: u32): void {
 function fillItems(d: Draw, t: Table, from: u32, cross: bool): void {
   const pool = t.rows();
   const width = d.width;
+  // Read once, because the compiler must assume that each store below changes it.
+  const count = d.count;
+  const slots = d.column(SLOT);
+  const lengths = d.column(LENGTH);
+  const items = changetype<usize>(t.slots().item(0));
   let row = <usize>d.rows;
-  for (let i: u32 = 0; i < d.count; i++) {
-    const item = t.slots().item(d.slot(i));
+  for (let i: u32 = 0; i < count; i++) {
+    const item = changetype<Item>(Items.at(items, load<u32>(slots + ((<usize>i) << 2))));
     const length = item.length();
-    const start = startOf(d, t, i, length, width, from);
+    const start: u32 = from == 0 ? 0 : startOf(d, t, i, length, width, from);
     let filled = row;
     if (start < length) {
       const last = row + ((<usize>min(width, length - start)) << 2);
       if (item.plain()) filled = fillPlain(item.first + start, row, last);
       else filled = item.piecewise() ? Run.pieces(pool, item.first, start, row, last) : Run.rows(pool, item.first, start, row, last, cross);
     }
-    row = close(d, i, row, filled);
+    row = close(lengths + ((<usize>i) << 2), width, row, filled);
   }
 }
 
@@ -173,11 +178,11 @@ function fillStreams(d: Draw, set: StreamSet): void {
   for (let i: u32 = 0; i < d.count; i++) {
     const stream = d.slot(i);
     const start = d.start(i);
-    // The host named it; a stream that does not exist has no steps.
+    // The host named the stream; a stream that does not exist has no steps.
     const recent = set.stream(min(stream, set.n - 1)).recent();
     const length = stream < set.n && start < recent.count ? min(width, recent.count - start) : 0;
     for (let k: u32 = 0; k < length; k++) store<u32>(row + ((<usize>k) << 2), recent.get(start + k));
-    row = close(d, i, row, row + ((<usize>length) << 2));
+    row = close(d.u32At(LENGTH, i), width, row, row + ((<usize>length) << 2));
   }
 }
 
@@ -195,10 +200,10 @@ function fillPlain(n: u32, at: usize, end: usize): usize {
   return at;
 }
 
-/** Notes how many rows an entry has, and empties the places after them. Returns where the next entry begins. */
-function close(d: Draw, i: u32, row: usize, filled: usize): usize {
-  store<u32>(d.u32At(LENGTH, i), <u32>(filled - row) >> 2);
-  const end = row + ((<usize>d.width) << 2);
+/** Stores how many rows an entry has, and empties the places after them. Returns where the next entry begins. */
+function close(length: usize, width: u32, row: usize, filled: usize): usize {
+  store<u32>(length, <u32>(filled - row) >> 2);
+  const end = row + ((<usize>width) << 2);
   for (; filled < end; filled += 4) store<u32>(filled, 0);
   return end;
 }

@@ -1,6 +1,6 @@
 /**
- * Sampling makes n draws: it checks the limiter before each, raises every item's count, and removes exhausted items. Items that leave during a draw keep their
- * rows until `table_close_draw`, so that they can be gathered.
+ * Sampling makes n draws. It checks the limiter before each draw, raises every item's count, and removes exhausted items. Items that leave during a draw keep
+ * their rows until `table_close_draw`, so that they can be gathered.
  */
 import { fillWith } from "../memory/bytes";
 import { E_UNLIKE, E_UNSUPPORTED, fail } from "../memory/error";
@@ -23,7 +23,7 @@ export const SIZED: u32 = 16;
  */
 export const AHEAD: u32 = 32;
 
-/** Why a draw is shorter than requested. */
+/** The reasons why a draw is shorter than requested. */
 const BY_MIN_SIZE: f64 = 1;
 const BY_CURSOR: f64 = 2;
 const BY_ITEMS: f64 = 3;
@@ -197,7 +197,7 @@ export function table_close_draw(table: usize): void {
 }
 
 function supports(t: Table, flags: u32, among: u32): i32 {
-  // Strata mean nothing in an order, nor where an item may have to leave between two draws.
+  // Strata have no meaning in an order, or if an item may leave between two draws.
   if ((flags & STRATIFIED) != 0 && ((flags & DISTINCT) != 0 || t.maxTimesSampled != 0 || t.sampler().has(DETERMINISTIC))) return fail(E_UNSUPPORTED, 3, flags);
   const newest = (flags & NEWEST) != 0;
   if (among == 0 || t.sampler().reaches(among, t.count, newest, t.remover(), t.maxTimesSampled != 0)) return 0;
@@ -335,7 +335,7 @@ function mayDraw(t: Table, d: Draw): bool {
   return false;
 }
 
-/** `more`: samples that still pass. */
+/** Notes the state of the limiter. `more`: the number of samples that it still allows. */
 function noteLimiter(t: Table, d: Draw, more: u32): void {
   const limiter = t.limiter();
   if (<f64>t.count < limiter.options().minSize) d.block(BY_MIN_SIZE, t.count, limiter.options().minSize);
@@ -347,7 +347,7 @@ export function record(t: Table, d: Draw, from: u32, to: u32): void {
   const slots = t.slots();
   const limiter = t.limiter();
   t.unique += d.single != 0 ? recordSingles(slots, d, from, to) : recordRuns(slots, d, from, to);
-  // Separate loops: work inside a loop with misses costs time, as do repeated look-ups.
+  // The loops are separate, because work inside a loop with cache misses costs time, as do repeated look-ups.
   fillWith<u32>(d.u32At(TABLE_SIZE, from), to - from, t.count);
   if (tracking() && d.ahead == 0) slots.trackDraws(d.u32At(SLOT, from), d.u32At(SLOT, to));
   if (from == 0) d.layout = slots.columns(d.slot(0));
@@ -395,7 +395,7 @@ function recordSingles(slots: Slots, d: Draw, from: u32, to: u32): u32 {
     unique += u32(item.timesSampled == 0);
     store<u32>(times + at, item.raise());
     store<u32>(rows + at, item.first);
-    // Slots.key, from locals.
+    // This is Slots.key, computed from local variables.
     store<f64>(keys + (at << 1), <f64>item.generation * scale + (base + <f64>slot));
     store<f64>(priorities + (at << 1), item.priority);
   }

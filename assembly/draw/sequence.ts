@@ -221,7 +221,7 @@ function ofOneEpisode(w: SequenceWork, p: Pool, item: Item, rows: usize, reward:
 
 /** Computes returns of n rewards for `steps` steps; those of the last steps have fewer, and the zeros that follow add nothing. */
 function sumAll(w: SequenceWork, steps: u32, n: u32): void {
-  // Only a few numbers each, for which V8 would call memory.fill.
+  // Each array has only a few numbers, for which V8 would call memory.fill.
   fillWith<f64>(<usize>w.rewards + ((<usize>steps) << 3), n - 1, 0);
   if (w.wide != 0) {
     for (let j: u32 = 0; j < steps; j++) store<f64>(<usize>w.returns + ((<usize>j) << 3), returnOf(w, j, n));
@@ -233,11 +233,11 @@ function sumAll(w: SequenceWork, steps: u32, n: u32): void {
   let to = <usize>w.returns;
   const end = to + ((<usize>steps) << 2);
   let rewards = <usize>w.rewards;
-  // Eight steps at a time, then two; the additions of each step keep their order.
+  // The loop sums eight steps at a time, then two. The additions of each step keep their order.
   if (ASC_FEATURE_SIMD) {
     for (; to + 32 <= end; to += 32, rewards += 64) {
       const zero = v128.splat<f64>(0);
-      // The first power is 1, and adding 0 turns -0 into 0; then two rewards at a time.
+      // The first power is 1, and adding 0 turns -0 into 0. The other rewards follow two at a time.
       let a = v128.add<f64>(zero, v128.load(rewards));
       let b = v128.add<f64>(zero, v128.load(rewards, 16));
       let c = v128.add<f64>(zero, v128.load(rewards, 32));
@@ -340,7 +340,7 @@ function look(w: SequenceWork, p: Pool, item: usize, rows: usize, reward: u32, d
   const factors = <usize>w.factors;
   const states = <usize>w.states;
   let isFirst = <u8>w.isFirst;
-  // Refers to the previous step.
+  // `alive` refers to the previous step.
   let alive: f64 = 1;
   let lost: u32 = 0;
   for (let j: u32 = 0; j < length; j++, rows += 4) {

@@ -18,7 +18,7 @@ import { chooseRows, nameOf, OUTPUT_BYTES, Output } from "./output";
 /** Bytes before the frames of a WINDOW. */
 export const WINDOW_HEAD: usize = 16;
 
-/** Forgets which frames were unpacked where. Returns the most bytes of the window that an entry takes. */
+/** Forgets the places of unpacked frames. Returns the most bytes of the window that an entry takes. */
 export function openWindow(p: Pool, outputs: usize, end: usize): u32 {
   let bytes: u32 = 0;
   for (; outputs < end; outputs += OUTPUT_BYTES) {
@@ -85,8 +85,8 @@ function touchEntries(list: usize, many: u32, links: u32): u32 {
 }
 
 /**
- * Returns where the bytes of a packed frame are: 0 for zeros, their place if stored unpacked, the place where this call has unpacked them, or else `to` after
- * unpacking them. `before`: the previous frame, 0 for none, whose bytes are at `near`; most frames follow it.
+ * Returns the address of a packed frame's bytes: 0 for zeros, its place if stored unpacked, its place in the window if this call has unpacked it before, or
+ * `to` after unpacking it now. `before`: the previous frame, 0 for none, whose bytes are at `near`. Most frames follow the previous one.
  */
 export function unpackOnce(packs: Packs, name: u32, to: usize, before: u32, near: usize): usize {
   if (name == 0) return 0;

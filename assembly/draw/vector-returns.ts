@@ -1,4 +1,4 @@
-/** n-step returns of vector rewards, each component separately, with the steps and discounts from `draw_n_step`. */
+/** Computes n-step returns of vector rewards, component by component, with the steps and discounts from `draw_n_step`. */
 import { dtypeBytes, readNumber } from "../rows/leaf";
 import { Pool } from "../rows/pool";
 import { Draw, STEPS } from "./draw";

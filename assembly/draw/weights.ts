@@ -1,9 +1,9 @@
-/** Importance weights of a draw, and priorities from errors: (clip(e) + eps)^alpha. */
+/** Computes importance weights of a draw, and priorities from errors: (clip(e) + eps)^alpha. */
 import { power, powerMany } from "../memory/power";
 import { Table } from "../tables/table";
 import { Draw, PROBABILITY, TABLE_SIZE, WEIGHT } from "./draw";
 
-/** Which bounds are set. */
+/** Flags of the bounds that are set. */
 const LOWER: u32 = 1;
 const UPPER: u32 = 2;
 
@@ -62,7 +62,7 @@ export function priority_of_errors(at: usize, n: u32, alpha: f64, eps: f64, lowe
     if ((bounds & LOWER) != 0 && !(error > lower)) error = lower;
     if ((bounds & UPPER) != 0 && !(error < upper)) error = upper;
     const base = error + eps;
-    // The usual case first.
+    // The usual case is tested first.
     if (base > 0 && base < Infinity && alpha != 0 && alpha != 1) {
       store<f64>(at, power(base, alpha));
       continue;

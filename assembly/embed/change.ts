@@ -7,7 +7,7 @@ import { INVALID, Refusal } from "./refusal";
 import { opened, outside, Root, WORK } from "./root";
 import { TableOptions, tableOf } from "./table-options";
 
-/** Above every key: generations and slots are 53 bits together. */
+/** A number above every key. Generations and slots have 53 bits together. */
 const KEY_END: f64 = 9007199254740992;
 
 /** Sets new priorities (f64 × n) of items by key (f64 × n). Returns how many exist, or a code if nothing changed. */
@@ -69,7 +69,7 @@ function areKeys(keys: usize, n: u32): bool {
   return false;
 }
 
-/** Whole numbers from 0 on; 0 is the key of no item. NaN fails every comparison. */
+/** Whether a number can be a key: whole and at least 0. No item has the key 0. NaN fails every comparison. */
 function canBeKey(key: f64): bool {
   return key >= 0 && key < KEY_END && Math.floor(key) == key;
 }

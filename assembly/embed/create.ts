@@ -99,7 +99,7 @@ function readLine(words: TextReader): i32 {
   return words.refused("a line", "one that begins with leaf, list, role, table, writer, rule, view, mixture, writers, seed, bytes or stored");
 }
 
-/** writers keep · writers close: whether the open episodes of a snapshot stay open. */
+/** Reads `writers keep` or `writers close`, which sets whether the open episodes of a snapshot stay open. */
 function readWriters(words: TextReader): i32 {
   if (words.want("the word behind writers") != 0) return INVALID;
   const closes = words.is("close");
@@ -108,14 +108,14 @@ function readWriters(words: TextReader): i32 {
   return words.done();
 }
 
-/** seed N */
+/** Reads the line `seed N`. */
 function readSeed(words: TextReader): i32 {
   if (words.want("the seed") != 0) return INVALID;
   if (wholeOf(words.word, words.bytes, changetype<usize>(Root.the()) + offsetof<Root>("seed"))) return words.done();
   return words.refused("the seed", "a whole number below 2^64");
 }
 
-/** bytes N */
+/** Reads the line `bytes N`. */
 function readBytes(words: TextReader): i32 {
   if (words.integer("bytes", 1, 4294967296) != 0) return INVALID;
   Root.the().maxBytes = <u32>min(words.value, <f64>MAX_BYTES);

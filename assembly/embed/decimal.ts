@@ -1,7 +1,7 @@
 /** Parses numbers to the same double everywhere; limiting the digits makes that exact without a table. */
 
 const MAX_DIGITS: u32 = 15;
-/** Whole numbers up to here are exact. */
+/** Whole numbers up to this one are exact. */
 export const MAX_WHOLE: f64 = 9007199254740991;
 /** Powers of ten up to this exponent are exact doubles. */
 const MAX_POWER: i32 = 22;
@@ -41,7 +41,7 @@ export function numberOf(word: u32, bytes: u32): f64 {
   if (exponent < -MAX_POWER || exponent > MAX_POWER) return NaN;
   let power: f64 = 1;
   for (let i = exponent < 0 ? -exponent : exponent; i > 0; i--) power *= 10;
-  // Rounds only once.
+  // This rounds only once.
   const size = exponent < 0 ? <f64>mantissa / power : <f64>mantissa * power;
   return negative ? -size : size;
 }

@@ -2,9 +2,9 @@
  * Descriptions for hosts: the addresses of columns, and counters.
  *
  * COLUMNS, 24 bytes, then COLUMN × columns:
- *    0 │ columns u32 │ entries u32 │  of a packed step 1 entry
+ *    0 │ columns u32 │ entries u32 │  a packed step has 1 entry
  *    8 │ width u32   │ bytes u32   │  steps of a window · of a packed step
- *   16 │ blocked u32 │ … u32       │  why there are fewer than were asked for: 0 there are not, 1 below minSize, 2 the rate limiter, 3 no more distinct items
+ *   16 │ blocked u32 │ … u32       │  the reason for fewer entries than requested: 0 there are not fewer, 1 below minSize, 2 the rate limiter, 3 no more distinct items
  *
  * COLUMN, 40 bytes:
  *    0 │ name u32  │ nameBytes u32 │  UTF-8
@@ -33,7 +33,7 @@ const COLUMN_BYTES: u32 = 40;
 const NUMBERS_BYTES: u32 = 104;
 /** The longest word that a name begins with. */
 const HEAD_BYTES: u32 = 16;
-/** Replaces the number of a view: a packed step. */
+/** The number that denotes a packed step instead of a view. */
 const STEP: u32 = u32.MAX_VALUE;
 /** The first NUMBERS, which `table_counter` returns. */
 const COUNTERS: u32 = 10;

@@ -1,15 +1,15 @@
 /**
- * The leaves of a step as the text has them, and their order: names by UTF-16 code units, the parts of a list by number, as TypeScript has it.
+ * Defines the leaves of a step as the text has them, and their order: names by UTF-16 code units, the parts of a list by number, as TypeScript has it.
  *
  * FIELD, 80 bytes:
  *    0 │ PLACE (24)                   │  rows/layout.ts
  *   24 │ path u32      │ bytes u32    │
- *   32 │ share u32     │ bytes u32    │  the name under which equal values are stored once; 0 bytes: none
+ *   32 │ share u32     │ bytes u32    │  the name under which equal values are stored once; 0 bytes for none
  *   40 │ dtype u32     │ maxBytes u32 │  maxBytes: of text
- *   48 │ dims u32      │ rank u32     │  where in the list of dims its shape begins: a stack first
- *   56 │ size u32      │ stack u32    │  elements of a value, all frames of it · frames; 0 without a stack
- *   64 │ isShared u32  │ array u32    │  · where a packed step has it: half floats as f32, behind what is staged
- *   72 │ ratio f64                    │  of leaves that are packed, how many times smaller they are expected to be; 0: they are not
+ *   48 │ dims u32      │ rank u32     │  the place in the list of dims at which its shape begins; a stack comes first
+ *   56 │ size u32      │ stack u32    │  elements of a value with all of its frames · frames; 0 without a stack
+ *   64 │ isShared u32  │ array u32    │  · its offset in a packed step: half floats are f32 there, after the staged part
+ *   72 │ ratio f64                    │  the expected compression ratio of a packed leaf; 0 if the leaf is not packed
  */
 
 import { PLACE_BYTES } from "../rows/layout";
@@ -23,7 +23,7 @@ import { compareText, isText } from "./utf8";
 
 export const MAX_DEPTH: u32 = 64;
 export const MAX_STACK: f64 = 1024;
-/** Bytes of a value. */
+/** The most bytes of a value. */
 export const MAX_VALUE_BYTES: f64 = 0x3fffffff;
 /** The minimum bytes of a packed frame, and its default compression ratio (src/schema/constructors.ts). */
 const MIN_PACKED_BYTES: u32 = 256;
@@ -59,22 +59,22 @@ export class Field {
     return changetype<Field>(Root.the().fields().get(i));
   }
 
-  /** Bytes of one element. */
+  /** Returns the bytes of one element. */
   elementBytes(): u32 {
     return this.dtype == TEXT ? (4 + this.maxBytes + 3) & ~3 : dtypeBytes(this.dtype);
   }
 
-  /** Bytes of its value in a host's format. */
+  /** Returns the bytes of the leaf's value in a host's format. */
   arrayBytes(): u32 {
     return this.valueBytes << isHalf(this.dtype);
   }
 
-  /** Bytes of one of its frames, or of the value if it has no stack. */
+  /** Returns the bytes of one of the leaf's frames, or of the value if it has no stack. */
   frameBytes(): u32 {
     return this.valueBytes / this.frames;
   }
 
-  /** The dimension `back` places before the last one, of the value without its stack; 1 if there is none. */
+  /** Returns the dimension `back` places before the last one, of the value without its stack; 1 if there is none. */
   private dim(back: u32): u32 {
     const rank = this.rank - u32(this.stack != 0);
     return back < rank
@@ -91,12 +91,12 @@ export class Field {
     return this.rank - u32(this.stack != 0) > 2 && this.dim(0) <= MAX_CHANNELS;
   }
 
-  /** Bytes of a pixel, if a frame is an image, as in TypeScript (src/schema/layout.ts). */
+  /** Returns the bytes of a pixel, if a frame is an image, as in TypeScript (src/schema/layout.ts). */
   pixelBytes(): u32 {
     return this.elementBytes() * (this.hasChannels() ? this.dim(0) : 1);
   }
 
-  /** Bytes of an image row, likewise. */
+  /** Returns the bytes of an image row, if a frame is an image, as in TypeScript. */
   imageRowBytes(): u32 {
     return this.pixelBytes() * this.dim(u32(this.hasChannels()));
   }
@@ -114,7 +114,7 @@ export class Field {
 export const FIELD_BYTES: u32 = 80;
 if (offsetof<Field>() != FIELD_BYTES || offsetof<Field>("path") != PLACE_BYTES) ERROR("FIELD is 80 bytes, PLACE first");
 
-/** leaf PATH DTYPE SIZE… [shared NAME [stack N]] · the same with packed NAME [stack N] [ratio R] · leaf PATH text MAXBYTES SIZE… */
+/** Reads the line `leaf PATH DTYPE SIZE… [shared NAME [stack N]]`, the same line with `packed NAME [stack N] [ratio R]`, or `leaf PATH text MAXBYTES SIZE…`. */
 export function readLeaf(words: TextReader): i32 {
   const root = Root.the();
   const at = words.entry(root.fields(), FIELD_BYTES, "leaves");
@@ -135,7 +135,7 @@ export function readLeaf(words: TextReader): i32 {
   return readShape(words, field);
 }
 
-/** list PATH: its parts are numbered. */
+/** Reads the line `list PATH`, which declares that the parts of a path are numbered. */
 export function readList(words: TextReader): i32 {
   const at = words.entry(Root.the().lists(), offsetof<Word>(), "lists");
   if (at == 0) return Refusal.last();
@@ -157,7 +157,7 @@ function noDtype(words: TextReader): i32 {
   return words.got(refusal.put(" or text"));
 }
 
-/** Reads the rest of the line. A stack is the first of the dims. */
+/** Reads the rest of a leaf's line. A stack is the first of the dims. */
 function readShape(words: TextReader, field: Field): i32 {
   const dims = Root.the().dims();
   // Reserves a place for the stack, because frames come after the sizes.
@@ -205,7 +205,7 @@ export function endField(words: TextReader, field: Field): i32 {
   return refusal.put(" to ").number(MAX_FRAME).put(" bytes (use shared for less), got ").number(field.frameBytes()).code;
 }
 
-/** NAME [stack N], and, for packed leaves, [ratio R] */
+/** Reads `NAME [stack N]`, and `[ratio R]` for packed leaves. */
 function readFrames(words: TextReader, field: Field, isPacked: bool): i32 {
   field.isShared = 1;
   if (isPacked) field.ratio = DEFAULT_RATIO;
@@ -227,7 +227,7 @@ function readFrames(words: TextReader, field: Field, isPacked: bool): i32 {
 export function settleFields(): i32 {
   const fields = Root.the().fields();
   if (fields.count == 0) return Refusal.of(INVALID).put("the text must have a leaf, such as: leaf observation f32 4").code;
-  // After the last one, as a temporary place for moves.
+  // The entry after the last one is a temporary place for moves.
   const spare = fields.push(FIELD_BYTES);
   if (spare == 0) return noRoom();
   fields.count -= 1;
@@ -264,7 +264,7 @@ function compare(a: Field, b: Field): i32 {
     const same = sameWord(a.path + from, x - from, b.path + from, y - from);
     if (!same) {
       if (!isList(a.path, from)) return compareText(a.path + from, x - from, b.path + from, y - from);
-      // Numbers without leading zeros: the longer one is larger.
+      // The numbers have no leading zeros, so the longer one is larger.
       return x != y ? <i32>x - <i32>y : memory.compare(a.path + from, b.path + from, x - from);
     }
     if (x == a.bytes || y == b.bytes) return <i32>a.bytes - <i32>b.bytes;

@@ -1,5 +1,5 @@
 /**
- * A growing list of structs of one size. Its entries move until it is complete. It lives in zeroed memory of the root (root.ts).
+ * Implements a growing list of structs of one size. Its entries move until it is complete. It lives in zeroed memory of the root (root.ts).
  *
  * LIST, 16 bytes: │ at u32 │ count u32 │ capacity u32 │ each u32 │
  */

@@ -1,13 +1,13 @@
-/** The options of a rate limiter (LIMITER_OPTIONS in tables/rate-limiter.ts) in texts and snapshots, each at its place there. */
+/** Defines the options of a rate limiter (LIMITER_OPTIONS in tables/rate-limiter.ts) in texts and snapshots, each at its place there. */
 import { LIMITER_NUMBERS, LimiterOptions } from "../tables/rate-limiter";
 import { MAX_WHOLE } from "./decimal";
 import { OBJECT, Put, Tags } from "./tags";
 import { TextReader } from "./text-reader";
 
-/** The word is not an option of a limiter. */
+/** The result for a word that is not an option of a limiter. */
 export const NO_OPTION: i32 = 1;
 
-/** The word for an option. */
+/** Returns the word for an option. */
 function limiterName(i: u32): string {
   switch (i) {
     case 0:
@@ -23,7 +23,7 @@ function limiterName(i: u32): string {
   }
 }
 
-/** The default, which limits nothing. */
+/** Returns the default of an option, which limits nothing. */
 function limiterDefault(i: u32): f64 {
   switch (i) {
     case 0:
@@ -38,7 +38,7 @@ function limiterDefault(i: u32): f64 {
   }
 }
 
-/** The least value of an option; f64.MIN_VALUE if it must be above 0. */
+/** Returns the least value of an option; f64.MIN_VALUE if it must be above 0. */
 function limiterLeast(i: u32): f64 {
   switch (i) {
     case 0:
@@ -53,7 +53,7 @@ function limiterLeast(i: u32): f64 {
   }
 }
 
-/** Whether it is a whole number. */
+/** Whether an option is a whole number. */
 function isWhole(i: u32): bool {
   return i == 1;
 }

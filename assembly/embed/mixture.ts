@@ -1,10 +1,10 @@
 /**
  * Mixtures of views of transitions: their lines in the text, and the state that a host reads and sets.
  *
- * SOURCE, 16 bytes: │ view u32 │ width u32 │ share f64 │  rows of the longest transition of the batch that is drawn · as the text says it
+ * SOURCE, 16 bytes: │ view u32 │ width u32 │ share f64 │  rows of the longest transition of the batch that is drawn · as set in the text
  *
- * A mixture has the number of a view. Its MIXTURE (draw/mixture.ts) lies twice side by side: as it is, and as the batch that is being drawn will leave it. Before it is how many
- * sources there are: a host sees STATE, without the rows.
+ * A mixture has the number of a view. Its MIXTURE (draw/mixture.ts) is stored twice: its current state, and its state after the batch that is being drawn.
+ * Before them is the number of sources. A host sees STATE, without the rows.
  *
  * STATE: │ sources u32 │ … u32 × 3 │ RANDOM (32) │ share f64 … │ carry f64 … │
  */
@@ -44,7 +44,7 @@ export class Source {
 const SOURCE_BYTES: u32 = 16;
 if (offsetof<Source>() != SOURCE_BYTES) ERROR("SOURCE is 16 bytes");
 
-/** mixture source VIEW SHARE … random, fallback, seed N */
+/** Reads the line `mixture source VIEW SHARE … random, fallback, seed N`. */
 export function readMixture(words: TextReader): i32 {
   const number = Root.the().views().count;
   const at = words.entry(Root.the().views(), VIEW_BYTES, "views");
@@ -117,7 +117,7 @@ function settle(mixture: View): i32 {
   return settleColumns(mixture, first);
 }
 
-/** The columns of a mixture: those of its first source, and the number of the source before the keys. */
+/** Sets the columns of a mixture: those of its first source, and the number of the source before the keys. */
 function settleColumns(mixture: View, first: View): i32 {
   mixture.columns = Root.the().columns().count;
   for (let k: u32 = 0; k < first.count; k++) {

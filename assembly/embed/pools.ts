@@ -1,6 +1,6 @@
 /**
- * The pools of a Replay, in the order of snapshots: the pools of packed frame entries, one pool of frames for each name under which leaves share values, and
- * the pool of steps.
+ * Makes the pools of a Replay, in the order of snapshots: the pools of packed frame entries, one pool of frames for each name under which leaves share values,
+ * and the pool of steps.
  */
 import { arena_alloc } from "../memory/arena";
 import { E_OUT_OF_MEMORY } from "../memory/error";
@@ -15,7 +15,7 @@ import { noRoom, Refusal, SPEC_MISMATCH } from "./refusal";
 import { Root } from "./root";
 import { sameWord } from "./text-reader";
 
-/** SHARE, 24 bytes: the pool of the frames that leaves of one name share. `ratio`: 0 where they are not packed. */
+/** SHARE, 24 bytes: the pool of the frames that leaves of one name share. `ratio` is 0 if the frames are not packed. */
 @unmanaged
 class Share {
   name: u32;
@@ -58,7 +58,7 @@ export function makePools(root: Root): i32 {
   const bytes = placeArrays(root);
   if (bytes > <f64>MAX_BYTES) return Refusal.of(E_OUT_OF_MEMORY).put("a step must have less than 4 GiB, got ").number(bytes).code;
   root.stepBytes = <u32>bytes;
-  // After the pools of entries, which were added with their frames.
+  // These pools follow the pools of entries, which were added with their frames.
   for (let i: u32 = 0; i < root.shares().count; i++) if (!list(Share.of(i).pool)) return noRoom();
   root.pool = arena_alloc(pool_bytes(fields.count));
   if (root.pool == 0 || !list(root.pool)) return noRoom();

@@ -39,7 +39,7 @@ export class Refusal {
     return refusal.put(nameOf(code)).put(": ");
   }
 
-  /** The code of the last refusal. */
+  /** Returns the code of the last refusal. */
   static last(): i32 {
     return changetype<Refusal>(REFUSAL_AT).code;
   }

@@ -1,18 +1,18 @@
 /**
- * The one Replay of an instance, and the regions through which it exchanges bytes with a host.
+ * Holds the one Replay of an instance, and the regions through which it exchanges bytes with a host.
  *
  * ROOT, 396 bytes:
- *    0 │ handle u32      │ open u32        │  of the Replay that was made last, never 0 · 1: it is there
- *    8 │ REGION × 4 (8 each)               │  input: what the host gives · batch: what a draw gave · work: for the length of a call · told: columns and counters
- *   40 │ dirty u32       │ closes u32      │  up to this granule memory that the arena has not taken may have something in it · 1: the snapshot's writers end their episodes
+ *    0 │ handle u32      │ open u32        │  of the newest Replay, never 0 · 1: the Replay exists
+ *    8 │ REGION × 4 (8 each)               │  input: bytes from the host · batch: the result of a draw · work: scratch memory of a call · told: columns and counters
+ *   40 │ dirty u32       │ closes u32      │  memory up to this granule may not be zeros, even if the arena has not allocated it · 1: the snapshot's writers end their episodes
  *   48 │ seed u64                          │
- *   56 │ maxBytes u32    │ changes u32     │  raised by calls that change something: a snapshot that is being read ends then
+ *   56 │ maxBytes u32    │ changes u32     │  increases with each call that changes something, which ends a snapshot that is being read
  *   64 │ PLACED (12)                       │  rows/layout.ts
  *   76 │ pool u32                          │  the steps' POOL
  *   80 │ checked u32     │ shown u32       │  1: some leaves are flags, text or half floats · number of the view + 1 whose batch lies in its region, 0: none
  *   88 │ draw u32        │ evictFrom u32   │  its DRAW · number of the table + 1 that evicts when steps take more than storedMax, 0: none
  *   96 │ storedMax f64                     │  bytes that steps may take, 0: any (tables/stored-bytes.ts)
- *  104 │ stepBytes u32                     │  of a packed step: more than staged where half floats come as f32
+ *  104 │ stepBytes u32                     │  bytes of a packed step: more than the staged bytes, because half floats are f32
  *  108 │ ROLE × 5 (16 each)                │  path u32, bytes u32, isSet u32, … : transition-roles.ts
  *  188 │ LIST × 13 (16 each)               │  fields, dims, lists, shares, tables, writers, rules, views, nexts, columns, bytes, pools, sources
  *
@@ -91,67 +91,67 @@ export class Root {
     return changetype<GrowingArray>(ROOT_AT + LISTS_AT + i * GROWING_ARRAY_BYTES);
   }
 
-  /** FIELD each: the leaves, in the order of all hosts. */
+  /** The leaves, as FIELDs, in the order of all hosts. */
   fields(): GrowingArray {
     return this.list(0);
   }
 
-  /** u32 each: the shapes of all leaves. */
+  /** The shapes of all leaves, as u32. */
   dims(): GrowingArray {
     return this.list(1);
   }
 
-  /** WORD each: the paths whose parts are numbered. */
+  /** The paths whose parts are numbered, as WORDs. */
   lists(): GrowingArray {
     return this.list(2);
   }
 
-  /** SHARE each: the names under which leaves share values. */
+  /** The names under which leaves share values, as SHAREs. */
   shares(): GrowingArray {
     return this.list(3);
   }
 
-  /** TABLE_OPTIONS each. */
+  /** The options of tables, as TABLE_OPTIONS. */
   tables(): GrowingArray {
     return this.list(4);
   }
 
-  /** WRITER_OPTIONS each. */
+  /** The options of writers, as WRITER_OPTIONS. */
   writers(): GrowingArray {
     return this.list(5);
   }
 
-  /** ITEM_RULE each. */
+  /** The rules of writers, as ITEM_RULEs. */
   rules(): GrowingArray {
     return this.list(6);
   }
 
-  /** VIEW each. */
+  /** The views, as VIEWs. */
   views(): GrowingArray {
     return this.list(7);
   }
 
-  /** WORD each: the leaves that views also show at the bootstrap. */
+  /** The leaves that views also show at the bootstrap, as WORDs. */
   nexts(): GrowingArray {
     return this.list(8);
   }
 
-  /** VIEW_COLUMN each: the columns of all views. */
+  /** The columns of all views, as VIEW_COLUMNs. */
   columns(): GrowingArray {
     return this.list(9);
   }
 
-  /** Bytes of a snapshot, or of a text, while it is assembled. */
+  /** The bytes of a snapshot, or of a text, while it is assembled. */
   bytes(): GrowingArray {
     return this.list(10);
   }
 
-  /** u32 each: the addresses of all pools. */
+  /** The addresses of all pools, as u32. */
   pools(): GrowingArray {
     return this.list(11);
   }
 
-  /** SOURCE each: the sources of mixtures. */
+  /** The sources of mixtures, as SOURCEs. */
   sources(): GrowingArray {
     return this.list(12);
   }
@@ -176,7 +176,7 @@ if (offsetof<Root>("stagedBytes") != PLACED_AT || offsetof<Root>("pool") != PLAC
 function move(region: Region, bytes: u64): bool {
   const at = bytes > <u64>MAX_BYTES ? 0 : arena_alloc(<u32>bytes);
   if (at == 0) return false;
-  // Only now: it holds fewer bytes, and the arena does not join runs, so releasing it earlier would not make room.
+  // The old region is released only now. Releasing it earlier would not make room, because it has fewer bytes and the arena does not join runs.
   arena_free(region.at, region.bytes);
   region.at = at;
   region.bytes = <u32>bytes;
@@ -205,7 +205,7 @@ export function vacant(): Root | null {
 export function replay_input(bytes: u32): u32 {
   const root = Root.the();
   if (header().magic != MAGIC) arena_init(MAX_BYTES >> GRANULE_BITS, 0);
-  // Without a Replay it is the only allocation, and grows in place.
+  // Without a Replay the input is the only allocation, so it grows in place.
   const had = root.inputBytes;
   const grows = root.open == 0 && bytes > had;
   if (grows) reset(0);

@@ -2,7 +2,7 @@
  * Saves a snapshot chunk by chunk, in the format of src/storage/snapshot: "REPRISE1", then sections with the same records.
  *
  * SAVING, 32 bytes: │ stage u32 │ id u32 │ cursor u32 │ sections u32 │ changes u32 │ handle u32 │ chunk u32 │ bytes u32 │
- *   what comes next: which kind, of which pool or table, from where on · sections so far · the root's when it began · of which Replay · the chunk that is told
+ *   the next section: its kind, its pool or table, its first record · sections so far · the root's `changes` at the beginning · the Replay · the chunk that is returned
  */
 import { E_OUT_OF_MEMORY } from "../memory/error";
 import { record_entries } from "../persistence/entry";
@@ -86,7 +86,7 @@ export function replay_save(handle: u32, first: u32): u32 {
 export function reserveSave(root: Root): bool {
   const put = Put.begin();
   for (let i: u32 = 0; i < SECTION_BYTES; i++) put.byte(0);
-  // The longer of both.
+  // This reserves room for the longer of the two values.
   putHead(put);
   putWriters(put);
   let bytes = SECTION_MAX;
@@ -267,7 +267,7 @@ export function streamCount(writers: u32): u32 {
   return count;
 }
 
-/** The stream of the i-th of these lanes. */
+/** Returns the stream of the i-th lane. */
 export function streamOf(i: u32): usize {
   let k: u32 = 0;
   for (; i >= WriterOptions.of(k).lanes; k++) i -= WriterOptions.of(k).lanes;

@@ -1,8 +1,8 @@
 /**
  * Formats a double with the fewest decimal digits that parse to the same double, like JavaScript. It uses multi-word integers, so that nothing is rounded
- * (Steele and White's algorithm, as Burger and Dybvig have it).
+ * (Steele and White's algorithm in the form of Burger and Dybvig).
  *
- * SHORTEST, 32 bytes: │ count u32 │ point i32 │ digits u8 × 24 │   point: how many of the digits stand before the decimal point
+ * SHORTEST, 32 bytes: │ count u32 │ point i32 │ digits u8 × 24 │   point: the number of digits before the decimal point
  */
 const SHORTEST_AT: usize = memory.data(32, 8);
 /** Bytes of a multi-word integer: 1280 bits fit the largest and the smallest double. */

@@ -53,7 +53,7 @@ export function readWriters(at: u32, bytes: u32): i32 {
   let code = 0;
   for (let left = tags.enter(ARRAY); left > 0 && tags.broken == 0 && code == 0; left--) code = readWriter(tags);
   if (tags.odd == NOT_UTF8) return notUtf8();
-  // Items that show columns of their own, or half of a surrogate pair.
+  // The snapshot has items that show columns of their own, or a text with half of a surrogate pair.
   if (tags.odd != 0)
     return Refusal.of(E_UNSUPPORTED).put(
       "the snapshot has rules with columns, or with priorities from a leaf, or a name that is no UTF-8, which only TypeScript shows",
@@ -108,7 +108,7 @@ function seedOf(tags: Tags): u64 {
 /** Reads all leaves. Their paths are assembled first, then stored in a place of their own. */
 function readSpec(tags: Tags): i32 {
   const root = Root.the();
-  // Only once, because paths are moved below.
+  // The spec is read only once, because paths are moved below.
   if (root.fields().count != 0 || root.lists().count != 0) {
     tags.broken = 1;
     return 0;

@@ -1,4 +1,4 @@
-/** Packed steps from a host: checked, and converted to a block of columns if there are several. */
+/** Checks packed steps from a host, and converts several of them to a block of columns. */
 import { bytesZero, copyBytes } from "../memory/bytes";
 import { halves_narrow, halvesFitting } from "../memory/half";
 import { BF16, BOOL, dtypeName, isHalf, TEXT } from "../rows/leaf";

@@ -1,4 +1,4 @@
-/** The limit on the bytes of steps with their frames: its line in a text, its value in a snapshot, and its counterpart in the core. */
+/** Defines the limit on the bytes of steps with their frames: its line in a text, its value in a snapshot, and its counterpart in the core. */
 import { arena_alloc } from "../memory/arena";
 import { SHARED, WIDE } from "../rows/leaf";
 import { entryBytes } from "../rows/packs";
@@ -12,7 +12,7 @@ import { TableOptions, tableAt, tableNamed } from "./table-options";
 import { find, Put, Tags } from "./tags";
 import { TextReader } from "./text-reader";
 
-/** stored MAXBYTES [evict TABLE] */
+/** Reads the line `stored MAXBYTES [evict TABLE]`. */
 export function readStored(words: TextReader): i32 {
   const root = Root.the();
   const code = words.number("stored", f64.MIN_VALUE, f64.MAX_VALUE);
@@ -71,7 +71,7 @@ export function makeStored(root: Root): i32 {
   const limit = arena_alloc(stored_bytes_bytes(count));
   const pools = root.region(WORK, 4 * <u64>count);
   if (limit == 0 || pools == 0) return noRoom();
-  // First the pool of steps, then those of frames, which include their entries.
+  // The pool of steps comes first, then the pools of frames, which include their entries.
   for (let i: u32 = 0; i < count; i++) store<u32>(pools + ((<usize>i) << 2), i == 0 ? root.pool : poolOf(poolCount() - count + i - 1));
   const table = root.evictFrom == 0 ? 0 : TableOptions.of(root.evictFrom - 1).handle;
   stored_bytes_init(limit, root.storedMax, maxStepBytes(root), table, pools, count);

@@ -1,5 +1,5 @@
 /**
- * The options of a table in a text, and the table made from them.
+ * Defines the options of a table in a text, and the table made from them.
  *
  * TABLE_OPTIONS, 88 bytes:
  *    0 │ name u32    │ bytes u32      │
@@ -56,7 +56,7 @@ export class TableOptions {
     return changetype<LimiterOptions>(changetype<usize>(this) + LIMITER_AT);
   }
 
-  /** MAX_WHOLE stands for no limit. */
+  /** Sets the limit. MAX_WHOLE means no limit. */
   setSteps(steps: f64): void {
     this.maxSteps = steps == MAX_WHOLE ? Infinity : steps;
   }
@@ -85,7 +85,7 @@ const TABLE_OPTIONS_BYTES: u32 = 88;
 if (offsetof<TableOptions>() != LIMITER_AT || LIMITER_AT + offsetof<LimiterOptions>() != TABLE_OPTIONS_BYTES)
   ERROR("TABLE_OPTIONS: LIMITER_OPTIONS at byte 56");
 
-/** table NAME size N … */
+/** Reads the line `table NAME size N …`. */
 export function readTable(words: TextReader): i32 {
   const options = beginTable(words);
   if (options === null) return Refusal.last();
@@ -214,7 +214,7 @@ function readOption(words: TextReader, options: TableOptions): i32 {
   return min(code, 0);
 }
 
-/** KIND · KIND EXPONENT · KINDWithMin EXPONENT: returns the number of a selector; the exponent is in `value`. */
+/** Reads `KIND`, `KIND EXPONENT` or `KINDWithMin EXPONENT`, and returns the number of the selector. The exponent is in `value`. */
 function readSelector(words: TextReader): i32 {
   const code = words.want("the selector");
   if (code != 0) return code;

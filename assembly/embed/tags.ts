@@ -2,7 +2,7 @@
  * Values as bytes, as in src/storage/tags.ts: a type byte, then the value. This file handles the types in the head of a snapshot and in its list of writers.
  *
  * TAGS, 32 bytes: │ at u32 │ end u32 │ broken u32 │ odd u32 │ word u32 │ bytes u32 │ value f64 │
- *   at, end: what is left to read · broken: it is cut, or something else than was asked for · odd: it has what only TypeScript knows · word, bytes: the last text · value: the last number
+ *   at, end: the rest to read · broken: the rest is cut, or has another type than requested · odd: it has values that only TypeScript supports · word, bytes: the last text · value: the last number
  */
 import { ZEROS_AT } from "../memory/layout";
 import { placeOf } from "./decimal";

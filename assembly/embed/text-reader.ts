@@ -2,8 +2,8 @@
  * Reads the text of a Replay word by word: lines of words between spaces; `#` begins a comment; a word in double quotes may have spaces, and \" \\ \n.
  *
  * WORDS, 40 bytes: │ at u32 │ end u32 │ line u32 │ word u32 │ bytes u32 │ broken u32 │ value f64 │ saved u32 │ … u32 │
- *   at, end: what is left of the text · line: its number · word, bytes: the last word, in its place in the text · broken: it is a quote without an end
- *   value: the number that it was read as · saved: 1: the lines of a snapshot, which no host has seen
+ *   at, end: the rest of the text · line: its number · word, bytes: the last word, in its place in the text · broken: the word is a quote without an end
+ *   value: the word as a number · saved: 1 for the lines of a snapshot, which no host has seen
  */
 import { numberOf } from "./decimal";
 import { GrowingArray } from "./growing-array";
@@ -113,7 +113,7 @@ export class TextReader {
     return this.refused("the word", known);
   }
 
-  /** `line 3: what must be rule, got "word"`. */
+  /** Refuses a word with a message such as `line 3: what must be rule, got "word"`. */
   refused(what: string, rule: string): i32 {
     return this.got(this.here(INVALID).put(what).put(" must be ").put(rule));
   }

@@ -48,7 +48,7 @@ export function initRoles(at: u32): void {
   }
 }
 
-/** role NAME PATH */
+/** Reads the line `role NAME PATH`. */
 export function readRole(words: TextReader): i32 {
   let code = words.want("the role");
   if (code != 0) return code;

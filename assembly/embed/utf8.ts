@@ -1,4 +1,4 @@
-/** UTF-8 text: comparison, validation, ordering. */
+/** Compares, validates and orders UTF-8 text. */
 
 /** Whether some bytes are this text, which must be ASCII. */
 export function isText(at: usize, bytes: u32, text: string): bool {

@@ -1,9 +1,9 @@
 /**
- * The columns of a view: the leaf or number and the name of each.
+ * Defines the columns of a view: the leaf or number and the name of each.
  *
  * VIEW_COLUMN, 32 bytes, a column:
- *    0 │ head u32  │ rest u32 │ bytes u32 │ source u32 │  what its name begins with (below) · the rest, in the text · FIRST, LAST, ALL, DRAWN, MASKED, …
- *   16 │ which u32 │ dtype u32 │ at u32   │ … u32      │  a leaf, or a column of the draw · of the latter · where it lies in the last batch
+ *    0 │ head u32  │ rest u32 │ bytes u32 │ source u32 │  the beginning of its name (below) · the rest of the name, in the text · FIRST, LAST, ALL, DRAWN, MASKED, …
+ *   16 │ which u32 │ dtype u32 │ at u32   │ … u32      │  a leaf, or a column of the draw · the dtype of the latter · its address in the last batch
  */
 import { DISCOUNT, KEY, LENGTH, PRIORITY, PROBABILITY, RETURN, STEPS, TABLE_SIZE, TERMINATED, TIMES_SAMPLED, TRUNCATED, WEIGHT } from "../draw/draw";
 import { E_UNSUPPORTED } from "../memory/error";
@@ -30,7 +30,7 @@ export const MASKED: u32 = 4;
 export const MIXED: u32 = 5;
 export const SUMMED: u32 = 6;
 
-/** How a name begins: only the rest; a word of its own; or `next` and the rest with a capital letter. From COLUMN on, the draw's columns by number. */
+/** The beginning of a name: none, a word of its own, or `next` before the rest with a capital letter. From COLUMN on, the columns of the draw by number. */
 export const PLAIN: u32 = 0;
 export const OBSERVED: u32 = 1;
 export const DONE: u32 = 2;
@@ -52,7 +52,7 @@ export class ViewColumn {
   at: u32;
   unused: u32;
 
-  /** The k-th column of a view. */
+  /** Returns the k-th column of a view. */
   @inline
   static of(view: View, k: u32): ViewColumn {
     return changetype<ViewColumn>(
@@ -62,12 +62,12 @@ export class ViewColumn {
     );
   }
 
-  /** Bytes of an entry's returns, one per component. */
+  /** Returns the bytes of an entry's returns, one return per component. */
   returnBytes(): u32 {
     return Field.of(this.which).size * dtypeBytes(this.dtype);
   }
 
-  /** Whether its values come from a leaf. */
+  /** Whether the column's values come from a leaf. */
   isLeaf(): bool {
     return this.source <= ALL;
   }
@@ -251,7 +251,7 @@ function isNextOf(at: u32, bytes: u32, name: Word): bool {
   return memory.compare(at + 5, name.at + 1, name.bytes - 1) == 0;
 }
 
-/** The capital of a letter from a to z; of any other byte itself. */
+/** Returns the capital of a letter from a to z, and any other byte unchanged. */
 export function capital(byte: u32): u32 {
   return byte - 97 < 26 ? byte - 32 : byte;
 }
@@ -263,7 +263,7 @@ function roleColumns(role: u32, head: u32, source: u32): bool {
   return true;
 }
 
-/** Leaves that play no part; with a name only those below it. */
+/** Adds the leaves that play no part; with a name, only those below it. */
 function otherColumns(view: View, name: u32, bytes: u32, head: u32, source: u32): bool {
   for (let i: u32 = 0; i < Root.the().fields().count; i++) {
     const field = Field.of(i);
@@ -282,12 +282,12 @@ function drawnColumn(column: u32, dtype: u32): bool {
   return addColumn(COLUMN + column, 0, 0, DRAWN, column, dtype);
 }
 
-/** The returns: a column of the draw, or one that is computed if each component of a reward has its own. */
+/** Adds the returns: a column of the draw, or one that is computed if each component of a reward has its own. */
 function returnsColumn(reward: u32, dtype: u32): bool {
   return Field.of(reward).size == 1 ? drawnColumn(RETURN, dtype) : addColumn(COLUMN + RETURN, 0, 0, SUMMED, reward, dtype);
 }
 
-/** One more column of the view or mixture that is settled; false where there is no memory. */
+/** Adds a column to the view or mixture that is being settled; false if there is no memory. */
 export function addColumn(head: u32, rest: u32, bytes: u32, source: u32, which: u32, dtype: u32): bool {
   const at = Root.the().columns().push(VIEW_COLUMN_BYTES);
   if (at == 0) return false;

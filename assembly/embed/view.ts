@@ -5,10 +5,10 @@
  *    0 │ kind u32    │ table u32    │  ITEMS, TRANSITIONS, MIXTURE · index of its table
  *    8 │ n u32       │ flags u32    │  steps of a window, or of a transition at most; 0: as many as items have · DISTINCT, STRATIFIED, NEWEST
  *   16 │ among u32   │ from u32     │  0: all items, or a share of them · which part of a longer item (draw/row-matrix.ts)
- *   24 │ mask u32    │ weighs u32   │  1: with a mask · 0: without weights; else what divides them, + 1
+ *   24 │ mask u32    │ weighs u32   │  1: with a mask · 0: without weights; else the kind of their divisor, + 1
  *   32 │ gamma f64                  │  of a mixture its seed, u64
  *   40 │ double u32  │ … u32        │  1: returns, discounts and weights are f64
- *   48 │ nexts u32   │ count u32    │  in the list of all; of a mixture its sources
+ *   48 │ nexts u32   │ count u32    │  in the list of all views; for a mixture, its sources
  *   56 │ columns u32 │ count u32    │
  *   64 │ entries u32 │ width u32    │  of its last batch
  *   72 │ reward u32  │ discount u32 │  leaves of transitions; NONE
@@ -86,7 +86,7 @@ export class View {
 export const VIEW_BYTES: u32 = 96;
 if (offsetof<View>() != VIEW_BYTES) ERROR("VIEW is 96 bytes");
 
-/** view TABLE items … · view TABLE transitions … */
+/** Reads the line `view TABLE items …` or `view TABLE transitions …`. */
 export function readView(words: TextReader): i32 {
   const at = words.entry(Root.the().views(), VIEW_BYTES, "views");
   if (at == 0) return Refusal.last();
@@ -123,7 +123,7 @@ function readDraw(words: TextReader, view: View): i32 {
   return code;
 }
 
-/** among N · among newest N · among oldest N · among newest share X: the first word was read already. */
+/** Reads `among N`, `among newest N`, `among oldest N` or `among newest share X`. The first word was read already. */
 function readAmong(words: TextReader, view: View): i32 {
   view.flags &= ~NEWEST;
   view.share = 0;

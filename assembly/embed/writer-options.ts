@@ -1,14 +1,14 @@
 /**
- * The options of a writer in a text, its rules, and the writer made from them.
+ * Defines the options of a writer in a text, its rules, and the writer made from them.
  *
  * WRITER_OPTIONS, 56 bytes:
  *    0 │ handle u32    │ longest u32 │  WRITER (writer/writer.ts), once it is made · steps of its longest rule
- *    8 │ lanes u32     │ keep u32  │  0: as many as its longest rule needs, and 32 at least
- *   16 │ across u32    │ autoreset u32 │  DISABLED, NEXT_STEP, SAME_STEP; 0: nothing was said
+ *    8 │ lanes u32     │ keep u32  │  0: as many as its longest rule needs, and at least 32
+ *   16 │ across u32    │ autoreset u32 │  DISABLED, NEXT_STEP, SAME_STEP; 0: not set
  *   24 │ first u32     │ rules u32 │  its rules, in the list of all
- *   32 │ transitions u32 │ finite u32 │  1: some rule makes transitions or sequences · and wants finite rewards
+ *   32 │ transitions u32 │ finite u32 │  1: some rule makes transitions or sequences · 1: such a rule requires finite rewards
  *   40 │ name u32  │ nameBytes u32 │  UTF-8; 0 bytes: it has none
- *   48 │ saved u32 │ asked u32 │  1: it is the snapshot's · of a line of the host's that asks for one of these by its name, the number of that + 1; of that one, 1
+ *   48 │ saved u32 │ asked u32 │  1: the writer is from the snapshot · in a host's line that names such a writer, the number of that writer + 1; in that writer, 1
  *
  * ITEM_RULE, 40 bytes: │ table u32 │ length u32 │ stride u32 │ nStep u32 │ priority f64 │ largest u32 │ finite u32 │ sequence u32 │ burnIn u32 │
  *   sequence: 1 it makes sequences
@@ -104,7 +104,7 @@ export function beginWriter(words: TextReader): WriterOptions | null {
   return options;
 }
 
-/** writer [name NAME] [lanes N] [keep N] [across] [autoreset …] */
+/** Reads the line `writer [name NAME] [lanes N] [keep N] [across] [autoreset …]`. */
 export function readWriter(words: TextReader): i32 {
   const options = beginWriter(words);
   if (options === null) return Refusal.last();
@@ -155,7 +155,7 @@ export function nameWriter(words: TextReader, options: WriterOptions): i32 {
   return 0;
 }
 
-/** rule TABLE length N … · rule TABLE nStep N … · rule TABLE sequence N … : belongs to the last writer line. */
+/** Reads the line `rule TABLE length N …`, `rule TABLE nStep N …` or `rule TABLE sequence N …`, which belongs to the last writer line. */
 export function readRule(words: TextReader): i32 {
   if (Root.the().writers().count == 0 && !firstWriter()) return noRoom();
   const rule = beginRule(words);
@@ -296,7 +296,7 @@ function mustMatch(options: WriterOptions, there: WriterOptions): i32 {
   return 0;
 }
 
-/** `what of the writer "name" must be `. */
+/** Begins a refusal: `what of the writer "name" must be `. */
 function differs(there: WriterOptions, what: string): Refusal {
   return Refusal.of(SPEC_MISMATCH).put(what).put(" of the writer ").word(there.name, there.nameBytes).put(" must be ");
 }

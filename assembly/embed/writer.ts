@@ -1,5 +1,5 @@
 /**
- * The description of a writer for hosts that accept remote writers, and the two calls that end its episodes without a step.
+ * Writes the description of a writer for hosts that accept remote writers, and the two calls that end its episodes without a step.
  *
  * WRITER, 48 bytes, then NAMED × tables, u32 × rules, LEAF × leaves:
  *    0 │ lanes u32       │ keep u32        │  steps in its window, per lane
@@ -9,9 +9,9 @@
  *   32 │ tables u32      │ rules u32       │
  *   40 │ leaves u32      │ shares u32      │  · the names under which leaves share values
  *
- * NAMED, 16 bytes: │ name u32 │ bytes u32 │ f64, the priority for which "max" stands │; a rule is the number of its table
+ * NAMED, 16 bytes: │ name u32 │ bytes u32 │ f64, the priority that "max" means │; a rule is the number of its table
  * LEAF, 16 bytes: │ share u32 │ frames u32 │ frameBytes u32 │ observes u32 │
- *   share: number + 1 of the name under which its values are shared, 0: none · frames: of a value · frameBytes: of a frame as hosts have it · observes: 1, in that role
+ *   share: number + 1 of the name under which its values are shared, 0 for none · frames: frames of a value · frameBytes: bytes of a frame in hosts · observes: 1 if the leaf has that role
  */
 import { E_UNSUPPORTED } from "../memory/error";
 import { isHalf } from "../rows/leaf";

@@ -1,5 +1,5 @@
 /**
- * The arena: runs of 4 KiB granules, zeroed. Its state is the header's, so a copy of the memory is a copy of the arena.
+ * Implements the arena: runs of zeroed granules of 4 KiB. Its state is the header's, so a copy of the memory is a copy of the arena.
  *
  * A free run begins with
  *   0 │ next u32 │ granules u32 │   next: granule number of the next run in its class, 0 = none
@@ -9,7 +9,7 @@
 import { E_OUT_OF_MEMORY, fail } from "./error";
 import { ABI_VERSION, GRANULE, GRANULE_BITS, header, MAGIC, RUN_CLASSES, RUNS_AT } from "./layout";
 
-/** How many runs of the request's own class are tried before a larger class is cut. */
+/** The number of runs of the request's own class that are tried before a larger class is cut. */
 const LOOKS: u32 = 8;
 /** wasm pages of 64 KiB are 16 granules. */
 const WASM_PAGE_BITS: u32 = 4;
@@ -88,7 +88,7 @@ function granules(bytes: u32): u32 {
   return bytes == 0 ? 1 : ((bytes - 1) >> GRANULE_BITS) + 1;
 }
 
-/** floor(log2(n)) */
+/** Returns the class of a run: floor(log2(n)). */
 function classOf(n: u32): u32 {
   return 31 - clz(n);
 }

@@ -1,4 +1,4 @@
-/** Short runs of bytes: copy, fill, compare, test for zero. */
+/** Copies, fills, compares and tests short runs of bytes. */
 
 /** From this length on the engine's memory.copy is faster: a call costs about as much as copying this much inline (measured). */
 const LONG: u32 = 256;

@@ -1,4 +1,6 @@
-/** The error codes of the core. Functions that return counts return these; functions that return handles return 0 and leave the code in the error cell. */
+/**
+ * Defines the error codes of the core. Functions that return counts return these; functions that return handles return 0 and leave the code in the error cell.
+ */
 import { header } from "./layout";
 
 /** The memory limit is reached; nothing changed. */

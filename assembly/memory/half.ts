@@ -1,11 +1,11 @@
 /**
- * Half floats: two bytes in rows, f32 in whatever a host reads or writes.
+ * Half floats: two bytes in rows, f32 in all data that a host reads or writes.
  *
  *   F16   sign │ exponent, 5 bits │ fraction, 10 bits │  IEEE 754 binary16
  *   BF16  sign │ exponent, 8 bits │ fraction,  7 bits │  the upper half of an f32
  *
- * `brain`: BF16. To nearest, ties to even. The bits of NaN are cut off; a NaN that would lose its last bit keeps one, so that it does not become infinite. All 65,536
- * halves come back as they were. Both builds compute the same bits.
+ * `brain`: BF16. To nearest, ties to even. The bits of NaN are cut off; a NaN that would lose its last bit keeps one, so that it does not become infinite. All
+ * 65,536 halves keep their bits. Both builds compute the same bits.
  */
 
 const SIGN: u32 = 0x8000;

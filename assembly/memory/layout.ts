@@ -1,14 +1,14 @@
 /**
- * Memory map. Everything the core knows lives in linear memory: no wasm global, no host object.
+ * Defines the memory map. The whole state of the core is in linear memory: there is no wasm global and no host object.
  *
  *   0x0000 ┌──────────────┐
  *          │ HEADER       │ 1 KiB: magic, error cell, arena; from 0x0200 on zeros, for ever
  *   0x0400 ├──────────────┤
  *          │ CHECKSUM     │ 8 KiB: the tables of CRC-32C, filled on first use
  *   0x2400 ├──────────────┤
- *          │ FOLDED       │ a stretch of a message as its checksum folds it, with what came before it and zeros behind it
+ *          │ FOLDED       │ a stretch of a message while its checksum folds it, with the preceding bytes, and zeros after it
  *   0x4800 ├──────────────┤
- *          │ REST         │ what is left when all is folded
+ *          │ REST         │ the rest after everything is folded
  *   0x5000 ├──────────────┤ the end of static memory (memoryBase in asconfig.json)
  *          │ granules     │ pools, streams, tables, draws; without an arena, sections that a host reads or writes
  *   top    └──────────────┘
@@ -18,8 +18,8 @@
  *    8 │ errorCode i32    │ errorArgument i32 │
  *   16 │ errorValue f64                       │
  *   24 │ top u32          │ limit u32         │  granules
- *   32 │ free u32         │ tracking u32      │  granules · 1: changes are noted, 2: and what is freed waits to be written (rows/changes.ts)
- *   40 │ changes u32      │ near u32          │  noted so far · of no meaning: what was read to bring it near
+ *   32 │ free u32         │ tracking u32      │  granules · 1: changes are noted, 2: freed rows also wait to be written (rows/changes.ts)
+ *   40 │ changes u32      │ near u32          │  noted so far · a value without meaning, which reads store to load memory into the cache
  *   48 │ runs u32 × 20                        │  first free run of 2^k … 2^(k+1) - 1 granules
  */
 @unmanaged
@@ -38,7 +38,7 @@ export class Header {
 }
 if (offsetof<Header>() != 48) ERROR("HEADER: the free runs follow at byte 48");
 
-/** Where the heads of the free runs begin. */
+/** The offset at which the heads of the free runs begin. */
 export const RUNS_AT: usize = 48;
 /** Run classes: 2^20 granules are 4 GiB. */
 export const RUN_CLASSES: u32 = 20;
@@ -51,7 +51,7 @@ export const CHECKSUM_AT: usize = 0x0400;
 export const CHECKSUM_BYTES: u32 = 8192;
 export const FOLDED_AT: usize = 0x2400;
 export const REST_AT: usize = 0x4800;
-/** Where a host stores sections, in an instance without an arena. */
+/** The address at which a host stores sections, in an instance without an arena. */
 export const SECTIONS_AT: u32 = 0x5000;
 
 /** "RPRS" */

@@ -12,11 +12,11 @@ export function power(x: f64, y: f64): f64 {
   return exp2(y * log2(x));
 }
 
-/** x finite, > 0. */
+/** Returns log2 x for a finite x above 0. */
 function log2(x: f64): f64 {
   let exponent: i64 = 0;
   if (x < f64.MIN_NORMAL_VALUE) {
-    // Subnormal: scaled up first.
+    // A subnormal x is scaled up first.
     x *= 18014398509481984.0;
     exponent = -54;
   }
@@ -36,7 +36,7 @@ function log2(x: f64): f64 {
   return <f64>(exponent + shift) + 2 * LOG2_E * (s + s * (z * sum));
 }
 
-/** 2^t; 0 below the least f64, Infinity above the largest. */
+/** Returns 2^t; 0 below the least f64, Infinity above the largest. */
 function exp2(t: f64): f64 {
   if (t > 1024) return Infinity;
   if (t < -1080) return 0;
@@ -50,7 +50,7 @@ function exp2(t: f64): f64 {
   const c = 1.0 / 40320 + r * (1.0 / 362880) + r2 * (1.0 / 3628800 + r * (1.0 / 39916800));
   const d = 1.0 / 479001600 + r * (1.0 / 6227020800);
   const e = a + r4 * (b + r4 * (c + r4 * d));
-  // In two steps, so that subnormal results and those near 2^1024 result from normal factors.
+  // The scale is applied in two steps, so that subnormal results and those near 2^1024 result from normal factors.
   const half = <i64>whole >> 1;
   return e * reinterpret<f64>((half + 1023) << 52) * reinterpret<f64>((<i64>whole - half + 1023) << 52);
 }
@@ -109,13 +109,13 @@ export class Pair {
     return f64x2.mul(f64x2.mul(e, Pair.twoTo(half)), Pair.twoTo(i64x2.sub(exponent, half)));
   }
 
-  /** a + x b. */
+  /** Returns a + x b. */
   @inline
   private static linear(a: f64, x: v128, b: f64): v128 {
     return f64x2.add(f64x2.splat(a), f64x2.mul(x, f64x2.splat(b)));
   }
 
-  /** 2^exponent, for whole numbers. */
+  /** Returns 2^exponent, for whole numbers. */
   @inline
   private static twoTo(exponent: v128): v128 {
     return i64x2.shl(i64x2.add(exponent, i64x2.splat(1023)), 52);

@@ -11,7 +11,7 @@ export class Prefetch {
   @inline
   static touch(at: usize, end: usize, base: usize, bytes: u32): void {
     let sum: u32 = 0;
-    // In groups of eight, because the loop overhead matters.
+    // The numbers are read in groups of eight, because the loop overhead matters.
     for (; at + 32 <= end; at += 32) {
       sum ^=
         Prefetch.word(load<u32>(at), base, bytes) ^
@@ -28,8 +28,8 @@ export class Prefetch {
   }
 
   /**
-   * Stores the sum of the reads, so that no compiler removes them. Not in a draw, which is copied to the memory of a batch: the value differs in a restored
-   * Replay.
+   * Stores the sum of the reads, so that no compiler removes them. A draw does not contain the sum, because a draw is copied to the memory of a batch and the
+   * sum differs in a restored Replay.
    */
   @inline
   static keep(sum: u32): void {

@@ -4,7 +4,7 @@
  * RANDOM, 32 bytes: │ s0 u64 │ s1 u64 │ s2 u64 │ s3 u64 │
  */
 
-/** Bytes of a state. */
+/** Returns the bytes of a state. */
 export function random_bytes(): u32 {
   return 32;
 }
@@ -78,7 +78,7 @@ class State {
   }
 }
 
-/** The finalizer of splitmix64. */
+/** Applies the finalizer of splitmix64. */
 function mix(z: u64): u64 {
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
   z = (z ^ (z >> 27)) * 0x94d049bb133111eb;

@@ -1,5 +1,5 @@
 /**
- * A ring of u32 with a fixed capacity: the window of a stream, the dense order of a uniform selector.
+ * Implements a ring of u32 with a fixed capacity: the window of a stream, the dense order of a uniform selector.
  *
  * RING, 16 bytes: │ entries u32 │ capacity u32 │ head u32 │ count u32 │   entries: address of u32 × capacity
  */
@@ -10,7 +10,7 @@ export class Ring {
   head: u32;
   count: u32;
 
-  /** The index in `entries` of the i-th oldest. */
+  /** Returns the index in `entries` of the i-th oldest. */
   @inline
   index(i: u32): u32 {
     const at = this.head + i;

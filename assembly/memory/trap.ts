@@ -1,4 +1,4 @@
-/** Where a debug build stores its last message (32 bytes inside the header page): line, column, message. */
+/** Stores the last message of a debug build (32 bytes inside the header page): line, column, message. */
 export const TRAP_AT: usize = 256;
 
 /** Replaces `abort`, which would be an import. The release builds compile it away. */

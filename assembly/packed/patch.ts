@@ -2,7 +2,7 @@
  * A patch is the difference between a frame and its base of the same size: the XOR of both without zero bytes. It has stretches of 64 bytes with 8 groups each:
  *
  * │ u1 × stretches, in whole bytes │ groups u8 │ … │ mask u8 │ … │ the bytes that differ, XORed │
- *   a bit for each stretch: does it differ? · groups, of each that does: which of its groups do · mask, of each of these: which of its bytes do
+ *   a bit for each stretch that differs · groups: for each of these stretches, a bit for each group that differs · mask: for each of these groups, a bit for each byte that differs
  *
  * Each kind is contiguous, so that a reader has loops without branches. Both builds write the same bytes.
  */

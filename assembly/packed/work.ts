@@ -1,14 +1,14 @@
 /**
- * Scratch memory for packing and unpacking, and the tables of patches and matches. Each pool of packed frames has one.
+ * Holds scratch memory for packing and unpacking, and the tables of patches and matches. Each pool of packed frames has one.
  *
- * WORK, then two entries as they are tried, `room` bytes each, which are also the lists of who applies a patch, then a frame:
- *       0 │ SPREAD  8 × 256 │  from which of the bytes of a patch each byte of a group comes; 0x80 where it stays as it is
- *    2048 │ PICK    8 × 256 │  which bytes of a group a patch has, side by side
- *    4096 │ HASH  u16 × 4096│  of LZ4: where four bytes with this hash stood last
+ * WORK, then two candidate entries, `room` bytes each, which are also the lists for applying a patch, then a frame:
+ *       0 │ SPREAD  8 × 256 │  for each byte of a group, the byte of the patch that it comes from; 0x80 if it does not change
+ *    2048 │ PICK    8 × 256 │  the bytes of a group that a patch has, in sequence
+ *    4096 │ HASH  u16 × 4096│  for LZ4: the last place of four bytes with this hash
  *   12288 │ PLACES 8 × 256  │  │ frame u32 │ address u32 │: frames that this call has unpacked, by their name
  *   14336 │ CHAIN u32 × 16  │  the entries from a frame to its key
- *   14400 │ PATTERN 16 × 17 │  of which of its bytes the first 16 bytes of a match are, by its distance: below 16 it is a pattern
- *   14672 │ REPEAT  u8 × 17 │  by the distance of a match: the least multiple of it from 16 on
+ *   14400 │ PATTERN 16 × 17 │  for each distance of a match, the sources of its first 16 bytes: below 16 they form a pattern
+ *   14672 │ REPEAT  u8 × 17 │  for each distance of a match, its least multiple from 16 on
  */
 import { align16 } from "../memory/layout";
 
@@ -24,7 +24,7 @@ const HASH_BYTES: usize = 8192;
 const PLACES: u32 = 256;
 /** The most bytes that the encoders write past an entry's limit. */
 const SLACK: u32 = 256;
-/** In SPREAD and PICK: no byte. */
+/** Marks a missing byte in SPREAD and PICK. */
 const NONE: u64 = 0x8080808080808080;
 
 /** Returns the bytes of WORK for frames of a size. */
@@ -82,31 +82,31 @@ export class Work {
     return work + CHAIN_AT;
   }
 
-  /** For a distance from 1 to 16. */
+  /** Returns the address of the pattern for a distance from 1 to 16. */
   @inline
   static pattern(work: usize, distance: u32): usize {
     return work + PATTERN_AT + ((<usize>distance) << 4);
   }
 
-  /** For a distance from 1 to 16. */
+  /** Returns the repeat for a distance from 1 to 16. */
   @inline
   static repeat(work: usize, distance: u32): usize {
     return load<u8>(work + REPEAT_AT + distance);
   }
 
-  /** Where the k-th candidate entry is written, k = 0 or 1. */
+  /** Returns the address at which the k-th candidate entry is written, k = 0 or 1. */
   @inline
   static tried(work: usize, frame: u32, k: u32): usize {
     return work + TRIED_AT + <usize>(k * tried(frame));
   }
 
-  /** Room for a frame. */
+  /** Returns the address of the room for a frame. */
   @inline
   static frame(work: usize, frame: u32): usize {
     return work + TRIED_AT + <usize>(2 * tried(frame));
   }
 
-  /** Forgets which frames were unpacked where, because that memory is about to be overwritten. */
+  /** Forgets the places of unpacked frames, because that memory is about to be overwritten. */
   static clearPlaces(work: usize): void {
     memory.fill(work + PLACES_AT, 0, (<usize>PLACES) << 3);
   }

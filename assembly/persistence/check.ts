@@ -1,4 +1,4 @@
-/** Invariants that hold between any two calls. Derived state is recomputed and compared. */
+/** Checks the invariants that hold between any two calls. Derived state is recomputed and compared. */
 import { checkPacks } from "../rows/packs";
 import { Pool, rowOf } from "../rows/pool";
 import { Head, PLACE } from "../rows/row";

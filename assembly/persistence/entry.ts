@@ -61,7 +61,7 @@ export function record_changed_entries(entries: usize, segment: u32, live: usize
     } else if (isFreed) forgetEntry(change, live, unit);
     change.word = 0;
     p.changed = next;
-    // Its base may be freed with it, and then comes next.
+    // The entry's base may be freed with it, and then comes next.
     if (waited) p.queue(row);
   }
   store<u32>(out, <u32>(at - out - 4));
@@ -152,7 +152,7 @@ function unitOf(packs: Packs): u32 {
   return packs.frame < LARGE_FRAME ? UNIT : LARGE_UNIT;
 }
 
-/** Notes where a record of `bytes` bytes is. LINKED stores its size, because the link of an entry never changes. */
+/** Notes the place of a record of `bytes` bytes. LINKED stores its size, because the link of an entry never changes. */
 function noteEntry(change: Change, segment: u32, live: usize, bytes: u32, unit: u32): void {
   change.written = <u16>segment;
   change.linked = <u16>((bytes + unit - 1) / unit);

@@ -1,7 +1,7 @@
-/** Shared parts of the records of rows, entries and slots: marks of loaded ones, and the bytes that are still valid. */
+/** Contains the parts that the records of rows, entries and slots share: marks of loaded ones, and the bytes that are still valid. */
 import { Change } from "../rows/changes";
 
-/** In `refs` while a pool is loaded: the row has a record, or is in the queue of freed ones. */
+/** Set in `refs` while a pool is loaded: the row has a record, or is in the queue of freed rows. */
 export const LOADED: u32 = 0x80000000;
 export const FREED: u32 = 0x40000000;
 
@@ -19,6 +19,12 @@ export function noteLink(change: Change, segment: u32, live: usize): void {
   if (change.linked != 0) account(live, change.linked, 0 - LINK_BYTES);
   change.linked = <u16>segment;
   account(live, segment, LINK_BYTES);
+}
+
+/** Notes that the newest record of a row or slot, of `bytes` bytes, is now in this segment. The caller accounts for these bytes, of many records together. */
+export function noteRecord(change: Change, segment: u32, live: usize, bytes: u32): void {
+  if (load<u32>(changetype<usize>(change), offsetof<Change>("written")) != 0) forget(change, live, bytes);
+  change.written = <u16>segment;
 }
 
 /** Invalidates all records of a row or slot; the whole one has `bytes` bytes. */

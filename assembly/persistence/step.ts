@@ -2,7 +2,7 @@
  * Writes a step as bytes without addresses, for files. A frame that also occurs in the previous step, or earlier in this one, is named instead of written.
  *
  * RECORD: │ the row's bytes, the names of shared frames left out │ each WIDE value, and each frame of a SHARED leaf, in the order of the leaves │
- *   a frame: u16, 0 zeros · 1 its bytes follow · 2 + k the k-th frame of the step before, counted over all its leaves · and behind those, of this step
+ *   a frame: u16, 0 zeros · 1 its bytes follow · 2 + k the k-th frame of the step before, counted over all its leaves, and after those the frames of this step
  */
 import { copyBytes } from "../memory/bytes";
 import { E_OUT_OF_MEMORY } from "../memory/error";

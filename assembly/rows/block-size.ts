@@ -1,4 +1,4 @@
-/** The size of a pool's blocks, in rows and in bytes. */
+/** Computes the size of a pool's blocks, in rows and in bytes. */
 import { BLOCK_BYTES, GRANULE } from "../memory/layout";
 import { CHANGE_BYTES, tracking } from "./changes";
 import { PLACE } from "./row";

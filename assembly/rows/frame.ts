@@ -18,14 +18,14 @@ export function takeFrame(frames: Pool, bytes: usize, n: u32, before: u32): u32 
   const head = Head.of(row);
   head.refs = 1;
   head.next = 0;
-  // In a freed row it belongs to the queue.
+  // In a freed row, `episode` belongs to the queue.
   head.episode = 0;
   if (frames.packs()) packFrame(frames, row, bytes, before);
   else memory.copy(frames.bytes(row), bytes, n);
   return row;
 }
 
-/** O(bytes) */
+/** Copies the bytes of a frame. O(bytes) */
 export function copyFrame(frames: Pool, row: u32, n: u32, to: usize): void {
   if (frames.packs()) unpackFrame(frames.packed(), row, to, 0, 0);
   else copyBytes(to, frames.bytes(row), n);

@@ -1,13 +1,13 @@
 /**
- * The queue of a pool's freed rows, oldest first, as runs of neighbours: a row freed after its predecessor costs no write,
+ * Implements the queue of a pool's freed rows, oldest first, as runs of neighbours: a row freed after its predecessor costs no write,
  * and a block of steps takes a whole run in one go.
  *
  * FREE_ROWS, 24 bytes:
- *    0 │ first u32 │ end u32   │  the next row to take, 0 = none · last row of its run, 0 = it is the last run, which ends with `last`
- *    8 │ next u32  │ count u32 │  the run after the first, where `end` is not 0 · rows in all
+ *    0 │ first u32 │ end u32   │  the next row to take, 0 = none · last row of its run; 0 = it is the last run, which ends with `last`
+ *    8 │ next u32  │ count u32 │  the run after the first, if `end` is not 0 · number of rows
  *   16 │ tail u32  │ last u32  │  first and last row of the last run; 0 = no run may be continued
  *
- * A run between the first and the last one says in the HEAD of its first row, in `next` and `episode`: `nextRun`, `runEnd`.
+ * A run between the first and the last one has `nextRun` and `runEnd` in the HEAD of its first row, in `next` and `episode`.
  */
 import { Head } from "./row";
 

@@ -1,6 +1,6 @@
 /**
- * The steps that a stream holds, oldest first. A growing stream is lent to a writer, which stages and checks steps, and takes over the steps that the writer
- * appended.
+ * Manages the steps that a stream holds, oldest first. A growing stream is lent to a writer, which stages and checks steps, and takes over the steps that the
+ * writer appended.
  */
 import { arena_alloc, arena_free } from "../memory/arena";
 import { E_OUT_OF_MEMORY } from "../memory/error";
@@ -22,7 +22,7 @@ export function stream_newest(stream: usize): u32 {
   return changetype<Stream>(stream).last;
 }
 
-/** Writes the rows that it holds, from the `from`-th oldest on, up to `max`; returns how many. */
+/** Writes the rows that the stream holds, from the `from`-th oldest on, up to `max`; returns how many. */
 export function stream_rows(stream: usize, from: u32, max: u32, out: usize): u32 {
   const recent = changetype<Stream>(stream).recent();
   const count = from < recent.count ? min(max, recent.count - from) : 0;
@@ -30,7 +30,7 @@ export function stream_rows(stream: usize, from: u32, max: u32, out: usize): u32
   return count;
 }
 
-/** Makes room for n more steps, or for as many as it may hold. Returns 0, or OUT_OF_MEMORY if nothing changed. Amortized O(1) per step */
+/** Makes room for n more steps, or for as many as the stream may hold. Returns 0, or OUT_OF_MEMORY if nothing changed. Amortized O(1) per step */
 export function stream_reserve(stream: usize, n: u32): i32 {
   return makeRoom(changetype<Stream>(stream), n) ? 0 : E_OUT_OF_MEMORY;
 }
@@ -41,8 +41,8 @@ export function stream_lend(stream: usize, to: usize): void {
 }
 
 /**
- * Takes over the steps appended since the stream was lent; there must be room. If it cannot hold more, the oldest steps leave. The writer's stream is empty
- * again. O(steps)
+ * Takes over the steps appended since the stream was lent; there must be room. If the stream cannot hold more, the oldest steps leave. The writer's stream is
+ * empty again. O(steps)
  */
 export function stream_take(stream: usize, from: usize): void {
   const s = changetype<Stream>(stream);

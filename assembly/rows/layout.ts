@@ -1,12 +1,13 @@
 /**
- * The places of a step's leaves: in its row, widest first; from 256 bytes on in a column of their block; if shared, in another pool. Also their places in a staging record.
+ * Computes the places of a step's leaves: in its row, widest first; from 256 bytes on in a column of their block; if shared, in another pool. Also their places
+ * in a staging record.
  *
  * PLACE, 24 bytes, one per leaf; the first three are inputs, the others results:
- *    0 │ bytes u32  │ frames u32 │ shared u32 │  of one value, all its frames · frames a value · not 0: in another pool
+ *    0 │ bytes u32  │ frames u32 │ shared u32 │  bytes of one value with all of its frames · frames per value · not 0: in another pool
  *   12 │ kind u32   │ offset u32 │ staged u32 │  NARROW, WIDE, SHARED · in the row (WIDE: 0) · in the staging record
  *
  * PLACED, 12 bytes: │ stagedBytes f64 │ rowBytes u32 │
- *   stagedBytes: of a staging record, which may be more than a memory has · rowBytes: of the leaves in a row, side by side; so a row can begin at any byte
+ *   stagedBytes: bytes of a staging record, which may exceed any memory · rowBytes: bytes of the leaves in a row without gaps, so that a row can begin at any byte
  */
 import { align16 } from "../memory/layout";
 import { NARROW, SHARED, WIDE } from "./leaf";
@@ -25,7 +26,7 @@ export class Place {
   offset: u32;
   staged: u32;
 
-  /** Bytes in the row: the value, or the numbers of its frames. */
+  /** Returns the bytes in the row: the value, or the numbers of its frames. */
   @inline
   part(): u32 {
     return this.kind == SHARED ? this.frames << 2 : this.bytes;
@@ -57,7 +58,7 @@ export function layout_place(places: usize, stride: u32, n: u32, placed: usize):
     leaf.offset = 0;
   }
   let row: u32 = 0;
-  // Widest first, so that each leaf is aligned without gaps.
+  // The widest leaves come first, so that each leaf is aligned without gaps.
   for (let alignment = WIDEST; alignment != 0; alignment >>= 1) {
     for (let at = places; at < end; at += stride) {
       const leaf = changetype<Place>(at);

@@ -1,20 +1,20 @@
 /**
- * A leaf of the spec in the core.
+ * Defines a leaf of the spec in the core.
  *
  * LEAF, 32 bytes:
  *    0 │ kind u32   │ dtype u32  │
- *    8 │ bytes u32  │ frames u32 │  of one frame · frames a value (1 but for stacks)
- *   16 │ at u32     │ step u32   │  in a block: where row 0 has it, and from row to row (NARROW, WIDE: the value; SHARED: u32 × frames)
+ *    8 │ bytes u32  │ frames u32 │  bytes of one frame · frames per value (1 except for stacks)
+ *   16 │ at u32     │ step u32   │  in a block: the offset in row 0, and the distance from row to row (NARROW, WIDE: the value; SHARED: u32 × frames)
  *   24 │ staged u32 │ pool u32   │  in the staging record · SHARED: the pool that holds the frames · PACKED, ENTRY: the packs
  */
 
 import { halfNumber } from "../memory/half";
 
-/** Stored in the row. */
+/** The leaf is stored in the row. */
 export const NARROW: u32 = 0;
-/** 256 bytes or more: stored in a column of the block. */
+/** The leaf has 256 bytes or more, and is stored in a column of the block. */
 export const WIDE: u32 = 1;
-/** In another pool; the row holds numbers, 0 = all zeros. */
+/** The leaf is in another pool. The row holds numbers, 0 = all zeros. */
 export const SHARED: u32 = 2;
 /** The only leaf of a pool of packed frames (packed-frame.ts). */
 export const PACKED: u32 = 3;
@@ -33,10 +33,10 @@ const I64: u32 = 7;
 const U64: u32 = 8;
 export const F32: u32 = 9;
 export const F64: u32 = 10;
-/** Two bytes here, f32 for hosts (memory/half.ts). */
+/** A half float has two bytes in rows, and is f32 for hosts (memory/half.ts). */
 export const F16: u32 = 11;
 export const BF16: u32 = 12;
-/** Bytes here: a length, UTF-8, zeros (src/schema/text.ts). Its number follows those of the numeric types. */
+/** Text consists of a length, UTF-8 and zeros (src/schema/text.ts). Its number follows those of the numeric types. */
 export const TEXT: u32 = 13;
 
 export const LEAF_BYTES: u32 = 32;
@@ -52,13 +52,13 @@ export class Leaf {
   staged: u32;
   pool: u32;
 
-  /** Bytes of one value, all frames of it. */
+  /** Returns the bytes of one value, including all of its frames. */
   @inline
   valueBytes(): u32 {
     return this.bytes * this.frames;
   }
 
-  /** 1 if the element size of hosts is twice as large. */
+  /** Returns 1 if the element size of hosts is twice as large. */
   @inline
   half(): u32 {
     return isHalf(this.dtype);
@@ -96,7 +96,7 @@ export function dtypeBytes(dtype: u32): u32 {
   }
 }
 
-/** Returns the word for a dtype in snapshots. A function, because the core has no data section. */
+/** Returns the word for a dtype in snapshots. It is a function, because the core has no data section. */
 export function dtypeName(dtype: u32): string {
   switch (dtype) {
     case BOOL:

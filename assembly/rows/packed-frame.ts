@@ -13,7 +13,7 @@ import { Entry, initPacks, Packs } from "./packs";
 import { entriesOf, Pool } from "./pool";
 import { Head, LINK_ROW } from "./row";
 
-/** Entries of a chain, including the key. */
+/** The most entries of a chain, including the key. */
 export const CHAIN: u32 = 8;
 /** After this many incompressible frames in a row, only every n-th is tried. */
 const RAW_TRIES: u32 = 4;
@@ -68,7 +68,7 @@ export function packFrame(frames: Pool, row: u32, bytes: usize, base: u32): void
   const work = <usize>packs.work;
   const entries = entriesOf(packs);
   const before = base == 0 ? 0 : Head.of(base).episode;
-  // Stored unpacked, unless packing saves an eighth.
+  // The frame is stored unpacked, unless packing saves an eighth.
   const most = frame - (frame >> 3);
   let size = frame;
   let from = bytes;

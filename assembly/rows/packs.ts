@@ -1,28 +1,29 @@
 /**
- * The bytes of packed frames: entries in packs, a queue whose oldest packs are emptied. Entries are rows of a pool that have no bytes there: HEAD.next is the base of an
+ * Stores the bytes of packed frames: entries in packs, a queue whose oldest packs are emptied. Entries are rows of a pool that have no bytes there: HEAD.next
+ * is the base of an
  * entry that is a patch, HEAD.episode the address of its bytes. So an entry is counted by its frame and by the patches on it, and outlives the frame if needed.
  *
  * PACKS, 80 bytes:
  *    0 │ frame u32    │ row u32     │  bytes of a frame · of a row of its image
  *    8 │ element u32  │ entries u32 │  bytes of an element, or of a pixel · the pool of the entries
  *   16 │ oldest u32   │ youngest u32│  packs, linked by `next`, 0 = none
- *   24 │ spare u32    │ spares u32  │  empty packs, linked by `next` · how many
- *   32 │ packBytes u32│ most u32    │  of a pack · entries of the largest size that one holds
+ *   24 │ spare u32    │ spares u32  │  empty packs, linked by `next` · their number
+ *   32 │ packBytes u32│ most u32    │  bytes of a pack · entries of the largest size per pack
  *   40 │ work u32     │ cache u32   │  addresses of WORK (packed/work.ts) and of a CACHE, 0 = none
- *   48 │ slots u32    │ shown u32   │  frames that the cache holds · that the open writers show in a step
- *   56 │ live u64                   │  bytes of the entries that something holds, with their heads
+ *   48 │ slots u32    │ shown u32   │  frames of the cache · frames that the open writers show in a step
+ *   56 │ live u64                   │  bytes of held entries, with their heads
  *   64 │ taken u64                  │  bytes of the packs in the queue
  *   72 │ moved u64                  │  bytes that were moved so far to empty packs
  *
  * PACK, 16 bytes, then entries that begin within its first 64 KiB:
- *   │ next u32 │ live u32 │ used u32 │ … u32 │   live: bytes of its entries that something holds · used: where the next one begins
+ *   │ next u32 │ live u32 │ used u32 │ … u32 │   live: bytes of its held entries · used: the offset of the next entry
  *
  * CACHE: │ frame u32 × slots │ bytes of a frame, aligned, × slots │   the newest frames as they were appended, by the last bits of their names; derived
  *
  * ENTRY, 8 bytes, then its bytes:
  *   │ owner u32 │ size 24 bits, depth 4, granule 4 │
- *   owner: its row, 0 where nothing holds it any more · size: of its bytes; that of a frame: they are the frame · granule: which of its pack it begins in
- *   depth: patches from its key to it; of one whose bytes are a frame, how many in a row were such
+ *   owner: its row, 0 if it is no longer held · size: of its bytes; a frame's size means an unpacked frame · granule: the granule of its pack in which it begins
+ *   depth: patches from its key to it; for an unpacked frame, the number of unpacked frames in a row
  */
 import { arena_alloc, arena_free } from "../memory/arena";
 import { align16, GRANULE, GRANULE_BITS } from "../memory/layout";
@@ -122,7 +123,7 @@ export class Packs {
     return Entry.of(row).size == this.frame;
   }
 
-  /** Returns the patches from its key to a row. */
+  /** Returns the number of patches from the key to a row. */
   @inline
   depthOf(row: u32): u32 {
     return this.isRaw(row) ? 0 : Entry.of(row).depth;
@@ -132,7 +133,7 @@ export class Packs {
   openCache(): bool {
     const most = min(max(CACHE_BYTES / align16(this.frame), MIN_SLOTS), PLACE + 1);
     let slots = MIN_SLOTS;
-    // The frames of each lane's last step, and as many new ones.
+    // The cache has room for the frames of each lane's last step, and as many new ones.
     while (slots < 2 * this.shown && slots * 2 <= most) slots <<= 1;
     if (slots <= this.slots) return true;
     const each = 4 + align16(this.frame);
@@ -149,7 +150,7 @@ export class Packs {
     return <usize>this.cache + <usize>(this.slots << 2) + <usize>((frame & (this.slots - 1)) * align16(this.frame));
   }
 
-  /** Returns where the cache stores which frame these bytes belong to. */
+  /** Returns the address at which the cache stores the name of the frame that these bytes belong to. */
   tag(frame: u32): usize {
     return <usize>this.cache + ((<usize>(frame & (this.slots - 1))) << 2);
   }
@@ -209,7 +210,7 @@ export class Packs {
       const bytes = entryBytes(entry.size);
       const row = entry.owner;
       if (row != 0) {
-        // Without a pack to move to, it is tried again with the next frame.
+        // Without a pack to move to, the next frame tries again.
         if (!this.fits(bytes) && this.spare == 0 && !this.reserve(1)) return;
         pack.live -= bytes;
         this.live -= bytes;

@@ -1,21 +1,21 @@
 /**
- * The pool: rows of one spec, each counted and linked to its successor. It generalises the ring buffer: no dead rows, no wrap-around, no moves.
+ * Implements the pool: rows of one spec, each counted and linked to its successor. It generalises the ring buffer: no dead rows, no wrap-around, no moves.
  *
  * POOL, 96 bytes, then LEAF × leaves:
- *    0 │ rows u32       │ rowsAt u32    │  rows a block, at most 1,024 · where in a block their bytes begin
+ *    0 │ rows u32       │ rowsAt u32    │  rows per block, at most 1,024 · the offset of their bytes in a block
  *    8 │ rowBytes u32   │ blockBytes u32 │
- *   16 │ fresh u32      │ high u32      │  the next row never used, 0 = none is left · rows ever used
- *   24 │ capacity u32   │ episodes u32  │  rows that there is room for · the last episode number given
- *   32 │ leaves u32     │ traits u32    │  how many · what rows have beside their bytes: APART, SHARES, TRACKED, PACKS, ENTRIES
+ *   16 │ fresh u32      │ high u32      │  the next unused row, 0 = none is left · rows ever used
+ *   24 │ capacity u32   │ episodes u32  │  rows with room · the last assigned episode number
+ *   32 │ leaves u32     │ traits u32    │  their number · the parts of rows besides their bytes: APART, SHARES, TRACKED, PACKS, ENTRIES
  *   40 │ limit u32      │ slots u32     │  STORED_BYTES (tables/stored-bytes.ts), 0 = none
- *   48 │ directory u32  │ blocks u32    │  address of u32 × slots: the blocks, in the order in which they came
- *   56 │ changesAt u32  │ changed u32   │  where changes are tracked: where in a block the CHANGEs are · the row that changed last, 0 = none
+ *   48 │ directory u32  │ blocks u32    │  address of u32 × slots: the blocks, in the order of their creation
+ *   56 │ changesAt u32  │ changed u32   │  if changes are tracked: the offset of the CHANGEs in a block · the row that changed last, 0 = none
  *   64 │ reciprocal u64                 │  2^38 / rows, rounded up: a product instead of a division, exact below 2^25
  *   72 │ FREE_ROWS (24)                 │  rows to use again, oldest first
  *
  * A block, at most 64 KiB or one row:
- *   │ HEAD × rows │ jump u32 │ its number in the directory u32 │ bytes × rows │ values of the first WIDE leaf × rows │ …   where changes are tracked: │ CHANGE × rows │
- *   jump: a place + 1 whose link goes to another row than its neighbour; 0: there is none but at the last place, SEVERAL: there may be more
+ *   │ HEAD × rows │ jump u32 │ its number in the directory u32 │ bytes × rows │ values of the first WIDE leaf × rows │ …   if changes are tracked: │ CHANGE × rows │
+ *   jump: a place + 1 whose link goes to another row than its neighbour; 0: only the last place may have such a link; SEVERAL: there may be more
  */
 import { arena_alloc, arena_free } from "../memory/arena";
 import { E_OUT_OF_MEMORY } from "../memory/error";
@@ -79,7 +79,7 @@ export class Pool {
     return (this.traits & APART) != 0;
   }
 
-  /** Whether some of them are in frames of other pools. */
+  /** Whether some leaves are in frames of other pools. */
   @inline
   shares(): bool {
     return (this.traits & SHARES) != 0;
@@ -266,7 +266,7 @@ export class Pool {
     return row;
   }
 
-  /** `takeMany`, noted for a journal. */
+  /** Calls `takeMany`, and notes the rows for a journal. */
   private takeNoted(limit: u32): u32 {
     const live = this.live();
     let row: u32;
@@ -292,7 +292,7 @@ export class Pool {
     return row != 0 && (row & PLACE) + 1 < this.rows ? row + 1 : rowOf(this, number);
   }
 
-  /** Whether to take freed rows: not while there are so few that the queue would keep running empty. */
+  /** Whether to take freed rows. They are not taken while there are so few that the queue would keep running empty. */
   @inline
   private reuses(limit: u32): bool {
     return this.free().count >= limit + SPARE || this.fresh == 0;

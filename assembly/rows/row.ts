@@ -3,19 +3,19 @@
  *
  * HEAD, 12 bytes, at the block's beginning, one per place: │ refs u32 │ next u32 │ episode u32 │
  *   refs: items, streams and rows (of another pool) that hold this row; in a pool of steps the upper 4 bits count sliding windows (sliding.ts), which begin with rows that are held
- *   next: the row that follows, 0 = none; two bits say how the episode ends with this one:
+ *   next: the row that follows, 0 = none; two bits contain how the episode ends with this one:
  *     0 it continues · LINK_END · LINK_FINAL this is its final step, truncated · both: its final step, terminated
  */
 import { GRANULE_BITS } from "../memory/layout";
 
-/** The row in a link. */
+/** The bits of the row in a link. */
 export const LINK_ROW: u32 = 0x3fffffff;
 const LINK_BITS: u32 = 30;
 /** The episode ends here; the next state is unknown. */
 export const LINK_END: u32 = 0x80000000;
 /** The episode ends here with the last observation; this step has no action. */
 export const LINK_FINAL: u32 = 0x40000000;
-/** Both: nothing after it has value. */
+/** Both bits: nothing after the step has value. */
 export const LINK_ENDS: u32 = 0xc0000000;
 /** In `refs` of a step, the bits that count holds; the bits above count sliding windows. */
 export const HOLD_BITS: u32 = 28;
@@ -32,19 +32,19 @@ export class Head {
   next: u32;
   episode: u32;
 
-  /** Sliding windows that begin with a row of steps. */
+  /** The number of sliding windows that begin with a row of steps. */
   @inline
   get windows(): u32 {
     return this.refs >>> WINDOW_BITS;
   }
 
-  /** How many of them follow a window that begins with the row before. */
+  /** The number of these windows that follow a window that begins with the row before. */
   @inline
   get follows(): u32 {
     return (this.refs >>> HOLD_BITS) & MOST_WINDOWS;
   }
 
-  /** In a freed row that begins a run: the run that follows. */
+  /** The run that follows, in a freed row that begins a run. */
   @inline
   get nextRun(): u32 {
     return this.next;
@@ -55,7 +55,7 @@ export class Head {
     this.next = row;
   }
 
-  /** In a freed row that begins a run: the run's last row. */
+  /** The run's last row, in a freed row that begins a run. */
   @inline
   get runEnd(): u32 {
     return this.episode;

@@ -3,8 +3,8 @@ import { Pool } from "./pool";
 import { Head, LINK_ENDS, LINK_ROW, PLACE } from "./row";
 
 /**
- * The kinds of a run: single, no episode ends before its last row; plain, also each row is its predecessor + 1; piecewise, likewise except for rows after a
- * block's last place, which may be anywhere; numbered, these have the next number. Bits in ITEM's word.
+ * The kinds of a run, as bits in ITEM's word. Single: no episode ends before its last row. Plain: single, and each row is its predecessor + 1. Piecewise: like
+ * plain, except that the row after a block's last place may be anywhere. Numbered: piecewise, and these rows have the next number.
  */
 export const PLAIN: u32 = 1 << 24;
 export const SINGLE: u32 = 1 << 25;
@@ -73,7 +73,7 @@ export class Run {
     return count;
   }
 
-  /** `rows` of a piecewise run: it only reads links across the end of a block. */
+  /** Like `rows`, for a piecewise run: it only reads links across the end of a block. */
   static pieces(p: Pool, row: u32, from: u32, at: usize, end: usize): usize {
     row = Run.skip(p, row, from, PIECEWISE);
     let left = p.rows - (row & PLACE);
@@ -110,7 +110,7 @@ export class Run {
     let row = first;
     for (let left = length; ; ) {
       const head = Head.of(row);
-      // Before the row is queued, which may overwrite its link.
+      // The link is read before the row is queued, which may overwrite it.
       const after = head.next & LINK_ROW;
       p.releaseTimes(row, head, 1);
       left -= 1;

@@ -4,10 +4,11 @@
  *
  * HEAD.refs of a row of steps:
  *   │ rows, items and streams that hold it 28 bits │ follows 2 │ windows 2 │
- *   windows: sliding windows that begin with the row, all of one length, 3 at most · follows: how many of them follow a window that begins with the row before
+ *   windows: sliding windows that begin with the row, all of one length, at most 3 · follows: the number of these that follow a window that begins with the row before
  *
- * Windows of one row and one length are alike, so it does not matter which of them follow: `follows` is at most `windows`, and at most `windows` of the row before. If a window
- * leaves in the middle, or shares its row with others, `follows` decreases as required, and each neighbour holds the rows that it shared with the window.
+ * Windows of one row and one length are alike, so it does not matter which of them follow: `follows` is at most `windows`, and at most `windows` of the row
+ * before. If a window leaves in the middle, or shares its row with others, `follows` decreases as required, and each neighbour holds the rows that it shared
+ * with the window.
  */
 import { Pool } from "./pool";
 import { HEAD_BYTES, Head, HOLD_BITS, LINK_ROW, MOST_WINDOWS, PLACE, WINDOW_BITS } from "./row";
@@ -81,7 +82,7 @@ export class Sliding {
     for (let row = first; row < first + count; row++) {
       const head = Head.of(row);
       const next = changetype<Head>(changetype<usize>(head) + HEAD_BYTES);
-      // The oldest of a row of windows, with a follower.
+      // This is the oldest of a row of windows, and has a follower.
       if (head.refs >>> HOLD_BITS == ALONE && head.next == row + 1 && next.follows == 1) {
         next.refs -= FOLLOW;
         head.refs -= WINDOW;
@@ -120,13 +121,13 @@ export class Sliding {
   private static kindOf(s: Stream, p: Pool, first: u32, length: u32): u32 {
     if (p.episode(first) != p.episode(s.last)) return 0;
     if (s.straight() < length - 1) return SINGLE;
-    // It is in one block, or crosses its end.
+    // The window is in one block, or crosses the end of the block.
     if ((first & PLACE) + length <= p.rows) return NEIGHBOURS;
     return s.numbered() < length - 1 ? SINGLE | PIECEWISE : SINGLE | PIECEWISE | NUMBERED;
   }
 }
 
-/** A single copy of the loops of `Run`, instead of one per call. */
+/** Calls the loops of `Run`, which are compiled once here instead of once per call. */
 function holdRun(p: Pool, first: u32, length: u32): u32 {
   return Run.retain(p, first, length);
 }

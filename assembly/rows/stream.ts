@@ -2,12 +2,12 @@
  * A stream contains the steps of one writer (or lane) in order and holds the recent ones, from which items are made and buffers read.
  *
  * STREAM, 64 bytes, then entries of the ring:
- *    0 │ pool u32        │ last u32    │  the newest row, 0 where nothing may follow it
+ *    0 │ pool u32        │ last u32    │  the newest row, 0 if no step may follow it
  *    8 │ episode u32     │ episodeStep u32 │  steps of the episode so far
- *   16 │ awaits u32      │ limit u32   │  what the next step is (below) · recent steps that it holds at most, 0 = it grows (held-stream.ts)
- *   24 │ before u32      │ straightAt u32 │  steps of earlier episodes, of a stream whose recent steps live on over their ends · `last` less the links up to it that are straight (run.ts)
+ *   16 │ awaits u32      │ limit u32   │  the kind of the next step (below) · the most recent steps that it holds, 0 = it grows (held-stream.ts)
+ *   24 │ before u32      │ straightAt u32 │  steps of earlier episodes, if recent steps outlive the ends of their episodes · `last` minus the number of straight links up to it (run.ts)
  *   32 │ window u32      │ windowLength u32 │  the row with which the newest sliding window began (sliding.ts), and its length
- *   40 │ windowBefore u32 │ numberedAt u32 │  that of the window before it, 0 = of none that it could follow · `last` less the links up to it to the row with the next number
+ *   40 │ windowBefore u32 │ numberedAt u32 │  the same for the window before it, 0 = it follows none · `last` minus the number of links up to it that go to the row with the next number
  *   48 │ RING (16)                     │  rows of the recent steps, oldest first; each is held once
  */
 import { Bytes, bytesZero, copyBytes } from "../memory/bytes";
@@ -197,7 +197,7 @@ export class Stream {
   /** Returns the number of the next step in its episode. */
   @inline
   nextStep(): u32 {
-    // Between episodes it is 0.
+    // Between episodes, `episodeStep` is 0.
     return this.episodeStep + 1;
   }
 
@@ -258,7 +258,7 @@ export function stream_clear(stream: usize): void {
   s.last = 0;
 }
 
-/** Steps of the open episode. */
+/** Returns the number of steps of the open episode. */
 export function stream_episode_steps(stream: usize): u32 {
   return changetype<Stream>(stream).episodeStep;
 }

@@ -1,6 +1,6 @@
 /**
- * Picks the item with the least (minHeap) or greatest (maxHeap) priority; among equals the least recently inserted or updated.
- * A total order, so that the layout of the heap is derived and never seen.
+ * Picks the item with the least (minHeap) or greatest (maxHeap) priority; among equal ones, the least recently inserted or updated item.
+ * The order is total, so the layout of the heap is derived and cannot be observed.
  *
  * HEAP, 32 bytes, then the arrays:
  *    0 │ entries u32    │ positions u32 │  ENTRY × slots; u32 × (slots + 1)
@@ -8,7 +8,7 @@
  *   16 │ count u32      │ greatest u32  │  1: maxHeap
  *
  * ENTRY, 8 bytes: │ slot u32 │ key u32 │   the upper half of the priority's bits, in a maxHeap inverted: the least is first. Of equal keys the items decide
- * A comparison of items is a cache miss, one of keys nearly never: all children of a node are in one line.
+ * Comparing items is a cache miss. Comparing keys almost never is, because all children of a node are in one line.
  */
 import { Prefetch } from "../memory/prefetch";
 import { Items } from "./items";
@@ -67,19 +67,19 @@ export class Heap {
     return this.count == 0 ? 0 : this.slot(0);
   }
 
-  /** O(log n); call it after writing priority and stamp of the slot. */
+  /** Inserts a slot. Call it after writing priority and stamp of the slot. O(log n) */
   insert(slot: u32): void {
     const i = this.count;
     this.count = i + 1;
     this.rise(i, this.entryOf(slot));
   }
 
-  /** O(log n); call it after priority or stamp of the slot changed. */
+  /** Updates a slot. Call it after priority or stamp of the slot changed. O(log n) */
   update(slot: u32): void {
     this.settle(load<u32>(this.position(slot)), this.entryOf(slot));
   }
 
-  /** O(log n) */
+  /** Removes a slot. O(log n) */
   remove(slot: u32): void {
     const i = load<u32>(this.position(slot));
     const last = this.count - 1;
@@ -163,7 +163,7 @@ export class Heap {
         const e5 = load<u64>(at, 40);
         const e6 = load<u64>(at, 48);
         const e7 = load<u64>(at, 56);
-        // Without a branch: the branch predictor cannot guess which child is least.
+        // There is no branch, because the branch predictor cannot guess which child is least.
         least = Heap.lesser(Heap.lesser(Heap.lesser(e0, e1), Heap.lesser(e2, e3)), Heap.lesser(Heap.lesser(e4, e5), Heap.lesser(e6, e7)));
         best =
           first +

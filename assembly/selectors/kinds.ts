@@ -1,6 +1,6 @@
 /**
- * The kinds of selectors, in the order of SELECTORS in src/schema/selector.ts. Code outside this folder uses the traits of a kind; selector.ts implements the
- * kinds.
+ * Lists the kinds of selectors, in the order of SELECTORS in src/schema/selector.ts. Code outside this folder uses the traits of a kind; selector.ts implements
+ * the kinds.
  */
 
 export const FIFO: u32 = 1;
@@ -10,7 +10,7 @@ export const PRIORITIZED: u32 = 4;
 export const MIN_HEAP: u32 = 5;
 export const MAX_HEAP: u32 = 6;
 export const RECENCY: u32 = 7;
-/** The number of the last one. */
+/** The number of the last kind. */
 export const LAST_KIND: u32 = RECENCY;
 
 /** Added to a kind that TAKES_MIN: also keep the smallest weight. */
@@ -22,19 +22,19 @@ export const KIND: u32 = 15;
 
 /** Traits, as bits. The lowest two: how many words (u32) a record has for a slot's place in a stored order; 0 for a derived order. */
 const PLACE_WORDS: u32 = 3;
-/** Its choice depends only on the items, never on chance. */
+/** The kind's choice depends only on the items, never on chance. */
 export const DETERMINISTIC: u32 = 16;
-/** It picks in the order of insertion, whose links are in the items: a table has one such order. */
+/** The kind picks in the order of insertion, whose links are in the items: a table has one such order. */
 export const LINKED: u32 = 32;
-/** It compares stamps, which are the order of the last inserts or updates. */
+/** The kind compares stamps, which are the order of the last inserts or updates. */
 export const COMPARES_STAMPS: u32 = 64;
-/** It picks in proportion to weights: priority^exponent. */
+/** The kind picks in proportion to weights: priority^exponent. */
 export const WEIGHS: u32 = 128;
-/** It has an exponent. */
+/** The kind has an exponent. */
 export const TAKES_EXPONENT: u32 = 256;
-/** It can keep the smallest weight (WITH_MIN). */
+/** The kind can keep the smallest weight (WITH_MIN). */
 export const TAKES_MIN: u32 = 512;
-/** It is a sampler only. */
+/** The kind is a sampler only. */
 export const SAMPLES_ONLY: u32 = 1024;
 
 /** Returns the traits of a kind. */
@@ -59,7 +59,7 @@ export function traitsOf(kind: u32): u32 {
   }
 }
 
-/** Returns the word for a kind, which `embed.wasm` reads and writes. A function, because the core has no data section. */
+/** Returns the word for a kind, which `embed.wasm` reads and writes. It is a function, because the core has no data section. */
 export function kindName(kind: u32): string {
   switch (kind & KIND) {
     case FIFO:
@@ -85,7 +85,7 @@ export function kindHas(kind: u32, trait: u32): bool {
   return (traitsOf(kind) & trait) != 0;
 }
 
-/** Returns the words of a slot's place in its order in records; 0 if the order is derived. */
+/** Returns the number of words that a slot's place in its order takes in records; 0 if the order is derived. */
 export function placeWords(kind: u32): u32 {
   return traitsOf(kind) & PLACE_WORDS;
 }

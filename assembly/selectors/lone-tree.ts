@@ -1,4 +1,4 @@
-/** A sum tree without a table, for tests, benchmarks, and programs that need only a tree. */
+/** Exports a sum tree without a table, for tests, benchmarks, and programs that need only a tree. */
 import { SumTree, sumTreeBytes, sumTreeInit } from "./sum-tree";
 
 /** Returns the bytes of a tree on leaves 1 … leaves. */

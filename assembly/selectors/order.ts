@@ -1,9 +1,9 @@
 /**
- * Items in the order of insertion: fifo picks the oldest, lifo the youngest.
+ * Keeps items in the order of insertion: fifo picks the oldest item, and lifo picks the youngest.
  *
  * ORDER, 8 bytes:
  *    0 │ oldest u32 │ items u32 │  0 = empty · the table's
- * The links are in the items, prev u32 and next u32: a circle, the youngest comes before the oldest. Slots that are not in it hold what they held.
+ * The links are in the items, prev u32 and next u32: a circle, the youngest comes before the oldest. Slots that are not in it keep their links.
  */
 import { Items } from "./items";
 
@@ -29,7 +29,7 @@ export class Order {
     return load<u32>(this.linksOf(slot), 4);
   }
 
-  /** 0 = empty */
+  /** Returns the youngest slot; 0 = empty. */
   @inline
   youngest(): u32 {
     return this.oldest == 0 ? 0 : this.prev(this.oldest);
@@ -68,7 +68,7 @@ export class Order {
     }
   }
 
-  /** O(1), at any place. */
+  /** Removes a slot at any place. O(1) */
   @inline
   remove(slot: u32): void {
     const next = this.next(slot);

@@ -1,15 +1,15 @@
 /**
- * Places of items in the order of insertion: the i-th oldest is found in O(log n), even if others have left in the middle.
+ * Keeps the places of items in the order of insertion: the i-th oldest is found in O(log n), even if others have left in the middle.
  *
  * RANKS, 48 bytes, then the entries, the indices, the bits and the sums:
  *    0 │ RING (16)                  │  slots in the order of insertion, the first and the last are live; its count includes the holes of those that left between
  *   16 │ indices u32 │ live u32     │  address of u32 × (slots + 1): where in the ring's entries a slot stands
  *   24 │ bits u32    │ sums u32     │  addresses of u64 × words, a bit for each entry that is live, and of u32 × (words + 1), a Fenwick tree of their counts
- *   32 │ sparse u32  │ due u32      │  1: there may be holes, and bits and sums are kept · inserts before these may be dropped again
+ *   32 │ sparse u32  │ due u32      │  1: there may be holes, and bits and sums are kept · inserts until they may be dropped
  *   40 │ words u32   │ top u32      │  the highest power of 2 up to words
  *
- * Bits and sums cost nothing as long as items leave at the ends only: they are made, in O(n / 64), when the first one leaves in the middle, and dropped once no hole
- * is left. The ring has half as many entries more than there are items. Where it is full, its entries move together: O(n), once in n / 2 inserts at most.
+ * Bits and sums cost nothing as long as items leave at the ends only: they are made, in O(n / 64), when the first one leaves in the middle, and dropped once no
+ * hole is left. The ring has 1.5 times as many entries as there are items. If it is full, its entries move together: O(n), at most once per n / 2 inserts.
  */
 import { Ring } from "../memory/ring";
 

@@ -1,10 +1,10 @@
 /**
  * Prefers newer items: the probability is proportional to age^-exponent, where age is the rank by insertion and the newest item has age 1.
  *
- * RECENCY, 64 bytes, then what RANKS has, and the SUM_TREE:
+ * RECENCY, 64 bytes, then the arrays of RANKS, and the SUM_TREE:
  *    0 │ ORDER (8)              │  the order of insertion, which is state; a fifo or lifo remover shares it
  *    8 │ tree u32  │ … u32      │  address of the tree: leaf a is a^-exponent if there are items of age a, else 0
- *   16 │ RANKS (48)             │  derived from the order, as the tree is from the number of items
+ *   16 │ RANKS (48)             │  derived from the order; the tree is derived from the number of items
  *
  * Weights belong to ages and not to items, so inserts change none. A draw picks an age, then looks up the item of that age.
  */
@@ -39,7 +39,7 @@ export class Recency {
     return changetype<SumTree>(<usize>this.treeAt);
   }
 
-  /** O(1), O(log n) after others left in the middle. */
+  /** Inserts a slot. O(1), or O(log n) after others left in the middle. */
   insert(slot: u32): void {
     this.order().insert(slot);
     this.ranks().insert(slot);
@@ -47,7 +47,7 @@ export class Recency {
     this.tree().set(count, weightOfAge(this.tree(), count));
   }
 
-  /** O(log n) */
+  /** Removes a slot. O(log n) */
   remove(slot: u32): void {
     const order = this.order();
     const ranks = this.ranks();
@@ -61,7 +61,7 @@ export class Recency {
     for (const end = slot + n; slot < end; slot++) this.ranks().turn(slot, this.order().next(slot));
   }
 
-  /** O(log n) */
+  /** Returns the probability of a slot. O(log n) */
   probability(slot: u32): f64 {
     return this.tree().probability(this.ranks().live - this.ranks().rank(slot), this.tree().total());
   }
@@ -71,7 +71,7 @@ export class Recency {
     return weightOfAge(this.tree(), this.ranks().live) / this.tree().total();
   }
 
-  /** O(log n) */
+  /** Draws one slot. O(log n) */
   draw(random: usize): u32 {
     const age = this.tree().draw(random);
     const cursor = this.tree().cursor();

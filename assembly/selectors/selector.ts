@@ -1,5 +1,5 @@
 /**
- * One interface for all selectors. Sampler and remover are roles, not kinds: either may be of any kind. This file has the only switch over the kinds
+ * Defines one interface for all selectors. Sampler and remover are roles, not kinds: either may be of any kind. This file has the only switch over the kinds
  * (kinds.ts): a verb without a case for a kind traps instead of using another kind's structure.
  */
 import { fillWith } from "../memory/bytes";

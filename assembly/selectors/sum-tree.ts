@@ -4,17 +4,17 @@
  * SUM_TREE, 120 bytes, then from a multiple of 32 on, so that no family lies in two cache lines, the levels, then their minima:
  *    0 │ exponent f64                    │  weight = priority^exponent
  *    8 │ lowest f64      │ highest f64   │  the priorities above 0 that it takes
- *   24 │ depth u32       │ minima u32    │  levels above the leaves · from the sum of a family to its minimum, 0 where none is asked for
+ *   24 │ depth u32       │ minima u32    │  levels above the leaves · the distance from the sum of a family to its minimum, 0 without minima
  *   32 │ sums u32 × 16                   │  addresses: sums[0] the leaves, sums[depth] the root
  *   96 │ cursor: slot u32, partial u32, rest f64 │  the walk of a single draw; partial 1: some branches are cut off (tree-part.ts)
- *  112 │ stale u32       │ last u32      │  leaves from `stale` to `last` were set, and what stands above them not renewed; stale 0: all is
+ *  112 │ stale u32       │ last u32      │  leaves from `stale` to `last` were set, and the nodes above them are not renewed; 0: all nodes are renewed
  *
- * Parents are recomputed from their children, never adjusted: no drift. Items that come one after the other take neighbouring slots: their parents are renewed together,
- * before anything reads them. A whole batch walks one level at a time, so that
- * its loads overlap; one walk after the other loses to plain JavaScript.
+ * Parents are recomputed from their children, never adjusted: no drift. Items that come one after the other take neighbouring slots: their parents are renewed
+ * together, before anything reads them. A whole batch walks one level at a time, so that its loads overlap. Separate walks would be slower than plain
+ * JavaScript.
  *
  * A leaf is 0 (nothing there), FAINT (an item of weight 0) or at least LEAST. 2^30 faint leaves together are below LEAST and
- * vanish beside it: where anything has weight, nothing faint is drawn; where nothing has, the total counts the faint ones.
+ * do not change it. If any item has weight, no faint item is drawn. Otherwise the total counts the faint ones.
  */
 
 import { Pair, power } from "../memory/power";
@@ -315,13 +315,13 @@ export class SumTree {
           before += reinterpret<f64>(load<u64>(at, 8) & (0 - over2));
           before += reinterpret<f64>(load<u64>(at, 16) & (0 - over3));
         }
-        // One test, almost never true: two tests would be unpredictable.
+        // A single test is almost never true; two tests would be unpredictable.
         if ((u32(k == 3) & u32(load<f64>(at, 24) <= floor)) != 0) {
           // Rounding led past the end: use the start of the last child that counts.
           k = SumTree.lastChild(at, floor);
           before = r;
         }
-        // Never below the floor, so that no faint leaf can follow.
+        // The rest is never below the floor, so that no faint leaf can follow.
         store<f64>(rests + (i << 3), max(r - before, floor));
         store<u32>(out + (i << 2), (node << 2) + k);
       }
@@ -448,7 +448,7 @@ export class SumTree {
   @inline
   private static min(at: usize): f64 {
     if (ASC_FEATURE_SIMD) {
-      // Without a branch: the branch predictor cannot guess which of two weights is less.
+      // There is no branch, because the branch predictor cannot guess which of two weights is less.
       const infinite = f64x2.splat(Infinity);
       const first = v128.load(at);
       const second = v128.load(at, 16);

@@ -1,17 +1,17 @@
 /**
- * Every item with the same probability: a dense ring of slots.
+ * Draws every item with the same probability, from a dense ring of slots.
  *
  * UNIFORM, 32 bytes, then the entries and the positions:
  *    0 │ positions u32 │ disorder u32 │  address of u32 × (slots + 1): where in the ring's entries a slot stands
  *    8 │ strays u32    │ written u32  │  0: each slot stands at its own place · 0: entries and positions are zeros
  *   16 │ RING                         │  slots, oldest first as long as only the oldest left
  *
- * Slot s has its own place at index s - 1, where it comes to stand as long as only the oldest leave. An entry or a position is
+ * Slot s has its own place at index s - 1, which it takes as long as only the oldest leave. An entry or a position is
  * stored as its difference (XOR) from that. So the memory of a ring in which no slot strays is never touched, and the
- * system need not provide it; and a draw need not look there, which spares a cache miss.
+ * system need not provide it. A draw need not read it either, which saves a cache miss.
  *
- * A removal in the middle moves the oldest entry into the hole. `disorder` is how far from the head such an entry can
- * stand: the first k entries are the k oldest items whenever k >= disorder.
+ * A removal in the middle moves the oldest entry into the hole. `disorder` is the most places from the head at which such an entry can
+ * be: the first k entries are the k oldest items whenever k >= disorder.
  */
 import { fillBelow, random_below, random_f64 } from "../memory/random";
 import { Ring } from "../memory/ring";
@@ -48,7 +48,7 @@ export class Uniform {
     this.write(this.positionAt(slot), index ^ (slot - 1));
   }
 
-  /** O(1) */
+  /** Inserts a slot. O(1) */
   @inline
   insert(slot: u32): void {
     const ring = this.ring();
@@ -58,7 +58,7 @@ export class Uniform {
     this.place(slot, index);
   }
 
-  /** O(1) */
+  /** Removes a slot. O(1) */
   @inline
   remove(slot: u32): void {
     const ring = this.ring();
@@ -207,7 +207,7 @@ export function uniformBytes(slots: u32): u32 {
   return UNIFORM_BYTES + (slots << 2) + ((slots + 1) << 2);
 }
 
-/** `items`: the most items, at most the number of slots. */
+/** Initializes a ring in zeroed memory. `items`: the most items, at most the number of slots. */
 export function uniformInit(u: Uniform, slots: u32, items: u32): void {
   const ring = u.ring();
   ring.entries = <u32>changetype<usize>(u) + UNIFORM_BYTES;

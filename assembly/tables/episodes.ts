@@ -1,11 +1,11 @@
 /**
- * How many live items refer to each episode: a hash map u32 → u32 with linear probing.
+ * Counts the live items of each episode in a hash map u32 → u32 with linear probing.
  *
  * EPISODES, 32 bytes:
  *    0 │ entries u32 │ capacity u32 │  (episode u32 │ items u32) × capacity, a power of two; items 0 = empty
  *    8 │ count u32   │ promised u32 │  episodes here · entries that pending items will need
  *   16 │ shift u32   │ none u32     │  none: always 0, the number of no episode
- *   24 │ joined u32  │ left u32     │  entries that `add` and `remove` found last: items of an episode come in a row
+ *   24 │ joined u32  │ left u32     │  the entries that `add` and `remove` found last, since items of an episode are consecutive
  */
 import { arena_alloc, arena_free } from "../memory/arena";
 import { GRANULE } from "../memory/layout";
@@ -130,7 +130,7 @@ export class Episodes {
     this.close(at);
   }
 
-  /** Called because entries move: points both at `none`, which is not an episode. */
+  /** Points both at `none`, which is not an episode, because entries move. */
   @inline
   forget(): void {
     const none = <u32>changetype<usize>(this) + offsetof<Episodes>("none");

@@ -16,7 +16,7 @@ export class EvictInPlace {
    */
   @inline
   static fits(t: Table, episode: u32): bool {
-    // Nested, because V8 stores the value of each && as a number.
+    // The conditions are nested, because V8 stores the value of each && as a number.
     if (t.evictsInPlace != 0) {
       if (t.count == t.maxSize) {
         if (t.slots().renews(t.remover().order().oldest)) return t.episodes().joins(episode) || t.episodes().reserve(1);
@@ -121,7 +121,7 @@ export class EvictInPlace {
     t.sampler().replaceMany(slot, n, <usize>slots.items);
     if (slid) Sliding.releaseMany(t.rows(), oldFirst, n, oldLength, oldKind);
     else Run.releaseMany(t.rows(), oldFirst, n, oldLength);
-    // Last, because a call in the middle would cost registers.
+    // This comes last, because a call in the middle would cost registers.
     if (slots.extras != 0) setManyExtras(slots, slot, n, layout);
   }
 }

@@ -1,4 +1,4 @@
-/** Tables that grow, whose oldest items leave; and the calls that read a table slot by slot. */
+/** Implements tables that grow and whose oldest items leave, and the calls that read a table slot by slot. */
 import { arena_free } from "../memory/arena";
 import { E_OUT_OF_MEMORY } from "../memory/error";
 import { random_below, random_f64 } from "../memory/random";

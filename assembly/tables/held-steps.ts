@@ -1,11 +1,12 @@
 /**
- * The steps of each episode that live items of a table hold, in their order: a tree per episode, in which the place of a step and the step at a place are found in O(log steps).
- * Hindsight goals are drawn from it. It is derived: the first draw that needs it builds it, then each item that comes or goes updates it; without room it is dropped.
+ * Tracks the steps of each episode that live items of a table hold, in their order: a tree per episode, in which the place of a step and the step at a place
+ * are found in O(log steps). Hindsight goals are drawn from it. It is derived: the first draw that needs it builds it, then each item that enters or leaves
+ * updates it. If memory runs out, it is dropped.
  *
  * HELD STEPS, 56 bytes, an area of its own:
  *    0 │ directory u32 │ slots u32  │  address of u32 × slots: the chunks of NODEs
  *    8 │ chunks u32    │ pages u32  │  · the last page of EPISODEs
- *   16 │ spare u32     │ spares u32 │  EPISODEs that are free, chained by `root`; how many
+ *   16 │ spare u32     │ spares u32 │  free EPISODEs, chained by `root`; their number
  *   24 │ EPISODES (32)              │  the EPISODE of each, in the place of a count
  *
  * NODE, 32 bytes, one per row of the pool by its number, 1,024 per chunk:
@@ -13,13 +14,13 @@
  *   16 │ items u32  │ row u32  │ episode u32 │ label u32 │  live items that hold the row, 0: it is in no tree · the row · its EPISODE · its place in a row of steps without a gap
  *
  * EPISODE, 20 bytes, 204 per page of 4 KiB, whose first 16 bytes name the page before:
- *    0 │ root u32 │ row u32 │ first u32 │ last u32 │  of its tree · its first row where steps without a gap are linked each to the next, else 0 · then the labels of its first and last step
- *   16 │ tail u32 │                                  its last row, 0 if that must be looked for
+ *    0 │ root u32 │ row u32 │ first u32 │ last u32 │  of its tree · its first row if its steps have no gap and each is linked to the next, else 0 · then the labels of its first and last step
+ *   16 │ tail u32 │                                  its last row, 0 if it must be searched for
  *
- * The tree is a treap (Seidel and Aragon, 1996) whose heap order is a hash of the row: its depth is O(log steps) whichever steps come and go, and nobody can tell its shape. Most
- * episodes have no gap: then labels tell places, and links lead to steps, which touches less memory.
+ * The tree is a treap (Seidel and Aragon, 1996) whose heap order is a hash of the row: its depth is O(log steps) for any sequence of changes, and its shape has
+ * no visible effect. Most episodes have no gap: then labels determine places, and links lead to steps, which touches less memory.
  *
- * Items come in the order of their last steps. So a step that no item held yet follows all that are held, but for those behind it in the item that brings it.
+ * Items come in the order of their last steps. So a step that no item has held follows all held steps, except those after it in the same item.
  */
 import { arena_alloc, arena_free } from "../memory/arena";
 import { GRANULE } from "../memory/layout";
@@ -61,7 +62,7 @@ export class Node {
     return h ^ (h >> 16);
   }
 
-  /** Steps before it in its subtree. */
+  /** Returns the number of steps before the node in its subtree. */
   @inline
   before(): u32 {
     return sizeOf(this.left);

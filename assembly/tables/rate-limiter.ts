@@ -17,7 +17,7 @@ export class LimiterOptions {
   minDiff: f64;
   maxDiff: f64;
 }
-/** How many options there are, each an f64. */
+/** The number of options, each an f64. */
 export const LIMITER_NUMBERS: u32 = 4;
 if (offsetof<LimiterOptions>() != LIMITER_NUMBERS << 3) ERROR("LIMITER_OPTIONS is an f64 for each");
 

@@ -1,30 +1,30 @@
 /**
- * The slots of a table: items, keys, and free slots.
+ * Manages the slots of a table: items, keys, and free slots.
  *
  * ITEM, 32 bytes, one cache line for a draw:
  *   │ priority f64 │ first u32 │ length 24 bits, plain 1, single 1, piecewise 1, numbered 1, slides 1, settled 1 (at bit 29), ends 2 │ generation u32 │ timesSampled u32 │
  *   │ prev u32 │ next u32 │ of an order of insertion (assembly/selectors/order.ts)
  *   single: no episode ends before its last row · plain: single, and the rows follow each other in one block · piecewise: in each of its blocks
- *   slides: its run is a sliding window (rows/sliding.ts), which is derived as well: of a Replay that is restored no item is one
- *   settled: `ends` is how an episode ends with its last row, since nothing changes that any more. It was looked up; it is derived
- *   of free slots `first` is `nextFree`; of pending and doomed ones `timesSampled` is `nextInChain`
+ *   slides: its run is a sliding window (rows/sliding.ts), which is also derived: a restored Replay has no such item
+ *   settled: `ends` is how an episode ends with its last row, which cannot change any more. It was looked up, and is derived
+ *   in free slots `first` is `nextFree`; in pending and doomed ones `timesSampled` is `nextInChain`
  *
  * The state of a slot is in its priority: +Infinity free · sign bit set pending · else live. There is no slot 0.
  *
  * SLOTS, 64 bytes:
- *    0 │ items u32    │ stamps u32   │  ITEM × (capacity + 1); f64 × (capacity + 1), 0 where no heap asks
+ *    0 │ items u32    │ stamps u32   │  ITEM × (capacity + 1); f64 × (capacity + 1), 0 if there is no heap
  *    8 │ capacity u32 │ since u32    │  slots are 1 … capacity · canonical: the least generation of items to come
  *   16 │ scale f64    │ base f64       │  key = generation × scale + base + slot: scale a power of two, base another one for each table of a Replay
  *   32 │ bits u16     │ drawn u16 │ lastGeneration u32 │  log2 of the scale · 1: some slots are marked in DRAWN
  *   40 │ layouts u32  │ extras u32     │  column layouts (below), u32 × (capacity + 1), an area of its own; 0 until an item has one · bit 0: there are layouts, stamps or CHANGEs;
- *      │                               │  above, a multiple of 4,096: HELD STEPS (held-steps.ts), 0 = none. One test asks for all of them, since each is felt
+ *      │                               │  above, a multiple of 4,096: HELD STEPS (held-steps.ts), 0 = none. A single test covers all of them, since each test costs time
  *   48 │ high u32     │ freeFirst u32  │  canonical from here: the highest slot ever used, the queue of free ones
  *   56 │ freeLast u32 │ retired u32    │  slots whose generations are used up
  *
- * A column layout has its form in the upper 16 bits, and which steps it shows below (src/memory/column-layouts.ts). Form 0 is whole steps: below is 0, or, of an item that a
- * rule of sequences made, 1 + 2 × steps of burn-in + (1 where it begins with the first step of an episode).
+ * A column layout has its form in the upper 16 bits, and its steps in the lower bits (src/memory/column-layouts.ts). Form 0 is whole steps: below is 0, or, of
+ * an item that a rule of sequences made, 1 + 2 × steps of burn-in + (1 where it begins with the first step of an episode).
  *
- * Where changes are tracked, the arrays end with CHANGE × (capacity + 1); the first one names the slot that changed last. Then DRAWN, u64 × (capacity / 64 + 1):
+ * If changes are tracked, the arrays end with CHANGE × (capacity + 1); the first one names the slot that changed last. Then DRAWN, u64 × (capacity / 64 + 1):
  * a bit for each slot whose count of draws is newer than its records. A draw marks nothing else, and the bits of a large table stay in the cache.
  */
 import { arena_alloc } from "../memory/arena";
@@ -78,7 +78,7 @@ export class Item {
   prev: u32;
   next: u32;
 
-  /** In a free slot: the one that was freed after it. */
+  /** The slot that was freed after this one, in a free slot. */
   @inline
   get nextFree(): u32 {
     return this.first;
@@ -89,7 +89,7 @@ export class Item {
     this.first = slot;
   }
 
-  /** In an item that waits, or that left during a draw: the next one. */
+  /** The next item, in an item that waits or that left during a draw. */
   @inline
   get nextInChain(): u32 {
     return this.timesSampled;
@@ -136,7 +136,7 @@ export class Item {
   ends(last: u32): u32 {
     if (this.settled()) return this.word & LINK_ENDS;
     const link = Head.of(last).next;
-    // Unknown yet for a stream's newest row.
+    // The end is not known yet for a stream's newest row.
     if (link != 0) this.word |= SETTLED | (link & LINK_ENDS);
     return link & LINK_ENDS;
   }
@@ -216,7 +216,7 @@ export class Slots {
     return columnsOf(this.layout(slot));
   }
 
-  /** A layout other than 0 requires room. */
+  /** Sets the column layout. A layout other than 0 requires room. */
   @inline
   setLayout(slot: u32, layout: u32): void {
     if (this.layouts != 0) store<u32>(<usize>this.layouts + ((<usize>slot) << 2), layout);

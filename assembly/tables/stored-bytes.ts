@@ -1,10 +1,11 @@
 /**
- * A limit on the bytes of a Replay's rows, with their frames. The sizes of packed frames depend on their content, so a number of items cannot express it.
+ * Implements a limit on the bytes of a Replay's rows, with their frames. The sizes of packed frames depend on their content, so a number of items cannot
+ * express it.
  *
  * STORED_BYTES, 24 bytes, then u32 × pools:
  *    0 │ max f64                 │
- *    8 │ step f64                │  bytes that a step takes at most, with new frames that do not pack
- *   16 │ table u32 │ pools u32   │  the table that evicts · how many pools: of steps, then of frames
+ *    8 │ step f64                │  the most bytes of a step, with new frames that cannot be packed
+ *   16 │ table u32 │ pools u32   │  the table that evicts · the number of pools: of steps, then of frames
  *
  * Only canonical bytes count, so that a restored Replay evicts alike: held rows, and entries of frames with their heads. Allocated memory does not count.
  */
@@ -23,7 +24,7 @@ class StoredBytes {
   table: u32;
   pools: u32;
 
-  /** O(pools) */
+  /** Returns the bytes that count towards the limit. O(pools) */
   now(): f64 {
     let bytes: f64 = 0;
     const end = changetype<usize>(this) + STORED_HEAD + ((<usize>this.pools) << 2);

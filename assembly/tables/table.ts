@@ -1,13 +1,13 @@
 /**
- * A table: items, a sampler, a remover, a rate limiter, limits. It manages slots, and only retains and releases rows.
+ * Implements a table: items, a sampler, a remover, a rate limiter, limits. It manages slots, and only retains and releases rows.
  *
  * TABLE, 320 bytes, then the arrays of slots and selectors:
- *    0 │ pool u32            │ drawing u32    │  1 while a draw is open: what leaves is released at its end
+ *    0 │ pool u32            │ drawing u32    │  1 while a draw is open, at whose end items that left are released
  *    8 │ maxSize u32         │ maxPending u32 │
  *   16 │ maxTimesSampled u32 │ doomed u32     │  0: no limit · chain of slots that left during the draw
  *   24 │ maxSteps f64                         │  +Infinity: no limit
  *   32 │ lowest f64          │ highest f64    │  the priorities above 0 that both roles take
- *   48 │ evictsInPlace u32   │ newest u32     │  canonical from byte 52: the slot of the last item created · evictsInPlace 1: a fifo without a limit but maxSize, so that in the end each item takes the place of the oldest
+ *   48 │ evictsInPlace u32   │ newest u32     │  canonical from byte 52: the slot of the last item created · evictsInPlace 1: a fifo whose only limit is maxSize, so that a full table replaces its oldest item with each new one
  *   56 │ steps f64           │ stamp f64      │  sum of the live items' lengths · the last stamp
  *   72 │ deletedEpisodes f64                  │
  *   80 │ maxPriority f64                      │  the larger of 1 and every priority given to a live item since the table was made or cleared
@@ -15,11 +15,11 @@
  *   96 │ pendingFirst u32    │ pendingLast u32 │
  *  104 │ layout u32          │ mixed u32      │  the column layout of all items that were created; mixed: MIXED, they had several; UNORDERED
  *  112 │ longest u32         │ shortest u32   │  rows of the items that were created; the shortest as a transition
- *  120 │ unique f64                           │  items that were drawn. From here to the limiter's samples, byte 168, is what every draw changes
+ *  120 │ unique f64                           │  items that were drawn. Every draw changes the state from here to the limiter's samples, byte 168
  *  128 │ RANDOM (32)                          │
  *  160 │ LIMITER (48)                         │  its two counts are canonical: up to byte 176
  *  208 │ SLOTS (64)                           │
- *  272 │ sampler (8)         │ remover (8)    │  one address where both are alike
+ *  272 │ sampler (8)         │ remover (8)    │  one address if both are alike
  *  288 │ EPISODES (32)                        │
  */
 import { E_KEYS_EXHAUSTED, E_OUT_OF_MEMORY, E_RATE_LIMITED, E_UNSUPPORTED, fail } from "../memory/error";
@@ -251,7 +251,7 @@ export function table_exponents(table: usize, sampler: f64, remover: f64): void 
   t.highest = min(t.sampler().highest(), t.remover().highest());
 }
 
-/** `maxSteps`: the sum of the live items' lengths, Infinity for none. `maxTimesSampled`: 0 for none. `limiter`: LIMITER_OPTIONS. */
+/** Sets the limits of a table. `maxSteps`: the sum of the live items' lengths, Infinity for none. `maxTimesSampled`: 0 for none. `limiter`: LIMITER_OPTIONS. */
 export function table_limits(table: usize, maxSteps: f64, maxTimesSampled: u32, limiter: usize): void {
   const t = changetype<Table>(table);
   t.maxSteps = maxSteps;
@@ -375,12 +375,12 @@ export function discard(t: Table, slot: u32): void {
   t.slots().free(slot);
 }
 
-/** Run.retain, for code that need not be fast. */
+/** Calls Run.retain, for code that need not be fast. */
 export function retainRun(t: Table, first: u32, length: u32): u32 {
   return Run.retain(t.rows(), first, length);
 }
 
-/** `word`: as in ITEM. */
+/** Releases a run. `word`: as in ITEM. */
 function releaseRun(t: Table, first: u32, word: u32): void {
   if ((word & SLIDES) != 0) Sliding.release(t.rows(), first, word & MAX_LENGTH, word);
   else Run.release(t.rows(), first, word & MAX_LENGTH);
@@ -474,7 +474,7 @@ function noteJoin(t: Table, item: Item): void {
   else forgetSteps(t);
 }
 
-/** Drops the notes of held steps, which are derived: without room they go, and the next draw that needs them rebuilds them. */
+/** Drops the notes of held steps, which are derived. The next draw that needs them rebuilds them. */
 function forgetSteps(t: Table): void {
   changetype<HeldSteps>(<usize>t.slots().heldSteps).close();
   t.slots().heldSteps = 0;

@@ -274,7 +274,7 @@ function admissible(w: Writer, pool: Pool, columns: usize, rows: u32, ends: usiz
     const how = endOf(ends, r);
     episodes += u32(how != GOES_ON);
     if (how <= ENDS) continue;
-    // The row after a done already ends its episode.
+    // The row after a done flag already ends its episode.
     const before = r < w.lanes ? w.stream(r).awaitsFinal() : endOf(ends, r - w.lanes) > ENDS;
     if (w.awaits != 0 && before) return fail(E_NO_EPISODE, r % w.lanes, <f64>r);
     finals += 1;

@@ -11,11 +11,11 @@ import { Stream } from "../rows/stream";
 import { Rule } from "./rule";
 import { Writer } from "./writer";
 
-/** Replaces a priority: the rule's own. */
+/** The number that denotes the rule's own priority. */
 export const OWN: f64 = -1;
 
 export class Dues {
-  /** Makes room for those of a rule; false if there is no memory. */
+  /** Makes room for the due priorities of a rule; false if there is no memory. */
   static open(w: Writer, rule: Rule): bool {
     if (rule.dues != 0) return true;
     const bytes = <f64>countOf(w, rule) * 8;
@@ -86,7 +86,7 @@ export function writer_numbers(writer: usize): u32 {
   return some ? numbers : 0;
 }
 
-/** Returns the i-th of them: for each lane the steps of its earlier episodes, then the due priorities of each rule. */
+/** Returns the i-th of these numbers: for each lane the steps of its earlier episodes, then the due priorities of each rule. */
 export function writer_number(writer: usize, i: u32): f64 {
   const w = changetype<Writer>(writer);
   if (i < w.lanes) return <f64>w.stream(i).before;
@@ -96,7 +96,7 @@ export function writer_number(writer: usize, i: u32): f64 {
   return w.rule(k).dues == 0 ? OWN : load<f64>(placeOf(w.rule(k), i));
 }
 
-/** Restores the i-th of them in a new writer. Returns 0, CORRUPT, or OUT_OF_MEMORY. */
+/** Restores the i-th of these numbers in a new writer. Returns 0, CORRUPT, or OUT_OF_MEMORY. */
 export function writer_set_number(writer: usize, i: u32, value: f64): i32 {
   const w = changetype<Writer>(writer);
   if (i < w.lanes) {

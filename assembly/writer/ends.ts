@@ -1,4 +1,4 @@
-/** The ends of episodes: the items that the rules make there, and the fate of the recent steps. */
+/** Handles the ends of episodes: the items that the rules make there, and the fate of the recent steps. */
 import { E_NO_EPISODE, E_OUT_OF_MEMORY, fail } from "../memory/error";
 import { countLanes } from "../rows/packed-frame";
 import { LINK_FINAL } from "../rows/row";
@@ -10,7 +10,7 @@ import { Rule } from "./rule";
 import { Sequences } from "./sequence";
 import { Writer } from "./writer";
 
-/** How an episode ends with a row of a block: not, without a final step, truncated, terminated. */
+/** The ways in which an episode ends with a row of a block: not, without a final step, truncated, terminated. */
 export const GOES_ON: u8 = 0;
 export const ENDS: u8 = 1;
 export const TRUNCATES: u8 = 2;

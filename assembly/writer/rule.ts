@@ -1,10 +1,11 @@
 /**
- * RULE, 32 bytes: an item of the last `length` steps whenever an episode has `length`, `length + stride`, … of them; of a writer that is across, whenever the lane has.
+ * RULE, 32 bytes: an item of the last `length` steps whenever an episode has `length`, `length + stride`, … of them; of a writer that is across, whenever the
+ * lane has.
  *    0 │ table u32     │ length u32      │
- *    8 │ stride u32    │ layout u32      │  of a rule of sequences its steps of burn-in
+ *    8 │ stride u32    │ layout u32      │  for a rule of sequences, its steps of burn-in
  *   16 │ priority f64                    │
  *   24 │ flags u32     │ dues u32        │  (dues.ts) · TAILS: with the final step, also shorter items, so that each step before it begins one · LARGEST: with the table's maxPriority
- *                                       SEQUENCE: with the final step one more item, shorter unless it is whole there, of the steps that are still to come (sequence.ts)
+ *                                       SEQUENCE: with the final step one more item of the remaining steps, usually shorter (sequence.ts)
  *   flags, from bit 8 on: 0, or the number + 1 of the leaf whose value in an item's first step is the item's priority
  */
 import { readNumber } from "../rows/leaf";
@@ -85,7 +86,7 @@ export class Rule {
     const p = s.rows();
     const leaf = p.leaf(this.leaf() - 1);
     const value = readNumber(p.value(s.firstOf(length), leaf), leaf.dtype);
-    // It was valid when it was appended. A value written since (draw/scatter.ts) may be invalid, and counts as 0. A zero may have a sign.
+    // The value was valid when it was appended. A value written since (draw/scatter.ts) may be invalid, and counts as 0. A zero may have a sign.
     return this.to().takes(value) ? Math.abs(value) : 0;
   }
 

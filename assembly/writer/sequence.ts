@@ -29,7 +29,7 @@ export class Sequences {
     const spans = w.spans(rule);
     if (!spans && !s.isOpen()) return 0;
     const steps = s.episodeStep + (spans ? s.before : 0);
-    // The last whole one exists already.
+    // The last whole sequence exists already.
     if (steps >= rule.length && (steps - rule.length) % rule.stride == 0) return 0;
     const length = rule.lastLength(steps);
     const first = s.firstOf(length);

@@ -82,7 +82,7 @@ function checkValues(w: Writer, s: Stream, staged: usize): i32 {
   return code;
 }
 
-/** A single copy of `append`, instead of one per call. */
+/** Calls `append`, which is compiled once here instead of once per call. */
 function appendRow(s: Stream, staged: usize): u32 {
   return s.append(staged);
 }

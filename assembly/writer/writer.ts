@@ -1,11 +1,11 @@
 /**
- * A writer: one stream per lane, and rules that turn their steps into items. It connects streams and tables, which are independent of each other.
+ * Implements a writer: one stream per lane, and rules that turn their steps into items. It connects streams and tables, which are independent of each other.
  *
  * WRITER, 40 bytes, then RULE (rule.ts) × rules, then STREAM × lanes:
  *    0 │ lanes u32     │ rules u32       │
  *    8 │ streamsAt u32 │ streamBytes u32 │
- *   16 │ across u32    │ awaits u32      │  1: steps at hand live on over the ends of episodes · 1: the final step of an episode comes as the next one of its lane
- *   24 │ reward u32    │ barren u32      │  the leaf whose values must be finite, + 1; 0 for none · episodes that ended before a rule made an item of them
+ *   16 │ across u32    │ awaits u32      │  1: recent steps outlive the ends of their episodes · 1: the final step of an episode is the next step of its lane
+ *   24 │ reward u32    │ barren u32      │  the leaf whose values must be finite, + 1; 0 for none · episodes that ended before a rule made an item
  *   32 │ checks u32    │ … u32           │  whether values of steps must be checked: the reward's, or those that are priorities
  */
 import { E_OUT_OF_MEMORY, E_PRIORITY, E_PRIORITY_LEAF, E_REWARD, fail } from "../memory/error";

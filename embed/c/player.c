@@ -30,7 +30,7 @@ static void fail(const char *why) {
   exit(1);
 }
 
-/* CRC-32, as in zlib. */
+/* Computes CRC-32, as in zlib. */
 static void fold(const void *bytes, size_t count) {
   static uint32_t table[256];
   if (table[1] == 0) {
@@ -42,7 +42,7 @@ static void fold(const void *bytes, size_t count) {
   for (const uint8_t *byte = bytes; count > 0; count--) digest = (digest >> 8) ^ table[(digest ^ *byte++) & 255];
 }
 
-/* For a refusal, its code and the name of the code. */
+/* Records the code of a refusal and the name of the code. */
 static void fold_result(int32_t result) {
   if (timed && result < 0) fail(reprise_error());
   if (timed) return;
@@ -109,7 +109,7 @@ static const uint8_t *play(const uint8_t *from) {
     case STATS:
       if ((numbers = reprise_stats(replay, whole(a[0]))) == NULL) fail(reprise_error());
       fold_result(0);
-      /* Except for the bytes in use, which differ between hosts. */
+      /* The bytes in use are left out, because they differ between hosts. */
       if (!timed) fold(numbers, sizeof *numbers - sizeof numbers->used);
       break;
     case RELOAD: reload(payload, op.payload); break;

@@ -224,7 +224,7 @@ static const reprise_batch *tell(reprise_replay *replay, told *told, uint32_t ad
   return &told->batch;
 }
 
-/* For a packed step, whose description stays the same for the life of the Replay. */
+/* Describes a packed step, whose description stays the same for the life of the Replay. */
 static const reprise_batch *step_of(reprise_replay *replay) {
   if (replay->step.batch.column != NULL) return &replay->step.batch;
   uint32_t address = page_columns(&replay->core, replay->handle, (uint32_t)REPRISE_STEP);

@@ -60,7 +60,7 @@ static void give_back(uint8_t *data) {
 }
 #endif
 
-/* The current call of this thread, and why it left. */
+/* The current call of this thread, and the reason why it ended. */
 static _Thread_local jmp_buf *way_out;
 static _Thread_local wasm_rt_trap_t why;
 

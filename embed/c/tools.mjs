@@ -1,4 +1,4 @@
-// The tools to build and test the library for C: their locations, and how to install missing ones.
+// Finds the tools to build and test the library for C: their locations, and how to install missing ones.
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
@@ -6,14 +6,14 @@ import { installDebian } from "../../build/debian.mjs";
 
 /** Later versions renamed functions in runtime.h. */
 const WASM2C = "1.0.32";
-/** Contracted products would produce other bytes than on other platforms. */
+/** Contracted products would produce other bytes than on other platforms, so contraction is off. */
 export const FLAGS = ["-std=c11", "-ffp-contract=off"];
 export const CC = process.env.CC ?? "cc";
 
 /** The Debian package of each program. */
 const DEBIAN = { wasm2c: "wabt", [CC]: "gcc", "g++": "g++", luajit: "luajit", love: "love", mcs: "mono-mcs", mono: "mono-runtime", rustc: "rustc" };
 
-/** Returns where a program is; undefined if it is missing. */
+/** Returns the path of a program; undefined if it is missing. */
 function programAt(name) {
   const folders = ["", ...(process.env.PATH ?? "").split(delimiter)];
   return folders.map((folder) => join(folder, name)).find((file) => file.includes("/") && existsSync(file));
@@ -24,7 +24,7 @@ export function installC() {
   installDebian(Object.entries(DEBIAN).flatMap(([program, name]) => (programAt(program) === undefined ? [name] : [])));
 }
 
-/** Returns where a program required by a build is. */
+/** Returns the path of a program that a build requires. */
 export function needed(name, what = `Debian's package ${DEBIAN[name]} (apt-get install ${DEBIAN[name]})`) {
   const file = programAt(name);
   if (file !== undefined) return file;

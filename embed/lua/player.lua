@@ -12,7 +12,7 @@ local file, handle, step_bytes
 local digest = -1
 local copies, copied = nil, 0
 
--- CRC-32, as in zlib.
+-- Computes CRC-32, as in zlib.
 local sums = ffi.new("int32_t[256]")
 for i = 0, 255 do
   local sum = i
@@ -29,7 +29,7 @@ end
 
 local function refused() error(ffi.string(C.reprise_error()), 0) end
 
--- For a refusal, its code and the name of the code.
+-- Records the code of a refusal and the name of the code.
 local function fold_result(result)
   if timed and result < 0 then refused() end
   if timed then return end
@@ -75,7 +75,7 @@ local function reload(lines, bytes)
   return 0
 end
 
--- Each receives the arguments, as numbers and as addresses in the payload; null means no address.
+-- Each function receives the arguments, as numbers and as addresses in the payload; null means no address.
 local calls = {
   [0] = function(a, p) return C.reprise_append(handle, a[0], p[1], a[2] * step_bytes, p[3], p[4]) end,
   function(a, p) return C.reprise_end(handle, a[0], a[1], a[2], p[3]) end,
@@ -102,7 +102,7 @@ local function play(at)
     local numbers = C.reprise_stats(handle, a[0])
     if numbers == nil then refused() end
     fold_result(0)
-    -- Except for the bytes in use, which differ between hosts.
+    -- The bytes in use are left out, because they differ between hosts.
     if not timed then fold(numbers, ffi.offsetof("reprise_numbers", "used")) end
   elseif call == RELOAD then
     fold_result(reload(file + payload, bytes))

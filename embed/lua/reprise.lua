@@ -17,7 +17,7 @@ local Replay = {}
 Replay.__index = Replay
 local C
 
--- Without a file position, so that the error is only the text.
+-- Raises an error without a file position, so that the error is only the text.
 local function refuse(text) error(text, 0) end
 
 local function refused() refuse(ffi.string(C.reprise_error())) end
@@ -128,7 +128,7 @@ local function packed(replay, steps, n)
   return bytes
 end
 
--- Returns how many steps a list has; 0 for a single step. Rejects a list with a hole, because the steps after it would be lost.
+-- Returns the number of steps in a list; 0 for a single step. Rejects a list with a hole, because the steps after it would be lost.
 local function listed(steps)
   local some, most, named = 0, 0, false
   for key in pairs(steps) do
@@ -204,7 +204,7 @@ function Replay:sample(view, n, beta)
   return shown(self, view, did(C.reprise_sample(live(self), view, whole("n", n), beta or 0)))
 end
 
--- Returns the next items of an epoch, at most n, like `sample`; 0 entries if it is over. Each item that existed when it began comes once. Changes `state`.
+-- Returns the next items of an epoch, at most n, like `sample`; 0 entries if the epoch is over. Each item that existed when the epoch began comes once. Changes `state`.
 function Replay:epoch(view, n, state)
   view = whole("view", view)
   return shown(self, view, did(C.reprise_epoch(live(self), view, whole("n", n), state)))
@@ -235,7 +235,7 @@ function Replay:save()
   return table.concat(chunks)
 end
 
--- Frees its memory immediately instead of in the garbage collector.
+-- Frees the memory of the Replay immediately instead of in the garbage collector.
 function Replay:free()
   local handle = ffi.gc(live(self), nil)
   self.freed = true

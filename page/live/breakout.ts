@@ -1,4 +1,4 @@
-/** A small Breakout on a screen of 84 × 84 gray pixels, like DQN's Atari input, with a player that follows the ball and sometimes looks away. */
+/** Implements a small Breakout on a screen of 84 × 84 gray pixels, like DQN's Atari input, with a player that follows the ball and sometimes looks away. */
 import { seeded } from "../../examples/random.js";
 
 export const SIZE = 84;

@@ -1,4 +1,4 @@
-/** A curve of bounded size: at its limit, each two neighbours become their mean. */
+/** Keeps a curve of bounded size: at its limit, each two neighbours become their mean. */
 import type { Point } from "./messages.ts";
 
 const LIMIT = 1000;

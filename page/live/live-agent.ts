@@ -1,4 +1,4 @@
-/** The room's end of the worker: sends commands, and requests the scene once per frame. */
+/** Implements the room's end of the worker: sends commands, and requests the scene once per frame. */
 import { startWorker } from "../parts/worker.ts";
 import type { FromWorker, Scene, ToWorker } from "./messages.ts";
 
@@ -36,7 +36,7 @@ export class LiveAgent {
   #frame(): void {
     if (this.#ends.signal.aborted) return;
     requestAnimationFrame(() => this.#frame());
-    // One at a time: while the agent plays its greedy episodes, it does not answer.
+    // The worker handles one request at a time: while the agent plays its greedy episodes, it does not answer.
     if (this.#asked) return;
     this.#asked = true;
     this.#say({ type: "look" });

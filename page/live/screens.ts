@@ -1,4 +1,4 @@
-/** A game's screens in a packed memory: the newest screen, one transition drawn from the memory, and the memory's size. */
+/** Shows a game's screens in a packed memory: the newest screen, one transition drawn from the memory, and the memory's size. */
 import { h, section } from "../parts/element.ts";
 import { bytes, count, figure } from "../parts/figures.ts";
 import { startWorker } from "../parts/worker.ts";

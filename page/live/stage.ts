@@ -1,4 +1,4 @@
-/** The cart and its pole on a canvas. */
+/** Draws the cart and its pole on a canvas. */
 import { h } from "../parts/element.ts";
 import type { Scene } from "./messages.ts";
 

@@ -46,7 +46,7 @@ class Live {
     agent.step();
     this.#busyMs += performance.now() - start;
     const { steps } = agent;
-    // Removed, so that neither list grows while the page is open.
+    // The entries are removed, so that neither list grows while the page is open.
     const [ended] = agent.returns.splice(0) as number[];
     const [mean] = agent.curve.splice(0) as number[];
     if (ended !== undefined) {

@@ -1,4 +1,4 @@
-/** The room's end of its worker: calls that can be stopped, even if the worker is busy and receives no messages. */
+/** Implements the room's end of its worker: calls that can be stopped, even if the worker is busy and receives no messages. */
 import { startWorker } from "../parts/worker.ts";
 import type {
   EpisodeArgument,

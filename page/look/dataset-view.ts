@@ -1,4 +1,4 @@
-/** An opened dataset: its parts, and the navigation between them. */
+/** Shows an opened dataset: its parts, and the navigation between them. */
 import { h } from "../parts/element.ts";
 import { Progress } from "../parts/progress.ts";
 import { trouble } from "../parts/trouble.ts";

@@ -88,7 +88,7 @@ export interface EpisodeData {
   readonly index: number;
   readonly length: number;
   readonly columns: readonly LeafColumn[];
-  /** As text. */
+  /** The metadata as text. */
   readonly metadata: readonly (readonly [name: string, text: string])[];
 }
 

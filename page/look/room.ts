@@ -1,4 +1,4 @@
-/** The room for recorded data: open it, play its episodes, find its faults, and export the good part. */
+/** Implements the room for recorded data: open data, play its episodes, find its faults, and export the good part. */
 import { h } from "../parts/element.ts";
 import { Progress } from "../parts/progress.ts";
 import { trouble } from "../parts/trouble.ts";

@@ -1,4 +1,4 @@
-/** The progress of a long task: its name, its share, and a button that stops it. */
+/** Shows the progress of a long task: its name, its share, and a button that stops it. */
 import { h } from "./element.ts";
 
 export class Progress {
@@ -17,7 +17,7 @@ export class Progress {
   set(share: number | undefined, text?: string): void {
     if (share === undefined) this.#bar.removeAttribute("value");
     else this.#bar.value = Math.min(1, Math.max(0, share));
-    // Only if it changed, because a screen reader would read it again.
+    // The text is set only if it changed, because a screen reader would read it again.
     if (text !== undefined && text !== this.#text.textContent) this.#text.textContent = text;
   }
 

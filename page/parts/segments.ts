@@ -1,4 +1,4 @@
-/** A choice between a few options: radio buttons, so that arrow keys and screen readers support them. */
+/** Makes a choice between a few options: radio buttons, so that arrow keys and screen readers support them. */
 import { h } from "./element.ts";
 
 export interface Choice<T> {

@@ -1,4 +1,4 @@
-/** The shared part of all zips of the page. */
+/** Contains the shared part of all zips of the page. */
 import { ZipDeflate, ZipPassThrough } from "fflate";
 
 /** The most bytes of files: fflate's sizes and offsets have 32 bits, and the file descriptions need some room. */

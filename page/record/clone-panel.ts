@@ -1,4 +1,4 @@
-/** The clone: trains on the used episodes, shows its success rate, and plays. */
+/** Implements the panel of the clone, which trains on the used episodes, shows its success rate, and plays. */
 import { h } from "../parts/element.ts";
 import { count, figure } from "../parts/figures.ts";
 import { plot } from "../parts/plot.ts";

@@ -1,4 +1,4 @@
-/** Behaviour cloning: a network learns the recorded actions for the recorded states, with the mean squared error and Adam (Kingma and Ba, 2015). */
+/** Implements behaviour cloning: a network learns the recorded actions for the recorded states, with the mean squared error and Adam (Kingma and Ba, 2015). */
 import { jit, numpy as np, random, tree, valueAndGrad } from "@jax-js/jax";
 import { arrays } from "reprise/adapters/jax";
 import { seeded } from "../../examples/random.js";
@@ -122,7 +122,7 @@ export class Clone {
     const games = seeds.map((seed) => new Game(seed));
     let docked = 0;
     for (let running = games; running.length > 0; ) {
-      // For all games, because each other number of rows would be recompiled.
+      // The network runs for all games, because each other number of rows would be recompiled.
       const actions = this.actions(games.map((game) => game.observation()));
       running = running.filter((game) => {
         const { end } = game.step(actions[games.indexOf(game)] as [number, number]);

@@ -1,4 +1,4 @@
-/** The player's input: keys, a finger or the mouse on the picture, or a gamepad. The most recent input counts. */
+/** Reads the player's input: keys, a finger or the mouse on the picture, or a gamepad. The most recent input counts. */
 import { limited } from "./game.ts";
 
 const KEYS: { readonly [code: string]: readonly [number, number] } = {
@@ -36,7 +36,7 @@ export class Controls {
       element.addEventListener(type, listener, { signal });
     on("keydown", (event) => {
       if (!(event.code in KEYS) || event.ctrlKey || event.metaKey || event.altKey) return;
-      // Prevents the page from scrolling.
+      // This prevents the page from scrolling.
       event.preventDefault();
       this.#held.add(event.code);
     });

@@ -188,7 +188,7 @@ export class Demonstrations {
       const { observation, action, reward } = table.sample(1).steps;
       return { rows: reward.data.length, state: observation.state.data, image: observation.image.data, action: action.data, reward: reward.data };
     } finally {
-      // Otherwise the next read would return this one.
+      // Without this, the next read would return this item.
       table.updatePriorities([key], [0]);
     }
   }
@@ -223,7 +223,7 @@ export class Demonstrations {
     try {
       this.#replay.table("episodes").updatePriorities([], []);
     } catch {
-      // Expected.
+      // The failure is expected.
     }
   }
 

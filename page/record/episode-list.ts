@@ -1,4 +1,4 @@
-/** The saved episodes, newest first, with actions for each. */
+/** Lists the saved episodes, newest first, with actions for each. */
 import { h } from "../parts/element.ts";
 import { count } from "../parts/figures.ts";
 import type { Ending, Episode } from "./demonstrations.ts";

@@ -1,4 +1,4 @@
-/** The formats in which the room saves datasets. */
+/** Lists the formats in which the room saves datasets. */
 
 export const NAME = "docking";
 

@@ -1,4 +1,4 @@
-/** The game of the room Record: steer a boat around two rocks and stop in the ring. The same seed and actions produce the same states everywhere. */
+/** Implements the game of the room Record: steer a boat around two rocks and stop in the ring. The same seed and actions produce the same states everywhere. */
 import { seeded } from "../../examples/random.js";
 
 /** Steps per second. */
@@ -42,7 +42,7 @@ export function limited(x: number, y: number): [number, number] {
 
 export class Game {
   readonly seed: number;
-  /** In the order of STATE. */
+  /** The state in the order of STATE. */
   readonly state = new Float64Array(STATE.length);
   steps = 0;
 
@@ -69,7 +69,7 @@ export class Game {
     return Float32Array.from(this.state);
   }
 
-  /** One step with an action that is `limited`. */
+  /** Takes one step with an action that is `limited`. */
   step([thrustX, thrustY]: readonly [number, number]): Outcome {
     const { state } = this;
     this.#move(0, thrustX);

@@ -8,7 +8,7 @@ export interface Saved {
   readonly episodes: readonly Episode[];
   /** Includes those of the open episode. */
   readonly steps: number;
-  /** On the disk. */
+  /** The bytes on the disk. */
   readonly bytes: number;
   /** The number of the next episode. */
   readonly next: number;

@@ -1,4 +1,4 @@
-/** The room to play a game: every step is saved during play; then a clone can learn from it, and the recording can be exported. */
+/** Implements the room to play a game. Every step is saved during play; then a clone can learn from it, and the recording can be exported. */
 import { h, section } from "../parts/element.ts";
 import { bytes, count } from "../parts/figures.ts";
 import { trouble } from "../parts/trouble.ts";
@@ -91,7 +91,7 @@ export async function room(host: HTMLElement, signal: AbortSignal): Promise<void
 
   async function toggle(): Promise<void> {
     if (session.mode === "play") return session.stop();
-    // So that the browser does not clear it when the disk gets full; some browsers ask the user.
+    // This asks the browser not to clear the data when the disk gets full; some browsers ask the user.
     void navigator.storage?.persist?.().catch(() => {});
     await start(() => session.play(() => saved.next));
   }

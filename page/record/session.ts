@@ -1,4 +1,7 @@
-/** The activity in the picture: the player's episodes, which are recorded; the clone's, which are not; or a recorded one, replayed. */
+/**
+ * Runs the activity in the picture: the player's episodes, which are recorded; the clone's episodes, which are not recorded; or the replay of a recorded
+ * episode.
+ */
 import type { Controls } from "./controls.ts";
 import type { Recording, Step } from "./demonstrations.ts";
 import { type End, Game } from "./game.ts";

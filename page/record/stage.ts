@@ -1,4 +1,4 @@
-/** The picture and its clock: 20 steps per second, drawn between them as smoothly as the screen allows. */
+/** Draws the picture and its clock: 20 steps per second, drawn between them as smoothly as the screen allows. */
 import { h } from "../parts/element.ts";
 import { FPS, Game, STATE } from "./game.ts";
 import { CAMERA, Painter } from "./picture.ts";

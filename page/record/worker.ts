@@ -1,4 +1,4 @@
-/** The room's worker: it owns the files, their demonstrations, and the clone that learns from them. */
+/** Implements the room's worker, which owns the files, their demonstrations, and the clone that learns from them. */
 import { ReplayError } from "reprise";
 import { memory, type OpfsDirectory, opfs } from "reprise/storage";
 import { BATCH, Clone } from "./clone.ts";
@@ -35,7 +35,7 @@ async function flush(): Promise<Saved> {
   clearTimeout(timer);
   timer = undefined;
   const store = there();
-  // The state now, not the one when the write completes.
+  // This is the state now, not the state when the write completes.
   const saved = listed();
   await store.flush();
   troubled = false;

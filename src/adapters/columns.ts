@@ -1,4 +1,4 @@
-/** The base of the adapters: replaces each array of numbers in a batch. */
+/** Implements the base of the adapters, which replaces each array of numbers in a batch. */
 
 import { mustBe } from "../base/error.ts";
 import { type ColumnLike, isColumn } from "../schema/column.ts";

@@ -1,4 +1,4 @@
-/** reprise/adapters/jax: batches as arrays of jax-js. The library is passed as an argument, so that it is never loaded twice. */
+/** Exports reprise/adapters/jax: batches as arrays of jax-js. The library is passed as an argument, so that it is never loaded twice. */
 import "../base/host.ts";
 import { mustBe } from "../base/error.ts";
 import type { AnyArray } from "../schema/dtype.ts";

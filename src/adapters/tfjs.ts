@@ -1,4 +1,4 @@
-/** reprise/adapters/tfjs: batches as tensors of TensorFlow.js. The library is passed as an argument, so that any build of it works. */
+/** Exports reprise/adapters/tfjs: batches as tensors of TensorFlow.js. The library is passed as an argument, so that any build of it works. */
 import "../base/host.ts";
 import { mustBe } from "../base/error.ts";
 import type { AnyArray } from "../schema/dtype.ts";

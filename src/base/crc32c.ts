@@ -1,4 +1,4 @@
-/** CRC-32C (Castagnoli), eight bytes per iteration: each table advances one of the bytes. */
+/** Computes CRC-32C (Castagnoli), eight bytes per iteration: each table advances one of the bytes. */
 const POLYNOMIAL = 0x82f63b78;
 const TURN = 8;
 

@@ -1,4 +1,4 @@
-/** Errors: `TypeError` for the wrong kind of argument, `RangeError` for a wrong value, `ReplayError` with a code for everything else. */
+/** Defines the errors: `TypeError` for the wrong kind of argument, `RangeError` for a wrong value, `ReplayError` with a code for everything else. */
 import { nearestWord } from "./nearest-word.ts";
 import { trimStack } from "./stack-trace.ts";
 import { kindOf, typedLength } from "./typed-arrays.ts";

@@ -1,4 +1,4 @@
-/** A queue with a constant-time `shift`; the `shift` of an array takes time proportional to its length. */
+/** Implements a queue with a constant-time `shift`. The `shift` of an array takes time proportional to its length. */
 
 /** Number of removed elements after which the array is cut. */
 const SLACK = 1024;

@@ -1,6 +1,6 @@
 /**
- * How public objects appear in consoles. Consoles of browsers show own fields and the name of the class. Other consoles call a method for a text. If a class
- * names itself, esbuild renames it, so the code uses `this` instead.
+ * Controls how public objects appear in consoles. Consoles of browsers show own fields and the name of the class. Other consoles call a method for a text. If a
+ * class names itself, esbuild renames it, so the code uses `this` instead.
  */
 
 /** The function that a console passes to format a nested value. */

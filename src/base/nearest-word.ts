@@ -1,4 +1,4 @@
-/** The known word that is nearest to an unknown one, for suggestions in error messages. */
+/** Finds the known word that is nearest to an unknown one, for suggestions in error messages. */
 
 /** Longer words are compared only for equality. */
 const MAX_LENGTH = 200;

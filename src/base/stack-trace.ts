@@ -1,4 +1,4 @@
-/** Stack traces that begin at the program's own line, because runtimes quote the top line of an uncaught error. */
+/** Cuts stack traces so that they begin at the program's own line, because runtimes quote the top line of an uncaught error. */
 
 /** A public class or a public function. */
 type EntryPoint = { readonly name: string; readonly prototype?: object };

@@ -1,4 +1,4 @@
-/** Typed arrays, read with the built-in getters, which a subclass or a proxy cannot override. */
+/** Reads typed arrays with the built-in getters, which a subclass or a proxy cannot override. */
 
 function getterOf<T>(key: string | symbol): (this: unknown) => T {
   return Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), key)?.get as (this: unknown) => T;

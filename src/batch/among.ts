@@ -1,4 +1,4 @@
-/** The option `among`: draws come only from the oldest or newest items. */
+/** Parses the option `among`, which limits draws to the oldest or newest items. */
 
 import { NEWEST } from "../base/abi.ts";
 import { integer, mustBe, onlyKeys } from "../base/error.ts";

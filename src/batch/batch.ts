@@ -1,4 +1,4 @@
-/** The batch: the result of a sample, in arrays that belong to the caller. */
+/** Defines the batch: the result of a sample, in arrays that belong to the caller. */
 
 import { DISCOUNT, KEY, LENGTH, PRIORITY, PROBABILITY, STEPS, TABLE_SIZE, TERMINATED, TIMES_SAMPLED, TRUNCATED } from "../base/abi.ts";
 import { customInspect, PlainText } from "../base/inspect.ts";
@@ -216,7 +216,7 @@ export function columnOf({ layout, memory, texts, columns }: Lease, c: number): 
   const { n, fields, starts } = layout;
   const { fields: numbers, nest } = layout.columns[c] as BatchLayout["columns"][number];
   const values: unknown[] = [];
-  // By index: this runs for every batch that is read.
+  // The loop uses an index, because it runs for every batch that is read.
   for (let k = 0; k < numbers.length; k++) {
     const i = numbers[k] as number;
     const { type, each, shape } = fields[i] as Field;

@@ -1,4 +1,4 @@
-/** The memory of one batch while a draw fills it: its own memory, that of a batch to refill, or arrays of the caller. Copies results out of scratch. */
+/** Manages the memory of one batch while a draw fills it: its own memory, that of a batch to refill, or arrays of the caller. Copies results out of scratch. */
 
 import { OUTPUT_BYTES, START } from "../base/abi.ts";
 import { mustBe } from "../base/error.ts";
@@ -9,7 +9,7 @@ import { alignUp } from "../schema/layout.ts";
 import { valueAt } from "../schema/nest.ts";
 import { leaseOf } from "./batch.ts";
 import { Draw } from "./draw.ts";
-import { type BatchLayout, type Field, type Lease, NO_TEXTS, noWindows, type Output, SOURCE, type Texts, type Windows } from "./layout.ts";
+import { type BatchLayout, type Field, type Lease, NO_TEXTS, NO_WINDOWS, type Output, SOURCE, type Texts, type Windows } from "./layout.ts";
 
 /** The fields of a batch that draws write. */
 export interface Filled {
@@ -86,28 +86,28 @@ export class BatchBuffer {
     const { layout } = this;
     const bytes = layout.bytes < PAGED ? new Uint8Array(new ArrayBuffer(layout.bytes)) : newMemory(layout.bytes);
     const texts = layout.texts.length === 0 ? NO_TEXTS : layout.newTexts();
-    const memory = bytes.buffer;
     this.#memory = bytes;
     this.texts = texts;
-    this.windows = noWindows();
-    this.lease = { layout, memory, texts, columns: [], windows: this.windows, itemLayouts: undefined, owner: undefined, isReleased: false };
-    this.batch = new layout.batch(this.lease) as Filled;
+    this.#newBatch(bytes.buffer, texts, []);
     return this;
   }
 
   /** Lends its batch. Returned memory gets a new batch object, so that holders of the old batch cannot release the new one. */
   lend(home: Home): this {
     this.home = home;
-    let lease = this.lease as Lease;
-    if (lease.isReleased) {
-      const { layout, memory, texts, columns } = lease;
-      this.windows = noWindows();
-      lease = { layout, memory, texts, columns, windows: this.windows, itemLayouts: undefined, owner: undefined, isReleased: false };
-      this.lease = lease;
-      this.batch = new this.layout.batch(lease) as Filled;
-    }
-    lease.owner = this;
+    const { isReleased, memory, texts, columns } = this.lease as Lease;
+    if (isReleased) this.#newBatch(memory, texts, columns);
+    (this.lease as Lease).owner = this;
     return this;
+  }
+
+  /** Makes a batch, with a new lease of its memory. @param columns the columns read so far */
+  #newBatch(memory: ArrayBuffer, texts: Texts, columns: unknown[]): void {
+    const { layout } = this;
+    const windows = { ...NO_WINDOWS };
+    this.windows = windows;
+    this.lease = { layout, memory, texts, columns, windows, itemLayouts: undefined, owner: undefined, isReleased: false };
+    this.batch = new layout.batch(this.lease) as Filled;
   }
 
   /** Handles the release of its batch. */
@@ -228,7 +228,7 @@ export class BatchBuffer {
     const memory = this.#memory;
     const copies = this.#copies;
     const { n } = this.layout;
-    // By index: before V8 optimizes this function, `of` allocates an object per iteration.
+    // The loop uses an index: before V8 optimizes this function, `of` allocates an object per iteration.
     if (memory !== undefined && count < n) this.#copySome(memory, count);
     else if (memory !== undefined) for (let i = 0; i < this.#pieces.length; i++) memory.set((this.#pieces[i] as Piece).from, (this.#pieces[i] as Piece).to);
     for (let i = 0; i < copies.length; i++) {
@@ -281,7 +281,7 @@ export class BatchBuffer {
     if (lease?.isReleased) throw released();
     this.batch = into as Filled;
     this.lease = lease;
-    this.windows = lease?.windows ?? noWindows();
+    this.windows = lease?.windows ?? { ...NO_WINDOWS };
     if (lease === undefined || !this.layout.isAlike(lease.layout)) {
       this.#borrow(into);
       return;

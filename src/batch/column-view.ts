@@ -1,4 +1,4 @@
-/** The base of transition and sequence views: batches of named columns, whose draws return all items or none. */
+/** Implements the base of transition and sequence views: batches of named columns, whose draws return all items or none. */
 
 import { integer, mustBe, oneOf, onlyKeys, ReplayError } from "../base/error.ts";
 import { MAX_LENGTH } from "../base/limits.ts";

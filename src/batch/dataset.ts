@@ -1,4 +1,4 @@
-/** The dataset of a table: its batches as an iterable. */
+/** Implements the dataset of a table: its batches as an iterable. */
 
 import { codeOf, flag, integer, mustBe, ReplayError } from "../base/error.ts";
 import { MAX_LENGTH } from "../base/limits.ts";

@@ -1,4 +1,4 @@
-/** A draw in scratch memory: the items, streams or rows that a call picked, and their numbers. Valid until the next call that uses scratch. */
+/** Makes a draw in scratch memory: the items, streams or rows that a call picked, and their numbers. A draw is valid until the next call that uses scratch. */
 
 import { BLOCKED, DISTINCT, E_UNLIKE, HAVE, KEY, NEED, OF_ITEMS, OF_ROWS, OF_STREAMS, ROWS, SHUFFLED, SLOT, START } from "../base/abi.ts";
 import { ReplayError } from "../base/error.ts";
@@ -31,7 +31,7 @@ export class Draw {
   prepare(bytes: number, n: number, rows: number): number {
     const { core } = this.#engine;
     const { x } = core;
-    // Room that nobody else has used since is still valid.
+    // Room that no other code has used since is still valid.
     if (core.owner !== this || n !== this.#n || bytes !== this.#before || rows > this.#rows) {
       if (n !== this.#n) this.#bytes = x.draw_bytes(n) >>> 0;
       this.#n = n;
@@ -226,7 +226,7 @@ export class Draw {
   }
 }
 
-/** Reasons for a short batch, by their number in DRAW. */
+/** The reasons for a short batch, by their number in DRAW. */
 export const BLOCKED_BY = ["", "minSize", "samplesPerInsert", "items", "columns"] as const;
 
 export function differentColumns(): ReplayError {

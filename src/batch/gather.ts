@@ -17,7 +17,7 @@ export function gather(buffer: BatchBuffer, count: number, replacement?: { put?(
   const draw = buffer.draw.handle;
   if (!buffer.isPlanned || core.owner !== buffer.draw) core.u32.set(buffer.plan, base >>> 2);
   buffer.isPlanned = lists === undefined && core.owner === buffer.draw;
-  // By index: before V8 optimizes this function, `of` allocates an object per iteration.
+  // The loop uses an index: before V8 optimizes this function, `of` allocates an object per iteration.
   if (lists === undefined) core.x.gather(draw, pool, base, outputs.length);
   else for (let i = 0; i < outputs.length; i++) core.x.gather(draw, pool, outputAt(buffer, i, outputs[i] as Output), 1);
   const together = lists === undefined && stops === 0 ? straight.length : 1;

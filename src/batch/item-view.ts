@@ -1,4 +1,4 @@
-/** The item view: batches of a table's items under the columns that a call or the items select, in windows as long as the longest item. */
+/** Implements the item view: batches of a table's items under the columns that a call or the items select, in windows as long as the longest item. */
 
 import { CROSS, DRAW_LAYOUT, DRAW_LONGEST, LAYOUT, LONGEST, NO_LEAF, OWN_NEXT, SAME_COLUMNS, SIZED } from "../base/abi.ts";
 import { integer, mustBe, onlyKeys, ReplayError, show } from "../base/error.ts";
@@ -84,7 +84,7 @@ export class ItemView implements BatchView {
       first = engine.columnLayouts.get(ahead.result(DRAW_LAYOUT));
       chosen ??= first?.selections ?? this.#whole;
     }
-    this.#checkBootstrap(chosen as readonly Selection[]);
+    if (chosen !== this.#whole) this.#checkBootstrap(chosen as readonly Selection[]);
     const width = length ?? (into === undefined ? longest : this.#widthOf(into, chosen as readonly Selection[]));
     // Items with matching layouts each show their own steps.
     this.#mixed = same > 0 && first !== undefined && engine.columnLayouts.groupSize(first.id) > 1;
@@ -323,7 +323,7 @@ export class ItemView implements BatchView {
 
   /** @throws RangeError for columns at a bootstrap step without n-step returns */
   #checkBootstrap(selections: readonly Selection[]): void {
-    if (this.#sampler.options.nStep !== undefined || selections === this.#whole || !selections.some(isBootstrap)) return;
+    if (this.#sampler.options.nStep !== undefined || !selections.some(isBootstrap)) return;
     throw new RangeError('columns with at: "bootstrap" need the option nStep');
   }
 

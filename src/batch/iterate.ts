@@ -1,4 +1,4 @@
-/** Iteration over elements, for loops that wait and loops that do not. */
+/** Implements iteration over elements, for loops that wait and loops that do not. */
 import { codeOf } from "../base/error.ts";
 import { checkSignal, type WaitOptions } from "../base/wait.ts";
 
@@ -213,7 +213,7 @@ class Later<E> implements AsyncIterableIterator<E, undefined> {
   async #wait(coming: Promise<E | undefined>): Promise<E | undefined> {
     const signal = this.#signal;
     const forward = () => this.#stop.abort(signal?.reason);
-    // Added per call, not per loop: the signal would keep a dropped loop alive.
+    // The listener is added per call and not per loop, because the signal would keep a dropped loop alive.
     signal?.addEventListener("abort", forward);
     if (signal?.aborted) forward();
     try {

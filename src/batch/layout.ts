@@ -1,5 +1,6 @@
 /**
- * The layout of a kind of batch: its columns, their arrays, and the offset of each array in the one piece of memory of the batch. A layout has no reference to
+ * Computes the layout of a kind of batch: its columns, their arrays, and the offset of each array in the one piece of memory of the batch. A layout has no
+ * reference to
  * a Replay, so
  * a batch that is kept keeps only its layout alive.
  * memory  │ values of the leaves │ DRAW │ the draw's columns, as far as the batch has some │ wide leaves, the mask
@@ -319,7 +320,8 @@ export interface Windows {
   nStepTable: number;
 }
 
-export const noWindows = (): Windows => ({ width: 0, from: 0, starts: undefined, nStep: undefined, nStepTable: 0 });
+/** Copied by each new batch, whose windows a draw sets. */
+export const NO_WINDOWS: Readonly<Windows> = { width: 0, from: 0, starts: undefined, nStep: undefined, nStepTable: 0 };
 
 /** A batch's hold on its memory. Reused memory gets a new lease, so that a release ends only the lease of that batch. */
 export interface Lease {

@@ -109,6 +109,7 @@ export class ParsedOptions {
   /** Whether the options of the last call passed their checks. */
   #passed = false;
   #hasInto = false;
+  #checker: ParsedOptions | undefined;
 
   /** @param keys the known options */
   constructor(table: OptionsTable, keys: string) {
@@ -131,8 +132,9 @@ export class ParsedOptions {
     }
     const hasBeta = beta !== undefined;
     const hasInto = into !== undefined;
-    const isSameAmong = this.#among.read(among);
+    const isSameAmong = (among === undefined && this.amongOption === undefined) || this.#among.read(among);
     this.amongOption = among;
+    if (among === undefined) this.among = 0;
     this.into = into;
     this.isSame =
       passed &&
@@ -180,17 +182,21 @@ export class ParsedOptions {
     return this;
   }
 
-  /** Resolves `among` to a number of items for the current size of the table. */
+  /** Resolves `among` to a number of items for the current size of the table. Not needed without `among`. */
   resolve(table: { readonly size: number }): void {
     this.among = this.#among.of(table);
   }
 
   /** Checks options before any draw uses them. @throws TypeError, RangeError, ReplayError for options that no draw accepts */
-  check(options: SampleOptions): ParsedOptions {
-    const parsed = new ParsedOptions(this.#table, this.#keys).read(1, options);
-    if (parsed.into !== undefined && (typeof parsed.into !== "object" || parsed.into === null))
-      throw mustBe(TypeError, "into", "a batch to refill", parsed.into);
-    return parsed;
+  check(options: SampleOptions): void {
+    // Kept, because making one costs as much as reading the options of a loop again.
+    this.#checker ??= new ParsedOptions(this.#table, this.#keys);
+    try {
+      const { into } = this.#checker.read(1, options);
+      if (into !== undefined && (typeof into !== "object" || into === null)) throw mustBe(TypeError, "into", "a batch to refill", into);
+    } finally {
+      this.#checker.into = undefined;
+    }
   }
 }
 

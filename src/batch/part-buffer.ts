@@ -1,5 +1,6 @@
 /**
- * The part of a mixture's batch that comes from one source: its draw is gathered in the scratch of its own Replay, and copied to its rows of the whole batch.
+ * Fills the part of a mixture's batch that comes from one source: its draw is gathered in the scratch of its own Replay, and copied to its rows of the whole
+ * batch.
  */
 
 import { WEIGHT } from "../base/abi.ts";
@@ -8,7 +9,7 @@ import type { Engine } from "../memory/engine.ts";
 import type { ArrayClass } from "../schema/dtype.ts";
 import { BatchBuffer, type Filled } from "./buffer.ts";
 import type { Draw } from "./draw.ts";
-import { type BatchLayout, type Field, noWindows, WEIGHTS } from "./layout.ts";
+import { type BatchLayout, type Field, NO_WINDOWS, WEIGHTS } from "./layout.ts";
 
 /** The rows of a batch that a source fills. Passed to its draws as `into`. */
 export class Part implements Filled {
@@ -57,7 +58,7 @@ export class PartBuffer extends BatchBuffer {
 
   override copyOut(count: number): void {
     if (count !== this.#count) this.#lookAt(count);
-    // By index: before V8 optimizes this function, `of` allocates an object per iteration.
+    // The loop uses an index: before V8 optimizes this function, `of` allocates an object per iteration.
     for (let i = 0; i < this.#views.length; i++) {
       const view = this.#views[i];
       if (view !== undefined) this.bytesOf(i).set(view, this.startOf(i));
@@ -75,7 +76,7 @@ export class PartBuffer extends BatchBuffer {
 
   protected override refill(part: Part): void {
     (this as { batch: Filled }).batch = part;
-    this.windows = noWindows();
+    this.windows = { ...NO_WINDOWS };
   }
 
   protected override look(): void {

@@ -1,6 +1,6 @@
 /**
- * A pool of buffers whose batches were passed on or released. The next batch of the same form reuses one, which saves the allocation, and the page faults of
- * large batches.
+ * Keeps a pool of buffers whose batches were passed on or released. The next batch of the same form reuses one, which saves the allocation, and the page faults
+ * of large batches.
  */
 import type { BatchBuffer } from "./buffer.ts";
 import type { Recycle } from "./options.ts";
@@ -9,7 +9,7 @@ import type { Recycle } from "./options.ts";
 const MAX_SPARE = 2;
 const MAX_RETURNED = 32;
 
-/** The home of batches whose late use should be detected: at release, their arrays become empty. */
+/** The home of batches whose late use must be detected. At release, their arrays become empty. */
 const DETACHING = { back: (buffer: BatchBuffer): void => buffer.detach() };
 
 export class BatchPool {

@@ -1,4 +1,4 @@
-/** The reasons why a view of a table cannot return a batch. */
+/** Explains the reasons why a view of a table cannot return a batch. */
 
 import { DISTINCT, INSERTS, NEWEST, PENDING } from "../base/abi.ts";
 import { ReplayError, show } from "../base/error.ts";

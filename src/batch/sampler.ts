@@ -1,6 +1,6 @@
 /**
- * The path from a draw to a batch, for a table and all of its views: options → a buffer with room for any result → the core draws → a buffer that fits the
- * result → weights, rows, returns → gather. The view decides about the layout, the rows and the returns.
+ * Implements the path from a draw to a batch, for a table and all of its views: options → a buffer with room for any result → the core draws → a buffer that
+ * fits the result → weights, rows, returns → gather. The view decides about the layout, the rows and the returns.
  */
 
 import { AHEAD, BLOCKED, CROSS, DRAW_POSITION, FROM_ANY, LOOKS, SAME_COLUMNS, STRATIFIED } from "../base/abi.ts";
@@ -153,7 +153,7 @@ export class Sampler<B extends { readonly count: number } = { readonly count: nu
     try {
       if (callOptions === undefined && options.isPlain && options.n === n) options.isSame = true;
       else options.read(n, callOptions);
-      options.resolve(this.table.core);
+      if (options.amongOption !== undefined) options.resolve(this.table.core);
       buffer = this.#fill(this.#view.choose(part), ahead, part);
       this.#view.end?.(buffer, this.lastCount);
       isNew = options.into === undefined && part === undefined && options.recycle === false;
@@ -161,7 +161,7 @@ export class Sampler<B extends { readonly count: number } = { readonly count: nu
       // A batch that Reprise made has a lease, which carries the same information.
       if (buffer.lease === undefined) this.table.filled.set(batch, buffer);
       if (layout.isBlockable) batch.blocked = this.lastCount === n || this.#keys !== undefined ? undefined : buffer.draw.blocked();
-      this.#score(buffer);
+      if (this.#view.goals !== undefined) this.#score(buffer);
     } finally {
       options.into = undefined;
       engine.locked = false;
@@ -171,7 +171,7 @@ export class Sampler<B extends { readonly count: number } = { readonly count: nu
       }
     }
     if (options.holds & WEIGHTS && this.table.core.ignoresPriorities) warnIgnoredPriorities(engine.warnings, this.table.name, this.table.core, "beta");
-    this.say();
+    if (this.#hasLost || this.unsaid.length > 0) this.say();
     return (isNew ? pool.give(buffer) : buffer.batch) as object as B;
   }
 

@@ -1,6 +1,6 @@
 /**
- * The episodes whose steps are held, as chains of rows. Items and streams prove which rows follow each other. Other links may be stale, because freed rows are
- * reused, so they count only if they join all held pieces of an episode into one chain and nothing contradicts them.
+ * Finds the episodes whose steps are held, as chains of rows. Items and streams prove which rows follow each other. Other links may be stale, because freed
+ * rows are reused, so they count only if they join all held pieces of an episode into one chain and nothing contradicts them.
  */
 import { ABOUT_FIRST, ABOUT_LENGTH, ABOUT_PRIORITY } from "../base/abi.ts";
 import type { Engine } from "../memory/engine.ts";

@@ -65,8 +65,16 @@ export class Draws<B extends { readonly count: number }> implements DrawSource<B
   /** Returns how many of n draws are possible now, for any items. */
   sure(n: number, options?: SampleOptions): number {
     const { core } = this.table;
-    this.#among.read(options?.among);
-    return core.guaranteedDraws(n, (options?.replacement === false ? DISTINCT : 0) + this.#among.flags, this.#among.of(core));
+    const flags = options?.replacement === false ? DISTINCT : 0;
+    if (options?.among === undefined) return core.guaranteedDraws(n, flags, 0);
+    const among = this.#amongOf(options.among, core.size);
+    return core.guaranteedDraws(n, flags + this.#among.flags, among);
+  }
+
+  /** Reads the option `among` for a table of this size. Returns the number of items to draw from; 0: all. @throws TypeError, RangeError */
+  #amongOf(among: SampleOptions["among"], size: number): number {
+    this.#among.read(among);
+    return this.#among.of({ size });
   }
 
   /**
@@ -129,8 +137,8 @@ export class Draws<B extends { readonly count: number }> implements DrawSource<B
     // Items that may leave before the rest is smaller than minSize.
     const spare = Math.min(maxSize, maxSteps) - minSize + 1;
     const isDistinct = options?.replacement === false;
-    this.#among.read(options?.among);
-    const items = isDistinct ? (maxTimesSampled === 1 ? spare : this.#among.of({ size: maxSize }) || maxSize) : spare * maxTimesSampled;
+    const among = options?.among === undefined ? 0 : this.#amongOf(options.among, maxSize);
+    const items = isDistinct ? (maxTimesSampled === 1 ? spare : among || maxSize) : spare * maxTimesSampled;
     const most = spare <= 0 ? 0 : atOnce ? Math.floor(Math.min(items, Math.max(maxDiff, samplesPerInsert * minSize) - minDiff)) : MAX_LENGTH;
     if (n <= most) return;
     const how = atOnce ? " in one go" : "";

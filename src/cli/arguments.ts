@@ -1,4 +1,4 @@
-/** Parsers for values on the command line. A value that does not parse is a usage error. */
+/** Parses values on the command line. A value that does not parse is a usage error. */
 import { InvalidArgumentError } from "commander";
 import { SELECTORS, type Selector } from "../index.ts";
 import { SELECTOR_KINDS, selectorOf } from "../schema/selector.ts";
@@ -13,20 +13,20 @@ export function wholeNumber(min: number, max: number = Number.MAX_SAFE_INTEGER):
   };
 }
 
-/** A seed: a whole number of 64 bits. */
+/** Parses a seed, a whole number of 64 bits. */
 export function seed(text: string): bigint {
   if (!/^\d{1,20}$/.test(text) || BigInt(text) >= 2n ** 64n) throw new InvalidArgumentError("It must be a whole number from 0 to 2^64 - 1.");
   return BigInt(text);
 }
 
-/** A number above 0. */
+/** Parses a number above 0. */
 export function positive(text: string): number {
   const value = Number(text);
   if (text.trim() === "" || !Number.isFinite(value) || value <= 0) throw new InvalidArgumentError("It must be a number above 0.");
   return value;
 }
 
-/** A number of at least 0. */
+/** Parses a number of at least 0. */
 export function notNegative(text: string): number {
   const value = Number(text);
   if (text.trim() === "" || !Number.isFinite(value) || value < 0) throw new InvalidArgumentError("It must be a number >= 0.");

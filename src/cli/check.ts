@@ -15,7 +15,7 @@ const FIRST_EXAMPLE = `  $ npx reprise check lerobot/pick_cube --without observa
 
 /** The names of faults and warnings, as in the document of --json. */
 const KINDS: readonly string[] = [...CHECK_FAULTS, ...CHECK_WARNINGS];
-/** All warnings. */
+/** The word for all warnings. */
 const WARNINGS = "warnings";
 
 const EXAMPLES = `
@@ -128,7 +128,7 @@ function linesOf(level: string, kinds: Kinds): string[] {
   });
 }
 
-/** `episode 3, step 17: ` */
+/** Returns the place of a finding, such as `episode 3, step 17: `. */
 function placeText({ episode, step }: CheckFinding): string {
   const parts = [episode === undefined ? "" : `episode ${episode}`, step === undefined ? "" : `step ${step}`].filter((part) => part !== "");
   return parts.length === 0 ? "" : `${parts.join(", ")}: `;

@@ -205,7 +205,7 @@ export function reportText(report: ImportReport): string {
   return lines.map((line) => `${line}\n`).join("");
 }
 
-/** `lastsInMidEpisode` → `lasts in mid episode` */
+/** Converts a name such as `lastsInMidEpisode` to `lasts in mid episode`. */
 function splitCamelCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }

@@ -2,7 +2,7 @@
 import { CommanderError } from "commander";
 import { ReplayError } from "../index.ts";
 
-/** Success is 0. */
+/** The exit codes of failures. Success is 0. */
 export const WRONG_DATA = 1;
 export const WRONG_USAGE = 2;
 export const INTERRUPTED = 130;
@@ -34,7 +34,7 @@ export function lineOf(error: unknown): string {
   return `reprise: ${code === undefined ? "" : `${code}: `}${lines.join(" ")}`;
 }
 
-/** `{error: {code, message, file, offset, episode, step, pushed}}`, without unknown fields. */
+/** Returns a failure as `{error: {code, message, file, offset, episode, step, pushed}}`, without unknown fields. */
 export function failureValue(error: unknown): object {
   const { message = String(error), file, offset, episode, step, pushed } = (error ?? {}) as { [key: string]: unknown };
   return { error: { code: codeOf(error), message: rephrase(String(message)), file, offset, episode, step, pushed } };

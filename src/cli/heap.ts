@@ -1,4 +1,4 @@
-/** How V8 keeps the heap of the command line small, whose rows are arrays that live for a moment. */
+/** Keeps V8's heap small in the command line, whose rows are short-lived arrays. */
 import v8 from "node:v8";
 
 /** The space for new objects. V8 would use four times as much as soon as many of them stay alive briefly. */
@@ -7,16 +7,16 @@ const NEW_BYTES = 2 ** 23;
 const GROWTH_PERCENT = 20;
 const MAX_OBJECTS = 2 ** 18;
 
-/** Memory for speed: measured in docs/explain/decisions.md. Another engine stays as it is. */
+/** Trades speed for memory; docs/explain/decisions.md has the measurements. Other engines keep their settings. */
 export function boundHeap(): void {
   try {
-    // V8 makes the room for new objects larger when they survive; from here on it stays.
+    // V8 enlarges the space for new objects when many of them survive. From here on, the space keeps its size.
     const survivors: object[] = [];
     while (newBytes() < NEW_BYTES && survivors.length < MAX_OBJECTS) for (let i = 0; i < 2 ** 12; i++) survivors.push({ i });
     v8.setFlagsFromString("--semi-space-growth-factor=1");
     v8.setFlagsFromString(`--heap-growing-percent=${GROWTH_PERCENT}`);
   } catch {
-    // It has no such flags.
+    // This engine does not have these flags.
   }
 }
 

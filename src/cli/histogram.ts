@@ -1,4 +1,4 @@
-/** The distribution of values, in at most ten bins of equal width. */
+/** Computes the distribution of values in at most ten bins of equal width. */
 import { number } from "./text.ts";
 
 export interface Bin {
@@ -42,7 +42,7 @@ export function histogramOf(numbers: readonly number[]): Histogram | undefined {
   return { min, max, mean, bins: counts.map((n, i) => ({ from: min + i * width, to: i === count - 1 ? max : min + (i + 1) * width, count: n })) };
 }
 
-/** One line per bin, with a bar. */
+/** Returns one line per bin, with a bar. */
 export function histogramText(title: string, histogram: Histogram | undefined): string {
   if (histogram === undefined) return "";
   const { min, max, mean, bins } = histogram;

@@ -1,4 +1,4 @@
-/** The terminal around a command: Ctrl-C, progress, width. */
+/** Connects a command to the terminal: Ctrl-C, progress, width. */
 import { SingleBar } from "cli-progress";
 import type { Host, Progress } from "./result.ts";
 import { number } from "./text.ts";

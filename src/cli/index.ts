@@ -1,12 +1,9 @@
-/** `npx reprise …` */
+/** Starts the command line, `npx reprise`. */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { boundHeap } from "./heap.ts";
 import { run } from "./program.ts";
 
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { version: string };
-
-boundHeap();
 
 // The reader of the output may close the pipe early, as `head` does.
 process.stdout.on("error", (error: { readonly code?: string }) => {

@@ -7,7 +7,7 @@ import { openJournal } from "../datasets/formats/replay/open-journal.ts";
 import { type OpenReplay, Replay, ReplayError, type Table } from "../index.ts";
 import { segmentOf } from "../storage/log/segment-head.ts";
 
-/** Whether the folder contains segments of a journal. */
+/** Returns whether the folder contains segments of a journal. */
 export function isJournal(path: string): boolean {
   return filesIn(path).some((name) => segmentOf(name) > 0);
 }

@@ -1,4 +1,4 @@
-/** The command line: its commands, and how it prints results and failures. */
+/** Defines the commands of the command line, and prints their results and failures. */
 import { Command, CommanderError, InvalidArgumentError } from "commander";
 import { didYouMean } from "../base/error.ts";
 import { repeatable } from "./arguments.ts";
@@ -7,6 +7,7 @@ import { addConvert, convert } from "./convert.ts";
 import { edit } from "./edit/edit.ts";
 import { addEdit } from "./edit/options.ts";
 import { exitCodeOf, failureValue, Interrupted, lineOf } from "./exit.ts";
+import { boundHeap } from "./heap.ts";
 import { terminalHost } from "./host.ts";
 import { addInspect, inspect } from "./inspect.ts";
 import { addPush, push } from "./push.ts";
@@ -54,7 +55,10 @@ function programOf(version: string, folder: string, finish: (result: Result | un
     command.option("--json", "print one JSON document, also for a failure").option("--verbose", "print the stack trace of a failure");
     suggestWords(command);
     refuseSecondValues(command);
-    command.action(async (...args: unknown[]) => finish(await execute(command, verb, args.slice(0, -1), { version, program: folder })));
+    command.action(async (...args: unknown[]) => {
+      boundHeap();
+      finish(await execute(command, verb, args.slice(0, -1), { version, program: folder }));
+    });
   };
   add("inspect", addInspect, inspect);
   add("check", addCheck, check);

@@ -1,4 +1,4 @@
-/** `reprise push --server`: trajectories into the tables of a Reverb server. */
+/** `reprise push --server`: pushes trajectories into the tables of a Reverb server. */
 
 import { didYouMean } from "../base/error.ts";
 import { createTrajectoryDataSpec, type RldsDataset } from "../datasets/rlds/index.ts";
@@ -33,7 +33,7 @@ export async function pushToServer(
 ): Promise<{ readonly pushed: number; readonly tables: readonly TableCounts[] }> {
   const { table, maxTextBytes } = options;
   const spec: Spec = await createTrajectoryDataSpec(data, undefined, { ...(maxTextBytes !== undefined && { maxTextBytes }) });
-  // Loaded only here, because pushing into journals does not need it.
+  // The client is loaded only here, because pushing into journals does not need it.
   const { ReverbClient } = await import("../reverb/index.ts");
   const client = clientOf(() => new ReverbClient<Spec>(server, { spec }));
   let itemCounts: ReadonlyMap<string, number> = new Map();

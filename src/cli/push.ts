@@ -143,7 +143,7 @@ async function pushToJournal({ steps, losses }: RldsReader, options: JournalOpti
     return resultOf(options.dir, { pushed, transitions, finalSteps: transitions ?? finals.finalSteps, losses }, counts, replay.journal.stats, data.report);
   } catch (error) {
     replay.dispose();
-    // The corrected call may need other tables or another spec, and items pushed before a fault would be there twice.
+    // The corrected call may need other tables or another spec, and items that were pushed before a fault would exist twice.
     if (isNew && !host.signal.aborted) removeJournal(options.dir);
     throw error;
   } finally {
@@ -184,7 +184,7 @@ function checkUsage(options: PushVerbOptions): void {
   if (!episodes && maxLength !== undefined) throw new UsageError("--max-length works only with --episodes");
 }
 
-/** The existing journal or a new one. @throws ReplayError SPEC_MISMATCH if it has another spec or other tables */
+/** Opens the existing journal, or creates one. @throws ReplayError SPEC_MISMATCH if it has another spec or other tables */
 async function openJournal(data: RldsDataset, options: JournalOptions, { signal }: Host): Promise<OpenReplay> {
   const { dir, table, sampler, maxSize, maxTextBytes, seed, nStep, takeOver = false, append = false } = options;
   if (isJournal(dir)) {

@@ -1,4 +1,4 @@
-/** The environment of a command (`Host`), and its result (`Result`). */
+/** Defines the environment of a command (`Host`), and its result (`Result`). */
 
 /** A result for programs (`value`) and for people (`text`). */
 export interface Result {
@@ -17,9 +17,9 @@ export interface Progress {
 
 /** The program around a command. */
 export interface Host {
-  /** Aborted by Ctrl-C. */
+  /** The signal that Ctrl-C aborts. */
   readonly signal: AbortSignal;
-  /** Width of the terminal in columns. */
+  /** The width of the terminal in columns. */
   readonly width: number;
   /** The version of the program, and its folder. */
   readonly version: string;

@@ -60,7 +60,7 @@ export async function sample(dir: string, { table: name, number: n, mode, ...sel
     const table = tableOf(replay, name);
     const items: Item[] = [];
     let values = 0;
-    // One at a time, because the items of a table may have different lengths.
+    // Items are drawn one at a time, because the items of a table may have different lengths.
     while (items.length < n) {
       signal.throwIfAborted();
       const whole = drawItem(table);
@@ -103,7 +103,7 @@ function noItemsError(table: Table): ReplayError {
   );
 }
 
-/** The columns of one item as nested arrays; the first dimension is time. */
+/** Returns the columns of one item as nested arrays, whose first dimension is time. */
 function nestedSteps(steps: unknown): unknown {
   return zip([steps], isColumn, ([column]) => {
     const { data, shape } = column as Column;

@@ -84,7 +84,7 @@ const TFDS_KEYS = ["name", "version", "fileFormat", "file_format", "disableShuff
 /** Returns the metadata of the source for the target. The tables of a Replay are left out. */
 function aboutOf({ format, about }: RldsReader, target: Format): RldsReader["about"] {
   if (format === "journal" || format === "snapshot") return {};
-  // What was not read is not in the target.
+  // Data that was not read is not in the target.
   const { unread: _, ...kept } = about;
   return target === "tfds" ? Object.fromEntries(Object.entries(kept).filter(([name]) => !TFDS_KEYS.includes(name))) : kept;
 }
@@ -214,12 +214,12 @@ function withEpisodes(data: RldsDataset, episodes: () => AsyncIterator<RldsEpiso
   };
 }
 
-/** `discount: Minari has none (3 episodes)` */
+/** Returns a loss as text, such as `discount: Minari has none (3 episodes)`. */
 export function lossText({ what, reason, episodes }: Loss): string {
   return `${what}: ${reason}${episodes === undefined ? "" : ` (${countText(episodes, "episode")})`}`;
 }
 
-/** A name that TFDS and Minari accept. */
+/** Returns a name that TFDS and Minari accept. */
 function nameOf(name: string): string {
   let word = basename(name)
     .replace(/\.[a-z0-9]+$/i, "")

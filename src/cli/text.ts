@@ -10,7 +10,7 @@ export function escapeLines(text: string): string {
   return text.split("\n").map(escapeText).join("\n");
 }
 
-/** Rows as aligned columns; numbers are aligned to the right. The first row is the heading. */
+/** Returns rows as aligned columns. Numbers are aligned to the right. The first row is the heading. */
 export function table(rows: readonly (readonly (string | number)[])[]): string {
   const cells = rows.map((row) => row.map((cell) => (typeof cell === "number" ? number(cell) : escapeText(cell))));
   const right = (rows[1] ?? []).map((cell) => typeof cell === "number");
@@ -23,7 +23,7 @@ export function table(rows: readonly (readonly (string | number)[])[]): string {
   return cells.map((row) => `  ${line(row)}\n`).join("");
 }
 
-/** `10,040`, `0.1234`, `-1.5e-7`: numbers that are not whole have five digits. */
+/** Formats a number, such as `10,040`, `0.1234` or `-1.5e-7`. Numbers that are not whole have five digits. */
 export function number(value: number): string {
   if (!Number.isFinite(value)) return String(value);
   if (Number.isInteger(value) && Math.abs(value) < 1e15) return value.toLocaleString("en-US");
@@ -38,7 +38,7 @@ export function bytes(count: number): string {
   return `${Number((count / 1000 ** unit).toPrecision(3))} ${UNITS[unit]}`;
 }
 
-/** `1 episode`, `40 episodes` */
+/** Returns a count with its noun, such as `1 episode` or `40 episodes`. */
 export function countText(count: number, singular: string, plural = `${singular}s`): string {
   return `${number(count)} ${count === 1 ? singular : plural}`;
 }

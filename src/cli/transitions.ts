@@ -14,7 +14,10 @@ export interface TransitionOptions {
   readonly finalStep?: FinalStepRule;
 }
 
-/** Closes its writer, so that the journal keeps none with an open episode. @param of the number of steps in the data, if known */
+/**
+ * Pushes episodes with a rule of `nStep`, and closes the writer, so that the journal keeps no writer with an open episode.
+ * @param of the number of steps in the data, if known
+ */
 export async function pushTransitions(
   replay: OpenReplay,
   data: RldsDataset,

@@ -1,4 +1,4 @@
-/** The parts of Node's built-in modules that folders of the file system use. */
+/** Declares the parts of Node's built-in modules that folders of the file system use. */
 
 import { ReplayError } from "../base/error.ts";
 import { builtin, getBuiltin, type Host, hasBuiltins, host } from "./builtins/builtins.ts";

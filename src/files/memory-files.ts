@@ -1,4 +1,4 @@
-/** The content of a directory in memory: names and bytes. */
+/** Holds the content of a directory in memory: names and bytes. */
 
 export type FileChange =
   | { readonly kind: "open" | "remove"; readonly file: string }

@@ -1,8 +1,10 @@
-/** The holder of a folder: a thread of a process, recorded so that another process can tell whether it still runs. Process and thread ids are reused. */
+/**
+ * Identifies the holder of a folder: a thread of a process, recorded so that another process can tell whether it still runs. Process and thread ids are reused.
+ */
 import { type Builtins, type Fs, refusePipe } from "./builtins.ts";
 
 export interface Holder {
-  /** 0: nobody. */
+  /** The process id; 0 if there is no holder. */
   readonly pid: number;
   readonly host: string;
   /** The start of the process in ticks since the machine's boot, if known. */
@@ -13,7 +15,7 @@ export interface Holder {
   /** The thread and its start, if known: a worker may end without its process. */
   readonly thread?: string | undefined;
   readonly threadStart?: string | undefined;
-  /** Only for people. The age of a lock does not matter. */
+  /** The time at which the lock was taken, only for people. The age of a lock does not matter. */
   readonly since?: string | undefined;
 }
 
@@ -47,7 +49,7 @@ export function holderOf(fs: Fs, path: string): Holder | undefined {
     const holder = JSON.parse(text) as Partial<Holder>;
     return { ...holder, pid: holder.pid ?? 0, host: holder.host ?? "" };
   } catch {
-    // Incomplete: its writer is still writing, or was killed.
+    // The file is incomplete: its writer is still writing, or was killed.
     return isOld(fs, path) ? { pid: 0, host: "" } : undefined;
   }
 }

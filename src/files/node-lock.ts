@@ -1,7 +1,7 @@
 /**
- * The lock of a folder. The file `lock.N` with the highest N names the owner, and stays after its release. The next owner creates `lock.N+1`, which only one
- * process can do, and then removes the earlier ones. Since a highest one always exists, a number is never reused. A lock file gets its name together with its
- * text: it is written as `lock.of-ID` first. The next owner removes drafts that a crash left.
+ * Implements the lock of a folder. The file `lock.N` with the highest N names the owner, and stays after its release. The next owner creates `lock.N+1`, which
+ * only one process can do, and then removes the earlier ones. Since a highest one always exists, a number is never reused. A lock file gets its name together
+ * with its text: it is written as `lock.of-ID` first. The next owner removes drafts that a crash left.
  */
 import { ReplayError } from "../base/error.ts";
 import type { Builtins, Fs } from "./builtins.ts";
@@ -41,7 +41,7 @@ export function lockFolder(builtins: Builtins, folder: string, onTakeover: () =>
   const release = () => {
     if (owners.get(key) !== owner) return;
     owners.delete(key);
-    // Overwritten in place, so that it is never empty, and a full disk has room for it.
+    // The file is overwritten in place, so that it is never empty, and a full disk has room for it.
     if (isOurs()) ifExists(() => fs.writeFileSync(file, "{}".padEnd(new TextEncoder().encode(text).length), { flag: "r+" }));
   };
   const owner = () => {
@@ -129,7 +129,7 @@ function claimNumber(builtins: Builtins, folder: string, self: Holder, text: str
     try {
       fs.unlinkSync(`${folder}/${name}`);
     } catch {
-      // Another process did.
+      // Another process created the file.
     }
   }
 }

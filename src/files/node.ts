@@ -1,4 +1,4 @@
-/** A folder of the file system, for Node, Deno and Bun. */
+/** Implements a folder of the file system, for Node, Deno and Bun. */
 import { mustBe } from "../base/error.ts";
 import { type Builtins, nodeModules, refusePipe } from "./builtins.ts";
 import { closable, type Directory, type StorageFile } from "./directory.ts";
@@ -36,7 +36,7 @@ class NodeDirectory implements Directory {
     const path = this.#path(name);
     this.check();
     if (create) {
-      // A locked folder existed, so it is not created again if it is gone.
+      // A locked folder existed, so a missing folder is not created again.
       if (this.#lock === undefined) fs.mkdirSync(this.path, { recursive: true });
       return nodeFile(this.#builtins, this.path, fs.openSync(path, O_RDWR | O_CREAT));
     }
@@ -62,7 +62,7 @@ class NodeDirectory implements Directory {
 
   lock(onTakeover: () => void, takeOver = false): () => void {
     withIoErrors("opening", this, "", () => this.#builtins.fs.mkdirSync(this.path, { recursive: true }));
-    // Fails now if the folder cannot be synced, since nothing could be guaranteed.
+    // This fails now if the folder cannot be synced, since nothing could be guaranteed.
     syncFolder(this.#builtins, this.path);
     const lock = lockFolder(this.#builtins, this.path, onTakeover, takeOver);
     this.#lock = lock;

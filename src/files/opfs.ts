@@ -1,4 +1,6 @@
-/** A folder of the origin private file system, in a worker of a page. Its files are opened ahead, since opening is the only asynchronous operation. */
+/**
+ * Implements a folder of the origin private file system, in a worker of a page. Its files are opened ahead, since opening is the only asynchronous operation.
+ */
 import { integer, mustBe, onlyKeys, ReplayError } from "../base/error.ts";
 import type { Directory, StorageFile } from "./directory.ts";
 import { PoolFile, type SyncHandle } from "./pool-file.ts";
@@ -114,7 +116,7 @@ class Opfs implements OpfsDirectory {
         throw this.#fillError ?? new Error("no spare file is left. Let the worker await something, or pass a larger `spare` to opfs()");
       }
       file.take(name);
-      // Runs when the worker waits next.
+      // This runs when the worker waits next.
       void this.#fill().catch(() => {});
     }
     return file.open();

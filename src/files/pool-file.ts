@@ -1,4 +1,4 @@
-/** A file of a pool. Its first page holds the name under which it is in use, so that an existing file can be taken without waiting. */
+/** Implements a file of a pool. Its first page holds the name under which it is in use, so that an existing file can be taken without waiting. */
 import { closable, type StorageFile } from "./directory.ts";
 
 /** The part of a browser's open file in use. */
@@ -16,7 +16,7 @@ const MARK = "RPRFILE1";
 const NAME = /^[\w.-]{1,100}$/;
 
 export class PoolFile {
-  /** Undefined: spare. */
+  /** The name under which the file is in use. Undefined for a spare file. */
   name: string | undefined;
   readonly #handle: SyncHandle;
 
@@ -33,7 +33,7 @@ export class PoolFile {
     if (!NAME.test(name)) throw new RangeError(`${name} is not a valid file name`);
     const page = new Uint8Array(PAGE);
     page.set(new TextEncoder().encode(`${MARK}${name}\n`));
-    // On the disk with the first sync of its contents. Before that, it does not matter.
+    // The page is on the disk with the first sync of its contents. Before that, it does not matter.
     if (this.#handle.write(page, { at: 0 }) !== PAGE) throw Object.assign(new Error("a short write"), { code: "ENOSPC" });
     this.name = name;
   }

@@ -35,11 +35,11 @@ const EXISTS = "SELECT id FROM reprise_files WHERE id = ?";
 const CREATE = "INSERT INTO reprise_files (directory, name) VALUES (?, ?) RETURNING id";
 const RENAME = "UPDATE reprise_files SET name = ? WHERE id = ?";
 const REMOVE = "DELETE FROM reprise_files WHERE id = ?";
-/** For the rows with ids from one (inclusive) to another (exclusive). */
+/** Removes the rows with ids from one (inclusive) to another (exclusive). */
 const REMOVE_BYTES = "DELETE FROM reprise_bytes WHERE id >= ? AND id < ?";
-/** The last of these rows. */
+/** Selects the last of these rows. */
 const LAST = "SELECT id, length(bytes) AS length FROM reprise_bytes WHERE id >= ? AND id < ? ORDER BY id DESC LIMIT 1";
-/** The row that contains a byte, and the rows after it, up to an id (exclusive). */
+/** Selects the row that contains a byte, and the rows after it, up to an id (exclusive). */
 const READ = "SELECT id, bytes FROM reprise_bytes WHERE id >= (SELECT max(id) FROM reprise_bytes WHERE id <= ?) AND id < ? ORDER BY id";
 const INSERT = "INSERT INTO reprise_bytes (id, bytes) VALUES (?, ?)";
 const EXTEND = "UPDATE reprise_bytes SET bytes = CAST(bytes || ? AS BLOB) WHERE id = ?";
@@ -171,7 +171,7 @@ class Sqlite implements Directory {
     return part.length;
   }
 
-  /** Changes bytes of the row that holds the first of them. */
+  /** Changes bytes of the row that contains the first of these bytes. */
   #overwrite(from: number, bytes: Uint8Array, at: number): number {
     const [row] = this.#rows<{ id: number; bytes: ArrayBuffer }>(READ, from + at, from + at + 1) as [{ id: number; bytes: ArrayBuffer }];
     const part = bytes.subarray(0, row.id + row.bytes.byteLength - from - at);

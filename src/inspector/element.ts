@@ -1,6 +1,6 @@
 /**
- * The element `<replay-inspector>`, which shows a Replay in this page (`replay`), or at the other end of a port (`port`). Each frame either takes a survey or
- * draws one plot, regardless of the size of the Replay. Without a page, as in Node or a worker, the class is empty.
+ * Implements the element `<replay-inspector>`, which shows a Replay in this page (`replay`), or at the other end of a port (`port`). Each frame either takes a
+ * survey or draws one plot, regardless of the size of the Replay. Without a page, as in Node or a worker, the class is empty.
  */
 import { mustBe, type ReplayError } from "../base/error.ts";
 import { isPort, type PortLike } from "../remote/channels/port.ts";
@@ -248,7 +248,7 @@ export class InspectorElement extends Base {
     );
   }
 
-  /** Stops asking, and keeps the current view. */
+  /** Stops sending questions, and keeps the current view. */
   #end(text: string): void {
     this.#isDisconnected = true;
     this.#showStatus(text);

@@ -1,4 +1,4 @@
-/** Distributions of samples, in the form of plots. */
+/** Computes distributions of samples, in the form of plots. */
 
 export interface Bins {
   /** One more edge than bins; logarithms to base 10 if `isLog`. */

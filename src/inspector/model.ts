@@ -1,4 +1,4 @@
-/** The data that an inspector shows: the newest survey, the samples of the last few surveys, and the episodes so far. */
+/** Holds the data that an inspector shows: the newest survey, the samples of the last few surveys, and the episodes so far. */
 import { setAll, totalLength } from "../base/bytes.ts";
 import type { Episode, Sample, Survey } from "./protocol.ts";
 

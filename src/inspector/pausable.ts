@@ -1,4 +1,4 @@
-/** A program that can be paused: it requests a turn before each step. */
+/** Implements a program that can be paused: it requests a turn before each step. */
 
 export class Pausable {
   #paused = false;

@@ -1,4 +1,4 @@
-/** The questions of an inspector and their answers, as plain values that can be posted over ports. */
+/** Defines the questions of an inspector and their answers, as plain values that can be posted over ports. */
 import type { Blocked } from "../batch/batch.ts";
 import type { SentError } from "../remote/wire/messages.ts";
 import type { RateLimiter } from "../schema/rate-limiter.ts";

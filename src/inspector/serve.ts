@@ -1,4 +1,4 @@
-/** The Replay's end of a port to an inspector. */
+/** Implements the Replay's end of a port to an inspector. */
 import { mustBe, ReplayError } from "../base/error.ts";
 import { checkPort, encodeError, listen, type PortLike } from "../remote/channels/port.ts";
 import { kindOfMessage, malformed } from "../remote/validators.ts";
@@ -41,7 +41,7 @@ export function serveInspector(replay: Replay, port: PortLike): InspectedReplay 
           `the inspector uses version ${version} of the protocol, and serveInspector version ${VERSION}. Use the same version of Reprise at both ends`,
         );
       if (kindOfMessage(question) === undefined) throw malformed("a question", "replay-inspector");
-      // Loaded on demand, because a page that uses a port imports this file and needs no WebAssembly.
+      // The server is loaded on demand, because a page that uses a port imports this file and needs no WebAssembly.
       server ??= import("./inspector-server.ts").then(({ InspectorServer }) => new InspectorServer(replay));
       message = { reprise: "answer", id, answer: (await server).answer(question) };
     } catch (error) {
@@ -51,7 +51,7 @@ export function serveInspector(replay: Replay, port: PortLike): InspectedReplay 
   };
   const onMessage = (message: unknown) => {
     const request = (message ?? {}) as ToReplay;
-    // Without an id, there is nobody to answer.
+    // Without an id, there is no caller to answer.
     if (request.reprise === "ask" && typeof request.id === "number") void respond(request);
     else if (request.reprise === "turn" && ["pause", "step", "resume"].includes(request.command)) pausable[request.command]();
   };

@@ -1,4 +1,4 @@
-/** The source of an inspector's answers: a Replay in this page, or the other end of a port. */
+/** Implements the source of an inspector's answers: a Replay in this page, or the other end of a port. */
 import { ReplayError } from "../base/error.ts";
 import { checkPort, decodeError, listen, type PortLike } from "../remote/channels/port.ts";
 import { malformed } from "../remote/validators.ts";
@@ -20,7 +20,7 @@ export interface Source {
 
 /** Creates the source for a Replay in this page. @param pausable the program that fills it */
 export async function localSource(replay: Replay, pausable: Pausable): Promise<Source> {
-  // Loaded on demand: with a Replay in the page, its code is already loaded.
+  // The server is loaded on demand. With a Replay in the page, its code is already loaded.
   const { InspectorServer } = await import("./inspector-server.ts");
   const server = new InspectorServer(replay);
   return {

@@ -1,4 +1,4 @@
-/** The view of one table: a sample of its items, their ages and episodes; one item; a preview of a draw. O(sample) each. */
+/** Implements the view of one table: a sample of its items, their ages and episodes; one item; a preview of a draw. O(sample) each. */
 import { concatArrays } from "../base/bytes.ts";
 import type { Blocked } from "../batch/batch.ts";
 import { BLOCKED_BY } from "../batch/draw.ts";

@@ -1,4 +1,4 @@
-/** The current colours: a page may set them, and they differ between dark and light. Canvases need them as values. */
+/** Reads the current colours. A page may set them, and they differ between dark and light. Canvases need them as values. */
 
 export interface Theme {
   readonly ink: string;

@@ -1,4 +1,4 @@
-/** Columns of steps on their way into the core: the number of steps, the place of each column, and the steps that end an episode. */
+/** Prepares columns of steps for the core: the number of steps, the place of each column, and the steps that end an episode. */
 
 import { ENDS, TERMINATES, TRUNCATES } from "../base/abi.ts";
 import { mustBe } from "../base/error.ts";

@@ -1,4 +1,4 @@
-/** The changes of a Replay's state since the last call, for a journal; and the segments whose records still count. */
+/** Tracks the changes of a Replay's state since the last call, for a journal; and the segments whose records still count. */
 
 import { CHANGES, COUNTS_WAIT, KEEPING, TRACKING } from "../base/abi.ts";
 import { COUNTS, ENTRIES, LINKS, ROWS, SLOTS } from "../base/kinds.ts";
@@ -100,7 +100,7 @@ export class Changes extends State {
     const place = this.#place(segment);
     const rows = k < this.pools.length;
     const handle = (rows ? this.pools[k] : this.tables[k - this.pools.length]) as number;
-    // So that each call covers at least a sixteenth of them.
+    // Each call covers at least a sixteenth of the rows or slots.
     const high = rows ? this.#rowsUsed(handle) : x.table_high(handle);
     const max = Math.max(Math.floor(bytes / (this.rowBytes[k] ?? 64)), Math.ceil(high / 16), 1);
     if (k < this.entryPools) return x.record_collect_entries(handle, place, from, max);

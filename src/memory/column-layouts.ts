@@ -1,4 +1,4 @@
-/** The column layouts of a Replay's items. The core stores a number per item; this file maps numbers to columns. */
+/** Manages the column layouts of a Replay's items. The core stores a number per item; this file maps numbers to columns. */
 
 import { BOOTSTRAP } from "../base/abi.ts";
 import { ReplayError } from "../base/error.ts";

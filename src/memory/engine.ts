@@ -1,4 +1,6 @@
-/** The internal state that the public classes of one Replay share: the core, the pools, column layouts and waiting calls. Not exported from the package. */
+/**
+ * Holds the internal state that the public classes of one Replay share: the core, the pools, column layouts and waiting calls. Not exported from the package.
+ */
 import { ReplayError } from "../base/error.ts";
 import { Waiters } from "../base/wait.ts";
 import { type Logger, type WarningKind, Warnings } from "../base/warnings.ts";

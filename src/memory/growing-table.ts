@@ -1,4 +1,4 @@
-/** A table that grows up to a limit or the available memory, and then evicts its oldest items. Its contents can be read slot by slot. */
+/** Implements a table that grows up to a limit or the available memory, and then evicts its oldest items. Its contents can be read slot by slot. */
 
 import { ABOUT_FIRST, ABOUT_KEY, ABOUT_LENGTH, ABOUT_PRIORITY } from "../base/abi.ts";
 import { mustBe } from "../base/error.ts";

@@ -1,4 +1,4 @@
-/** The memory that a journal takes from a Replay. Separate from the journal's code, which is loaded on demand. */
+/** Computes the memory that a journal takes from a Replay. Separate from the journal's code, which is loaded on demand. */
 import { SECTION_MAX } from "./state.ts";
 
 /** Returns the number of segments that a journal can distinguish: more than it can ever have files. */

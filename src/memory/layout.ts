@@ -1,4 +1,4 @@
-/** The layout of a step's leaves, computed by the core (assembly/rows/layout.ts) in an instance without an arena. */
+/** Computes the layout of a step's leaves with the core (assembly/rows/layout.ts), in an instance without an arena. */
 import { type Layout, measureLeaves, type PlacedLeaf, poolsOf } from "../schema/layout.ts";
 import type { FoundLeaf } from "../schema/spec.ts";
 import { SectionMemory } from "./section-memory.ts";

@@ -1,4 +1,4 @@
-/** The core as a module, compiled once. Only this file compiles WebAssembly. If the host forbids that, the program passes a compiled module instead. */
+/** Compiles the core once as a module. Only this file compiles WebAssembly. If the host forbids that, the program passes a compiled module instead. */
 import bytes from "../../dist/core-bytes.js";
 import { ABI_VERSION, type Exports } from "../base/abi.ts";
 import { mustBe, ReplayError } from "../base/error.ts";
@@ -13,7 +13,7 @@ export function setModule(module: WebAssembly.Module): void {
 /** Returns the module of the argument, or the default module. */
 export function moduleOf(module?: WebAssembly.Module): WebAssembly.Module {
   if (module !== undefined) {
-    // Accepts modules from other realms.
+    // This accepts modules from other realms.
     if (Object.prototype.toString.call(module) !== "[object WebAssembly.Module]")
       throw mustBe(TypeError, "module", "a WebAssembly.Module, such as the result of await WebAssembly.compile(bytes)", module);
     return module;
@@ -46,7 +46,7 @@ function decode(text: string): Uint8Array<ArrayBuffer> {
 
 /** Returns a new instance with its own memory. @throws ReplayError UNSUPPORTED if the module is not this version of the core */
 export function instance(module?: WebAssembly.Module): Exports {
-  // Copied: V8 calls functions of a plain object faster than those of the module's exports, which have no prototype.
+  // The exports are copied, because V8 calls functions of a plain object faster than those of the module's exports, which have no prototype.
   const exports = { ...new WebAssembly.Instance(moduleOf(module), {}).exports } as unknown as Exports;
   const version = exports.ABI_VERSION?.value;
   if (version !== ABI_VERSION) {

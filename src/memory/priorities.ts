@@ -9,7 +9,7 @@ import { Core } from "./core.ts";
 export const MAX_PRIORITY: number = 2 ** 990;
 /** The smallest priority that is still drawn next to others. */
 const MIN_PRIORITY = 2 ** -999;
-/** Enough for any practical list of numbers. */
+/** The bytes suffice for any practical list of numbers. */
 const CALCULATOR_BYTES = 2 ** 28;
 
 export class ErrorPriorities {

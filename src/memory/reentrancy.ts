@@ -1,4 +1,4 @@
-/** The lock against reentrant calls: getters and proxies in a call's arguments run the caller's functions, and no other call may run in between. */
+/** Implements the lock against reentrant calls: getters and proxies in a call's arguments run the caller's functions, and no other call may run in between. */
 import { ReplayError } from "../base/error.ts";
 
 /** Rejects calls while it is locked. */

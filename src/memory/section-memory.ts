@@ -1,4 +1,7 @@
-/** Memory in which sections are written, read and checksummed in place. A separate instance of the core without an arena, because it may outlive a Replay. */
+/**
+ * Provides memory in which sections are written, read and checksummed in place. It is a separate instance of the core without an arena, because it may outlive
+ * a Replay.
+ */
 import type { Exports } from "../base/abi.ts";
 import { ReplayError } from "../base/error.ts";
 import { MAX_SECTION_BYTES } from "../base/limits.ts";

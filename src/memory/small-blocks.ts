@@ -1,4 +1,4 @@
-/** Memory for blocks smaller than a granule of the arena. Blocks of one size share granules, which are freed with their last block. */
+/** Allocates memory for blocks smaller than a granule of the arena. Blocks of one size share granules, which are freed with their last block. */
 import type { Core } from "./core.ts";
 
 const GRANULE = 4096;

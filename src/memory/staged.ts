@@ -1,4 +1,7 @@
-/** The staging record as its users see it: nested like the spec, with numbers to assign and arrays to fill in place. Nothing is copied before `append`. */
+/**
+ * Implements the staging record as its users see it: nested like the spec, with numbers to assign and arrays to fill in place. Nothing is copied before
+ * `append`.
+ */
 import { mustBe, ReplayError } from "../base/error.ts";
 import { hasNaN, type LeafTarget, matchingTarget, mustNarrow, put, setterOf, targetOf, type ViewTarget } from "../schema/copy-values.ts";
 import { type ArrayOfDtype, DTYPES, type Dtype, isFloat, type NumberArray } from "../schema/dtype.ts";
@@ -276,12 +279,12 @@ export class Staging {
   #checkAll(): void {
     if (this.#flags.length > 0) this.#checkFlags();
     if (!this.#isUsed) throw mustBe(TypeError, "step", "a step, because writer.staged is empty (append() without a step appends writer.staged)", undefined);
-    // No function here: one with a closure allocates on each call.
+    // There is no function here, because a function with a closure allocates on each call.
     for (const { borrowedAt = this.#moves, keys } of this.#views) {
       if (borrowedAt < this.#moves)
         throw new ReplayError("OUT_OF_TURN", `staged.${pathText(keys)} is out of date because memory has grown. Read it from writer.staged again`);
     }
-    // By index: before V8 optimizes this function, `of` allocates an object per iteration.
+    // The loop uses an index: before V8 optimizes this function, `of` allocates an object per iteration.
     for (let i = 0; i < this.#halves.length; i++) mustNarrow(this.#halves[i] as LeafView);
     // Flags and half floats are checked in every step.
     if (this.#flags.length === 0 && this.#halves.length === 0) this.#checkedMoves = this.#moves;

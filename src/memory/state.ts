@@ -1,5 +1,5 @@
 /**
- * The state of a Replay as sections of records, saved and loaded. Snapshots and journals have the same records: a snapshot has all of them in order, a journal
+ * Saves and loads the state of a Replay as sections of records. Snapshots and journals have the same records: a snapshot has all of them in order, a journal
  * the changed ones (changes.ts). step-codec.ts handles single steps. No other file calls the core's exports for records.
  */
 import { COUNTS, DRAWN, ENTRIES, FREE, LINKS, POOLS, ROWS, SLOTS, STREAMS, TABLE } from "../base/kinds.ts";

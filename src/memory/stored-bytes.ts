@@ -1,4 +1,4 @@
-/** A limit on the bytes of a Replay's steps, including their frames (assembly/tables/stored-bytes.ts). */
+/** Sets a limit on the bytes of a Replay's steps, including their frames (assembly/tables/stored-bytes.ts). */
 import { HEAD_BYTES, type Layout, storedFrameBytes, WIDE } from "../schema/layout.ts";
 import type { Engine } from "./engine.ts";
 

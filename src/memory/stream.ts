@@ -1,4 +1,4 @@
-/** A stream of the core: the steps that a lane, an episode or a memory holds, oldest first. */
+/** Implements a stream of the core: the steps that a lane, an episode or a memory holds, oldest first. */
 import type { Engine } from "./engine.ts";
 
 /** The arena's smallest allocation, and so the size of a standalone stream. */

@@ -1,4 +1,4 @@
-/** A set of streams that are adjacent in memory. Buffers draw windows of their steps. */
+/** Implements a set of streams that are adjacent in memory. Buffers draw windows of their steps. */
 import type { Engine } from "./engine.ts";
 
 export interface StreamSetOptions {

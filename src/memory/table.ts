@@ -1,4 +1,4 @@
-/** A table of the core: its limits, inserts and deletions, and the numbers of its items. */
+/** Implements a table of the core: its limits, inserts and deletions, and the numbers of its items. */
 
 import { type Exports, WITH_MIN } from "../base/abi.ts";
 import { mustBe } from "../base/error.ts";

@@ -1,4 +1,4 @@
-/** A frame unpacked from the records of its entries, for readers of files. It is in an instance of the core without an arena. */
+/** Holds a frame unpacked from the records of its entries, for readers of files. It is in an instance of the core without an arena. */
 import { alignUp } from "../schema/layout.ts";
 import { SectionMemory } from "./section-memory.ts";
 

@@ -1,4 +1,4 @@
-/** A writer of the core: one stream per lane, and the rules that make items of their steps. */
+/** Implements a writer of the core: one stream per lane, and the rules that make items of their steps. */
 import { E_OUT_OF_MEMORY, type Exports, LINK_ENDS, LINK_FINAL, MAX_PRIORITY, PENDING } from "../base/abi.ts";
 import type { Core } from "./core.ts";
 import type { Engine } from "./engine.ts";

@@ -1,4 +1,4 @@
-/** `batch_experiences` of PFRL: n-step returns, discounts and ends of sampled transitions, with their states and actions, as typed arrays. */
+/** Implements `batch_experiences` of PFRL: n-step returns, discounts and ends of sampled transitions, with their states and actions, as typed arrays. */
 
 import { finite, mustBe, onlyKeys } from "../base/error.ts";
 import { Column } from "../schema/column.ts";

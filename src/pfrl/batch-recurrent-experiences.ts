@@ -1,4 +1,4 @@
-/** `batch_recurrent_experiences` of PFRL, which stacks episodes for the update of a recurrent model, and `random_subseq`, which cuts them. */
+/** Implements `batch_recurrent_experiences` of PFRL, which stacks episodes for the update of a recurrent model, and `random_subseq`, which cuts them. */
 
 import { integer, mustBe } from "../base/error.ts";
 import { Column } from "../schema/column.ts";

@@ -1,4 +1,4 @@
-/** reprise/pfrl: the replay buffers of PFRL, as views on the Reprise engine. Exports only. */
+/** Exports reprise/pfrl: the replay buffers of PFRL, as views on the Reprise engine. */
 import "../base/host.ts";
 
 export { type ObjectLeaf, object } from "../schema/leaf.ts";

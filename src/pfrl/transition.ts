@@ -1,4 +1,4 @@
-/** A transition, in the forms in which it is appended and returned. */
+/** Defines a transition, in the forms in which it is appended and returned. */
 import { mustBe } from "../base/error.ts";
 
 export interface Transition {

@@ -65,7 +65,7 @@ export class Frames {
       try {
         this.#directory.remove(name);
       } catch {
-        // It is overwritten, or removed when the recording is opened again.
+        // The file is overwritten, or removed when the recording is opened again.
       }
     }
   }
@@ -90,7 +90,7 @@ export class Frames {
     this.#unsynced.clear();
   }
 
-  /** Removes files that a crash left without their steps: those of episodes from `next` on, and those after the end of the episode before. */
+  /** Removes files that a crash left without their steps: those of episodes from `next` on, and those after the end of the previous episode. */
   removeOrphans(next: number, length: number): void {
     if (this.#names === undefined) return;
     for (const name of withIoErrors("listing", this.#directory, "", () => this.#directory.list())) {

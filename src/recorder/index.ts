@@ -1,4 +1,4 @@
-/** reprise/record: a recorder for robots and games, and its recordings as datasets. Exports only. */
+/** Exports reprise/record: a recorder for robots and games, and its recordings as datasets. */
 import "../base/host.ts";
 
 export type { Logger } from "../base/warnings.ts";

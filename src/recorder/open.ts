@@ -1,4 +1,4 @@
-/** `open` of reprise/record, which creates a recorder over a new directory or continues an existing recording. */
+/** Implements `open` of reprise/record, which creates a recorder over a new directory or continues an existing recording. */
 import { mustBe, ReplayError } from "../base/error.ts";
 import { loggerOf } from "../base/warnings.ts";
 import { leavesOf } from "../datasets/model/leaves.ts";
@@ -91,7 +91,7 @@ function checkSame(name: string, settings: Partial<RecordingAbout>, existing: Re
     if (settings[key] !== undefined && settings[key] !== existing[key])
       throw mustBe("SPEC_MISMATCH", key, `${JSON.stringify(existing[key])} as in ${name} (${OR})`, settings[key]);
   }
-  // Compared in the form in which it is stored.
+  // The metadata is compared in the form in which it is stored.
   if (settings.about !== undefined) checkSameJson(name, JSON.parse(JSON.stringify(settings.about)), existing.about, "about");
   if (settings.spec === undefined) return;
   const [requestedLeaves, existingLeaves] = [settings.spec, existing.spec].map(leavesIn) as [Map<string, string>, Map<string, string>];

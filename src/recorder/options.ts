@@ -1,4 +1,4 @@
-/** The options of `open`. */
+/** Defines and checks the options of `open`. */
 import { finite, flag, integer, mustBe, onlyKeys } from "../base/error.ts";
 import { SEGMENT_BYTES } from "../base/limits.ts";
 import { type Logger, toConsole } from "../base/warnings.ts";

@@ -1,4 +1,4 @@
-/** The recorder, which appends steps to the open episode, as one group of the log each. */
+/** Implements the recorder, which appends each step to the open episode as one group of the log. */
 import { flag, mustBe, onlyKeys, ReplayError } from "../base/error.ts";
 import { RECORDED_END, RECORDED_FINAL, RECORDED_INDEX, RECORDED_STEP } from "../base/kinds.ts";
 import type { FullLogger } from "../base/warnings.ts";
@@ -257,7 +257,7 @@ export class Recorder<S extends Spec = Spec> {
     try {
       this.#log.flush();
     } catch (error) {
-      // Without a timer, nothing would try again.
+      // Without a timer, nothing would retry the write.
       if (typeof this.#durability === "object" && !this.#broken) this.#flushTimer.retry(this.#durability.everyMs);
       throw error;
     }
@@ -269,7 +269,7 @@ export class Recorder<S extends Spec = Spec> {
     try {
       this.#flush();
     } catch (error) {
-      // Nobody waits for this write.
+      // No caller waits for this write, so its failure is logged.
       if (!this.#isFailing) this.#logger.warn(`${(error as Error).message}; the recorded steps are kept in memory`);
       this.#isFailing = true;
     }

@@ -1,4 +1,4 @@
-/** A checked step as bytes, complete before any of it is written. */
+/** Holds a checked step as bytes, which are complete before any of them is written. */
 
 import type { RowLayout } from "../datasets/model/recording/row-layout.ts";
 import { countFitting, setterOf, type ViewTarget } from "../schema/copy-values.ts";

@@ -1,4 +1,4 @@
-/** The Replay's end of a connection: accepts actors that connect over a port or a socket. */
+/** Implements the Replay's end of a connection: accepts actors that connect over a port or a socket. */
 import { codeOf, finite, integer, oneOf, onlyKeys, ReplayError } from "../base/error.ts";
 import { MAX_TIMEOUT_MS } from "../base/limits.ts";
 import { abortable, checkWait, type WaitOptions } from "../base/wait.ts";

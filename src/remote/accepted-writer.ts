@@ -1,4 +1,6 @@
-/** The Replay's end of a remote writer: appends its blocks in order, confirms them, and sends messages back. With sockets, it outlives a connection. */
+/**
+ * Implements the Replay's end of a remote writer: appends its blocks in order, confirms them, and sends messages back. With sockets, it outlives a connection.
+ */
 import { ReplayError } from "../base/error.ts";
 import { Fifo } from "../base/fifo.ts";
 import { customInspect } from "../base/inspect.ts";
@@ -243,7 +245,7 @@ export class AcceptedWriter {
       } else if (kind === "flush" || kind === "bye") {
         const id = kind === "bye" ? GOODBYE : (message as FlushMessage).id;
         if (!this.#calls.add(id)) return;
-        // Not the message itself, whose additional fields no limit counts.
+        // The message itself is not queued, because no limit counts its additional fields.
         this.#queue.push(kind === "bye" ? { kind } : { kind, id });
       } else throw foreignMessage();
       this.#run();

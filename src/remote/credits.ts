@@ -1,4 +1,4 @@
-/** The credits of an actor: the Replay's end counts its unconfirmed blocks, and computes the pause before the next one. */
+/** Counts the credits of an actor: the Replay's end counts its unconfirmed blocks, and computes the pause before the next one. */
 import { ReplayError } from "../base/error.ts";
 import { Fifo } from "../base/fifo.ts";
 import type { PlacedLeaf } from "../schema/layout.ts";

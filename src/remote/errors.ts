@@ -1,4 +1,4 @@
-/** Errors of an actor's calls. */
+/** Makes the errors of an actor's calls. */
 import { ReplayError } from "../base/error.ts";
 
 export function inFlightError(count: number, noun: string, max: number, call: string): ReplayError {

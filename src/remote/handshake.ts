@@ -1,4 +1,4 @@
-/** The exchange before the first step: the two ends compare their specs, and the actor's end learns the properties of the writer. */
+/** Implements the exchange before the first step: the two ends compare their specs, and the actor's end learns the properties of the writer. */
 
 import { ReplayError } from "../base/error.ts";
 import { MAX_TIMEOUT_MS } from "../base/limits.ts";

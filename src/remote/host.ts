@@ -1,4 +1,4 @@
-/** The interface of a Replay, or of a client of a server, to the writers that it accepts. */
+/** Defines the interface of a Replay, or of a client of a server, to the writers that it accepts. */
 import type { Publication } from "../base/publication.ts";
 import type { WaitOptions } from "../base/wait.ts";
 import type { PlacedLeaf } from "../schema/layout.ts";

@@ -76,7 +76,7 @@ export class Inbox {
       try {
         await handler({ data: message.data });
       } catch (error) {
-        // Thrown like an error in an event listener: the program sees it, and no call rejects.
+        // The error is thrown like an error in an event listener: the program sees it, and no call rejects.
         setTimeout(() => {
           throw error;
         }, 0);

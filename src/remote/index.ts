@@ -1,4 +1,4 @@
-/** reprise/remote: writers whose Replay is at the other end of a port. Loads no WebAssembly. Contains only exports. */
+/** Exports reprise/remote: writers whose Replay is at the other end of a port. It loads no WebAssembly. */
 import "../base/host.ts";
 
 export { ReplayError, type ReplayErrorCode } from "../base/error.ts";

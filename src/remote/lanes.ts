@@ -1,4 +1,4 @@
-/** The state of an actor's lanes, as it will be after the writer at the other end has appended everything. */
+/** Tracks the state of an actor's lanes, as it will be after the writer at the other end has appended everything. */
 
 import type { EpisodeEnds } from "../memory/block.ts";
 import { endsAlready } from "../tables/episode-ends.ts";

@@ -44,7 +44,7 @@ export function resolveLimits(limits: AcceptLimits = {}): ResolvedLimits {
 
 /** A token bucket with the capacity of one second. */
 export class Throttle {
-  /** May change at any time. */
+  /** The rate, which may change at any time. */
   perSecond = Number.POSITIVE_INFINITY;
   #level = 0;
   #at = performance.now();

@@ -1,4 +1,4 @@
-/** The messages that an actor sends: blocks, columns and calls, in order. Unconfirmed ones stay here, and are sent again after a socket broke. */
+/** Queues the messages that an actor sends: blocks, columns and calls, in order. Unconfirmed ones stay here, and are sent again after a socket broke. */
 
 import { ReplayError } from "../base/error.ts";
 import { abortable, type WaitOptions } from "../base/wait.ts";
@@ -312,7 +312,7 @@ export class Outbox {
         break;
       case "closed":
         if (message.error !== undefined) this.fail(decodeError(message.error));
-        // It answers a goodbye; without a goodbye, messages in flight may be lost.
+        // The message answers a goodbye; without a goodbye, messages in flight may be lost.
         else if (this.#closing === undefined) this.fail(closedThere());
         else this.end();
         return;
@@ -349,7 +349,7 @@ export class Outbox {
         (this.#inFlight[index] as number) -= count;
       });
       const { kind, buffer } = entry.message as BlockMessage;
-      // Over a port, the buffer was transferred, and comes back by itself.
+      // Over a port, the buffer was transferred, and is returned by a separate message.
       if (kind === "block" && buffer.byteLength > 0) this.builder.recycle(buffer);
     }
     const columns = this.#entries.filter((entry) => isOver(entry) && entry.message.kind === "columns").map(({ message }) => (message as ColumnsMessage).buffer);

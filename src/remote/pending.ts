@@ -1,4 +1,4 @@
-/** A promise that its creator settles. */
+/** Makes a promise that its creator settles. */
 export interface Pending {
   readonly promise: Promise<void>;
   resolve(): void;

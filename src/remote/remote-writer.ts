@@ -1,4 +1,4 @@
-/** `remoteWriter` makes writers for actors. */
+/** Implements `remoteWriter`, which makes writers for actors. */
 import { integer, oneOf, onlyKeys } from "../base/error.ts";
 import type { WaitOptions } from "../base/wait.ts";
 import { blockOffsets } from "../memory/block.ts";

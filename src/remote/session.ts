@@ -1,4 +1,4 @@
-/** The session of an actor over a socket, which may reconnect: its writer, its welcome and, with `confirm: "disk"`, its record in the journal. */
+/** Keeps the session of an actor over a socket, which may reconnect: its writer, its welcome and, with `confirm: "disk"`, its record in the journal. */
 import { ReplayError } from "../base/error.ts";
 import type { SessionRecord, SessionRecords } from "../storage/format/sessions.ts";
 import { type AcceptedOptions, AcceptedWriter, type Terms } from "./accepted-writer.ts";

@@ -1,4 +1,4 @@
-/** The sessions of a Replay's actors over sockets. A reconnecting actor is known by its secret for `sessionTtlMs`. */
+/** Manages the sessions of a Replay's actors over sockets. A reconnecting actor is known by its secret for `sessionTtlMs`. */
 import { ReplayError } from "../base/error.ts";
 import type { SessionRecord } from "../storage/format/sessions.ts";
 import type { WriterOptions } from "../tables/rules.ts";

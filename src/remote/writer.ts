@@ -1,4 +1,4 @@
-/** The writer of an actor: it accepts the steps of an environment here, and the Replay is at the other end of a port. */
+/** Implements the writer of an actor: it accepts the steps of an environment here, and the Replay is at the other end of a port. */
 
 import { integer, onlyKeys } from "../base/error.ts";
 import { customInspect } from "../base/inspect.ts";

@@ -1,4 +1,4 @@
-/** The options of a Replay, checked and with their defaults. */
+/** Defines the options of a Replay, checked and with their defaults. */
 
 import { checkSeed, finite, integer, mustBe, mustBeOneOf, onlyKeys } from "../base/error.ts";
 import { MAX_REPLAY_BYTES } from "../base/limits.ts";

@@ -1,4 +1,4 @@
-/** The memory that a Replay will need. */
+/** Estimates the memory that a Replay will need. */
 
 import type { Core } from "../memory/core.ts";
 import { journalBytes } from "../memory/journal-bytes.ts";

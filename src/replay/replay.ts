@@ -1,4 +1,4 @@
-/** A Replay: one pool of steps, the tables that refer to them, and the writers that append them. */
+/** Implements a Replay: one pool of steps, the tables that refer to them, and the writers that append them. */
 
 import { integer, mustBe, ReplayError } from "../base/error.ts";
 import { customInspect, PlainText } from "../base/inspect.ts";
@@ -153,7 +153,7 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
    * @throws the signal's reason if the signal aborts
    */
   static async open<const S extends Spec = Any, const N extends string = string>(options: OpenOptions<S, N>): Promise<OpenReplay<S, N>> {
-    // Loaded on demand: a program without storage loads no files.
+    // The module is loaded on demand, because a program without storage loads no files.
     const store = await import("../storage/open.ts");
     const { replay, journal } = await store.open<Replay<S, N>>(options, make<S, N>);
     replay.#journal = journal;
@@ -238,7 +238,7 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
     // Messages that arrive during the import must not be lost.
     const arrival = new Arrival(port);
     try {
-      // Loaded on demand: most programs have no ports.
+      // The module is loaded on demand, because most programs have no ports.
       const { accept } = await import("../remote/accept.ts");
       return await accept(arrival, this.#host, options as AcceptOptions);
     } finally {

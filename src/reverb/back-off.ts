@@ -1,4 +1,4 @@
-/** Delays between attempts to reconnect, which grow until the time limit is reached. */
+/** Computes the delays between attempts to reconnect, which grow until the time limit is reached. */
 import { RpcError } from "./grpc/status.ts";
 
 const FIRST_MS = 50;

@@ -1,4 +1,4 @@
-/** The steps that a writer has buffered, leaf by leaf, and the chunks that contain them. */
+/** Holds the steps that a writer has buffered, leaf by leaf, and the chunks that contain them. */
 import type { PlacedLeaf } from "../schema/layout.ts";
 import { randomKey } from "./keys.ts";
 import { chunkOf, type StepValue } from "./step-values.ts";

@@ -1,4 +1,4 @@
-/** The client of one Reverb server or several, the counterpart of `LocalClient` for tables of this process. */
+/** Implements the client of one Reverb server or several, the counterpart of `LocalClient` for tables of this process. */
 
 import { finite, integer, mustBe, onlyKeys, ReplayError } from "../base/error.ts";
 import { MAX_ITEMS, MAX_TIMEOUT_MS } from "../base/limits.ts";
@@ -177,7 +177,7 @@ export class ReverbClient<const S extends Spec = Spec> extends ClientCalls<S, st
     try {
       const { accept } = await import("../remote/accept.ts");
       return await accept(arrival, host, options as AcceptOptions, async (wait) => {
-        // Queried first, so that the actor learns immediately that a table does not exist.
+        // The tables are queried first, so that the actor learns immediately that a table does not exist.
         const tables = await this.#tables.known.queryAll(wait);
         for (const { table } of items) await this.#tables.known.get(table);
         host.learn(tables.keys());

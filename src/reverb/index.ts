@@ -1,4 +1,4 @@
-/** reprise/reverb: tables on a Reverb server, for Node, Deno and Bun. Exports only. */
+/** Exports reprise/reverb: tables on a Reverb server, for Node, Deno and Bun. */
 import "../base/host.ts";
 
 export {

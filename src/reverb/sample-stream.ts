@@ -1,4 +1,4 @@
-/** One stream of samples: requests some, and more as they are consumed. Reconnects if the connection is lost. */
+/** Implements one stream of samples: requests some, and more as they are consumed. Reconnects if the connection is lost. */
 import { ReplayError } from "../base/error.ts";
 import { BackOff } from "./back-off.ts";
 import type { PackedItem } from "./decode-item.ts";
@@ -23,7 +23,7 @@ export interface StreamItem extends PackedItem {
 export interface StreamContext {
   readonly channel: Channel;
   readonly table: string;
-  /** -1 for no limit. */
+  /** The time limit in milliseconds; -1 for no limit. */
   readonly timeoutMs: number;
   /** The maximum number of samples that a stream has requested or holds. */
   readonly inFlight: number;
@@ -185,7 +185,7 @@ export class SampleStream {
         this.#context.onTimeout();
         return;
       }
-      // Not the rate limiter's time-out, which ends loops.
+      // This is not the rate limiter's time-out, which ends loops.
       const ioError = new ReplayError("IO", error.message);
       ioError.cause = error;
       this.#context.onError(ioError);

@@ -1,4 +1,4 @@
-/** The host of the writers that a server's client accepts: actors in pages and threads write through it into the server's tables. */
+/** Implements the host of the writers that a server's client accepts: actors in pages and threads write through it into the server's tables. */
 import { integer, onlyKeys, ReplayError } from "../base/error.ts";
 import { MAX_LENGTH } from "../base/limits.ts";
 import { Publication } from "../base/publication.ts";

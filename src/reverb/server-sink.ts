@@ -1,4 +1,4 @@
-/** The steps of a writer to a server. They stay here until an item names them, and are then sent in chunks. */
+/** Sends the steps of a writer to a server. They stay here until an item names them, and are then sent in chunks. */
 import { finite, integer, mustBe, onlyKeys, ReplayError } from "../base/error.ts";
 import { abortable, checkWait, type WaitOptions } from "../base/wait.ts";
 import type { Column } from "../schema/column.ts";
@@ -162,7 +162,7 @@ export class ServerSink implements StepSink {
       return this.#closed ? undefined : room;
     };
     if (known !== undefined && this.#line === undefined) return send(known);
-    // Requested now, so that items that wait for an unreachable server fail together, not one after the other.
+    // The table is requested now, so that items that wait for an unreachable server fail together, not one after the other.
     const requested = known ?? this.#tables.get(table);
     const before = this.#line;
     const inserted = Promise.all([requested, before]).then(([found]) => ({ room: send(found) }));

@@ -1,4 +1,4 @@
-/** The tables of a client on one server or several: its calls, and the sinks of its writers. */
+/** Manages the tables of a client on one server or several: its calls, and the sinks of its writers. */
 import { ReplayError } from "../base/error.ts";
 import { MAX_LENGTH, MAX_TIMEOUT_MS } from "../base/limits.ts";
 import type { WaitOptions } from "../base/wait.ts";
@@ -62,7 +62,7 @@ export class ServerTables<S extends Spec> implements ClientTables<S> {
     mustBeTableName(name);
   }
 
-  /** Does nothing, since only the server knows. */
+  /** Does nothing, since only the server knows the tables. */
   mustKnow(): void {}
 
   sink({ keep, validates, legacy }: SinkRequest): ServerSink {

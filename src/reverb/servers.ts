@@ -1,4 +1,4 @@
-/** The servers of one client: one, or several that do not know each other. A server that is gone is reported, and the others continue. */
+/** Manages the servers of one client: one, or several that do not know each other. A server that is gone is reported, and the others continue. */
 
 import type { WaitOptions } from "../base/wait.ts";
 import type { FullLogger } from "../base/warnings.ts";
@@ -192,7 +192,7 @@ export class Servers {
     for (const channel of this.channels) channel.close();
   }
 
-  /** Probes the servers that are gone. Nobody waits for the result. */
+  /** Probes the servers that are gone. No caller waits for the result. */
   #probe(): void {
     for (const [channel, probedAt] of this.#unreachable) if (performance.now() - probedAt >= PROBE_MS) void this.#probeChannel(channel);
   }
@@ -204,7 +204,7 @@ export class Servers {
       await channel.unary("ServerInfo", emptyRequest(HEAD), { timeoutMs: PROBE_TIMEOUT_MS });
       this.markReachable(channel);
     } catch {
-      // It stays out of the rotation.
+      // The server stays out of the rotation.
     }
   }
 }

@@ -12,7 +12,7 @@ import type { SignatureOf } from "./stream-sampler.ts";
 
 /** The maximum number of items of a server that wait here. */
 const READY = 16;
-/** How long, in milliseconds, a server whose rate limiter allows nothing may hold its share of a limited number of samples. */
+/** The maximum time, in milliseconds, for which a server whose rate limiter allows nothing may hold its share of a limited number of samples. */
 const SHARE_MS = 200;
 /** The pause before a server without items is requested again. The others take its share in the meantime. */
 const PAUSE_MS = 50;
@@ -25,11 +25,11 @@ interface Source {
   readonly ready: DrawnItem[];
   readonly backOff: BackOff;
   sampler: Sampler | undefined;
-  /** Whether it is requested for share after share. */
+  /** Whether the server is requested for share after share. */
   isRunning: boolean;
-  /** Whether its rate limiter has timed out since any server last returned an item. */
+  /** Whether the server's rate limiter has timed out since any server last returned an item. */
   hasTimedOut: boolean;
-  /** The error by which it was lost, after the time limit for reconnecting, and the time of the last attempt. */
+  /** The error by which the server was lost, after the time limit for reconnecting, and the time of the last attempt. */
   error: unknown;
   attemptedAt: number;
 }

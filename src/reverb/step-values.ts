@@ -1,4 +1,4 @@
-/** The values of single steps: checked, copied, and put into chunks. */
+/** Checks and copies the values of single steps, and puts them into chunks. */
 import { mustBe } from "../base/error.ts";
 import { mustPut } from "../schema/copy-values.ts";
 import { type AnyArray, type NumberArray, zeros } from "../schema/dtype.ts";

@@ -1,4 +1,4 @@
-/** The writer to a server that observers use: whole steps, and items of the last ones, created by rules or on request. */
+/** Implements the writer to a server that observers use: whole steps, and items of the last ones, created by rules or on request. */
 
 import { finite, integer, mustBe, onlyKeys, ReplayError } from "../base/error.ts";
 import { MAX_LENGTH } from "../base/limits.ts";

@@ -1,4 +1,4 @@
-/** The first difference between two specs. */
+/** Finds the first difference between two specs. */
 import { show } from "../base/error.ts";
 import { isLeaf, leafText, type RowLeaf, shapeOf } from "./leaf.ts";
 import type { Nest } from "./nest.ts";

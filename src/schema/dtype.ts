@@ -1,4 +1,4 @@
-/** Element types with their numbers in the core (assembly/rows/leaf.ts), typed arrays and bounds. */
+/** Defines element types with their numbers in the core (assembly/rows/leaf.ts), typed arrays and bounds. */
 import { kindOf } from "../base/typed-arrays.ts";
 
 export type Dtype = "bool" | "i8" | "u8" | "i16" | "u16" | "i32" | "u32" | "i64" | "u64" | "f32" | "f64" | "f16" | "bf16";

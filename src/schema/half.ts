@@ -1,4 +1,7 @@
-/** Half floats: two bytes in rows and files, f32 elsewhere. Rounds to nearest, ties to even, like assembly/memory/half.ts. */
+/**
+ * Converts half floats, which have two bytes in rows and files and are f32 elsewhere. Values are rounded to nearest, ties to even, like in
+ * assembly/memory/half.ts.
+ */
 
 import type { Dtype } from "./dtype.ts";
 

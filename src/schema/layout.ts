@@ -1,5 +1,6 @@
 /**
- * The places of a step's leaves, as the core assigns them (assembly/rows/layout.ts): in the row, in a separate column if wide, or in another pool if shared.
+ * Computes the places of a step's leaves, as the core assigns them (assembly/rows/layout.ts): in the row, in a separate column if wide, or in another pool if
+ * shared.
  */
 import { mustBe, show } from "../base/error.ts";
 import { isHalf } from "./half.ts";

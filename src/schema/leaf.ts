@@ -1,4 +1,4 @@
-/** The leaves of a spec: numbers with a dtype and a shape; text and bytes; objects of any form. */
+/** Defines the leaves of a spec: numbers with a dtype and a shape; text and bytes; objects of any form. */
 import { type AnyArray, DTYPES, type Dtype, type InputArrayOf, zeros } from "./dtype.ts";
 import { textBytes } from "./text.ts";
 

@@ -1,4 +1,4 @@
-/** JavaScript values, which rows cannot hold, stored by row number. */
+/** Stores JavaScript values, which rows cannot hold, by row number. */
 
 /** Rows checked for each row taken. This bounds the values kept for free rows by the number of held rows. */
 const CHECKS_PER_ROW = 2;

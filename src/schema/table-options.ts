@@ -1,4 +1,4 @@
-/** The checked options of a table, with their defaults. */
+/** Defines the checked options of a table, with their defaults. */
 
 import { finite, integer, mustBe, onlyKeys } from "../base/error.ts";
 import { MAX_ITEMS } from "../base/limits.ts";

@@ -1,4 +1,4 @@
-/** The roles of leaves in a transition, set once in `new Replay` for n-step rules and transition views. */
+/** Maps the roles of leaves in a transition, set once in `new Replay` for n-step rules and transition views. */
 import { didYouMean, mustBe, mustBeOneOf, oneOfRule, onlyKeys, ReplayError, show } from "../base/error.ts";
 import type { PlacedLeaf } from "./layout.ts";
 import { isText, leafText } from "./leaf.ts";

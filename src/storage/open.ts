@@ -1,4 +1,4 @@
-/** `Replay.open`: a new or restored Replay in a directory. */
+/** Implements `Replay.open`: a new or restored Replay in a directory. */
 import { codeOf, flag, integer, mustBe, onlyKeys, ReplayError } from "../base/error.ts";
 import { GROUP_END, KEPT } from "../base/kinds.ts";
 import { MAX_REPLAY_BYTES, SEGMENT_BYTES } from "../base/limits.ts";

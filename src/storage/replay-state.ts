@@ -1,4 +1,4 @@
-/** The interface of a Replay to storage, which is a layer below it and receives a function that makes one. */
+/** Defines the interface of a Replay to storage, which is a layer below it and receives a function that makes one. */
 
 import { mustBeOneOf } from "../base/error.ts";
 import type { Engine } from "../memory/engine.ts";

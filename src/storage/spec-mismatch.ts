@@ -1,4 +1,4 @@
-/** The errors for a saved memory whose spec differs from the program's. */
+/** Makes the errors for a saved memory whose spec differs from the program's. */
 import { ReplayError } from "../base/error.ts";
 import { specDifference } from "../schema/difference.ts";
 import type { Spec } from "../schema/spec.ts";

@@ -5,25 +5,25 @@ export const TAG = {
   null: 1,
   false: 2,
   true: 3,
-  /** f64 */
+  /** A float: f64. */
   number: 4,
-  /** Hexadecimal digits as a text, after a minus sign if negative. */
+  /** A bigint: hexadecimal digits as a text, after a minus sign if negative. */
   bigint: 5,
-  /** Bytes of UTF-8. */
+  /** A text: bytes of UTF-8. */
   text: 6,
-  /** UTF-16, for text with lone surrogates. */
+  /** A text with lone surrogates, in UTF-16. */
   units: 7,
-  /** Milliseconds f64. */
+  /** A date: milliseconds as f64. */
   date: 8,
-  /** Count, then the values. */
+  /** An array: its count, then the values. */
   array: 9,
-  /** Count, then text and value of each. */
+  /** An object: its count, then text and value of each property. */
   object: 10,
-  /** Count, then key and value of each. */
+  /** A map: its count, then key and value of each entry. */
   map: 11,
   set: 12,
   buffer: 13,
-  /** From here on typed arrays, in the order of ARRAYS: length in bytes, then the bytes. */
+  /** The types from here on are typed arrays, in the order of ARRAYS: length in bytes, then the bytes. */
   arrays: 32,
 } as const;
 

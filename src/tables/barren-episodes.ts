@@ -1,4 +1,4 @@
-/** Barren episodes: episodes that ended without an item. */
+/** Counts barren episodes: episodes that ended without an item. */
 
 import type { Warnings } from "../base/warnings.ts";
 import type { CoreWriter } from "../memory/writer.ts";
@@ -41,7 +41,7 @@ export class BarrenEpisodes {
     } else this.report(barren);
   }
 
-  /** Called after steps of all lanes: the steps of episodes that had ended before are no longer available. */
+  /** Call this after steps of all lanes: the steps of episodes that had ended before are no longer available. */
   countExpired(): void {
     // With nextStep, the next step may have been a final one, which stays available until another step comes.
     const expired = this.#options.autoreset === "nextStep" ? this.#previousCount : this.#endedCount;

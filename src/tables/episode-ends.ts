@@ -1,4 +1,4 @@
-/** The ends of episodes and their checks, shared by local writers and writers at the other end of a port. */
+/** Checks the ends of episodes and their checks, shared by local writers and writers at the other end of a port. */
 
 import { flag, integer, mustBe, onlyKeys, ReplayError, show } from "../base/error.ts";
 import type { EpisodeEnds } from "../memory/block.ts";

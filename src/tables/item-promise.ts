@@ -1,4 +1,4 @@
-/** The promise of items that may be rejected after the call. */
+/** Implements the promise of items that may be rejected after the call. */
 
 /**
  * A promise that the caller need not read: if nobody does, the next `flush` throws its rejection. If the caller reads it (`await`, `then`, `Promise.all`), it

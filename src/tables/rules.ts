@@ -126,7 +126,7 @@ export interface ResolvedRule {
   readonly length: number;
   readonly stride: number;
   readonly priority: number | "max" | LeafPriority;
-  /** 0 for a `length` rule. */
+  /** The number of steps; 0 for a `length` rule. */
   readonly nStep: number;
   readonly finite: boolean;
   /** Only for a `sequence` rule. */

@@ -1,4 +1,7 @@
-/** The target of a writer's steps: a Replay of this process, one across a port, or a server. The writers of TF-Agents and Reverb only use this interface. */
+/**
+ * Defines the target of a writer's steps: a Replay of this process, one across a port, or a server. The writers of TF-Agents and Reverb only use this
+ * interface.
+ */
 import type { WaitOptions } from "../base/wait.ts";
 import type { Column } from "../schema/column.ts";
 import type { ColumnOf } from "../schema/columns.ts";

@@ -1,4 +1,4 @@
-/** A table: draws, priorities, deletions, counters. */
+/** Implements a table: draws, priorities, deletions, counters. */
 
 import { COUNTERS, DISTINCT } from "../base/abi.ts";
 import { flag, integer, mustBe, onlyKeys, show } from "../base/error.ts";

@@ -1,4 +1,4 @@
-/** The ends of a writer's episodes: the checks, and the bytes that the core reads. */
+/** Checks the ends of a writer's episodes: the checks, and the bytes that the core reads. */
 
 import { onlyKeys } from "../base/error.ts";
 import { type Block, copyEnds, countEnds, finalsBytes, placeBlock, placeEnds, placeFinal, placeFinals } from "../memory/block.ts";

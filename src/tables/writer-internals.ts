@@ -1,4 +1,4 @@
-/** The parts of a writer that only the package's own modules use. */
+/** Declares the parts of a writer that only the package's own modules use. */
 import type { ColumnSet } from "../schema/columns.ts";
 import type { ItemOptions, ResolvedWriterOptions } from "./rules.ts";
 import type { AnyTable } from "./table.ts";

@@ -1,6 +1,6 @@
 /**
- * The staging record of a writer, which the core reads a step from. Writers of one step at a time share the engine's record until a program stages a step by
- * hand; then a writer gets its own.
+ * Fills the staging record of a writer, which the core reads a step from. Writers of one step at a time share the engine's record until a program stages a step
+ * by hand; then a writer gets its own.
  */
 import { blockOffsets, placeAddresses } from "../memory/block.ts";
 import type { Engine, StepFiller } from "../memory/engine.ts";

@@ -1,4 +1,4 @@
-/** A writer: accepts the steps of one environment, or of several in lock-step (its lanes), and makes items of them. */
+/** Implements a writer: accepts the steps of one environment, or of several in lock-step (its lanes), and makes items of them. */
 
 import { E_PRIORITY, SEQUENCE, TAILS } from "../base/abi.ts";
 import { integer, ReplayError } from "../base/error.ts";
@@ -225,7 +225,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   }
 
   #createItem(table: string | AnyTable, options: ItemOptions<ColumnSet<S>>, stepsBack: number, isEarlier: number): Promise<void> | undefined {
-    // Read first, so that one check is enough.
+    // The options are read first, so that one check is enough.
     const { length, priority = 1, lane = 0, columns } = checkItemOptions(options);
     this.#begin();
     const to = this.#table(table);

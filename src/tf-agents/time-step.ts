@@ -1,4 +1,6 @@
-/** The output of an environment: a step type, the reward and discount of the preceding action, and an observation. Modelled on `time_step` of TF-Agents. */
+/**
+ * Defines the output of an environment: a step type, the reward and discount of the preceding action, and an observation. Modelled on `time_step` of TF-Agents.
+ */
 
 import { integer, mustBe, onlyKeys } from "../base/error.ts";
 import { Column, type ColumnLike, isColumn } from "../schema/column.ts";

@@ -1,4 +1,4 @@
-/** The record of one step of an agent: observation, action and result. Modelled on `trajectory` of TF-Agents. */
+/** Defines the record of one step of an agent: observation, action and result. Modelled on `trajectory` of TF-Agents. */
 
 import { mustBe, onlyKeys } from "../base/error.ts";
 import { type Column, type ColumnLike, isColumn } from "../schema/column.ts";

@@ -3,7 +3,6 @@ import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import { openReplay, pushEpisodes } from "../../src/datasets/rlds/index.ts";
 import { f32, fifo, i32, packed, Replay, type Spec, shared, u8, uniform } from "../../src/index.ts";
-import { storedOf } from "../../src/pfrl/buffers/stored-buffer.ts";
 import { PersistentReplayBuffer, PrioritizedReplayBuffer, ReplayBuffer } from "../../src/pfrl/index.ts";
 import { open, openRecording } from "../../src/recorder/index.ts";
 import type { RowLeaf } from "../../src/schema/leaf.ts";
@@ -19,6 +18,7 @@ import {
   trajectorySpec,
 } from "../../src/tf-agents/index.ts";
 import { broken } from "../support/health.ts";
+import { storeOf } from "../support/pfrl.ts";
 import { Pictures } from "../support/pictures.ts";
 import { TestRandom } from "../support/random.ts";
 import { bytesOf, errorOf, expectError } from "../support/refused.ts";
@@ -137,7 +137,7 @@ describe("reprise/pfrl", () => {
     return buffer;
   };
   const options = [{ seed: 4 }, { seed: 4, packed: true }, { seed: 4, packed: { ratio: 10 } }] as const;
-  const isPacked = (buffer: object) => storedOf(buffer).contents?.steps.engine.entryPools.length;
+  const isPacked = (buffer: object) => storeOf(buffer).contents?.steps.engine.entryPools.length;
 
   test.each([
     ["ReplayBuffer", (own: object) => new ReplayBuffer({ capacity: 25, numSteps: 2, ...own })],

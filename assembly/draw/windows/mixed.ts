@@ -1,4 +1,4 @@
-/** Draws that `table_sample` cannot make: some items uniformly and the rest by priority, items named by the host, and single steps of a stream. */
+/** Makes draws that `table_sample` cannot make: some items uniformly and the rest by priority, items named by the host, and single steps of a stream. */
 import { random_below } from "../../memory/random";
 import { Ring } from "../../memory/ring";
 import { Stream } from "../../rows/stream";
@@ -81,7 +81,7 @@ export function draw_single(draw: usize, table: usize, stream: usize, n: u32): v
 function pickAlike(t: Table, d: Draw, from: u32, to: u32): void {
   if (to == from) return;
   const tree = t.sampler().tree();
-  // Distinguishes them from items of priority 0, which may also be drawn.
+  // This distinguishes the drawn items from items of priority 0, which may also be drawn.
   for (let i: u32 = 0; i < from; i++) store<f64>(tree.leaf(d.slot(i)), -1);
   for (let i = from; i < to; i++) {
     let slot = anySlot(t);

@@ -1,12 +1,13 @@
 /**
- * A set of streams, from which a buffer without a table draws windows. A window is named by its stream and the step that it begins with, 0 for the oldest that the
+ * Implements a set of streams, from which a buffer without a table draws windows. A window is named by its stream and the step that it begins with, 0 for the
+ * oldest that the
  * stream holds. The streams follow each other in memory, as the lanes of a writer do.
  *
  * STREAM SET, 64 bytes, then u32 × n (sums), u8 × n (shown):
- *    0 │ first u32  │ stride u32 │  where stream 0 is, and how far it is to the next one
- *    8 │ n u32      │ stale u32  │  streams · 1: the sums are to be made anew
- *   16 │ sums u32   │ shown u32  │  where the weights' sums are, up to each stream · where it is told which streams can be drawn
- *   24 │ width u32  │ weigh u32  │  what the sums are for
+ *    0 │ first u32  │ stride u32 │  the address of stream 0, and the distance to the next stream
+ *    8 │ n u32      │ stale u32  │  streams · 1: the sums must be recomputed
+ *   16 │ sums u32   │ shown u32  │  addresses: the sum of the weights up to each stream · whether each stream can be drawn
+ *   24 │ width u32  │ weigh u32  │  the width and the kind of weights of the sums
  *   32 │ RANDOM (32)             │
  */
 import { random_init } from "../../memory/random";
@@ -102,14 +103,14 @@ export function streams_seed(set: usize, low: u32, high: u32, stream: u32): void
   random_init(changetype<StreamSet>(set).random(), low, high, stream);
 }
 
-/** Whether stream i can be drawn. */
+/** Sets whether stream i can be drawn. */
 export function streams_show(set: usize, i: u32, visible: u32): void {
   const s = changetype<StreamSet>(set);
   s.stale = 1;
   store<u8>(<usize>s.visible + <usize>i, <u8>(visible != 0));
 }
 
-/** Call it when a stream has gained or lost steps; not needed for draws by LEVEL. */
+/** Call this function when a stream has gained or lost steps. Draws by LEVEL do not need it. */
 export function streams_changed(set: usize): void {
   changetype<StreamSet>(set).stale = 1;
 }

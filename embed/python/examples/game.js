@@ -1,5 +1,5 @@
-// A game from whose memory Python learns (learn.py). `node game.js collect SNAPSHOT` plays at random and saves its memory; `node game.js play SNAPSHOT NETWORK`
-// opens Python's snapshot, and continues with the trained network.
+// Implements a game from whose memory Python learns (learn.py). `node game.js collect SNAPSHOT` plays at random and saves its memory; `node game.js play
+// SNAPSHOT NETWORK` opens Python's snapshot, and continues with the trained network.
 import { readFile, writeFile } from "node:fs/promises";
 import { f32, i32, prioritized, Replay } from "reprise";
 

@@ -20,7 +20,7 @@ def network():
 def learn(replay):
     """The network, and the loss of each update."""
     torch.manual_seed(1)
-    torch.set_num_threads(1)  # so small a network is slower with more
+    torch.set_num_threads(1)  # a network this small is slower with more threads
     online, target, losses = network(), network(), []
     optimizer = torch.optim.Adam(online.parameters(), lr=0.006)
     for update in range(UPDATES):

@@ -47,7 +47,7 @@ def weights(model, epsilon):
 def learn(replay, goal, send):
     """Trains on arriving steps until the returns reach the goal. Returns whether they do."""
     torch.manual_seed(1)
-    torch.set_num_threads(1)  # so small a network is slower with more
+    torch.set_num_threads(1)  # a network this small is slower with more threads
     online, target = network(), network()
     optimizer = torch.optim.Adam(online.parameters(), lr=0.003)
     start = time.monotonic()
@@ -69,7 +69,7 @@ def learn(replay, goal, send):
             send(weights(online, max(0.02, 0.5 - update / 1000)))
         if update % 100 == 99:
             seconds = time.monotonic() - start
-            # Each of the last balls once.
+            # Each of the last balls comes once.
             rewards = next(replay.epochs(RETURNS, BALLS))["reward"]
             mean, is_done = float(rewards.mean()), len(rewards) == BALLS and rewards.mean() >= goal
             print(f"{seconds:5.1f} s  {update + 1:5} updates  {replay.stats(MEMORY)['inserts']:7} transitions  mean return {mean:+.2f}", flush=True)

@@ -1,5 +1,5 @@
-// A game in headless Chromium from whose steps PyTorch learns live: `npm run example:python [-- GOAL]`. It exits with 0 once the return is reached; Ctrl-C ends
-// all of its processes.
+// Runs a game in headless Chromium from whose steps PyTorch learns live: `npm run example:python [-- GOAL]`. It exits with 0 once the return is reached. Ctrl-C
+// ends all of its processes.
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";

@@ -42,7 +42,7 @@ class Batches:
         self._timeout, self._process = timeout, os.getpid()
         torch = sys.modules.get("torch.utils.data")
         if torch is not None:
-            # IterableDataset is an abstract base class, so that isinstance() takes this one for it without an import of torch.
+            # IterableDataset is an abstract base class, so that isinstance() accepts this class without an import of torch.
             torch.IterableDataset.register(type(self))
 
     def __iter__(self) -> Iterator[Batch]:

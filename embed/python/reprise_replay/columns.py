@@ -16,7 +16,7 @@ Batch = dict[str, Array]
 
 DTYPES = [np.dtype(name) for name in ("?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8", "f4", "f4", "O")]
 HALVES = 11, 12  # half floats: arrays of them are float32
-HEAD, EACH, COUNT = 6, 10, 4  # words of COLUMNS and of COLUMN; bytes before a text, which hold its length
+HEAD, EACH, COUNT = 6, 10, 4  # words of COLUMNS and of COLUMN; and the bytes before a text, which hold its length
 
 
 class Column(NamedTuple):
@@ -67,7 +67,7 @@ class Column(NamedTuple):
         return np.array(packed, self.raw).reshape(values.shape)
 
 
-#: Values that can be put, each beside its column.
+#: Values that can be put, each next to its column.
 Taken = Sequence[tuple[Column, Array]]
 
 
@@ -106,11 +106,11 @@ def array(given: ArrayLike, dtype: np.dtype[Any], what: str, half: bool = False)
 class Columns:
     """COLUMNS of a view, or of a packed step as view -1. It is read again only if its bytes have changed, or the memory has moved."""
 
-    #: How many entries the batch has.
+    #: The number of entries in the batch.
     entries: int
     #: Bytes of a packed step.
     step_bytes: int
-    #: Why the batch has fewer entries than requested, as a number.
+    #: The reason why the batch has fewer entries than requested, as a number.
     blocked: int
     found: dict[str, Column]
 
@@ -150,6 +150,6 @@ class Columns:
             raw = np.dtype(f"V{COUNT + max_bytes + -max_bytes % 4}") if DTYPES[number] == object else DTYPES[number]
             found[name] = Column(name, DTYPES[number], raw, shape, where, size, number, steps > 0, max_bytes)
         self.entries, self.step_bytes, self.blocked, self.found = entries, step_bytes, blocked, found
-        # A packed step has offsets in the place of addresses.
+        # A packed step has offsets instead of addresses.
         self._views = [] if self._view < 0 else [(name, column, column.view(memory, entries)) for name, column in found.items()]
         self._told, self._memory = memory[at : at + 4 * (HEAD + EACH * count)].tobytes(), memory

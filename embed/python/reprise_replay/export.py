@@ -12,7 +12,7 @@ import wasmtime
 
 try:
     from wasmtime import _ffi as _bindings
-except ImportError:  # pragma: no cover: they are private, so a later wasmtime may move them
+except ImportError:  # pragma: no cover: the names are private, so a later wasmtime may move them
     _bindings = None  # type: ignore[assignment]
 
 _SLOTS = {"i32": "i12x", "f64": "d8x"}  # an argument takes 16 bytes
@@ -61,7 +61,7 @@ def direct(store: wasmtime.Store, function: wasmtime.Func) -> Callable[..., int]
         ctypes.memset(at_trap, 0, ctypes.sizeof(trap))
         raise exception
 
-    # The pointers above lead into these two, which must therefore stay.
+    # The pointers above point into these two objects, which must therefore stay alive.
     call.__dict__["kept"] = store, function
     return call
 

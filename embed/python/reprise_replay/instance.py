@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from .export import export
 
 Bytes = NDArray[np.uint8]
-#: The path of an embed.wasm; None is the one beside this file.
+#: The path of an embed.wasm. None means the file next to this one.
 Wasm = str | os.PathLike[str] | None
 
-ADDRESSES = {"input", "create", "load", "columns", "mixture", "stats", "writer", "save"}  # these return addresses and handles: unsigned, and 0 is a refusal
+ADDRESSES = {"input", "create", "load", "columns", "mixture", "stats", "writer", "save"}  # these return unsigned addresses and handles; 0 is a refusal
 ENGINE = wasmtime.Engine()
 
 

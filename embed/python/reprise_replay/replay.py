@@ -22,8 +22,8 @@ Steps = Mapping[str, ArrayLike] | bytes | bytearray | memoryview | Bytes
 
 ENDED, TRUNCATED, TERMINATED = 1, 2, 3  # how an episode ends: without a final step, or with one
 STATS = "size steps pending inserts samples deletes uniqueSamples episodes deletedEpisodes retiredSlots newestKey heldSteps bytes".split()
-BLOCKED = (None, "minSize", "samplesPerInsert", "items")  # why a batch has fewer entries than requested
-WAITS = ("EMPTY", "RATE_LIMITED", "TOO_FEW")  # refusals of draws that more steps end
+BLOCKED = (None, "minSize", "samplesPerInsert", "items")  # the reasons why a batch has fewer entries than requested
+WAITS = ("EMPTY", "RATE_LIMITED", "TOO_FEW")  # refusals of draws that pass after more steps
 U1, F8 = np.dtype("u1"), np.dtype("f8")
 NO_ENDS: Bytes = np.empty(0, U1)
 
@@ -35,7 +35,7 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
     leaves: dict[str, Column]
     #: Bytes of a packed step.
     step_bytes: int
-    #: Why the last batch has fewer entries than requested: "minSize", "samplesPerInsert", "items", or None.
+    #: The reason why the last batch has fewer entries than requested: "minSize", "samplesPerInsert", "items", or None.
     blocked: str | None
 
     def __init__(self, text: str, *, wasm: Wasm = None) -> None:
@@ -58,9 +58,9 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
     def _begin(self, wasm: Wasm, call: str, *given: bytes | bytearray | memoryview | Bytes) -> None:
         self._wasm, self._instance, self._lock, self.blocked = wasm, Instance(wasm), threading.RLock(), None
         self._changed = threading.Condition(self._lock)
-        self._watchers: set[Callable[[], object]] = set()  # of changes; they are called in any thread, and must not call the Replay
-        self._door: Any = None  # of reprise_replay.remote: the writers that it has accepted
-        self._columns: dict[int, Columns] = {}  # of each view's last batch
+        self._watchers: set[Callable[[], object]] = set()  # called after changes, in any thread; they must not call the Replay
+        self._door: Any = None  # the writers that reprise_replay.remote has accepted
+        self._columns: dict[int, Columns] = {}  # the columns of each view's last batch
         runs = [np.frombuffer(run, U1) for run in given]
         places = self._instance.give(*runs)
         self._handle = self._instance.call(call, *(number for at, run in zip(places, runs, strict=True) for number in (at, len(run))))

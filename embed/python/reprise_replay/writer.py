@@ -16,7 +16,7 @@ class Table(NamedTuple):
     """A table of the Replay."""
 
     name: str
-    #: The priority that "max" stands for.
+    #: The priority that "max" means.
     largest: float
 
 

@@ -1,5 +1,5 @@
-// The JavaScript ends of remote writers, using the public API. `write URL LANES SEED FOLDER` plays a world into a remote Replay and into a local twin, whose snapshot
-// it saves; `accept LANES FOLDER [BYTES]` accepts writers, with BYTES in flight, prints its port, and saves a snapshot at the end of each.
+// Implements the JavaScript ends of remote writers, using the public API. `write URL LANES SEED FOLDER` plays a world into a remote Replay and into a local
+// twin, whose snapshot it saves; `accept LANES FOLDER [BYTES]` accepts writers, with BYTES in flight, prints its port, and saves a snapshot at the end of each.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { f16, f32, i32, prioritized, Replay, shared, text, u8 } from "reprise";
@@ -115,7 +115,7 @@ async function accept(lanes, folder, inFlightBytes) {
         maxInFlight: 64,
         ...(inFlightBytes > 0 && { limits: { inFlightBytes } }),
       });
-      // An actor that returns has the same writer.
+      // An actor that returns already has its writer.
       if (known.has(accepted)) return;
       known.add(accepted);
       accepted.send({ hello: "actor" });
@@ -128,7 +128,7 @@ async function accept(lanes, folder, inFlightBytes) {
     }
   });
   process.stdin.on("data", (line) => {
-    // Like a network failure: every connection ends silently.
+    // This simulates a network failure: every connection ends silently.
     if (String(line).includes("break")) for (const socket of server.clients) socket.terminate();
   });
   process.stdin.on("end", () => process.exit(0));

@@ -1,5 +1,5 @@
-// The JavaScript side, using the public API: `write FOLDER` saves a Replay and its next batches; `read SNAPSHOT` makes the same draws from a Replay saved by
-// Python.
+// Implements the JavaScript side of the tests, using the public API: `write FOLDER` saves a Replay and its next batches; `read SNAPSHOT` makes the same draws
+// from a Replay saved by Python.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { bool, f32, f64, i8, i16, i32, i64, packed, prioritized, Replay, shared, text, u8, u16, u32, u64 } from "reprise";

@@ -15,7 +15,7 @@ from reprise_replay import Instance, ReplayError
 from reprise_replay.columns import Columns
 
 CALLS = {0: "append", 1: "end", 2: "item", 3: "sample", 4: "update", 5: "delete", 6: "stats", 7: "reload", 255: "clock"}
-#: The arguments of each that are not integers.
+#: The arguments of each call that are not integers.
 FLOATS = {"item": 4, "sample": 2}
 COUNTERS, PASSES = 12, 5
 
@@ -60,7 +60,7 @@ class Player:
     def reload(self, lines):
         snapshot = np.concatenate([chunk.copy() for chunk in self.instance.chunks(self.handle)])
         self.instance.call("free", self.handle)
-        # The input buffer went with the Replay.
+        # The input buffer was freed with the Replay.
         self.instance, self.told = Instance(), {}
         (at, behind) = self.instance.give(snapshot, lines)
         self.handle = self.instance.call("load", at, len(snapshot), behind, len(lines))

@@ -1,4 +1,4 @@
-/** The Python of the package's tests, and of players of recorded operations: build/embed/python, made once from requirements.txt. */
+/** Makes the Python of the package's tests, and of players of recorded operations: build/embed/python, made once from requirements.txt. */
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -45,7 +45,7 @@ def test_python_writes_to_javascript(lanes, seed, breaks, tmp_path):
                 await writer.flush()
             assert got == [{"hello": "actor"}, bytes([1, 2, 3])]
             assert (line.breaks > 3) == (breaks > 0)
-        # Connections that broke before they said hello came to nothing; those of the session end with it.
+        # Connections that broke before their hello had no effect; those of the session end with it.
         while "how" not in (said := json.loads(await memory.stdout.readline())):
             assert said == {"refused": "CLOSED"} and breaks > 0
         assert said["how"] == "left" and said["steps"] > 100
@@ -85,7 +85,7 @@ def test_javascript_refuses_another_spec(tmp_path):
         url = f"ws://127.0.0.1:{int(await memory.stdout.readline())}"
         with pytest.raises(ReplayError, match="SPEC_MISMATCH"):
             await remote_writer(url, LEAVES.replace("i32", "i16"))
-        # A value that only the memory knows to be wrong.
+        # Only the memory can detect that this value is invalid.
         writer = await remote_writer(url, LEAVES)
         await writer.append({**steps(1), "reward": [float("inf")]})
         assert (await writer.closed).code == "INVALID_DATA"

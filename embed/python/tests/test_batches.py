@@ -36,7 +36,7 @@ def test_draws_are_those_of_sample(beta):
         other = theirs.sample(0, 16, beta if beta == 0.4 else beta(i))
         same(batch, other)
         for replay in (ours, theirs):
-            # Nothing is drawn ahead: the next batch sees these.
+            # Nothing is drawn ahead, so the next batch uses these priorities.
             replay.update(0, other["keys"], np.arange(16) + i)
             replay.append(0, steps(3, 1000 + i))
     assert i == 9 and ours.save() == theirs.save()
@@ -74,7 +74,7 @@ def test_an_empty_batch_is_refused_and_the_iterator_continues():
     assert "2 items" in refused("RATE_LIMITED", lambda: next(iterator))
     replay.append(0, steps(5, 5))
     twin = Replay.load(replay.save(), "view memory transitions gamma 0.5 weights batch")
-    # Refusals did not take an index.
+    # Refused draws did not use an index.
     for beta in (0.4, 0.5):
         same(next(iterator), twin.sample(0, 4, beta))
     assert next(iterator, None) is None

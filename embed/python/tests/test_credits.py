@@ -12,10 +12,10 @@ from test_hostile import block, hello_of
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
-#: Frames of 16,384 bytes, 4 a step: 64 KiB written out, 16 bytes as references.
+#: Frames of 16,384 bytes, 4 per step: 64 KiB as values, 16 bytes as references.
 WIDE = "leaf image u8 128 128 shared f stack 4"
 ROW = 4 * 128 * 128
-#: No steps go in while nobody draws.
+#: No steps enter without a draw.
 FULL = " samplesPerInsert 1 minSize 1 minDiff -1 maxDiff 1 pending 0"
 
 
@@ -39,7 +39,7 @@ def test_shared_frames_count_as_they_are_written_out():
         async with Server(replay, max_in_flight=100_000, limits=Limits(in_flight_bytes=40 * ROW)) as server, Peer(server.url) as peer:
             await peer.send(wide_hello())
             await peer.next(Kind.WELCOME)
-            # 10 rows each: the fifth begins beyond 40 rows.
+            # Each block has 10 rows, so the fifth begins beyond 40 rows.
             await peer.send(references(1, 10, new=1), *(references(k, 10) for k in (2, 3, 4)))
             await peer.send(pack(Kind.PING))
             await peer.next(Kind.PONG)
@@ -105,12 +105,12 @@ def test_only_slots_of_final_steps_are_no_steps(calls, finals):
             await peer.next(Kind.WELCOME)
             slots = 4
             body = [bytes(12 * slots), bytes(8 * slots), bytes(12 * slots), bytes(8 * slots), bytes(4 * slots), b"\0\0\3\0" if finals and calls[1] == 2 else bytes(4), bytes(16)]
-            # In the order of the leaves: action, name, image, x, reward.
+            # The values are in the order of the leaves: action, name, image, x, reward.
             body = [bytes(4 * slots), bytes(12 * slots), bytes(12 * slots), bytes(8 * slots), *body[4:]]
             fields = {"slots": slots, "calls": calls, "columns": [], "frames": [1]}
             await peer.send(pack(Kind.BLOCK, {"number": 1, **fields}, body), pack(Kind.PING))
             await peer.next(Kind.PONG)
-            # It waits, because the limiter accepts only one step of it.
+            # The block waits, because the limiter accepts only one of its steps.
             await peer.send(block(2, 1), pack(Kind.PING))
             if finals:
                 await peer.next(Kind.PONG)
@@ -132,7 +132,7 @@ def test_a_writer_counts_shared_frames_as_they_are_written_out():
                 if frame.kind == Kind.COLUMNS:
                     numbers.append((frame.fields["number"], frame.fields["rows"]))
                 elif frame.kind == Kind.PONG:
-                    # What it may send without a confirmation has come before this.
+                    # Everything that the actor may send without a confirmation has arrived before this.
                     unconfirmed.append(sum(rows for _, rows in numbers))
                     await peer.send(pack(Kind.CONFIRMATION, {"number": numbers[-1][0]}))
                     numbers.clear()
@@ -194,7 +194,7 @@ def test_a_block_that_comes_twice_brings_its_frames():
             await peer.next(Kind.CONFIRMATION)
             await peer.send(block(1, 2))
             await peer.next(Kind.CONFIRMATION)
-            # 4 new frames each: these name the ones of the second time.
+            # Each step has 4 new frames; these steps refer to the frames of the second time.
             body = [np.array([7], "i4").tobytes(), bytes(12), np.array([4, 5, 6], np.uint32).tobytes(), bytes(8), bytes(4)]
             await peer.send(block(2, 1, body=b"".join(part + bytes(-len(part) % 8) for part in body), frames=[0]), pack(Kind.BYE))
             assert await peer.closed() == (1000, "")
@@ -243,7 +243,7 @@ def test_blocks_are_no_answers():
         async with Memory(talk) as memory:
             writer = await remote_writer(memory.url, LEAVES)
             await writer.append(steps(1))
-            # None of them waits, so all are in the socket together.
+            # No answer waits, so all of them are in the socket together.
             for _ in range(6000):
                 await writer.item("c", 1)
             await writer.close()
@@ -259,7 +259,7 @@ def test_answers_that_nobody_reads():
             socket = await connect(server.url, compression=None)
             await socket.send(pack(Kind.HELLO, hello_of(replay)))
             accepted = await server.met.get()
-            # Nothing is read here: the other end must give up, and not keep all pongs.
+            # This end reads nothing, so the other end must disconnect instead of keeping all pongs.
             link, ping = accepted._link, pack(Kind.PING)
             link.socket.pause_writing()
             socket.transport.pause_reading()
@@ -280,7 +280,7 @@ def test_a_step_that_cannot_fit():
         async with Server(Replay("leaf x f32 20000\ntable t size 9\nrule t length 1"), limits=Limits(frame_bytes=1 << 17)) as server:
             with pytest.raises(ReplayError, match="does not fit"):
                 await remote_writer(server.url, "leaf x f32 20000")
-        # Two slots fit, and what describes them does not.
+        # Two slots fit, but their descriptions do not.
         n = (1 << 16) // 4 - 100
         async with Server(Replay(f"leaf x f32 {n}\ntable t size 9\nrule t length 1"), limits=Limits(frame_bytes=1 << 17)) as server:
             with pytest.raises(ReplayError, match="does not fit"):

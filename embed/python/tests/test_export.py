@@ -38,7 +38,7 @@ def test_numbers(way):
         assert all_of["same"](number) == number
     assert all_of["constant"]() == -7
     assert all_of["mixed"](12, -3.5, 10) == (12 ^ 10) - 3
-    # A call leaves nothing behind for the next one.
+    # A call leaves no state for the next call.
     assert [all_of["mixed"](1, 5.0, 0), all_of["mixed"](0, 0.0, 0)] == [6, 0]
 
 

@@ -169,12 +169,12 @@ def test_a_hello_that_is_none():
                 ({"leaves": [BY_TEXT] * 5}, 4001),
             ):
                 async with Peer(server.url) as peer:
-                    # Anything before it is ignored, and so is text.
+                    # Messages before the hello are ignored, and so is text.
                     await peer.send(pack(Kind.BYE), "text", pack(Kind.HELLO, hello_of(replay, **changes)))
                     assert (await peer.next(Kind.REFUSED)).fields["error"]["kind"] == "ReplayError"
                     closed, reason = await peer.closed()
                     assert closed == code and reason
-            # None of them holds the writer.
+            # None of these connections holds the writer.
             async with await remote_writer(server.url, LEAVES) as writer:
                 await writer.append(steps(1))
 

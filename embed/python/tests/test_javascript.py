@@ -55,7 +55,7 @@ def test_javascript_goes_on_where_python_stopped(folder, tmp_path):
     windows, batch = drawn(replay)
     replay.update(0, batch["keys"], np.arange(16))
     replay.delete(1, windows["keys"][:2])
-    # What was drawn is a step of this spec again.
+    # The drawn values form a step of the same spec.
     names = {name: name.split(".")[0] for name in replay.leaves}
     again = {name: windows[name][:, 0] for name in names}
     again["reward"] = np.arange(7.0)

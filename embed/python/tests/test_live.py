@@ -57,7 +57,7 @@ def test_it_reaches_the_return_and_ends(started):
 @pytest.mark.parametrize("everybody", [True, False])
 def test_ctrl_c_leaves_nothing(started, everybody):
     start, left = started
-    # One that is never reached.
+    # This goal is never reached.
     process = start(2)
     while "updates" not in process.stdout.readline():
         assert process.poll() is None

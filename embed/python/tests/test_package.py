@@ -12,7 +12,7 @@ import pytest
 from support import ROOT, WASM
 
 FOLDER = ROOT / "embed/python"
-#: How the output of a program stands in it.
+#: The form in which a program contains its output.
 SAID = "  # → "
 
 
@@ -22,7 +22,7 @@ def programs(path):
 
 
 PROGRAMS = [(page.name, *program) for page in (ROOT / "docs/embed/python.md", ROOT / "docs/embed/protocol.md", FOLDER / "README.md") for program in programs(page)]
-#: The one that pip install is for.
+#: The program that starts with pip install.
 FIRST = next(program for _, _, program in PROGRAMS if "reprise_replay" in program)
 PIP = ("-m", "pip", "--quiet", "--disable-pip-version-check")
 
@@ -30,7 +30,7 @@ PIP = ("-m", "pip", "--quiet", "--disable-pip-version-check")
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
     """The wheel of the package."""
-    # From a copy, because setuptools leaves its files next to the sources.
+    # The wheel is built from a copy, because setuptools leaves files next to the sources.
     source = shutil.copytree(FOLDER, tmp_path_factory.mktemp("source") / "python", ignore=shutil.ignore_patterns("build", "*.egg-info"))
     target = tmp_path_factory.mktemp("wheel")
     subprocess.run([sys.executable, *PIP, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", target, source], check=True)
@@ -59,7 +59,7 @@ def test_there_are_programs():
 def test_programs_of_the_documents_run(page, comment, program, installed, tmp_path):
     if "torch" in comment and importlib.util.find_spec("torch") is None:
         pytest.skip("torch is not installed")
-    # The one without the module names the file as it is in a clone.
+    # The program without the module names the file as it is in a clone.
     folder = tmp_path if "reprise_replay" in program else ROOT
     done = run(program, folder, [installed])
     assert done.returncode == 0 and done.stdout.strip(), done.stderr
@@ -89,7 +89,7 @@ def test_a_clean_environment_installs_the_wheel(wheel, tmp_path):
     subprocess.run([python, *PIP, "install", wheel], check=True)
     done = subprocess.run([python, "-c", FIRST], cwd=tmp_path, capture_output=True, text=True)
     assert done.stdout.splitlines() == [line.split(SAID)[1] for line in FIRST.splitlines() if SAID in line], done.stderr
-    # Modules that need websockets report it, and the wheel installs it as an extra.
+    # Modules that need websockets report that, and the wheel installs the package as an extra.
     remote = [python, "-c", "from reprise_replay.remote import accept"]
     assert 'pip install "reprise-replay[websockets]"' in subprocess.run(remote, cwd=tmp_path, capture_output=True, text=True).stderr
     subprocess.run([python, *PIP, "install", f"{wheel}[websockets]"], check=True)

@@ -108,7 +108,7 @@ def test_each_byte_of_a_conversation_may_be_the_last():
                         await writer.append(steps(3, 10 * k), [0, 0, TERMINATED])
                     await writer.flush()
             except ReplayError as error:
-                # It was never welcome.
+                # The actor was never welcomed.
                 assert error.code == "CLOSED" and replay.stats(1)["inserts"] == 0
                 return line.breaks
         same_memory(replay.save(), whole)
@@ -412,7 +412,7 @@ def test_limits_slow_a_writer_down():
                 for k in range(6):
                     await writer.append(steps(50, k))
                 await writer.flush()
-                # 300 steps: those of the first second come immediately.
+                # The steps of the first second, of 300, arrive immediately.
                 assert loop.time() - start > 0.4
 
     run(work())
@@ -460,7 +460,7 @@ def test_values_of_every_size(leaves):
             await writer.flush()
             twin.append(0, some(replay, 4))
             twin.end(0, TERMINATED)
-            # Blocks may be others, and rows elsewhere.
+            # Blocks and the places of rows may differ.
             batch, other = replay.sample(0, 200), twin.sample(0, 200)
             for name, values in batch.items():
                 assert values.tolist() == other[name].tolist(), name
@@ -475,7 +475,7 @@ def test_steps_that_come_one_by_one_share_frames(lanes):
         numbers = np.random.default_rng(lanes)
         async with Server(replay) as server, await remote_writer(server.url, LEAVES, lanes=lanes) as writer:
             for k in range(500):
-                # Those that terminate may leave their final steps out, all of a call's or none.
+                # A call whose episodes terminate may omit its final steps, either all of them or none.
                 how = int(numbers.choice([0, 0, 0, 0, TRUNCATED, TERMINATED, 9]))
                 ends = [TERMINATED if how == 9 else how] * lanes
                 finals = steps(lanes, k + 3) if how in (TRUNCATED, TERMINATED) else None
@@ -527,7 +527,7 @@ def test_after_a_second_invite_nothing_is_sent_until_the_welcome():
                 if k == 1:
                     await invited.wait()
                     assert not writer.connected
-                # So that each block has its own frame.
+                # This gives each block its own frame.
                 await asyncio.sleep(0.01)
             may_welcome.set()
             while len(numbers) < 2:

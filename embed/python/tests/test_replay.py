@@ -26,7 +26,7 @@ def test_a_block_becomes_transitions():
     batch = replay.sample(0, 64, 0.4)
     first = batch["action"]
     assert set(first) == set(range(10))
-    # Each sees three steps on, or to the end.
+    # Each transition spans three steps, or ends with the episode.
     taken = np.minimum(3, 10 - first)
     np.testing.assert_array_equal(batch["steps"], taken)
     np.testing.assert_array_equal(batch["observation"][:, 2], first)

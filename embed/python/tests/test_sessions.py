@@ -13,7 +13,7 @@ from test_hostile import SESSION, block, hello_of
 from websockets.asyncio.client import connect
 
 OTHER = "b" * 22
-#: No steps go in while nobody draws.
+#: No steps enter without a draw.
 FULL = " samplesPerInsert 1 minSize 1 minDiff -1 maxDiff 1 pending 0"
 
 
@@ -29,7 +29,7 @@ def test_a_call_after_close_is_refused():
         async with Server(replay, max_in_flight=3) as server:
             writer = await remote_writer(server.url, LEAVES)
             await writer.append(steps(3))
-            # This one waits for room, and was called before.
+            # This call waits for room, and was made before.
             waiting = asyncio.create_task(writer.append(steps(1, 3)))
             await asyncio.sleep(0)
             closing = [asyncio.create_task(writer.close()) for _ in range(2)]
@@ -104,7 +104,7 @@ def test_a_call_goes_on_over_a_memory_that_takes_larger_frames():
         async with Server(replay, max_in_flight=4000, limits=Limits(frame_bytes=1 << 17)) as server:
             writer = await remote_writer(server.url, LEAVES)
             accepted, before = await server.met.get(), writer._conversation.most
-            # Its parts wait for room, before and after.
+            # The parts of the call wait for room, before and after.
             task = asyncio.create_task(writer.append(steps(9000)))
             while accepted.steps < 1000:
                 await asyncio.sleep(0)
@@ -136,7 +136,7 @@ def test_an_opening_function_that_never_settles():
             opened.append(1)
             if len(opened) == 1:
                 return await connect(server.url, compression=None)
-            # Nor does it let itself be cancelled.
+            # This function also ignores its cancellation.
             while True:
                 try:
                     await asyncio.Event().wait()
@@ -222,7 +222,7 @@ def test_an_actor_that_comes_again_is_bound_by_the_newest_call():
             async with Peer(server.url) as peer:
                 await peer.send(hello(replay, resume=True))
                 fields = (await peer.next(Kind.WELCOME)).fields
-                # Steps are as the writer was told first, which may not change.
+                # Steps have the form of the first welcome, which must not change.
                 assert (fields["frameBytes"], fields["inFlightBytes"], fields["keepAliveMs"], fields["maxInFlight"]) == (1 << 17, 150, 7000, 4)
                 assert await server.met.get() is accepted
                 await peer.send(block(2, 1), pack(Kind.PING))
@@ -245,7 +245,7 @@ def test_a_frame_is_as_large_as_the_newest_call_allows():
                 async with Peer(server.url) as peer:
                     await peer.send(hello(replay, session=f"{first:022}", resume=True))
                     await peer.next(Kind.WELCOME)
-                    # 200 KB.
+                    # This message has 200 KB.
                     await peer.send(block(1, 2300), pack(Kind.BYE))
                     assert (await peer.closed())[0] == code
 
@@ -283,7 +283,7 @@ def test_flushes_that_are_sent_again_count_once():
                 accepted._link.socket.transport.abort()
                 while accepted.connected:
                     await asyncio.sleep(0.001)
-                # What comes behind them is there.
+                # Messages after them have arrived.
                 await writer.append(steps(1, 5 + k))
                 while accepted._received < 2 + k and not writer.closed.done():
                     await asyncio.sleep(0.001)
@@ -352,7 +352,7 @@ def test_lanes_and_sessions_are_limited(monkeypatch):
                 for peer, session in ((first, SESSION), (second, OTHER)):
                     await peer.send(hello(replay, session=session))
                     await peer.next(Kind.WELCOME)
-                # One is broken, the other has ended, and both are kept: it may ask how.
+                # One session is broken, the other has ended, and both are kept, since an actor may ask how its session ended.
                 await second.send(pack(Kind.BYE))
                 assert (await second.closed())[0] == 1000
             third = "c" * 22
@@ -366,7 +366,7 @@ def test_lanes_and_sessions_are_limited(monkeypatch):
                 async with Peer(a.url) as peer:
                     await peer.send(hello(replay, session=session, resume=resume))
                     await peer.next(Kind.WELCOME)
-            # One that has ended is forgotten in time.
+            # A session that has ended is forgotten after a while.
             monkeypatch.setattr("reprise_replay.remote.sessions.monotonic", lambda: monotonic() + 61)
             async with Peer(c.url) as peer:
                 await peer.send(hello(replay, session=third, lanes=3))
@@ -385,7 +385,7 @@ def test_a_hello_of_another_session_breaks_the_protocol():
         async with Server(replay) as server, Peer(server.url) as peer:
             await peer.send(hello(replay))
             await peer.next(Kind.WELCOME)
-            # One of the same session is ignored.
+            # A hello of the same session is ignored.
             await peer.send(hello(replay), block(1))
             await peer.next(Kind.CONFIRMATION)
             await peer.send(hello(replay, session=OTHER))
@@ -393,7 +393,7 @@ def test_a_hello_of_another_session_breaks_the_protocol():
             assert (await peer.closed())[0] == 4002
             accepted = await server.met.get()
             assert (await accepted.closed).how == "failed" and replay.stats(1)["inserts"] == 2
-            # The other session is not touched: there is none.
+            # The other session does not exist, so nothing changes.
             async with Peer(server.url) as other:
                 await other.send(hello(replay, session=OTHER, resume=True))
                 assert (await other.next(Kind.REFUSED)).fields["error"]["code"] == "NOT_FOUND"
@@ -414,7 +414,7 @@ def test_a_secret_is_of_one_writer():
                         assert (await second.next(Kind.REFUSED)).fields["error"]["code"] == "NOT_FOUND"
                 await peer.send(pack(Kind.BYE))
                 await peer.closed()
-            # It is not told of the end of another writer's session either.
+            # The actor does not learn the end of another writer's session either.
             async with Peer(other.url) as second:
                 await second.send(hello(replay, resume=True))
                 assert (await second.next(Kind.REFUSED)).fields["error"]["code"] == "NOT_FOUND"
@@ -431,7 +431,7 @@ def test_messages_count_on_from_those_of_an_earlier_memory():
             accepted = await server.met.get()
             await accepted.send("new")
             assert (await peer.next(Kind.MESSAGE)).fields["number"] == 8
-            # One that was not sent cannot have been handled; the session stays as it is.
+            # A message that was not sent cannot have been handled, so the session does not change.
             async with Peer(server.url) as liar:
                 await liar.send(hello(replay, receipt=9, resume=True))
                 assert (await liar.next(Kind.REFUSED)).fields["error"]["code"] == "INVALID_DATA"
@@ -684,7 +684,7 @@ def test_options_of_limits():
                 await accept(None, replay, **options)
         with pytest.raises(ReplayError, match="INVALID: reconnect_timeout"):
             await remote_writer("ws://127.0.0.1:1", LEAVES, reconnect_timeout=-1)
-        # The longest time that both ends can count.
+        # This is the longest time that both ends can count.
         async with Server(replay, keep_alive=np.inf, keep_alive_timeout=np.inf, session_ttl=np.inf) as server:
             async with await remote_writer(server.url, LEAVES) as writer:
                 await writer.append(steps(1))

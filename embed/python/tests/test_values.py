@@ -31,7 +31,7 @@ def test_numbers_come_back(name, shape):
 @pytest.mark.parametrize("name", ["f16", "bf16"])
 def test_half_floats_are_rounded_once_and_come_as_float32(name):
     replay, step = replay_of(f"x {name} 3"), 2.0**-11 if name == "f16" else 2.0**-8
-    # A tie, and numbers too close to it for float32 to distinguish.
+    # The values are a tie, and numbers too close to it for float32 to distinguish.
     replay.append(0, {"x": [[1 + step, 1 + step * (1 + 2.0**-30), -1 - step * (1 - 2.0**-30)]]})
     got = drawn(replay, 1)
     assert got.dtype == np.float32 and got.tolist() == [[1, 1 + 2 * step, -1]]
@@ -66,7 +66,7 @@ def test_limits_of_integers(name):
 def test_floats_are_rounded():
     replay = replay_of("x f32")
     most = float(np.finfo("f4").max)
-    # The last one lies above what f32 can hold, and rounds to it.
+    # The last value exceeds the largest f32, and rounds to it.
     given = np.array([0.1, np.nan, -0.0, np.inf, -np.inf, 1e-300, most * (1 + 2**-26)])
     replay.append(0, {"x": given})
     got = drawn(replay, 7)
@@ -80,7 +80,7 @@ def test_floats_that_would_become_infinite():
     replay = replay_of("x f32")
     replay.append(0, {"x": [1.0]})
     before = replay.save()
-    # The third is the least that f32 rounds to infinity.
+    # The third value is the least one that f32 rounds to infinity.
     for far in (1e300, -1e39, 2.0**128 - 2.0**103, [1.0, np.inf, 1e39]):
         assert "values that float32 holds" in refused("INVALID_DATA", lambda far=far: replay.append(0, {"x": far}))
     assert replay.save() == before
@@ -145,7 +145,7 @@ def test_frames_are_packed(dtype):
     packed = Replay(f"leaf x {dtype} 32 32 packed frames stack 4 ratio 10\n{lines}")
     shared = Replay(f"leaf x {dtype} 32 32 shared frames stack 4\n{lines}")
     assert packed.leaves["x"].shape == (4, 32, 32)
-    # A game's screens: a picture on which something moves.
+    # The frames are a game's screens: a picture with a moving object.
     frames = np.tile(np.random.default_rng(3).integers(0, 256, (32, 32)), (103, 1, 1))
     for t in range(103):
         frames[t, t % 30 : t % 30 + 2, 8:11] = t

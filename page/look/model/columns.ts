@@ -1,4 +1,4 @@
-/** An episode's leaves one by one, as plain arrays: the worker sends them, and every part of the room uses them. */
+/** Holds an episode's leaves one by one, as plain arrays: the worker sends them, and every part of the room uses them. */
 import type { ColumnData, StepColumn, StepSpec } from "reprise/rlds";
 
 /** One leaf of the steps of an episode. */

@@ -1,4 +1,4 @@
-/** The distribution of each leaf, over the episodes read so far. */
+/** Counts the distribution of each leaf, over the episodes read so far. */
 import { Bins, type Spread } from "./bins.ts";
 import type { LeafColumn } from "./columns.ts";
 import { kindOf } from "./leaf-kinds.ts";

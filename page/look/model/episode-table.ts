@@ -1,4 +1,4 @@
-/** The columns of the list of episodes, which grow: a few bytes per episode, and none of its steps. */
+/** Holds the columns of the list of episodes, which grow: a few bytes per episode, and none of its steps. */
 
 /** Points of the sketch of an episode's actions. */
 export const SKETCH = 24;
@@ -64,12 +64,12 @@ export class EpisodeTable {
     this.#sketches.set(sketch, index * SKETCH);
   }
 
-  /** In steps; NaN if unknown. */
+  /** Returns the length in steps; NaN if unknown. */
   lengthOf(index: number): number {
     return (this.#state[index] as number) & KNOWN ? (this.#lengths[index] as number) : Number.NaN;
   }
 
-  /** NaN if unknown. */
+  /** Returns the return; NaN if unknown. */
   returnOf(index: number): number {
     return this.isRead(index) ? (this.#sums[index] as number) : Number.NaN;
   }
@@ -100,7 +100,7 @@ export class EpisodeTable {
     this.flagged += on ? 1 : -1;
   }
 
-  /** In order. */
+  /** Returns the flagged episodes in order. */
   get flaggedOnes(): number[] {
     return Array.from({ length: this.count }, (_, i) => i).filter((i) => this.isFlagged(i));
   }

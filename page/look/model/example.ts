@@ -1,4 +1,4 @@
-/** Sample data for visitors without their own: games of CartPole, as JSON lines. */
+/** Makes sample data for visitors without their own: games of CartPole, as JSON lines. */
 import { CartPole } from "../../../examples/cartpole/cart-pole.js";
 import { seeded } from "../../../examples/random.js";
 

@@ -1,4 +1,4 @@
-/** The faults of a dataset, gathered from episodes in any order, each with its places. */
+/** Gathers the faults of a dataset, gathered from episodes in any order, each with its places. */
 import type { Fault, ImportReport } from "reprise/rlds";
 
 /** Kinds of findings of an inspection, including those that are not faults. */
@@ -61,7 +61,7 @@ export class Findings {
     return sum;
   }
 
-  /** In the order of SENTENCES, with places sorted by episode and step. */
+  /** Returns the findings in the order of SENTENCES, with places sorted by episode and step. */
   get all(): FindingGroup[] {
     return KINDS.flatMap((kind) => {
       const group = this.#groups.get(kind);

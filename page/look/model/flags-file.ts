@@ -1,4 +1,4 @@
-/** The flags of a dataset as a file for `npx reprise edit --flags`. */
+/** Writes the flags of a dataset as a file for `npx reprise edit --flags`. */
 import type { EpisodeTable } from "./episode-table.ts";
 
 /** @param name of the dataset, which identifies it in the file */

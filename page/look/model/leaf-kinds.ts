@@ -1,4 +1,4 @@
-/** How a leaf is shown: numbers as plots, pixels as film, references to videos, texts. */
+/** Decides how a leaf is shown: numbers as plots, pixels as film, references to videos, or texts. */
 import type { LeafColumn, LeafForm } from "./columns.ts";
 
 export type LeafKind = "numbers" | "film" | "encoded" | "text";

@@ -1,4 +1,4 @@
-/** The options of a reader as a user types them, in the syntax of the command line. */
+/** Parses the options of a reader as a user types them, in the syntax of the command line. */
 import type { NullValue, SelectionOptions } from "reprise/rlds";
 
 export interface ReadingOptions extends SelectionOptions {

@@ -1,4 +1,4 @@
-/** An episode's entry in the list, computed from its steps. */
+/** Computes an episode's entry in the list from its steps. */
 import type { LeafColumn } from "./columns.ts";
 import { type Ending, type EpisodeSummary, NO_POINT, SKETCH } from "./episode-table.ts";
 

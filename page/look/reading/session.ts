@@ -1,4 +1,4 @@
-/** One opened dataset: reads it, and stores the results so far. */
+/** Reads one opened dataset, and stores the results so far. */
 import { inspectRlds, openRlds, type ReadEpisode, type RldsReader } from "reprise/rlds";
 import type { EpisodeData, EpisodeNews, Found, Given, OpenArgument, Opened, ReadArgument, ReadNews, ReadResult } from "../messages.ts";
 import { leafColumns, leafForms } from "../model/columns.ts";

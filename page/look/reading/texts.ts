@@ -1,4 +1,4 @@
-/** Metadata of files as texts for the page. */
+/** Formats metadata of files as texts for the page. */
 
 /** Longer texts are cut. */
 const LONGEST = 4000;

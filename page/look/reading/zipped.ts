@@ -97,7 +97,7 @@ class OnDisk implements Place {
   static async make(home: FileSystemDirectoryHandle): Promise<OnDisk> {
     await removeLeft();
     const name = crypto.randomUUID();
-    // For the life of this worker; the page, which receives the zip, holds it before that ends.
+    // The name is held for the life of this worker. The page, which receives the zip, holds the name before that ends.
     await hold(name);
     return new OnDisk(home, name, await home.getDirectoryHandle(name, { create: true }));
   }

@@ -1,4 +1,4 @@
-/** The input of data: dropped, chosen, or by an address. */
+/** Handles the input of data: dropped, chosen, or by an address. */
 import { h } from "../../parts/element.ts";
 import type { GivenFile } from "../messages.ts";
 import { chosenFiles } from "../model/given.ts";
@@ -23,7 +23,7 @@ export function chooser(host: HTMLElement, events: ChooserEvents, options: HTMLE
     const input = h("input", { type: "file", multiple: true, webkitdirectory: folder });
     input.addEventListener("change", () => {
       if (input.files !== null && input.files.length > 0) events.files(chosenFiles(input.files));
-      // So that the same files can be chosen again.
+      // This allows the same files to be chosen again.
       input.value = "";
     });
     return h("label", { class: "button picker" }, label, input);

@@ -1,4 +1,4 @@
-/** The current step, and its progress while an episode is played. */
+/** Keeps the current step, and its progress while an episode is played. */
 export class Clock {
   step = 0;
   playing = false;

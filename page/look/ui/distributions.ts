@@ -1,4 +1,4 @@
-/** The distribution of each leaf over the episodes read so far, and of the episodes' lengths and returns. */
+/** Shows the distribution of each leaf over the episodes read so far, and of the episodes' lengths and returns. */
 import { h, section } from "../../parts/element.ts";
 import { count, counted, figure } from "../../parts/figures.ts";
 import { type Plot, plot } from "../../parts/plot.ts";

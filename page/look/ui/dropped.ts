@@ -1,4 +1,4 @@
-/** The files dropped on the page, including those in folders. */
+/** Lists the files dropped on the page, including those in folders. */
 import type { GivenFile } from "../messages.ts";
 
 /** @returns files whose paths begin with the dropped folder's name @throws DOMException if a file can no longer be read */
@@ -19,7 +19,7 @@ async function collect(entry: FileSystemEntry, path: string, into: GivenFile[]):
     return;
   }
   const reader = (entry as FileSystemDirectoryEntry).createReader();
-  // It returns about a hundred at a time, and none at the end.
+  // The reader returns about a hundred entries at a time, and none at the end.
   for (;;) {
     const some = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject));
     if (some.length === 0) return;

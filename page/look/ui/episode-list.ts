@@ -1,4 +1,4 @@
-/** The list of episodes: only visible rows exist, however many episodes there are. */
+/** Shows the list of episodes: only visible rows exist, however many episodes there are. */
 import { h } from "../../parts/element.ts";
 import { count, counted, figure } from "../../parts/figures.ts";
 import { type EpisodeTable, NO_POINT, type Order, type Shown, SKETCH } from "../model/episode-table.ts";

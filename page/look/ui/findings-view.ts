@@ -1,4 +1,4 @@
-/** The faults of the data, each place a link to its episode and step. */
+/** Shows the faults of the data, each place a link to its episode and step. */
 import { h, section } from "../../parts/element.ts";
 import { count, counted } from "../../parts/figures.ts";
 import type { Found } from "../messages.ts";

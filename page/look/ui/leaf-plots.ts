@@ -1,4 +1,4 @@
-/** The numbers of an episode over its steps, one plot per leaf. */
+/** Plots the numbers of an episode over its steps, one plot per leaf. */
 import { h } from "../../parts/element.ts";
 import { plot } from "../../parts/plot.ts";
 import type { EpisodeData } from "../messages.ts";

@@ -1,4 +1,4 @@
-/** The reading options of the next dataset: omitted, renamed or filled columns, and damaged files. */
+/** Shows the reading options of the next dataset: omitted, renamed or filled columns, and damaged files. */
 import { h } from "../../parts/element.ts";
 import { type ReadingOptions, readingOptions } from "../model/reading-options.ts";
 

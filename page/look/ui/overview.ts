@@ -1,4 +1,4 @@
-/** The open dataset: its name and format, how much of it was read, and a button to continue. */
+/** Shows the open dataset: its name and format, how much of it was read, and a button to continue. */
 import { h } from "../../parts/element.ts";
 import { bytes, count, counted } from "../../parts/figures.ts";
 import { Progress } from "../../parts/progress.ts";

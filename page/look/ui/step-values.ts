@@ -1,4 +1,4 @@
-/** Every leaf's value at one step, as text. */
+/** Shows every leaf's value at one step, as text. */
 import { h } from "../../parts/element.ts";
 import { figure } from "../../parts/figures.ts";
 import type { EpisodeData } from "../messages.ts";

@@ -1,4 +1,4 @@
-/** The draws of a mixture: each source fills its rows of one batch. Every check runs before the first source draws. */
+/** Makes the draws of a mixture: each source fills its rows of one batch. Every check runs before the first source draws. */
 
 import { integer, mustBe } from "../../base/error.ts";
 import { MAX_LENGTH } from "../../base/limits.ts";

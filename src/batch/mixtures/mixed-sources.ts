@@ -1,4 +1,4 @@
-/** The sources of a mixture: whether each can provide its share of a batch now, and the waits until all can. */
+/** Manages the sources of a mixture: whether each can provide its share of a batch now, and the waits until all can. */
 
 import { DISTINCT, NEWEST } from "../../base/abi.ts";
 import { finite, mustBe, ReplayError, show } from "../../base/error.ts";

@@ -1,4 +1,4 @@
-/** The options with which a source of a mixture draws its part of a batch. */
+/** Combines the options with which a source of a mixture draws its part of a batch. */
 
 import type { ParsedOptions, SampleOptions } from "../options.ts";
 import type { Part } from "../part-buffer.ts";

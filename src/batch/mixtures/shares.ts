@@ -1,4 +1,4 @@
-/** The shares of a mixture: the rows of each batch per source, the remainders of rounding, and the mixture's own random state. */
+/** Computes the shares of a mixture: the rows of each batch per source, the remainders of rounding, and the mixture's own random state. */
 
 import { finite, integer, mustBe, onlyKeys, ReplayError } from "../../base/error.ts";
 import type { Core } from "../../memory/core.ts";

@@ -1,4 +1,4 @@
-/** The options and batches of sequence views. */
+/** Defines the options and batches of sequence views. */
 
 import type { Column } from "../../schema/column.ts";
 import type { IsAny } from "../../schema/spec.ts";

@@ -1,4 +1,4 @@
-/** The schema of a sequence view: the leaves, the steps and the names of its batches. */
+/** Defines the schema of a sequence view: the leaves, the steps and the names of its batches. */
 import { mustBeOneOf } from "../../base/error.ts";
 import type { Engine } from "../../memory/engine.ts";
 import type { PlacedLeaf } from "../../schema/layout.ts";

@@ -1,4 +1,4 @@
-/** A view of a table's items as sequences, for recurrent networks and world models: every step, with its returns and masks. */
+/** Implements a view of a table's items as sequences, for recurrent networks and world models: every step, with its returns and masks. */
 
 import { finite, mustBe, onlyKeys } from "../../base/error.ts";
 import { customInspect, PlainText } from "../../base/inspect.ts";
@@ -104,7 +104,7 @@ export class Sequences<S = any, R = any, O = any> {
       for (let k = i * steps; k < (i + 1) * steps; k++) {
         if (data[k] === 0) continue;
         const error = Math.abs(errors[k] as number);
-        // Not Math.max: NaN must survive, so that updatePriorities rejects it.
+        // Math.max is not used, because NaN must survive so that updatePriorities rejects it.
         if (!(error <= largest)) largest = error;
         sum += error;
         learned++;

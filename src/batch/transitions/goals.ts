@@ -1,5 +1,5 @@
 /**
- * Hindsight goals for drawn transitions (Andrychowicz et al., 2017): the rows that get another goal, the goals, and the rewards that the caller's function
+ * Draws hindsight goals for transitions (Andrychowicz et al., 2017): the rows that get another goal, the goals, and the rewards that the caller's function
  * returns for them.
  */
 

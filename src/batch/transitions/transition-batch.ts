@@ -1,4 +1,4 @@
-/** The options and batches of transition views. */
+/** Defines the options and batches of transition views. */
 
 import type { Column } from "../../schema/column.ts";
 import type { RowLeaf } from "../../schema/leaf.ts";

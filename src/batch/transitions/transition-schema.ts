@@ -1,4 +1,4 @@
-/** The schema of a transition view: the leaves, the end of the transition at which each is shown, and their names. */
+/** Defines the schema of a transition view: the leaves, the end of the transition at which each is shown, and their names. */
 import { BOOTSTRAP } from "../../base/abi.ts";
 import { mustBe, mustBeOneOf, ReplayError, show } from "../../base/error.ts";
 import type { Engine } from "../../memory/engine.ts";

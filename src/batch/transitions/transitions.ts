@@ -1,4 +1,4 @@
-/** A view of a table's items as transitions: observation and action, the return over some steps, and the next observation. */
+/** Implements a view of a table's items as transitions: observation and action, the return over some steps, and the next observation. */
 
 import { customInspect, PlainText } from "../../base/inspect.ts";
 import { hideFrames } from "../../base/stack-trace.ts";

@@ -130,7 +130,7 @@ function ownPlace(to: string, options: EditOptions, reader: RldsReader, shares: 
   if (statSync(to).isFile())
     throw new UsageError(`${to} is a file that edit can read but not write, since its name ends with none of ${FILES.join(", ")}. Name another OUT`);
   if (format === "tfds") return ownVersion(to, options, reader);
-  // A reader also finds a dataset below a folder, and the new one would be beside it.
+  // A reader also finds a dataset below a folder, and the new dataset would be written next to it.
   if (format === "minari" && !MINARI_FILES.some((name) => existsSync(join(to, name)))) throw belowError(to);
   if (format === "jsonl") throw new UsageError(`${to} is a folder with a file of JSON lines. Pass that file as IN and OUT`);
   const below = datasetFolders(format, reader, {});
@@ -139,7 +139,7 @@ function ownPlace(to: string, options: EditOptions, reader: RldsReader, shares: 
   return { format, path: to, below, options: isOlder ? { ...OLDER, ...options } : options };
 }
 
-/** One of them is in every folder of Minari's datasets. */
+/** Every folder of a Minari dataset contains one of these files. */
 const MINARI_FILES = ["data/metadata.json", "data/main_data.hdf5"];
 
 function belowError(to: string): UsageError {
@@ -166,7 +166,7 @@ function withUnread(error: unknown, readers: readonly RldsReader[]): unknown {
   return Object.assign(error, { message: `${error.message} (${text})` });
 }
 
-/** It is in the folder of each version of TFDS. */
+/** The file that is in the folder of each version of a TFDS dataset. */
 const FEATURES = "features.json";
 
 /** Returns the version of TFDS that is read as the target. @throws UsageError */
@@ -237,7 +237,7 @@ async function writeParts(
   return resultOf({ to, format, sources, edited, reports, unread });
 }
 
-/** Formats that are a file by its ending; the others are folders. */
+/** The endings of formats that are a single file. All other formats are folders. */
 const PART_ENDINGS: { readonly [format: string]: string } = { jsonl: ".jsonl", npz: ".npz", hdf5: ".hdf5", csv: ".csv" };
 
 /** Returns the episodes of all passes; undefined if the number is unknown. */

@@ -5,13 +5,13 @@ import { type FilmFrames, RldsError, type VideoEncoder, type VideoFormat } from 
 import { checkInside, isUrl } from "../program-parts.ts";
 
 export const PROGRAM = "ffmpeg";
-/** As ffmpeg calls them. */
+/** The container formats, as ffmpeg calls them. */
 const FILM_FORMATS = "mov,mp4,matroska,webm,avi";
 /** Space beyond the requested pixels, in bytes. */
 const SLACK = 1 << 20;
 /** As in LeRobot, every second frame can be decoded without the frames before it. */
 export const MP4 = ["-g", "2", "-movflags", "frag_keyframe+empty_moov", "-f", "mp4"];
-/** H.264. Frames that refer to later frames would shift all times. */
+/** The arguments for H.264. They forbid frames that refer to later frames, which would shift all times. */
 export const H264 = ["-c:v", "libx264", "-crf", "18", "-bf", "0"];
 const ENCODING = ["-pix_fmt", "yuv420p", ...H264, ...MP4];
 
@@ -49,7 +49,7 @@ export function decodeFrames(folder: string, { path, times, fps, height, width }
   return pixels;
 }
 
-/** For `videoEncoder` of writeLeRobot. */
+/** Returns the encoder of one film, for `videoEncoder` of writeLeRobot. */
 export async function ffmpegEncoder({ width, height, fps, write }: VideoFormat): Promise<VideoEncoder> {
   const input = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", `${width}x${height}`, "-r", String(fps), "-i", "-"];
   // Colours have half the resolution, so an odd edge is repeated.
@@ -89,7 +89,7 @@ export async function ffmpegEncoder({ width, height, fps, write }: VideoFormat):
   };
 }
 
-/** Where a film is. @throws RldsError CORRUPT for a path that leads out of the folder */
+/** Returns the path or URL of a film. @throws RldsError CORRUPT for a path that leads out of the folder */
 export function filmPlace(folder: string, path: string): string {
   const inside = checkInside(path, "the path of a film");
   return isUrl(folder) ? new URL(inside, folder.endsWith("/") ? folder : `${folder}/`).href : join(folder, inside);

@@ -51,7 +51,7 @@ function argumentsOf({ ranges, fps, codec = "h264", pixelFormat = "yuv420p" }: F
 
 /** @throws RldsError UNSUPPORTED if ffmpeg fails */
 async function encode(args: readonly string[], { write }: FilmCut, film: string, signal: AbortSignal): Promise<void> {
-  // An encoder for AV1 reports what it does, unless it is told not to.
+  // The AV1 encoder prints its progress unless it is silenced.
   const child = spawn(PROGRAM, args, { stdio: ["ignore", "pipe", "pipe"], signal, env: { ...process.env, SVT_LOG: "1" } });
   let message = "";
   child.stderr.on("data", (chunk) => {
@@ -62,7 +62,7 @@ async function encode(args: readonly string[], { write }: FilmCut, film: string,
     child.on("error", (error) => (signal.aborted ? reject(error) : fail(error.message)));
     child.on("close", (code, signalName) => (code === 0 ? resolve() : fail(lastLine(message) || `it ended with ${code ?? signalName}`)));
   });
-  // It is awaited once all is written.
+  // The promise is awaited after everything is written.
   ended.catch(() => {});
   try {
     let size = 0;

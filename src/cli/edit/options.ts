@@ -1,4 +1,4 @@
-/** The options of `reprise edit`, checked. */
+/** Checks the options of `reprise edit`. */
 import { type Command, Option } from "commander";
 import { didYouMean } from "../../base/error.ts";
 import { SELECTORS } from "../../index.ts";

@@ -1,4 +1,4 @@
-/** The pipeline of `reprise edit`, made from functions of reprise/rlds. */
+/** Builds the pipeline of `reprise edit` from functions of reprise/rlds. */
 
 import {
   castLeaves,

@@ -1,4 +1,4 @@
-/** The page is a package of its own, `reprise-page`, so that a program that only imports Reprise does not download a web application. */
+/** Finds the page, which is a package of its own, `reprise-page`, so that a program that only imports Reprise does not download a web application. */
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";

@@ -1,4 +1,4 @@
-/** The checked parts of a request: a path and a range. */
+/** Parses and checks the path and the range of a request. */
 
 /** Returns the decoded parts of a path, or undefined if it is invalid. A trailing slash adds no part. */
 export function segmentsOf(url: string): string[] | undefined {

@@ -1,4 +1,7 @@
-/** The files of a folder, or a single file, that a server may send: no link that leads out of the folder, no hidden file, no pipe and no device. */
+/**
+ * Lists and opens the files that a server may send: those of a folder, or a single file. Links that lead out of the folder, hidden files, pipes and devices are
+ * excluded.
+ */
 import type { Dirent } from "node:fs";
 import { readdir, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join, relative, sep } from "node:path";
@@ -29,7 +32,7 @@ export interface Listing {
 export interface ServedFiles {
   /** The name of the file, if only one file is served. */
   readonly singleFile?: string;
-  /** @throws RldsError IO if the folder cannot be listed; subfolders that cannot are left out */
+  /** @throws RldsError IO if the folder cannot be listed. Subfolders that cannot be listed are left out */
   list(): Promise<Listing>;
   /** @throws RldsError NOT_FOUND, CORRUPT, IO */
   open(path: string): Promise<SourceFile>;

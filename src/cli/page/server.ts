@@ -28,7 +28,7 @@ export interface PageServerOptions {
   readonly page: string;
   /** A file or folder of this machine. */
   readonly path: string;
-  /** 0 for a free port. */
+  /** The port, or 0 for a free one. */
   readonly port: number;
 }
 
@@ -68,7 +68,7 @@ export async function pageServer({ page, path, port }: PageServerOptions): Promi
     server.once("error", (cause) => reject(new RldsError("IO", `port ${port} of 127.0.0.1 cannot be listened on: ${cause.message}`, {}, { cause })));
     server.listen(port, "127.0.0.1", resolve);
   });
-  // Encoded twice: for the path, and for the hash.
+  // The name is encoded twice: for the path, and for the hash.
   const from = `/${token}/data/${data.singleFile === undefined ? "" : encodeURIComponent(encodeURIComponent(data.singleFile))}`;
   return {
     address: `http://127.0.0.1:${(server.address() as AddressInfo).port}/#look?from=${from}`,

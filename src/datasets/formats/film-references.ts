@@ -1,4 +1,4 @@
-/** Defines the videos of a dataset, to whose frames leaves `{path, timestamp}` refer. */
+/** Defines the videos of a dataset. Leaves `{path, timestamp}` refer to their frames. */
 import { isLeaf } from "../../schema/leaf.ts";
 import type { StepLeaf, StepSpec } from "../model/dataset.ts";
 import type { Losses } from "./sinks/losses.ts";

@@ -11,7 +11,7 @@ import { openIfExists, type SourceFile, type SourceFolder } from "./sources/sour
  */
 export async function findOwner(folder: SourceFolder, paths: readonly string[]): Promise<"replay" | "recording"> {
   for (const path of paths) {
-    // Its owner may just have freed it.
+    // The owner may have removed the segment in the meantime.
     const segment = await openIfExists(folder, path, { grows: true });
     const owner = segment && (await logOwner(segment).finally(() => segment.close()));
     if (owner !== undefined) return owner;

@@ -18,7 +18,9 @@ export function addAbsentFields<S>(reader: RldsReader<S>): RldsReader<S> {
   return spec === reader.stepSpec ? reader : changeSteps(reader, spec, ({ steps, final_step }) => stepsWithAbsentFields(steps, spec, final_step));
 }
 
-/** Returns the reader with errors that name the option `salvage`, unless it is set. For files of several parts, the rest of which can be read. */
+/**
+ * Returns the reader with errors that name the option `salvage`, unless it is set. Used for files of several parts, since the other parts can still be read.
+ */
 export function nameSalvage<S>(reader: RldsReader<S>): RldsReader<S> {
   if (reader.losses !== undefined || reader.episodes === 1) return reader;
   return changeEpisodes(reader, reader.stepSpec, async function* (all) {

@@ -1,4 +1,4 @@
-/** The type of a leaf's values over several steps. */
+/** Defines the type of a leaf's values over several steps. */
 import type { AnyArray } from "../../schema/dtype.ts";
 
 /** The elements of a leaf in order of time. Text is in a list, numbers are in a typed array. */

@@ -1,4 +1,4 @@
-/** The types of an RLDS dataset: episodes with steps and metadata. Any object of this shape works. */
+/** Defines the types of an RLDS dataset: episodes with steps and metadata. Any object of this shape works. */
 import type { Leaf, TextLeaf } from "../../schema/leaf.ts";
 import type { Nest } from "../../schema/nest.ts";
 

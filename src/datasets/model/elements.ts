@@ -20,7 +20,7 @@ export interface NonFinite {
   readonly value: number;
 }
 
-/** O(elements). */
+/** Counts the elements that are NaN or infinite. O(elements) */
 export function nonFiniteIn(value: unknown): NonFinite | undefined {
   if (typeof value === "number") return Number.isFinite(value) ? undefined : { count: 1, value };
   let count = 0;

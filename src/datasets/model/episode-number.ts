@@ -1,4 +1,4 @@
-/** The numbers of episodes in their source, for messages. They differ from the indices in a dataset that contains only some of the episodes. */
+/** Keeps the numbers of episodes in their source, for messages. They differ from the indices in a dataset that contains only some of the episodes. */
 
 const NUMBERS = new WeakMap<object, number>();
 

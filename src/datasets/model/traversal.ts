@@ -25,7 +25,10 @@ export class Pace {
     options.signal?.throwIfAborted();
   }
 
-  /** Called after each episode. Returns a promise from time to time, so that timers and the signal can run. @throws the signal's reason, if it is aborted */
+  /**
+   * Counts an episode that was read. Returns a promise from time to time, so that timers and the signal can run.
+   * @throws the signal's reason, if it is aborted
+   */
   after(steps: number): Promise<void> | undefined {
     const { signal, onProgress } = this.#options;
     signal?.throwIfAborted();

@@ -1,5 +1,6 @@
 /**
- * Node's built-in modules, which Deno and Bun also have. The host returns them; before Node 20.16, they are imported under a name that has no target in a page.
+ * Loads Node's built-in modules, which Deno and Bun also have. The host returns them; before Node 20.16, they are imported under a name that has no target in a
+ * page.
  */
 
 /** The part of `process` in use. */

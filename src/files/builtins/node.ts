@@ -1,4 +1,4 @@
-/** The target of package.json's `#builtins` in Node. */
+/** Exports the target of package.json's `#builtins` in Node. */
 import * as fs from "node:fs";
 import * as promises from "node:fs/promises";
 import * as http2 from "node:http2";

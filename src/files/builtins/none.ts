@@ -1,2 +1,2 @@
-/** The target of package.json's `#builtins` outside Node. */
+/** Exports the target of package.json's `#builtins` outside Node. */
 export const builtins: { readonly [name: string]: unknown } = {};

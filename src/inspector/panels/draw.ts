@@ -1,4 +1,4 @@
-/** The panel that previews a batch without drawing from the table, and finds an item by its key. */
+/** Implements the panel that previews a batch without drawing from the table, and finds an item by its key. */
 import { button, make, tableOf } from "../dom.ts";
 import { countText, numberText } from "../format.ts";
 import type { DrawPreview, ItemView } from "../protocol.ts";

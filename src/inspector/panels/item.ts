@@ -1,4 +1,4 @@
-/** The panel of one item: its chance to be drawn, and every leaf of its steps. */
+/** Implements the panel of one item: its chance to be drawn, and every leaf of its steps. */
 import { type KindInfo, SELECTOR_KINDS } from "../../schema/selector.ts";
 import { DefinitionList, make, tableOf } from "../dom.ts";
 import { countText, numberText } from "../format.ts";

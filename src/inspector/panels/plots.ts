@@ -1,4 +1,4 @@
-/** The plots of a table: distributions of a sample of its items, and episodes over time. */
+/** Implements the plots of a table: distributions of a sample of its items, and episodes over time. */
 import { countText, numberText } from "../format.ts";
 import { type Bins, binsOf, meansOf } from "../histogram.ts";
 import type { Model, SamplePool } from "../model.ts";

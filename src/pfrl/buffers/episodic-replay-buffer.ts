@@ -1,4 +1,4 @@
-/** Replay of whole episodes, and of their transitions: `EpisodicReplayBuffer` of PFRL. */
+/** Implements `EpisodicReplayBuffer` of PFRL: replay of whole episodes, and of their transitions. */
 
 import { integer, mustBe, onlyKeys } from "../../base/error.ts";
 import { hideFrames } from "../../base/stack-trace.ts";

@@ -1,4 +1,4 @@
-/** The base of both persistent buffers: a directory that items go to when they arrive. */
+/** Implements the base of both persistent buffers: a directory that items go to when they arrive. */
 import { mustBe, onlyKeys } from "../../base/error.ts";
 import { CLEAR, FORM, RANDOM } from "../../base/kinds.ts";
 import { isPlain } from "../../schema/infer.ts";
@@ -89,7 +89,7 @@ export abstract class PersistentBuffer<B, T> extends StoredBuffer<B, T> {
       await runIncrementally(this.#opening, options);
       return this;
     } catch (error) {
-      // Also if it was abandoned before the first slice.
+      // The log is also left if it was abandoned before the first slice.
       this.#log.leave();
       throw error;
     }

@@ -1,4 +1,4 @@
-/** Replay of whole episodes that outlives the process: `PersistentEpisodicReplayBuffer` of PFRL. An episode goes to a log when it ends. */
+/** Implements `PersistentEpisodicReplayBuffer` of PFRL: replay of whole episodes that outlives the process. An episode goes to a log when it ends. */
 import { hideFrames } from "../../base/stack-trace.ts";
 import type { Directory } from "../../storage/index.ts";
 import { contentOfEpisodes, writeEpisode } from "../files/episodes-history.ts";

@@ -1,4 +1,4 @@
-/** Uniform replay that outlives the process: `PersistentReplayBuffer` of PFRL. Its items are single steps, which go to a log when they arrive. */
+/** Implements `PersistentReplayBuffer` of PFRL: uniform replay that outlives the process. Its items are single steps, which go to a log when they arrive. */
 
 import { EPISODE_END, SINGLE } from "../../base/kinds.ts";
 import { hideFrames } from "../../base/stack-trace.ts";

@@ -1,4 +1,4 @@
-/** The base of both prioritized buffers: priorities from errors, and importance weights. */
+/** Implements the base of both prioritized buffers: priorities from errors, and importance weights. */
 import { type ColumnLike, dataBeside, dataOf } from "../../schema/column.ts";
 import type { Content } from "../files/loader.ts";
 import type { Priorities } from "../store/priorities.ts";

@@ -1,4 +1,4 @@
-/** Replay of whole episodes in proportion to their errors: `PrioritizedEpisodicReplayBuffer` of PFRL. */
+/** Implements `PrioritizedEpisodicReplayBuffer` of PFRL: replay of whole episodes in proportion to their errors. */
 
 import { mustBe } from "../../base/error.ts";
 import { hideFrames } from "../../base/stack-trace.ts";

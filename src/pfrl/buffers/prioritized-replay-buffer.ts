@@ -1,4 +1,4 @@
-/** Experience replay in proportion to errors (Schaul et al., 2016): `PrioritizedReplayBuffer` of PFRL. */
+/** Implements `PrioritizedReplayBuffer` of PFRL: experience replay in proportion to errors (Schaul et al., 2016). */
 
 import { integer } from "../../base/error.ts";
 import { MAX_LENGTH } from "../../base/limits.ts";

@@ -1,4 +1,4 @@
-/** Uniform experience replay: `ReplayBuffer` of PFRL. */
+/** Implements `ReplayBuffer` of PFRL: uniform experience replay. */
 
 import { integer } from "../../base/error.ts";
 import { MAX_LENGTH } from "../../base/limits.ts";

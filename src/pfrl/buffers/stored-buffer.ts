@@ -1,4 +1,4 @@
-/** The base of all PFRL buffers: appending, sampling, and files. */
+/** Implements the base of all PFRL buffers: appending, sampling, and files. */
 import { mustBe, onlyKeys, ReplayError } from "../../base/error.ts";
 import { type Progress, runIncrementally, runSync, type WorkOptions } from "../files/incremental.ts";
 import type { Content } from "../files/loader.ts";
@@ -27,19 +27,12 @@ export interface ListOptions {
   readonly form: "list";
 }
 
-/** Returns the contents of a buffer. Only for tests. */
-export let storedOf: (buffer: object) => Stored;
-
 /** A buffer whose samples are batches of type B, or lists of type T. */
 export abstract class StoredBuffer<B, T> {
   /** The maximum number of transitions. null for no limit. */
   readonly capacity: number | null;
   readonly #stored: Stored;
   readonly #content: Content;
-
-  static {
-    storedOf = (buffer) => (buffer as StoredBuffer<unknown, unknown>).#stored;
-  }
 
   constructor(stored: Stored, content: Content) {
     this.#stored = stored;

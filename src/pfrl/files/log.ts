@@ -1,4 +1,4 @@
-/** The log of a buffer in a directory: its items in the order of arrival, its random state, and references to other directories. */
+/** Implements the log of a buffer in a directory: its items in the order of arrival, its random state, and references to other directories. */
 import { flag, mustBe, ReplayError } from "../../base/error.ts";
 import { CLEAR, EPISODE, ITEM, RANDOM, SINGLE } from "../../base/kinds.ts";
 import { type FullLogger, loggerOf } from "../../base/warnings.ts";
@@ -87,7 +87,7 @@ export class BufferLog {
       for (const ancestor of this.#ancestors) {
         const log = Log.open(ancestor, { about: ABOUT, readOnly: true, logger: this.#logger, module: this.#module });
         try {
-          // Without the ancestor's random state.
+          // The random state of the ancestor is not used.
           yield* this.#deliver(log, (kind, id, payload) => {
             if (kind !== RANDOM) deliver(loader, kind, id, payload);
             this.#count(kind, ELSEWHERE);

@@ -1,4 +1,4 @@
-/** A log in one file with a chosen name, as `save` writes it. */
+/** Implements a log in one file with a chosen name, as `save` writes it. */
 import { mustBe } from "../../base/error.ts";
 import { type Directory, node, type StorageFile } from "../../storage/index.ts";
 

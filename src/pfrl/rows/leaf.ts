@@ -1,4 +1,4 @@
-/** The leaves of a transition, and how their values are stored and returned. */
+/** Describes the leaves of a transition, and how their values are stored and returned. */
 import type { NumberArray } from "../../schema/dtype.ts";
 import { type ObjectLeaf, type RowLeaf, shapeOf, sizeOf } from "../../schema/leaf.ts";
 import type { Nest } from "../../schema/nest.ts";

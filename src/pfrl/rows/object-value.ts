@@ -1,4 +1,4 @@
-/** The values of object columns: copies of values that can be saved. */
+/** Copies the values of object columns: copies of values that can be saved. */
 import { decodeTagged, encodeTagged } from "../../storage/index.ts";
 
 /** Returns another copy of such a copy. */

@@ -1,4 +1,4 @@
-/** The spec of a transition, passed by the caller or inferred from the first transition. */
+/** Checks the spec of a transition, passed by the caller or inferred from the first transition. */
 import { mustBe, onlyKeys } from "../../base/error.ts";
 import { MAX_NEST_DEPTH, MIN_PACKED_BYTES } from "../../base/limits.ts";
 import { bool, f64, i64, type PackedOptions, packed } from "../../schema/constructors.ts";

@@ -1,4 +1,4 @@
-/** The results of `sample`: a batch, or a list. */
+/** Implements the results of `sample`: a batch, or a list. */
 import { trimStack } from "../../base/stack-trace.ts";
 import type { Column } from "../../schema/column.ts";
 import type { BoundedText, Leaf, ObjectLeaf } from "../../schema/leaf.ts";
@@ -75,7 +75,7 @@ export type SampleList<T> = readonly T[] & {
 };
 
 export function createSampleList<T>(list: T[], info: { readonly keys: Float64Array; readonly weights?: Float64Array }): SampleList<T> {
-  // Not among the elements, so that the list is compared and printed as a list.
+  // The keys are not among the elements, so that the list is compared and printed as a list.
   Object.defineProperties(list, { keys: { value: info.keys }, weights: { value: info.weights } });
   return list as unknown as SampleList<T>;
 }

@@ -40,7 +40,7 @@ export class DeferredSchema {
     if (!("envId" in call)) for (const name of [...this.#unresolved]) if (has(call.transition, name)) this.#unresolved.delete(name);
     if (this.#unresolved.size === 0 || this.calls.length >= Math.min(max, MAX_CALLS)) return false;
     try {
-      // The caller may reuse its arrays.
+      // The caller may reuse its arrays, so copies are kept.
       if ("envId" in call) this.calls.push(call);
       else this.calls.push({ transition: { ...(copyObject(asStored(call.transition)) as AppendedTransition), envId: call.transition.envId } });
       return true;

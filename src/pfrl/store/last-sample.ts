@@ -1,4 +1,4 @@
-/** The items of the last sample, which wait for their errors. */
+/** Keeps the items of the last sample, which wait for their errors. */
 import { mustBe, ReplayError } from "../../base/error.ts";
 
 export class LastSample {

@@ -1,4 +1,4 @@
-/** The prioritized part of a buffer: the priorities of new items, draws with weights, and updates from errors. */
+/** Implements the prioritized part of a buffer: the priorities of new items, draws with weights, and updates from errors. */
 
 import { finite, flag, mustBe, ReplayError } from "../../base/error.ts";
 import type { Draw } from "../../batch/draw.ts";

@@ -1,4 +1,4 @@
-/** The steps of a buffer: one pool of rows, the open episodes of its environments, and the objects that rows cannot hold. */
+/** Holds the steps of a buffer: one pool of rows, the open episodes of its environments, and the objects that rows cannot hold. */
 
 import { ReplayError } from "../../base/error.ts";
 import type { Engine } from "../../memory/engine.ts";
@@ -66,7 +66,7 @@ export class Steps {
     this.leafIndices = new Map(this.engine.layout.leaves.map(({ path, index }) => [path, index]));
     // The engine's option has another name in a buffer.
     this.engine.core.remedy = "lower capacity";
-    // Reserved now, so that stored steps can be read when memory is full.
+    // The scratch memory is reserved now, so that stored steps can be read when memory is full.
     this.engine.core.scratch(scratchOf(this.engine));
     const writer = replay.writer({ keep: 1, items: [] }) as Writer<unknown>;
     const { step } = this.schema;

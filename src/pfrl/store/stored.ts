@@ -1,4 +1,4 @@
-/** The contents of a buffer: its steps, the items made from them, and how these are drawn. */
+/** Holds the contents of a buffer: its steps, the items made from them, and how these are drawn. */
 
 import { integer, mustBe, ReplayError } from "../../base/error.ts";
 import { MAX_LENGTH } from "../../base/limits.ts";

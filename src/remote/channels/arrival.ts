@@ -1,4 +1,4 @@
-/** A port or socket from the moment it is passed in: holds the messages that arrive while its end is being loaded. */
+/** Wraps a port or socket from the moment it is passed in: holds the messages that arrive while its end is being loaded. */
 import { type ByteChannel, CHANNEL_KINDS, type ChannelHandlers, channelOf, claimSocket, releaseSocket, type Socket } from "./channel.ts";
 import { isPort, listen, type PortLike } from "./port.ts";
 

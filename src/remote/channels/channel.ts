@@ -1,4 +1,4 @@
-/** Duplex channels of whole messages: sockets of browsers, Node, Deno, Bun and Cloudflare Workers, and any object with the same three methods. */
+/** Defines duplex channels of whole messages: sockets of browsers, Node, Deno, Bun and Cloudflare Workers, and any object with the same three methods. */
 import { mustBe, ReplayError } from "../../base/error.ts";
 import { isBuffer } from "../validators.ts";
 

@@ -1,4 +1,4 @@
-/** The messages of a writer's end over any link: a hello, the welcome, and then those of the outbox and the inbox. */
+/** Handles the messages of a writer's end over any link: a hello, the welcome, and then those of the outbox and the inbox. */
 import { codeOf, ReplayError } from "../../base/error.ts";
 import type { PlacedLeaf } from "../../schema/layout.ts";
 import { checkSameWelcome, checkWelcome, describeLeaves, makeSession } from "../handshake.ts";

@@ -1,4 +1,4 @@
-/** The writer's end of a socket: sends a hello, and another one after a reconnect, if it can make sockets. */
+/** Implements the writer's end of a socket: sends a hello, and another one after a reconnect, if it can make sockets. */
 import { ReplayError } from "../../base/error.ts";
 import { MAX_TIMEOUT_MS } from "../../base/limits.ts";
 import type { PlacedLeaf } from "../../schema/layout.ts";
@@ -59,7 +59,7 @@ export class Dialer {
     try {
       if (connect !== undefined) socket = await connect();
     } catch (error) {
-      // Includes TypeError, which `fetch` throws without a network.
+      // This includes TypeError, which `fetch` throws without a network.
       this.#retry(error as Error);
       return;
     }

@@ -156,7 +156,7 @@ export class SocketLink implements Link {
     try {
       this.#channel.close(code, reasonText(reason));
     } catch {
-      // It broke by itself.
+      // The channel has broken by itself.
     }
   }
 

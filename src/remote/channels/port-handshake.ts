@@ -1,4 +1,4 @@
-/** The handshake of two ends at a port. Either may come first; afterwards they communicate over a separate channel. */
+/** Implements the handshake of two ends at a port. Either may come first; afterwards they communicate over a separate channel. */
 
 import { ReplayError } from "../../base/error.ts";
 import { inUse, portClosed } from "../handshake.ts";

@@ -1,4 +1,4 @@
-/** A block that is being filled: steps in its slots, and calls between them. */
+/** Fills a block with steps in its slots, and with calls between them. */
 import { ReplayError } from "../../base/error.ts";
 import { type EpisodeEnds, placeColumn, placeEnds } from "../../memory/block.ts";
 import { DTYPES } from "../../schema/dtype.ts";

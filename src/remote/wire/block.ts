@@ -1,4 +1,7 @@
-/** A block: many steps in one buffer, one column per leaf, which is sent and returned. After the columns, each row has one byte for the end of its episode. */
+/**
+ * Defines a block: many steps in one buffer, one column per leaf, which is sent and returned. After the columns, each row has one byte for the end of its
+ * episode.
+ */
 import { ENDS } from "../../base/abi.ts";
 import { DTYPES } from "../../schema/dtype.ts";
 import { alignUp, type PlacedLeaf } from "../../schema/layout.ts";

@@ -1,4 +1,4 @@
-/** A buffer for columns that are sent as columns. */
+/** Implements a buffer for columns that are sent as columns. */
 import { DTYPES } from "../../schema/dtype.ts";
 import { alignUp } from "../../schema/layout.ts";
 

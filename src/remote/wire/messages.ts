@@ -1,4 +1,4 @@
-/** The messages between an actor and the Replay: objects over a port, frames over a socket (frame.ts). */
+/** Defines the messages between an actor and the Replay: objects over a port, frames over a socket (frame.ts). */
 import type { EndRules } from "../../tables/episode-ends.ts";
 import type { SharedLeaves } from "./shared-frames.ts";
 

@@ -1,4 +1,4 @@
-/** Frames that are sent once: columns of leaves that share them have references, and both ends keep the most recent frames (docs/actors-protocol.md). */
+/** Sends frames only once: columns of leaves that share them have references, and both ends keep the most recent frames (docs/actors-protocol.md). */
 import type { PlacedLeaf } from "../../schema/layout.ts";
 import { corruptFrame } from "./frame.ts";
 

@@ -1,4 +1,4 @@
-/** The leaves of a spec that share frames, which cross a socket once. */
+/** Finds the leaves of a spec that share frames, which cross a socket once. */
 import { arrayFrameBytes, type PlacedLeaf } from "../../schema/layout.ts";
 import { REFERENCE_BYTES, type SharedLeaves } from "./shared-frames.ts";
 

@@ -1,4 +1,4 @@
-/** Steps as frames: the columns of a block one after the other, with only those shared frames that the other end does not have. */
+/** Converts steps to frames: the columns of a block one after the other, with only those shared frames that the other end does not have. */
 import type { PlacedLeaf } from "../../schema/layout.ts";
 import { alignUp } from "../../schema/layout.ts";
 import { CLOSE, withCloseCode } from "../channels/close-codes.ts";
@@ -31,7 +31,7 @@ abstract class StepWire {
   protected readonly leaves: readonly PlacedLeaf[];
   protected readonly lanes: number;
   protected readonly shared: readonly SharedLeaves[];
-  /** By leaf. */
+  /** The references of each leaf, by leaf number. */
   protected readonly references: readonly (Reference | undefined)[];
 
   constructor(leaves: readonly PlacedLeaf[], lanes: number, shared: readonly SharedLeaves[]) {

@@ -1,4 +1,4 @@
-/** One call in progress: its messages in both directions, and its end. */
+/** Implements one call in progress: its messages in both directions, and its end. */
 import { ReplayError } from "../../base/error.ts";
 import { FrameReader, frameMessage } from "./frames.ts";
 import type { Headers, Http2Stream } from "./http2.ts";

@@ -1,4 +1,4 @@
-/** A connection to a gRPC server, opened when a call needs it and reopened after it was lost. Calls do not wait for each other. */
+/** Manages a connection to a gRPC server, opened when a call needs it and reopened after it was lost. Calls do not wait for each other. */
 import { codeOf, finite, ReplayError } from "../../base/error.ts";
 import { MAX_TIMEOUT_MS } from "../../base/limits.ts";
 import type { WaitOptions } from "../../base/wait.ts";
@@ -7,7 +7,7 @@ import { Connection, type ConnectionOptions } from "./connection.ts";
 import { type Http2, http2 } from "./http2.ts";
 import { DEADLINE_EXCEEDED, INTERNAL, RpcError, UNAUTHENTICATED, UNAVAILABLE } from "./status.ts";
 
-/** How much the server may send ahead. With the default of 64 KiB it would wait for each acknowledgement. */
+/** The number of bytes that the server may send ahead. With the default of 64 KiB it would wait for each acknowledgement. */
 const WINDOW = 16 * 1024 * 1024;
 /** In megabytes, the unit in which Node limits a session. */
 const SESSION_MEMORY = 1024;
@@ -211,7 +211,7 @@ export class Channel {
         isConnected = true;
         // Bun stalls after this call.
         if (!("Bun" in globalThis)) session.setLocalWindowSize?.(WINDOW);
-        // Not with the session's socket, which rejects it.
+        // The method of the session's socket is not used, because that socket rejects it.
         socket?.setKeepAlive?.(true, this.#options.keepAliveMs);
         // Only the socket reports that a server rejects a certificate.
         socket?.on?.("error", (error) => connection === undefined && onLost(error));

@@ -1,4 +1,4 @@
-/** One connection of a channel. Calls in progress keep the program alive; if the other end is gone, a probe finds out and the calls end. */
+/** Implements one connection of a channel. Calls in progress keep the program alive; if the other end is gone, a probe finds out and the calls end. */
 import { Call, type CallHandlers } from "./call.ts";
 import { frameMessage, HEAD } from "./frames.ts";
 import type { Http2Session, Http2Stream } from "./http2.ts";
@@ -14,7 +14,7 @@ const PROBE_METHOD = "ServerInfo";
 export interface ConnectionOptions {
   /** The maximum size of one answer, in bytes. */
   readonly maxMessageBytes: number;
-  /** How long, in milliseconds, the server may send nothing while calls are in progress, before it is probed. */
+  /** The maximum time in milliseconds without data from the server while calls are in progress. After that, the server is probed. */
   readonly keepAliveMs: number;
   /** The time limit for the answer to a probe, in milliseconds. */
   readonly keepAliveTimeoutMs: number;

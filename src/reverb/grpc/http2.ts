@@ -1,4 +1,4 @@
-/** The part of `node:http2` that this package uses, in Node, Deno and Bun. */
+/** Declares the part of `node:http2` that this package uses, in Node, Deno and Bun. */
 
 import { ReplayError } from "../../base/error.ts";
 import { builtin, hasBuiltins } from "../../files/builtins/builtins.ts";

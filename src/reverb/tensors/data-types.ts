@@ -1,4 +1,4 @@
-/** The data types of TensorFlow and their dtypes in Reprise. */
+/** Lists the data types of TensorFlow and their dtypes in Reprise. */
 import { DTYPES, type Dtype } from "../../schema/dtype.ts";
 import { isHalf } from "../../schema/half.ts";
 

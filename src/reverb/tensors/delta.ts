@@ -1,4 +1,4 @@
-/** Delta encoding of integers in place: the first step stays, and each other step becomes the difference to the step before, modulo its width. */
+/** Encodes integers as deltas in place: the first step stays, and each other step becomes the difference to the step before, modulo its width. */
 
 type Unsigned = Uint8Array | Uint16Array | Uint32Array;
 

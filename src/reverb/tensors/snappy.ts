@@ -1,6 +1,6 @@
 /**
- * Snappy blocks: the length as a varint, then literals and copies of earlier bytes. The lower two bits of a tag are 0 for a literal, and 1 to 3 for a copy
- * whose distance has 11, 16, or 32 bits. Source: format_description.txt of Snappy.
+ * Compresses and decompresses Snappy blocks: the length as a varint, then literals and copies of earlier bytes. The lower two bits of a tag are 0 for a
+ * literal, and 1 to 3 for a copy whose distance has 11, 16, or 32 bits. Source: format_description.txt of Snappy.
  */
 import { corrupt } from "../../base/error.ts";
 

@@ -13,7 +13,7 @@ export interface InsertRequest {
 export interface SampleRequest {
   readonly table: string;
   readonly samples: number;
-  /** Milliseconds; -1 for no limit. */
+  /** The timeout in milliseconds; -1 for no limit. */
   readonly timeout: number;
 }
 

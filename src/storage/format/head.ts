@@ -1,5 +1,6 @@
 /**
- * The state's head, which a reader needs before the first record: in snapshots, and in each segment of a journal. It consists of tagged values (tags.ts), which
+ * Defines the state's head, which a reader needs before the first record: in snapshots, and in each segment of a journal. It consists of tagged values
+ * (tags.ts), which
  * can be read without JavaScript: one byte holds the type and the next four the length or count, so that a reader can skip unknown values.
  *
  *   object { version: number, of the records (assembly/persistence/)

@@ -1,5 +1,5 @@
 /**
- * The open writers, and the column layouts by number, as tagged values:
+ * Saves the open writers, and the column layouts by number, as tagged values:
  *   WRITERS: array of options · LAYOUTS: array of object { id: number, columns: object }
  */
 

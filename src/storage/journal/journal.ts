@@ -1,4 +1,4 @@
-/** The journal of a Replay: writes the changes of its calls to a log in groups, and releases the space of obsolete records. */
+/** Implements the journal of a Replay: writes the changes of its calls to a log in groups, and releases the space of obsolete records. */
 
 import { ReplayError } from "../../base/error.ts";
 import { KEPT, WRITERS } from "../../base/kinds.ts";
@@ -197,7 +197,7 @@ export class Journal {
       this.#group(counts);
       this.#log.flush();
     } catch (error) {
-      // The caller receives the error; without a timer nothing would retry.
+      // The caller receives the error; without a timer nothing would retry the write.
       this.#tryAgain();
       throw error;
     }

@@ -1,4 +1,4 @@
-/** The column layouts in a journal: a section is written when it changed, and again when its segment is emptied. */
+/** Keeps the column layouts in a journal: a section is written when it changed, and again when its segment is emptied. */
 import type { Section } from "../../memory/state.ts";
 import { layoutSections } from "../format/writers.ts";
 import type { ReplayState } from "../replay-state.ts";

@@ -1,4 +1,4 @@
-/** When committed data is written to the disk, and how long it is kept there. */
+/** Determines when committed data is written to the disk, and how long it is kept there. */
 import { integer, mustBe, onlyKeys } from "../../base/error.ts";
 import { MAX_TIMEOUT_MS } from "../../base/limits.ts";
 import { atExit, cancelAtExit } from "../../files/exit.ts";

@@ -207,7 +207,7 @@ export class Log {
     try {
       this.#try(() => this.#sync(writer));
     } catch (error) {
-      // Without a timer nothing would try again.
+      // Without a timer nothing would retry the write.
       if (typeof this.#durability === "object" && !this.broken) this.#flushTimer.retry(this.#durability.everyMs);
       throw error;
     }
@@ -355,7 +355,7 @@ export class Log {
       this.onSegment?.();
       this.commit();
     } finally {
-      // Has no effect if it was committed.
+      // This has no effect if the group was committed.
       next.cut(this.#groupAt);
       this.#isBeginning = false;
     }
@@ -404,7 +404,7 @@ export class Log {
     try {
       this.flush();
     } catch (error) {
-      // No caller waits for it.
+      // No caller waits for this write.
       this.#failure = error as Error;
       this.warn(this.#failure);
     }

@@ -1,4 +1,4 @@
-/** The segments before the newest: their contents, and those to be removed. */
+/** Tracks the segments before the newest: their contents, and those to be removed. */
 import { mustBe } from "../../base/error.ts";
 import type { FullLogger } from "../../base/warnings.ts";
 import type { Directory } from "../../files/directory.ts";

@@ -1,4 +1,4 @@
-/** The open logs of this process, which are flushed before another reader opens their directory. */
+/** Tracks the open logs of this process, which are flushed before another reader opens their directory. */
 import type { Directory } from "../../files/directory.ts";
 
 export interface OpenLog {

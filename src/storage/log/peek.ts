@@ -22,7 +22,7 @@ export function peekLog(directory: Directory, options: PeekOptions): Log | undef
   let failure: unknown;
   try {
     flushLogs(directory);
-    // The newest file has the head.
+    // The newest file contains the head.
     const log = readConsistentlyNow(directory.name, () => openReadOnly(new ReadOnlyDirectory(directory, { isLazy: true }), options));
     if (log !== undefined) return log;
   } catch (error) {

@@ -1,6 +1,6 @@
 /**
- * A snapshot of a directory that another process may be writing, without a lock. Its files stay open, so that files that the owner removes can still be read.
- * Writes stay in memory, so that a journal can be opened.
+ * Implements a snapshot of a directory that another process may be writing, without a lock. Its files stay open, so that files that the owner removes can still
+ * be read. Writes stay in memory, so that a journal can be opened.
  */
 import { codeOf } from "../../base/error.ts";
 import type { Directory, StorageFile } from "../../files/directory.ts";

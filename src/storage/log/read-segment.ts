@@ -1,4 +1,4 @@
-/** The contents of one segment: its sections in order, its head, its groups, its seal, and the place of its first fault. */
+/** Reads the contents of one segment: its sections in order, its head, its groups, its seal, and the place of its first fault. */
 
 import { ReplayError } from "../../base/error.ts";
 import { COMMIT, DROP, isOwn, SEAL, SEGMENT } from "../../base/kinds.ts";

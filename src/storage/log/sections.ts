@@ -1,4 +1,4 @@
-/** All sections of a directory's log, in order. */
+/** Reads all sections of a directory's log, in order. */
 import { corrupt } from "../../base/error.ts";
 import type { FullLogger } from "../../base/warnings.ts";
 import type { Directory } from "../../files/directory.ts";

@@ -1,4 +1,4 @@
-/** The first section of a segment: one copy of the manifest per segment, as a tagged value (tags.ts). */
+/** Defines the first section of a segment: one copy of the manifest per segment, as a tagged value (tags.ts). */
 import { ReplayError } from "../../base/error.ts";
 import { decodeTagged } from "../decode.ts";
 import { encodeTagged } from "../encode.ts";

@@ -1,4 +1,4 @@
-/** The end of the newest segment: waiting bytes in memory, and the file they are written to. A failed write leaves both unchanged. */
+/** Writes the end of the newest segment: waiting bytes in memory, and the file they are written to. A failed write leaves both unchanged. */
 import { ReplayError } from "../../base/error.ts";
 import { SEAL } from "../../base/kinds.ts";
 import { MAX_SECTION_BYTES } from "../../base/limits.ts";
@@ -184,7 +184,7 @@ export class SegmentWriter {
       try {
         this.#truncate(file);
       } catch {
-        // It is retried before the next write.
+        // The write is retried before the next write.
       }
       throw error;
     }
@@ -200,7 +200,7 @@ export class SegmentWriter {
     const previous = this.#previous;
     if (this.#isSynced && previous === undefined) return;
     try {
-      // In order, so that the disk always has a prefix of the written data.
+      // The segments are synced in order, so that the disk always has a prefix of the written data.
       previous?.sync();
       if (!this.#isSynced) this.#attempt("syncing", () => (this.#file as StorageFile).sync());
     } catch (error) {

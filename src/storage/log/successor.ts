@@ -1,6 +1,6 @@
 /**
- * A log that replaces another one in the same directory: one segment after all of the old ones, with one group. Until that group is complete on the disk, the
- * old log stays valid (read-directory.ts).
+ * Writes a log that replaces another one in the same directory: one segment after all of the old ones, with one group. Until that group is complete on the
+ * disk, the old log stays valid (read-directory.ts).
  */
 import { COMMIT, SEGMENT } from "../../base/kinds.ts";
 import type { Directory } from "../../files/directory.ts";
@@ -57,7 +57,7 @@ export class Successor {
       try {
         this.#directory.remove(name);
       } catch {
-        // It has no valid contents, and is removed at the next write to the directory.
+        // The file has no valid contents, and is removed at the next write to the directory.
       }
     }
   }
@@ -68,7 +68,7 @@ export class Successor {
       this.#writer.close();
       this.#directory.remove(fileOf(this.#end.segment));
     } catch {
-      // It is removed at the next write to the directory.
+      // The file is removed at the next write to the directory.
     }
   }
 }

@@ -1,4 +1,4 @@
-/** The layout of a table's keys, as the core assigns them (assembly/tables/slots.ts): key = generation × scale + base + slot. */
+/** Computes the layout of a table's keys, as the core assigns them (assembly/tables/slots.ts): key = generation × scale + base + slot. */
 import type { ResolvedTableOptions } from "../../schema/table-options.ts";
 
 const KEY_BITS = 53;

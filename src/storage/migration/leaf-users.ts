@@ -1,6 +1,6 @@
 /**
- * The users of leaves that a migration removes: writers and columns of items. Only the users at the end count, since a journal also has closed writers, and
- * columns of removed items.
+ * Finds the users of leaves that a migration removes: writers and columns of items. Only the users at the end count, since a journal also has closed writers,
+ * and columns of removed items.
  */
 import { dataView } from "../../base/bytes.ts";
 import { ReplayError } from "../../base/error.ts";

@@ -1,4 +1,4 @@
-/** The options of a migration to the next version of a program. */
+/** Defines the options of a migration to the next version of a program. */
 import { integer, mustBe, mustBeOneOf, onlyKeys } from "../../base/error.ts";
 import type { OwnStepOf, Spec } from "../../schema/spec.ts";
 import { copySpec } from "../../schema/spec.ts";

@@ -1,11 +1,11 @@
-/** The episodes and successors of rows: 8 bytes per row. */
+/** Tracks the episodes and successors of rows: 8 bytes per row. */
 import type { SavedItem } from "./saved-item.ts";
 
 const LINK_ROW = 0x3fffffff;
 const FIRST_ROWS = 1024;
 
 export class RowEpisodes {
-  /** By row number. */
+  /** The link of each row, by row number. */
   #links = new Uint32Array(FIRST_ROWS);
   #episodes = new Uint32Array(FIRST_ROWS);
 

@@ -1,4 +1,4 @@
-/** An item of a saved table. */
+/** Defines an item of a saved table. */
 
 export interface SavedItem {
   readonly slot: number;

@@ -1,4 +1,4 @@
-/** A table's records (assembly/persistence/slot.ts, table.ts), and their conversion to another capacity, sampler, remover or rate limiter. */
+/** Reads a table's records (assembly/persistence/slot.ts, table.ts), and their conversion to another capacity, sampler, remover or rate limiter. */
 import { dataView } from "../../base/bytes.ts";
 import { mustBe, ReplayError } from "../../base/error.ts";
 import { DRAWN, SLOTS, TABLE } from "../../base/kinds.ts";

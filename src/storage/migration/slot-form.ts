@@ -1,4 +1,4 @@
-/** The layout of a table's records (assembly/persistence/slot.ts, table.ts) for its sampler and remover. */
+/** Computes the layout of a table's records (assembly/persistence/slot.ts, table.ts) for its sampler and remover. */
 import type { SectionMemory } from "../../memory/section-memory.ts";
 import { kindsOf } from "../../memory/table.ts";
 import type { SelectorName } from "../../schema/selector.ts";

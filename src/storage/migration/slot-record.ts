@@ -1,4 +1,4 @@
-/** SLOT records (assembly/persistence/slot.ts). */
+/** Reads SLOT records (assembly/persistence/slot.ts). */
 import { dataView } from "../../base/bytes.ts";
 import { COUNT_BYTES } from "../../memory/state.ts";
 

@@ -79,7 +79,7 @@ export class StateMigrator {
       if (JSON.stringify(table) === JSON.stringify(old)) continue;
       this.#tables.set(number, [new SavedTable(name, old, number, Object.keys(tables).length, memory), table, name]);
     }
-    // In the order of a head, without undefined options, so that a migration without changes produces the same bytes.
+    // The options are in the order of a head, without undefined ones, so that a migration without changes produces the same bytes.
     const changed = { ...saved, spec, tables, maxBytes: options.maxBytes ?? saved.maxBytes, transition };
     this.head = JSON.parse(JSON.stringify({ ...head, options: changed, layout: headLayout(after) }));
   }

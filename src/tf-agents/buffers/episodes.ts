@@ -1,6 +1,6 @@
 /**
- * The episodes of a buffer. Episode id e lives at location e mod capacity, until a later id takes it over. Each location is a stream of a set; this file holds
- * ids and flags. Writers check and stage the steps; they borrow the streams that they continue.
+ * Manages the episodes of a buffer. Episode id e lives at location e mod capacity, until a later id takes it over. Each location is a stream of a set; this
+ * file holds ids and flags. Writers check and stage the steps; they borrow the streams that they continue.
  */
 import { concatArrays } from "../../base/bytes.ts";
 import { ReplayError } from "../../base/error.ts";

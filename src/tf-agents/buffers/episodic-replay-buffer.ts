@@ -1,4 +1,7 @@
-/** A buffer of whole episodes, including open ones. Its windows never cross from one episode to the next. Modelled on `EpisodicReplayBuffer` of TF-Agents. */
+/**
+ * Implements a buffer of whole episodes, including open ones. Its windows never cross from one episode to the next. Modelled on `EpisodicReplayBuffer` of
+ * TF-Agents.
+ */
 
 import { BY_STEPS, UNIFORM } from "../../base/abi.ts";
 import { flag, integer, mustBe, onlyKeys, ReplayError } from "../../base/error.ts";
@@ -96,7 +99,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
     integer("bufferSize", bufferSize, 1);
     const isCompletedOnly = flag("completedOnly", completedOnly) !== 0;
     if (typeof onWarning !== "function") throw mustBe(TypeError, "onWarning", "a function", onWarning);
-    // Checks the spec before other code reads it.
+    // This checks the spec before other code reads it.
     leavesOf(dataSpec);
     this.dataSpec = dataSpec;
     this.#begin = EpisodeFlag.begin(dataSpec, beginEpisodeFn);

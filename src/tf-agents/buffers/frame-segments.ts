@@ -1,4 +1,4 @@
-/** The last frames of several environments in lock-step, in one segment per environment. Frames are drawn uniformly or read in order. */
+/** Holds the last frames of several environments in lock-step, in one segment per environment. Frames are drawn uniformly or read in order. */
 
 import { mustBe, ReplayError } from "../../base/error.ts";
 import type { StepsOf } from "../../batch/batch.ts";

@@ -1,4 +1,4 @@
-/** A store of frames by content: equal frames are stored once and reference-counted. A hash finds candidates, and a comparison of bytes decides. */
+/** Implements a store of frames by content: equal frames are stored once and reference-counted. A hash finds candidates, and a comparison of bytes decides. */
 import { ReplayError } from "../../base/error.ts";
 import type { AnyArray, ArrayClass } from "../../schema/dtype.ts";
 

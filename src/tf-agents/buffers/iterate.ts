@@ -1,4 +1,4 @@
-/** Iteration over buffers: endless draws, and traversals in order. */
+/** Iterates over buffers: endless draws, and traversals in order. */
 
 import { codeOf, mustBe } from "../../base/error.ts";
 import type { Waiters } from "../../base/wait.ts";

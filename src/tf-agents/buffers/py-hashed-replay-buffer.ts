@@ -1,4 +1,6 @@
-/** A buffer of trajectories whose observations are stacks of frames. Equal frames are stored once. Modelled on `PyHashedReplayBuffer` of TF-Agents. */
+/**
+ * Implements a buffer of trajectories whose observations are stacks of frames. Equal frames are stored once. Modelled on `PyHashedReplayBuffer` of TF-Agents.
+ */
 
 import { mustBe } from "../../base/error.ts";
 import { hideFrames } from "../../base/stack-trace.ts";

@@ -1,4 +1,4 @@
-/** The base of the two Python buffers of TF-Agents: the last items in a row, drawn without an info. */
+/** Implements the base of the two Python buffers of TF-Agents: the last items in a row, drawn without an info. */
 import { concatArrays } from "../../base/bytes.ts";
 import { integer, onlyKeys } from "../../base/error.ts";
 import { MAX_LENGTH } from "../../base/limits.ts";

@@ -1,4 +1,4 @@
-/** A buffer of the last items, drawn uniformly, one at a time or as windows of adjacent items. Modelled on `PyUniformReplayBuffer` of TF-Agents. */
+/** Implements a buffer of the last items, drawn uniformly, one at a time or as windows of adjacent items. Modelled on `PyUniformReplayBuffer` of TF-Agents. */
 
 import { hideFrames } from "../../base/stack-trace.ts";
 import type { Spec } from "../../schema/spec.ts";

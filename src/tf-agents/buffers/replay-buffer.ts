@@ -1,4 +1,4 @@
-/** The interface of all replay buffers. Modelled on `replay_buffer.ReplayBuffer` of TF-Agents. */
+/** Defines the interface of all replay buffers. Modelled on `replay_buffer.ReplayBuffer` of TF-Agents. */
 
 import { finite, flag, integer, mustBe, onlyKeys } from "../../base/error.ts";
 import { MAX_LENGTH, MAX_TIMEOUT_MS } from "../../base/limits.ts";

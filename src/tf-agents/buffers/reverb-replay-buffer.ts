@@ -1,4 +1,4 @@
-/** A replay buffer over a table that observers fill. Modelled on `ReverbReplayBuffer` of TF-Agents. */
+/** Implements a replay buffer over a table that observers fill. Modelled on `ReverbReplayBuffer` of TF-Agents. */
 
 import { finite, flag, integer, mustBe, onlyKeys, ReplayError } from "../../base/error.ts";
 import { MAX_TIMEOUT_MS } from "../../base/limits.ts";
@@ -315,7 +315,7 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
     for (let i = 0; i < count; i++) if (lengths[i] !== length) this.#checkLength(lengths[i] as number);
     const { keys, probabilities, tableSizes, priorities, timesSampled } = info;
     const size = count * length;
-    // One allocation for all of them, as in a batch: five allocations would cost more than filling them.
+    // There is one allocation for all of them, as in a batch: five allocations would cost more than filling them.
     const memory = new ArrayBuffer(8 * 5 * size);
     const column = (place: number, values: Float64Array | Uint32Array) => {
       const data = new Float64Array(memory, 8 * place * size, size);

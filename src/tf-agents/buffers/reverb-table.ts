@@ -1,4 +1,4 @@
-/** The table of a `ReverbReplayBuffer`: a table in this process, which draws whole batches, or one that is reached through a client's calls. */
+/** Connects to the table of a `ReverbReplayBuffer`: a table in this process, which draws whole batches, or one that is reached through a client's calls. */
 
 import { finite, mustBe, ReplayError } from "../../base/error.ts";
 import type { WaitOptions } from "../../base/wait.ts";

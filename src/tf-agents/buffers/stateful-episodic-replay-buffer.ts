@@ -1,4 +1,4 @@
-/** An episodic buffer that remembers its open episodes. Modelled on `StatefulEpisodicReplayBuffer` of TF-Agents. */
+/** Implements an episodic buffer that remembers its open episodes. Modelled on `StatefulEpisodicReplayBuffer` of TF-Agents. */
 
 import { mustBe } from "../../base/error.ts";
 import { hideFrames } from "../../base/stack-trace.ts";

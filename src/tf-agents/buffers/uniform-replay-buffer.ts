@@ -1,4 +1,4 @@
-/** A buffer of the last frames of several environments in lock-step, drawn uniformly. Modelled on `TFUniformReplayBuffer` of TF-Agents. */
+/** Implements a buffer of the last frames of several environments in lock-step, drawn uniformly. Modelled on `TFUniformReplayBuffer` of TF-Agents. */
 
 import { flag, integer, onlyKeys } from "../../base/error.ts";
 import { MAX_LENGTH } from "../../base/limits.ts";

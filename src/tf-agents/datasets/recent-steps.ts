@@ -1,4 +1,4 @@
-/** The last steps of a stream, field by field, from which the items of patterns are copied. */
+/** Keeps the last steps of a stream, field by field, from which the items of patterns are copied. */
 import { Column } from "../../schema/column.ts";
 import { type LeafTarget, mustPut, targetOf } from "../../schema/copy-values.ts";
 import type { NumberArray } from "../../schema/dtype.ts";

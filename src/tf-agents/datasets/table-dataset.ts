@@ -1,4 +1,4 @@
-/** The options of a table's datasets, and the stream of its items. */
+/** Defines the options of a table's datasets, and the stream of its items. */
 import { mustBe, onlyKeys } from "../../base/error.ts";
 import { abortable, checkSignal, type WaitOptions } from "../../base/wait.ts";
 import type { Replay } from "../../replay/replay.ts";

@@ -1,4 +1,4 @@
-/** `drive`, the loop between environment and policy as a function. Modelled on `PyDriver` of TF-Agents. */
+/** Implements `drive`, the loop between environment and policy as a function. Modelled on `PyDriver` of TF-Agents. */
 import { flag, integer, mustBe, onlyKeys } from "../../base/error.ts";
 import { toAwaitable } from "../awaitable.ts";
 import type { Awaitable } from "../writers/step-client.ts";

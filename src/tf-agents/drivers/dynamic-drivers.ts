@@ -1,4 +1,4 @@
-/** `DynamicStepDriver` and `DynamicEpisodeDriver` of TF-Agents, which count steps or episodes of batched environments. */
+/** Implements `DynamicStepDriver` and `DynamicEpisodeDriver` of TF-Agents, which count steps or episodes of batched environments. */
 
 import { integer, onlyKeys } from "../../base/error.ts";
 import { hideFrames } from "../../base/stack-trace.ts";

@@ -1,4 +1,4 @@
-/** The parts of a drive: environment, policy and observers. */
+/** Defines the parts of a drive: environment, policy and observers. */
 
 import { mustBe } from "../../base/error.ts";
 import { kindOf } from "../../base/typed-arrays.ts";

@@ -1,4 +1,4 @@
-/** The loop between environment and policy that all drivers share. */
+/** Implements the loop between environment and policy that all drivers share. */
 import { abortable } from "../../base/wait.ts";
 import { ItemPromise } from "../../tables/item-promise.ts";
 import { isPromise, type Task } from "../awaitable.ts";

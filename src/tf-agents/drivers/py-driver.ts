@@ -1,4 +1,4 @@
-/** `PyDriver` of TF-Agents, which is created once and run many times. */
+/** Implements `PyDriver` of TF-Agents, which is created once and run many times. */
 
 import { flag, integer, mustBe, onlyKeys } from "../../base/error.ts";
 import { hideFrames } from "../../base/stack-trace.ts";

@@ -1,4 +1,6 @@
-/** The base of the observers: a writer that can be opened and closed, the number of its steps, and a queue of calls that wait until a table has room. */
+/**
+ * Implements the base of the observers: a writer that can be opened and closed, the number of its steps, and a queue of calls that wait until a table has room.
+ */
 import { mustBe, ReplayError } from "../../base/error.ts";
 import { abortable, type WaitOptions } from "../../base/wait.ts";
 import { stateOf } from "../../replay/replay.ts";

@@ -1,4 +1,4 @@
-/** The forms in which observers accept a step: nested, as a flat list of leaves, or with columns that carry their shape. */
+/** Defines the forms in which observers accept a step: nested, as a flat list of leaves, or with columns that carry their shape. */
 import { mustBe } from "../../base/error.ts";
 import { isShaped } from "../../schema/copy-values.ts";
 import { type Leaf, type RowLeaf, shapeOf, zeroOf } from "../../schema/leaf.ts";
@@ -57,7 +57,7 @@ export class StepSchema<S extends Spec> {
       const leafShape = shapeOf(this.#leaves[i] as RowLeaf);
       if (!isShaped(column) || column.shape.join() !== leafShape.join())
         throw mustBe("SPEC_MISMATCH", "every leaf of the step", `a column {data, shape} with the shape of the spec, [${leafShape}]`, column);
-      // Not the plain number, because the class of the array carries the dtype.
+      // The plain number is not returned, because the class of the array carries the dtype.
       return column.data;
     });
     return pack(this.#spec, values) as StepOf<S>;

@@ -1,4 +1,4 @@
-/** The configs of a structured writer: items of a pattern, for a table, created whenever some conditions hold. `StructuredWriterConfig` of Reverb. */
+/** Defines the configs of a structured writer: items of a pattern, for a table, created whenever some conditions hold. `StructuredWriterConfig` of Reverb. */
 import { mustBe, onlyKeys } from "../../base/error.ts";
 import { Comparable, Condition } from "./condition.ts";
 import { nodesOf, type Pattern } from "./pattern.ts";

@@ -1,4 +1,4 @@
-/** The patterns of a structured writer's items: steps of fields, counted from the newest one. */
+/** Defines the patterns of a structured writer's items: steps of fields, counted from the newest one. */
 import { integer, mustBe } from "../../base/error.ts";
 import { MAX_LENGTH } from "../../base/limits.ts";
 import type { RowLeaf } from "../../schema/leaf.ts";

@@ -1,4 +1,4 @@
-/** The interface of samplers of any table, and their options. */
+/** Defines the interface of samplers of any table, and their options. */
 import { integer, mustBe } from "../../base/error.ts";
 import { MAX_TIMEOUT_MS } from "../../base/limits.ts";
 import type { WaitOptions } from "../../base/wait.ts";

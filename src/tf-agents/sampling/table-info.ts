@@ -1,4 +1,4 @@
-/** The definition and counts of a table: `TableInfo` of Reverb. */
+/** Declares the definition and counts of a table: `TableInfo` of Reverb. */
 import type { RateLimiter } from "../../schema/rate-limiter.ts";
 import type { Selector } from "../../schema/selector.ts";
 import type { ResolvedTableOptions, Table } from "../../tables/table.ts";

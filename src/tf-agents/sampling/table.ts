@@ -1,4 +1,4 @@
-/** The definition of a table, in the form that Reverb servers list: `Table` of Reverb. */
+/** Declares the definition of a table, in the form that Reverb servers list: `Table` of Reverb. */
 
 import { integer, mustBe, onlyKeys } from "../../base/error.ts";
 import { MAX_ITEMS } from "../../base/limits.ts";

@@ -1,4 +1,4 @@
-/** The calls of a client, whose arguments are checked here for tables in this process and on servers alike. */
+/** Checks the calls of a client, whose arguments are checked here for tables in this process and on servers alike. */
 import { finite, flag, integer, mustBe, onlyKeys } from "../../base/error.ts";
 import { checkSignal, checkWait, type WaitOptions } from "../../base/wait.ts";
 import type { Dataset } from "../../batch/iterate.ts";

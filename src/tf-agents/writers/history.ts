@@ -1,4 +1,4 @@
-/** The steps that a writer still has, field by field: `TrajectoryWriter.history` of Reverb. */
+/** Holds the steps that a writer still has, field by field: `TrajectoryWriter.history` of Reverb. */
 import { mustBe, ReplayError } from "../../base/error.ts";
 import type { PlacedLeaf } from "../../schema/layout.ts";
 import type { RowLeaf } from "../../schema/leaf.ts";

@@ -1,4 +1,4 @@
-/** The base of all writers of items, in this process and to a server: flush, close, and episode ends that may wait. */
+/** Implements the base of all writers of items, in this process and to a server: flush, close, and episode ends that may wait. */
 import { flag, onlyKeys, ReplayError } from "../../base/error.ts";
 import type { WaitOptions } from "../../base/wait.ts";
 import { ItemPromise } from "../../tables/item-promise.ts";

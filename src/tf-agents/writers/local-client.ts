@@ -1,4 +1,4 @@
-/** A client of the tables in this process. */
+/** Implements a client of the tables in this process. */
 
 import { mustBe, onlyKeys } from "../../base/error.ts";
 import { hideFrames } from "../../base/stack-trace.ts";

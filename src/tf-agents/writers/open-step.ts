@@ -1,4 +1,4 @@
-/** A step that several appends complete. */
+/** Collects a step that several appends complete. */
 import { CoreStream } from "../../memory/stream.ts";
 import { engineOf, type Replay } from "../../replay/replay.ts";
 import type { Spec } from "../../schema/spec.ts";

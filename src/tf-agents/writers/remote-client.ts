@@ -1,4 +1,4 @@
-/** A client of the tables at the other end of a port. It has one writer: the remote writer of one environment. */
+/** Implements a client of the tables at the other end of a port. It has one writer: the remote writer of one environment. */
 import { mustBe, ReplayError, show } from "../../base/error.ts";
 import type { WaitOptions } from "../../base/wait.ts";
 import type { RemoteWriter } from "../../remote/writer.ts";

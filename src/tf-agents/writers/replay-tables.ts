@@ -1,4 +1,4 @@
-/** The tables of a client in this process: those of a Replay. */
+/** Manages the tables of a client in this process: those of a Replay. */
 import { mustBe } from "../../base/error.ts";
 import type { WaitOptions } from "../../base/wait.ts";
 import { type Dataset, elementsOf } from "../../batch/iterate.ts";

@@ -1,4 +1,4 @@
-/** The part of a client that observers use. */
+/** Defines the part of a client that observers use. */
 import { mustBe } from "../../base/error.ts";
 import type { Spec } from "../../schema/spec.ts";
 import type { ItemRule } from "../../tables/rules.ts";

@@ -1,4 +1,4 @@
-/** The checks of a structured writer before it takes a step, in this process and to a server: the step's fields, and the configs that apply to it. */
+/** Checks a step and its configs before a structured writer takes the step, in this process and to a server. */
 import { mustBe } from "../../base/error.ts";
 import type { Spec } from "../../schema/spec.ts";
 import type { ItemPattern } from "../../tables/step-sink.ts";

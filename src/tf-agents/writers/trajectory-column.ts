@@ -1,4 +1,4 @@
-/** A column of a future item, with selected steps of one leaf of a writer's history: `TrajectoryColumn` of Reverb. Indices follow Python. */
+/** Implements a column of a future item, with selected steps of one leaf of a writer's history: `TrajectoryColumn` of Reverb. Indices follow Python. */
 
 import { mustBe } from "../../base/error.ts";
 import { Column } from "../../schema/column.ts";

@@ -2,7 +2,6 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { storedOf } from "../../../src/pfrl/buffers/stored-buffer.ts";
 import {
   EpisodicReplayBuffer,
   PersistentEpisodicReplayBuffer,
@@ -13,6 +12,7 @@ import {
   type Transition,
 } from "../../../src/pfrl/index.ts";
 import type { Stored } from "../../../src/pfrl/store/stored.ts";
+import { storeOf } from "../../support/pfrl.ts";
 import { isObject, Malformed } from "../case.ts";
 import type { Counted } from "./counts.ts";
 import { decode } from "./values.ts";
@@ -91,7 +91,7 @@ export class World {
   }
 
   stored(name: string): Stored {
-    return storedOf(this.on(name));
+    return storeOf(this.on(name));
   }
 
   close(name: string): void {

@@ -1,6 +1,5 @@
 /** PFRL's buffers compared with naive twins: the same random steps, ends and stops of several environments on both, with all visible state compared. */
 import { describe, expect, test } from "vitest";
-import { storedOf } from "../../../src/pfrl/buffers/stored-buffer.ts";
 import {
   EpisodicReplayBuffer,
   PrioritizedEpisodicReplayBuffer,
@@ -12,6 +11,7 @@ import {
 import { type MemoryDirectory, memory } from "../../../src/storage/index.ts";
 import { expectAlike } from "../../support/alike.ts";
 import { moduleOf } from "../../support/core.ts";
+import { storeOf } from "../../support/pfrl.ts";
 import { TestRandom } from "../../support/random.ts";
 import { each, scaled } from "../../support/size.ts";
 import { TwinEpisodes, TwinTransitions } from "./twin-pfrl.ts";
@@ -75,7 +75,7 @@ function runOf(seed: number, length: number): Run {
 }
 
 function liveRows(buffer: object): number {
-  const { engine } = storedOf(buffer).contents?.steps ?? {};
+  const { engine } = storeOf(buffer).contents?.steps ?? {};
   return engine === undefined ? 0 : engine.core.x.pool_live(engine.pool);
 }
 

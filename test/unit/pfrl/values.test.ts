@@ -1,9 +1,9 @@
 /** Stored values are returned unchanged: forms of states, actions and extras. */
 import { describe, expect, test, vi } from "vitest";
 import { f32, i32, shared, text, u8 } from "../../../src/index.ts";
-import { storedOf } from "../../../src/pfrl/buffers/stored-buffer.ts";
 import { object, PersistentReplayBuffer, ReplayBuffer } from "../../../src/pfrl/index.ts";
 import { memory } from "../../../src/storage/index.ts";
+import { storeOf } from "../../support/pfrl.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
 
 const LIST = { form: "list" } as const;
@@ -199,7 +199,7 @@ describe("object columns", () => {
     const buffer = new ReplayBuffer(10, 3);
     buffer.append(step("kept", { envId: "still" }));
     for (let i = 0; i < 2000; i++) buffer.append(step(`s${i}`, { isStateTerminal: i % 50 === 49 }));
-    const objects = storedOf(buffer).contents?.steps.engine.objectStore;
+    const objects = storeOf(buffer).contents?.steps.engine.objectStore;
     expect(objects?.size).toBeLessThanOrEqual(40);
     expect(buffer.running().get("still")?.[0]?.state).toBe("kept");
     // Reused rows do not show their former contents.

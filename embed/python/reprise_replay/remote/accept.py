@@ -21,7 +21,7 @@ from .messages import encoded
 from .sessions import Ended, Hello, sessions_of
 
 _SESSION = re.compile(r"[A-Za-z0-9_-]{22,64}")
-#: Seconds between pings at most: as many milliseconds as both ends can count.
+#: The maximum number of seconds between pings: as many milliseconds as both ends can count.
 _NEVER = 2**30 / 1000
 
 
@@ -111,7 +111,7 @@ class _Meeting:
             self._reject(error)
             self._fail(error)
         except Exception as error:
-            # A fault of this end: the actor must not wait for it, nor its session hold the writer.
+            # This end has failed. The actor must not wait for it, and the session must not hold the writer.
             self._reject(ReplayError(f"CLOSED: the memory failed: {error!r}"))
             self._fail(error)
             raise
@@ -123,7 +123,7 @@ class _Meeting:
     def _on_frame(self, frame: Frame, size: int) -> None:
         accepted = self._accepted
         if accepted is not None:
-            # One that another connection has replaced brings nothing any more.
+            # A connection that another one has replaced brings nothing more.
             if accepted._link is self._link:
                 accepted.receive(frame, self._frames, size)
         elif frame.kind == Kind.HELLO and not self._met.done():

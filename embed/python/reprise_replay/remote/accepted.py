@@ -16,9 +16,9 @@ from .limits import Limits, Throttle
 from .link import Link
 from .messages import Messages, encoded
 
-#: Calls that may wait for an answer, and bytes of messages without a receipt before `send` waits.
+#: The maximum number of calls that wait for an answer, and of bytes without a receipt before `send` waits.
 _MAX_CALLS, _SENT_BYTES = 1000, 1 << 20
-#: Errors that are not the writer's fault.
+#: The errors that are not the writer's fault.
 _OWN_FAULTS = ("OUT_OF_MEMORY", "CLOSED", "KEYS_EXHAUSTED", "RATE_LIMITED", "OUT_OF_TURN")
 
 
@@ -57,7 +57,7 @@ class AcceptedWriter:
     closed: asyncio.Future[Goodbye]
 
     def __init__(self, intake: Intake, session: str, reconnects: bool, settings: Settings, on_end: Callable[[dict[str, Any] | None, Close], None]) -> None:
-        # Whether the writer comes again, and the options of `accept`, are those of the newest connection.
+        # The newest connection determines whether the writer returns, and the options of `accept`.
         self.session, self._reconnects, self._settings, self._on_end = session, reconnects, settings, on_end
         self._throttles = Throttle(settings.limits.steps_per_second), Throttle(settings.limits.bytes_per_second)
         self._intake = intake
@@ -157,7 +157,7 @@ class AcceptedWriter:
             self._expiry.cancel()
         if self._link is not None:
             self._link.close(Close.REPLACED, "another connection has this session now")
-        # The other end makes again those calls that were not answered.
+        # The other end repeats the calls that were not answered.
         self._queue = deque(waiting for waiting in self._queue if waiting.taken is not None)
         self._calls = 0
         for flush in self._flushing:
@@ -249,11 +249,11 @@ class AcceptedWriter:
             self._intake.replay.truncate(self._intake.writer)
         self._is_over = True
         farewell = {} if error is None else {"error": error_of(error)}
-        # Steps of a writer that is gone may be lost. If it comes again, it must not hear that all is well.
+        # Steps of a writer that is gone may be lost. If the writer returns, it must learn that.
         self._on_end(None if goodbye.how == "gone" else farewell, code)
         link, self._link = self._link, None
         if not self.runs:
-            # A loop that is closed refuses what would wake those who wait in it.
+            # A closed loop rejects the call that would wake the tasks that wait in it.
             with contextlib.suppress(RuntimeError):
                 self.closed.set_result(goodbye)
             return
@@ -261,7 +261,7 @@ class AcceptedWriter:
             self.closed.set_result(goodbye)
         else:
             link.post(pack(Kind.CLOSED, farewell))
-            # Not before the other end was told: who waits for this may close the socket.
+            # The other end is notified first, because a task that waits for this future may close the socket.
             link.close(code, "" if error is None else str(error), lambda: self.closed.set_result(goodbye))
         for event in (self._work, self._room, self._receipts):
             event.set()
@@ -285,7 +285,7 @@ class AcceptedWriter:
                     continue
                 waiting = self._queue.popleft()
                 if waiting.kind == Kind.BYE:
-                    # One that seemed gone may have come again.
+                    # A writer that seemed gone may have returned.
                     if not waiting.is_gone or self._link is None:
                         self.end(Goodbye("gone" if waiting.is_gone else "left"))
                 elif waiting.kind == Kind.FLUSH:
@@ -309,7 +309,7 @@ class AcceptedWriter:
                     await self._room.wait()
                     if self._is_over:
                         return
-                # The call is made again now, so that no change goes unseen.
+                # The call is repeated now, so that no change is missed.
                 self._room.clear()
                 watchers.add(self._watcher)
         finally:

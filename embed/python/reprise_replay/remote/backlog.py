@@ -13,9 +13,9 @@ class Backlog:
     def __init__(self) -> None:
         self._entries: list[Entry] = []
         self._sent = 0
-        # Rows of all entries; rows and bytes of those that were sent.
+        # The rows of all entries, and the rows and bytes of sent entries.
         self.steps, self._sent_steps, self._sent_bytes = 0, 0, 0
-        #: Whether a goodbye was sent, over this connection or another one.
+        #: Whether a goodbye was sent, over this or another connection.
         self.said_goodbye = False
 
     @property
@@ -68,7 +68,7 @@ class Backlog:
     def forget(self, number: int) -> None:
         """Drops the blocks up to this one."""
         end, kept = 0, []
-        # Blocks count up; a flush among them stays until it is answered.
+        # The numbers of blocks increase; a flush among them stays until it is answered.
         for entry in self._entries:
             if entry.number > number or end == self._sent:
                 break

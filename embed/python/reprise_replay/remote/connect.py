@@ -41,7 +41,7 @@ async def remote_writer(
     number = operator.index(lanes)
     must(1 <= number <= 65536, f"INVALID: lanes must be from 1 up to 65536, got {lanes}")
     must(reconnect_timeout >= 0, f"INVALID: reconnect_timeout must be 0 seconds or more, got {reconnect_timeout}")
-    # It reads the lines, and checks steps; nothing is stored in it.
+    # This instance reads the lines and checks steps; it stores nothing.
     local = Replay(f"{leaves}\ntable steps size 1")
     writer = RemoteWriter(target, local.leaves, number, while_offline, on_message, local._taken, reconnect_timeout)
     try:

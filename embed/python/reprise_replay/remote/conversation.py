@@ -18,11 +18,11 @@ from .messages import decoded
 from .outgoing import Crossed, Entry, packed
 from .welcome import Welcome, welcome_of
 
-#: Calls of `flush` that may wait, with a goodbye after them.
+#: The maximum number of waiting calls of `flush`, with a goodbye after them.
 _FLUSHES = 999
-#: Slots of steps that go in one frame, if they come one by one.
+#: The number of slots in one frame for steps that arrive one by one.
 _JOINED = 64
-#: Bytes of the text of a frame and of zeros between its parts at most: in any frame, and for each leaf, rule and share.
+#: The most bytes of a frame's text and of zeros between its parts: in any frame, and for each leaf, rule and share.
 _HEAD_BYTES, _PART_BYTES = 4096, 32
 
 
@@ -41,13 +41,13 @@ class Conversation:
         self.leaves, self.lanes, self._while_offline, self._on_message = leaves, lanes, while_offline, on_message
         self._session = secrets.token_urlsafe(24)
         self.backlog, self._is_due = Backlog(), False
-        # The last number that a block has got, that was confirmed, and of a message that was handled.
+        # The last number of a block, of a confirmed block, and of a handled message.
         self._number, self._confirmed, self._handled = 0, 0, 0
         self._flushes = 0
         self._waiting: dict[int, asyncio.Future[None]] = {}
         self._welcome: Welcome | None = None
         self.layout = Layout(leaves, lanes, 0, [])
-        #: Rows of a frame at most, as the memory says.
+        #: The most rows of a frame, as the memory requires.
         self.most = lanes
         self._crossed = Crossed([])
         self.link: Link | None = None
@@ -80,7 +80,7 @@ class Conversation:
     def _fitting(self, told: Welcome) -> int:
         """Rows that fit into a frame: with as many final steps as rows, and frames that cross."""
         parts = len(self.leaves) + len(told.fields["rules"]) + len(told.shares)
-        # A byte more per row says how it ends.
+        # One more byte per row records how its episode ends.
         return (told.frame_bytes - _HEAD_BYTES - _PART_BYTES * parts) // (2 * (self.layout.most_bytes + 1))
 
     async def push(self, entry: Entry, *, is_part: bool = False) -> None:
@@ -99,7 +99,7 @@ class Conversation:
         if entry.kind == Kind.COLUMNS:
             entry.fields["priorities"] = [0] * len(told.fields["rules"])
         self.backlog.add(entry, min(_JOINED * self.lanes, self.most))
-        # Steps that come one by one share a frame.
+        # Steps that arrive one by one share a frame.
         if entry.kind != Kind.COLUMNS or self.backlog.unsent >= _JOINED * self.lanes:
             self._pump()
         elif not self._is_due:
@@ -148,7 +148,7 @@ class Conversation:
         if kind == Kind.INVITE:
             if VERSION not in counts(fields, "versions"):
                 raise ProtocolError(f"the memory does not speak version {VERSION} of the protocol", Close.REFUSED)
-            # A memory that has lost its state drops what comes before its welcome.
+            # A memory that has lost its state drops messages that arrive before its welcome.
             self.lose(link)
             self.greet(link)
         elif kind == Kind.WELCOME:
@@ -184,7 +184,7 @@ class Conversation:
         """The error that ends the writer when the memory says so: None if nothing is lost."""
         backlog = self.backlog
         if error is None:
-            # All that was sent before a goodbye is there when that is answered.
+            # Everything sent before a goodbye has arrived when the goodbye is answered.
             return None if backlog.said_goodbye else ReplayError("CLOSED: the memory closed the writer")
         # If a session has ended with all of its steps confirmed, only the farewell was lost.
         return None if error.code == "NOT_FOUND" and backlog.said_goodbye and not backlog.has_blocks else error
@@ -201,7 +201,7 @@ class Conversation:
         told = welcome_of(fields, list(self.leaves.values()))
         if self._welcome is not None:
             told.must_be(self._welcome)
-        # Entries that the memory had confirmed are no longer here.
+        # Entries that the memory had confirmed are no longer in the backlog.
         if not max(self._confirmed, told.confirmed) <= told.received <= self._number:
             raise ProtocolError(
                 f"the memory has the blocks up to {told.received} of {self._number}, and confirms {told.confirmed}; it had confirmed {self._confirmed}", Close.REFUSED
@@ -251,7 +251,7 @@ class Conversation:
         for done in self._waiting.values():
             if done.done():
                 continue
-            # All that came before a goodbye is there.
+            # Everything sent before a goodbye has arrived.
             if error is None:
                 done.set_result(None)
             else:

@@ -15,9 +15,9 @@ from ..instance import ReplayError
 from .frame import FINAL, Close, Frame, ProtocolError
 from .link import Link
 
-#: Seconds until another try, which double.
+#: The seconds until the next attempt, which double each time.
 _FIRST, _LAST = 0.1, 10.0
-#: Bytes of a message of the memory, whose program sends what it likes; seconds of silence before the memory names its own.
+#: The most bytes of a message from the memory, whose program may send any, and the seconds of silence before the memory sets its own.
 _MESSAGE_BYTES, _ALIVE, _TIMEOUT = 1 << 30, 30.0, 20.0
 
 #: A URL, an open connection, or a function that opens one.
@@ -93,7 +93,7 @@ class Dialer:
             try:
                 socket = await self._open()
             except Exception as error:
-                # The first time the address may be wrong. Later a function may fail by anything that needs the network.
+                # On the first attempt the address may be wrong. Later a function may fail for any reason that involves the network.
                 if not self.reconnects or not speaker.was_welcome:
                     if not isinstance(error, (OSError, WebSocketException, asyncio.TimeoutError)):
                         raise
@@ -110,7 +110,7 @@ class Dialer:
                     speaker.end(ReplayError(f"CLOSED: the connection to the memory closed{said}"), Close.NORMAL)
                     return
                 self._why = f": the connection closed{said}"
-            # Half of it is random, so that the writers of a server do not all return together.
+            # Half of the pause is random, so that the writers of a server do not all return together.
             await asyncio.sleep(self._pause * random.uniform(0.5, 1))
             self._pause = min(2 * self._pause, _LAST)
 
@@ -124,7 +124,7 @@ class Dialer:
 
         opening = self._loop.create_task(opened())
         try:
-            # Not awaited by itself: a function of the program may not let itself be cancelled.
+            # The task is not awaited directly, because a function of the program may ignore its cancellation.
             await asyncio.wait({opening})
         except asyncio.CancelledError:
             opening.cancel()

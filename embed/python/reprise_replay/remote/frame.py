@@ -12,7 +12,7 @@ from ..instance import ReplayError
 
 VERSION = 1
 _HEAD = struct.Struct("<BBHI")
-#: Fields of a frame, as JSON.
+#: The fields of a frame, as JSON.
 Fields = Mapping[str, Any]
 
 
@@ -49,7 +49,7 @@ class Close(IntEnum):
     SILENT = 4006
 
 
-#: After these the writer does not come again.
+#: The codes after which the writer does not return.
 FINAL = frozenset({1000, 4000, 4001, 4002, 4003, 4004, 4005})
 
 

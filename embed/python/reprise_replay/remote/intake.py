@@ -16,7 +16,7 @@ from .layout import Body, Frames, Layout, Share, fits, leaf_text, packed
 
 _CALL = 7
 _ITEM, _END, _ENDS, _DISCARD = 0, 1, 2, 3
-#: Bytes of frames that the memory keeps of a share at most; smaller frames than this cross as values.
+#: The most bytes of frames that the memory keeps per share, and the size below which frames are sent as values.
 _KEPT_BYTES, _LEAST_BYTES = 4 << 20, 8
 
 
@@ -24,13 +24,13 @@ class Block(NamedTuple):
     """A block, written out: it refers to nothing of its frame."""
 
     kind: Kind
-    #: Packed steps, with those of final steps if calls say which; how each of them ends; the final steps of columns.
+    #: The packed steps, including final steps named by calls; how each step ends; and the final steps of columns.
     steps: Bytes
     ends: Bytes | None
     finals: Bytes | None
-    #: Seven numbers each.
+    #: The calls, seven numbers each.
     calls: NDArray[np.float64]
-    #: Steps, without final ones, and the bytes that the block counts for.
+    #: The number of steps, without final ones, and the bytes that the block counts for.
     rows: int
     weight: int
 
@@ -274,7 +274,7 @@ class Intake:
 
 def shares_of(replay: Replay, told: Writer) -> list[Share]:
     """The leaves whose frames cross once."""
-    # A half float is a float here, so that leaves of one name may have frames of two sizes.
+    # A half float is a float here, so leaves of one name may have frames of two sizes.
     groups: dict[tuple[int, int], list[int]] = {}
     for i, leaf in enumerate(told.leaves):
         if leaf.share is not None and leaf.frame_bytes > _LEAST_BYTES:

@@ -21,7 +21,7 @@ class Share(NamedTuple):
     leaves: tuple[int, ...]
     #: Bytes of a frame in a column.
     frame_bytes: int
-    #: How many frames the memory keeps.
+    #: The number of frames that the memory keeps.
     capacity: int
 
     def fields(self) -> dict[str, Any]:
@@ -40,9 +40,9 @@ class Layout:
     def __init__(self, leaves: dict[str, Column], lanes: int, step_bytes: int, shares: list[Share]) -> None:
         self.leaves, self.lanes, self.step_bytes, self.shares = list(leaves.values()), lanes, step_bytes, shares
         self.share_of: dict[int, int] = {leaf: k for k, share in enumerate(shares) for leaf in share.leaves}
-        #: Bytes of a row that is written out, without references.
+        #: The bytes of a row with its frames instead of references.
         self.row_bytes = sum(leaf.bytes for leaf in self.leaves)
-        #: Bytes that a row takes in a frame at most: its frames are all new, and there are references to them.
+        #: The most bytes of a row in a frame: all of its frames are new, and there are references to them.
         self.most_bytes = self.row_bytes + sum(self.sent_bytes(i) for i in self.share_of)
 
     def sent_bytes(self, leaf: int) -> int:
@@ -110,7 +110,7 @@ def packed(layout: Layout, columns: list[Bytes], rows: int, frames: list[tuple[B
             values = column.reshape(rows, leaf.bytes)
         else:
             known, first, _ = frames[share]
-            # The numbers count modulo 2^32.
+            # The numbers wrap at 2^32.
             at = column.view(np.uint32) - np.uint32(first % 2**32)
             if len(at) and int(at.max()) >= len(known):
                 raise ProtocolError("a reference names a frame that has crossed, and is kept")

@@ -9,21 +9,21 @@ from typing import Any, NamedTuple
 
 from ..instance import must
 
-#: Less would not hold the text of a block.
+#: A smaller limit would not fit the text of a block.
 _LEAST_FRAME_BYTES, _MOST_FRAME_BYTES = 1 << 17, 1 << 30
 
 
 class Limits(NamedTuple):
     """The limits of an accepting end for a writer."""
 
-    #: Bytes of a frame at most, and of its columns written out. `max_size` of `websockets.serve` limits it as well.
+    #: The most bytes of a frame, and of its columns with all frames. `max_size` of `websockets.serve` also limits it.
     frame_bytes: int = 4 << 20
-    #: Bytes that may be unconfirmed. A frame counts as many as it has, or as its columns have written out if they are more.
+    #: The most unconfirmed bytes. A frame counts its own bytes, or those of its columns with all frames if they are more.
     in_flight_bytes: int = 8 << 20
-    #: Steps and bytes per second on average. Beyond that blocks wait, and the writer with them.
+    #: The average number of steps and bytes per second. Above it, blocks wait, and the writer waits with them.
     steps_per_second: float = math.inf
     bytes_per_second: float = math.inf
-    #: Lanes that an actor may have.
+    #: The most lanes of an actor.
     lanes: int = 1024
     #: The most sessions of a Replay kept at a time: those of actors that may return, or may ask how they ended.
     sessions: int = 4096
@@ -55,7 +55,7 @@ class Throttle:
     """A bucket that holds what may come in one second."""
 
     def __init__(self, per_second: float) -> None:
-        #: The limit, which may change: what was taken lately still counts.
+        #: The limit, which may change. Recent use still counts.
         self.per_second = per_second
         self._level, self._at = 0.0, time.monotonic()
 

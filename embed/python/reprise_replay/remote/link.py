@@ -11,7 +11,7 @@ from websockets.exceptions import ConnectionClosed
 
 from .frame import Close, Frame, Kind, ProtocolError, pack, reason, unpack
 
-#: Frames that answer those of the other end, and how many of them may wait in a socket. Credits and receipts bound the others.
+#: The frames that answer the other end, and how many of them may wait in a socket. Credits and receipts limit all other frames.
 _ANSWERS = frozenset({Kind.HELLO, Kind.CONFIRMATION, Kind.FLUSHED, Kind.RECEIPT, Kind.PONG})
 _MAX_ANSWERS = 5000
 
@@ -28,7 +28,7 @@ class Link:
         self._is_closing = False
         self._patience: asyncio.TimerHandle | None = None
         self._answers = 0
-        # By kind: the newest frame, while one waits.
+        # The newest waiting frame of each kind.
         self._newest: dict[int, bytes] = {}
         self._sender = self._loop.create_task(self._send())
         self._keeper = self._loop.create_task(self._keep())
@@ -54,7 +54,7 @@ class Link:
         waits = frame[0] in self._newest
         self._newest[frame[0]] = frame
         if not waits:
-            # Only its kind keeps its place in the order.
+            # The kind keeps its place in the order.
             self.post(frame[:1])
 
     def close(self, code: int, text: str = "", then: Callable[[], object] | None = None) -> None:
@@ -95,7 +95,7 @@ class Link:
         if not self._is_closing:
             self._sender.cancel()
         try:
-            # The other end's close follows its earlier frames, which nobody reads any more.
+            # The other end's close follows its earlier frames, which are no longer read.
             await asyncio.gather(self._sender, self._keeper, self._drain(), return_exceptions=True)
         finally:
             if self._patience is not None:

@@ -9,7 +9,7 @@ from typing import Any
 from .frame import ProtocolError
 
 
-#: Bytes that a message counts for in addition to its data, so that even empty ones are bounded.
+#: Bytes that a message counts for in addition to its data, so that empty messages are also limited.
 _HEAD = 64
 
 

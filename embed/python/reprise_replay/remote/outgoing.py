@@ -18,11 +18,11 @@ class Entry:
 
     def __init__(self, kind: Kind, fields: dict[str, Any], steps: int = 0) -> None:
         self.kind, self.fields, self.steps = kind, fields, steps
-        #: Columns of the leaves, each as rows of bytes.
+        #: The columns of the leaves, each as rows of bytes.
         self.columns: list[Bytes] = []
         self.ends: Bytes | None = None
         self.finals: list[Bytes] = []
-        #: Bytes that it counts for, once it was sent.
+        #: The bytes that the entry counts for after it was sent.
         self.size = 0
 
     @property

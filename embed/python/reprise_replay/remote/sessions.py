@@ -65,7 +65,7 @@ class Sessions:
             found is None or not found.connected or not found.runs,
             f"OUT_OF_TURN: writer {number} has an actor. Let that one close, or give the text another writer, and pass its number",
         )
-        # A secret is of one writer.
+        # A secret belongs to one writer.
         must(not hello.resume and all(one.session != session or one is found for one in self.open.values()), UNKNOWN)
         kept, most = len(self.open) + len(self.ended) - (found is not None), settings.limits.sessions
         must(kept < most, f"RATE_LIMITED: {kept} sessions are kept, of {most} that limits.sessions allows. Try again later")

@@ -9,9 +9,9 @@ from ..columns import Column
 from .frame import Close, Fields, ProtocolError, count, counts, field, is_flag, is_number, is_text
 from .layout import Share
 
-#: Fields that must be the same after a reconnection.
+#: The fields that must not change after a reconnection.
 _KEPT = ("keep", "across", "ends", "reward", "tables", "rules", "maxInFlight")
-#: Milliseconds that both ends can count.
+#: The most milliseconds that both ends can count.
 _LONGEST = 2**30
 
 
@@ -25,7 +25,7 @@ class Welcome(NamedTuple):
     in_flight_bytes: int
     received: int
     confirmed: int
-    #: Seconds of silence until a ping, and until the connection counts as broken.
+    #: The seconds of silence until a ping, and until the connection counts as broken.
     times: tuple[float, float]
 
     def must_be(self, first: Welcome) -> None:

@@ -42,9 +42,9 @@ class RemoteWriter:
         self._lanes, self._take = lanes, take
         self._conversation = Conversation(target, leaves, lanes, while_offline, on_message, reconnect_timeout)
         self.closed = self._conversation.closed
-        # Calls are made in order, each as a whole.
+        # Calls run in order, one at a time.
         self._turn = asyncio.Lock()
-        # The goodbye, once `close` was called.
+        # The task of the goodbye after `close` was called.
         self._leaving: asyncio.Task[None] | None = None
 
     async def met(self) -> None:
@@ -92,7 +92,7 @@ class RemoteWriter:
         async with self._turn:
             at, used = 0, 0
             while at < n:
-                # After a reconnection it may be another one.
+                # After a reconnection, the limit may differ.
                 end = min(at + conversation.most, n)
                 part = how[at:end]
                 entry = Entry(Kind.COLUMNS, {"rows": end - at, "ends": bool(part.any()), "finals": 0, "priorities": []}, end - at)

@@ -1,4 +1,4 @@
-/** Supplies fields that a file lacks, for every reader: a reward of 0, and a discount of 1, or 0 where the environment terminated. */
+/** Supplies fields that a file lacks: a reward of 0, and a discount of 1, or of 0 if the environment terminated the episode. */
 import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
 import type { FinalStep } from "../../model/final-step.ts";
 import { leavesOf } from "../../model/leaves.ts";
@@ -28,7 +28,7 @@ export function withAbsentFields(spec: StepSpec): StepSpec {
   return missing.length === 0 ? spec : { ...Object.fromEntries(missing.map((field) => [field, ABSENT])), ...(spec as { readonly [name: string]: StepSpec }) };
 }
 
-/** Returns steps for such a spec. @param finalStep the kind of the last step */
+/** Returns the steps with the missing reward and discount. @param finalStep the kind of the last step */
 export function stepsWithAbsentFields<S>(steps: StepColumns<S>, spec: StepSpec, finalStep: FinalStep | "unknown" | undefined): StepColumns<S> {
   if (spec === steps.spec) return steps;
   const columns = new Map(leavesOf(steps.spec).map(({ path }, i) => [path, steps.parts[i] as ColumnData]));

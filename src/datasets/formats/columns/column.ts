@@ -5,20 +5,23 @@ import { leaves, type Nest, zip } from "../../../schema/nest.ts";
 import type { StepLeaf, StepSpec } from "../../model/dataset.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
 
-/** One leaf over rows. */
+/** The values of one leaf in all rows. */
 export class Column {
   /** The name in messages. */
   readonly path: string;
   /** The leaf of a row. */
   readonly leaf: StepLeaf;
-  /** Undefined for a single value that does not have rows. */
+  /** The number of rows. Undefined for a single value without rows. */
   readonly rows: number | undefined;
   /** Bytes per row; an estimate for text without a fixed width. */
   readonly rowBytes: number;
-  /** The number of rows stored together. Reading fewer reads a chunk more than once. */
+  /** The number of rows stored together as a chunk. Reading fewer rows reads a chunk more than once. */
   readonly chunkRows: number;
-  /** Reads the rows from … to - 1 into a new array. A single value is returned for any range. */
-  readonly read: (from: number, to: number) => Promise<ColumnData>;
+  /**
+   * Reads the rows from … to - 1. A single value is returned for any range. @param target an array of the right length, which the column may fill and return
+   * instead of a new one
+   */
+  readonly read: (from: number, to: number, target?: ColumnData) => Promise<ColumnData>;
 
   constructor({ path, leaf, rows, rowBytes, chunkRows, read }: Omit<Column, "chunkRows"> & { chunkRows?: number }) {
     this.path = path;
@@ -63,9 +66,14 @@ export function joined(leaf: StepLeaf, chunks: readonly ColumnData[], rows: numb
   const all = blank(leaf, length);
   let at = 0;
   for (const chunk of chunks) {
-    if (isText(leaf)) for (let i = 0; i < chunk.length; i++) (all as (string | Uint8Array)[])[at + i] = (chunk as readonly string[])[i] as string;
-    else (all as Float32Array).set(chunk as Float32Array, at);
+    copyColumn(leaf, all, at, chunk);
     at += chunk.length;
   }
   return all;
+}
+
+/** Copies elements into a column. @param at index of the first one */
+export function copyColumn(leaf: StepLeaf, to: ColumnData, at: number, elements: ColumnData): void {
+  if (isText(leaf)) for (let i = 0; i < elements.length; i++) (to as (string | Uint8Array)[])[at + i] = (elements as readonly string[])[i] as string;
+  else (to as Float32Array).set(elements as Float32Array, at);
 }

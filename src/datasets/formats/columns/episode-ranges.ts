@@ -12,7 +12,7 @@ export interface EpisodeRange {
   readonly to: number;
   /** The row of the first observation. */
   readonly observedFrom: number;
-  /** Whether one more observation, the final one, follows those of the actions. */
+  /** Whether a final observation follows the observations of the actions. */
   readonly finalStep: boolean;
   readonly ending: Ending;
 }
@@ -44,7 +44,7 @@ export async function rangeSteps(
   const data: ColumnData[] = [];
   for (const [i, { keys }] of leavesOf(transition as unknown as StepSpec).entries()) {
     const column = columns[i] as Column;
-    // Metadata of the final observation may also exist.
+    // The metadata may also have a row for the final observation.
     const isLonger = finalStep && column.rows === to + 1;
     if (keys[0] === "observation") data.push(await column.read(observedFrom, observedFrom + length + Number(finalStep)));
     else data.push(await column.read(from, isLonger ? to + 1 : to));

@@ -1,9 +1,10 @@
 /** Reads flat transitions in the form of D4RL: consecutive rows with flags that mark the ends of episodes. */
 import { mustBe } from "../../../base/error.ts";
+import { blank } from "../../../schema/leaf.ts";
 import { leavesOf } from "../../model/leaves.ts";
 import { corruptFile } from "../../model/rlds-error.ts";
-import type { ColumnData } from "../../model/step-columns.ts";
-import { Column, type ColumnTree, columnsOf, joined, rowSpec } from "./column.ts";
+import { type ColumnData, slicedColumn } from "../../model/step-columns.ts";
+import { Column, type ColumnTree, columnsOf, copyColumn, rowSpec } from "./column.ts";
 import { type EndedSteps, type Ending, episodeSteps, type TransitionSpec } from "./transitions.ts";
 
 /** The parts of a flat table. */
@@ -64,91 +65,86 @@ export function squeezeColumn(column: Column): Column {
   return column.leaf.shape.length === 1 && column.leaf.shape[0] === 1 ? new Column({ ...column, leaf: { ...column.leaf, shape: [] } }) : column;
 }
 
-const NOTHING = new Uint8Array(0);
-
 /**
- * Iterates over a table slice by slice, keeping at most one episode and one slice. @param row the first row of an episode @throws RldsError CORRUPT,
+ * Iterates over the episodes of a table, keeping at most one episode and one slice. @param row the first row of an episode @throws RldsError CORRUPT,
  * UNSUPPORTED
  */
-export async function* flatEpisodes(
-  { file, transition: tree, terminals, timeouts, areEnds, nextObservation }: FlatTable,
-  options: FlatOptions,
-  row = 0,
-): AsyncGenerator<EndedSteps, void, undefined> {
-  const { maxBytes, signal } = options;
+export async function* flatEpisodes(table: FlatTable, options: FlatOptions, row = 0): AsyncGenerator<EndedSteps, void, undefined> {
+  const { file, transition: tree } = table;
   const transition = rowSpec(tree) as unknown as TransitionSpec;
   const leaves = leavesOf(transition);
   const columns = columnsOf(tree);
-  const next = nextColumns(nextObservation, options);
-  const flags = [terminals, timeouts].filter((column) => column !== undefined);
-  const rows = rowsOf([...columns, ...next, ...flags], file);
-  const height = sliceRows([...columns, ...next]);
-  /** The slices and the number of rows of the current episode. */
-  let chunks: ColumnData[][] = [];
-  let length = 0;
-  /** The next observation of the last row that was read. */
-  let lastNext: ColumnData[] | undefined;
+  const next = nextColumns(table.nextObservation, options);
+  const rows = rowsOf([...columns, ...next, ...flagsOf(table)], file);
   const rowBytes = columns.reduce((sum, column) => sum + column.rowBytes, 0);
-  const finishEpisode = (ending: Ending, final?: ColumnData[]) => {
-    const finalStep = hasFinalStep(ending, final !== undefined, options);
-    const data = leaves.map(({ leaf }, k) => {
-      const values = chunks.map((chunk) => chunk[k] as ColumnData);
-      const observed = leaves.slice(0, k).filter(({ keys }) => keys[0] === "observation").length;
-      const last = leaves[k]?.keys[0] === "observation" ? final?.[observed] : undefined;
-      // Releases the pieces of a column before the next column is joined.
-      for (const chunk of chunks) chunk[k] = NOTHING;
-      return joined(leaf, last === undefined ? values : [...values, last], length + (last === undefined ? 0 : 1));
-    });
-    const steps = episodeSteps(transition, { data, length, finalStep, ending });
-    chunks = [];
-    length = 0;
-    return steps;
-  };
-  for (let from = row; from < rows; from += height) {
-    signal?.throwIfAborted();
-    const to = Math.min(rows, from + height);
-    const read = (list: readonly Column[]) => mapSequentially(list, (column) => column.read(from, to));
-    const data = await read(columns);
-    const nextData = await read(next);
-    const [terminal, timeout] = await read(flags);
-    let at = 0;
-    for (const { end, ending } of findEpisodeEnds(terminal as ColumnData, timeout, length, options)) {
-      chunks.push(sliceColumns(columns, data, at, end));
-      length += end - at;
+  const slices = new Slices([...columns, ...next], rows);
+  for await (const { from, to, ending } of flatRanges(table, options, row)) {
+    if ((to - from) * rowBytes > options.maxBytes)
+      throw corruptFile({ file }, `an episode takes more than the ${options.maxBytes} bytes that maxBytes allows. Increase maxBytes`);
+    const finalStep = hasFinalStep(ending, next.length > 0, options);
+    const steps = to - from + Number(finalStep);
+    const data = leaves.map(({ leaf, size }) => blank(leaf, steps * size));
+    for (let at = from; at < to; ) {
+      options.signal?.throwIfAborted();
+      if (to - at >= slices.height && !slices.has(at)) {
+        // Rows that are of one episode need no slice.
+        const end = at + slices.height;
+        for (const [k, { size }] of leaves.entries()) await readInto(columns[k] as Column, at, end, data[k] as ColumnData, (at - from) * size, size);
+        at = end;
+        continue;
+      }
+      const slice = await slices.at(at);
+      const end = Math.min(slice.to, to);
+      for (const [k, { leaf, size }] of leaves.entries()) copyColumn(leaf, data[k] as ColumnData, (at - from) * size, rowsIn(slice, k, at, end, size));
       at = end;
-      yield finishEpisode(ending, next.length === 0 ? undefined : sliceColumns(next, nextData, end - 1, end));
     }
-    if (at < to - from) chunks.push(sliceColumns(columns, data, at, to - from));
-    length += to - from - at;
-    if (next.length > 0) lastNext = sliceColumns(next, nextData, to - from - 1, to - from);
-    if (length * rowBytes > maxBytes)
-      throw corruptFile({ file }, `an episode goes on for more than the ${maxBytes} bytes that maxBytes allows: give a larger one`);
+    if (finalStep && next.length > 0) {
+      const slice = await slices.at(to - 1);
+      let k = columns.length;
+      for (const [i, { leaf, keys, size }] of leaves.entries())
+        if (keys[0] === "observation") copyColumn(leaf, data[i] as ColumnData, (steps - 1) * size, rowsIn(slice, k++, to - 1, to, size));
+    }
+    yield episodeSteps(transition, { data, length: to - from, finalStep, ending });
   }
-  const ending = tailEnding(timeouts !== undefined || areEnds === true, options);
-  if (length > 0) yield finishEpisode(ending, ending === "open" ? undefined : lastNext);
 }
 
 /** Finds the episodes, reading only their flags. O(rows) @throws RldsError */
-export async function flatIndex({ file, terminals, timeouts, areEnds, nextObservation }: FlatTable, options: FlatOptions): Promise<FlatIndex> {
-  const flags = [terminals, timeouts].filter((column) => column !== undefined);
-  const count = rowsOf(flags, file);
-  const hasNext = nextColumns(nextObservation, options).length > 0;
+export async function flatIndex(table: FlatTable, options: FlatOptions): Promise<FlatIndex> {
+  const hasNext = nextColumns(table.nextObservation, options).length > 0;
   const rows: number[] = [];
   const lengths: number[] = [];
-  let begin = 0;
-  const finishEpisode = (end: number, ending: Ending) => {
-    rows.push(begin);
-    lengths.push(end - begin + Number(hasFinalStep(ending, hasNext, options)));
-    begin = end;
-  };
-  const height = Math.max(FLAG_ROWS, ...flags.map(({ chunkRows }) => chunkRows));
-  for (let from = 0; from < count; from += height) {
-    options.signal?.throwIfAborted();
-    const [terminal, timeout] = await mapSequentially(flags, (column) => column.read(from, Math.min(count, from + height)));
-    for (const { end, ending } of findEpisodeEnds(terminal as ColumnData, timeout, from - begin, options)) finishEpisode(from + end, ending);
+  for await (const { from, to, ending } of flatRanges(table, options, 0)) {
+    rows.push(from);
+    lengths.push(to - from + Number(hasFinalStep(ending, hasNext, options)));
   }
-  if (begin < count) finishEpisode(count, tailEnding(timeouts !== undefined || areEnds === true, options));
   return { rows, lengths };
+}
+
+/** The rows from … to - 1 of an episode. */
+interface FlatRange {
+  readonly from: number;
+  readonly to: number;
+  readonly ending: Ending;
+}
+
+async function* flatRanges(table: FlatTable, options: FlatOptions, row: number): AsyncGenerator<FlatRange, void, undefined> {
+  const flags = flagsOf(table);
+  const count = rowsOf(flags, table.file);
+  const height = Math.max(FLAG_ROWS, ...flags.map(({ chunkRows }) => chunkRows));
+  let begin = row;
+  for (let from = row; from < count; from += height) {
+    options.signal?.throwIfAborted();
+    const [terminal, timeout] = await readColumns(flags, from, Math.min(count, from + height));
+    for (const { end, ending } of findEpisodeEnds(terminal as ColumnData, timeout, from - begin, options)) {
+      yield { from: begin, to: from + end, ending };
+      begin = from + end;
+    }
+  }
+  if (begin < count) yield { from: begin, to: count, ending: tailEnding(table.timeouts !== undefined || table.areEnds === true, options) };
+}
+
+function flagsOf({ terminals, timeouts }: FlatTable): Column[] {
+  return timeouts === undefined ? [terminals] : [terminals, timeouts];
 }
 
 /** Finds the rows of a slice after which an episode ends. @param openRows the rows of the open episode before the slice */
@@ -180,25 +176,58 @@ function hasFinalStep(ending: Ending, hasNext: boolean, { finalObservation }: Fl
   return ending !== "open" && (hasNext || (finalObservation === "rlds" && ending === "terminated"));
 }
 
-/** Returns the number of rows to read together: whole chunks, if they are not too large. */
-function sliceRows(columns: readonly Column[]): number {
-  const rowBytes = columns.reduce((sum, column) => sum + column.rowBytes, 1);
-  const preferredRows = Math.max(SLICE_ROWS, ...columns.map(({ chunkRows }) => chunkRows));
-  return Math.max(1, Math.min(preferredRows, Math.floor(SLICE_BYTES / rowBytes)));
+/** The rows from … to - 1 of some columns. */
+interface Slice {
+  readonly from: number;
+  readonly to: number;
+  readonly data: readonly ColumnData[];
 }
 
-function sliceColumns(columns: readonly Column[], data: readonly ColumnData[], from: number, to: number): ColumnData[] {
-  return columns.map(({ leaf }, k) => {
-    const size = leaf.shape.reduce((product, n) => product * n, 1);
-    const all = data[k] as ColumnData;
-    const range = Array.isArray(all) ? all.slice(from * size, to * size) : (all as Float32Array).subarray(from * size, to * size);
-    return range as ColumnData;
-  });
+/** Reads columns slice by slice, so that episodes in one slice read it once. */
+class Slices {
+  readonly #columns: readonly Column[];
+  readonly #rows: number;
+  /** The number of rows of a slice: whole chunks, if they are not too large. */
+  readonly height: number;
+  #current: Slice = { from: 0, to: 0, data: [] };
+
+  constructor(columns: readonly Column[], rows: number) {
+    this.#columns = columns;
+    this.#rows = rows;
+    const rowBytes = columns.reduce((sum, column) => sum + column.rowBytes, 1);
+    const preferredRows = Math.max(SLICE_ROWS, ...columns.map(({ chunkRows }) => chunkRows));
+    this.height = Math.max(1, Math.min(preferredRows, Math.floor(SLICE_BYTES / rowBytes)));
+  }
+
+  /** Whether the slice that has this row was read already. */
+  has(row: number): boolean {
+    return row >= this.#current.from && row < this.#current.to;
+  }
+
+  /** Returns the slice that has a row. */
+  async at(row: number): Promise<Slice> {
+    if (this.has(row)) return this.#current;
+    const to = Math.min(this.#rows, row + this.height);
+    this.#current = { from: row, to, data: await readColumns(this.#columns, row, to) };
+    return this.#current;
+  }
 }
 
-/** Maps a list sequentially, because a file allows one read at a time. */
-async function mapSequentially<T, R>(list: readonly T[], of: (item: T) => Promise<R>): Promise<R[]> {
-  const results: R[] = [];
-  for (const item of list) results.push(await of(item));
-  return results;
+/** Returns the rows from … to - 1 of column k of a slice. */
+function rowsIn(slice: Slice, k: number, from: number, to: number, size: number): ColumnData {
+  return slicedColumn(slice.data[k] as ColumnData, (from - slice.from) * size, (to - slice.from) * size);
+}
+
+/** Reads rows into a column of an episode. @param at index of the first element */
+async function readInto(column: Column, from: number, to: number, all: ColumnData, at: number, size: number): Promise<void> {
+  const target = Array.isArray(all) ? undefined : slicedColumn(all, at, at + (to - from) * size);
+  const data = await column.read(from, to, target);
+  if (data !== target) copyColumn(column.leaf, all, at, data);
+}
+
+/** Reads columns one after the other, because a file allows one read at a time. */
+async function readColumns(columns: readonly Column[], from: number, to: number): Promise<ColumnData[]> {
+  const data: ColumnData[] = [];
+  for (const column of columns) data.push(await column.read(from, to));
+  return data;
 }

@@ -56,8 +56,8 @@ export function fieldOf(name: string): Field | undefined {
 }
 
 /**
- * Returns the fields of all names in one file or row. If several names match a field, only the first one in the table is it; two spellings of one name both
- * are.
+ * Returns the fields of all names in one file or row. If several names match a field, only the first one in the table is the field. Two spellings of that name
+ * are both the field.
  */
 export function fieldsOf(names: readonly string[]): ReadonlyMap<string, Field> {
   const best = new Map<Field, number>();
@@ -69,8 +69,8 @@ export function fieldsOf(names: readonly string[]): ReadonlyMap<string, Field> {
 }
 
 /**
- * Returns whether a name is a field only if no other name is. Rows of JSON may have a state next to the observation. Any two other names of a field contradict
- * each other.
+ * Returns whether a name counts as a field only if no other name of that field exists. Rows of JSON may have a state next to the observation. Two other names
+ * of one field contradict each other.
  */
 export function isWeakName(name: string): boolean {
   return /^(next)?states?$/.test(bare(name));

@@ -6,9 +6,9 @@ import type { SourceFile } from "../sources/source.ts";
 
 export interface TableRow {
   readonly cells: readonly string[];
-  /** The number of its first line, counted from 1. */
+  /** The number of the row's first line, counted from 1. */
   readonly number: number;
-  /** The offset in the file, and the length in bytes. */
+  /** The row's offset in the file, and its length in bytes. */
   readonly at: number;
   readonly bytes: number;
   /** Whether rows between the last complete one and this one were lost. */

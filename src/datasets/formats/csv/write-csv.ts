@@ -79,7 +79,8 @@ class Table {
   /** @throws RldsError UNSUPPORTED */
   constructor({ data: { stepSpec, metadataSpec }, losses }: FileTask) {
     this.#metadataSpec = finalStepSpec(metadataSpec);
-    // Rows read from such a table have both as leaves. The episode may now state another kind, and its number is that of the file.
+    // Rows that were read from such a table have both values as leaves. They are left out, because the episode may state another kind and the file has its own
+    // numbers.
     this.#steps = leavesOf(stepSpec)
       .map(toTableLeaf)
       .filter(({ path }) => path !== FINAL_STEP && path !== EPISODE_INDEX);

@@ -22,7 +22,7 @@ async function withPixels(column: Column, { name: file, maxBytes }: Hdf5File): P
   if (leaf.dtype !== "u8" || leaf.shape.length !== 1 || rows === 0) return column;
   const length = leaf.shape[0] as number;
   const first = (await column.read(0, 1)) as Uint8Array;
-  // A vector of bytes that is not an image.
+  // These bytes are a vector, not an image.
   if (first[0] !== 0xff || first[1] !== 0xd8) return column;
   const imageError = (i: number, cause: unknown) => corruptFile({ file }, `image ${i} of ${path} cannot be read: ${(cause as Error).message}`, cause);
   let shape: [number, number, number];

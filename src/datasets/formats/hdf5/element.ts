@@ -20,6 +20,8 @@ export interface Element {
   readonly bytes: number;
   /** Whether HDF5 allocates memory for the element, which must be freed after reading. */
   readonly allocates: boolean;
+  /** Whether `decode` returns numbers, in an array that may be a view of the bytes. */
+  readonly isNumeric?: boolean;
   decode(bytes: Uint8Array<ArrayBuffer>, library: Library): ColumnData;
 }
 
@@ -39,12 +41,12 @@ export function elementOf(type: Metadata, file: string, path: string): Element {
     const turned = elementOf({ ...type, littleEndian: true }, file, path);
     return { ...turned, decode: (bytes, library) => turned.decode(reversed(bytes, type.size), library) };
   }
-  if (kind === "enum" && isBool(type)) return { ...base, dtype: "bool", decode: (bytes) => bools(bytes, file, path) };
-  if (kind === "float" && type.size === 2) return { ...base, dtype: "f16", decode: (bytes) => widenHalves("f16", new Uint16Array(bytes.buffer)) };
+  if (kind === "enum" && isBool(type)) return { ...base, dtype: "bool", isNumeric: true, decode: (bytes) => bools(bytes, file, path) };
+  if (kind === "float" && type.size === 2) return { ...base, dtype: "f16", isNumeric: true, decode: (bytes) => widenHalves("f16", halves(bytes)) };
   if (kind === "integer" || kind === "float" || (kind === "enum" && type.enum_type?.type === 0)) {
     const dtype = `${kind === "float" ? "f" : type.signed ? "i" : "u"}${8 * type.size}`;
     if (!isDtype(dtype)) throw unsupported(`${kind}s of ${type.size} bytes`);
-    return { ...base, dtype, decode: (bytes) => new DTYPES[dtype].array(bytes.buffer, bytes.byteOffset, bytes.length / type.size) };
+    return { ...base, dtype, isNumeric: true, decode: (bytes) => new DTYPES[dtype].array(bytes.buffer, bytes.byteOffset, bytes.length / type.size) };
   }
   if (kind === "array" && type.array_type !== undefined && type.array_type.type !== 10) {
     const inner = elementOf(type.array_type, file, path);
@@ -52,6 +54,8 @@ export function elementOf(type: Metadata, file: string, path: string): Element {
   }
   throw unsupported(`elements of the type ${kind ?? type.type}`);
 }
+
+const halves = ({ buffer, byteOffset, length }: Uint8Array) => new Uint16Array(buffer, byteOffset, length / 2);
 
 function reversed(bytes: Uint8Array<ArrayBuffer>, size: number): Uint8Array<ArrayBuffer> {
   for (let at = 0; at < bytes.length; at += size) bytes.subarray(at, at + size).reverse();

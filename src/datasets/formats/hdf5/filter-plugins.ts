@@ -37,7 +37,7 @@ export async function installPlugin(library: Library, plugin: string, subject: s
   const folders = library.get_plugin_search_paths();
   const path = folders.map((folder) => `${folder}/${name}`).find((one) => FS.analyzePath(one).exists);
   if (path !== undefined) {
-    // A program installed the plugin itself. Keep it for the instance that replaces this one after a trap.
+    // A program may have installed the plugin itself. Keep it for the instance that replaces this one after a trap.
     if (!found.has(plugin)) found.set(plugin, FS.readFile(path));
     return;
   }
@@ -76,7 +76,7 @@ async function packageFile(path: string, subject: string): Promise<Uint8Array> {
 async function packageBase(subject: string): Promise<string> {
   try {
     const { base_url: base } = await import("h5wasm-plugins");
-    // Next.js resolves a missing package to this.
+    // Next.js resolves a missing package to a value that is not a string.
     if (typeof base !== "string") throw new TypeError("h5wasm-plugins has no exports");
     return base;
   } catch (cause) {

@@ -31,10 +31,10 @@ export interface FileNode {
 /** The module, including exports that its types do not declare. */
 export type Library = Omit<typeof Module, "FS"> & { readonly FS: Files; _malloc(bytes: number): number; _free(at: number): void; readonly HEAPU8: Uint8Array };
 
-/** One instance of the library. A trap breaks it; it is then replaced. */
+/** One instance of the library. A trap breaks the instance, which is then replaced. */
 export interface Instance {
   readonly library: Library;
-  /** The error that broke it. */
+  /** The error that broke the instance. */
   cause?: unknown;
   /** The number of errors that the library threw, each of which leaks a little of its stack. */
   errorCount: number;
@@ -46,8 +46,9 @@ let current: Promise<Instance> | undefined;
 let instanceCount = 0;
 
 /**
- * Returns the instance that all files share, or a new one if that is broken. @param customPackage the package, if it cannot be imported by name @throws
- * RldsError UNSUPPORTED if the package is missing or cannot be loaded again
+ * Returns the instance that all files share, or a new one if the shared instance is broken.
+ * @param customPackage the package, if it cannot be imported by name
+ * @throws RldsError UNSUPPORTED if the package is missing or cannot be loaded again
  */
 export function h5wasm(customPackage?: H5wasm): Promise<Instance> {
   const previous: Promise<Instance | undefined> = current?.catch(() => undefined) ?? Promise.resolve(undefined);
@@ -59,7 +60,7 @@ export function h5wasm(customPackage?: H5wasm): Promise<Instance> {
 async function instance(reason: unknown, customPackage: H5wasm | undefined): Promise<Instance> {
   const library = instanceCount++ === 0 ? await importLibrary(customPackage) : await createInstance(reason);
   const lines: string[] = [""];
-  // Otherwise HDF5 and its plugins write their errors to the console.
+  // Without this setting, HDF5 and its plugins write their errors to the console.
   const { FS } = library;
   const stderrDevice = freePath(FS, "/dev/complaints-");
   FS.createDevice("/dev", stderrDevice.slice("/dev/".length), undefined, (byte) => {
@@ -87,7 +88,7 @@ async function importLibrary(customPackage?: H5wasm): Promise<Library> {
   try {
     const { ready } = customPackage ?? (await import("h5wasm"));
     const library = (await ready) as unknown as Library | undefined;
-    // Next.js resolves a missing package to this.
+    // Next.js resolves a missing package to an undefined value.
     if (library === undefined) throw new TypeError("h5wasm has no exports");
     return library;
   } catch (cause) {

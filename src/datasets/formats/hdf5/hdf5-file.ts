@@ -1,7 +1,7 @@
 /** Reads an HDF5 file: groups, datasets by rows, and attributes. */
 import { MAX_GROUP_DEPTH } from "../../../base/file-limits.ts";
 import { MAX_LEAVES } from "../../../base/limits.ts";
-import type { NumberArray } from "../../../schema/dtype.ts";
+import { type AnyArray, type Dtype, zeros } from "../../../schema/dtype.ts";
 import { sizeOf } from "../../../schema/leaf.ts";
 import type { StepLeaf } from "../../model/dataset.ts";
 import { corruptFile, RldsError, unsupportedFile, withRemedy } from "../../model/rlds-error.ts";
@@ -180,7 +180,7 @@ export class Hdf5File {
       rows: shape.length === 0 ? undefined : (shape[0] as number),
       rowBytes,
       chunkRows,
-      read: (from, to) => this.#rows({ path, shape, element, chunkRows }, from, to),
+      read: (from, to, target) => this.#rows({ path, shape, element, chunkRows }, from, to, element.isNumeric ? (target as AnyArray | undefined) : undefined),
     });
   }
 
@@ -249,7 +249,9 @@ export class Hdf5File {
     return this.#guard(subject, handle.instance, () => call({ ...handle, library: handle.instance.library }));
   }
 
-  /** Runs a call into the library. Any error except the library's own passed through code that does not expect it, so the instance is broken afterwards. */
+  /**
+   * Runs a call into the library. An error that is not the library's own has passed through code that does not expect it, so the instance is broken afterwards.
+   */
   #guard<T>(subject: string, instance: Instance, call: () => T): T {
     try {
       return call();
@@ -275,34 +277,30 @@ export class Hdf5File {
   }
 
   /** Reads rows of a dataset. Many rows are read in pieces, because the library's memory never shrinks. */
-  async #rows({ path, shape, element, chunkRows }: RowSource, from: number, to: number): Promise<ColumnData> {
+  async #rows({ path, shape, element, chunkRows }: RowSource, from: number, to: number, target?: AnyArray): Promise<ColumnData> {
     const rowBytes = sizeOf(shape.slice(1)) * element.bytes;
     this.#checkBytes(path, shape.length === 0 ? element.bytes : (to - from) * rowBytes);
-    const pieceRows = chunkRows * Math.max(1, Math.floor(PIECE_BYTES / Math.max(rowBytes * chunkRows, 1)));
-    if (shape.length === 0 || to - from <= pieceRows) return this.#piece(path, shape, element, from, to);
-    const pieces: ColumnData[] = [];
-    let all: NumberArray | undefined;
-    for (let at = from; at < to; ) {
-      // Reads whole chunks, so that no chunk of the file is decompressed twice.
-      const end = Math.min(to, Math.floor(at / chunkRows) * chunkRows + pieceRows);
-      const piece = await this.#piece(path, shape, element, at, end);
-      if (Array.isArray(piece)) pieces.push(piece);
-      else {
-        const numbers = piece as NumberArray;
-        all ??= new (numbers.constructor as Float64ArrayConstructor)((numbers.length / (end - at)) * (to - from)) as unknown as NumberArray;
-        all.set(numbers as never, (numbers.length / (end - at)) * (at - from));
-      }
-      at = end;
+    const pieceRows = pieceRowsOf(rowBytes, chunkRows);
+    if (shape.length === 0 || to - from <= pieceRows) return this.#piece(path, shape, element, from, to, target);
+    const ranges = pieceRanges(from, to, pieceRows, chunkRows);
+    if (element.isNumeric) {
+      const rowElements = sizeOf(shape.slice(1)) * sizeOf(element.shape);
+      const all = target ?? zeros(element.dtype as Dtype, (to - from) * rowElements);
+      for (const [at, end] of ranges) await this.#piece(path, shape, element, at, end, all.subarray((at - from) * rowElements, (end - from) * rowElements));
+      return all;
     }
-    return (all as ColumnData | undefined) ?? (pieces.flat() as ColumnData);
+    const pieces: ColumnData[] = [];
+    for (const [at, end] of ranges) pieces.push(await this.#piece(path, shape, element, at, end));
+    return pieces.flat() as ColumnData;
   }
 
-  async #piece(path: string, shape: readonly number[], element: Element, from: number, to: number): Promise<ColumnData> {
+  async #piece(path: string, shape: readonly number[], element: Element, from: number, to: number, target?: AnyArray): Promise<ColumnData> {
     const [count, offset, stride] = [[to - from, ...shape.slice(1)], [from, ...shape.slice(1).fill(0)], shape.map(() => 1)].map((list) => list.map(BigInt));
     const n = shape.length === 0 ? 1 : (to - from) * sizeOf(shape.slice(1));
     return this.#call(path, ({ instance, library, id, mount }) => {
       const selected = shape.length === 0 ? ([null, null, null] as [null, null, null]) : ([count, offset, stride] as [bigint[], bigint[], bigint[]]);
       return this.#elements(library, path, element, n, {
+        target,
         read: (at) => this.#checkStatus(library.get_dataset_data(id, path, selected[0], selected[1], selected[2], BigInt(at)), path, instance, mount),
         reclaim: (at) =>
           shape.length === 0
@@ -312,13 +310,13 @@ export class Hdf5File {
     });
   }
 
-  /** Allocates n elements in the library's memory, fills and copies them, and frees the memory. */
+  /** Allocates n elements in the library's memory, fills and copies them, and frees the memory. @param target receives numbers that need no decoding */
   #elements(
     library: Library,
     subject: string,
     element: Element,
     n: number,
-    { read, reclaim }: { read(at: number): void; reclaim(at: number): void },
+    { read, reclaim, target }: { read(at: number): void; reclaim(at: number): void; readonly target?: AnyArray | undefined },
   ): ColumnData {
     const bytes = n * element.bytes;
     this.#checkBytes(subject, bytes);
@@ -329,10 +327,26 @@ export class Hdf5File {
       // A read that fails halfway must not leave invalid pointers.
       library.HEAPU8.fill(0, at, at + bytes);
       read(at);
-      return element.decode(library.HEAPU8.slice(at, at + bytes) as Uint8Array<ArrayBuffer>, library);
+      if (target === undefined) return element.decode(library.HEAPU8.slice(at, at + bytes) as Uint8Array<ArrayBuffer>, library);
+      (target as Float64Array).set(element.decode(library.HEAPU8.subarray(at, at + bytes) as Uint8Array<ArrayBuffer>, library) as Float64Array);
+      return target;
     } finally {
       if (element.allocates) reclaim(at);
       library._free(at);
     }
+  }
+}
+
+/** Returns the number of rows that are read together: whole chunks of up to PIECE_BYTES, or one chunk. */
+function pieceRowsOf(rowBytes: number, chunkRows: number): number {
+  return chunkRows * Math.max(1, Math.floor(PIECE_BYTES / Math.max(rowBytes * chunkRows, 1)));
+}
+
+/** Divides rows at the borders of chunks, so that no chunk of the file is decompressed twice. */
+function* pieceRanges(from: number, to: number, pieceRows: number, chunkRows: number): Generator<[from: number, to: number], void> {
+  for (let at = from; at < to; ) {
+    const end = Math.min(to, Math.floor(at / chunkRows) * chunkRows + pieceRows);
+    yield [at, end];
+    at = end;
   }
 }

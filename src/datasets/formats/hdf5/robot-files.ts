@@ -36,7 +36,7 @@ export function oneFile({ hdf5, folder, path }: Hdf5Source, from: Source, { sign
       if (folder !== undefined && path !== undefined) return openIfExists(folder, path.replace(ENDING, ".json"));
       const source = siblingOf(from, ENDING, ".json");
       if (source === undefined) return undefined;
-      // Servers answer in many ways if a file is missing.
+      // Servers respond to a missing file in many ways.
       const target = await sourceOf(source, { ...(signal && { signal }), ...(fetch && { fetch }) }).catch((error) => {
         if (error instanceof RldsError) return undefined;
         throw error;

@@ -93,7 +93,7 @@ export async function robotEpisode(hdf5: Hdf5File, format: RobotFormat, group: s
   const entries = await hdf5.names(group === "" ? "/" : group);
   const observedNames = names.observation.filter((name) => entries.includes(name));
   const keepsBeside = (path: string, observed: string) => selection.keysOf(stepKeys(path.slice(group.length + 1).split("/"), names, observed)) !== undefined;
-  // States next to observations have a separate name.
+  // States that exist in addition to observations have a name of their own.
   selection.note(observedNames.slice(1).map((name) => [name]));
   const at = (name: string) => `${group}/${name}`;
   const error = (what: string) => corruptFile({ file }, `${group === "" ? "the file" : group} ${what}`);
@@ -112,7 +112,7 @@ export async function robotEpisode(hdf5: Hdf5File, format: RobotFormat, group: s
     names.nextObservation !== undefined &&
     entries.includes(names.nextObservation) &&
     observed.path === at("obs") &&
-    // In this case writeHdf5 repeats the last observation.
+    // writeHdf5 repeats the last observation of an episode whose last step is a transition.
     !(await statesTransition(hdf5, group));
   const next = hasNext ? await hdf5.tree(at(names.nextObservation as string), keeps) : undefined;
   const hasFinal = next !== undefined || observations === rows + 1;

@@ -128,7 +128,7 @@ class DemoWriter {
     this.#leaves = demoLeaves(stepSpec, losses);
     this.#metadataSpec = withoutFinalStep(metadataSpec);
     this.#attributes = leavesOf(this.#metadataSpec as StepSpec).flatMap(({ path, leaf }, index) => {
-      // The number of rows is counted again.
+      // The writer counts the rows itself.
       if (path === "num_samples") return [];
       if (leaf.dtype !== "bytes") return [{ path, leaf, index }];
       losses.add(path, "attributes of HDF5 are numbers and texts here");

@@ -25,7 +25,7 @@ export function colours(data: Uint8Array, { width, height, components, isYcc }: 
     const [x, y] = [maxH / h, maxV / v];
     const plane = { width: Math.ceil(width / x), height: Math.ceil(height / y) };
     const isWide = x === 1 || plane.width >= MIN_WIDTH;
-    // libjpeg also repeats the samples of all others.
+    // libjpeg also repeats the samples at all other ratios.
     if ((x === 2 || y === 2) && x <= 2 && y <= 2 && isWide && Number.isInteger(x) && Number.isInteger(y)) interpolate(data, i, { width, height, x, y });
   }
   if (isYcc) toRgb(data);
@@ -46,7 +46,7 @@ function interpolate(data: Uint8Array, component: number, { width, height, x, y 
   const plane = new Uint8Array(columns * rows);
   for (let row = 0; row < rows; row++)
     for (let column = 0; column < columns; column++) plane[row * columns + column] = data[3 * (row * y * width + column * x) + component] as number;
-  // Sums of a row and its neighbor, with four parts in total if there is one.
+  // The weighted sums of a row and its neighbor. The weights add up to 4 if there is a neighbor.
   const sums = new Int32Array(columns);
   for (let pixelRow = 0; pixelRow < height; pixelRow++) {
     const row = y === 2 ? pixelRow >> 1 : pixelRow;

@@ -1,4 +1,6 @@
-/** Encodes many frames of one size as PNG, reusing memory. It uses the deflate of the host if there is one, which takes a third to half of the time. */
+/**
+ * Encodes many frames of one size as PNG, reusing memory. The deflate of the host is used if it exists, since it takes between a third and half of the time.
+ */
 import { zlibSync } from "fflate";
 import { builtin, hasBuiltins } from "../../../files/builtins/builtins.ts";
 import { crc32 } from "../npz/zip.ts";

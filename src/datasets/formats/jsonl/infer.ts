@@ -1,4 +1,4 @@
-/** Infers the spec of a JSON value. Its numbers do not have a dtype of their own. */
+/** Infers the spec of a JSON value. JSON numbers have no dtype. */
 import { MAX_JSONL_DEPTH } from "../../../base/file-limits.ts";
 import type { StepSpec } from "../../model/dataset.ts";
 

@@ -28,7 +28,7 @@ function jsonElement({ dtype }: StepLeaf, value: unknown): unknown {
   if (dtype === "bool") return value === 1;
   if (dtype === "bytes") return base64(value as Uint8Array);
   if (typeof value === "bigint") return value > -(2n ** 53n) && value < 2n ** 53n ? Number(value) : String(value);
-  // JSON cannot represent these, and writes -0 as 0.
+  // JSON cannot represent NaN and infinities, and writes -0 as 0.
   if (typeof value === "number" && (!Number.isFinite(value) || Object.is(value, -0))) return Object.is(value, -0) ? "-0" : String(value);
   return value;
 }

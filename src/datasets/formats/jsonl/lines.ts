@@ -6,7 +6,7 @@ import type { SourceFile } from "../sources/source.ts";
 
 export interface Line {
   readonly value: unknown;
-  /** Counted from 1, as in editors. */
+  /** The line number, counted from 1 as in editors. */
   readonly number: number;
   /** The offset and the length in bytes. */
   readonly at: number;

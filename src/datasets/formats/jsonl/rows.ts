@@ -130,7 +130,7 @@ export function inferRowSchema(
     checkLeaves(fieldSpec, `${name} of the steps`, place);
     return [name, fieldSpec];
   };
-  // If no row has a reward, it is 0. If only some rows lack one, they are errors.
+  // If no row has a reward, the reward is 0. If only some rows have a reward, the other rows are errors.
   const hasReward = has.includes("reward") || types.field("reward") !== undefined || Object.hasOwn(spec, "reward");
   const requiredFields = (["observation", "action", "reward", "discount"] as const).filter((name) => name !== "discount" || has.includes(name));
   const missing = requiredFields.find((name) => name !== "reward" && !has.includes(name));
@@ -274,7 +274,7 @@ function lastStepOf(steps: StepColumns<{ readonly [name: string]: unknown }>): {
   return steps.length === 0 ? {} : steps.at(steps.length - 1);
 }
 
-/** Episode numbers may exceed those that JSON writes exactly. */
+/** Episode numbers may exceed the integers that JSON writes exactly. */
 function episodeKey(value: unknown): string | undefined {
   return JSON.stringify(value, (_, part) => (typeof part === "bigint" ? `${part}n` : part));
 }

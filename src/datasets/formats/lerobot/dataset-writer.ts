@@ -69,7 +69,7 @@ const CHUNK_STEPS = 256;
 /** The maximum number of rows per row group. A shorter episode is one group. While a row is written, each of its columns is an array. */
 const GROUP_ROWS = 2 ** 13;
 const DATA_BYTES = 100 * 2 ** 20;
-/** In seconds. LeRobot allows intervals of frames to be off by 1e-4, and each interval has two times. */
+/** The maximum rounding error of a time, in seconds. LeRobot allows intervals of frames to be off by 1e-4, and each interval has two times. */
 const MAX_ROUNDING = 5e-5;
 const VIDEO_BYTES = 200 * 2 ** 20;
 

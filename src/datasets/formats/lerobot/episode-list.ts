@@ -31,7 +31,7 @@ export interface EpisodeList {
   readonly metadataSpec: { readonly [name: string]: StepSpec };
 }
 
-/** In version 3, the place of each episode. */
+/** The folder that lists the place of each episode in version 3. */
 const EPISODES = "meta/episodes";
 
 /** Returns the episodes in order. @throws RldsError CORRUPT, NOT_FOUND */

@@ -117,7 +117,7 @@ export function jsonLines(text: string, file: string): { readonly [key: string]:
       const json = parseJson(line);
       if (typeof json === "object" && json !== null) return [json as { readonly [key: string]: unknown }];
     } catch {
-      // Reported below, like JSON that is not an object.
+      // The code below reports this error, as it does for JSON that is not an object.
     }
     throw corruptFile({ file, offset: at }, "a line is not a JSON object");
   });

@@ -55,7 +55,7 @@ export function mediabunnyEncoder(mediabunny: Mediabunny, options: MediabunnyEnc
     const source = new VideoSampleSource({ codec: codec as never, bitrate: bitrate ?? Math.min(4 * width * height * fps, 2e7), keyFrameInterval });
     output.addVideoTrack(source as never, { frameRate: fps });
     await output.start();
-    // RGBX in a new array, since the encoder may read it later.
+    // The pixels are RGBX in a new array, since the encoder may read them later.
     return {
       codec: CODECS[codec],
       async add(pixels, timestamp) {

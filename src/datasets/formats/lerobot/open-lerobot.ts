@@ -107,7 +107,7 @@ export async function openLeRobot<S = RldsStep>(from: Source, options: LeRobotOp
   const startingAt = (episode: number) => {
     const { path } = entries[episode] ?? {};
     const first = path === undefined ? paths.length : paths.indexOf(path);
-    // The rows before the episode in its file.
+    // The number of rows before the episode in its file.
     const row = entries.slice(0, episode).reduce((sum, entry) => sum + (entry.path === path ? entry.length : 0), 0);
     const rows = readGenericEpisodes<unknown>(tables(folder, paths.slice(first), maxBytes), schema, { maxBytes, signal, row });
     return episodes<S>(entries, episode, rows, frames);

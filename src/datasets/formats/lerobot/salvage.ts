@@ -77,7 +77,7 @@ export async function* salvageEpisodes(
           lose(`the episode must have ${entry.length} frames, as in the list, got ${steps.length}`);
         else if (!isWhole) lose("the frames of the episode have gaps");
         else {
-          // The data contains an episode that the list does not.
+          // The data contains an episode that the list does not contain.
           if (entry === undefined) lose("the list of episodes does not have this episode, which is read");
           yield { steps, entry: entry ?? { index, length: steps.length, path, videos: new Map() } };
           found.add(index);

@@ -7,7 +7,7 @@ const QUANTILES = [0.01, 0.1, 0.5, 0.9, 0.99];
 /** The names of the statistics, in order. */
 export const STATISTICS = ["min", "max", "mean", "std", "q01", "q10", "q50", "q90", "q99"] as const;
 
-/** For each of STATISTICS, one value per element of the last dimension, or per channel. */
+/** The values of STATISTICS, each with one value per element of the last dimension, or per channel. */
 export interface FeatureStatistics {
   readonly count: number;
   readonly values: readonly Float64Array[];
@@ -60,7 +60,7 @@ export class PixelCounts {
     this.#counts = new Float64Array(256 * channels);
   }
 
-  /** Adds one frame of u8, channels last. */
+  /** Adds one frame of u8 pixels with the channels last. */
   add(pixels: Uint8Array): void {
     const counts = this.#counts;
     const channels = this.#channels;

@@ -32,7 +32,7 @@ export type MakeVideoEncoder = (format: VideoFormat) => Promise<VideoEncoder>;
 /** The place of an episode. */
 export interface VideoSpan {
   readonly file: number;
-  /** In seconds of the file. */
+  /** The time at which the episode begins, in seconds of the file. */
   readonly from: number;
   readonly to: number;
 }

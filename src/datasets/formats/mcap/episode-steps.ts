@@ -103,7 +103,7 @@ export class EpisodeSteps {
     return all as ColumnData;
   }
 
-  /** Decodes frames on access, since those of an episode may exceed memory. */
+  /** Decodes frames on access, since the frames of an episode may exceed memory. */
   #frames(images: readonly (LeafValue & { readonly bytes: Uint8Array })[], size: number, path: string): ColumnData {
     const { decode, maxBytes } = this.#form;
     const { dtype } = images[0] as { readonly dtype: "u8" };

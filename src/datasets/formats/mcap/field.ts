@@ -83,7 +83,7 @@ export function valueAt(message: unknown, path: string): unknown {
   let at = message;
   const names = path === "" ? [] : path.split(".");
   for (const [i, name] of names.entries()) {
-    // A list has its elements by index, and no length.
+    // The elements of a list are parts, but its length is not.
     const isPart = typeof at === "object" && at !== null && Object.hasOwn(at, name) && !(Array.isArray(at) && name === "length");
     if (!isPart) throw new Error(`there is no field ${names.slice(0, i + 1).join(".")}${remedyOf(at, name)}`);
     at = (at as { readonly [name: string]: unknown })[name];
@@ -152,7 +152,7 @@ function rosDtype({ fields = [], types }: MessageType, path: string): ValueDtype
   let all = fields;
   let type: string | undefined;
   for (const name of path === "" ? [] : path.split(".")) {
-    // The index of an element.
+    // A number is the index of an element.
     if (/^\d+$/.test(name)) continue;
     const field = all.find((field) => field.name === name && !field.isConstant) as MessageField;
     type = field.isComplex ? undefined : field.type;

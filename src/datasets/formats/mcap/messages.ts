@@ -37,7 +37,7 @@ export interface McapMessage {
   readonly channel: Channel;
   /** Undefined for messages without a schema, such as JSON. */
   readonly schema: Schema | undefined;
-  /** In nanoseconds. */
+  /** The time at which the message was logged, in nanoseconds. */
   readonly logTime: bigint;
   readonly publishTime: bigint;
   readonly data: Uint8Array;

@@ -61,7 +61,7 @@ export interface TopicLeaf {
   readonly keys: readonly string[];
   readonly topic: string;
   readonly fields: readonly string[];
-  /** Whether no field was named. Only then is an image read as one. */
+  /** Whether the whole message is selected instead of a field. Only then is an image read as an image. */
   readonly isWhole: boolean;
 }
 

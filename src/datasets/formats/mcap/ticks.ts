@@ -4,7 +4,7 @@
 export type SampleRule = "last" | "nearest";
 
 interface Sample<V> {
-  /** In nanoseconds after the origin of the ticks. */
+  /** The time in nanoseconds after the origin of the ticks. */
   readonly time: number;
   readonly value: V;
 }

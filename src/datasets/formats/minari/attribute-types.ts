@@ -37,7 +37,7 @@ export class AttributeTypes {
   }
 }
 
-/** Returns an integer as a number if that is exact, as the range expects it. */
+/** Returns an integer as a number if the number is exact, as the range requires. */
 function exact(value: number | bigint): number | bigint {
   return typeof value === "bigint" && Number.isSafeInteger(Number(value)) ? Number(value) : value;
 }

@@ -267,7 +267,7 @@ async function attributeTypes(store: EpisodeStore, groups: readonly string[], si
     signal?.throwIfAborted();
     const read = groups.slice(from, from + PARALLEL).map((group) =>
       store.attributes(`/${group}`).catch((error) => {
-        // An error of the first episode is thrown now; that of any other when it is read.
+        // An error of the first episode is thrown now. An error of any other episode is thrown when that episode is read.
         if (from === 0 && group === groups[0]) throw error;
         return new Map<string, Attribute>();
       }),

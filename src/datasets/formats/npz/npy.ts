@@ -11,7 +11,7 @@ import { type ElementType, ElementTypeError, typeOf } from "./npy-types.ts";
 export interface NpyArray {
   readonly dtype: StepLeaf["dtype"];
   readonly shape: readonly number[];
-  /** In C order, little-endian. */
+  /** The elements in C order, little-endian. */
   readonly data: ColumnData;
 }
 
@@ -34,7 +34,7 @@ export interface Header {
 
 const MAGIC = "\x93NUMPY";
 const MAX_HEADER = 65536;
-/** The limit of NumPy. */
+/** The maximum number of dimensions in NumPy. */
 const MAX_DIMENSIONS = 64;
 /** Matches `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`, in any order. */
 const DESCR = /['"]descr['"]\s*:\s*(?:'([^'"\\]*)'|"([^'"\\]*)"|(\[))/;

@@ -1,4 +1,4 @@
-/** Plans for archives that mark the beginnings of episodes with flags or indices and do not contain RLDS steps: those of Stable-Baselines and imitation. */
+/** Plans how to read archives of Stable-Baselines and imitation, which mark the beginnings of episodes with flags or indices and do not contain RLDS steps. */
 import { isText } from "../../../schema/leaf.ts";
 import { corruptFile } from "../../model/rlds-error.ts";
 import type { Column, ColumnTree } from "../columns/column.ts";

@@ -5,7 +5,7 @@ import { yieldToEventLoop } from "../../model/traversal.ts";
 import type { SourceFile } from "../sources/source.ts";
 
 export interface ZipEntry {
-  /** Only a label; a file of this name is never opened. */
+  /** The name of the entry. No file with this name is ever opened. */
   readonly name: string;
   readonly method: number;
   readonly crc: number;

@@ -11,7 +11,7 @@ export const ROLES = ["episode", "first", "last", "terminal", "truncated", "done
 
 export type Roles = { readonly [role in (typeof ROLES)[number]]?: ColumnData };
 
-/** The columns read from a group. */
+/** The columns that were read from a group. */
 type Chunks = Awaited<ReturnType<ParquetFile["read"]>>;
 
 /** The row of the group before which an episode ends, and whether the data marks this end. */

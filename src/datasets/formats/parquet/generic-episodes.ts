@@ -75,7 +75,7 @@ export async function* readGenericEpisodes<S>(
     skippedRows = 0;
     if (boundaries.endsWithFile()) yield finishEpisode(true);
   }
-  // The data stopped without a flag.
+  // The data ended without a flag.
   if (buffer.length > 0) yield finishEpisode(endsWithData(mapping));
 }
 

@@ -14,8 +14,8 @@ import { bytesOf } from "./table.ts";
 const BOOL: StepLeaf = { dtype: "bool", shape: [] };
 
 /**
- * Yields the episodes in the order in which they begin. The rows of each are in the order of the file. All of them are in memory. @throws RldsError CORRUPT if
- * they take more than maxBytes
+ * Yields the episodes in the order in which they begin, each with its rows in the order of the file. All episodes are in memory.
+ * @throws RldsError CORRUPT if they take more than maxBytes
  */
 export async function* readInterleavedEpisodes<S>(
   files: AsyncIterable<ParquetFile>,

@@ -93,7 +93,7 @@ export function mappingOf(file: ParquetFile, names: ColumnNames): Mapping {
     }
     const [first = "", ...rest] = partsOf(column);
     const keys = [role(first) ?? first, ...rest];
-    // Another column takes its place.
+    // Another column takes the place of this one.
     if ([...namedColumns.keys()].some((path) => `${path}/`.startsWith(`${keys.join("/")}/`) || `${keys.join("/")}/`.startsWith(`${path}/`)))
       unread.push(column.keys.join("/"));
     else leaves.push({ column, keys });

@@ -89,7 +89,7 @@ async function readerOf<S>(source: SourceTarget, { columns, selection, losses, s
   const first = await firstFile(source, paths, maxBytes, losses);
   try {
     const repriseSchema = readRepriseSchema(first.parquet);
-    // A single row group has no remaining part.
+    // If the only row group is damaged, nothing else can be read.
     const hasParts = paths.length > 1 || first.parquet.groups.length > 1;
     const about = Object.fromEntries([...first.parquet.about].filter(([key]) => !["ARROW:schema", "pandas", ABOUT].includes(key)));
     const close = async () => source.file?.close();

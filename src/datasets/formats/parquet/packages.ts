@@ -6,7 +6,7 @@ export async function hyparquet() {
   try {
     // The imports are awaited inside `try`, so that a bundler accepts a missing package.
     const { parquetMetadata, parquetSchema, snappyUncompress } = await import("hyparquet");
-    // These modules are not documented and may move in a minor version, so package.json restricts the peer dependency to this one.
+    // These modules are not documented and may move in a minor version, so package.json restricts the peer dependency to one minor version.
     const { byteStreamSplit } = await import("hyparquet/src/encoding.js");
     const { readPlain } = await import("hyparquet/src/plain.js");
     const { deltaBinaryUnpack, deltaLengthByteArray } = await import("hyparquet/src/delta.js");

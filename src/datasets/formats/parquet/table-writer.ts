@@ -44,7 +44,7 @@ export class TableWriter {
     await this.file.close();
   }
 
-  /** Passes the encoded bytes to the file. The writer keeps counting from there. */
+  /** Passes the encoded bytes to the file. The writer continues to count from their end. */
   async #drain(): Promise<void> {
     await this.file.write(new Uint8Array(this.#bytes.buffer, 0, this.#bytes.index));
     this.#bytes.index = 0;

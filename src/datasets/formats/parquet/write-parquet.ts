@@ -107,7 +107,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, parsed
       parts.push(part);
       return part;
     };
-    // A part is known to be the last one only when no other one begins.
+    // A part is the last one only if no other part begins after it.
     const finish = async (last: boolean) => {
       const schema: FileSchema = { version: 1, stepSpec, metadataSpec, part: parts.length - 1, last, episodes: count, steps, empty, ...(about && { about }) };
       const part = parts.at(-1) as PartWriter;

@@ -25,7 +25,7 @@ export interface EpisodeEntry {
 
 /** Complete groups of a segment. */
 export interface SegmentStretch {
-  /** Undefined for the beginning of the segment. */
+  /** The start of the stretch. Undefined for the beginning of the segment. */
   readonly start: SegmentStart | undefined;
   readonly to: number;
 }
@@ -35,10 +35,10 @@ export type ListedSegment = ScanResult["segments"][number] & { readonly stretche
 
 export interface Listing {
   readonly about: RecordingAbout;
-  /** Oldest first. */
+  /** The segments, oldest first. */
   readonly segments: readonly ListedSegment[];
   readonly run: string;
-  /** In order, without discarded episodes. */
+  /** The episodes in order, without discarded ones. */
   readonly episodes: readonly EpisodeEntry[];
 }
 
@@ -104,7 +104,7 @@ function contentsOf(
       else if (kind === RECORDED_INDEX && isFirst && previous === undefined) contents = new Contents(Contents.of(sections.payload).after);
       isFirst = false;
     }
-    // This includes the newest segment, since its owner may have removed an incomplete end.
+    // The newest segment is also checked, since its owner may have removed an incomplete end.
     const fault = faultOf(walk, run, sum);
     if (fault !== undefined) throw damaged(id, walk.faultAt ?? sections.end, fault);
   } finally {

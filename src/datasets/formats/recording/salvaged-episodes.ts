@@ -33,11 +33,11 @@ export interface LostPart {
   /** Undefined for a whole file, which is reported separately. */
   readonly fault: string | undefined;
   readonly isSingle: boolean;
-  /** Whether it is the end of the newest segment, which a crash may have cut. */
+  /** Whether the part is the end of the newest segment, which a crash may have cut. */
   readonly isTornTail: boolean;
-  /** The number of the first group in it. */
+  /** The number of the first group in the part. */
   readonly group: number;
-  /** Whether its segment must have an index, and nothing was read before it. */
+  /** Whether the part's segment must have an index, and nothing was read before the part. */
   readonly isAtIndex: boolean;
   readonly pieces?: undefined;
 }

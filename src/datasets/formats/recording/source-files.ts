@@ -13,7 +13,7 @@ export class SourceFiles implements LogFiles {
   /** The path of the segments in the folder, with a trailing slash. */
   readonly #prefix: string;
   readonly #isListed: boolean;
-  /** The sizes seen while trying names. Those of older segments are not requested again. */
+  /** The sizes seen while trying names. The sizes of older segments are not requested again. */
   readonly #sizes = new Map<string, number>();
 
   /** @throws RldsError NOT_FOUND if there are no segments, UNSUPPORTED if several folders have some */

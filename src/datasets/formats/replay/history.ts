@@ -74,7 +74,7 @@ class PackedRecords extends Records {
   /** The places of the bytes of entries. */
   readonly #entries: Records;
   readonly #sizes = new Uint32List();
-  /** The entry of which each entry is a patch, or which each frame is, as an index + 1; 0 for none. */
+  /** The base of each entry that is a patch, and the entry of each frame, as an index + 1. 0 means none. */
   readonly #bases = new Uint32List();
   readonly #entryOf = new Uint32List();
   /** Patches of the open group by the number of their base, which may follow them. */
@@ -144,7 +144,7 @@ export class JournalHistory {
   readonly #pools: readonly Records[];
   /** The packed leaves among them. The ids of sections begin with their entries. */
   readonly #packed: readonly PackedRecords[];
-  /** For each step: its episode, how the episode ends with it, and the versions of its frames. */
+  /** The episode of each step, how the episode ends with the step, and the versions of its frames. */
   readonly #episodes = new Uint32List();
   readonly #endFlags = new Uint32List();
   readonly #frames = new Uint32List();

@@ -147,7 +147,7 @@ export class Selection {
       const path = [...keys, name];
       const choice = this.#choiceOf(path, undefined, isMetadata);
       if (typeof part === "object" && part !== null && !Array.isArray(part)) {
-        // Values below it may have another place, or move with the group.
+        // Values below a group may have another place, or move with the group.
         this.#select(part, path, target, isMetadata);
         continue;
       }
@@ -229,7 +229,7 @@ interface UnreadPart {
 /** The empty selection. */
 export const ALL_COLUMNS = new Selection({});
 
-/** Returns a path with RLDS names, and that of the observation for a next observation, since options apply to both. */
+/** Returns a path with RLDS names. A next observation has the path of the observation, since options apply to both. */
 function pathsInStep(keys: readonly string[]): { readonly paths: readonly string[]; readonly field: Field | undefined } {
   const [first = "", ...rest] = keys.flatMap(splitPath);
   const field = fieldOf(first);

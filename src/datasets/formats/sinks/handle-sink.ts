@@ -5,7 +5,7 @@ import type { SinkFolder } from "./sink-folder.ts";
 interface FileHandle {
   createWritable(): Promise<{ write(bytes: Uint8Array): Promise<void>; close(): Promise<void> }>;
   getFile(): Promise<Blob>;
-  /** Not supported in every browser. */
+  /** Renames the file. Not every browser supports this method. */
   move?(name: string): Promise<void>;
 }
 

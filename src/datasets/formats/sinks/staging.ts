@@ -11,7 +11,7 @@ const EMPTY = new Uint8Array(0);
 
 /** A file under construction, which buffers small writes. */
 export class StagedFile {
-  /** The number of bytes so far. */
+  /** The number of bytes written so far. */
   bytes = 0;
   readonly path: string;
   readonly #file: SinkFile;

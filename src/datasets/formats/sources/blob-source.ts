@@ -17,7 +17,7 @@ export function blobFile(name: string, blob: Blob): SourceFile {
         throw new RldsError("IO", "the file cannot be read: it may have changed since it was chosen", { file: name, offset: at }, { cause });
       }
     },
-    // Available only in workers.
+    // Synchronous reads are available only in workers.
     readNow:
       FileReaderSync &&
       ((at, length) => {

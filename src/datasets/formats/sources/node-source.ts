@@ -13,7 +13,7 @@ interface FileHandle {
 interface Entry {
   readonly name: string;
   readonly parentPath?: string;
-  /** The name of the property before Node 20.12. */
+  /** The parent folder before Node 20.12, which renamed this property. */
   readonly path: string;
   isFile(): boolean;
   isSymbolicLink(): boolean;

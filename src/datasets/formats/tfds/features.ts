@@ -112,7 +112,7 @@ function image(content: Json, shape: Dimensions, at: string): Feature {
   const name = text(content.dtype || "uint8", `the dtype of feature ${at}`, FEATURES);
   const type = ({ uint8: "u8", uint16: "u16", float32: "f32" } as const)[name];
   if (type === undefined || shape.length > 3) throw unsupported(at, `an image of ${name} with ${shape.length} dimensions`);
-  // Default of an image: three channels of any size.
+  // By default, an image has three channels and any size.
   return { kind: "image", type, shape: shape.length === 3 ? shape : [null, null, 3] };
 }
 

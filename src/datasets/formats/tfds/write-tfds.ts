@@ -102,7 +102,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: R
         throw mustBe(RangeError, "images", `paths of leaves of a step (${known.join(", ")})`, image, known);
       }
     const metadataLeaves = listOutputLeaves(metadataSpec as StepSpec, "", new Set());
-    // Its key in a record would be that of a leaf of a step.
+    // The key of such a value in a record would equal the key of a step's leaf.
     const conflict = metadataLeaves.find((leaf) => leaf.path.startsWith("steps/"));
     if (conflict !== undefined) throw new RldsError("UNSUPPORTED", `${conflict.path} must not begin with steps/ as metadata of an episode: rename it`);
     const features = featuresJson(stepSpec, metadataSpec, stepLeaves, metadataLeaves);

@@ -4,7 +4,7 @@ import type { Spec } from "../../../schema/spec.ts";
 
 export interface NamedTuple {
   readonly name: string;
-  /** The names of the fields here, and in Python, in the order of TF-Agents. */
+  /** The names of the fields in JavaScript and in Python, in the order of TF-Agents. */
   readonly fields: ReadonlyMap<string, string>;
   /** Fields that are named tuples themselves, if they have the fields of one. */
   readonly parts?: { readonly [field: string]: NamedTuple };
@@ -56,7 +56,7 @@ const TRANSITION: NamedTuple = {
 export const WHOLE: Candidates = [TRAJECTORY, TRANSITION, TIME_STEP, POLICY_STEP];
 const NOTHING: Candidates = [];
 
-/** The fields of a trajectory by their names here, in the order of TF-Agents. */
+/** The JavaScript names of a trajectory's fields, in the order of TF-Agents. */
 export const TRAJECTORY_FIELDS: readonly string[] = [...TRAJECTORY.fields.keys()];
 
 /** Returns the named tuple whose fields an object has. */

@@ -94,7 +94,7 @@ export async function openTfrecord<S = RldsStep>(from: Source, options: Tfrecord
               } catch (error) {
                 if (losses === undefined) throw error;
                 losses.add(error);
-                // Steps are missing here, so another piece follows.
+                // Steps are missing here, so the episode is cut into two pieces.
                 ended = collector.end();
                 if (!records.isPast) break;
               }

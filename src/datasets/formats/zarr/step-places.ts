@@ -14,7 +14,7 @@ export interface StepPlace {
   /** The path in a step. A flag has one name. */
   readonly keys: readonly string[];
   readonly field: Field | undefined;
-  /** Whether its name is that of a required field. */
+  /** Whether the array has the name of a required field. */
   readonly isNamed: boolean;
 }
 
@@ -25,7 +25,7 @@ export interface StepPart extends StepPlace {
 /** Fields with values. All other fields describe the course of an episode. */
 const VALUES: readonly (Field | undefined)[] = ["observation", "action", "reward", "discount"];
 const ENDS: readonly (Field | undefined)[] = ["is_terminal", "terminated", "done"];
-/** Not part of the observation, as in every other format. */
+/** Times are not part of the observation, as in every other format. */
 const TIME = /^time_?stamps?$/i;
 
 /** @param named the names of all arrays */
@@ -49,7 +49,7 @@ export function columnPlaces(named: readonly (readonly string[])[], selection: S
     const keys = selection.keysOf(names, original(names).keys);
     return keys === undefined ? [] : [{ names, keys, isRenamed: selection.isRenamed(names) }];
   });
-  // A new name is that of a field or of metadata on its own. The other arrays keep their places.
+  // A new name belongs to a field or to metadata by itself. The other arrays keep their places.
   const renamed = placesOf([["observation"], ...selected.filter(({ isRenamed }) => isRenamed).map(({ keys }) => keys)]);
   return selected.map(({ names, keys, isRenamed }) => ({ names, ...(isRenamed ? renamed(keys) : original(names)) }));
 }

@@ -20,7 +20,7 @@ export interface EpisodePart {
   readonly episode: number;
   /** Steps in this segment. The final observation counts as a step. */
   steps: number;
-  /** 0 until the part ended. */
+  /** The flags of the part, which are 0 until the part has ended. */
   flags: number;
   task: string;
 }

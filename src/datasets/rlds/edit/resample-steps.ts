@@ -24,7 +24,7 @@ export interface ResampleOptions {
 
 /** A longer episode is treated as a fault in the timestamps. */
 const MAX_STEPS = 2 ** 24;
-/** In steps. Many files store times as f32. */
+/** The tolerance of a time, in steps. Many files store times as f32. */
 const TOLERANCE = 1e-3;
 
 interface TimePlan {

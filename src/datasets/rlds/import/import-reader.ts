@@ -25,7 +25,7 @@ export interface ReadEpisodeFacts {
   readonly violation: Violation | undefined;
 }
 
-/** O(1) memory. */
+/** Reads episodes one after the other. O(1) memory */
 export class ImportReader {
   readonly #inspector: Inspector;
   readonly #report: RunningReport;

@@ -12,7 +12,7 @@ function slicedColumns<S>(steps: StepColumns<S>, from: number, to: number): Step
   return new StepColumns<S>(steps.spec, data, to - from);
 }
 
-/** O(leaves) plus the columns that change, or O(steps) for a list of steps. */
+/** Returns the steps of a segment. O(leaves) plus the columns that change, or O(steps) for a list of steps. */
 export function segmentSteps<S>(steps: StepColumns<S> | readonly S[], segment: Segment): StepColumns<S> | readonly S[] {
   const changes = changesOf(segment);
   if (!(steps instanceof StepColumns)) {

@@ -96,7 +96,7 @@ function stage<S>(
   const span = (size - 1) * stride + 1;
   let check: ReturnType<typeof stepChecker> | undefined;
   let stack: ReturnType<typeof stacker> | undefined;
-  // The steps from the first one of the next window on, and the number of steps to skip before it.
+  // The steps from the first step of the next window on, and the number of steps to skip before that window.
   let waiting: S[] = [];
   let skipped = 0;
   let index = 0;

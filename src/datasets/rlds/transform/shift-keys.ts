@@ -22,7 +22,7 @@ export function shiftKeys<S = RldsStep>(rlds: RldsDataset<S>, keys: readonly (ke
   if (!Array.isArray(keys) || keys.some((key) => typeof key !== "string")) throw mustBe(TypeError, "keys", "an array of fields' names", keys);
   const names: readonly (keyof S & string)[] = keys;
   const stage = (keep: (step: S) => S): Stage<S, S> => {
-    // Oldest first.
+    // The steps are in order, oldest first.
     const waiting: S[] = [];
     return {
       push(input, output) {

@@ -1,7 +1,10 @@
 /** Columns longer than the library reads at a time: their rows are in order, from any row on. */
 import { expect, it } from "vitest";
 import { openD4rl } from "../../../../../src/datasets/formats/hdf5/d4rl.ts";
+import { openRobots } from "../../../../../src/datasets/formats/hdf5/open-robots.ts";
+import type { ReadEpisode } from "../../../../../src/datasets/formats/reader.ts";
 import { all } from "../../../../support/columns.ts";
+import { dataFolder } from "../../rlds/data.ts";
 import { h5File } from "./h5-file.ts";
 
 const ROWS = 20_000;
@@ -31,5 +34,17 @@ it.each([
     expect(reward?.data.every((value, i) => value === from + i)).toBe(true);
     from += steps.length;
   }
+  await reader.close();
+});
+
+it("half floats, booleans and texts", async () => {
+  const reader = await openRobots(dataFolder("extra/robots/long.hdf5"));
+  const [episode] = await all(reader);
+  const columns = (episode as ReadEpisode).steps.columns as { readonly observation: { readonly [name: string]: { readonly data: ArrayLike<unknown> } } };
+  const { half, flags, texts } = columns.observation;
+  expect([half, flags, texts].map((column) => column?.data.length)).toEqual([30 * ROWS, 60 * ROWS, ROWS]);
+  expect(Array.from(half?.data ?? []).every((value, i) => value === (i % 97) / 4)).toBe(true);
+  expect(Array.from(flags?.data ?? []).every((value, i) => value === Number(i % 7 === 0))).toBe(true);
+  expect(Array.from(texts?.data ?? []).every((value, i) => value === `row ${i % 1000}`)).toBe(true);
   await reader.close();
 });
