@@ -29,7 +29,7 @@ export interface LeafStatistics {
   readonly min: number | bigint;
   readonly max: number | bigint;
   readonly mean: number;
-  /** The sample standard deviation: the sum of squares divided by the number of values minus one. */
+  /** The sample standard deviation, whose divisor is the number of values minus one. */
   readonly std: number;
   /** The statistics per element, in flat arrays. */
   readonly elements: {
