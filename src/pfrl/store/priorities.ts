@@ -70,7 +70,7 @@ export class Priorities {
     const { uniformRatio } = this.#options;
     const { importanceWeights, hasWeights } = this;
     const randomState = this.#options.zeros ? items.randomState : undefined;
-    // Computed before the draw, which does not change it.
+    // This is computed before the draw, which does not change it.
     const min = hasWeights && importanceWeights.ofMemory ? this.#minProbability(items) : 0;
     const drawCount = drawStrategy.prioritized(items, draw, n, uniformRatio);
     if (drawCount < n) {

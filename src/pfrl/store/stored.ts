@@ -59,9 +59,9 @@ export abstract class Stored<M extends BufferContents = BufferContents> {
   /** Whether the first calls are being repeated with a column for an extra whose form has become known. `onReplay` is called afterwards. */
   isReplaying = false;
   onReplay: (() => void) | undefined;
-  /** Set until a call does something other than storing steps. */
+  /** The schema is set until a call does something other than storing steps. */
   #deferredSchema: DeferredSchema | undefined;
-  /** Set while a transition is read. */
+  /** Whether a transition is being read. */
   #isLocked = false;
 
   constructor(options: StoredOptions) {

@@ -170,7 +170,7 @@ export class FrameStore {
     this.#hashes = hashes as Uint32Array<ArrayBuffer>;
     this.#next = next as Uint32Array<ArrayBuffer>;
     this.#buckets = buckets as Uint32Array<ArrayBuffer>;
-    // No place is free, because it grows only then.
+    // No place is free, because the table grows only then.
     for (let number = 1; number <= this.#high; number++) this.#link(number);
   }
 

@@ -3,9 +3,9 @@ import type { Column } from "../../schema/column.ts";
 
 export interface PrefetchedItem {
   readonly key: number;
-  /** Its position in the order of draws. */
+  /** The item's position in the order of draws. */
   readonly order: number;
-  /** How often it has been drawn. */
+  /** The number of times that the item has been drawn. */
   times: number;
   isCounted: boolean;
 }

@@ -249,7 +249,7 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
     const items = new PrefetchedItems(draws.count);
     const countElement = (element: AnyElement<S>) => items.countElement(element as readonly [unknown, ReverbInfo<"f64">]);
     if (isSinglePass && !isUsedUp) {
-      // Otherwise it would be drawn again and again: read each item once, in the sampler's order.
+      // Otherwise the item would be drawn again and again. Each item is read once, in the sampler's order.
       addItems(draws.all());
       return { next: () => (batchWindows.missing === 0 ? takeElement() : undefined), passed: countElement };
     }
@@ -264,7 +264,7 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
     };
     const nextLater = async ({ signal: wait }: WaitOptions): Promise<AnyElement<S> | undefined> => {
       for (let n = batchWindows.missing; n > 0; n = batchWindows.missing) {
-        // A whole batch may never be available in one go: items that are drawn stay with the windows of this iterator.
+        // A whole batch may never be available in one go, so drawn items stay with the windows of this iterator.
         const tableItems = await draws.drawSome(n, wait);
         if (tableItems === undefined) return undefined;
         const element = addItems(tableItems);

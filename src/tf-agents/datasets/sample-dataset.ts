@@ -27,7 +27,7 @@ export interface SampleBatch<Data = any> {
 
 /** The source of the elements of one iteration. */
 export interface ElementStream<E> extends Required<Pick<ElementSource<E>, "later">> {
-  /** Releases its resources. */
+  /** Releases the resources of the stream. */
   close(): void;
 }
 

@@ -11,7 +11,7 @@ import { type DriveState, loop, type Start } from "./loop.ts";
 import { type RunOptions, startOf } from "./py-driver.ts";
 
 interface DynamicDriverOptions<O, A> {
-  /** Called with every transition, after the observers. Its action step has the policy's state from after the action. */
+  /** Observers that receive every transition, after the other observers. Its action step has the policy's state from after the action. */
   readonly transitionObservers?: readonly TransitionObserver<O, A>[];
 }
 

@@ -13,9 +13,9 @@ type Test = (number: number | bigint) => boolean;
 export interface CompiledNode {
   readonly keys: readonly string[];
   readonly node: PatternNode;
-  /** The number of its leaf. */
+  /** The number of the column's leaf. */
   readonly leaf: number;
-  /** The ages of its steps, the oldest first. */
+  /** The ages of the column's steps, oldest first. */
   readonly ages: readonly number[];
 }
 
@@ -29,7 +29,7 @@ export interface CompiledConfig {
   readonly length: number;
   /** The columns in the form of an item. */
   readonly columns: { readonly [name: string]: ColumnOf };
-  /** Whether it applies only to the ends of episodes. */
+  /** Whether the config applies only to the ends of episodes. */
   readonly atEnd: boolean;
   readonly ofIndex: readonly Test[];
   readonly ofSince: readonly Test[];
