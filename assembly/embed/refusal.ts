@@ -8,7 +8,7 @@ import { MAX_WHOLE, placeOf } from "./decimal";
 import { Shortest } from "./shortest";
 import { characterBytes, wholeCharacters } from "./utf8";
 
-/** In addition to the core's codes: an invalid argument. */
+/** The code of an invalid argument, in addition to the core's codes. */
 export const INVALID: i32 = -16;
 export const CLOSED: i32 = -17;
 export const NOT_FOUND: i32 = -18;

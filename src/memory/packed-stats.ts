@@ -14,7 +14,7 @@ export interface PackedStats {
   readonly ratio: number;
 }
 
-/** O(names) */
+/** Returns the statistics of packed frames by name. O(names) */
 export function packedStats({ core, packs }: Engine): { readonly [name: string]: PackedStats } {
   const stats = packs.map(({ name, handle, frames: pool, frameBytes }): [string, PackedStats] => {
     const frames = core.x.pool_live(pool);

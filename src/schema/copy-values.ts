@@ -22,11 +22,11 @@ export interface ViewTarget extends LeafTarget {
   readonly keys: readonly string[];
   /** The elements of the leaf, or the bytes of its text. Replaced after memory has moved. */
   view: NumberArray;
-  /** Called if a float value holds NaN, on paths that read each number anyway. */
+  /** Runs if a float value holds NaN, on paths that read each number anyway. */
   readonly onNaN?: (() => void) | undefined;
   /**
-   * For half floats: converts the elements of the view to halves in the place that rows are read from. Returns how many it converted before one that would
-   * become infinite.
+   * Converts the elements of the view to half floats in the place that rows are read from. Returns how many it converted before one that would become infinite.
+   * Only for half floats.
    */
   readonly narrow?: (() => number) | undefined;
 }

@@ -54,7 +54,7 @@ export interface DtypeInfo {
   /** Whether arrays of the dtype hold bigints. */
   readonly big: boolean;
   readonly float: boolean;
-  /** For floats: the largest finite number, and the smallest number above it that would round to infinity. */
+  /** The largest finite number of a float, and the smallest number above it that would round to infinity. */
   readonly largest: number;
   readonly infinite: number;
 }

@@ -58,7 +58,7 @@ export interface FramePool {
 }
 
 export interface PackedFrames {
-  /** Expected ratio of their size to their packed size. */
+  /** The expected ratio of their size to their packed size. */
   readonly ratio: number;
   /** Bytes of a row of the image, and of a pixel: the distances between bytes that are usually similar. */
   readonly row: number;

@@ -125,10 +125,10 @@ export abstract class StoredBuffer<B, T> {
     this.onLoad();
   }
 
-  /** Called before a call changes anything. */
+  /** Runs before a call changes anything. */
   protected check(): void {}
 
-  /** Called when a file has replaced the stored items. */
+  /** Runs when a file has replaced the stored items. */
   protected onLoad(): void {}
 
   /** Throws if the buffer changes between two slices, because the change would be lost or only partly saved. */

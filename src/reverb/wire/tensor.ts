@@ -26,7 +26,7 @@ export interface ChunkMessage {
 }
 
 export interface ShapeMessage {
-  /** -1 for any size. */
+  /** The dimensions; -1 for any size. */
   readonly dims: readonly number[];
   readonly unknownRank: boolean;
 }

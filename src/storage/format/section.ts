@@ -36,7 +36,7 @@ export class SectionParser {
     this.#memory = memory;
   }
 
-  /** Available bytes from `end` on. */
+  /** The number of available bytes from `end` on. */
   get available(): number {
     return this.#length - this.#at;
   }

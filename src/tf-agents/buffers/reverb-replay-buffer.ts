@@ -227,7 +227,7 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
         tableSize = of.tableSize;
         emptyItems = batchWindows.add(this.#itemOf(columns, of, sequencePreprocessFn), isAhead ? items.create(of) : undefined) > 0 ? 0 : emptyItems + 1;
       }
-      // By chance, such a long run has a probability below e^-64, so no item is long enough.
+      // The probability of such a long run by chance is below e^-64, so no item is long enough.
       if (emptyItems > MAX_EMPTY_ITEMS * (tableSize + 16))
         throw new ReplayError("TOO_FEW", `no item of table ${this.#tableName} has numSteps = ${numSteps} steps. Use smaller numSteps, or write longer items`);
       return undefined;

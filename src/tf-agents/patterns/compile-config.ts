@@ -34,7 +34,7 @@ export interface CompiledConfig {
   readonly ofIndex: readonly Test[];
   readonly ofSince: readonly Test[];
   readonly ofData: readonly { readonly leaf: number; readonly test: Test }[];
-  /** For a priority that is computed from errors: their leaf, and the ages of the last column with this leaf. */
+  /** The leaf of the errors, and the ages of the last column with this leaf, if the priority is computed from errors. */
   readonly errors: { readonly leaf: number; readonly weight: number; readonly ages: readonly number[] } | undefined;
 }
 

@@ -144,7 +144,7 @@ function targetOf(path: string, leaf: LeafSignature, at: unknown): VariableTarge
   const none = { path, leaf, assign: undefined, data: undefined, shape: undefined };
   if (kindOf(at) !== undefined) return { ...none, data: at as ArrayLike<unknown> };
   if (typeof at !== "object" || at === null || Array.isArray(at)) return none;
-  // Read only once, because a getter may return another value the next time.
+  // The property is read only once, because a getter may return another value the next time.
   const { assign } = at as Partial<Variable>;
   if (typeof assign === "function") return { ...none, assign: (value) => assign.call(at, value) };
   const { data, shape } = at as { readonly data?: unknown; readonly shape?: unknown };
