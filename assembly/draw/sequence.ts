@@ -1,5 +1,5 @@
 /**
- * Per-step columns for sequence learners: masks, ends of episodes, and an n-step return that stays inside the window.
+ * Computes per-step columns for sequence learners: masks, ends of episodes, and an n-step return that stays inside the window.
  *
  * Arrays of `items` × width each, which follow each other, each from a multiple of 16 on:
  * returns float │ discounts float │ bootstraps u32 │ mask u8 │ learningMask u8 │ isFirst u8 │ isLast u8 │ isTerminal u8       float: f32, or f64 with the flag

@@ -1,5 +1,6 @@
 /**
- * The reason why the last call was refused, as zero-terminated UTF-8: `CODE: subject must be rule, got value`. Codes have the same names as in TypeScript.
+ * Holds the reason why the last call was refused, as zero-terminated UTF-8: `CODE: subject must be rule, got value`. Codes have the same names as in
+ * TypeScript.
  *
  * REFUSAL, 8 bytes, then the text: │ code i32 │ end u32 │   end: where the text goes on
  */

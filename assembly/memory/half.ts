@@ -1,5 +1,5 @@
 /**
- * Half floats: two bytes in rows, f32 in all data that a host reads or writes.
+ * Converts half floats: two bytes in rows, f32 in all data that a host reads or writes.
  *
  *   F16   sign │ exponent, 5 bits │ fraction, 10 bits │  IEEE 754 binary16
  *   BF16  sign │ exponent, 8 bits │ fraction,  7 bits │  the upper half of an f32

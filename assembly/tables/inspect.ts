@@ -1,4 +1,4 @@
-/** Queries of a table: its counters, and an item. */
+/** Reads the counters of a table, and single items. */
 import { DISTINCT, NEWEST } from "../selectors/selector";
 import { admitPending, MIXED, removeItem, Table } from "./table";
 

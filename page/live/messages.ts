@@ -1,4 +1,4 @@
-/** Messages between the room Live and its worker. */
+/** Defines the messages between the room Live and its worker. */
 
 export type ToWorker =
   /** Comes first. The port is for inspecting the memory and pausing the agent. */

@@ -1,4 +1,4 @@
-/** Messages between the room Record and its worker. */
+/** Defines the messages between the room Record and its worker. */
 import type { Destination } from "../parts/save-folder.ts";
 import type { Ending, Episode, Recording, Step } from "./demonstrations.ts";
 import type { Format } from "./formats.ts";

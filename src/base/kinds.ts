@@ -1,4 +1,4 @@
-/** Kinds of sections: each number has one meaning, in every file. */
+/** Lists the kinds of sections: each number has one meaning, in every file. */
 
 /** Sections of the log itself (storage/log/): 16 to 31. */
 /** First in each file: the head of the segment. */

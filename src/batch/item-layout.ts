@@ -1,4 +1,4 @@
-/** Layouts of batches of items: the steps and columns that they have room for. */
+/** Computes layouts of batches of items: the steps and columns that they have room for. */
 
 import { LENGTH, RETURN, WEIGHT } from "../base/abi.ts";
 import type { Engine } from "../memory/engine.ts";

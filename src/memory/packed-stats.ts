@@ -1,4 +1,4 @@
-/** Statistics of packed frames, by the name in the option `packed`. */
+/** Collects statistics of packed frames, by the name in the option `packed`. */
 import { PACKED_LIVE } from "../base/abi.ts";
 import type { Engine } from "./engine.ts";
 

@@ -1,4 +1,4 @@
-/** Nests: objects and arrays with leaves at their ends. The order of leaves is the same everywhere: objects by sorted key, arrays by index. */
+/** Handles nests: objects and arrays with leaves at their ends. The order of leaves is the same everywhere: objects by sorted key, arrays by index. */
 import { mustBe, type ReplayErrorCode } from "../base/error.ts";
 import { MAX_NEST_DEPTH } from "../base/limits.ts";
 import { nearestWord } from "../base/nearest-word.ts";

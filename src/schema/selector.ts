@@ -1,4 +1,4 @@
-/** Selectors: how a table chooses items. Most kinds can be a sampler or a remover. */
+/** Defines the selectors, with which a table chooses items. Most kinds can be a sampler or a remover. */
 
 import { finite, onlyKeys } from "../base/error.ts";
 import { hideFrames } from "../base/stack-trace.ts";

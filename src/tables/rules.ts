@@ -1,4 +1,4 @@
-/** Rules: the items that a writer makes of its steps. */
+/** Checks the rules of a writer, which define the items that it makes of its steps. */
 
 import { LARGEST, PRIORITY_LEAF_BITS } from "../base/abi.ts";
 import { finite, flag, integer, mustBe, oneOfRule, onlyKeys, show } from "../base/error.ts";

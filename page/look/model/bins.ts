@@ -1,4 +1,4 @@
-/** Histograms of values, counted as they arrive: a fixed number of bins whose range doubles if a value is outside of it. */
+/** Computes histograms of values as they arrive, with a fixed number of bins whose range doubles if a value is outside the range. */
 
 export const BINS = 64;
 

@@ -1,4 +1,4 @@
-/** Items of a table as transitions: the first step of each, the step at which its return bootstraps, and the numbers between them. */
+/** Shows items of a table as transitions: the first step of each, the step at which its return bootstraps, and the numbers between them. */
 
 import {
   DISCOUNT,

@@ -1,4 +1,4 @@
-/** Items that were drawn before a loop receives the element with them. Each item counts when the first such element arrives. */
+/** Keeps the items that were drawn before a loop receives the element with them. Each item counts when the first such element arrives. */
 import type { Column } from "../../schema/column.ts";
 
 export interface PrefetchedItem {

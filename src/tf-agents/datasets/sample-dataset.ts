@@ -1,4 +1,4 @@
-/** Datasets of samples, as async iterables and web streams, one by one or in batches. */
+/** Implements datasets of samples, as async iterables and web streams, one by one or in batches. */
 
 import { codeOf, flag, integer, onlyKeys } from "../../base/error.ts";
 import { MAX_LENGTH } from "../../base/limits.ts";

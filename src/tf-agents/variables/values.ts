@@ -1,4 +1,4 @@
-/** Nests of variables: checks them against a signature before they go to a table, and assigns the values of a table to them. */
+/** Checks nests of variables against a signature before they go to a table, and assigns the values of a table to them. */
 import { mustBe } from "../../base/error.ts";
 import { MAX_NEST_DEPTH } from "../../base/limits.ts";
 import { kindOf, typedLength } from "../../base/typed-arrays.ts";
