@@ -201,7 +201,6 @@ function fillPlain(n: u32, at: usize, end: usize): usize {
 }
 
 /** Stores how many rows an entry has, and empties the places after them. Returns where the next entry begins. */
-@inline
 function close(length: usize, width: u32, row: usize, filled: usize): usize {
   store<u32>(length, <u32>(filled - row) >> 2);
   const end = row + ((<usize>width) << 2);

@@ -21,6 +21,12 @@ export function noteLink(change: Change, segment: u32, live: usize): void {
   account(live, segment, LINK_BYTES);
 }
 
+/** Notes that the newest record of a row or slot, of `bytes` bytes, is now in this segment. The caller accounts for these bytes, of many records together. */
+export function noteRecord(change: Change, segment: u32, live: usize, bytes: u32): void {
+  if (load<u32>(changetype<usize>(change), offsetof<Change>("written")) != 0) forget(change, live, bytes);
+  change.written = <u16>segment;
+}
+
 /** Invalidates all records of a row or slot; the whole one has `bytes` bytes. */
 export function forget(change: Change, live: usize, bytes: u32): void {
   if (change.written != 0) account(live, change.written, 0 - bytes);

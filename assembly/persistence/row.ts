@@ -17,7 +17,7 @@ import { ENTRY, SHARED, WIDE } from "../rows/leaf";
 import { entriesOf, growPool, numberOf, Pool, rowOf } from "../rows/pool";
 import { Head, LINK_ENDS, LINK_ROW } from "../rows/row";
 import { dropEntry, holdEntry } from "./entry";
-import { account, FREED, forget, LINK_BYTES, LOADED, noteLink } from "./record";
+import { account, FREED, forget, LINK_BYTES, LOADED, noteLink, noteRecord } from "./record";
 
 const HEAD: u32 = 12;
 const RUN_BYTES: u32 = 8;
@@ -64,6 +64,7 @@ export function record_changed_rows(pool: usize, segment: u32, live: usize, limi
   let row = p.changed;
   let at = out + 4;
   let link = links + 4;
+  let saved: u32 = 0;
   for (; row != 0 && limit > 0; limit--) {
     const change = p.changeOf(row);
     const next = change.next();
@@ -71,9 +72,8 @@ export function record_changed_rows(pool: usize, segment: u32, live: usize, limi
     change.word = 0;
     if (Head.of(row).refs != 0) {
       if (isSaved) {
-        forget(change, live, bytes);
-        change.written = <u16>segment;
-        account(live, segment, bytes);
+        noteRecord(change, segment, live, bytes);
+        saved += bytes;
         at = saveRow(p, row, numberOf(p, row), at);
       } else {
         noteLink(change, segment, live);
@@ -90,6 +90,7 @@ export function record_changed_rows(pool: usize, segment: u32, live: usize, limi
     }
     row = next;
   }
+  account(live, segment, saved);
   p.changed = row;
   store<u32>(out, <u32>(at - out - 4) / bytes);
   store<u32>(links, <u32>(link - links - 4) / LINK_BYTES);
@@ -130,18 +131,14 @@ export function record_load_rows(pool: usize, count: u32, from: usize, segment: 
   const bytes = record_row_bytes(pool);
   let last: u32 = 0;
   let row: u32 = 0;
+  if (segment != 0) account(live, segment, count * bytes);
   for (; count > 0; count--, from += bytes) {
     const number = load<u32>(from);
     if (number - 1 >= LINK_ROW) return fail(E_CORRUPT, 1, number);
     while (p.capacity < number) if (!growPool(p)) return E_OUT_OF_MEMORY;
     row = p.rowAfter(number == last + 1 ? row : 0, number);
     last = number;
-    if (segment != 0) {
-      const change = p.changeOf(row);
-      forget(change, live, bytes);
-      change.written = <u16>segment;
-      account(live, segment, bytes);
-    }
+    if (segment != 0) noteRecord(p.changeOf(row), segment, live, bytes);
     const head = Head.of(row);
     head.refs = LOADED;
     head.next = load<u32>(from, 4);

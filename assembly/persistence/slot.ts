@@ -13,7 +13,7 @@ import { numberOf } from "../rows/pool";
 import { placeWords } from "../selectors/kinds";
 import { Selector } from "../selectors/selector";
 import { Table } from "../tables/table";
-import { account, forget, LINK_BYTES, noteLink } from "./record";
+import { account, LINK_BYTES, noteLink, noteRecord } from "./record";
 
 /** Bytes of a slot's record. */
 export function record_slot_bytes(table: usize): u32 {
@@ -40,13 +40,14 @@ export function record_changed_slots(table: usize, segment: u32, live: usize, li
   let count: u32 = 0;
   let slot = chain.word;
   for (let at = out + 4; slot != 0 && count < limit; at += bytes, count++) {
-    noteSlot(t, slot, segment, live, bytes);
+    const change = slots.changeOf(slot);
+    noteRecord(change, segment, live, bytes);
     saveSlot(t, slot, at, at + bytes);
     slots.forgetDraws(slot);
-    const change = slots.changeOf(slot);
     slot = change.next();
     change.word = 0;
   }
+  account(live, segment, count * bytes);
   chain.word = slot;
   store<u32>(out, count);
   return slot != 0;
@@ -111,22 +112,17 @@ export function record_load_counts(table: usize, count: u32, from: usize, segmen
  */
 export function record_load_slots(table: usize, count: u32, from: usize, segment: u32, live: usize): i32 {
   const t = changetype<Table>(table);
+  const slots = t.slots();
   const bytes = record_slot_bytes(table);
+  if (segment != 0) account(live, segment, count * bytes);
   for (; count > 0; count--, from += bytes) {
     const slot = load<u32>(from);
-    if (slot - 1 >= t.slots().capacity) return fail(E_CORRUPT, 1, slot);
-    if (load<u32>(from, 20) != 0 && !t.slots().reserveLayouts()) return E_OUT_OF_MEMORY;
-    if (segment != 0) noteSlot(t, slot, segment, live, bytes);
+    if (slot - 1 >= slots.capacity) return fail(E_CORRUPT, 1, slot);
+    if (load<u32>(from, 20) != 0 && !slots.reserveLayouts()) return E_OUT_OF_MEMORY;
+    if (segment != 0) noteRecord(slots.changeOf(slot), segment, live, bytes);
     loadSlot(t, slot, from);
   }
   return 0;
-}
-
-function noteSlot(t: Table, slot: u32, segment: u32, live: usize, bytes: u32): void {
-  const change = t.slots().changeOf(slot);
-  forget(change, live, bytes);
-  change.written = <u16>segment;
-  account(live, segment, bytes);
 }
 
 function saveSlot(t: Table, slot: u32, at: usize, end: usize): void {

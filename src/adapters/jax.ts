@@ -14,12 +14,13 @@ export type Arrays<B, T> = MappedBatch<B, T>;
 
 /**
  * Copies a batch into arrays of jax-js. The batch may come from `sample`, a view of transitions, or a dataset; any nest of columns works too, such as
- * `batch.steps`. The result has the same names. Floats become float32 (the default of JAX), `u32` uint32, other integers and `bool` int32. `keys`, text and
- * counts are left out. A batch that is shorter than requested becomes arrays of `count` rows.
+ * `batch.steps`. The result has the same names. Floats become float32 (the default of JAX), `u32` becomes uint32, and other integers and `bool` become int32.
+ * `keys`, text and counts are left out. A batch that is shorter than requested becomes arrays of `count` rows.
  *
- * The caller owns the arrays, each with one reference: a function that takes an array consumes it, and `tree.dispose` frees the others. They keep their values
- * when the batch is refilled (`into`).
- * @throws TypeError · RangeError for an integer beyond 32 bits; all arrays are freed then
+ * The caller owns the arrays, each with one reference. A function that takes an array consumes it, and `tree.dispose` frees the others. The arrays keep their
+ * values when the batch is refilled (`into`).
+ * @throws TypeError if an argument is invalid
+ * @throws RangeError if an integer exceeds 32 bits. All arrays are freed then
  */
 export function arrays<B extends object, T extends { dispose(): void }>(numpy: Numpy<T>, batch: B): Arrays<B, T> {
   if (typeof numpy?.array !== "function") throw mustBe(TypeError, "numpy", 'that of jax-js (import { numpy } from "@jax-js/jax")', numpy);

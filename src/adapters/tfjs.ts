@@ -14,11 +14,13 @@ export type Tensors<B, T> = MappedBatch<B, T> & { [Symbol.dispose](): void };
 
 /**
  * Copies a batch into tensors. The batch may come from `sample`, a view of transitions, or a dataset; any nest of columns works too, such as `batch.steps`. The
- * result has the same names. Floats become float32, integers and `bool` become int32. `keys`, text and counts are left out. A batch that is shorter than
+ * result has the same names. Floats become float32, and integers and `bool` become int32. `keys`, text and counts are left out. A batch that is shorter than
  * requested becomes tensors of `count` rows.
  *
- * The caller owns the tensors: free them with `using`, `tf.dispose`, or a call inside `tf.tidy`. They keep their values when the batch is refilled (`into`).
- * @throws TypeError · RangeError for an integer beyond 32 bits; all tensors are freed then
+ * The caller owns the tensors. Free them with `using`, `tf.dispose`, or a call inside `tf.tidy`. The tensors keep their values when the batch is refilled
+ * (`into`).
+ * @throws TypeError if an argument is invalid
+ * @throws RangeError if an integer exceeds 32 bits. All tensors are freed then
  */
 export function tensors<B extends object, T extends { dispose(): void }>(tf: TensorFlow<T>, batch: B): Tensors<B, T> {
   if (typeof tf?.tensor !== "function") throw mustBe(TypeError, "tf", 'TensorFlow.js (import * as tf from "@tensorflow/tfjs")', tf);

@@ -21,7 +21,7 @@ export type ReplayErrorCode =
   | "LOCKED"
   | "IO";
 
-/** A call that failed for a reason other than the type or value of an argument. `code` is stable, the message is not. */
+/** The error of a call that fails for a reason other than the type or value of an argument. `code` is stable between versions, but the message is not. */
 export class ReplayError extends Error {
   readonly code: ReplayErrorCode;
   /** The items drawn before a wait was cut off, as a short batch. Undefined otherwise. */

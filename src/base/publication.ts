@@ -7,7 +7,7 @@ export interface EncodedMessage {
   readonly body: Uint8Array<ArrayBuffer>;
 }
 
-/** A message to actors. An ArrayBuffer or a typed array is sent as bytes, any other value as JSON. */
+/** A message to actors. An ArrayBuffer or a typed array is sent as bytes. Any other value is sent as JSON. */
 export type Message = ArrayBuffer | ArrayBufferView | null | boolean | number | string | object;
 
 /** Copies a message. @throws TypeError if JSON cannot represent it */

@@ -3,9 +3,9 @@ import { finite, mustBe, ReplayError } from "./error.ts";
 import { MAX_TIMEOUT_MS } from "./limits.ts";
 
 export interface WaitOptions {
-  /** Ends the wait by rejecting with its reason. */
+  /** A signal that ends the wait. The promise rejects with the signal's reason. */
   readonly signal?: AbortSignal;
-  /** Ends the wait with a TIMEOUT error after this many milliseconds. */
+  /** The maximum wait in milliseconds, after which the promise rejects with TIMEOUT. Default: no limit. */
   readonly timeoutMs?: number;
 }
 

@@ -3,9 +3,11 @@
 import { NEWEST } from "../base/abi.ts";
 import { integer, mustBe, onlyKeys } from "../base/error.ts";
 
-/** A number of items (at least 1), or a share (above 0, at most 1) of the items in the table at the call, rounded up. */
+/**
+ * A number of items of at least 1, or a share of the items in the table at the call. A share is above 0 and at most 1, and its number of items is rounded up.
+ */
 export type AmongCount = number | { readonly share: number };
-/** The k oldest items as a number, or the newest or oldest items as an object. */
+/** The items from which to draw: a number k for the k oldest items, or an object for the newest or oldest items. */
 export type Among = number | { readonly newest: AmongCount; readonly oldest?: undefined } | { readonly oldest: AmongCount; readonly newest?: undefined };
 
 const MAX_COUNT = 0xffffffff;

@@ -30,7 +30,7 @@ export type StepsLike<S> =
         ? ColumnLike<"string">
         : { readonly [K in keyof S]: StepsLike<S[K]> };
 
-/** The columns of an unknown spec: every name is a column, and also nests. */
+/** The columns of an unknown spec. Every name may be a column or a nest of columns. */
 export type AnySteps = Column & { readonly [name: string]: AnySteps };
 
 /** The columns that the option `columns` selects. Columns of a single step have no time dimension. */
@@ -61,67 +61,68 @@ export interface BatchInfo<Memory extends ArrayBufferLike = ArrayBuffer> {
   /** The probability of each item in this draw. */
   readonly probabilities: Float64Array<Memory>;
   readonly priorities: Float64Array<Memory>;
-  /** Number of times each item has been drawn, including this draw. */
+  /** The number of times each item has been drawn, including this draw. */
   readonly timesSampled: Uint32Array<Memory>;
-  /** Number of items in the table at each draw. */
+  /** The number of items in the table at each draw. */
   readonly tableSizes: Uint32Array<Memory>;
-  /** Importance weights. Present if `beta` was passed. */
+  /** The importance weights. Present if `beta` was passed. */
   readonly weights?: Float64Array<Memory>;
 }
 
-/** n-step returns. Present if `nStep` was passed (Sutton and Barto, 2018, section 7.1). */
+/** The n-step returns of a batch. Present if `nStep` was passed (Sutton and Barto, 2018, section 7.1). */
 export interface NStepColumns<Memory extends ArrayBufferLike = ArrayBuffer> {
-  /** r_0 + γ d_0 r_1 + … If the reward has several components, each item has one return per component, item by item. */
+  /** r_0 + γ d_0 r_1 + … If the reward has several components, each item has one return per component. The returns of an item are adjacent. */
   readonly returns: Float64Array<Memory>;
-  /** The factor of the value after step k: γ^k times the discounts of these steps; 0 after a terminal step. */
+  /** The factor of the value after step k: γ^k times the discounts of the k steps. 0 after a terminal step. */
   readonly discounts: Float64Array<Memory>;
-  /** The actual number of steps k: n, or fewer at the end of the item or episode. */
+  /** The actual number of steps k. It equals n, or is less at the end of the item or episode. */
   readonly steps: Uint32Array<Memory>;
   /** 1 if a terminal step ended the return. */
   readonly terminated: Uint8Array<Memory>;
-  /** 1 if the episode ended without a terminal step: at a final step within the return, or, if it has no final step, before the return had n rewards. */
+  /** 1 if the episode ended without a terminal step. Its final step is then within the return. Without a final step, the return has fewer than n rewards. */
   readonly truncated: Uint8Array<Memory>;
 }
 
 /** The reason why a batch is shorter than requested. */
 export interface Blocked {
   /**
-   * - minSize: the table has too few items
-   * - samplesPerInsert: the rate limiter requires inserts first
-   * - items: there are no more distinct items
-   * - columns: the next item has different columns, and comes first in the next draw
+   * The condition that limited the draws:
+   * - minSize: the table has too few items;
+   * - samplesPerInsert: the rate limiter requires inserts first;
+   * - items: there are no more distinct items;
+   * - columns: the next item has different columns, and comes first in the next draw.
    */
   readonly by: "minSize" | "samplesPerInsert" | "items" | "columns";
   readonly have: number;
   readonly need: number;
 }
 
-/** The result of `sample`. `Memory` is the buffer type of its arrays: shared memory only if you allocated it. */
+/** The result of `sample`. `Memory` is the buffer type of its arrays. It is shared memory only if you allocated shared memory. */
 // biome-ignore lint/suspicious/noExplicitAny: the default accepts batches of every spec
 export interface Batch<Steps = any, Memory extends ArrayBufferLike = ArrayBuffer> {
-  /** Number of items in the batch. Array elements after them are undefined in meaning; ignore them. */
+  /** The number of items in the batch. Ignore the array elements after these items. */
   readonly count: number;
   readonly steps: Steps;
-  /** Number of steps per item; the remaining positions of a window are zeros. */
+  /** The number of steps per item. The remaining positions of a window are zeros. */
   readonly lengths: Uint32Array<Memory>;
-  /** 1 for a step, 0 for padding. Shape [items, steps]. Present if `mask` was set. */
+  /** The mask of the batch, of shape [items, steps]: 1 for a step, 0 for padding. Present if `mask` was set. */
   readonly mask?: Uint8Array<Memory> | undefined;
   readonly info: BatchInfo<Memory>;
   readonly nStep?: NStepColumns<Memory> | undefined;
   readonly blocked: Blocked | undefined;
   /**
-   * Returns a copy of the items in plain arrays and numbers, for inspection or JSON: each item is nested like the steps, without padding. Only batches that
-   * Reprise allocated have this method. O(elements)
+   * Returns a copy of the items in plain arrays and numbers, for inspection or JSON. Each item is nested like the steps, without padding. Only batches that
+   * Reprise allocated have this method. O(elements).
    */
   toArray(): ItemOf<Steps>[];
   /**
    * Returns a copy in plain objects with a separate array per column, to send to a worker or to keep only some columns. The arrays of the batch itself are
-   * views of one buffer, which transfers only as a whole. O(bytes)
+   * views of one buffer, which transfers only as a whole. O(bytes).
    */
   detached(): Omit<Batch<Steps>, Methods>;
   /**
    * Returns a batch sampled with `recycle` to its table. Don't read its arrays afterwards: a later draw fills them as a different batch. No effect on other
-   * batches, or if the batch is already released. O(1)
+   * batches, or if the batch is already released. O(1).
    */
   release(): void;
   /** Calls `release`, for `using`. */

@@ -10,30 +10,31 @@ import { type DrawSource, Draws, type PendingBatch } from "./waiting.ts";
 
 export interface DatasetOptions<Path extends string = string, C = object> extends SampleOptions<Path, C> {
   readonly batchSize: number;
-  /** Ends the iteration by throwing its reason. */
+  /** A signal that ends the iteration. The iteration throws the signal's reason. */
   readonly signal?: AbortSignal;
-  /** Ends an async iteration, without an error, if the next batch is not full within this many milliseconds. */
+  /** The maximum wait of an async iteration for the next full batch, in milliseconds. The iteration then ends without an error. Default: no limit. */
   readonly timeoutMs?: number;
   /** Whether an async iteration drops a last batch that did not fill in time. Default: false. */
   readonly dropRemainder?: boolean;
   /**
-   * Number of batches that an async iteration draws ahead. They may be older than the moment the loop receives them, and count as samples only then. Batches
-   * that the loop never receives change only the random state. Ignored with `into`. Nothing is drawn ahead from a table with `maxTimesSampled`, or with a rate
-   * limiter that counts draws. Default: 0.
+   * The number of batches that an async iteration draws ahead. These batches show the table as it was at their draw, but count as samples only when the loop
+   * receives them. Batches that the loop never receives change only the random state. Ignored with `into`. Nothing is drawn ahead from a table with
+   * `maxTimesSampled`, or with a rate limiter that counts draws. Default: 0.
    */
   readonly prefetch?: number;
   /**
-   * Number of epochs. Each epoch yields every item that is in the table at its start once, in random order. The last batch of an epoch may be short. Not with
-   * `beta`, `among` or `stratified`, and not for a table with `maxTimesSampled`. Default: independent draws without an end.
+   * The number of epochs. Each epoch yields every item that is in the table at its start once, in random order. The last batch of an epoch may be short. Epochs
+   * exclude `beta`, `among` and `stratified`, and tables with `maxTimesSampled`. Default: none, for an endless series of independent draws.
    */
   readonly epochs?: number;
   /**
-   * With `epochs`: whether the order of an epoch is random. Otherwise it is the order of slots, which is insertion order until an item is removed. Default: true.
+   * Whether the order of an epoch is random, with `epochs`. If false, the order is that of the slots, which is insertion order until an item is removed.
+   * Default: true.
    */
   readonly shuffle?: boolean;
-  /** With `epochs`: the seed of the orders. Default: 0. */
+  /** The seed of the random orders, with `epochs`. Default: 0. */
   readonly seed?: number;
-  /** With `epochs`: a result of `state()` of such a dataset, from which this dataset continues. */
+  /** A result of `state()` from which this dataset continues, with `epochs`. Default: the beginning. */
   readonly state?: EpochState;
 }
 

@@ -13,25 +13,26 @@ import { COMPONENTS, MASK, type NStep, RETURNS, WEIGHTS } from "./layout.ts";
 
 export interface SampleOptions<Path extends string = string, C = object> {
   /**
-   * A batch to refill: a result of `sample` or `batch` with the same options, or your own arrays in the same form. Its shapes are fixed. Text goes into plain
-   * arrays of any length. Default: new arrays.
+   * A batch to refill: a result of `sample` or `batch` with the same options, or your own arrays in the same form. The shapes of the batch do not change. Text
+   * goes into plain arrays of any length. Default: new arrays.
    */
   readonly into?: Into;
   /**
-   * Draws into the memory of a released batch: one after `batch.release()`, `using`, or the next iteration of a dataset loop. Until the release the batch is
-   * yours; afterwards a later draw overwrites it. "detach" empties its arrays at the release instead, which exposes code that still reads them. Default: false.
+   * Whether to draw into the memory of a released batch. `batch.release()`, `using`, and the next iteration of a dataset loop release a batch. Until then the
+   * batch is yours; afterwards a later draw overwrites it. "detach" instead empties its arrays at the release, which exposes code that still reads them.
+   * Default: false.
    */
   readonly recycle?: boolean | "detach";
   /** Whether an item can occur more than once. Default: true. */
   readonly replacement?: boolean;
   /**
-   * Draws only from some items: `{ newest: 1000 }`, `{ oldest: 1000 }`, or `{ newest: { share: 0.1 } }`, a share of the items in the table at the call, rounded
-   * up. A plain number selects the oldest items. Default: all items.
+   * The items from which to draw: `{ newest: 1000 }`, `{ oldest: 1000 }`, or `{ newest: { share: 0.1 } }` for a share of the items in the table at the call,
+   * rounded up. A plain number selects the oldest items. Default: all items.
    */
   readonly among?: Among;
-  /** Divides the distribution into n equal parts, and draws one item from each. Default: false. */
+  /** Whether to divide the distribution into n equal parts, and draw one item from each. Default: false. */
   readonly stratified?: boolean;
-  /** Number of steps per item. Default: the length of the longest drawn item, or of `into`. */
+  /** The number of steps per item. Default: the length of the longest drawn item, or of `into`. */
   readonly length?: number;
   /** The part of longer items to take. Default: "start". */
   readonly offset?: "start" | "end" | "uniform";
@@ -40,11 +41,13 @@ export interface SampleOptions<Path extends string = string, C = object> {
   /** The columns of the batch. Default: the columns with which the items were created, or else every leaf of every step. */
   readonly columns?: C;
   readonly nStep?: NStepOptions<Path>;
-  /** Adds a mask: 1 for steps, 0 for padding. Default: false. */
+  /** Whether the batch has a mask: 1 for steps, 0 for padding. Default: false. */
   readonly mask?: boolean;
-  /** Adds importance weights: (size × probability)^-beta. */
+  /** The exponent of importance weights, (size × probability)^-beta. Default: none, for a batch without weights. */
   readonly beta?: number;
-  /** Divides the weights by the largest in the batch (default), by the largest possible in the table, or by nothing. */
+  /**
+   * The divisor of the weights: the largest weight in the batch ("batch"), the largest possible weight in the table ("table"), or 1 ("none"). Default: "batch".
+   */
   readonly normalize?: "batch" | "table" | "none";
 }
 
@@ -218,12 +221,12 @@ export function checkNormalize(table: string, sampler: Selector, normalize: Samp
 
 /** The options of an n-step return (Sutton and Barto, 2018, section 7.1). */
 export interface NStepOptions<Path extends string = string> {
-  /** The path of the reward leaf. If it has several components per step, each has its own returns. */
+  /** The number of rewards in a full return. */
   readonly n: number;
   readonly gamma: number;
-  /** The path of the reward leaf. If that has several numbers per step, each has returns by itself. */
+  /** The path of the reward leaf. If the leaf has several numbers per step, each number has separate returns. */
   readonly reward: Path;
-  /** The path of the leaf of discounts (0 = terminal), or of terminal flags. Pass at most one of them. */
+  /** The path of the leaf of discounts, where 0 marks a terminal step. Excludes `terminal`, the path of a leaf of terminal flags. */
   readonly discount?: Path;
   readonly terminal?: Path;
   /** The step that holds the observation after a step: the following step (default), or a leaf of the step itself. */

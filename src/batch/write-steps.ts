@@ -18,9 +18,9 @@ import type { SampledTable } from "./sampler.ts";
 
 /** The result of `writeSteps`. */
 export interface WrittenSteps {
-  /** Number of values written, over all columns: one per step that a column shows, without padding. */
+  /** The number of values written, over all columns. Each step that a column shows counts as one value, without padding. */
   readonly written: number;
-  /** Number of items of the batch that no longer exist. Their values were skipped. */
+  /** The number of items of the batch that no longer exist. Their values were skipped. */
   readonly skipped: number;
 }
 

@@ -50,7 +50,7 @@ if (host !== undefined && getBuiltin("node:fs") !== undefined) {
   };
 }
 
-/** Before Node 20.16, modules are loaded by `import`; this promise resolves when they are. */
+/** A promise that resolves when the modules of Node are loaded. Only Node before 20.16 must wait for it. */
 export const ready: Promise<void> = builtins === undefined && hasBuiltins ? loadBuiltins(host as Host).catch(() => {}) : Promise.resolve();
 
 async function loadBuiltins(process: Host): Promise<void> {

@@ -3,18 +3,18 @@ import { onlyKeys } from "../base/error.ts";
 import { closable, type Directory, type StorageFile } from "./directory.ts";
 import { type FileChange, type MemoryFile, MemoryFiles } from "./memory-files.ts";
 
-/** A call that is about to be made. */
+/** A call that the directory is about to execute. */
 export interface Operation {
   readonly kind: "open" | "read" | "write" | "truncate" | "sync" | "remove";
   readonly file: string;
-  /** The number of earlier calls of that kind in the whole directory. */
+  /** The number of earlier calls of this kind in the whole directory. */
   readonly index: number;
-  /** The offset and the number of bytes. */
+  /** The offset in the file, in bytes. */
   readonly at: number;
   readonly bytes: number;
 }
 
-/** A fault: an error with this code after some bytes were written; without a code, the call is only short. */
+/** A fault of a call. The call writes some bytes, then throws an error with this code. Without a code, the call is only short. */
 export interface Fault {
   readonly code?: "ENOSPC" | "EIO";
   readonly bytes?: number;
@@ -22,18 +22,21 @@ export interface Fault {
 
 export interface MemoryOptions {
   readonly name?: string;
-  /** Initial files, which are on the disk. */
+  /** The initial files, which are on the simulated disk. */
   readonly files?: Iterable<readonly [name: string, bytes: Uint8Array]>;
-  /** Called before each operation; returns its fault. */
+  /** Returns the fault of an operation, or undefined for none. Called before each operation. */
   readonly fault?: ((operation: Operation) => Fault | undefined) | undefined;
 }
 
 export interface MemoryDirectory extends Directory {
   /** Returns each file's bytes as a program sees them. */
   files(): Map<string, Uint8Array<ArrayBuffer>>;
-  /** Written but unsynced bytes of all files. */
+  /** The number of bytes in all files that are written but not synced. */
   readonly unsynced: number;
-  /** Returns a new directory with the contents of the disk: everything synced, and the operations since then, in order, up to `unsyncedBytes` written bytes. */
+  /**
+   * Returns a new directory with the contents of the disk after a crash. These are all synced data, and the later operations in order, up to `unsyncedBytes`
+   * written bytes.
+   */
   crash(unsyncedBytes?: number): MemoryDirectory;
 }
 

@@ -5,10 +5,7 @@ import { closable, type Directory, type StorageFile } from "./directory.ts";
 import { withIoErrors } from "./io-errors.ts";
 import { type FolderLock, lockFolder } from "./node-lock.ts";
 
-/**
- * Returns a folder, which is created at the first write.
- * @throws ReplayError UNSUPPORTED if the runtime has no files
- */
+/** Returns a directory on the disk. The folder is created at the first write. @throws ReplayError UNSUPPORTED if the runtime has no files */
 export function node(path: string): Directory {
   if (typeof path !== "string" || path === "") throw mustBe(TypeError, "path", "the path of a folder", path);
   let end = path.length;

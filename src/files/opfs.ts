@@ -6,7 +6,7 @@ import type { Directory, StorageFile } from "./directory.ts";
 import { PoolFile, type SyncHandle } from "./pool-file.ts";
 
 export interface OpfsOptions {
-  /** Number of open spare files for future segments. Default: 4. */
+  /** The number of spare files that are kept open for future segments. Default: 4. */
   readonly spare?: number;
 }
 
@@ -33,7 +33,8 @@ const directories = new Map<string, Promise<Opfs>>();
 
 /**
  * Opens a folder, and creates it if necessary. Repeated calls with the same path return the same directory.
- * @throws ReplayError LOCKED if another worker has it open · UNSUPPORTED if there is no such file system, or this is not a worker
+ * @throws ReplayError LOCKED if another worker has the folder open
+ * @throws ReplayError UNSUPPORTED if the runtime has no such file system, or if the caller is not a worker
  */
 export async function opfs(path: string, options: OpfsOptions = {}): Promise<OpfsDirectory> {
   if (typeof path !== "string") throw mustBe(TypeError, "path", "the path of a folder", path);

@@ -5,7 +5,7 @@
 import { mustBe, onlyKeys } from "../base/error.ts";
 import { closable, type Directory, type StorageFile } from "./directory.ts";
 
-/** The part of a Durable Object's `ctx.storage` in use. The class of the object must have SQLite storage (`new_sqlite_classes`). */
+/** The part of a Durable Object's `ctx.storage` that the directory uses. The class of the object must have SQLite storage (`new_sqlite_classes`). */
 export interface SqliteStorage {
   readonly sql: { exec(query: string, ...bindings: unknown[]): Iterable<unknown> };
   transactionSync<T>(call: () => T): T;
@@ -13,7 +13,7 @@ export interface SqliteStorage {
 }
 
 export interface SqliteOptions {
-  /** Distinguishes the directories of one object. Default: "reprise". */
+  /** The name of the directory, which distinguishes the directories of one object. Default: "reprise". */
   readonly name?: string;
 }
 
@@ -50,9 +50,11 @@ const CUT = "UPDATE reprise_bytes SET bytes = substr(bytes, 1, ?) WHERE id = ?";
 const directories = new WeakMap<SqliteStorage, Map<string, Sqlite>>();
 
 /**
- * Returns a directory in a Durable Object's SQLite storage; the same storage and name return the same directory. An append writes one row, a read reads only
- * the rows it touches, and each call is atomic. `sync` does nothing: the platform holds back responses and socket messages until earlier writes are confirmed,
- * and restarts the object if they fail. `replay.flush()` resolves after `storage.sync()`. Rows have up to 1 MiB, files up to 4 GiB.
+ * Returns a directory in a Durable Object's SQLite storage. The same storage and name return the same directory. An append writes one row, a read reads only
+ * the rows that it touches, and each call is atomic.
+ *
+ * `sync` does nothing. The platform holds back responses and socket messages until earlier writes are confirmed, and restarts the object if they fail.
+ * `replay.flush()` resolves after `storage.sync()`. Rows have up to 1 MiB, files up to 4 GiB.
  * @param storage `ctx.storage` of an object whose class has SQLite storage
  */
 export function sqlite(storage: SqliteStorage, options: SqliteOptions = {}): Directory {

@@ -24,24 +24,24 @@ export { ReplayError, type ReplayErrorCode } from "../base/error.ts";
 export type { PortLike } from "../remote/channels/port.ts";
 export { type InspectedReplay, serveInspector } from "./serve.ts";
 
-/** The element. It fires the events `pause`, `resume` and `step`, whether a person or a program calls these. */
+/** The element `<replay-inspector>`. It fires the events `pause`, `resume` and `step`, whether a person or a program causes them. */
 export interface ReplayInspector extends HTMLElement {
-  /** A Replay in this page; null for none. Setting it resets `port`. */
+  /** The Replay in this page to inspect, or null for none. Setting this property resets `port`. */
   replay: Replay | null;
-  /** A port with `serveInspector` at its other end: a MessagePort or a Worker. Setting it resets `replay`. */
+  /** The port to a program that calls `serveInspector`: a MessagePort or a Worker. Setting this property resets `replay`. */
   port: PortLike | null;
-  /** The table to show. Default: the first. */
+  /** The name of the table to show. Default: the first table. */
   table: string | undefined;
   readonly paused: boolean;
-  /** Pauses the view, and the program, if it requests turns. */
+  /** Pauses the view. Also pauses the program if the program requests turns. */
   pause(): void;
-  /** Pauses, lets the program run one step, and shows the result. */
+  /** Pauses the view, lets the program run one step, and shows the result. */
   step(): void;
   resume(): void;
   /**
    * Requests a turn. A program in this page calls it before each step; a program at the other end of a port calls `turn` of the result of `serveInspector`.
-   * @returns `undefined`, or a promise to await while it is paused
-   * @throws the signal's reason
+   * @returns `undefined`, or a promise to await while the inspector is paused
+   * @throws the signal's reason if it aborts
    */
   turn(options?: { readonly signal?: AbortSignal }): Promise<void> | undefined;
   /** Shows the item with this key in the current table. */

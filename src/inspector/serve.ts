@@ -13,18 +13,18 @@ export interface InspectedReplay {
   readonly paused: boolean;
   /**
    * Requests a turn. A program that can be paused calls it before each step: `await inspected.turn()`. A program that does not call it is never paused.
-   * @returns `undefined`, or a promise to await while the inspector has paused it
-   * @throws the signal's reason
+   * @returns `undefined`, or a promise to await while the inspector has paused the program
+   * @throws the signal's reason if it aborts
    */
   turn(options?: { readonly signal?: AbortSignal }): Promise<void> | undefined;
-  /** Stops answering. Calls that wait for a turn continue. */
+  /** Stops answering the inspector. Calls that wait for a turn continue. */
   close(): void;
 }
 
 /**
  * Answers the inspector at the other end of a port: `inspector.port = port`. The Replay does not change.
  * @param port a MessagePort; inside a worker, also the global scope, or `parentPort`
- * @throws TypeError
+ * @throws TypeError if `port` is not a port
  */
 export function serveInspector(replay: Replay, port: PortLike): InspectedReplay {
   if (typeof (replay as Partial<Replay> | undefined)?.stats !== "function") throw mustBe(TypeError, "replay", "a Replay", replay);

@@ -2,15 +2,15 @@
 import { PACKED_LIVE } from "../base/abi.ts";
 import type { Engine } from "./engine.ts";
 
-/** Statistics of the frames that are packed under one name. */
+/** The statistics of the frames that are packed under one name. */
 export interface PackedStats {
   /** The number of frames. */
   readonly frames: number;
-  /** Bytes of their entries, including heads. */
+  /** The number of bytes of the packed frames, including their heads. */
   readonly bytes: number;
-  /** Bytes of the same frames without packing. */
+  /** The number of bytes that these frames would take without packing. */
   readonly rawBytes: number;
-  /** rawBytes / bytes; NaN without frames. */
+  /** The compression ratio: rawBytes / bytes. NaN without frames. */
   readonly ratio: number;
 }
 

@@ -11,41 +11,41 @@ import { specOfBatch } from "./store/batches.ts";
 import type { Transition } from "./transition.ts";
 
 export interface BatchExperiencesOptions {
-  /** The discount per step. */
+  /** The discount per step, in [0, 1]. */
   readonly gamma: number;
   /** Maps each state to the learner's input. States have the form of the list; for a batch, typed arrays are views of its columns. */
   readonly phi?: (state: never) => unknown;
-  /** The dtypes of plain numbers. Default for a batch: that of its column; for a list, see `batchExperiences`. */
+  /** The dtypes of plain numbers. Default: the dtype of the column for a batch, and the rule of `batchExperiences` for a list. */
   readonly dtypes?: { readonly state?: Dtype; readonly action?: Dtype };
 }
 
-/** A column, or columns nested like the values; values that are not numbers are a list. */
+/** A column, or columns nested like the values. Values that are not numbers are in a list. */
 // biome-ignore lint/suspicious/noExplicitAny: what phi makes is not known before it runs
 export type Stacked = any;
 
 export interface Experiences {
   /** The results of phi for each item's first state. */
   readonly state: Stacked;
-  /** The first action. */
+  /** The first action of each item. */
   readonly action: Stacked;
-  /** The sum of gamma^i times the i-th reward. */
+  /** The discounted sum of the rewards of each item: gamma^i times the i-th reward. */
   readonly reward: Column<"f32">;
   /** The results of phi for the state after the last step. */
   readonly nextState: Stacked;
-  /** 1 if a step of the item ended in a terminal state. */
+  /** The terminal flag of each item: 1 if one of its steps ended in a terminal state. */
   readonly isStateTerminal: Column<"f32">;
-  /** gamma to the power of the number of steps: the discount of nextState's value. */
+  /** The discount of the value of nextState: gamma to the power of the number of steps. */
   readonly discount: Column<"f32">;
-  /** The action after the last step; present only if every item has one. */
+  /** The action after the last step. Present only if every item has such an action. */
   readonly nextAction?: Stacked;
 }
 
 /**
- * Computes the learner's batch. Typed arrays, and the columns of a batch, keep their dtype. For plain numbers in a list, and for those that phi returns, arrays
- * become f64 as states and f32 as actions; single numbers too, unless they are whole in all items, states and next states alike: then i64. `dtypes` overrides
- * this. O(bytes)
- * @param experiences the result of `sample`: lists of transitions, or a batch, whose columns are passed on without phi, with zeros for missing next states
- * @throws TypeError, RangeError; also for a next state of null in a list that phi does not replace
+ * Computes the learner's batch. Typed arrays, and the columns of a batch, keep their dtype. Plain numbers in a list or from phi become f64 in states and f32 in
+ * actions. Single numbers become i64 if they are whole in all items, in both states and next states. `dtypes` overrides this rule. O(bytes).
+ * @param experiences the result of `sample`: lists of transitions, or a batch. The columns of a batch are used without phi, with zeros for missing next states
+ * @throws TypeError if an argument is invalid, or if a next state in a list is null and phi does not replace it
+ * @throws RangeError if an argument is invalid
  */
 export function batchExperiences<S extends StepSpec>(
   experiences: readonly (readonly Transition[])[] | TransitionBatch<S>,

@@ -11,7 +11,10 @@ import { type DefaultDtype, stackOf } from "./rows/stack.ts";
 import { infer } from "./rows/step-spec.ts";
 import type { Transition } from "./transition.ts";
 
-/** Steps are in order of time: first the first steps of all episodes, then the second steps of those that have one, and so on. */
+/**
+ * The batch of a recurrent learner. Steps are in order of time: the first steps of all episodes, then the second steps of all episodes that have one, and so
+ * on.
+ */
 export interface RecurrentExperiences {
   /** The results of phi for the states of each episode. */
   readonly state: Stacked[];
@@ -20,15 +23,15 @@ export interface RecurrentExperiences {
   /** The results of phi for the next states of each episode. */
   readonly nextState: Stacked[];
   readonly isStateTerminal: Column<"f32">;
-  /** gamma, once per step. */
+  /** The discount of each step, which is gamma. */
   readonly discount: Column<"f32">;
   /**
    * The `recurrentState` of each episode's first transition, stacked along the second dimension. Null values become zeros; the result is null if all are null.
    */
   readonly recurrentState: Stacked;
-  /** `nextRecurrentState` in the same form. */
+  /** The `nextRecurrentState` of each episode's transitions, in the form of `recurrentState`. */
   readonly nextRecurrentState: Stacked;
-  /** Present only if every step has a next action. */
+  /** The next action of each step. Present only if every step has a next action. */
   readonly nextAction?: Stacked;
 }
 
@@ -36,10 +39,10 @@ export interface RecurrentExperiences {
 const DEFAULT_DTYPE: DefaultDtype = { dtype: undefined, fractions: "f64" };
 
 /**
- * Stacks episodes. Dtypes are those of `batchExperiences`. In a recurrent state, arrays are dimensions and objects nest: the pair of an LSTM is `{h, c}`.
- * O(bytes)
+ * Computes the batch of a recurrent learner from episodes. Dtypes are those of `batchExperiences`. In a recurrent state, arrays are dimensions and objects
+ * nest: the pair of an LSTM is `{h, c}`. O(bytes).
  * @param experiences episodes in the list form, the longest first; each of their transitions has `recurrentState` and `nextRecurrentState`, which may be null
- * @throws TypeError, RangeError
+ * @throws TypeError, RangeError if an argument is invalid
  */
 export function batchRecurrentExperiences(experiences: readonly (readonly Transition[])[], options: BatchExperiencesOptions): RecurrentExperiences {
   const { gamma, mapState, states, actions } = parseOptions(options);
@@ -77,7 +80,7 @@ export function batchRecurrentExperiences(experiences: readonly (readonly Transi
 /**
  * Returns a run of `subseqLen` elements with a uniformly random start, or all elements if there are no more.
  * @param random returns a number from 0 to below 1. Default: Math.random; pass a generator with a seed for repeatable results
- * @throws TypeError, RangeError
+ * @throws TypeError, RangeError if an argument is invalid
  */
 export function randomSubseq<S extends { readonly length: number; slice(from: number, to: number): unknown }>(
   seq: S,

@@ -5,11 +5,11 @@ export interface Transition {
   readonly state: unknown;
   readonly action: unknown;
   readonly reward: number;
-  /** null if there was none. */
+  /** The state after the action. null if there was no such state. */
   readonly nextState: unknown;
   readonly nextAction: unknown;
   readonly isStateTerminal: boolean;
-  /** All other values that were appended with it. */
+  /** All other values that were appended with the transition. */
   readonly [extra: string]: unknown;
 }
 
@@ -17,13 +17,13 @@ export interface AppendedTransition {
   readonly state: unknown;
   readonly action: unknown;
   readonly reward: number;
-  /** May be omitted, or null, if the state is terminal. */
+  /** The state after the action. May be null or omitted if the state is terminal. */
   readonly nextState?: unknown;
-  /** May be omitted, or null, for learners that do not need it. */
+  /** The next action. May be null or omitted for learners that do not need it. */
   readonly nextAction?: unknown;
-  /** Default: false. */
+  /** Whether the step ended in a terminal state. Default: false. */
   readonly isStateTerminal?: boolean;
-  /** The environment of the step: any value. Default: 0. Each environment has a separate open episode. */
+  /** The environment of the step, as any value. Each environment has a separate open episode. Default: 0. */
   readonly envId?: unknown;
   readonly [extra: string]: unknown;
 }

@@ -17,11 +17,16 @@ import { ResumeReader } from "./resume.ts";
 import { StagedStep } from "./staged.ts";
 
 /**
- * Opens a recording, and creates it if necessary. An episode that a crash or `close` cut off stays unfinished; the next step starts another episode. A new
- * recording requires `spec` and `fps`; for an existing one they may be omitted, and must match otherwise. Reads only the two newest files: O(segmentBytes),
- * regardless of the size of the recording.
- * @throws TypeError, RangeError for invalid options · ReplayError SPEC_MISMATCH if the directory has other contents, or a recording of other steps · NOT_FOUND
- * if there is no recording and `spec` or `fps` is omitted · LOCKED while another process records there · CORRUPT, UNSUPPORTED, IO as `Replay.open`
+ * Opens a recording, and creates it if necessary. An episode that a crash or `close` cut off stays unfinished, and the next step starts another episode. A new
+ * recording requires `spec` and `fps`. For an existing recording you can omit them; otherwise they must match. Reads only the two newest files, so the cost is
+ * O(segmentBytes), regardless of the size of the recording.
+ * @throws TypeError, RangeError if an option is invalid
+ * @throws ReplayError SPEC_MISMATCH if the directory has other contents, or a recording of other steps
+ * @throws ReplayError NOT_FOUND if there is no recording and `spec` or `fps` is omitted
+ * @throws ReplayError LOCKED if another process records there
+ * @throws ReplayError CORRUPT if a file is damaged before its end (see `salvage`)
+ * @throws ReplayError UNSUPPORTED if another version wrote the files
+ * @throws ReplayError IO if a file cannot be read or written
  */
 export async function open<const S extends Spec = Spec>(options: RecordOptions<S>): Promise<Recorder<S>> {
   const { dir, durability, segmentBytes, salvage, takeOver, logger, module, ...settings } = checkedOptions(options);

@@ -12,10 +12,10 @@ export interface RecordOptions<S extends Spec = Spec> {
   readonly dir: string | Directory;
   /**
    * The spec of one step: an object of leaves with `observation` and `action`, and any others, such as `reward`, `discount`, or `instruction: text({ maxBytes
-   * })`. Leaves of u8 of the shape [height, width, 1, 3 or 4] are camera frames. Required for a new recording; default: the spec of the existing one.
+   * })`. Leaves of u8 of the shape [height, width, 1, 3 or 4] are camera frames. Required for a new recording. Default: the spec of the existing recording.
    */
   readonly spec?: S;
-  /** The nominal number of steps per second. Required for a new recording; default: the rate of the existing one. */
+  /** The nominal number of steps per second. Required for a new recording. Default: the rate of the existing recording. */
   readonly fps?: number;
   /** The format of frames: "raw" for pixels (fast, full size), or "png" (lossless and smaller, but takes processor time). Default: "raw". */
   readonly images?: ImageFormat;
@@ -23,17 +23,17 @@ export interface RecordOptions<S extends Spec = Spec> {
   readonly imagesIn?: ImageStorage;
   /** The metadata that readers return as `about`, such as robot, environment and licence. Must be JSON. */
   readonly about?: { readonly [key: string]: unknown };
-  /** When steps are written to the disk. Default: within a second. */
+  /** The time at which steps are written to the disk. Default: within a second. */
   readonly durability?: Durability;
-  /** The approximate size of a file, in bytes. Default: 16 MiB. */
+  /** The approximate size of a file in bytes. Default: 16 MiB. */
   readonly segmentBytes?: number;
-  /** Whether to open a damaged recording: it keeps the data before the damage and cuts off the rest. Default: false. */
+  /** Whether to open a damaged recording. The data before the damage is kept, and the rest is cut off. Default: false. */
   readonly salvage?: boolean;
   /** Whether to take the directory from an owner that has certainly ended, if this cannot be detected. Default: false. */
   readonly takeOver?: boolean;
   /** Receives warnings, such as data that a crash cut off, or a full disk. Default: console.warn; null silences it. */
   readonly logger?: Logger | null;
-  /** Another build of the core, for hosts that forbid compiling. */
+  /** Another build of the core, for hosts that forbid compiling. Default: the core of the package. */
   readonly module?: WebAssembly.Module;
 }
 

@@ -12,15 +12,15 @@ import type { Frames } from "./frames.ts";
 import type { ResumeState } from "./resume.ts";
 import type { StagedStep } from "./staged.ts";
 
-/** How an episode ended. */
+/** The end of an episode. */
 export interface EndOptions<S = unknown> {
-  /** Whether the task succeeded. Default: false */
+  /** Whether the task succeeded. Default: false. */
   readonly success?: boolean;
-  /** A description of the task. Default: "" */
+  /** A description of the task. Default: "". */
   readonly task?: string;
-  /** Whether the environment terminated, so that no step could follow: `is_terminal` of RLDS. Default: false */
+  /** Whether the environment terminated, so that no step could follow: `is_terminal` of RLDS. Default: false. */
   readonly terminated?: boolean;
-  /** The observation after the last action; omitted leaves are zeros. It becomes a step without an action. */
+  /** The observation after the last action. Omitted leaves are zeros. The observation becomes a step without an action. Default: none. */
   readonly final?: PartialStepOf<S>;
 }
 
@@ -39,7 +39,7 @@ export interface RecorderParts {
 /** The maximum number of bytes that may wait for a disk that accepts no data. */
 const MAX_WAITING = 1 << 22;
 
-/** Records steps and episodes. A directory has at most one recorder at a time. */
+/** A recorder of steps and episodes. A directory has at most one recorder at a time. */
 export class Recorder<S extends Spec = Spec> {
   readonly fps: number;
   readonly #name: string;
@@ -88,12 +88,12 @@ export class Recorder<S extends Spec = Spec> {
     return this.#spec as S;
   }
 
-  /** The number of recorded episodes: those that ended, and those that a crash or `close` cut off. Open and discarded episodes do not count. */
+  /** The number of recorded episodes, including episodes that a crash or `close` cut off. Open and discarded episodes do not count. */
   get episodes(): number {
     return this.#episodeCount;
   }
 
-  /** The number of steps of the open episode; 0 between episodes. */
+  /** The number of steps in the open episode. 0 between episodes. */
   get length(): number {
     return this.#length;
   }
@@ -104,10 +104,13 @@ export class Recorder<S extends Spec = Spec> {
 
   /**
    * Records a step: an observation and an action. The first step after the end of an episode starts the next one. The arguments are copied. If `durability` is
-   * "always", the step is on the disk when this returns; otherwise, at most the given number of milliseconds later, or after `flush` or `endEpisode`. O(bytes
-   * of the step), plus the time of the encoder for PNG.
-   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA if the step does not match the spec, with the name of the leaf · IO if it cannot be written · OUT_OF_TURN
-   * within a getter of a step · CLOSED. The step is not recorded then, and nothing else has changed
+   * "always", the step is on the disk when the call returns. Otherwise the step is on the disk within the set number of milliseconds, or after `flush` or
+   * `endEpisode`. If the call throws, the step is not recorded, and nothing else has changed. O(bytes of the step), plus the time of the encoder for PNG.
+   * @throws ReplayError SPEC_MISMATCH if the step does not match the spec. The error names the leaf
+   * @throws ReplayError INVALID_DATA if a value does not fit its dtype
+   * @throws ReplayError IO if the step cannot be written
+   * @throws ReplayError OUT_OF_TURN if a getter of the step calls this method
+   * @throws ReplayError CLOSED after `close`
    */
   step(step: StepOf<S>): void {
     this.#open();
@@ -117,8 +120,10 @@ export class Recorder<S extends Spec = Spec> {
   }
 
   /**
-   * Ends the open episode. When the promise resolves, the whole episode is on the disk. (With `durability: "manual"`, only `flush` guarantees that.)
-   * @throws ReplayError EMPTY if no step was recorded since the last end · IO: the episode is still open, and you can call this again · as `step`
+   * Ends the open episode. When the promise resolves, the whole episode is on the disk. (With `durability: "manual"`, only `flush` guarantees that.).
+   * @throws ReplayError EMPTY if no step was recorded since the last end
+   * @throws ReplayError IO if the disk cannot be written. The episode is then still open, and you can call this method again
+   * @throws the errors of `step`
    */
   async endEpisode(options: EndOptions<S> = {}): Promise<void> {
     this.#open();
@@ -136,7 +141,7 @@ export class Recorder<S extends Spec = Spec> {
     if (this.#durability !== "manual") await this.#log.confirm();
   }
 
-  /** Ends the open episode and marks it as discarded, so that readers skip it. Its bytes stay. @throws as `endEpisode` */
+  /** Ends the open episode and marks it as discarded, so that readers skip it. Its bytes remain in the files. @throws the errors of `endEpisode` */
   async discardEpisode(): Promise<void> {
     this.#open();
     this.#finishEpisode({ flags: ENDED | DISCARDED, task: "" }, false);
@@ -144,7 +149,8 @@ export class Recorder<S extends Spec = Spec> {
 
   /**
    * Resolves when everything recorded so far is on the disk.
-   * @throws ReplayError IO if a write failed: the data stays in memory, and later calls try again · CLOSED
+   * @throws ReplayError IO if a write failed. The data stays in memory, and later calls try again
+   * @throws ReplayError CLOSED after `close`
    */
   async flush(): Promise<void> {
     this.#open();
@@ -152,7 +158,7 @@ export class Recorder<S extends Spec = Spec> {
     await this.#log.confirm();
   }
 
-  /** Flushes, and releases the directory. An open episode stays unfinished. @throws ReplayError IO if flushing failed */
+  /** Flushes the recording, and releases the directory. An open episode stays unfinished. @throws ReplayError IO if flushing failed */
   async close(): Promise<void> {
     this[Symbol.dispose]();
   }

@@ -23,23 +23,23 @@ import { StepDecoder } from "./wire/wire.ts";
 
 /** The options of the writer except `lanes`, which the actor sets. */
 export interface AcceptOptions<TableName extends string = string, Columns = object> extends Omit<WriterOptions<TableName, Columns>, "lanes">, WaitOptions {
-  /** Maximum unconfirmed steps of the actor, and unconfirmed items per table; at the limit the actor waits. Default: 1024. */
+  /** The maximum number of unconfirmed steps of the actor, and of unconfirmed items per table. At the limit, the actor waits. Default: 1024. */
   readonly maxInFlight?: number;
   /**
-   * When a step counts as confirmed: when it is in memory, or when it is on the disk (of `Replay.open`), so that a restart neither loses nor repeats a step.
-   * The actor keeps unconfirmed steps. Default: "memory".
+   * The place where a step must be to count as confirmed: "memory", or "disk" for a Replay from `Replay.open`. With "disk", a restart neither loses nor repeats
+   * a step. The actor keeps unconfirmed steps. Default: "memory".
    */
   readonly confirm?: "memory" | "disk";
-  /** Time in milliseconds for an actor to reconnect after its socket broke. Its episode stays open. Default: 60,000. */
+  /** The time in milliseconds within which an actor can reconnect after its socket broke. Its episode stays open in the meantime. Default: 60,000. */
   readonly sessionTtlMs?: number;
-  /** Limits for a socket, whose other end may be anybody. */
+  /** The limits for a socket, whose other end may be any program. */
   readonly limits?: AcceptLimits;
   /**
-   * Milliseconds without a message after which a socket is pinged. Pass null to disable pings, for objects that a timer would keep from hibernating. Default:
-   * 30,000.
+   * The time in milliseconds without a message after which a socket is pinged. Pass null to disable pings, for objects that a timer would keep from
+   * hibernating. Default: 30,000.
    */
   readonly keepAliveMs?: number | null;
-  /** Milliseconds to wait for the answer to a ping before the connection counts as broken. Default: 20,000. */
+  /** The time in milliseconds to wait for the answer to a ping before the connection counts as broken. Default: 20,000. */
   readonly keepAliveTimeoutMs?: number;
 }
 

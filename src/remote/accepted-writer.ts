@@ -29,7 +29,10 @@ import type {
   ToMemory,
 } from "./wire/messages.ts";
 
-/** How an accepted writer ended: the actor called `close`, the actor is gone, `close` was called here, or an error occurred, which the actor receives. */
+/**
+ * The end of an accepted writer. Either the actor called `close`, the actor is gone, this side called `close`, or an error occurred. The actor receives such an
+ * error.
+ */
 export interface Goodbye {
   readonly how: "left" | "gone" | "closed" | "failed";
   readonly error?: unknown;
@@ -66,7 +69,7 @@ export interface AcceptedOptions {
 const MAX_ANSWERS = 1 << 20;
 
 export class AcceptedWriter {
-  /** Resolves with the reason of the end, after the actor has gone and everything from it is in memory. Never rejects. */
+  /** A promise of the reason of the end. It resolves when the actor has gone and all its steps are in memory. It never rejects. */
   readonly closed: Promise<Goodbye>;
   readonly #host: Host;
   readonly #writer: HostWriter;
@@ -131,7 +134,7 @@ export class AcceptedWriter {
 
   readonly #listener = { publish: (message: EncodedMessage) => this.#sender.publish(message) };
 
-  /** Number of steps in memory. */
+  /** The number of steps from the actor that are in memory. */
   get steps(): number {
     return this.#appender.steps;
   }
@@ -141,28 +144,30 @@ export class AcceptedWriter {
     return this.#link !== undefined;
   }
 
-  /** The name of its writer. */
+  /** The name of the writer. */
   get name(): string | undefined {
     return this.#writer.options.name;
   }
 
-  /** Sets the terms from now on, including for messages that are already waiting. For the package's own modules. */
+  /** Sets the terms for all messages that are not handled yet. For the package's own modules. */
   set terms(terms: Terms) {
     this.#terms = terms;
     this.#credits.limit(terms.maxInFlight, terms.limits);
   }
 
-  /** The position of its session. For the package's own modules. */
+  /** The position of the writer's session. For the package's own modules. */
   get position(): { readonly received: number; readonly confirmed: number; readonly number: number; readonly progress: Progress } {
     const { number, progress } = this.#appender;
     return { received: this.#received, confirmed: this.#confirmed, number, progress };
   }
 
   /**
-   * Sends a copy of a message to the actor's `onmessage`, after all earlier messages: bytes unchanged, other values as JSON. A sent message arrives once, even
-   * if the connection breaks and the actor reconnects.
+   * Sends a copy of a message to the actor's `onmessage`, after all earlier messages. Bytes are sent unchanged, and other values as JSON. The message arrives
+   * once, even if the connection breaks and the actor reconnects.
    * @returns `undefined`, or a promise to await if 1 MiB is unconfirmed
-   * @throws TypeError if JSON cannot represent it · ReplayError RATE_LIMITED if such a promise was not awaited · CLOSED
+   * @throws TypeError if JSON cannot represent the message
+   * @throws ReplayError RATE_LIMITED if such a promise was not awaited
+   * @throws ReplayError CLOSED after the writer was closed
    */
   send(message: Message): Promise<void> | undefined {
     return this.#sender.send(encodeMessage(message));
@@ -171,7 +176,7 @@ export class AcceptedWriter {
   /**
    * Sends a message to the actor's `onmessage`, and replaces a published message that is still waiting, so that a slow actor receives only the newest weights.
    * `replay.publish` does the same for all actors.
-   * @throws TypeError if JSON cannot represent it
+   * @throws TypeError if JSON cannot represent the message
    */
   publish(message: Message): void {
     this.#sender.publish(encodeMessage(message));
@@ -199,8 +204,8 @@ export class AcceptedWriter {
   }
 
   /**
-   * Closes the writer immediately: steps that still wait for a rate limiter are dropped, the open episode is truncated, and the actor's next call throws
-   * CLOSED. Use it for a dead Worker if the runtime does not report its end, as in browsers.
+   * Closes the writer immediately. Drops steps that still wait for a rate limiter, and truncates the open episode. The actor's next call throws CLOSED. Use it
+   * for a dead Worker if the runtime does not report its end, as in browsers.
    */
   close(): void {
     this.#end({ how: "closed" }, withCloseCode(new ReplayError("CLOSED", "the writer was closed at the Replay's end"), CLOSE.normal));

@@ -3,9 +3,9 @@
 import { fieldsOf, isCount, malformed } from "./validators.ts";
 import type { UserMessage } from "./wire/messages.ts";
 
-/** A message event, as of MessagePorts and WebSockets. */
+/** A message event like those of MessagePorts and WebSockets. */
 export interface MessageEventLike {
-  /** Bytes as a Uint8Array; other values as JSON represents them. */
+  /** The message: bytes as a Uint8Array, other values as JSON represents them. */
   // biome-ignore lint/suspicious/noExplicitAny: the program's own value
   readonly data: any;
 }

@@ -4,18 +4,21 @@ import { MAX_LANES } from "./wire/messages.ts";
 
 export interface AcceptLimits {
   /**
-   * Maximum bytes of a frame, and of its steps as columns. Default: 4 MiB. Memory is allocated only for received bytes; also limit messages in the server of
-   * the sockets.
+   * The maximum number of bytes of a frame, and of its steps as columns. Memory is allocated only for received bytes. Also limit the messages in the server of
+   * the sockets. Default: 4 MiB.
    */
   readonly frameBytes?: number;
-  /** Maximum unconfirmed bytes: of frames, or of their steps as columns if those are larger. Default: 8 MiB. */
+  /** The maximum number of unconfirmed bytes of frames, or of their steps as columns if these are larger. Default: 8 MiB. */
   readonly inFlightBytes?: number;
-  /** Average steps and frame bytes per second. Above that, blocks wait, and so does the actor. Default: no limit. */
+  /**
+   * The maximum average number of steps per second. `bytesPerSecond` limits the bytes of frames. Above a limit, blocks wait, and so does the actor. Default: no
+   * limit.
+   */
   readonly stepsPerSecond?: number;
   readonly bytesPerSecond?: number;
-  /** Maximum lanes of an actor. Default: 1024. A lane takes about 220 bytes, 4 bytes per step of `keep`, and the steps in its window. */
+  /** The maximum number of lanes of an actor. A lane takes about 220 bytes, 4 bytes per step of `keep`, and the steps in its window. Default: 1024. */
   readonly lanes?: number;
-  /** Maximum sessions of a Replay, of connected actors and of those that may reconnect. At the limit, only known actors are accepted. Default: 4096. */
+  /** The maximum number of sessions of a Replay, including those of actors that may reconnect. At the limit, only known actors are accepted. Default: 4096. */
   readonly sessions?: number;
 }
 

@@ -11,27 +11,33 @@ import { MAX_LANES, type WelcomeMessage } from "./wire/messages.ts";
 import { RemoteWriter } from "./writer.ts";
 
 export interface RemoteWriterOptions<S extends Spec = Spec, L extends number = number> extends WaitOptions {
-  /** The form of a step, the same as in the Replay at the other end. */
+  /** The spec of a step, which must equal that of the Replay at the other end. */
   readonly spec: S;
-  /** Number of environments in lock-step. With more than one, every value has a leading dimension of that length. Default: 1. */
+  /** The number of environments in lock-step. With more than one, every value has a leading dimension of that length. Default: 1. */
   readonly lanes?: L;
   /**
-   * What calls do while a URL or a `connect` function has no connection: "wait" for one, with at most `maxInFlight` steps, or "fail" with IO. Default: "wait".
+   * The behaviour of calls while a URL or a `connect` function has no connection. "wait" waits for a connection, with at most `maxInFlight` steps. "fail"
+   * throws IO. Default: "wait".
    */
   readonly whileOffline?: "wait" | "fail";
   /**
-   * Milliseconds without a connection, including running attempts, after which a writer to a URL or a `connect` function fails with CLOSED; 0 for a single
-   * attempt of 10 seconds. Default: 60,000.
+   * The time in milliseconds without a connection after which a writer to a URL or a `connect` function fails with CLOSED. Running attempts count. 0 allows a
+   * single attempt of 10 seconds. Default: 60,000.
    */
   readonly reconnectTimeoutMs?: number;
 }
 
 /**
- * Returns a writer whose Replay is at the other end of a port or a socket, where `replay.acceptWriter` accepts its steps. Either end may come first.
+ * Returns a writer whose Replay is at the other end of a port or a socket, where `replay.acceptWriter` accepts its steps. Either end may come first. With a URL
+ * or a function that makes a socket, the writer reconnects if the connection breaks, and sends unconfirmed steps again.
  * @param port a MessagePort, a Worker, or inside a worker `parentPort` or the global scope; a WebSocket or any other `ByteChannel`; or a URL or a function that
- * makes a socket: then the writer reconnects if the connection breaks, and sends unconfirmed steps again
- * @throws ReplayError SPEC_MISMATCH if the specs differ, which both ends report · OUT_OF_TURN if the port, or the name at the other end, already has a writer ·
- * UNSUPPORTED if the other end has another version of Reprise · CLOSED, TIMEOUT, or the reason of the signal
+ * makes a socket
+ * @throws ReplayError SPEC_MISMATCH if the specs differ, which both ends report
+ * @throws ReplayError OUT_OF_TURN if the port, or the name at the other end, already has a writer
+ * @throws ReplayError UNSUPPORTED if the other end has another version of Reprise
+ * @throws ReplayError CLOSED if the connection is closed
+ * @throws ReplayError TIMEOUT if the time limit ends the wait
+ * @throws the signal's reason if it aborts
  */
 export async function remoteWriter<const S extends Spec, const L extends number = 0>(
   port: WriterTarget,

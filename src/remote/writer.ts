@@ -40,12 +40,12 @@ import type { WelcomeMessage } from "./wire/messages.ts";
 
 type Appended<S, Lanes> = Lanes extends true ? ColumnsOf<S> : StepOf<S>;
 
-/** Without type arguments, `RemoteWriter` is a writer of any spec and lanes. */
+/** A writer whose Replay is at the other end of a port or a socket. Without type arguments, the type is a writer of any spec and lanes. */
 // biome-ignore lint/suspicious/noExplicitAny: `RemoteWriter` accepts every remote writer
 export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true ? boolean : false> {
   readonly spec: S;
   readonly lanes: number;
-  /** The tables of the Replay. */
+  /** The names of the tables of the Replay. */
   readonly tables: readonly string[];
   readonly #reply: WelcomeMessage;
   readonly #leaves: readonly PlacedLeaf[];
@@ -90,40 +90,40 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
     this.#inbox = inbox;
   }
 
-  /** The next step, to fill in place: assign numbers and fill arrays, then call `append()`. Values that you do not write stay as they are. */
+  /** The next step, to fill in place. Assign numbers and fill arrays, then call `append()`. Values that you do not write stay as they are. */
   get staged(): StagedOf<S, Lanes> {
     this.#outbox.open();
     return this.#staging.use() as StagedOf<S, Lanes>;
   }
 
-  /** Number of steps in the window (of lane 0), which is the maximum length of an item now. */
+  /** The number of steps in the window of lane 0, which is the current maximum length of an item. */
   get length(): number {
     return this.#lanes.length(0);
   }
 
-  /** Number of steps in the open episode (of lane 0). */
+  /** The number of steps in the open episode of lane 0. */
   get episodeSteps(): number {
     return this.#lanes.episodeSteps(0);
   }
 
-  /** Number of steps that the writer at the other end keeps: the maximum length of an item. */
+  /** The number of steps that the writer at the other end keeps, which is the maximum length of an item. */
   get keep(): number {
     return this.#reply.keep;
   }
 
-  /** Number of unconfirmed steps. */
+  /** The number of unconfirmed steps. */
   get inFlight(): number {
     return this.#outbox.inFlight;
   }
 
-  /** Whether there is a connection to the Replay. Over a port, true until the writer is closed. */
+  /** Whether the writer has a connection to the Replay. Over a port, true until the writer is closed. */
   get connected(): boolean {
     return this.#outbox.connected;
   }
 
   /**
-   * Receives the messages of the other end's program (`accepted.send` and `replay.publish`): `data` is a Uint8Array or a JSON value. Messages come once each
-   * and in order; the next one comes after the promise that the function returns has settled. Without a function, messages wait.
+   * A function that receives the messages of the program at the other end (`accepted.send` and `replay.publish`). `data` is a Uint8Array or a JSON value.
+   * Messages arrive once and in order. If the function returns a promise, the next message waits for it. Without a function, messages wait.
    */
   get onmessage(): ((event: MessageEventLike) => unknown) | null {
     return this.#inbox.handler;
@@ -134,12 +134,14 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
   }
 
   /**
-   * Appends a step, or the step in `staged`. Values are checked and copied here, and sent in a block when it is full, when the actor waits for something else,
-   * or by `flush`. With several lanes, every value has a leading dimension with one step per lane; with `lanes: 1` the dimension is optional. O(bytes)
+   * Appends a step, or the step in `staged`. The call checks and copies the values. Steps are sent in blocks: when a block is full, when the actor waits for
+   * something else, or at `flush`. With several lanes, every value has a leading dimension with one step per lane; with `lanes: 1` the dimension is optional.
+   * If the call throws, no step is appended, but `staged` may be filled in part. O(bytes).
    * @param ends with `lanes`: the lanes whose episodes end with this step
-   * @returns `undefined`, or a promise to await if `maxInFlight` steps are in flight; it resolves when the Replay has accepted some
-   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA · RATE_LIMITED if such a promise was not awaited · CLOSED, or the error of the Replay's end. No step is
-   * appended then, but `staged` may be filled in part
+   * @returns `undefined`, or a promise to await if `maxInFlight` steps are in flight; it resolves when the Replay has accepted some of them
+   * @throws ReplayError SPEC_MISMATCH if the step does not match the spec, INVALID_DATA if a value does not fit its dtype, RATE_LIMITED if such a promise was
+   * not awaited, CLOSED after the writer was closed
+   * @throws the error of the Replay's end
    */
   append(): Promise<void> | undefined;
   append(step: Appended<S, Lanes>, ends?: Lanes extends false ? undefined : LaneEnds<S>): Promise<void> | undefined;
@@ -166,9 +168,11 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
 
   /**
    * Appends many steps in one call, and sends them in one buffer. Each leaf is one column with a leading dimension of time; with several lanes, of time and
-   * lane. Any number of steps is accepted while fewer than `maxInFlight` steps are in flight. O(bytes)
+   * lane. While fewer than `maxInFlight` steps are in flight, a call may append any number of steps. O(bytes).
    * @returns the same as `append`
-   * @throws RangeError if columns differ in length · ReplayError SPEC_MISMATCH, INVALID_DATA, NOT_FOUND, RATE_LIMITED, CLOSED
+   * @throws RangeError if columns differ in length
+   * @throws ReplayError SPEC_MISMATCH if the step does not match the spec, INVALID_DATA if a value does not fit its dtype, NOT_FOUND if `priorities` names an
+   * unknown table, RATE_LIMITED if an earlier promise was not awaited, CLOSED after the writer was closed
    */
   appendColumns(columns: ColumnsOf<S>, options: BlockOptions<S> = {}): Promise<void> | undefined {
     const outbox = this.#outbox;
@@ -217,9 +221,10 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
   }
 
   /**
-   * Makes an item of the last steps, once they are in the Replay. O(1)
-   * @returns `undefined`, or a promise to await if `maxInFlight` items of the table are in flight. `flush` shows whether a rate limiter makes it wait
-   * @throws RangeError if the length exceeds the window, or the priority is wrong · ReplayError NOT_FOUND, RATE_LIMITED, CLOSED
+   * Makes an item of the last steps, once they are in the Replay. O(1).
+   * @returns `undefined`, or a promise to await if `maxInFlight` items of the table are in flight. `flush` waits for items that a rate limiter delays
+   * @throws RangeError if the length exceeds the window, or if the priority is invalid
+   * @throws ReplayError NOT_FOUND if the table does not exist, RATE_LIMITED if an earlier promise was not awaited, CLOSED after the writer was closed
    */
   createItem(table: string, options: ItemOptions<ColumnSet<S>>): Promise<void> | undefined {
     const { tables, lanes } = this;
@@ -242,10 +247,13 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
   }
 
   /**
-   * Ends the episode. With `final` or `terminated`, the final observation ends it; transitions bootstrap from it unless the episode `terminated`, and it stays
-   * available until the next append. Otherwise the newest step ends the episode, in all lanes or in one. Steps in flight don't matter.
+   * Ends the episode. With `final` or `terminated`, the final observation ends the episode. Transitions bootstrap from this observation unless the episode
+   * terminated, and it stays available until the next append. Otherwise the newest step ends the episode, in all lanes or in one. You can call this method
+   * while steps are in flight.
    * @returns the same as `append`
-   * @throws TypeError if `nStep` rules require a missing option · ReplayError OUT_OF_TURN if no episode is open · SPEC_MISMATCH, INVALID_DATA, CLOSED
+   * @throws TypeError if `nStep` rules require a missing option
+   * @throws ReplayError OUT_OF_TURN if no episode is open, SPEC_MISMATCH if the step does not match the spec, INVALID_DATA if a value does not fit its dtype,
+   * CLOSED after the writer was closed
    */
   endEpisode(options: EndOptions<S> = {}): Promise<void> | undefined {
     const outbox = this.#outbox;
@@ -279,7 +287,7 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
    * Discards the open episode: the other end deletes its items, and releases its steps. Works like `discardEpisode` of a local writer.
    * @param options.lane the lane of the episode. Default: all lanes
    * @returns the same as `append`
-   * @throws ReplayError UNSUPPORTED if the writer is `across`, CLOSED
+   * @throws ReplayError UNSUPPORTED if the writer is `across`, CLOSED after the writer was closed
    */
   discardEpisode(options: { readonly lane?: number } = {}): Promise<void> | undefined {
     const outbox = this.#outbox;
@@ -294,10 +302,12 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
   }
 
   /**
-   * Sends the rest. Resolves when everything so far is in the Replay, and no item waits for the rate limiter in the tables of the writer's rules (without
-   * rules: in all tables).
-   * @throws ReplayError RATE_LIMITED if 999 calls, with steps between them, are waiting for an answer · CLOSED, TIMEOUT, the error of the Replay's end, or the
-   * reason of the signal
+   * Sends the remaining steps. Resolves when everything so far is in the Replay and no item waits for a rate limiter. Only the tables of the writer's rules
+   * count, or all tables if the writer has no rules.
+   * @throws ReplayError RATE_LIMITED if 999 calls, with steps between them, are waiting for an answer, CLOSED after the writer was closed, TIMEOUT if the time
+   * limit ends the wait
+   * @throws the error of the Replay's end
+   * @throws the signal's reason if it aborts
    */
   async flush(options: WaitOptions = {}): Promise<void> {
     this.#outbox.open();
@@ -305,9 +315,11 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
   }
 
   /**
-   * Sends the rest, and closes the writer at the other end; an open episode is truncated. Resolves when the Replay has everything. An actor that exits earlier
-   * loses nothing that was sent. To close without waiting, ignore the promise.
-   * @throws ReplayError TIMEOUT, the error of the Replay's end, or the reason of the signal
+   * Sends the remaining steps, and closes the writer at the other end. An open episode is truncated. Resolves when the Replay has everything. An actor that
+   * exits earlier loses nothing that was sent. To close without waiting, ignore the promise.
+   * @throws ReplayError TIMEOUT if the time limit ends the wait
+   * @throws the error of the Replay's end
+   * @throws the signal's reason if it aborts
    */
   async close(options: WaitOptions = {}): Promise<void> {
     return this.#outbox.close(checkedWait(options));

@@ -16,37 +16,40 @@ export type Any = any;
 type RolesOption<R> = 0 extends 1 & R ? TransitionRoles : R;
 
 export interface ReplayOptions<S extends Spec = Any, TableName extends string = string, R extends TransitionRoles = Any> {
-  /** The form of a step: a leaf, or leaves nested in objects and arrays. */
+  /** The spec of a step: a leaf, or leaves nested in objects and arrays. */
   readonly spec: S;
-  /** The tables by name. Default: none; steps then live only in the windows of writers. */
+  /** The tables by name. Default: none, so that only the windows of writers hold steps. */
   readonly tables?: { readonly [K in TableName]: TableOptions };
-  /** Maximum memory in bytes. Default and upper limit: 4 GiB. */
+  /** The maximum memory in bytes. Default and upper limit: 4 GiB. */
   readonly maxBytes?: number;
   /**
-   * Limits the bytes of stored steps including their frames (`stats().bytes.stored`), for packed frames, whose size depends on their content. After each call
-   * that appends, the table `evictFrom` evicts items with its remover until the bytes are within `max` or it is empty. Steps that writers or other tables hold
-   * stay. A block of columns is checked about once per thousand steps. If the table is empty, an `append` beyond `max` throws OUT_OF_MEMORY and changes
-   * nothing. Default: only `maxBytes` limits them.
+   * The limit of the bytes of stored steps including their frames (`stats().bytes.stored`). It is useful for packed frames, whose size depends on their
+   * content. After each call that appends, the table `evictFrom` evicts items with its remover until the bytes are within `max` or the table is empty. Steps
+   * that writers or other tables hold are kept. A block of columns is checked about once per thousand steps. If the table is empty, an `append` beyond `max`
+   * throws OUT_OF_MEMORY and changes nothing. Default: only `maxBytes` limits them.
    */
   readonly storedBytes?: StoredBytesOptions<NoInfer<TableName>>;
   /**
-   * Seed of every random draw: the same seed and calls produce the same bytes. A whole number from 0, or a bigint below 2^64. Default: 0, so two Replays
+   * The seed of all random draws: a whole number from 0, or a bigint below 2^64. The same seed and calls produce the same bytes. Default: 0, so two Replays
    * without a seed make the same draws.
    */
   readonly seed?: number | bigint;
   /** Maps leaves to their roles in a transition, for `nStep` rules and transition views. Default: the leaves with the roles' own names. */
   readonly transition?: RolesOption<R>;
-  /** Another build of the core than the package's own, such as `reprise/core.wasm` if the host forbids compiling. The whole package uses it. */
+  /**
+   * Another build of the core, such as `reprise/core.wasm` if the host forbids compiling. The whole package then uses this build. Default: the core of the
+   * package.
+   */
   readonly module?: WebAssembly.Module;
   /**
-   * Receives each kind of warning once; `stats().warnings` counts all of them. A function, or an object with a method `warn`. Not part of snapshots. Default:
-   * `console.warn`. Pass null to silence warnings.
+   * Receives each kind of warning once; `stats().warnings` counts all of them. Pass a function, an object with a method `warn`, or null to silence warnings.
+   * Snapshots do not contain the logger. Default: `console.warn`.
    */
   readonly logger?: Logger | null;
 }
 
 export interface StoredBytesOptions<TableName extends string = string> {
-  /** Maximum bytes. At least the bytes of one step with incompressible frames. */
+  /** The maximum number of bytes. It must be at least that of one step with incompressible frames. */
   readonly max: number;
   /** The table that evicts items. Default: none, so that `append` throws at the limit. */
   readonly evictFrom?: TableName;

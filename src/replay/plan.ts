@@ -9,32 +9,33 @@ import { SELECTOR_KINDS } from "../schema/selector.ts";
 import type { ResolvedTableOptions } from "../tables/table.ts";
 
 export interface Plan {
-  /** Bytes per step, including count, link and episode, with one new value per step for shared leaves. */
+  /** The number of bytes per step, including its count, link and episode, with one new value per step for shared leaves. */
   readonly bytesPerStep: number;
   /**
-   * Bytes of each table, in total and per item, and the bytes touched once it is full. An episode takes 16 more bytes while items refer to it. If items have
-   * `columns`, each slot takes 4 more.
+   * The number of bytes of each table, in total and per item, and the number of bytes touched once the table is full. An episode takes 16 more bytes while
+   * items refer to it. If items have `columns`, each slot takes 4 more bytes.
    */
   readonly tables: { readonly [name: string]: { readonly bytes: number; readonly bytesPerItem: number; readonly touchedBytes: number } };
   /**
-   * The expected number of steps: one per item of the largest table, or its maxSteps if that is lower. If the items of a table are not evicted in insertion order
-   * or its reverse, the table has separate steps: `itemSteps` per item.
+   * The expected number of steps: one per item of the largest table, or `maxSteps` of that table if it is lower. If the items of a table are not evicted in
+   * insertion order or its reverse, the table has separate steps: `itemSteps` per item.
    */
   readonly steps: number;
   /**
-   * The assumed maximum steps of an item of such a table: the option `itemSteps`, or 4, which fits rules with `nStep: 3`. Longer items may exceed this plan.
+   * The assumed maximum number of steps of an item in such a table: the option `itemSteps`, or 4, which fits rules with `nStep: 3`. Longer items may exceed
+   * this plan.
    */
   readonly itemSteps: number;
-  /** Total bytes. Packed frames count with their `ratio`. */
+  /** The total number of bytes. Packed frames count with their `ratio`. */
   readonly bytes: number;
   /**
-   * The part of `bytes` that the system must provide once all tables are full. For example, a `uniform` sampler with a `fifo` remover has 8 bytes per item that
-   * are touched only after a deletion or a draw without replacement.
+   * The part of `bytes` that the operating system must provide once all tables are full. For example, a `uniform` sampler with a `fifo` remover has 8 bytes per
+   * item that are touched only after a deletion or a draw without replacement.
    */
   readonly touchedBytes: number;
-  /** Total bytes if no packed frame becomes smaller. */
+  /** The total number of bytes if no packed frame becomes smaller. */
   readonly worstBytes: number;
-  /** Total bytes of a Replay from `Replay.open`, which also tracks changes for its journal. */
+  /** The total number of bytes of a Replay from `Replay.open`, which also tracks changes for its journal. */
   readonly openedBytes: number;
 }
 

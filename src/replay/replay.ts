@@ -38,15 +38,18 @@ import { type Any, checkStoredBytes, OPTIONS, type ReplayOptions, type ResolvedR
 import { ITEM_STEPS, type Plan, planOf } from "./plan.ts";
 
 export interface ReplayStats {
-  /** Number of steps that items or writers hold. */
+  /** The number of steps that items or writers hold. */
   readonly steps: number;
-  /** `used`: allocated memory; `max`: `maxBytes`; `stored`: bytes of steps including their frames, if `storedBytes` limits them. */
+  /**
+   * The memory in bytes. `used` is the allocated memory, and `max` is `maxBytes`. `stored` is the memory of steps including their frames, if `storedBytes`
+   * limits it.
+   */
   readonly bytes: { readonly used: number; readonly max: number; readonly stored?: number };
-  /** Statistics by the name in `packed`. */
+  /** The statistics of packed frames, by the name in `packed`. */
   readonly packed: { readonly [name: string]: PackedStats };
   readonly tables: { readonly [name: string]: TableStats };
   readonly writers: number;
-  /** How often each kind of warning occurred; `logger` receives only the first. */
+  /** The number of warnings of each kind. `logger` receives only the first of each kind. */
   readonly warnings: { readonly [K in WarningKind]: number };
 }
 
@@ -58,14 +61,14 @@ export function engineOf<S extends Spec, N extends string>(replay: Replay<S, N>)
 }
 
 export interface OpenOptions<S extends Spec = Any, N extends string = string> extends Partial<ReplayOptions<S, N>>, JournalOptions {
-  /** With `onMismatch: "migrate"`: returns the new step for an old one, like `migrate` of `migrateSnapshot`. */
+  /** Returns the new step for an old one, like `migrate` of `migrateSnapshot`. Used with `onMismatch: "migrate"`. */
   readonly migrate?: (step: Any) => OwnStepOf<NoInfer<S>>;
 }
 
-/** A Replay with a journal. */
+/** A Replay with a journal, as `Replay.open` returns it. */
 export type OpenReplay<S extends Spec = Any, N extends string = string> = Replay<S, N> & { readonly journal: Journal };
 
-/** Without type arguments, `Replay` is a Replay of any spec and tables. */
+/** A replay memory: tables of items, and writers that append steps. Without type arguments, the type is a Replay of any spec and tables. */
 export class Replay<const S extends Spec = Any, const TableName extends string = string, const R extends TransitionRoles = Any> {
   readonly options: ResolvedReplayOptions;
   /** All tables by name, in the order of the options: `const { memory } = replay.tables`. */
@@ -85,8 +88,9 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
   }
 
   /**
-   * Allocates the memory of the tables immediately, and that of steps as they are appended.
-   * @throws RangeError if the limits do not fit into `maxBytes`; `Replay.plan` computes the required bytes
+   * Creates a Replay. The memory of tables is allocated immediately, and the memory of steps as they are appended.
+   * @throws TypeError if an option has the wrong type
+   * @throws RangeError if an option is invalid, or if the limits do not fit into `maxBytes`. `Replay.plan` computes the required bytes
    */
   constructor(options: ReplayOptions<S, TableName, R>);
   constructor(options: ReplayOptions<S, TableName, R>, places = 0) {
@@ -123,8 +127,9 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
   }
 
   /**
-   * Returns the memory that a Replay with these options would need, without allocating it. Counts one new step, and one new frame per pool of `shared`, for
-   * each item. If items are evicted in an order other than insertion order or its reverse (removers other than fifo and lifo, `maxTimesSampled`), counts all steps and frames of each item.
+   * Returns the memory that a Replay with these options would need, without allocating it. Each item counts with one new step, and with one new frame per pool
+   * of `shared`. If the order of eviction is neither insertion order nor its reverse, each item counts with all its steps and frames. This is the case for
+   * removers other than fifo and lifo, and for `maxTimesSampled`.
    * @param options.itemSteps steps of the longest items that writers will make: `nStep` + 1, or the length of a rule or of `createItem`. Default: 4
    */
   static plan<const S extends Spec, const N extends string>(options: ReplayOptions<S, N> & { readonly itemSteps?: number }): Plan {
@@ -136,11 +141,15 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
   }
 
   /**
-   * Opens a Replay in a directory: a new one, or the stored one in its state after some call, at least after everything flushed. The next draws are the same as
-   * without the interruption. Its writers are in `writers`; `replay.writer({ name })` returns the writer of a name. O(bytes of the files), with memory for one
-   * section in addition to the Replay.
-   * @throws ReplayError LOCKED if another process has it open · CORRUPT if a file is damaged before its end (see `salvage`) · IO · NOT_FOUND if `spec` is
-   * omitted and the directory is empty · SPEC_MISMATCH if the stored Replay differs from the options · the reason of the signal
+   * Opens a Replay in a directory: the stored Replay, or a new one. The state of a stored Replay is that after one of its calls, and includes everything that
+   * was flushed. The next draws are the same as without the interruption. Its writers are in `writers`; `replay.writer({ name })` returns the writer of a name.
+   * Takes memory for one section in addition to the Replay. O(bytes of the files).
+   * @throws ReplayError LOCKED if another process has the directory open
+   * @throws ReplayError CORRUPT if a file is damaged before its end (see `salvage`)
+   * @throws ReplayError IO if a file cannot be read or written
+   * @throws ReplayError NOT_FOUND if `spec` is omitted and the directory is empty
+   * @throws ReplayError SPEC_MISMATCH if the stored Replay differs from the options
+   * @throws the signal's reason if it aborts
    */
   static async open<const S extends Spec = Any, const N extends string = string>(options: OpenOptions<S, N>): Promise<OpenReplay<S, N>> {
     // The module is loaded on demand, because a program without storage loads no files.
@@ -153,8 +162,10 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
   /**
    * Returns a Replay in the state of a snapshot: the same items and keys, and the same draws from now on. Its writers are in `writers`; `replay.writer({ name
    * })` returns the writer of a name. Type arguments are not checked; `spec` is compared with the snapshot's spec, and determines the type.
-   * @param source bytes, an iterable of chunks, or an asynchronous iterable: then the result is a promise
-   * @throws ReplayError CORRUPT if bytes are missing or altered · UNSUPPORTED if another version wrote the snapshot · SPEC_MISMATCH if `spec` differs
+   * @param source bytes, an iterable of chunks, or an asynchronous iterable, for which the result is a promise
+   * @throws ReplayError CORRUPT if bytes are missing or altered
+   * @throws ReplayError UNSUPPORTED if another version wrote the snapshot
+   * @throws ReplayError SPEC_MISMATCH if `spec` differs from that of the snapshot
    */
   static restore<const S extends Spec = Any, N extends string = string>(source: SnapshotSource, options?: RestoreOptions<S>): Replay<S, N>;
   static restore<const S extends Spec = Any, N extends string = string>(source: AsyncIterable<Uint8Array>, options?: RestoreOptions<S>): Promise<Replay<S, N>>;
@@ -180,7 +191,7 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
     };
   }
 
-  /** Returns the table of this name. @throws ReplayError NOT_FOUND */
+  /** Returns the table of this name. @throws ReplayError NOT_FOUND if there is no table of this name */
   table(name: TableName): Table<S, R> {
     this.#engine.open();
     const table = this.#tables.get(name);
@@ -190,9 +201,12 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
 
   /**
    * Returns a writer. Use one per environment, or one with several lanes for environments in lock-step. With a `name`, the first call of a run returns the
-   * writer of that name that `Replay.open` or `Replay.restore` restored, in the middle of its episode, if its options are the same.
-   * @throws TypeError, RangeError if an option is wrong · ReplayError NOT_FOUND for an unknown table · OUT_OF_MEMORY · OUT_OF_TURN if an open writer of this
-   * run has the name · SPEC_MISMATCH if the writer of that name has other options; the message names the first one
+   * writer of that name from `Replay.open` or `Replay.restore`, if its options are the same. That writer continues in the middle of its episode.
+   * @throws TypeError, RangeError if an option is invalid
+   * @throws ReplayError NOT_FOUND if a table does not exist
+   * @throws ReplayError OUT_OF_MEMORY if memory runs out
+   * @throws ReplayError OUT_OF_TURN if an open writer of this run has the name
+   * @throws ReplayError SPEC_MISMATCH if the restored writer of that name has other options. The message names the first difference
    */
   writer<const L extends number = 0>(
     options: WriterOptions<TableName, ColumnSet<S>, PathOf<S>> & { readonly lanes?: L } = {},
@@ -205,12 +219,18 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
 
   /**
    * Accepts the steps of an environment at the other end of a port or a socket, where `remoteWriter` of `reprise/remote` writes them. Resolves when an actor
-   * has connected; either end may come first. An actor whose socket broke reconnects with another socket: call this method for each socket of a server, and it
-   * returns the same object. The options are those of a writer, except `lanes`, which the actor sets.
+   * has connected; either end may come first. An actor whose socket broke reconnects with another socket. Call this method for each socket of a server. For an
+   * actor that reconnects, it returns the same object. The options are those of a writer, except `lanes`, which the actor sets.
    * @param port a MessagePort or a Worker; a WebSocket of a server or a client; or any other `ByteChannel`
-   * @throws ReplayError SPEC_MISMATCH if the specs differ, which both ends report · OUT_OF_TURN if the port or the name already has a writer · UNSUPPORTED if
-   * the other end has another version of Reprise, or for `confirm: "disk"` without a journal · NOT_FOUND if the actor's session is no longer known · CORRUPT if
-   * the peer breaks the protocol · CLOSED, TIMEOUT, or the reason of the signal · the errors of `writer`
+   * @throws ReplayError SPEC_MISMATCH if the specs differ, which both ends report
+   * @throws ReplayError OUT_OF_TURN if the port or the name already has a writer
+   * @throws ReplayError UNSUPPORTED if the other end has another version of Reprise, or if `confirm` is "disk" and the Replay has no journal
+   * @throws ReplayError NOT_FOUND if the actor's session is no longer known
+   * @throws ReplayError CORRUPT if the peer breaks the protocol
+   * @throws ReplayError CLOSED if the port or socket is closed
+   * @throws ReplayError TIMEOUT if the time limit ends the wait
+   * @throws the signal's reason if it aborts
+   * @throws the errors of `writer`
    */
   async acceptWriter(port: PortLike | Socket, options: AcceptOptions<TableName, ColumnSet<S>> = {}): Promise<AcceptedWriter> {
     this.#engine.open();
@@ -257,21 +277,21 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
   }
 
   /**
-   * Sends a message, such as the learner's weights, to all actors that `acceptWriter` accepted, and to later ones. It arrives at their `onmessage`: bytes
-   * unchanged, other values as JSON. An actor that is slow or disconnected receives only the newest message.
-   * @throws TypeError if JSON cannot represent it
+   * Sends a message, such as the learner's weights, to all actors that `acceptWriter` has accepted or will accept. The message arrives at their `onmessage`.
+   * Bytes are sent unchanged, and other values as JSON. An actor that is slow or disconnected receives only the newest message.
+   * @throws TypeError if JSON cannot represent the message
    */
   publish(message: Message): void {
     this.#engine.open();
     this.#publication.put(message);
   }
 
-  /** The open writers, in creation order. */
+  /** The open writers, in the order of their creation. */
   get writers(): readonly Writer<S, TableName, boolean>[] {
     return this.#writers.all as unknown as Writer<S, TableName, boolean>[];
   }
 
-  /** Returns the counters of the Replay and its tables. O(tables) */
+  /** Returns the counters of the Replay and its tables. O(tables). */
   stats(): ReplayStats {
     this.#engine.open();
     const { steps, bytes } = this.#engine;
@@ -286,29 +306,29 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
   }
 
   /**
-   * Returns the whole state as chunks of about 64 KiB or less: items, keys, steps, open episodes, random states. Nothing may change until the last chunk was
-   * read. Needs no additional memory, so it also works at `maxBytes`.
-   * @throws ReplayError OUT_OF_TURN if something changed
+   * Returns the whole state as chunks of about 64 KiB or less. The state includes items, keys, steps, open episodes and random states. Don't change the Replay
+   * until the last chunk is read. Needs no additional memory, so it also works at `maxBytes`.
+   * @throws ReplayError OUT_OF_TURN if the Replay changed before the last chunk was read
    */
   snapshot(): Iterable<Uint8Array<ArrayBuffer>> {
     return snapshot(this.#state());
   }
 
-  /** The journal that stores this Replay in a directory; undefined if `Replay.open` did not create the Replay. */
+  /** The journal that stores this Replay in a directory. Undefined if `Replay.open` did not return this Replay. */
   get journal(): Journal | undefined {
     return this.#journal;
   }
 
   /**
-   * Resolves when everything so far is on the disk; immediately for a Replay in memory only.
-   * @throws ReplayError IO if it cannot be written. The state in memory is unaffected, and a later flush tries again
+   * Resolves when everything so far is on the disk. Resolves immediately for a Replay without a journal.
+   * @throws ReplayError IO if the disk cannot be written. The state in memory is unaffected, and a later flush tries again
    */
   async flush(): Promise<void> {
     this.#engine.open();
     await this.#journal?.flush();
   }
 
-  /** Flushes and releases all resources. Waiting calls reject, and later calls throw CLOSED. Its memory is garbage-collected. */
+  /** Flushes the Replay and releases all its resources. Waiting calls reject, and later calls throw CLOSED. The memory is garbage-collected. */
   dispose(): void {
     if (!this.#engine.closed) this.#engine.open();
     for (const closer of this.#engine.closers) closer.close();

@@ -33,43 +33,45 @@ import { readCheckpointResponse } from "./wire/responses.ts";
 const SERVICE = "deepmind.reverb.ReverbService";
 
 export interface ReverbClientOptions<S extends Spec = Spec> {
-  /** The spec of one step. Required only to write steps. */
+  /** The spec of one step. Required only for writing steps. */
   readonly spec?: S;
-  /** Options of `tls.connect` for a server with TLS, such as `{ca}`, or `{}`. Default: no encryption, as in Reverb. */
+  /** The options of `tls.connect` for a server with TLS, such as `{ca}`, or `{}`. Default: no encryption, as in Reverb. */
   readonly credentials?: object;
   /**
-   * How long, in milliseconds, writers, `insert`, samplers and `serverInfo` try to reconnect before they throw, including the first connection. Buffers and
-   * datasets use these calls. Other calls do not reconnect. Default: 30,000.
+   * The time in milliseconds for which writers, `insert`, samplers and `serverInfo` try to connect or reconnect before they throw. Buffers and datasets use
+   * these calls. Other calls do not reconnect. Default: 30,000.
    */
   readonly reconnectTimeoutMs?: number;
   /** The time limit for connecting, in milliseconds, until the server's first frame. Default: 10,000. */
   readonly connectTimeoutMs?: number;
   /**
-   * How long, in milliseconds, the server may send nothing while calls are in progress, before it is probed; then the interval between probes. Default: 30,000.
-   * The first probe is a ping. While the server sends nothing else, later probes are calls of ServerInfo, since gRPC servers end connections after more pings.
+   * The time in milliseconds without an answer after which the server is probed, while calls are in progress. It is also the interval between probes. The first
+   * probe is a ping. Later probes are calls of ServerInfo, since gRPC servers end connections after too many pings. Default: 30,000.
    */
   readonly keepAliveMs?: number;
-  /** The time limit for the answer to a probe, in milliseconds, after which the connection counts as lost. Default: 20,000. */
+  /** The time limit for the answer to a probe, in milliseconds. After this time, the connection counts as lost. Default: 20,000. */
   readonly keepAliveTimeoutMs?: number;
-  /** The maximum number of unconfirmed items in flight; their chunks are limited to 256 MiB. Default: 1,000. */
+  /** The maximum number of unconfirmed items in flight. Their chunks are also limited to 256 MiB. Default: 1,000. */
   readonly maxInFlightItems?: number;
-  /** The maximum size of one answer or one sample, in bytes; for a sample, also of its chunks and columns after decompression. Default: 1 GiB. */
+  /**
+   * The maximum size of one answer or one sample, in bytes. For a sample, the limit also applies to its chunks and columns after decompression. Default: 1 GiB.
+   */
   readonly maxMessageBytes?: number;
-  /** Receives a message when one of several servers is gone, and when it is back. Default: `console.warn`; null silences it. */
+  /** Receives a message when one of several servers is gone, and when it is back. Pass null to silence the messages. Default: `console.warn`. */
   readonly logger?: Logger | null;
 }
 
-/** The writers to a server, whose results other than items are promises. */
+/** A legacy writer to a server. Its calls return promises. */
 export type LegacyStreamWriter<S extends Spec = Spec> = LegacyWriter<S, "server">;
 export type StreamWriter<S extends Spec = Spec> = TrajectoryWriter<S, "server">;
 export type StructuredStreamWriter<S extends Spec = Spec> = StructuredWriter<S, "server">;
 
-/** Options of a gateway's writers: those options of `replay.acceptWriter` that a server's tables support. */
+/** The options of a gateway's writers. They are the options of `replay.acceptWriter` that a server's tables support. */
 export interface GatewayOptions
   extends Pick<AcceptOptions, "maxInFlight" | "sessionTtlMs" | "limits" | "keepAliveMs" | "keepAliveTimeoutMs" | "signal" | "timeoutMs"> {
-  /** Rules that create items from incoming steps. */
+  /** The rules that create items from incoming steps. */
   readonly items?: readonly (Pick<LengthRule, "table" | "length" | "stride"> & { readonly priority?: number })[];
-  /** The maximum number of steps in an item. Default: the length of the longest rule, but at least 32. */
+  /** The maximum number of steps in an item. Default: the length of the longest rule, or 32 if that is larger. */
   readonly keep?: number;
 }
 
@@ -77,11 +79,11 @@ const GATEWAY_OPTIONS = "items, keep, maxInFlight, sessionTtlMs, limits, keepAli
 const OPTIONS = "spec, credentials, reconnectTimeoutMs, connectTimeoutMs, keepAliveMs, keepAliveTimeoutMs, maxInFlightItems, maxMessageBytes, logger";
 
 export class ReverbClient<const S extends Spec = Spec> extends ClientCalls<S, string, "server"> implements Client<S> {
-  /** `HOST:PORT`; several servers are separated by commas. */
+  /** The address, `HOST:PORT`. Several addresses are separated by commas. */
   readonly address: string;
-  /** Receives its warnings; null silences them. */
+  /** Receives the warnings of the client. null silences them. */
   readonly logger: Logger | null;
-  /** Keys of its items are bigints. */
+  /** The dtype of item keys, which are bigints. */
   readonly keyDtype = "u64";
   readonly #servers: Servers;
   readonly #tables: ServerTables<S>;
@@ -91,12 +93,13 @@ export class ReverbClient<const S extends Spec = Spec> extends ClientCalls<S, st
   /**
    * Creates a client. Nothing is sent before the first call.
    *
-   * Several servers share the load, like Reverb servers behind a load balancer: they have the same tables and do not know each other. Writers and inserts use
-   * them in turn, and each item is on one of them; samples come from each in turn; `mutatePriorities`, `reset`, `checkpoint` and `serverInfo` go to all. If a
-   * server is gone, the `logger` receives a warning and the other servers continue, also with unconfirmed items of its writers. When it is back, it is used
-   * again.
+   * Several servers share the load, like Reverb servers behind a load balancer. They have the same tables and do not know each other. Writers and inserts use
+   * the servers in turn, and each item is on one server. Samples also come from the servers in turn. `mutatePriorities`, `reset`, `checkpoint` and `serverInfo`
+   * go to all servers.
+   *
+   * If a server is gone, the `logger` receives a warning, and the other servers take over its unconfirmed items. When the server is back, it is used again.
    * @param address `HOST:PORT`, or `[HOST]:PORT` for an IPv6 address; a list of addresses for several servers
-   * @throws TypeError, RangeError
+   * @throws TypeError, RangeError if an argument is invalid
    */
   constructor(address: string | readonly string[], options: ReverbClientOptions<S> = {}) {
     hideFrames(new.target);
@@ -130,15 +133,17 @@ export class ReverbClient<const S extends Spec = Spec> extends ClientCalls<S, st
     return this.#tables.fields.spec as S;
   }
 
-  /** The addresses of the servers that did not answer the last time. Always empty for a single server, whose errors come from the calls. */
+  /** The addresses of the servers that did not answer the last call. Always empty for a single server, because its calls throw. */
   get goneServers(): readonly string[] {
     return this.#servers.unreachable;
   }
 
   /**
-   * Opens a writer for observers: whole steps, and items of the last ones. Rules of `nStep`, rules with `columns` and a priority of "max" work only with tables
-   * of this process.
-   * @throws RangeError, TypeError · ReplayError UNSUPPORTED, SPEC_MISMATCH without a spec
+   * Opens a writer for observers. The writer appends whole steps, and creates items of the last steps. `nStep` rules, rules with `columns`, and the priority
+   * "max" work only with tables of this process.
+   * @throws TypeError, RangeError if an argument is invalid
+   * @throws ReplayError UNSUPPORTED if a rule does not work with a server
+   * @throws ReplayError SPEC_MISMATCH if the client has no spec
    */
   writer(options: StepWriterOptions): StreamSteps<S> {
     const { keep, rules } = checkRules(options);
@@ -147,13 +152,19 @@ export class ReverbClient<const S extends Spec = Spec> extends ClientCalls<S, st
   }
 
   /**
-   * Lets an actor at the other end of a port or a socket write into the server's tables, as `replay.acceptWriter` does for those of a Replay: this process is
-   * its gateway. A block is confirmed once the server has confirmed its items; until then the actor keeps it. Rules have `length`, `stride` and a number as
-   * `priority`; anything else that a server does not support throws `UNSUPPORTED`. The items are those that a Replay's writer would create, including final
-   * steps.
-   * @param target a port, a WebSocket, or a channel of messages @returns a promise that resolves when the actor has connected
-   * @throws ReplayError NOT_FOUND if the server has no table of a rule · UNSUPPORTED · IO if no server can be reached · SPEC_MISMATCH for another spec at the
-   * other end, or without a spec · CLOSED, TIMEOUT, or the signal's reason
+   * Lets an actor at the other end of a port or a socket write into the server's tables, as `replay.acceptWriter` does for the tables of a Replay. This process
+   * is the gateway of the actor. A block is confirmed once the server has confirmed its items; until then the actor keeps it. Rules have `length`, `stride` and
+   * a number as `priority`; anything else that a server does not support throws `UNSUPPORTED`. The items are those that a Replay's writer would create,
+   * including final steps.
+   * @param target a port, a WebSocket, or a channel of messages
+   * @returns a promise that resolves when the actor has connected
+   * @throws ReplayError NOT_FOUND if the server has no table of a rule
+   * @throws ReplayError UNSUPPORTED if a server does not support an option
+   * @throws ReplayError IO if no server can be reached
+   * @throws ReplayError SPEC_MISMATCH if the actor has another spec, or if the client has no spec
+   * @throws ReplayError CLOSED if the client, the port or the socket is closed
+   * @throws ReplayError TIMEOUT if the time limit ends the wait
+   * @throws the signal's reason if it aborts
    */
   async acceptWriter(target: PortLike | Socket, options: GatewayOptions = {}): Promise<AcceptedWriter> {
     onlyKeys("acceptWriter", options, GATEWAY_OPTIONS);
@@ -176,15 +187,17 @@ export class ReverbClient<const S extends Spec = Spec> extends ClientCalls<S, st
     }
   }
 
-  /** Returns whether the table exists, if a server has already reported its tables. */
+  /** Returns true if a server has already reported the table, otherwise undefined. */
   knows(table: string): boolean | undefined {
     return this.#tables.known.cached(table) === undefined ? undefined : true;
   }
 
   /**
-   * Returns the signature of a table's items: the server's, nested like the spec if it has as many leaves, since names do not count; otherwise the spec of the
-   * steps with a dimension of time before each leaf's shape.
-   * @throws ReplayError NOT_FOUND, IO, SPEC_MISMATCH without a spec
+   * Returns the signature of a table's items. This is the signature on the server. It is nested like the spec if both have the same number of leaves; names do
+   * not count. If the server has no signature, the result is the spec of the steps with a dimension of time before each leaf's shape.
+   * @throws ReplayError NOT_FOUND if the table does not exist
+   * @throws ReplayError IO if the server cannot be reached
+   * @throws ReplayError SPEC_MISMATCH if a spec is needed and the client has none
    */
   async signature(table: string): Promise<Signature> {
     const { spec } = this;
@@ -199,15 +212,19 @@ export class ReverbClient<const S extends Spec = Spec> extends ClientCalls<S, st
 
   /**
    * Saves all tables on the server's disk.
-   * @returns the path there; with several servers, a line `HOST:PORT PATH` for each reachable server
-   * @throws ReplayError INVALID_DATA if the server has no checkpointer · IO
+   * @returns the path on the server; with several servers, a line `HOST:PORT PATH` for each reachable server
+   * @throws ReplayError INVALID_DATA if the server has no checkpointer
+   * @throws ReplayError IO if no server can be reached
    */
   async checkpoint(): Promise<string> {
     const paths = await this.#servers.all("Checkpoint", emptyRequest(HEAD), readCheckpointResponse);
     return this.#servers.channels.length === 1 ? (paths[0]?.value as string) : paths.map(({ address, value }) => `${address} ${value}`).join("\n");
   }
 
-  /** Ends all calls. Unconfirmed items may or may not be in their tables: call `flush` on the writers first, or await `[Symbol.asyncDispose]`. */
+  /**
+   * Closes the client and ends all calls. Unconfirmed items may or may not be in their tables. To be sure, first call `flush` on the writers, or await
+   * `[Symbol.asyncDispose]` instead.
+   */
   close(): void {
     const reason = new ReplayError("CLOSED", "this client was closed. Make a new ReverbClient");
     this.#host?.close();
@@ -215,7 +232,7 @@ export class ReverbClient<const S extends Spec = Spec> extends ClientCalls<S, st
     this.#servers.close();
   }
 
-  /** Waits until every writer's items are confirmed, or cannot be, then closes. @throws the error of a writer */
+  /** Waits until the items of all writers are confirmed or have failed, then closes the client. @throws the error of a writer whose items failed */
   async [Symbol.asyncDispose](): Promise<void> {
     const results = await this.#tables.whenConfirmed();
     this.close();

@@ -65,7 +65,7 @@ export class StreamSteps<S extends Spec = Spec> implements StepWriter<S> {
   readonly itemsMade: ReadonlyMap<string, number>;
   readonly #itemCounts = new Map<string, number>();
 
-  /** Called by `client.writer`. @param sink is closed with this writer */
+  /** Called by `client.writer`. @param sink the target of the steps, which is closed with this writer */
   constructor(fields: Fields<S>, sink: ServerSink, keep: number, rules: readonly Rule[]) {
     this.#fields = fields;
     this.#sink = sink;
@@ -75,10 +75,13 @@ export class StreamSteps<S extends Spec = Spec> implements StepWriter<S> {
   }
 
   /**
-   * Appends a whole step, and creates the items that are due with it. O(bytes + items)
-   * @returns `undefined`, or a promise: of room, if too many items are in flight, and of an answer the first time that a table is named
-   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA; nothing has changed then · NOT_FOUND, SPEC_MISMATCH for an item: the promise for the first item of a table
-   * rejects
+   * Appends a whole step, and creates the items that are due with it. O(bytes + items).
+   * @returns `undefined`, or a promise. It resolves when there is room for more items in flight, and, for the first item of a table, when the server has
+   * answered
+   * @throws ReplayError SPEC_MISMATCH if the step does not match the spec. Nothing has changed then
+   * @throws ReplayError INVALID_DATA if a value does not fit its dtype. Nothing has changed then
+   * @throws ReplayError NOT_FOUND with the promise if the table of the first item does not exist
+   * @throws ReplayError SPEC_MISMATCH with the promise if the first item of a table does not fit its signature
    */
   append(step: StepOf<S>): Promise<void> | undefined {
     const sink = this.#sink;
@@ -91,8 +94,8 @@ export class StreamSteps<S extends Spec = Spec> implements StepWriter<S> {
 
   /**
    * Appends a step of one value per leaf, as `append` does.
-   * @param isFinal whether it is the final step of an episode, with which no item begins
-   * @param priorities by table, in place of those of the rules
+   * @param isFinal whether the step is the final one of an episode, with which no item begins
+   * @param priorities the priorities by table, in place of those of the rules
    */
   appendValues(values: Values, isFinal = false, priorities?: { readonly [table: string]: number }): Promise<void> | undefined {
     const sink = this.#sink;
@@ -109,7 +112,7 @@ export class StreamSteps<S extends Spec = Spec> implements StepWriter<S> {
     return allOf(pendingItems);
   }
 
-  /** @throws RangeError, also for more steps than are available */
+  /** Creates an item of the last steps. @throws RangeError if an argument is invalid, or if the item needs more steps than are available */
   createItem(table: string, options: Pick<ItemOptions, "length" | "priority">): Promise<void> | undefined {
     this.#sink.check();
     const { length, priority = 1 } = onlyKeys("options", options, "length, priority");
@@ -129,7 +132,7 @@ export class StreamSteps<S extends Spec = Spec> implements StepWriter<S> {
     return this.#sink.flush(options);
   }
 
-  /** Waits until the items created so far are confirmed. @throws as `flush` */
+  /** Waits until the items created so far are confirmed. @throws the errors of `flush` */
   confirmSoFar(wait: WaitOptions): Promise<void> {
     return this.#sink.confirmSoFar(wait);
   }

@@ -28,15 +28,15 @@ export type NestedArray<E, Shape extends readonly number[]> = Shape extends read
     : // biome-ignore lint/suspicious/noExplicitAny: the shape is unknown
       any;
 
-/** The fields of a column. Callers may pass an object with these fields instead of a `Column`. */
+/** An object with the fields of a column. Callers may pass such an object instead of a `Column`. */
 export interface ColumnLike<D extends ElementName = Dtype, Shape extends readonly number[] = readonly number[]> {
   readonly data: DataOf[D];
   readonly shape: Shape;
 }
 
 /**
- * One flat array and its shape: items, steps (unless the column is a single step), then the shape of the leaf. Numbers are in a typed array, text
- * (`Column<"string">`) is in a plain one. The type of the shape is as specific as the spec: `[number, number, 84, 84]`.
+ * A flat array and its shape. The dimensions are items, steps (unless the column is a single step), and those of the leaf. Numbers are in a typed array, and
+ * text (`Column<"string">`) is in a plain array. The type of the shape is as specific as the spec: `[number, number, 84, 84]`.
  */
 export class Column<D extends ElementName = Dtype, Shape extends readonly number[] = number[]> implements ColumnLike<D, Shape> {
   readonly data: DataOf[D];
@@ -48,8 +48,8 @@ export class Column<D extends ElementName = Dtype, Shape extends readonly number
   }
 
   /**
-   * Returns element i of the first dimension: a number or text, or a column of the remaining dimensions on the same memory. Negative i count from the end.
-   * O(1), for text O(elements)
+   * Returns element i of the first dimension: a number or text, or a column of the remaining dimensions on the same memory. A negative i counts from the end.
+   * O(1), or O(elements) for text.
    * @throws RangeError if i is out of range
    */
   at(i: number): ElementOf<D, Shape> {
@@ -63,12 +63,12 @@ export class Column<D extends ElementName = Dtype, Shape extends readonly number
     return newColumn(part as DataOf[D], rest) as unknown as ElementOf<D, Shape>;
   }
 
-  /** Yields `at(0)`, `at(1)`, … */
+  /** Yields `at(0)`, `at(1)` …. */
   *[Symbol.iterator](): Generator<ElementOf<D, Shape>, void> {
     for (let i = 0; i < (this.shape[0] ?? 0); i++) yield this.at(i);
   }
 
-  /** Returns a copy as nested plain arrays. O(elements) */
+  /** Returns a copy of the values as nested plain arrays. O(elements). */
   toArray(): NestedArray<Element<D>, Shape> {
     const { data, shape } = this;
     let elements: unknown[] = Array.from(data as ArrayLike<unknown>).slice(0, sizeOf(shape));

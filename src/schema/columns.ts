@@ -5,11 +5,17 @@ import { MAX_LENGTH } from "../base/limits.ts";
 import type { PlacedLeaf } from "./layout.ts";
 import type { PathOf } from "./spec.ts";
 
-/** A column of a batch: one step (`at`), a run (`from`, `to`, `step`) or a list of steps (`steps`) of one leaf. Negative numbers count from the item's end. */
+/**
+ * A column of a batch. It shows one step (`at`), a run of steps (`from`, `to`, `step`) or a list of steps (`steps`) of one leaf. Negative numbers count from
+ * the item's end.
+ */
 export interface ColumnOf<Path extends string = string> {
   /** The dotted path of the leaf. */
   readonly leaf: Path;
-  /** A single step, without a dimension of time: 0 is the first, -1 the last, "bootstrap" the step at which the n-step return ends. */
+  /**
+   * The single step that the column shows, without a dimension of time. 0 is the first step, -1 the last step, and "bootstrap" the step at which the n-step
+   * return ends.
+   */
   readonly at?: number | "bootstrap";
   /** The first step of a run. Default: 0. */
   readonly from?: number;
@@ -17,7 +23,7 @@ export interface ColumnOf<Path extends string = string> {
   readonly to?: number;
   /** The distance between two steps of a run. Default: 1. */
   readonly step?: number;
-  /** A list of steps in any order. A step may occur more than once. */
+  /** The steps that the column shows, in any order. A step may occur more than once. */
   readonly steps?: readonly number[];
 }
 

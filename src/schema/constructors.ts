@@ -9,7 +9,7 @@ function of<D extends Dtype>(dtype: D) {
   return <const S extends readonly number[]>(...shape: S): Leaf<D, S> => ({ dtype, shape });
 }
 
-/** Leaf constructors: `f32(84, 84)` is `{dtype: "f32", shape: [84, 84]}`, `i32()` a single number. */
+/** Returns a leaf of this dtype, like the functions below. `f32(84, 84)` is `{dtype: "f32", shape: [84, 84]}`, and `i32()` is a single number. */
 export const bool = of("bool");
 export const i8 = of("i8");
 export const u8 = of("u8");
@@ -23,17 +23,18 @@ export const f32 = of("f32");
 export const f64 = of("f64");
 
 /**
- * Leaves of half floats. `f16(84, 84)` takes half the memory of `f32(84, 84)`; batches still hold a Float32Array. Values are rounded to the nearest half, ties
- * to even. `f16` is IEEE 754 binary16: up to 65504, 11 bits of precision. `bf16` is bfloat16: the range of f32, 8 bits of precision. A finite number that would
- * become infinite throws INVALID_DATA, as with `f32`. Accepts numbers, nested arrays and a Float32Array; `f16` also accepts a Float16Array.
+ * Returns a leaf of half floats. `f16(84, 84)` takes half the memory of `f32(84, 84)`, but batches still hold a Float32Array. Values are rounded to the nearest
+ * half, ties to even. `f16` is IEEE 754 binary16, with values up to 65504 and 11 bits of precision. `bf16` is bfloat16, with the range of f32 and 8 bits of
+ * precision. A finite number that would become infinite throws INVALID_DATA, as with `f32`. Both accept numbers, nested arrays and a Float32Array. `f16` also
+ * accepts a Float16Array.
  */
 export const f16 = of("f16");
 export const bf16 = of("bf16");
 
 /**
- * Returns a leaf for text: `text({ maxBytes: 64 })` is one string, `text({ maxBytes: 64 }, 2)` an array of two strings. Every string takes maxBytes + 4 bytes
- * in each step, whatever its length. Use `shared` to store text that stays the same over many steps once.
- * @param options.maxBytes maximum UTF-8 bytes of a string; a character takes 1 to 4 bytes
+ * Returns a leaf of text. `text({ maxBytes: 64 })` is one string, and `text({ maxBytes: 64 }, 2)` is an array of two strings. Every string takes maxBytes + 4
+ * bytes in each step, whatever its length. Use `shared` to store text that stays the same over many steps once.
+ * @param options.maxBytes the maximum number of UTF-8 bytes of a string; a character takes 1 to 4 bytes
  * @throws TypeError, RangeError if maxBytes is not a whole number of at least 1
  */
 export function text<const S extends readonly number[]>(options: { readonly maxBytes: number }, ...shape: S): BoundedText<S> {
@@ -44,8 +45,9 @@ export function text<const S extends readonly number[]>(options: { readonly maxB
 }
 
 /**
- * Stores equal values of all leaves with this name once, such as `state` and `nextState` of a transition, or the frames of a stack.
- * A step shares values with the previous step of its stream, by comparing bytes. A value of zeros takes no space, and neither does empty text.
+ * Returns the leaf with its values shared. Equal values of all leaves with this name are stored once, such as `state` and `nextState` of a transition, or the
+ * frames of a stack. A step shares values with the previous step of its stream, by comparing bytes. A value of zeros takes no space, and neither does empty
+ * text.
  * @param stack the number of frames in a value, which then has a leading dimension of that length; each frame is shared separately
  */
 export function shared<D extends Dtype, const S extends readonly number[]>(
@@ -71,19 +73,22 @@ export function shared(name: string, leaf: RowLeaf, stack?: number): RowLeaf {
 /** All 57 games of the Arcade Learning Environment, in DQN's preprocessing, pack at least this well under a random policy. */
 const RATIO = 4;
 
-/** Options of `packed`. */
+/** The options of `packed`. */
 export interface PackedOptions {
-  /** The expected size of frames divided by their packed size; `Replay.plan` and the constructor reserve memory for it. At least 1. Default: 4. */
+  /** The expected size of frames divided by their packed size, at least 1. `Replay.plan` and the constructor compute memory with it. Default: 4. */
   readonly ratio?: number;
 }
 
 /**
- * Stores equal values of all leaves with this name once, as `shared` does, and compresses them without loss: each frame as the bytes that differ from the frame before, or as
- * a block of LZ4. Reading a frame applies at most seven such patches. With `stack`, a value has a leading dimension of that length, and each frame is packed separately.
- * Screens of games take 4 to 60 times less memory. Sampling them takes 1.3 to 1.5 times the time. Camera images and noise gain nothing, and take up to 1.1 times the time.
- * Any dtype. Unrelated to `pack`, which nests values like a spec.
+ * Returns the leaf with its frames packed. Equal values of all leaves with this name are stored once, as with `shared`, and compressed without loss. Each frame
+ * is stored as the bytes that differ from the previous frame, or as a block of LZ4. Reading a frame applies at most seven such differences. With `stack`, a
+ * value has a leading dimension of that length, and each frame is packed separately.
+ *
+ * Screens of games take 4 to 60 times less memory, and sampling them takes 1.3 to 1.5 times as long. Camera images and noise gain nothing, and take up to 1.1
+ * times as long. The leaf may have any dtype. `packed` is unrelated to `pack`, which nests values like a spec.
  * @param options.ratio the expected size of frames divided by their packed size. Default: 4
- * @throws RangeError if `ratio` is below 1; `new Replay` throws one if a frame has fewer than 256 bytes, for which `shared` is smaller, or 16 MiB and more
+ * @throws RangeError if `ratio` is below 1. `new Replay` throws a RangeError if a frame has fewer than 256 bytes, for which `shared` is smaller, or 16 MiB or
+ * more
  */
 export function packed<D extends Dtype, const S extends readonly number[]>(
   name: string,

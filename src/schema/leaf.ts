@@ -6,11 +6,11 @@ import { textBytes } from "./text.ts";
 export interface Leaf<D extends Dtype = Dtype, S extends readonly number[] = readonly number[]> {
   readonly dtype: D;
   readonly shape: S;
-  /** Leaves with the same name here store equal values once (`shared`). */
+  /** The name under which values are shared. Leaves with the same name store equal values once (`shared`). */
   readonly shared?: string;
-  /** A value is a stack of this many frames, each shared separately. It has a leading dimension of this length. */
+  /** The number of frames in a value, each of which is shared separately. The value has a leading dimension of this length. */
   readonly stack?: number;
-  /** Frames are stored packed (`packed`). The value is the expected ratio of their size to their packed size. */
+  /** The expected ratio of the size of frames to their packed size. Present if frames are packed (`packed`). */
   readonly packed?: number;
 }
 
@@ -18,7 +18,7 @@ export interface Leaf<D extends Dtype = Dtype, S extends readonly number[] = rea
 export interface TextLeaf {
   readonly dtype: "string" | "bytes";
   readonly shape: readonly number[];
-  /** Maximum UTF-8 bytes of a text. Required in a Replay, optional in a file. */
+  /** The maximum number of UTF-8 bytes of a text. Required in a Replay, optional in a file. */
   readonly maxBytes?: number;
 }
 
@@ -62,7 +62,7 @@ export type LeafInput<D extends Dtype, S extends readonly number[]> =
 /** The texts that a leaf of text accepts. */
 export type TextInput<S extends readonly number[]> = S extends readonly [] ? string : Nested<string>;
 
-/** Returns a leaf for values of any form: strings, objects, arrays of varying length. Each value costs one object; batches hold them in a plain array. */
+/** Returns a leaf for values of any form: strings, objects, arrays of varying length. Each value costs one object. Batches hold the values in a plain array. */
 export function object(): ObjectLeaf {
   return { dtype: "object", shape: [] };
 }

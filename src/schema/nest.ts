@@ -283,7 +283,7 @@ export function packer(spec: Nest<AnyLeaf>): Pack {
   );
 }
 
-/** Nests one value per leaf like the spec, the reverse of `flatten`. Unrelated to `packed`, which compresses frames. */
+/** Returns one value per leaf nested like the spec, the reverse of `flatten`. `pack` is unrelated to `packed`, which compresses frames. */
 export function pack(spec: Nest<AnyLeaf>, values: readonly unknown[]): unknown {
   return fold<AnyLeaf, unknown>(
     spec,

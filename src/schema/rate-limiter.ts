@@ -23,7 +23,7 @@ export function minSize(minSize = 1): RateLimiter {
 
 /**
  * Returns a limiter that keeps the ratio of draws to inserts near `samplesPerInsert`.
- * @param errorBuffer how far the cursor may deviate from `samplesPerInsert * minSize` in both directions, or the range [minDiff, maxDiff] itself
+ * @param errorBuffer the maximum deviation of the cursor from `samplesPerInsert * minSize` in both directions, or the range [minDiff, maxDiff] of the cursor
  */
 export function sampleToInsertRatio(samplesPerInsert: number, minSize: number, errorBuffer: number | readonly [number, number]): RateLimiter {
   if (finite("samplesPerInsert", samplesPerInsert) <= 0) throw mustBe(RangeError, "samplesPerInsert", "> 0", samplesPerInsert);
@@ -38,7 +38,10 @@ export function sampleToInsertRatio(samplesPerInsert: number, minSize: number, e
   throw mustBe(RangeError, "errorBuffer", `a range of at least ${minRange} that starts at or below ${middle}`, `${minDiff} … ${maxDiff}`);
 }
 
-/** Returns a limiter that makes the table a queue of `size` items: inserts wait while it is full, draws while it is empty. Use it with `maxTimesSampled: 1`. */
+/**
+ * Returns a limiter that makes the table a queue of `size` items. Inserts wait while the queue is full, and draws wait while it is empty. Use the limiter with
+ * `maxTimesSampled: 1`.
+ */
 export function queueLimiter(size: number): RateLimiter {
   return { ...NO_LIMIT, minDiff: 0, maxDiff: integer("size", size, 1) };
 }

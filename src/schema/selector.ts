@@ -5,9 +5,9 @@ import { hideFrames } from "../base/stack-trace.ts";
 
 export interface Selector {
   readonly kind: SelectorName;
-  /** `prioritized`: weight = priority^exponent. `recency`: weight = age^-exponent. */
+  /** The exponent of the weight, which is priority^exponent for `prioritized` and age^-exponent for `recency`. */
   readonly exponent?: number;
-  /** `prioritized` only: tracks the minimum weight, for importance weights with `normalize: "table"`. */
+  /** Whether the selector tracks the minimum weight, for importance weights with `normalize: "table"`. Only for `prioritized`. */
   readonly withMin?: boolean;
 }
 
@@ -42,7 +42,7 @@ export const SELECTOR_KINDS: { readonly [K in SelectorName]: KindInfo } = {
 };
 /** The highest exponent of `recency`. The weight of the oldest item of the largest table is then still a normal number. */
 export const MAX_RECENCY = 32;
-/** The names of all selectors. The first is number 1 in the core, and so on. */
+/** The names of all selectors. Their positions, from 1 on, are their numbers in the core. */
 export const SELECTORS = ["fifo", "lifo", "uniform", "prioritized", "minHeap", "maxHeap", "recency"] as const;
 
 export type SelectorName = (typeof SELECTORS)[number];
@@ -53,21 +53,21 @@ export function selectorOf(kind: SelectorName, exponent = 1, withMin = false): S
   return { kind, ...(takesExponent && { exponent }), ...(takesMin && { withMin }) };
 }
 
-/** Selects the oldest item. O(1) */
+/** Returns a selector of the oldest item. O(1). */
 export const fifo = (): Selector => ({ kind: "fifo" });
-/** Selects the newest item. O(1) */
+/** Returns a selector of the newest item. O(1). */
 export const lifo = (): Selector => ({ kind: "lifo" });
-/** Selects every item with probability 1 / size. O(1) */
+/** Returns a selector that selects every item with probability 1 / size. O(1). */
 export const uniform = (): Selector => ({ kind: "uniform" });
-/** Selects the item of lowest priority; among equals, the one inserted or updated longest ago. O(log n) */
+/** Returns a selector of the item with the lowest priority. Among items of equal priority, it selects the one inserted or updated longest ago. O(log n). */
 export const minHeap = (): Selector => ({ kind: "minHeap" });
-/** Selects the item of highest priority; among equals, the one inserted or updated longest ago. O(log n) */
+/** Returns a selector of the item with the highest priority. Among items of equal priority, it selects the one inserted or updated longest ago. O(log n). */
 export const maxHeap = (): Selector => ({ kind: "maxHeap" });
 
 /**
- * Selects each item with probability age^-exponent / total. The age is the rank by insertion among the live items, and the newest item has age 1. O(log n)
- * after any removals. Only a sampler, as in rank-based replay (Schaul et al., 2016) with age as the rank. With exponent 0 all items are equally likely. Ignores
- * priorities.
+ * Returns a selector that selects each item with probability age^-exponent / total, as in rank-based replay (Schaul et al., 2016) with age as the rank. The age
+ * is the rank by insertion among the live items, and the newest item has age 1. With exponent 0, all items are equally likely. Priorities are ignored. Only
+ * valid as a sampler. O(log n) after any removals.
  * @param options.exponent a finite number from 0 to 32. Default: 1
  * @throws TypeError, RangeError if the exponent is outside that range
  */
@@ -78,10 +78,10 @@ export function recency(options: { readonly exponent?: number } = {}): Selector 
 }
 
 /**
- * Selects each item with probability priority^exponent / total (Schaul et al., 2016, proportional variant). O(log n) Items of priority 0 are never drawn,
- * unless all priorities are 0: then all items are equally likely.
- * @param exponent any finite number; with 0, all items with a priority above 0 are equally likely. Default: 1
- * @param options.withMin tracks the minimum weight, for `normalize: "table"`; costs 3 bytes per item. Default: false
+ * Returns a selector that selects each item with probability priority^exponent / total (Schaul et al., 2016, proportional variant). Items of priority 0 are
+ * never drawn, unless all priorities are 0. In that case all items are equally likely. O(log n).
+ * @param exponent a finite number. With 0, all items with a priority above 0 are equally likely. Default: 1
+ * @param options.withMin whether to track the minimum weight, for `normalize: "table"`, at 3 bytes per item. Default: false
  */
 export function prioritized(exponent = 1, options: { withMin?: boolean } = {}): Selector {
   hideFrames(prioritized);

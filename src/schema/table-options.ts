@@ -6,19 +6,19 @@ import { checkRateLimiter, minSize, type RateLimiter } from "./rate-limiter.ts";
 import { fifo, MAX_RECENCY, SELECTOR_KINDS, SELECTORS, type Selector, uniform } from "./selector.ts";
 
 export interface TableOptions {
-  /** Maximum number of items. When an insert exceeds it, the remover chooses the item to evict. */
+  /** The maximum number of items. When an insert exceeds it, the remover chooses the item to evict. */
   readonly maxSize: number;
-  /** Chooses the items to draw. Default: uniform(). */
+  /** The selector of the items to draw. Default: uniform(). */
   readonly sampler?: Selector;
-  /** Chooses the items to evict. Default: fifo(). */
+  /** The selector of the items to evict. Default: fifo(). */
   readonly remover?: Selector;
-  /** Decides when inserts and draws must wait. Default: minSize(1). */
+  /** The limiter that decides when inserts and draws must wait. Default: minSize(1). */
   readonly rateLimiter?: RateLimiter;
-  /** Number of draws after which an item is evicted. Default: no limit. */
+  /** The number of draws after which an item is evicted. Default: no limit. */
   readonly maxTimesSampled?: number;
-  /** Maximum total steps of the items. Default: no limit. */
+  /** The maximum total number of steps of the items. Default: no limit. */
   readonly maxSteps?: number;
-  /** Maximum number of items that wait for the rate limiter. Default: 1,023. */
+  /** The maximum number of items that wait for the rate limiter. Default: 1,023. */
   readonly maxPending?: number;
 }
 

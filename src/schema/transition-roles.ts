@@ -3,16 +3,18 @@ import { didYouMean, mustBe, mustBeOneOf, oneOfRule, onlyKeys, ReplayError, show
 import type { PlacedLeaf } from "./layout.ts";
 import { isText, leafText } from "./leaf.ts";
 
-/** Dotted paths of leaves; `observation` and `action` may name a subtree. Default: the leaf or subtree with the role's own name, if there is one. */
+/**
+ * The dotted paths of leaves by role. `observation` and `action` may name a subtree. Default: the leaf or subtree with the name of the role, if there is one.
+ */
 export interface TransitionRoles {
   /** The observation before the step. */
   readonly observation?: string;
   readonly action?: string;
   /** The reward of the action: one number per step, or several. */
   readonly reward?: string;
-  /** A factor of later rewards in addition to gamma, which comes with the reward; 0 at the end. */
+  /** The factor of later rewards, in addition to gamma. It belongs to the step of the reward, and is 0 at the end. */
   readonly discount?: string;
-  /** Not 0 if the episode terminated with this step. `endEpisode` can also mark that. */
+  /** The terminal flag: not 0 if the episode terminated with this step. `endEpisode` can also mark the terminal step. */
   readonly terminated?: string;
 }
 

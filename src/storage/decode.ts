@@ -5,7 +5,7 @@ import { ARRAYS, TAG } from "./tags.ts";
 
 const BIGINT = /^-?[0-9a-f]+$/;
 
-/** @throws ReplayError CORRUPT if the bytes are not a tagged value */
+/** Decodes a tagged value. @throws ReplayError CORRUPT if the bytes are not a tagged value */
 export function decodeTagged(bytes: Uint8Array): unknown {
   const reader = new TagReader(bytes);
   const value = reader.value(0);

@@ -9,8 +9,10 @@ const KINDS = "null, undefined, a boolean, number, bigint, string, typed array, 
 const LONE = /\p{Surrogate}/u;
 
 /**
+ * Encodes a value as tagged bytes.
  * @param path the name of the value in messages
- * @throws TypeError with the path of a value that has no such form: functions, symbols, instances of classes, cycles, nesting of more than 128 levels
+ * @throws TypeError if a value cannot be encoded: functions, symbols, instances of classes, cycles, and more than 128 levels of nesting. The error names the
+ * path
  */
 export function encodeTagged(value: unknown, path: string): Uint8Array<ArrayBuffer> {
   const writer = new TagWriter();

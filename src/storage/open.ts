@@ -25,17 +25,20 @@ import { checkSpec, MIGRATION_PAGE } from "./spec-mismatch.ts";
 export interface JournalOptions {
   /** The path of a directory (Node, Deno, Bun), or a result of `opfs`, `sqlite` or `memory` from reprise/storage. */
   readonly dir: string | Directory;
-  /** When the changes of a call are written to the disk. Default: within one second. */
+  /** The time at which the changes of a call are written to the disk. Default: within one second. */
   readonly durability?: Durability;
-  /** Whether space on the disk is released. Default: the setting with which the directory was created, then "capacity", which releases space. */
+  /**
+   * The treatment of evicted steps on the disk: "capacity" releases their space, "all" keeps everything. Default: the setting with which the directory was
+   * created; "capacity" for a new directory.
+   */
   readonly retain?: Retain;
-  /** Approximate bytes of a file. Default: 16 MiB. */
+  /** The approximate size of a file in bytes. Default: 16 MiB. */
   readonly segmentBytes?: number;
-  /** Whether to continue with the data before damage in the middle, and cut off the rest. Default: false. */
+  /** Whether to continue with the data before damage in the middle of the files, and cut off the rest. Default: false. */
   readonly salvage?: boolean;
   /**
-   * "close" closes the writers of the previous run, like `close()`: their episodes are truncated, and their last items made. For environments that restart with
-   * each run. Default: "keep", for `replay.writer({ name })` and `replay.writers`.
+   * The treatment of the previous run's writers. "close" closes them like `close()`, which truncates their episodes and makes their last items. Use it for
+   * environments that restart with each run. "keep" keeps them for `replay.writer({ name })` and `replay.writers`. Default: "keep".
    */
   readonly writers?: OpenWriters;
   /**
@@ -44,13 +47,13 @@ export interface JournalOptions {
    */
   readonly takeOver?: boolean;
   /**
-   * "migrate" rewrites the journal if its spec or tables differ from the options; the old files stay until the new ones are complete. Default: "error", which
-   * throws SPEC_MISMATCH.
+   * The treatment of a journal whose spec or tables differ from the options. "error" throws SPEC_MISMATCH. "migrate" rewrites the journal, and keeps the old
+   * files until the new ones are complete. Default: "error".
    */
   readonly onMismatch?: OnMismatch;
-  /** With `onMismatch: "migrate"`: new paths of leaves, by old path, like `rename` of `migrateSnapshot`. */
+  /** The new paths of leaves, by old path, like `rename` of `migrateSnapshot`. Used with `onMismatch: "migrate"`. */
   readonly rename?: Renames;
-  /** With `onMismatch: "migrate"`: returns the new step for an old one, like `migrate` of `migrateSnapshot`. */
+  /** Returns the new step for an old one, like `migrate` of `migrateSnapshot`. Used with `onMismatch: "migrate"`. */
   readonly migrate?: (step: AnyStep) => unknown;
   /** Receives warnings, including those of the journal about data that a crash cut off or lost. Default: `console.warn`. Pass null to silence warnings. */
   readonly logger?: Logger | null;

@@ -9,11 +9,16 @@ import type { GappedColumnsOf, PartialColumnsOf, PartialStepOf, Spec } from "../
 import type { Roles } from "../schema/transition-roles.ts";
 import { hasReturns, type ResolvedWriterOptions } from "./rules.ts";
 
-/** How an episode ends. */
+/** The options for the end of an episode. */
 export interface EndOptions<S = Spec> {
-  /** The final observation, as a step after the last one with any leaves of the spec; missing leaves are zeros. It is stored, and begins no item. */
+  /**
+   * The final observation: a step after the last one, with any leaves of the spec. Missing leaves are zeros. The final observation is stored, but no item
+   * begins with it.
+   */
   readonly final?: PartialStepOf<S>;
-  /** True if the environment ended the episode, false if it was cut off (truncated). Required if the writer has an `nStep` or `sequence` rule. */
+  /**
+   * Whether the environment ended the episode (true), or the episode was cut off (false, truncated). Required if the writer has an `nStep` or `sequence` rule.
+   */
   readonly terminated?: boolean;
   /** The lane that ends. Default: all lanes. Required with `final` or `terminated` if the writer has several lanes. */
   readonly lane?: number;
@@ -27,17 +32,17 @@ export interface LaneEnds<S = Spec> {
   readonly final?: GappedColumnsOf<S>;
 }
 
-/** Values for the steps of a block: one number or boolean per step. */
+/** The options for the steps of a block: one number or boolean per step. */
 export interface BlockOptions<S = Spec, TableName extends string = string> {
-  /** Not 0 if the episode ends with the step and has no final observation. */
+  /** The flags of steps that end an episode without a final observation. Not 0 if the episode ends with the step. */
   readonly ends?: ArrayLike<number | boolean>;
   readonly terminated?: ArrayLike<number | boolean>;
   readonly truncated?: ArrayLike<number | boolean>;
-  /** Final steps: one for each episode that ends with `terminated` or `truncated`, in the order of the steps. */
+  /** The final steps, one for each episode that ends with `terminated` or `truncated`, in the order of the steps. */
   readonly final?: PartialColumnsOf<S>;
   /**
-   * Per table, one priority per step: for the transition that begins with the step (`nStep` rules), or the item that ends with it (`length` and `sequence`
-   * rules).
+   * The priorities by table, one per step. With `nStep` rules, the priority belongs to the transition that begins with the step. With `length` and `sequence`
+   * rules, it belongs to the item that ends with the step.
    */
   readonly priorities?: { readonly [T in TableName]?: ArrayLike<number> };
 }

@@ -30,26 +30,27 @@ export interface MixtureSource<V extends MixtureView = MixtureView> extends Pick
   /** A table, or a view of its transitions or sequences. Several sources may draw from one table. */
   readonly from: V;
   /**
-   * Its share of each batch, or a function that returns the share for the number of a draw (from 0 on). Only proportions count: a source with share 1 next to
-   * one with share 3 provides a quarter of the rows. A source with share 0 provides none.
+   * The share of each batch that the source provides, or a function that returns the share for the number of a draw (from 0 on). Only proportions count. With
+   * shares of 1 and 3, the first source provides a quarter of the rows. A source with share 0 provides none.
    */
   readonly share: number | ((draw: number) => number);
 }
 
 export interface MixtureOptions {
-  /** Seed of the mixture's own random state, which only `exact: false` uses. Default: 0. */
+  /** The seed of the mixture's random state, which only `exact: false` uses. Default: 0. */
   readonly seed?: number | bigint;
   /**
-   * Whether each batch has n × share rows of a source, rounded to whole rows: largest remainder first, earlier sources first among equals. The remainder of a
-   * source is carried to the next batch, so that shares are exact over many batches. If false, the source of each row is drawn at random. Default: true.
+   * Whether each batch has n × share rows of a source, rounded to whole rows. The largest remainder is rounded up first; among equal remainders, that of the
+   * earlier source. The remainder of a source is carried to the next batch, so that shares are exact over many batches. If false, the source of each row is
+   * drawn at random. Default: true.
    */
   readonly exact?: boolean;
   /**
-   * "others": if a source has fewer items than the `minSize` of its rate limiter (1 by default), the other sources provide its rows. Default: such a source is
-   * an error.
+   * The treatment of a source that has fewer items than the `minSize` of its rate limiter (1 by default). With "others", the other sources provide its rows.
+   * Default: none, so that such a source throws an error.
    */
   readonly fallback?: "others";
-  /** Continues from a result of `state()` of a mixture with the same sources. */
+  /** A result of `state()` of a mixture with the same sources, from which this mixture continues. Default: the beginning. */
   readonly state?: MixtureState;
 }
 
@@ -64,7 +65,7 @@ type SampleOptionsOf<V> = V extends Transitions
       : never;
 type LoopOptionsOf<V> = SampleOptionsOf<V> & Pick<DatasetOptions, "batchSize" | "signal" | "timeoutMs" | "dropRemainder" | "prefetch">;
 
-/** A batch of a mixture: a batch of its first source, plus the source number of each row. */
+/** A batch of a mixture. It has the form of its first source's batches, and also the source number of each row. */
 export type MixtureBatch<V, P> =
   V extends Transitions<infer S, infer R, infer O>
     ? TransitionBatch<S, R, O, P> & { readonly source: Column<"u8", [number]> }
@@ -94,20 +95,29 @@ export class Mixture<V extends MixtureView = MixtureView> {
   }
 
   /**
-   * Draws n rows, a share from each source, with the rows of the first source first. Never waits. Accepts the options of the sources' own `sample`. Weights
-   * correct for the priorities within each source, not for shares. With `into`, allocates nothing but strings while each source provides as many rows as
-   * before. Costs as much as the draws of the parts.
-   * @throws ReplayError EMPTY if a source has no items, RATE_LIMITED if a rate limiter does not allow a share now, TOO_FEW, SPEC_MISMATCH if columns differ,
-   * UNSUPPORTED, OUT_OF_MEMORY; nothing has changed in any source then · RangeError if shares are negative, not finite or all 0
+   * Draws n rows, a share from each source, with the rows of the first source first. Never waits. Accepts the options that `sample` of the sources accepts.
+   * Weights correct for the priorities within each source, not for shares. With `into`, allocates nothing but strings while each source provides as many rows
+   * as before. Costs as much as the draws of the parts. If the call throws, nothing has changed in any source.
+   * @throws ReplayError EMPTY if a source has no items
+   * @throws ReplayError RATE_LIMITED if a rate limiter does not allow a share now
+   * @throws ReplayError TOO_FEW if a source has too few distinct items
+   * @throws ReplayError SPEC_MISMATCH if columns differ
+   * @throws ReplayError UNSUPPORTED if a source does not support an option
+   * @throws ReplayError OUT_OF_MEMORY if memory runs out
+   * @throws RangeError if shares are negative, not finite or all 0
    */
   sample<const P extends SampleOptionsOf<V>>(n: number, options?: P & Only<P, SampleOptionsOf<V>>): MixtureBatch<V, P> {
     return this.#draws.sample(n, options as SampleOptions | undefined) as unknown as MixtureBatch<V, P>;
   }
 
   /**
-   * Draws n rows as soon as every source can provide its share. Draws nothing before, so a wait that ends without a batch has taken nothing. It has no place in
-   * the queues of calls that wait for draws from one table.
-   * @throws RangeError if it can never be full · ReplayError RATE_LIMITED if other draws must come first · TIMEOUT, CLOSED, or the reason of the signal
+   * Draws n rows as soon as every source can provide its share. Draws nothing earlier, so a wait that ends without a batch has changed nothing. The call does
+   * not take part in the order of calls that wait for one table.
+   * @throws RangeError if the batch can never be full
+   * @throws ReplayError RATE_LIMITED if other draws must come first
+   * @throws ReplayError TIMEOUT if the time limit ends the wait
+   * @throws ReplayError CLOSED if the Replay is disposed of during the wait
+   * @throws the signal's reason if it aborts
    */
   sampleWhenReady<const P extends SampleOptionsOf<V> & WaitOptions>(
     n: number,
@@ -132,26 +142,32 @@ export class Mixture<V extends MixtureView = MixtureView> {
   }
 
   /**
-   * Returns whether every source can provide its share of a batch of n now. O(sources), plus a look at the next draws if items differ in length or `among` is
-   * set
-   * @throws ReplayError UNSUPPORTED, SPEC_MISMATCH · RangeError if the tables do not allow it, as `sample` does; waiting would not help
+   * Returns whether every source can provide its share of a batch of n now. O(sources), and more if items differ in length or `among` is set, since the next
+   * draws are then computed.
+   * @throws ReplayError UNSUPPORTED if a source does not support an option
+   * @throws ReplayError SPEC_MISMATCH if the columns of the sources differ
+   * @throws RangeError if the tables can never provide the batch
    */
   ready(n: number, options?: SampleOptionsOf<V>): boolean {
     return this.#draws.ready(n, options as SampleOptions | undefined);
   }
 
   /**
-   * Sets the priorities of a batch's items, each in its own table, by key. Skips removed items, and sources that ignore priorities. O(n log size)
+   * Sets the priorities of a batch's items, each in its own table, by key. Skips removed items, and sources that ignore priorities. O(n log size). If the call
+   * throws, nothing has changed in any table.
    * @param batch a batch of this mixture
    * @param priorities one per row
    * @returns the number of priorities that were set
-   * @throws TypeError, RangeError as `table.updatePriorities` does; nothing has changed in any table then
+   * @throws TypeError, RangeError under the conditions of `table.updatePriorities`
    */
   updatePriorities(batch: object, priorities: Numbers | ColumnLike): number {
     return this.#draws.update(batch, dataBeside<Numbers>("priorities", priorities, undefined));
   }
 
-  /** Returns the number of the next draw, the remainders of each source, and the random state, for JSON. Pass it as `state` to a new mixture to continue. */
+  /**
+   * Returns the number of the next draw, the remainder of each source, and the random state, in a form for JSON. To continue, pass the result as `state` to a
+   * new mixture.
+   */
   state(): MixtureState {
     return this.#draws.state;
   }
@@ -165,9 +181,10 @@ type BatchOptionsOf<V> = V extends Transitions | Sequences
     : never;
 
 /**
- * Returns a mixture of tables, or of views of their transitions or sequences: each batch has rows of every source, by shares. The sources must have the same
- * columns.
- * @throws TypeError, RangeError if an argument is wrong · ReplayError SPEC_MISMATCH if a view has other columns than the first, or `state` is of other sources
+ * Returns a mixture of tables, or of views of their transitions or sequences. Each batch has rows of every source, in proportion to the shares. The sources
+ * must have the same columns.
+ * @throws TypeError, RangeError if an argument is invalid
+ * @throws ReplayError SPEC_MISMATCH if a view has other columns than the first source, or if `state` belongs to other sources
  */
 export function mixture<V extends MixtureView>(sources: readonly MixtureSource<V>[], options: MixtureOptions = {}): Mixture<V> {
   const { seed = 0, exact = true, fallback, state } = onlyKeys("the options of mixture", options, "seed, exact, fallback, state");

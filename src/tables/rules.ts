@@ -12,26 +12,26 @@ import type { AnyTable } from "./table.ts";
 interface AnyRule<TableName extends string, Path extends string> {
   readonly table: TableName;
   /**
-   * "max" is the larger of 1 and every priority that a live item of the table has had since the table was made or cleared. `{ leaf }` uses the leaf's value in
-   * the item's first step: with `remover: minHeap()` the table keeps the items with the largest values. Default: 1; for `nStep` and `sequence` rules of a
-   * prioritized table "max".
+   * The priority of new items. "max" is the larger of 1 and every priority that a live item of the table has had since the table was created or cleared. `{
+   * leaf }` uses the leaf's value in the item's first step. With `remover: minHeap()`, the table then keeps the items with the largest values. Default: "max"
+   * for `nStep` and `sequence` rules of a prioritized table, otherwise 1.
    */
   readonly priority?: number | "max" | LeafPriority<Path>;
 }
 
-/** Uses the value of a leaf, one number per step, as the priority. */
+/** A priority that is the value of a leaf with one number per step. */
 export interface LeafPriority<Path extends string = string> {
-  /** The path of the leaf. Every step except final ones must have a number of at least 0 there; add an offset to values that can be negative. */
+  /** The path of the leaf. Its value must be at least 0 in every step except final steps. Add an offset to values that can be negative. */
   readonly leaf: Path;
 }
 
 /**
- * Makes an item of the last `length` steps when an episode (with `across`: a lane) reaches `length`, `length + stride`, … steps. A final step counts as a step,
- * but begins no item.
+ * A rule that makes an item of the last `length` steps when an episode reaches `length`, `length + stride` … steps. With `across`, the steps of the lane count
+ * instead. A final step counts as a step, but no item begins with it.
  */
 export interface LengthRule<TableName extends string = string, Columns = object, Path extends string = string> extends AnyRule<TableName, Path> {
   readonly length: number;
-  /** Steps between the starts of two items. Default: 1. */
+  /** The number of steps between the starts of two items. Default: 1. */
   readonly stride?: number;
   /** The columns of these items in a batch, unless `sample` selects other columns. Default: every leaf of every step. */
   readonly columns?: Columns;
@@ -41,8 +41,9 @@ export interface LengthRule<TableName extends string = string, Columns = object,
 }
 
 /**
- * Makes one transition per step: n steps, or fewer if the episode ends earlier. It has one more row than steps, from which the return bootstraps. An item is
- * made when its last row arrives. End episodes with `endEpisode({ final, terminated })`, or with the equivalent options of `append` and `appendColumns`.
+ * A rule that makes one transition per step. A transition has n steps, or fewer if the episode ends earlier, and one more row, from which the return
+ * bootstraps. An item is made when its last row arrives. End episodes with `endEpisode({ final, terminated })`, or with the equivalent options of `append` and
+ * `appendColumns`.
  */
 export interface NStepRule<TableName extends string = string, Path extends string = string> extends AnyRule<TableName, Path> {
   readonly nStep: number;
@@ -56,19 +57,24 @@ export interface NStepRule<TableName extends string = string, Path extends strin
 
 /** The sequences of a rule (R2D2, Kapturowski et al., 2019; Acme's SequenceAdder). */
 export interface SequenceOptions {
-  /** Steps of a sequence, including its burn-in and its last step, from which returns bootstrap. At least burnIn + 2. */
+  /** The number of steps of a sequence, at least burnIn + 2. It includes the burn-in and the last step, from which returns bootstrap. */
   readonly length: number;
-  /** Steps at the beginning of a sequence that only warm up the state of a recurrent network. At most 32,766. Default: 0. */
+  /** The number of steps at the beginning of a sequence that only warm up the state of a recurrent network, at most 32,766. Default: 0. */
   readonly burnIn?: number;
-  /** Steps between the starts of two sequences, at most length - burnIn - 1. Default: that maximum, with which each step is a learning step of one sequence. */
+  /**
+   * The number of steps between the starts of two sequences, at most length - burnIn - 1. Default: that maximum, so that each step is a learning step of one
+   * sequence.
+   */
   readonly stride?: number;
 }
 
 /**
- * Makes sequences so that each step of an episode is a learning step of at least one of them: one when the episode has `length`, `length + stride`, … steps,
- * and a shorter one of the remaining steps at its end. A learning step comes after the burn-in and is followed by a step. The sequence at the first step of an
- * episode has no burn-in. With `across`, sequences continue past the ends of episodes: only the first of a lane has no burn-in, and `close()` makes the shorter
- * one. Episodes end as with `nStep` rules. `table.sequences()` shows the sequences.
+ * A rule that makes sequences, so that each step of an episode is a learning step of at least one sequence. It makes a sequence when the episode has `length`,
+ * `length + stride` … steps, and a shorter one of the remaining steps at the end. A learning step comes after the burn-in and is followed by a step. The
+ * sequence at the first step of an episode has no burn-in.
+ *
+ * With `across`, sequences continue past the ends of episodes. Only the first sequence of a lane then has no burn-in, and `close()` makes the shorter one.
+ * Episodes end as with `nStep` rules. `table.sequences()` shows the sequences.
  */
 export interface SequenceRule<TableName extends string = string, Path extends string = string> extends AnyRule<TableName, Path> {
   readonly sequence: SequenceOptions;
@@ -88,26 +94,28 @@ export type ItemRule<TableName extends string = string, Columns = object, Path e
 export interface WriterOptions<TableName extends string = string, Columns = object, Path extends string = string> {
   /** The name under which a later run finds this writer, after `Replay.open` or `Replay.restore`. Unique among open writers. Default: none. */
   readonly name?: string;
-  /** Number of steps in the writer's window, which is the maximum length of an item. Default: the longest rule, at least 32. */
+  /** The number of steps in the writer's window, which is the maximum length of an item. Default: the length of the longest rule, or 32 if that is larger. */
   readonly keep?: number;
   /**
-   * Number of environments in lock-step. With more than one, every value has a leading dimension of that length. With 1 the dimension is optional, so that code
-   * for vector environments runs with one environment. Default: one environment, without the dimension.
+   * The number of environments in lock-step. With more than one, every value has a leading dimension of that length. With 1 the dimension is optional, so that
+   * code for vector environments runs with one environment. Default: one environment, without the dimension.
    */
   readonly lanes?: number;
   /**
-   * Rules that make items of the appended steps. An empty list means that there are no rules on purpose, and silences the warning about episodes without items.
+   * The rules that make items of the appended steps. Pass an empty list if you want no rules; it silences the warning about episodes without items. Default: no
+   * rules.
    */
   readonly items?: readonly ItemRule<TableName, Columns, Path>[];
   /**
-   * Whether items may span episodes. Then `endEpisode` keeps the writer's window, and `length` rules count the steps of the lane. Transitions stay within their
-   * episodes. Default: false.
+   * Whether items may span episodes. If true, `endEpisode` keeps the writer's window, and `length` rules count the steps of the lane. Transitions stay within
+   * their episodes. Default: false.
    */
   readonly across?: boolean;
   /**
-   * How the environments of several lanes reset, in the terms of Gymnasium's vector environments. "nextStep": the next step is the final step of the ended
-   * episode; items of a terminated episode are made before it, and it fills in the last observation. "sameStep": within the same step. "disabled": when the
-   * program resets them. With the last two, pass the last observation as `final`. Required with `nStep` or `sequence` rules. Default: "disabled".
+   * The time at which the environments of several lanes reset, in the terms of Gymnasium's vector environments. With "nextStep", the next step is the final
+   * step of the ended episode. Items of a terminated episode are made before that step, which fills in the last observation. With "sameStep", environments
+   * reset within the same step. With "disabled", the program resets them. With the last two, pass the last observation as `final`. Required with `nStep` or
+   * `sequence` rules. Default: "disabled".
    */
   readonly autoreset?: "nextStep" | "sameStep" | "disabled";
 }
@@ -264,9 +272,12 @@ export function unknownTable(name: unknown, tables: Iterable<string>, subject = 
 }
 
 export interface ItemOptions<Columns = object> {
-  /** The item consists of the last `length` steps. */
+  /** The number of steps of the item, which ends with the newest step. */
   readonly length: number;
-  /** "max" is the larger of 1 and every priority that a live item of the table has had since the table was made or cleared. Default: 1. */
+  /**
+   * The priority of the item. "max" is the larger of 1 and every priority that a live item of the table has had since the table was made or cleared. Default:
+   * 1.
+   */
   readonly priority?: number | "max";
   /** The lane of the steps. Default: 0. */
   readonly lane?: number;

@@ -26,11 +26,11 @@ export interface FlushOptions extends WaitOptions {
 }
 
 /**
- * The methods that observers call: they append whole steps of one environment, and make items of the last steps. Writers of a Replay, a port and a server have
- * them.
+ * The methods that observers call. They append whole steps of one environment, and make items of the last steps. Writers of a Replay, a port and a server have
+ * these methods.
  */
 export interface StepWriter<S extends Spec = Spec> {
-  /** Returns a promise if steps are sent elsewhere, and too many are on their way. */
+  /** Appends a step. Returns a promise if steps are sent elsewhere and too many are in flight. */
   append(step: StepOf<S>): unknown;
   createItem(table: string, options: Pick<ItemOptions, "length" | "priority">): Promise<void> | undefined;
   endEpisode(): unknown;

@@ -36,7 +36,9 @@ type GetOptions<S> = Pick<Options<S>, "into" | "recycle" | "length" | "cross" | 
 /** Makes an unknown option a type error. */
 type Only<O, Known> = { readonly [K in Exclude<keyof O, keyof Known>]: never };
 
-/** The type of a batch, by its options: the requested columns or every leaf; n-step returns, weights, a mask. */
+/**
+ * The type of a batch, which depends on its options. It has the requested columns or every leaf, and n-step returns, weights and a mask if they are requested.
+ */
 export type BatchOf<S, O> = Batch<
   O extends { readonly columns: infer C extends ColumnSet<S> } ? ChosenOf<S, C> : IsAny<S> extends true ? AnySteps : StepsOf<S, [number, number]>
 > &
@@ -50,12 +52,17 @@ export type TableStats = { readonly [K in (typeof COUNTERS)[number]]: number } &
 /** The state of one item. */
 export interface Explanation {
   readonly key: number;
-  /** live: can be drawn · waiting: not yet admitted by the rate limiter · gone: evicted, deleted or drawn maxTimesSampled times */
+  /**
+   * The state of the item.
+   * - live: it can be drawn;
+   * - waiting: the rate limiter has not admitted it yet;
+   * - gone: it was evicted, deleted or drawn maxTimesSampled times.
+   */
   readonly state: "live" | "waiting" | "gone";
   readonly length?: number;
   readonly priority?: number;
   readonly timesSampled?: number;
-  /** The probability that a draw of one item would return it now. */
+  /** The probability that a draw of one item would now return this item. */
   readonly probability?: number;
 }
 
@@ -83,7 +90,7 @@ export function mutate(table: Table, keys: Numbers, priorities: Numbers): number
 
 const internalsOf = (table: Table) => internals.get(table) as NonNullable<ReturnType<typeof internals.get>>;
 
-/** Without type arguments, `Table` is a table of any spec, and of any roles of its leaves. */
+/** A table of items. Without type arguments, the type is a table of any spec, with any roles of its leaves. */
 // biome-ignore lint/suspicious/noExplicitAny: `Table` accepts every table
 export class Table<S = any, R = any> {
   readonly name: string;
@@ -122,12 +129,12 @@ export class Table<S = any, R = any> {
     internals.set(this, { draws: this.#draws, update: (keys, priorities) => this.#update(keys, priorities) });
   }
 
-  /** The form of a step, as passed to the Replay. */
+  /** The spec of a step, as passed to the Replay. */
   get spec(): S {
     return this.#engine.spec as S;
   }
 
-  /** Number of items in the table. Also readable from functions that another call runs, such as a share of a mixture. */
+  /** The number of items in the table. Functions that another call runs, such as a share of a mixture, can also read it. */
   get size(): number {
     if (this.#engine.closed) this.#open();
     return this.#table.size;
@@ -135,11 +142,15 @@ export class Table<S = any, R = any> {
 
   /**
    * Draws up to n items and copies their steps into arrays. Never waits: if the rate limiter or the number of items allows fewer draws, the batch is shorter
-   * and `blocked` has the reason. With `into` and the same `columns` object each time, allocates nothing but strings. O(n × (log size + steps) + bytes), where
-   * steps are those that the columns show. All steps of a window count if the window has 16 steps or fewer, if columns show more than half of them, with
-   * `nStep`, if items show different steps, and if an episode ends within an item. For items whose steps are not adjacent in memory, because freed rows were
-   * reused, all steps up to the last one shown count.
-   * @throws ReplayError SPEC_MISMATCH, NOT_FOUND, UNSUPPORTED, OUT_OF_MEMORY
+   * and `blocked` has the reason. With `into` and the same `columns` object each time, allocates nothing but strings.
+   *
+   * Costs O(n × (log size + steps) + bytes), with the steps that the columns show. All steps of a window count if the window has 16 steps or fewer, if columns
+   * show more than half of them, if items show different steps, if an episode ends within an item, or with `nStep`. If freed rows were reused, the steps of an
+   * item may not be adjacent in memory. All steps up to the last one shown then count.
+   * @throws ReplayError SPEC_MISMATCH if `into` has another form, or if items have different columns
+   * @throws ReplayError NOT_FOUND if an option names a leaf that does not exist
+   * @throws ReplayError UNSUPPORTED if the table does not support an option
+   * @throws ReplayError OUT_OF_MEMORY if memory runs out
    */
   sample<const O extends Options<S>>(n: number, options?: O & Only<O, SampleOptions>): BatchOf<S, O> {
     const batch = this.#sampler.sample(n, options as SampleOptions | undefined);
@@ -149,19 +160,26 @@ export class Table<S = any, R = any> {
 
   /**
    * Draws n items, each as soon as the rate limiter allows it. The batch grows until it is full, and its bytes are copied as they are drawn. Without
-   * replacement, or stratified, all draws are made in one go, as soon as that is possible. Calls that wait for one table are served in call order.
-   * @throws RangeError if it can never be full · ReplayError RATE_LIMITED if other draws must come first · TIMEOUT, CLOSED, or the reason of the signal. If
-   * items were drawn before the wait ended, the error has them as its `batch`; it is then a separate error with the reason as its cause
+   * replacement, or stratified, all draws are made in one go, as soon as that is possible. Calls that wait for one table are served in call order. If items
+   * were drawn before the wait ended, the error has these items as its `batch`. It is then a separate error, and the reason is its `cause`.
+   * @throws RangeError if the batch can never be full
+   * @throws ReplayError RATE_LIMITED if other draws must come first
+   * @throws ReplayError TIMEOUT if the time limit ends the wait
+   * @throws ReplayError CLOSED if the Replay is disposed of during the wait
+   * @throws the signal's reason if it aborts
    */
   sampleWhenReady<const O extends Options<S> & WaitOptions>(n: number, options?: O & Only<O, SampleOptions & WaitOptions>): Promise<BatchOf<S, O>> {
     return this.#draws.whole(n, (options ?? {}) as SampleOptions & WaitOptions) as Promise<BatchOf<S, O>>;
   }
 
   /**
-   * Returns the items of keys that still exist, in the order of the keys; `batch.info.keys` has their keys. Not a draw: it changes no counter, uses no random
-   * number, and ignores the rate limiter. Items that wait for the limiter do not exist yet. Accepts the options of `sample` that define the contents of a
-   * batch. O(n × steps + bytes)
-   * @throws TypeError, RangeError for invalid keys, as `updatePriorities` does · ReplayError SPEC_MISMATCH, NOT_FOUND, OUT_OF_MEMORY
+   * Returns the items of keys that still exist, in the order of the keys. `batch.info.keys` has their keys. The call is not a draw: it changes no counter, uses
+   * no random number, and ignores the rate limiter. Items that wait for the limiter do not exist yet. Accepts the options of `sample` that define the contents
+   * of a batch. O(n × steps + bytes).
+   * @throws TypeError, RangeError if a key is invalid, as in `updatePriorities`
+   * @throws ReplayError SPEC_MISMATCH if `into` has another form, or if items have different columns
+   * @throws ReplayError NOT_FOUND if an option names a leaf that does not exist
+   * @throws ReplayError OUT_OF_MEMORY if memory runs out
    */
   get<const O extends GetOptions<S>>(keys: Numbers, options?: O & Only<O, GetOptions<S>>): BatchOf<S, O> {
     const all = Float64Array.from(checkedKeys("keys", keys));
@@ -176,11 +194,14 @@ export class Table<S = any, R = any> {
    * (Dreamer). `values` has some of the batch's columns, under the same names and with the same shapes: `[count, …]`, or as long as the batch's arrays. Each
    * value is written to the step at its place in the batch, including columns at the bootstrap. Padding is skipped; if several values belong to one step, the
    * last one counts. Other items that share the step also show the new value. Priorities do not change, and rewards may be non-finite. All checks come before
-   * any write. O(count × steps + bytes)
+   * any write. O(count × steps + bytes).
    * @param batch from `sample`, `get` or `sampleWhenReady` of this table, or from a view of its transitions
    * @returns the number of values written, and the number of items that no longer exist, whose values are skipped
-   * @throws TypeError if it is not a batch of this table · ReplayError NOT_FOUND if the batch has no such column, UNSUPPORTED for `shared` and `packed` leaves,
-   * whose values several steps share, SPEC_MISMATCH, INVALID_DATA
+   * @throws TypeError if the batch does not belong to this table
+   * @throws ReplayError NOT_FOUND if the batch has no such column
+   * @throws ReplayError UNSUPPORTED if a leaf is `shared` or `packed`, since several steps share its values
+   * @throws ReplayError SPEC_MISMATCH if values have another shape, or if the batch was released
+   * @throws ReplayError INVALID_DATA if a value does not fit its dtype
    */
   writeSteps(batch: object, values: object): WrittenSteps {
     this.#begin();
@@ -202,9 +223,10 @@ export class Table<S = any, R = any> {
 
   /**
    * Returns a view that reads items as transitions: an item of L steps becomes a transition of L - 1 steps. `new Replay({ transition })` maps leaves to roles.
-   * Create it once, since each view has its own batches to refill.
-   * @throws TypeError, RangeError if an option is wrong · ReplayError NOT_FOUND if a role has no leaf, or `next` has an unknown name · SPEC_MISMATCH if a leaf
-   * has the name of a column of the view, or a rule makes items of a single step
+   * Create the view once, since each view keeps separate batches to refill.
+   * @throws TypeError, RangeError if an option is invalid
+   * @throws ReplayError NOT_FOUND if a role has no leaf, or if `next` has an unknown name
+   * @throws ReplayError SPEC_MISMATCH if a leaf has the name of a column of the view, or if a rule makes items of a single step
    */
   transitions<const O extends TransitionOptions<NextName<S, R>, PathOf<S>>>(options: O & Only<O, TransitionOptions>): Transitions<S, R, O> {
     this.#open();
@@ -212,11 +234,12 @@ export class Table<S = any, R = any> {
   }
 
   /**
-   * Returns a view that reads items as sequences, for recurrent networks and world models: every step under the names of the roles, with masks, ends of
-   * episodes, and n-step returns within the sequence. An item of a `sequence` rule records its burn-in and whether it begins an episode; any other item has no
-   * burn-in. Create it once, since each view has its own batches to refill.
-   * @throws TypeError, RangeError if an option is wrong · ReplayError NOT_FOUND if a role has no leaf, or `state` has an unknown name · SPEC_MISMATCH if a leaf
-   * has the name of a column of the view
+   * Returns a view that reads items as sequences, for recurrent networks and world models. The view shows every step under the names of the roles, with masks,
+   * ends of episodes, and n-step returns within the sequence. An item of a `sequence` rule records its burn-in and whether it begins an episode; any other item
+   * has no burn-in. Create the view once, since each view keeps separate batches to refill.
+   * @throws TypeError, RangeError if an option is invalid
+   * @throws ReplayError NOT_FOUND if a role has no leaf, or `state` has an unknown name
+   * @throws ReplayError SPEC_MISMATCH if a leaf has the name of a column of the view
    */
   sequences<const O extends SequenceViewOptions<StateName<S, R>>>(options: O & Only<O, SequenceViewOptions>): Sequences<S, R, O> {
     this.#open();
@@ -224,12 +247,13 @@ export class Table<S = any, R = any> {
   }
 
   /**
-   * Sets the priorities of items by key. Skips keys whose items no longer exist. If a key occurs twice, the last priority counts. O(n log size)
+   * Sets the priorities of items by key. Skips keys whose items no longer exist. If a key occurs twice, the last priority counts. O(n log size). If the call
+   * throws, nothing has changed.
    * @param keys f64 [n], or a column of any shape with n elements
    * @param priorities [n], or a column of one dimension or of the shape of the keys
    * @returns the number of keys whose items exist
-   * @throws TypeError if an array cannot hold every key, such as a Float32Array · RangeError if values cannot be keys (with their number and the first), if a
-   * priority that is negative or not finite, and for a column of another shape; then nothing has changed
+   * @throws TypeError if an array cannot hold every key, such as a Float32Array
+   * @throws RangeError if a value cannot be a key, if a priority is negative or not finite, or if a column has another shape
    */
   updatePriorities(keys: Numbers | ColumnLike, priorities: Numbers | ColumnLike): number {
     const list = dataOf<Numbers>("keys", keys);
@@ -246,22 +270,22 @@ export class Table<S = any, R = any> {
   }
 
   /**
-   * Deletes items by key. Skips keys whose items no longer exist. O(n log size)
+   * Deletes items by key. Skips keys whose items no longer exist. O(n log size). If the call throws, nothing has changed.
    * @returns the number of deleted items
-   * @throws TypeError, RangeError for invalid keys, as `updatePriorities` does; nothing has changed then
+   * @throws TypeError, RangeError if a key is invalid, as in `updatePriorities`
    */
   delete(keys: Numbers | ColumnLike): number {
     return this.#begin().delete(dataOf<Numbers>("keys", keys));
   }
 
-  /** Removes every item and sets all counters to 0. Waiting items are then inserted. Keys are not reused. O(size log size) */
+  /** Removes every item and sets all counters to 0. Waiting items are then inserted. Keys are not reused. O(size log size). */
   clear(): void {
     this.#begin().clear();
   }
 
   /**
-   * Returns whether a batch of n can be drawn now, for any items: the rate limiter allows it, and there are enough items for draws without replacement or with
-   * `maxTimesSampled`. O(1); in these two cases at most O(size)
+   * Returns whether a batch of n can be drawn now, whichever items are drawn. The rate limiter must allow the draws, and there must be enough items for draws
+   * without replacement or with `maxTimesSampled`. O(1), or at most O(size) in these two cases.
    */
   ready(n: number, options: { readonly replacement?: boolean; readonly among?: Among } = {}): boolean {
     if (typeof options !== "object" || options === null) throw mustBe(TypeError, "the options of ready", "an object of replacement, among", options);
@@ -272,23 +296,23 @@ export class Table<S = any, R = any> {
     return table.guaranteedDraws(n, DISTINCT * (1 - flag("replacement", replacement)) + this.#among.flags, this.#among.of(table)) >= n;
   }
 
-  /** Returns whether the rate limiter allows n draws now. Default: 1. */
+  /** Returns whether the rate limiter allows n draws now. n is 1 by default. */
   canSample(n = 1): boolean {
     return this.#open().canSample(integer("n", n, 1));
   }
 
-  /** Returns whether the rate limiter allows n inserts now. Default: 1. */
+  /** Returns whether the rate limiter allows n inserts now. n is 1 by default. */
   canInsert(n = 1): boolean {
     return this.#open().canInsert(integer("n", n, 1));
   }
 
-  /** Returns the counters of the table. O(1) */
+  /** Returns the counters of the table. O(1). */
   stats(): TableStats {
     const counters = Object.fromEntries(COUNTERS.map((name, i) => [name, this.#open().counter(i)]));
     return { name: this.name, maxSize: this.options.maxSize, ...counters } as unknown as TableStats;
   }
 
-  /** Returns the state of an item by its key. O(1) @throws RangeError if the number cannot be a key */
+  /** Returns the state of an item by its key. O(1). @throws RangeError if the number cannot be a key */
   explain(key: number): Explanation {
     const item = this.#open().item(key);
     if (item === undefined) return { key, state: "gone" };

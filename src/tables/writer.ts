@@ -41,7 +41,7 @@ export let internalsOf: (writer: Writer) => WriterInternals;
 
 type AppendInput<S, Lanes> = Lanes extends true ? ColumnsOf<S> : StepOf<S>;
 
-/** Without type arguments, `Writer` is a writer of any spec, tables and lanes. */
+/** A writer that appends steps and makes items of them. Without type arguments, the type is a writer of any spec, tables and lanes. */
 // biome-ignore lint/suspicious/noExplicitAny: `Writer` accepts every writer
 export class Writer<S = any, TableName extends string = string, Lanes extends boolean = IsAny<S> extends true ? boolean : false> {
   readonly options: ResolvedWriterOptions;
@@ -127,15 +127,15 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     ({ record: this.#record, staging: this.#staging, fill: this.#fill } = this.#place.filler);
   }
 
-  /** The form of a step. */
+  /** The spec of a step. */
   get spec(): S {
     return this.#engine.spec as S;
   }
 
   /**
-   * The next step, to fill in place: assign numbers and fill arrays, then call `append()`. Values that you do not write stay as they are. If several writers
+   * The next step, to fill in place. Assign numbers and fill arrays, then call `append()`. Values that you do not write stay as they are. If several writers
    * are open, all values are zeros at first.
-   * @throws ReplayError OUT_OF_MEMORY on first use
+   * @throws ReplayError OUT_OF_MEMORY on first use, if memory runs out
    */
   get staged(): StagedOf<S, Lanes> {
     this.#open();
@@ -144,24 +144,25 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     return this.#staging.use() as StagedOf<S, Lanes>;
   }
 
-  /** Number of steps in the window (of lane 0), which is the maximum length of an item now. */
+  /** The number of steps in the window of lane 0, which is the current maximum length of an item. */
   get length(): number {
     this.#open();
     return this.#writer.length(0);
   }
 
-  /** Number of steps in the open episode (of lane 0). */
+  /** The number of steps in the open episode of lane 0. */
   get episodeSteps(): number {
     this.#open();
     return this.#writer.episodeSteps(0);
   }
 
   /**
-   * Appends a step, or the step in `staged`, and makes items with the writer's rules. Copies the values and allocates nothing, unless there is text. O(bytes +
-   * items) With several lanes, every value has a leading dimension with one step per lane. With `lanes: 1`, that dimension is optional.
-   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY, RATE_LIMITED if too many items are waiting. No step is appended then, but `staged` may be
-   * filled in part.
-   * @param ends with `lanes`: the lanes whose episodes end with this step; not kept after the call
+   * Appends a step, or the step in `staged`, and makes items with the writer's rules. Copies the values and allocates nothing, unless there is text. With
+   * several lanes, every value has a leading dimension with one step per lane. With `lanes: 1`, that dimension is optional. If the call throws, no step is
+   * appended, but `staged` may be filled in part. O(bytes + items).
+   * @throws ReplayError SPEC_MISMATCH if the step does not match the spec, INVALID_DATA if a value does not fit its dtype, OUT_OF_MEMORY if memory runs out,
+   * RATE_LIMITED if too many items are waiting
+   * @param ends the lanes whose episodes end with this step, with `lanes`; not kept after the call
    */
   append(): void;
   append(step: AppendInput<S, Lanes>, ends?: Lanes extends false ? undefined : LaneEnds<S>): void;
@@ -193,9 +194,11 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   }
 
   /**
-   * Appends many steps in one call. Each leaf is one column with a leading dimension of time; with several lanes, of time and lane. O(bytes + items)
+   * Appends many steps in one call. Each leaf is one column with a leading dimension of time; with several lanes, of time and lane. O(bytes + items).
    * @returns the number of steps, summed over the lanes
-   * @throws RangeError if columns differ in length · ReplayError SPEC_MISMATCH, INVALID_DATA, NOT_FOUND, OUT_OF_MEMORY, RATE_LIMITED
+   * @throws RangeError if columns differ in length
+   * @throws ReplayError SPEC_MISMATCH if the step does not match the spec, INVALID_DATA if a value does not fit its dtype, NOT_FOUND if `priorities` names an
+   * unknown table, OUT_OF_MEMORY if memory runs out, RATE_LIMITED if too many items are waiting
    */
   appendColumns(columns: ColumnsOf<S>, options: BlockOptions<S, TableName> = {}): number {
     this.#begin();
@@ -211,9 +214,10 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   }
 
   /**
-   * Makes an item of the last steps. O(log size) if an item of the same length was made one step before and still exists; otherwise O(length + log size)
+   * Makes an item of the last steps. O(log size) if an item of the same length was made one step before and still exists; otherwise O(length + log size).
    * @returns `undefined` if the item is in the table; otherwise a promise that resolves when the rate limiter admits the item
-   * @throws RangeError if the length exceeds the window, or the priority is wrong · ReplayError NOT_FOUND, RATE_LIMITED, OUT_OF_MEMORY
+   * @throws RangeError if the length exceeds the window, or if the priority is invalid
+   * @throws ReplayError NOT_FOUND if the table does not exist, RATE_LIMITED if too many items are waiting, OUT_OF_MEMORY if memory runs out
    */
   createItem(table: TableName | Table<S>, options: ItemOptions<ColumnSet<S>>): Promise<void> | undefined {
     return this.#createItem(table, options, 0, 0);
@@ -248,18 +252,19 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     return this.#finishCall(this.#writer.insert(table.handle, 0, length, stepsBack, layout, isEarlier)) === 1;
   }
 
-  /** Returns the key of the newest item of a table; 0 if there was none yet. */
+  /** Returns the key of the newest item of a table. Returns 0 before the first item. */
   lastKey(table: TableName | Table<S>): number {
     this.#open();
     return this.#writer.newest(this.#table(table).handle);
   }
 
   /**
-   * Ends the episode. With `final` or `terminated`, the final observation ends it; transitions bootstrap from it unless the episode `terminated`, and it stays
-   * available until the next append. Otherwise the newest step ends the episode, in all lanes or in one, and the window is emptied. A writer with `across`
-   * keeps its window. O(items + log size)
-   * @throws TypeError if `nStep` rules require a missing option · ReplayError OUT_OF_TURN if no episode is open · SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY,
-   * RATE_LIMITED; nothing has changed then
+   * Ends the episode. With `final` or `terminated`, the final observation ends the episode. Transitions bootstrap from this observation unless the episode
+   * terminated, and it stays available until the next append. Otherwise the newest step ends the episode, in all lanes or in one, and the window is emptied. A
+   * writer with `across` keeps its window. O(items + log size). If the call throws, nothing has changed.
+   * @throws TypeError if `nStep` or `sequence` rules require a missing option
+   * @throws ReplayError OUT_OF_TURN if no episode is open, SPEC_MISMATCH if the step does not match the spec, INVALID_DATA if a value does not fit its dtype,
+   * OUT_OF_MEMORY if memory runs out, RATE_LIMITED if too many items are waiting
    */
   endEpisode(options: EndOptions<S> = {}): void {
     this.#begin();
@@ -280,9 +285,9 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   }
 
   /**
-   * Discards the open episode, for example after a simulator failed in the middle of it: deletes its items in all tables, cancels those that wait for a rate
-   * limiter, and releases its steps. Has no other effects: items that these evicted stay evicted, and they count as inserted and deleted. With `autoreset:
-   * "nextStep"`, if the final step of the episode has not come yet, that step is dropped. O(size) per table with such items.
+   * Discards the open episode, for example after a simulator failed in the middle of it. Deletes its items in all tables, cancels items that wait for a rate
+   * limiter, and releases its steps. Items that the deleted ones had evicted stay evicted, and the deleted items count as inserted and deleted. With
+   * `autoreset: "nextStep"`, the final step of the episode is dropped if it has not arrived yet. O(size) per table with such items.
    * @param options.lane the lane of the episode. Default: all lanes
    * @returns the number of deleted or cancelled items; 0 if no episode is open
    * @throws ReplayError UNSUPPORTED if the writer is `across`, since its items may span episodes
@@ -296,7 +301,10 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     return items;
   }
 
-  /** Resolves when no item of the tables of its rules (without rules: of all tables) waits for the rate limiter. Returns `undefined` if none is waiting. */
+  /**
+   * Resolves when no item waits for a rate limiter in the tables of the writer's rules, or in all tables if the writer has no rules. Returns `undefined` if no
+   * item is waiting.
+   */
   flush(options: WaitOptions = {}): Promise<void> | undefined {
     this.#open();
     const names = this.#ends.tables;
@@ -305,8 +313,8 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   }
 
   /**
-   * Releases the window and the memory of the writer. Items stay. With `nStep` or `sequence` rules, an open episode is truncated: its newest step becomes the
-   * final step, and begins no item.
+   * Closes the writer, and releases its window and memory. Items stay in their tables. With `nStep` or `sequence` rules, an open episode is truncated: its
+   * newest step becomes the final step, and begins no item.
    */
   close(): void {
     if (this.#isClosed) return;

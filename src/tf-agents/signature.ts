@@ -5,14 +5,14 @@ import { leafText, type RowLeaf, shapeOf } from "../schema/leaf.ts";
 import { leaves, map, type Nest } from "../schema/nest.ts";
 import type { Spec } from "../schema/spec.ts";
 
-/** The columns of a table's items. For a spec, the leaves of its steps, each with a first dimension of any length (null). */
+/** The columns of a table's items. The signature of a spec has the leaves of its steps, each with a first dimension of any length (null). */
 export type Signature = Nest<LeafSignature>;
 export interface LeafSignature {
-  /** The dtype that the column is read as; "unknown" for a column of a server's table that Reprise cannot read. */
+  /** The dtype in which the column is read. "unknown" for a column of a server's table that Reprise cannot read. */
   readonly dtype: RowLeaf["dtype"] | "unknown";
-  /** A size of null allows any length, a shape of null any shape. */
+  /** The shape of the column. A size of null allows any length, and a shape of null allows any shape. */
   readonly shape: readonly (number | null)[] | null;
-  /** The data type on the server if it differs, such as "complex64". Such a column can be read, but not written. */
+  /** The data type on the server if it differs, such as "complex64". Such a column can be read but not written. */
   readonly stored?: string;
 }
 

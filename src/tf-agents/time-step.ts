@@ -15,19 +15,19 @@ const MAX_ROWS = 2 ** 24;
 export const StepType = { FIRST: 0, MID: 1, LAST: 2 } as const;
 export type StepType = (typeof StepType)[keyof typeof StepType];
 
-/** One number, or one per row of a batch. */
+/** A number, or one number per row of a batch. */
 export type Batched = number | ArrayLike<number>;
 
 export interface TimeStep<O = unknown> {
   readonly stepType: Batched;
-  /** The reward of the action that led to this step; 0 in a first step. */
+  /** The reward of the action that led to this step. 0 in a first step. */
   readonly reward: Batched;
-  /** 0 if the episode terminated with this step; otherwise 1, or less if the future counts less. */
+  /** The discount of future rewards. 0 if the episode terminated with this step, otherwise 1, or less if the future counts less. */
   readonly discount: Batched;
   readonly observation: O;
 }
 
-/** Returns the first step of an episode: reward 0, discount 1. With `batchSize`, a batch of that many environments in lock-step. */
+/** Returns the first step of an episode, with reward 0 and discount 1. With `batchSize`, returns a batch of that many environments in lock-step. */
 export function restart<O>(observation: O, options: { readonly batchSize?: number } = {}): TimeStep<O> {
   const { batchSize } = onlyKeys("options", options, "batchSize");
   if (batchSize !== undefined) integer("batchSize", batchSize, 0, MAX_ROWS);
@@ -47,12 +47,12 @@ export function transition<O>(observation: O, reward: Batched, discount: Batched
   return timeStep(StepType.MID, observation, reward, discount, options);
 }
 
-/** Returns the last step of an episode that terminated: discount 0. */
+/** Returns the last step of an episode that terminated, with discount 0. */
 export function termination<O>(observation: O, reward: Batched, options: StepOptions = {}): TimeStep<O> {
   return timeStep(StepType.LAST, observation, reward, 0, options);
 }
 
-/** Returns the last step of an episode that was truncated, usually by a time limit: the discount keeps the value of the future. */
+/** Returns the last step of an episode that was truncated, usually by a time limit. The discount is not 0, so that the value of the future counts. */
 export function truncation<O>(observation: O, reward: Batched, discount: Batched = 1, options: StepOptions = {}): TimeStep<O> {
   return timeStep(StepType.LAST, observation, reward, discount, options);
 }

@@ -8,7 +8,9 @@ import type { Leaf } from "../schema/leaf.ts";
 import type { Spec } from "../schema/spec.ts";
 import { type Batched, StepType, stepTypes, type TimeStep } from "./time-step.ts";
 
-/** `N` is the type of its numbers: one number, or one per row; in batches with a dimension of time, columns. */
+/**
+ * A step and the result of its action. `N` is the type of its numbers: one number, or one per row. In batches with a dimension of time, numbers are columns.
+ */
 export interface Trajectory<O = unknown, A = unknown, P = unknown, N = Batched, R = N> {
   /** The step type of the observation. LAST marks a boundary, the step between two episodes. */
   readonly stepType: N;
@@ -73,7 +75,7 @@ function createFactory(stepType: StepType, nextStepType: StepType): TrajectoryFa
 
 /**
  * Creates a trajectory of the first step of an episode. Its discounts determine the batch size, here and in the functions below. A batch may also have a
- * dimension of time; its numbers are then columns.
+ * dimension of time. Its numbers are then columns.
  */
 export const first: TrajectoryFactory = createFactory(FIRST, MID);
 /** Creates a trajectory in the middle of an episode. */
@@ -124,7 +126,7 @@ interface Typed {
   readonly nextStepType?: Batched | ColumnLike;
 }
 
-/** Returns whether an episode begins at this step; for a batch one 0 or 1 per row, as in the functions below. */
+/** Returns whether an episode begins at this step. For a batch, returns one 0 or 1 per row, as do the functions below. */
 export function isFirst(step: Typed): boolean | Uint8Array<ArrayBuffer> {
   return mapStepTypes(step, "stepType", (type) => type === FIRST);
 }

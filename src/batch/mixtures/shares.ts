@@ -6,11 +6,11 @@ import type { Core } from "../../memory/core.ts";
 /** A number, relative to the other shares, or a function of the number of the draw (from 0 on). */
 export type Share = number | ((draw: number) => number);
 
-/** The state of a mixture: plain numbers, which JSON can store. */
+/** The state of a mixture as plain numbers, which JSON can store. */
 export interface MixtureState {
-  /** Batches drawn so far. */
+  /** The number of batches drawn so far. */
   readonly draw: number;
-  /** Rows that rounding has withheld from each source so far; negative if it has received more than its share. */
+  /** The number of rows that rounding has withheld from each source so far. Negative if a source has provided more than its share. */
   readonly carry: readonly number[];
   /** The random state: 8 words of 32 bits. */
   readonly random: readonly number[];

@@ -8,11 +8,14 @@ import type { NodeAt, PathIn, ReturnsOf, SampleTransitions, TransitionDatasetOpt
 export interface SequenceViewOptions<Name extends string = string> {
   /** The discount per step, in [0, 1]. */
   readonly gamma: number;
-  /** Number of rewards in a full return. Default: 1. */
+  /** The number of rewards in a full return. Default: 1. */
   readonly n?: number;
-  /** Parts of the batch that show only the first step, such as the stored state of a recurrent network. Their columns have no time dimension. */
+  /** The parts of the batch that show only the first step, such as the stored state of a recurrent network. Their columns have no time dimension. */
   readonly state?: readonly Name[];
-  /** Steps of a window. Shorter sequences are padded, longer ones cut. Default: the longest item or rule of an open writer. */
+  /**
+   * The number of steps per window. Shorter sequences are padded, and longer ones are cut. Default: the length of the longest item, or of the longest rule of
+   * an open writer.
+   */
   readonly length?: number;
   /** The dtype of returns, discounts and weights. Default: "f32". */
   readonly dtype?: "f32" | "f64";
@@ -72,21 +75,22 @@ interface SequenceColumns<Float extends "f32" | "f64", Returns extends readonly 
 }
 
 /**
- * A batch of sequences, in arrays that belong to the caller. Columns have the shape [n, T, ...shape of the leaf]: `observation`, `action`, `reward`, and every
- * other leaf of the spec under its own name. Parts named in `state` have the shape [n, ...shape of the leaf]. Without type arguments it is a batch of any view.
+ * A batch of sequences, in arrays that belong to the caller. Its columns are `observation`, `action`, `reward`, and every other leaf of the spec under its own
+ * name. They have the shape [n, T, ...shape of the leaf]. Parts named in `state` have the shape [n, ...shape of the leaf]. Without type arguments, the type is
+ * a batch of any view.
  */
 // biome-ignore lint/suspicious/noExplicitAny: any spec, roles and options
 export type SequenceBatch<S = any, R = any, O = any, P = any> = PartsOf<S, R, O, P> & {
   /**
    * Returns a copy of the sequences in plain arrays and numbers under the same names, for inspection or JSON. Only batches that Reprise made have this method.
-   * O(elements)
+   * O(elements).
    */
   toArray(): SequenceOf<PartsOf<S, R, O, P>>[];
-  /** Returns a copy in plain objects with a separate array per column, to send to a worker or to keep only some columns. O(bytes) */
+  /** Returns a copy in plain objects with a separate array per column, to send to a worker or to keep only some columns. O(bytes). */
   detached(): PartsOf<S, R, O, P>;
   /**
    * Returns a batch sampled with `recycle` to its view. Don't read its arrays afterwards: a later draw fills them as a different batch. No effect on other
-   * batches, or if the batch is already released. O(1)
+   * batches, or if the batch is already released. O(1).
    */
   release(): void;
   /** Calls `release`, for `using`. */

@@ -42,9 +42,13 @@ export class Sequences<S = any, R = any, O = any> {
 
   /**
    * Draws n items and copies their sequences into arrays. Never waits. With `into`, allocates nothing but strings. O(n log size + n × steps × rewards of a
-   * return + bytes)
-   * @throws ReplayError EMPTY if the table has no items, RATE_LIMITED if the rate limiter does not allow n draws now, TOO_FEW if there are too few distinct
-   * items, SPEC_MISMATCH if `into` has another form, UNSUPPORTED, OUT_OF_MEMORY
+   * return + bytes).
+   * @throws ReplayError EMPTY if the table has no items
+   * @throws ReplayError RATE_LIMITED if the rate limiter does not allow n draws now
+   * @throws ReplayError TOO_FEW if there are too few distinct items
+   * @throws ReplayError SPEC_MISMATCH if `into` has another form
+   * @throws ReplayError UNSUPPORTED if the table does not support an option
+   * @throws ReplayError OUT_OF_MEMORY if memory runs out
    */
   sample<const P extends SampleSequences>(n: number, options?: P & Only<P, SampleSequences>): SequenceBatch<S, R, O, P> {
     return this.#draws.sampler.sample(n, options as SampleOptions | undefined) as unknown as SequenceBatch<S, R, O, P>;
@@ -72,11 +76,12 @@ export class Sequences<S = any, R = any, O = any> {
 
   /**
    * Returns the priority of each sequence of a batch, for `updatePriorities(batch.keys, priorities)`: eta × the largest absolute error + (1 - eta) × their
-   * mean, over the steps whose `learningMask` is 1 (R2D2, Kapturowski et al., 2019, section 2.3). A sequence without such a step has 0. Allocates nothing with
-   * `into`. O(steps)
+   * mean, over the steps whose `learningMask` is 1 (R2D2, Kapturowski et al., 2019, section 2.3). A sequence without such a step has the priority 0. Allocates
+   * nothing with `into`. O(steps).
    * @param errors one number per step in one flat array of shape [count, T], or longer; errors of other steps are not read
    * @returns an array of `batch.count` elements, or `into`, whose elements after `count` become 0
-   * @throws TypeError, RangeError if an array is too short, or eta is outside [0, 1]
+   * @throws TypeError if an argument has the wrong type
+   * @throws RangeError if an array is too short, or if eta is outside [0, 1]
    */
   prioritiesOf(
     batch: { readonly count: number; readonly learningMask: { readonly data: ArrayLike<number>; readonly shape: readonly number[] } },

@@ -18,15 +18,15 @@ import type { Draw } from "../draw.ts";
 import type { NStep, Output } from "../layout.ts";
 import type { SampledTable } from "../sampler.ts";
 
-/** Every step of the relabelled returns, one row of its columns per step. The next draw of the view refills the arrays, so copy what you keep. */
+/** The steps of the relabelled returns. The columns have one row per step. The next draw of the view refills the arrays, so copy the values that you keep. */
 export interface RelabelledSteps {
-  /** The goal achieved by the step: the leaf `achieved` at the following step, `[m, ...shape of the leaf]`. */
+  /** The goal that the step achieved: the leaf `achieved` at the following step. The shape is [m, ...shape of the leaf]. */
   // biome-ignore lint/suspicious/noExplicitAny: any dtype and shape
   readonly achieved: Column<any, any>;
-  /** The new goal, of the same shape. */
+  /** The new goal, in the same shape as `achieved`. */
   // biome-ignore lint/suspicious/noExplicitAny: any dtype and shape
   readonly goal: Column<any, any>;
-  /** The transition of the batch that the step belongs to, and the number of steps before it in its return. */
+  /** The row of the transition to which the step belongs. `steps` has the number of earlier steps in its return. */
   readonly rows: Uint32Array<ArrayBuffer>;
   readonly steps: Uint32Array<ArrayBuffer>;
   /** The batch with its new goals. Its returns are still the stored ones. */
@@ -35,13 +35,13 @@ export interface RelabelledSteps {
 }
 
 export interface RelabelOptions<Path extends string = string> {
-  /** The path of the leaf that is replaced, everywhere the batch shows it. */
+  /** The path of the leaf that is replaced, wherever the batch shows it. */
   readonly goal: Path;
-  /** The path of the leaf that goals are taken from. It has the same dtype and shape. */
+  /** The path of the leaf from which new goals are taken. It must have the dtype and shape of `goal`. */
   readonly achieved: Path;
   /**
-   * The steps of the transition's episode that goals come from: any later than its first step, only the last, or any except the first of the episode. Only
-   * steps held by live items of the table count. Default: "future".
+   * The steps of the episode from which new goals are taken. "future" uses any step after the transition's first step, "final" only the last step, and
+   * "episode" any step except the first. Only steps of live items of the table count. Default: "future".
    */
   readonly strategy?: "future" | "final" | "episode";
   /**
@@ -50,8 +50,8 @@ export interface RelabelOptions<Path extends string = string> {
    */
   readonly share?: number;
   /**
-   * Returns the reward of each step for its new goal, as m numbers, or m × k if a reward has k components. Called once per draw, after it. It must not call the
-   * Replay. "stored": the rewards do not depend on the goal, or you compute them yourself.
+   * Returns the reward of each step for its new goal, as m numbers, or m × k if a reward has k components. Called once after each draw. The function must not
+   * call the Replay. Pass "stored" if the rewards do not depend on the goal, or if you compute them yourself.
    */
   readonly reward: ((steps: RelabelledSteps) => Numbers) | "stored";
   /** Returns whether the episode terminated at each step for its new goal, as m booleans or numbers. Default: the stored flags. */

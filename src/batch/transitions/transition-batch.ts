@@ -12,13 +12,13 @@ import type { RelabelOptions } from "./goals.ts";
 export interface TransitionOptions<Name extends string = string, Path extends string = string> {
   /** The discount per step, in [0, 1]. */
   readonly gamma: number;
-  /** Cuts each transition to its first n steps. Default: an item of L steps becomes a transition of L - 1 steps. */
+  /** The number of steps to which each transition is cut. Default: no cut, so that an item of L steps becomes a transition of L - 1 steps. */
   readonly n?: number;
-  /** Parts of the batch that are also shown at the bootstrap step, as `nextAction`, `nextMask`, … */
+  /** The parts of the batch that also show the bootstrap step, as `nextAction`, `nextMask` …. */
   readonly next?: readonly Name[];
   /** The dtype of returns, discounts and weights. Default: "f32". */
   readonly dtype?: "f32" | "f64";
-  /** Replaces the goal of a share of the transitions with one that was achieved in their episode (hindsight experience replay). */
+  /** The options of hindsight experience replay, which replaces the goals of some transitions with goals achieved in their episode. Default: no relabelling. */
   readonly relabel?: RelabelOptions<Path>;
 }
 
@@ -90,21 +90,21 @@ interface TransitionColumns<Float extends "f32" | "f64", Returns extends readonl
 }
 
 /**
- * A batch of transitions, in arrays that belong to the caller. Columns have the shape [n, ...shape of the leaf]: `observation`, `nextObservation`, `action`,
- * the parts named in `next`, and every other leaf of the spec under its own name. Without type arguments it is a batch of any view.
+ * A batch of transitions, in arrays that belong to the caller. Its columns are `observation`, `nextObservation`, `action`, the parts named in `next`, and every
+ * other leaf of the spec under its own name. They have the shape [n, ...shape of the leaf]. Without type arguments, the type is a batch of any view.
  */
 // biome-ignore lint/suspicious/noExplicitAny: any spec, roles and options
 export type TransitionBatch<S = any, R = any, O = any, P = any> = PartsOf<S, R, O, P> & {
   /**
    * Returns a copy of the transitions in plain arrays and numbers under the same names, for inspection or JSON. Only batches that Reprise made have this
-   * method. O(elements)
+   * method. O(elements).
    */
   toArray(): TransitionOf<PartsOf<S, R, O, P>>[];
-  /** Returns a copy in plain objects with a separate array per column, to send to a worker or to keep only some columns. O(bytes) */
+  /** Returns a copy in plain objects with a separate array per column, to send to a worker or to keep only some columns. O(bytes). */
   detached(): PartsOf<S, R, O, P>;
   /**
    * Returns a batch sampled with `recycle` to its view. Don't read its arrays afterwards: a later draw fills them as a different batch. No effect on other
-   * batches, or if the batch is already released. O(1)
+   * batches, or if the batch is already released. O(1).
    */
   release(): void;
   /** Calls `release`, for `using`. */

@@ -36,10 +36,14 @@ export class Transitions<S = any, R = any, O = any> {
   }
 
   /**
-   * Draws n items and copies their transitions into arrays. Never waits. With `into`, allocates nothing but strings. O(n log size + n × steps + bytes)
-   * @throws ReplayError EMPTY if the table has no items, RATE_LIMITED if the rate limiter does not allow n draws now, TOO_FEW if there are too few distinct
-   * items, SPEC_MISMATCH if an item has a single step or begins with the last step of an episode, UNSUPPORTED, OUT_OF_MEMORY · RangeError if no item can have
-   * `n` steps
+   * Draws n items and copies their transitions into arrays. Never waits. With `into`, allocates nothing but strings. O(n log size + n × steps + bytes).
+   * @throws ReplayError EMPTY if the table has no items
+   * @throws ReplayError RATE_LIMITED if the rate limiter does not allow n draws now
+   * @throws ReplayError TOO_FEW if there are too few distinct items
+   * @throws ReplayError SPEC_MISMATCH if an item has a single step or begins with the last step of an episode, or if `into` has another form
+   * @throws ReplayError UNSUPPORTED if the table does not support an option
+   * @throws ReplayError OUT_OF_MEMORY if memory runs out
+   * @throws RangeError if no item can have `n` steps
    */
   sample<const P extends SampleTransitions>(n: number, options?: P & Only<P, SampleTransitions>): TransitionBatch<S, R, O, P> {
     return this.#draws.sampler.sample(n, options as SampleOptions | undefined) as unknown as TransitionBatch<S, R, O, P>;

@@ -5,7 +5,7 @@ import { type Place, RldsError, withEnding } from "../model/rlds-error.ts";
 /** A damaged part of the files. */
 export interface SourceLoss extends Place {
   readonly code: string;
-  /** The message that an error would have. */
+  /** The description of the damage, like the message of an error. */
   readonly reason: string;
 }
 

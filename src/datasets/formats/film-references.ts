@@ -6,32 +6,36 @@ import type { SourceFile } from "./sources/source.ts";
 
 /** The videos of one camera. */
 export interface Camera {
-  /** The name of the LeRobot feature, or the name set with `rename`: `observation.images.top` */
+  /** The name of the LeRobot feature, or the name set with `rename`: `observation.images.top`. */
   readonly name: string;
-  /** The entry in meta/info.json: dtype, shape, names, info. */
+  /** The entry of the feature in meta/info.json: its dtype, shape, names and info. */
   readonly feature: { readonly [key: string]: unknown };
 }
 
 /** The videos of an open dataset, which the LeRobot writer copies. */
 export interface Films {
-  /** Frames per second. */
+  /** The number of frames per second. */
   readonly fps: number | undefined;
-  /** The cameras by the path of the leaf that refers to them: `observation/images/top` */
+  /** The cameras by the path of the leaf that refers to them: `observation/images/top`. */
   readonly cameras: ReadonlyMap<string, Camera>;
-  /** @param path the path as in the steps @throws RldsError NOT_FOUND */
+  /**
+   * Opens a video.
+   * @param path the path of the video, as in the steps
+   * @throws RldsError NOT_FOUND if the video does not exist
+   */
   open(path: string): Promise<SourceFile>;
-  /** Returns the frames of all source episodes in a video, in order. Undefined if the source does not list them. */
+  /** Returns the frames of all source episodes in a video, in order. Returns undefined if the source does not list them. */
   spans?(path: string): readonly FilmSpan[] | undefined;
   /**
-   * Returns the statistics of a source episode by its number, as in meta/episodes: one list per statistic, with one element per channel. Undefined if there are
-   * none
+   * Returns the statistics of a source episode, as in meta/episodes. The result has one list per statistic, with one element per channel. It is undefined if
+   * the source has no statistics.
    */
   statistics(camera: string, episode: number): Promise<CameraStatistics | undefined>;
 }
 
 /** The frames of an episode in a video. */
 export interface FilmSpan {
-  /** The time of the first frame, in seconds of the video. */
+  /** The time of the first frame, in seconds from the beginning of the video. */
   readonly from: number;
   readonly frames: number;
 }

@@ -28,7 +28,7 @@ import { isRecords } from "./tfrecord/record-sign.ts";
 import type { ZarrOptions } from "./zarr/open-zarr.ts";
 import { hasZarr } from "./zarr/signs.ts";
 
-/** The options of all formats. The function of the detected format rejects those of others. */
+/** The options of all formats. The function of the detected format rejects options of other formats. */
 export type RldsOptions = TfdsOptions &
   MinariOptions &
   D4rlOptions &
@@ -89,8 +89,11 @@ const MAGIC_BYTES: readonly (readonly [bytes: string, format: Format])[] = [
  * - a record file of TF-Agents with its spec;
  * - a JSON file (lines or an array), or a folder with one of JSON lines;
  * - the folder of a Replay's journal or of reprise/record (`00000001.rpr`), or a snapshot.
- * At a URL, these names are tried. The options are those of the format's own function.
- * @throws RldsError UNSUPPORTED if the source is none of these, NOT_FOUND, and the errors of the format's function
+ *
+ * At a URL, these names are tried. The function of the detected format receives the options.
+ * @throws RldsError UNSUPPORTED if the source has none of these forms
+ * @throws RldsError NOT_FOUND if the source does not exist
+ * @throws the errors of the format's function
  */
 export async function openRlds<S = RldsStep>(from: Source, options: RldsOptions = {}): Promise<RldsReader<S>> {
   const { signal, fetch, maxBytes = MAX_SOURCE_BYTES, salvage } = options;

@@ -26,17 +26,17 @@ export type Format =
   | "snapshot"
   | "recording";
 
-/** An episode as readers return it, with columns as steps. */
+/** An episode that a reader returns. Its steps are columns. */
 export interface ReadEpisode<S = RldsStep> extends RldsEpisode<S> {
   readonly steps: StepColumns<S>;
-  /** The kind of the last step. "unknown": the rule of RLDS applies, so that a step that is_last is a final observation. */
+  /** The kind of the last step. With "unknown", the rule of RLDS applies: a step that is_last is a final observation. */
   readonly [FINAL_STEP]: FinalStep | "unknown";
 }
 
-/** A part of the files that is not read. */
+/** A part of the files that is left out. */
 export interface Unread {
   readonly what: string;
-  /** The option that reads it. */
+  /** The option with which the part is read. */
   readonly remedy: string;
 }
 
@@ -47,10 +47,10 @@ export interface RldsReader<S = RldsStep> extends AsyncIterable<ReadEpisode<S>> 
   readonly name: string;
   readonly stepSpec: StepSpec;
   readonly metadataSpec: { readonly [name: string]: StepSpec };
-  /** The number of episodes, if it is known before they are read. */
+  /** The number of episodes, if it is known before the episodes are read. */
   readonly episodes?: number;
   readonly steps?: number;
-  /** The names of the splits, if there are any, and the one that is read. */
+  /** The names of the splits, and the split that is read. Undefined if there are no splits. */
   readonly splits?: readonly string[];
   readonly split?: string;
   /** Metadata in the files: licence, description, environment. */
@@ -60,17 +60,17 @@ export interface RldsReader<S = RldsStep> extends AsyncIterable<ReadEpisode<S>> 
   /** The videos to which leaves `{path, timestamp}` of steps refer. writeLeRobot copies them. Undefined if there are none. */
   readonly films?: Films;
   /**
-   * Returns the episodes from number `episode` on (0, 1, …) without reading the previous ones, or none after the last one. Absent if the files do not contain
-   * the place of an episode (TFDS, JSON lines). An index is read once, when it is first needed.
+   * Returns the episodes from number `episode` on (0, 1, …) without reading earlier episodes. The result is empty after the last episode. Absent if the files
+   * do not contain the place of an episode (TFDS, JSON lines). The index of the files is read once, at the first call that needs it.
    * @throws RangeError if `episode` is not an integer ≥ 0
    */
   startingAt?(episode: number): AsyncIterable<ReadEpisode<S>>;
   /**
-   * Returns the number of steps per episode in order, without reading steps. Absent if the files do not contain it. O(episodes), or O(rows) of a column that
-   * marks ends
+   * Returns the number of steps per episode in order, without reading steps. Absent if the files do not contain these numbers. O(episodes), or O(rows) if a
+   * column marks the ends.
    */
   lengths?(): Promise<readonly number[]>;
-  /** The parts that could not be read so far; grows while episodes are read. Absent without the option `salvage`. */
+  /** The parts that could not be read so far. The list grows while episodes are read. Absent without the option `salvage`. */
   readonly losses?: readonly SourceLoss[];
   /** Closes the files. */
   close(): Promise<void>;
@@ -79,9 +79,9 @@ export interface RldsReader<S = RldsStep> extends AsyncIterable<ReadEpisode<S>> 
 /** The options of every reader. */
 export interface ReadOptions extends SelectionOptions {
   readonly signal?: AbortSignal;
-  /** Whether to read the intact parts of damaged or incomplete files and report the rest in `losses`. Default: false, which throws on the first damage */
+  /** Whether to read the intact parts of damaged or incomplete files and report the rest in `losses`. Default: false, so that the first damage throws. */
   readonly salvage?: boolean;
-  /** The maximum memory of one record, page or row group. A larger size is treated as damage. Default: 1 GiB */
+  /** The maximum memory of one record, page or row group, in bytes. A larger size is treated as damage. Default: 1 GiB. */
   readonly maxBytes?: number;
 }
 

@@ -1,5 +1,5 @@
 /** Defines the type of a leaf's values over several steps. */
 import type { AnyArray } from "../../schema/dtype.ts";
 
-/** All elements of a leaf in order of time. Text is a list. */
+/** The elements of a leaf in order of time. Text is in a list, numbers are in a typed array. */
 export type ColumnData = AnyArray | readonly (string | Uint8Array)[];

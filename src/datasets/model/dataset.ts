@@ -31,7 +31,7 @@ export type StepLeaf = Leaf | TextLeaf;
 /** The spec of a step: a Spec that may also contain text. */
 export type StepSpec = Nest<StepLeaf>;
 
-/** A dataset. Each iteration starts from the first episode, unless the dataset is a generator. */
+/** A dataset: an iterable of episodes. Each iteration starts from the first episode, unless the dataset is a generator. */
 export type RldsDataset<S = RldsStep> = MaybeAsyncIterable<RldsEpisode<S>> & {
   /** The spec of the steps, if it is known before a step is read. */
   readonly stepSpec?: StepSpec;

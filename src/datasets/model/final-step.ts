@@ -4,8 +4,9 @@ import type { StepLeaf, StepSpec } from "./dataset.ts";
 import { numberLike } from "./episode-number.ts";
 
 /**
- * The kind of an episode's last step. "observation": only a final observation, as in RLDS. "transition": a step with an action and a reward, as in LeRobot,
- * whose next observation is not in the data.
+ * The kind of an episode's last step.
+ * - "observation": the step is only a final observation, as in RLDS.
+ * - "transition": the step has an action and a reward, as in LeRobot. Its next observation is not in the data.
  */
 export type FinalStep = "observation" | "transition";
 

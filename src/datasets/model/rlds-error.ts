@@ -1,10 +1,10 @@
 /** Defines the errors for faulty data, which include the place of the fault. */
 import { ReplayError, type ReplayErrorCode } from "../../base/error.ts";
 
-/** The place of a fault; unknown parts are left out. Episodes and steps count from 0. */
+/** The place of a fault. Unknown parts are left out. Episodes and steps are numbered from 0. */
 export interface Place {
   readonly file?: string;
-  /** In bytes, from the beginning of the file. */
+  /** The offset from the beginning of the file, in bytes. */
   readonly offset?: number;
   readonly episode?: number;
   readonly step?: number;
@@ -15,8 +15,13 @@ export interface Place {
 /**
  * A ReplayError with the place of the fault, in its fields and its message.
  *
- * Codes: CORRUPT for a file that violates its format · NOT_FOUND for a missing file · UNSUPPORTED for a file that Reprise cannot read, or that needs a missing
- * package · INVALID_DATA for steps in an impossible order · SPEC_MISMATCH for steps of another form · EMPTY for data without steps.
+ * Its codes are:
+ * - CORRUPT: a file violates its format;
+ * - NOT_FOUND: a file is missing;
+ * - UNSUPPORTED: Reprise cannot read a file, or requires a missing package;
+ * - INVALID_DATA: steps are in an impossible order;
+ * - SPEC_MISMATCH: steps have another form;
+ * - EMPTY: the data has no steps.
  */
 export class RldsError extends ReplayError implements Place {
   readonly file?: string;

@@ -13,15 +13,15 @@ export function slicedColumn(data: ColumnData, from: number, to: number): Column
   return Array.isArray(data) ? data.slice(from, to) : (data as Float32Array).subarray(from, to);
 }
 
-/** A column and its shape. The first dimension is time. */
+/** A column of steps and its shape. The first dimension is time. */
 export interface StepColumn {
   readonly data: ColumnData;
   readonly shape: readonly number[];
 }
 
 /**
- * Steps that are created on access. A leaf of shape [] is a number, boolean, bigint (i64, u64) or text. Any other leaf is a typed array that views its column;
- * copy it before you change it. O(leaves) per step
+ * A sequence of steps that are created on access. A leaf of shape [] is a number, boolean, bigint (i64, u64) or text. Any other leaf is a typed array that
+ * views its column. Copy the array before you change it. Each step costs O(leaves).
  */
 export class StepColumns<S = RldsStep> implements Iterable<S> {
   readonly spec: StepSpec;
@@ -30,7 +30,7 @@ export class StepColumns<S = RldsStep> implements Iterable<S> {
   readonly #data: readonly ColumnData[];
   readonly #make: StepFactory;
 
-  /** @param data one column per leaf, in the order of the spec's leaves, each with `length` values */
+  /** Creates steps from columns. @param data one column per leaf, in the order of the spec's leaves, each with `length` values */
   constructor(spec: StepSpec, data: readonly ColumnData[], length: number) {
     this.spec = spec;
     this.length = length;
@@ -60,8 +60,8 @@ export class StepColumns<S = RldsStep> implements Iterable<S> {
   }
 
   /**
-   * One column per leaf, in the order of the spec's leaves. A lazy column is read completely on access. @throws RldsError UNSUPPORTED if that takes too much
-   * memory
+   * The columns, one per leaf, in the order of the spec's leaves. A lazy column is read completely on access.
+   * @throws RldsError UNSUPPORTED if a column takes too much memory
    */
   get data(): readonly ColumnData[] {
     if (!this.#data.some(isLazy)) return this.#data;
@@ -70,12 +70,12 @@ export class StepColumns<S = RldsStep> implements Iterable<S> {
     return columns;
   }
 
-  /** The columns as they are stored. A column may be lazy, so that pieces of it can be read. */
+  /** The columns as they are stored. A lazy column can be read in pieces. */
   get parts(): readonly ColumnData[] {
     return this.#data;
   }
 
-  /** Returns step i. @throws RangeError */
+  /** Returns step i. @throws RangeError if there is no such step */
   at(i: number): S {
     if (!(i >= 0 && i < this.length)) throw new RangeError(`step must be in 0 … ${this.length - 1}, got ${i}`);
     return this.#make(i) as S;

@@ -20,9 +20,11 @@ const pathOf = (keys: readonly (string | number)[]) => keys.join("/") || "step";
  * - arrays of these take their nesting as shape;
  * - `{data, shape}` sets both;
  * - objects and arrays of objects nest.
- * Use a dataset's `stepSpec` for everything that a value does not show, such as an f64 passed as a number. O(elements) for plain arrays, otherwise O(leaves)
+ *
+ * Set `stepSpec` of a dataset for everything that a value does not show, such as an f64 passed as a number. Costs O(elements) for plain arrays, otherwise
+ * O(leaves).
  * @param numbers the dtype of a number
- * @throws RldsError SPEC_MISMATCH for ragged, empty and mixed arrays, null and undefined; names the path
+ * @throws RldsError SPEC_MISMATCH if an array is ragged, empty or mixed, or if a value is null or undefined. The error names the path
  */
 export function stepSpecOf(step: unknown, place: Place = {}, numbers: "f32" | "f64" = "f32"): StepSpec {
   const single = (value: unknown) => ({ number: numbers, boolean: "bool", bigint: "i64", string: "string" })[typeof value as string];
@@ -98,7 +100,10 @@ export function stepChecker(spec: StepSpec): Check {
   );
 }
 
-/** @throws RldsError SPEC_MISMATCH that names the path. Each call compiles the check again; use `stepChecker` for many steps */
+/**
+ * Checks that a step matches a spec. Each call compiles the check again, so use `stepChecker` for many steps.
+ * @throws RldsError SPEC_MISMATCH if the step does not match. The error names the path
+ */
 export function checkStep(spec: StepSpec, step: unknown, place: Place = {}): void {
   const mismatchFound = stepChecker(spec)(step);
   if (mismatchFound !== undefined) throw misfitError(mismatchFound, place);

@@ -11,11 +11,11 @@ import type { Transition } from "../transition.ts";
 import { type BufferOptions, type ListOptions, StoredBuffer } from "./stored-buffer.ts";
 
 export interface EpisodicReplayBufferOptions<S extends StepSpec = StepSpec> extends BufferOptions<S> {
-  /** The maximum number of transitions. Whole episodes are evicted, the oldest first. Default, and for null: no limit except memory. */
+  /** The maximum number of transitions. Whole episodes are evicted, the oldest first. Default: null, for no limit except memory. */
   readonly capacity?: number | null;
 }
 
-/** Options for the batch form of episodes. Its arrays are always new, since their length varies. */
+/** The options for the batch form of episodes. The arrays of such a batch are always new, since their length varies. */
 export interface EpisodeOptions {
   readonly form?: "batch";
 }
@@ -50,8 +50,10 @@ export class EpisodicReplayBuffer<const S extends StepSpec = StepSpec> extends S
   }
 
   /**
-   * Draws n different episodes uniformly; an episode longer than maxLength contributes a uniformly random run of that many steps.
-   * @throws TypeError, RangeError · ReplayError EMPTY, TOO_FEW
+   * Draws n different episodes uniformly. An episode longer than maxLength contributes a uniformly random run of maxLength steps.
+   * @throws TypeError, RangeError if an argument is invalid
+   * @throws ReplayError EMPTY if the buffer is empty
+   * @throws ReplayError TOO_FEW if the buffer has fewer than n of them
    */
   sampleEpisodes(n: number, options: ListOptions): SampleList<Transition[]>;
   sampleEpisodes(n: number, maxLength: number | null | undefined, options: ListOptions): SampleList<Transition[]>;

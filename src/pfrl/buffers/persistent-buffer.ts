@@ -14,7 +14,7 @@ import type { Stored } from "../store/stored.ts";
 import { type BufferOptions, StoredBuffer } from "./stored-buffer.ts";
 
 export interface PersistentOptions<S extends StepSpec = StepSpec> extends BufferOptions<S>, PersistenceOptions {
-  /** Unsupported, because it needs a package that was never public. */
+  /** A setting of PFRL that Reprise does not support, because it needs a package that was never public. Must be false. */
   readonly distributed?: false;
   readonly group?: null;
 }
@@ -54,14 +54,18 @@ export abstract class PersistentBuffer<B, T> extends StoredBuffer<B, T> {
     if (!isDeferred) runSync(this.#opening);
   }
 
-  /** Resolves when all stored items are on the disk. @throws ReplayError IO, CLOSED */
+  /**
+   * Resolves when all stored items are on the disk.
+   * @throws ReplayError IO if a file cannot be read or written
+   * @throws ReplayError CLOSED after `close`, or after another buffer opened the directory
+   */
   async flush(): Promise<void> {
     this.commit();
     this.#log.flush();
     await this.#log.confirm();
   }
 
-  /** Flushes, and releases the directory. Items in memory can still be sampled. @throws ReplayError IO */
+  /** Flushes the buffer, and releases the directory. Items in memory can still be sampled. @throws ReplayError IO if a file cannot be read or written */
   close(): void {
     if (this.#log.closed) return;
     this.#stored.check();
@@ -91,7 +95,11 @@ export abstract class PersistentBuffer<B, T> extends StoredBuffer<B, T> {
     }
   }
 
-  /** @throws ReplayError CLOSED · IO if the preceding call could not be written */
+  /**
+   * Checks that the buffer is open and that the preceding call was written.
+   * @throws ReplayError CLOSED after `close`, or after another buffer opened the directory
+   * @throws ReplayError IO if the preceding call could not be written
+   */
   protected override check(): void {
     this.#log.check();
   }

@@ -15,8 +15,17 @@ export class PersistentEpisodicReplayBuffer<const S extends StepSpec = StepSpec>
   readonly #stored: EpisodeStore;
 
   /**
-   * Opens a directory, or creates it: the newest `capacity` transitions of the episodes of its ancestors and of itself. Open episodes are not on the disk.
-   * @throws TypeError, RangeError · ReplayError LOCKED, NOT_FOUND, CORRUPT, SPEC_MISMATCH, INVALID_DATA, UNSUPPORTED, IO, OUT_OF_MEMORY
+   * Opens a directory, or creates it. The buffer has the newest `capacity` transitions of the episodes in the directory and its ancestors. Open episodes are
+   * not on the disk.
+   * @throws TypeError, RangeError if an argument is invalid
+   * @throws ReplayError LOCKED if another process has the directory open
+   * @throws ReplayError NOT_FOUND if `ancestor` is not the directory of a persistent buffer
+   * @throws ReplayError CORRUPT if a file is damaged
+   * @throws ReplayError SPEC_MISMATCH if the directory belongs to another kind of buffer, or its transitions have another spec
+   * @throws ReplayError INVALID_DATA if the directory contains something else
+   * @throws ReplayError UNSUPPORTED if another version wrote the files, or if `distributed` is set
+   * @throws ReplayError IO if a file cannot be read or written
+   * @throws ReplayError OUT_OF_MEMORY if memory runs out
    */
   constructor(dirname: string | Directory, capacity?: number | null, options?: PersistentOptions<S>);
   constructor(dirname: string | Directory, options: PersistentOptions<S> & { readonly capacity?: number | null });
@@ -31,7 +40,11 @@ export class PersistentEpisodicReplayBuffer<const S extends StepSpec = StepSpec>
     stored.onEnd = (contents, env) => this.#write(contents, env.number, env.stream.rows());
   }
 
-  /** Opens a directory like the constructor, in slices between which other tasks can run. @throws also the signal's reason */
+  /**
+   * Opens a directory like the constructor, in slices between which other tasks can run.
+   * @throws the errors of the constructor
+   * @throws the signal's reason if it aborts
+   */
   static async open<const S extends StepSpec>(
     dirname: string | Directory,
     capacity?: number | null,
@@ -49,7 +62,11 @@ export class PersistentEpisodicReplayBuffer<const S extends StepSpec = StepSpec>
     if (isEnd) this.commit();
   }
 
-  /** Ends the open episode of an environment. No effect without one. @throws ReplayError CLOSED, IO */
+  /**
+   * Ends the open episode of an environment. No effect without an open episode.
+   * @throws ReplayError CLOSED after `close`, or after another buffer opened the directory
+   * @throws ReplayError IO if a file cannot be read or written
+   */
   override stopCurrentEpisode(envId: unknown = 0): void {
     if (this.#stored.contents?.steps.envs.has(envId) !== true) return;
     this.check();
@@ -63,8 +80,10 @@ export class PersistentEpisodicReplayBuffer<const S extends StepSpec = StepSpec>
   }
 
   /**
-   * Draws n different episodes uniformly; an episode longer than maxLength contributes a uniformly random run of that many steps.
-   * @throws TypeError, RangeError · ReplayError EMPTY, TOO_FEW
+   * Draws n different episodes uniformly. An episode longer than maxLength contributes a uniformly random run of maxLength steps.
+   * @throws TypeError, RangeError if an argument is invalid
+   * @throws ReplayError EMPTY if the buffer is empty
+   * @throws ReplayError TOO_FEW if the buffer has fewer than n of them
    */
   sampleEpisodes(n: number, options: ListOptions): SampleList<Transition[]>;
   sampleEpisodes(n: number, maxLength: number | null | undefined, options: ListOptions): SampleList<Transition[]>;

@@ -20,8 +20,16 @@ export class PersistentReplayBuffer<const S extends StepSpec = StepSpec> extends
   readonly #lastSegments = new Map<number, number>();
 
   /**
-   * Opens a directory, or creates it: the newest `capacity` items of its ancestors and of itself.
-   * @throws TypeError, RangeError · ReplayError LOCKED, NOT_FOUND, CORRUPT, SPEC_MISMATCH, INVALID_DATA, UNSUPPORTED, IO, OUT_OF_MEMORY
+   * Opens a directory, or creates it. The buffer has the newest `capacity` items of the directory and its ancestors.
+   * @throws TypeError, RangeError if an argument is invalid
+   * @throws ReplayError LOCKED if another process has the directory open
+   * @throws ReplayError NOT_FOUND if `ancestor` is not the directory of a persistent buffer
+   * @throws ReplayError CORRUPT if a file is damaged
+   * @throws ReplayError SPEC_MISMATCH if the directory belongs to another kind of buffer, or its transitions have another spec
+   * @throws ReplayError INVALID_DATA if the directory contains something else
+   * @throws ReplayError UNSUPPORTED if another version wrote the files, or if `distributed` is set
+   * @throws ReplayError IO if a file cannot be read or written
+   * @throws ReplayError OUT_OF_MEMORY if memory runs out
    */
   constructor(dirname: string | Directory, capacity?: number | null, options?: PersistentOptions<S>);
   constructor(dirname: string | Directory, options: PersistentOptions<S> & { readonly capacity?: number | null });
@@ -35,7 +43,11 @@ export class PersistentReplayBuffer<const S extends StepSpec = StepSpec> extends
     this.#stored = stored;
   }
 
-  /** Opens a directory like the constructor, in slices between which other tasks can run. @throws also the signal's reason */
+  /**
+   * Opens a directory like the constructor, in slices between which other tasks can run.
+   * @throws the errors of the constructor
+   * @throws the signal's reason if it aborts
+   */
   static async open<const S extends StepSpec>(
     dirname: string | Directory,
     capacity?: number | null,
@@ -55,7 +67,10 @@ export class PersistentReplayBuffer<const S extends StepSpec = StepSpec> extends
     this.commit();
   }
 
-  /** Ends the open episode of an environment that was interrupted. Its steps are already stored. No effect without an open episode. @throws ReplayError IO */
+  /**
+   * Ends the open episode of an environment that was interrupted. Its steps are already stored. No effect without an open episode.
+   * @throws ReplayError IO if a file cannot be read or written
+   */
   override stopCurrentEpisode(envId: unknown = 0): void {
     const env = this.#stored.contents?.steps.envs.get(envId);
     if (env === undefined) return;

@@ -25,21 +25,23 @@ export abstract class PrioritizedBuffer<B, T> extends StoredBuffer<B, T> {
     return this.#priorities.max;
   }
 
-  /** Whether the last sample has not been updated yet. */
+  /** Whether the last sample still needs `updateErrors`. */
   get waiting(): boolean {
     return this.#priorities.last.waiting;
   }
 
-  /** The keys of the sample that waits for its errors. */
+  /** The keys of the sample whose errors are not known yet. */
   get waitingKeys(): Float64Array<ArrayBuffer> {
     return this.#priorities.last.keys.slice();
   }
 
   /**
-   * Sets priorities from the errors of the last sample's items, once; or from the errors of any items by their keys, at any time and any number of times. Keys
-   * of evicted items are skipped. O(n log size)
+   * Sets priorities from errors. Without keys, the errors belong to the last sample, and this form can be called once per sample. With keys, the errors belong
+   * to the items of these keys, at any time. Keys of evicted items are skipped. O(n log size). If the call throws, nothing has changed.
    * @returns the number of items that still existed
-   * @throws TypeError, RangeError (a priority must be finite and above 0) · ReplayError OUT_OF_TURN; nothing has changed then
+   * @throws TypeError if an argument is invalid
+   * @throws RangeError if a priority is not finite and above 0
+   * @throws ReplayError OUT_OF_TURN if no sample waits for errors
    */
   updateErrors(errors: ArrayLike<number> | ColumnLike, keys?: ArrayLike<number> | ColumnLike): number {
     this.#stored.check();
@@ -57,7 +59,7 @@ export abstract class PrioritizedBuffer<B, T> extends StoredBuffer<B, T> {
     return this.#priorities.toWeights(probabilities, minProbability, this.length, this.#stored.contents?.steps);
   }
 
-  /** Returns keys and priorities of all items (for whole episodes, of all episodes), oldest first. O(size) */
+  /** Returns the keys and priorities of all items, oldest first. In a buffer of whole episodes, the items are the episodes. O(size). */
   priorities(): { readonly keys: Float64Array<ArrayBuffer>; readonly priorities: Float64Array<ArrayBuffer> } {
     const items = this.#stored.contents?.items;
     const slots = items?.slots() ?? new Uint32Array(0);

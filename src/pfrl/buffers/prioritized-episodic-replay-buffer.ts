@@ -15,7 +15,7 @@ import { PrioritizedBuffer } from "./prioritized-buffer.ts";
 import type { BufferOptions, ListOptions } from "./stored-buffer.ts";
 
 export interface PrioritizedEpisodicReplayBufferOptions<S extends StepSpec = StepSpec> extends BufferOptions<S>, WeighingOptions {
-  /** The maximum number of transitions. Whole episodes are evicted, the oldest first. Default, and for null: no limit except memory. */
+  /** The maximum number of transitions. Whole episodes are evicted, the oldest first. Default: null, for no limit except memory. */
   readonly capacity?: number | null;
   /** Returns the priority of a new episode, given its transitions. Default: the largest priority so far. */
   readonly defaultPriorityFunc?: ((episode: readonly Transition[]) => number) | null;
@@ -33,8 +33,8 @@ const NAMES = [
 ];
 
 /**
- * A replay buffer of whole episodes with priorities. Episodes are evicted as a whole, but single transitions one by one, so that some may outlive their
- * episode.
+ * A replay buffer of whole episodes with priorities. Episodes are evicted as a whole, but transitions are evicted one by one. Some transitions may therefore
+ * outlive their episode.
  */
 export class PrioritizedEpisodicReplayBuffer<const S extends StepSpec = StepSpec> extends PrioritizedBuffer<TransitionBatch<S>, Transition> {
   readonly #stored: EpisodeStore;
@@ -77,9 +77,12 @@ export class PrioritizedEpisodicReplayBuffer<const S extends StepSpec = StepSpec
   }
 
   /**
-   * Draws n different episodes in proportion to their priorities, with importance weights; an episode longer than maxLength contributes a run of that many
-   * steps. `updateErrors` is due afterwards, unless `waitPriorityAfterSampling` is false.
-   * @throws TypeError, RangeError · ReplayError EMPTY, TOO_FEW, OUT_OF_TURN; nothing has changed then
+   * Draws n different episodes in proportion to their priorities, with importance weights. An episode longer than maxLength contributes a run of maxLength
+   * steps. Call `updateErrors` before the next sample, unless `waitPriorityAfterSampling` is false. If the call throws, nothing has changed.
+   * @throws TypeError, RangeError if an argument is invalid
+   * @throws ReplayError EMPTY if the buffer is empty
+   * @throws ReplayError TOO_FEW if the buffer has fewer than n of them
+   * @throws ReplayError OUT_OF_TURN if the last sample still waits for its errors
    */
   sampleEpisodes(n: number, options: ListOptions): SampleList<Transition[]>;
   sampleEpisodes(n: number, maxLength: number | null | undefined, options: ListOptions): SampleList<Transition[]>;

@@ -15,7 +15,7 @@ import { PrioritizedBuffer } from "./prioritized-buffer.ts";
 import type { BufferOptions } from "./stored-buffer.ts";
 
 export interface PrioritizedReplayBufferOptions<S extends StepSpec = StepSpec> extends BufferOptions<S>, WeighingOptions {
-  /** The maximum number of transitions. Default, and for null: no limit except memory. */
+  /** The maximum number of transitions. Default: null, for no limit except memory. */
   readonly capacity?: number | null;
   /** The number of steps in a stored transition, for n-step updates. Default: 1. */
   readonly numSteps?: number;

@@ -12,7 +12,7 @@ import type { Transition } from "../transition.ts";
 import { type BufferOptions, StoredBuffer } from "./stored-buffer.ts";
 
 export interface ReplayBufferOptions<S extends StepSpec = StepSpec> extends BufferOptions<S> {
-  /** The maximum number of transitions. Default, and for null: no limit except memory. */
+  /** The maximum number of transitions. Default: null, for no limit except memory. */
   readonly capacity?: number | null;
   /** The number of steps in a stored transition, for n-step updates. Default: 1. */
   readonly numSteps?: number;

@@ -10,26 +10,26 @@ import type { EngineOptions } from "../store/steps.ts";
 import type { SampleRequest, Stored } from "../store/stored.ts";
 import type { AppendedTransition, Transition } from "../transition.ts";
 
-/** The engine options, which every buffer has. */
+/** The options that every buffer has. */
 export interface BufferOptions<S extends StepSpec = StepSpec> extends EngineOptions {
   /** The spec of a transition. Default: inferred from the first transition. */
   readonly spec?: S;
 }
 
 export interface SampleOptions<B> {
-  /** A batch to fill, which this buffer returned for the same n. Nothing is allocated then. */
+  /** A batch to refill, which this buffer returned for the same n. The call then allocates nothing. Default: a new batch. */
   readonly into?: B;
   readonly form?: "batch";
 }
 
-/** Options for the form of PFRL: a list of transitions, each an object. */
+/** The options for the form of PFRL, a list of transitions that are objects. */
 export interface ListOptions {
   readonly form: "list";
 }
 
-/** A buffer whose samples are batches B, or lists of T. */
+/** A buffer whose samples are batches of type B, or lists of type T. */
 export abstract class StoredBuffer<B, T> {
-  /** null for no limit. */
+  /** The maximum number of transitions. null for no limit. */
   readonly capacity: number | null;
   readonly #stored: Stored;
   readonly #content: Content;
@@ -41,34 +41,41 @@ export abstract class StoredBuffer<B, T> {
     this.capacity = capacity === Number.POSITIVE_INFINITY ? null : capacity;
   }
 
-  /** The number of transitions that can be drawn; for whole episodes, only those of completed ones. */
+  /** The number of transitions that can be drawn. In a buffer of whole episodes, only transitions of completed episodes count. */
   get length(): number {
     return this.#stored.size;
   }
 
-  /** The memory in use, in bytes, limited by maxBytes; 0 before the spec is known. */
+  /** The memory in use, in bytes, which `maxBytes` limits. 0 before the spec is known. */
   get bytes(): number {
     return this.#stored.contents?.steps.bytes ?? 0;
   }
 
   /**
-   * Appends one step of an environment. The last step of an episode has `isStateTerminal`, or is followed by `stopCurrentEpisode`; buffers of whole episodes
-   * store only completed ones. O(bytes + numSteps), and O(steps) at the end of an episode
-   * @throws TypeError, RangeError · ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY; nothing has changed then
+   * Appends one step of an environment. The last step of an episode has `isStateTerminal`, or is followed by `stopCurrentEpisode`. Buffers of whole episodes
+   * store only completed episodes. O(bytes + numSteps), and O(steps) at the end of an episode. If the call throws, nothing has changed.
+   * @throws TypeError, RangeError if an argument is invalid
+   * @throws ReplayError SPEC_MISMATCH if a value does not match the spec
+   * @throws ReplayError INVALID_DATA if a value does not fit its dtype
+   * @throws ReplayError OUT_OF_MEMORY if memory runs out
    */
   append(transition: AppendedTransition): void {
     this.#stored.append(transition);
   }
 
-  /** Ends the open episode of an environment that was interrupted; its next step starts another one. No effect without an open episode. */
+  /** Ends the open episode of an environment that was interrupted. Its next step starts another episode. No effect without an open episode. */
   stopCurrentEpisode(envId: unknown = 0): void {
     this.#stored.stop(envId);
   }
 
   /**
-   * Draws n different transitions: uniformly, or, from a PrioritizedReplayBuffer, in proportion to their priorities and with importance weights; `updateErrors`
-   * is then due, unless `waitPriorityAfterSampling` is false. Single transitions of whole episodes have no keys, and need no errors. O(n log size + bytes)
-   * @throws TypeError, RangeError · ReplayError EMPTY, TOO_FEW, OUT_OF_TURN; nothing has changed then
+   * Draws n different transitions uniformly. A PrioritizedReplayBuffer draws them in proportion to their priorities, with importance weights. Then call
+   * `updateErrors` before the next sample, unless `waitPriorityAfterSampling` is false. Single transitions from a buffer of whole episodes have no keys, and
+   * need no errors. O(n log size + bytes). If the call throws, nothing has changed.
+   * @throws TypeError, RangeError if an argument is invalid
+   * @throws ReplayError EMPTY if the buffer is empty
+   * @throws ReplayError TOO_FEW if the buffer has fewer than n items
+   * @throws ReplayError OUT_OF_TURN if the last sample still waits for its errors
    */
   sample(n: number, options: ListOptions): SampleList<T>;
   sample(n: number, options?: SampleOptions<B>): B;
@@ -77,27 +84,43 @@ export abstract class StoredBuffer<B, T> {
   }
 
   /**
-   * Writes all stored items to a file, without open episodes. An existing file stays until the new one is on the disk.
-   * @throws ReplayError IO, UNSUPPORTED
+   * Writes all stored items to a file, without open episodes. An existing file remains until the new file is on the disk.
+   * @throws ReplayError IO if the file cannot be written
+   * @throws ReplayError UNSUPPORTED if the runtime has no files
    */
   save(file: SaveTarget): void {
     runSync(this.#saveTo(file));
   }
 
-  /** Saves in slices between which other tasks can run. The buffer must not change in the meantime. @throws as `save`, and the signal's reason */
+  /**
+   * Writes all stored items like `save`, in slices between which other tasks can run. The buffer must not change in the meantime.
+   * @throws the errors of `save`
+   * @throws the signal's reason if it aborts
+   */
   saveAsync(file: SaveTarget, options: WorkOptions = {}): Promise<void> {
     return runIncrementally(this.#mustStayUnchanged(this.#saveTo(file)), options);
   }
 
   /**
-   * Replaces the stored items with those of a file; open episodes continue. The buffer's capacity applies from the next item on. Nothing changes if it throws.
-   * @throws ReplayError NOT_FOUND, CORRUPT, SPEC_MISMATCH, INVALID_DATA, IO, UNSUPPORTED, OUT_OF_MEMORY
+   * Replaces the stored items with those of a file. Open episodes continue. The buffer's capacity applies from the next item on. If the call throws, nothing
+   * has changed.
+   * @throws ReplayError NOT_FOUND if the file does not exist
+   * @throws ReplayError CORRUPT if the file is damaged
+   * @throws ReplayError SPEC_MISMATCH if the file is of another kind of buffer, or its transitions have another spec
+   * @throws ReplayError INVALID_DATA if `save` did not write the file
+   * @throws ReplayError IO if the file cannot be read
+   * @throws ReplayError UNSUPPORTED if another version wrote the file, or the runtime has no files
+   * @throws ReplayError OUT_OF_MEMORY if memory runs out
    */
   load(file: SaveTarget): void {
     runSync(this.#loading(file));
   }
 
-  /** Loads in slices between which other tasks can run. The buffer must not change in the meantime. @throws as `load`, and the signal's reason */
+  /**
+   * Replaces the stored items like `load`, in slices between which other tasks can run. The buffer must not change in the meantime.
+   * @throws the errors of `load`
+   * @throws the signal's reason if it aborts
+   */
   loadAsync(file: SaveTarget, options: WorkOptions = {}): Promise<void> {
     return runIncrementally(this.#mustStayUnchanged(this.#loading(file)), options);
   }
@@ -125,7 +148,7 @@ export abstract class StoredBuffer<B, T> {
     this.onLoad();
   }
 
-  /** Runs before a call changes anything. */
+  /** Checks the buffer before a call changes anything. */
   protected check(): void {}
 
   /** Runs when a file has replaced the stored items. */

@@ -10,19 +10,22 @@ import type { StoreLoader } from "./loader.ts";
 import { ABOUT, checkAbout } from "./save.ts";
 
 export interface PersistenceOptions {
-  /** A directory whose items come first. It is only read. */
+  /** A directory whose items come before those of this directory. The ancestor is only read. Default: none. */
   readonly ancestor?: string | Directory | null;
   /** Receives messages about loaded, trimmed and repaired items. */
   readonly logger?: Logger | null;
-  /** When items are written to the disk without `flush`. Default: within a second. */
+  /** The time at which items are written to the disk without `flush`. Default: within a second. */
   readonly durability?: Durability;
-  /** "all": evicted items stay on the disk, and return with a larger capacity. "capacity": they are removed, one segment at a time. */
+  /**
+   * The treatment of evicted items on the disk. With "all", they stay on the disk, and return with a larger capacity. With "capacity", they are removed, one
+   * segment at a time. Default: "all".
+   */
   readonly retain?: Retain;
   /** The size at which a segment ends, in bytes. Default: 16 MiB. */
   readonly segmentBytes?: number;
-  /** Whether to open a damaged directory: it keeps the data before the damage and drops the rest. */
+  /** Whether to open a damaged directory. The data before the damage is kept, and the rest is dropped. Default: false. */
   readonly salvage?: boolean;
-  /** Whether to take the directory from an owner of which it is unknown whether it still runs. */
+  /** Whether to take the directory from an owner that may still run, if this cannot be detected. Default: false. */
   readonly takeOver?: boolean;
 }
 

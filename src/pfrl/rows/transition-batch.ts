@@ -24,16 +24,16 @@ export type ColumnsOf<S> =
           : { readonly [K in keyof S]: ColumnsOf<S[K]> };
 
 /**
- * Transitions as typed arrays, each `[n, …leaf]`. If items have several steps (`numSteps` above 1), `state` and `action` are those of the first step,
- * `nextState` and `nextAction` those of the last; `reward`, `isStateTerminal` and the extras have a value per step, `[n, numSteps, …leaf]`, and `lengths` has
- * the number of steps. For whole episodes, every column has a value per step. Missing values are zeros, or null in object columns.
+ * Transitions as typed arrays, each `[n, …leaf]`. If items have several steps (`numSteps` above 1), `state` and `action` belong to the first step, and
+ * `nextState` and `nextAction` to the last. `reward`, `isStateTerminal` and the extras then have one value per step, `[n, numSteps, …leaf]`, and `lengths` has
+ * the number of steps. For whole episodes, every column has one value per step. Missing values are zeros, or null in object columns.
  */
 export interface TransitionBatch<S extends StepSpec = StepSpec> {
   readonly count: number;
   readonly lengths: Uint32Array<ArrayBuffer>;
   /** The permanent key of each item, for `updateErrors`. Keys are never reused. */
   readonly keys: Float64Array<ArrayBuffer>;
-  /** The probability of each item to be drawn first. */
+  /** The probability that the item is the first one drawn, for each item. */
   readonly probabilities: Float64Array<ArrayBuffer>;
   readonly state: ColumnsOf<S["state"]>;
   readonly action: ColumnsOf<S["action"]>;
@@ -41,13 +41,13 @@ export interface TransitionBatch<S extends StepSpec = StepSpec> {
   readonly nextState: ColumnsOf<S["state"]>;
   readonly nextAction: ColumnsOf<S["action"]>;
   readonly isStateTerminal: Column<"bool">;
-  /** 0 if there was no next state or action; its column is zero there. */
+  /** The presence flags of the next state. 0 if an item has no next state or no next action; the column is then zero. */
   readonly hasNextState: Column<"bool">;
   readonly hasNextAction: Column<"bool">;
   readonly extras: S["extras"] extends { readonly [name: string]: PartSpec }
     ? { readonly [K in keyof S["extras"]]: ColumnsOf<S["extras"][K]> }
     : { readonly [name: string]: ColumnsOf<PartSpec> };
-  /** 0 for steps without the extra, and after the end of an item. */
+  /** The presence flags of each extra. 0 for steps without the extra, and after the end of an item. */
   readonly hasExtras: { readonly [K in S["extras"] extends object ? keyof S["extras"] : string]: Column<"bool"> };
 }
 

@@ -3,7 +3,7 @@
 import { finite, mustBe } from "../../base/error.ts";
 import { ErrorPriorities } from "../../memory/priorities.ts";
 
-/** The divisor of weights: the largest weight of the batch (true, "batch"), the largest possible one in the memory ("memory"), or none (false). */
+/** The divisor of weights: the largest weight of the batch (true or "batch"), the largest possible weight in the memory ("memory"), or none (false). */
 export type NormalizeByMax = boolean | "batch" | "memory";
 
 export interface WeighingOptions {
@@ -11,13 +11,13 @@ export interface WeighingOptions {
   readonly alpha?: number;
   /** The initial value of beta, in 0 … 1. Default: 0.4. */
   readonly beta0?: number;
-  /** The number of samples until beta is 1; null or Infinity keeps it constant. Default: 200,000. */
+  /** The number of samples until beta is 1. null and Infinity keep beta constant. Default: 200,000. */
   readonly betaSteps?: number | null;
-  /** Added to each error, so that no priority is 0. Default: 0.01, or 1e-8 for whole episodes. */
+  /** The constant that is added to each error, so that no priority is 0. Default: 0.01, or 1e-8 for whole episodes. */
   readonly eps?: number;
-  /** Default: true. */
+  /** The divisor of the importance weights. Default: true, for the largest weight of the batch. */
   readonly normalizeByMax?: NormalizeByMax;
-  /** The bounds of errors; null for none. Default: 0 and 1, or none for whole episodes. */
+  /** The lower bound of errors, or null for none. Default: 0, or none for whole episodes. */
   readonly errorMin?: number | null;
   readonly errorMax?: number | null;
 }

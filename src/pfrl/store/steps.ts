@@ -11,19 +11,19 @@ import type { WholeSpec } from "../rows/step-spec.ts";
 import type { RowValues } from "../rows/transition-part.ts";
 import { type AppendedTransition, envIdOf } from "../transition.ts";
 
-/** The engine options of a buffer. */
+/** The options of a buffer's memory and random draws. */
 export interface EngineOptions {
-  /** Maximum memory in bytes. Default and upper limit: 4 GiB. */
+  /** The maximum memory in bytes. Default and upper limit: 4 GiB. */
   readonly maxBytes?: number;
-  /** The seed of all random draws: the same seed and calls give the same transitions. Default: 0. Pass a bigint below 2^64 for more than 53 bits. */
+  /** The seed of all random draws. The same seed and calls produce the same transitions. Pass a bigint below 2^64 for more than 53 bits. Default: 0. */
   readonly seed?: number | bigint;
   /**
-   * Whether to pack the frames that rows share, without loss: states and actions of 256 bytes and more, and each frame of a stack. `true`, or the expected
-   * compression ratio, on which `capacity` is based (default: 4). Screens of games take 4 to 60 times less memory; camera images and noise do not shrink. Files
-   * do not change. Default: false.
+   * Whether to compress the frames that rows share, without loss. This applies to states and actions of 256 bytes and more, and to each frame of a stack. Pass
+   * true, or the expected compression ratio (4 with true), from which the memory for `capacity` is computed. Screens of games take 4 to 60 times less memory;
+   * camera images and noise do not shrink. The format of files does not change. Default: false.
    */
   readonly packed?: boolean | PackedOptions;
-  /** Another build of the core, such as `reprise/core.wasm` if the host forbids compiling. */
+  /** Another build of the core, such as `reprise/core.wasm` if the host forbids compiling. Default: the core of the package. */
   readonly module?: WebAssembly.Module;
 }
 

@@ -2,29 +2,29 @@
 import { mustBe, ReplayError } from "../../base/error.ts";
 import { isBuffer } from "../validators.ts";
 
-/** The handlers that a channel calls. They are methods, so that plain functions fit. */
+/** The handlers that a channel calls. */
 export interface ChannelHandlers {
-  /** Receives a message as it was sent. The bytes must not change afterwards, since they may be read later. */
+  /** Receives a message as it was sent. Do not change the bytes afterwards, since they may be read later. */
   message(bytes: ArrayBuffer | Uint8Array): void;
-  /** Receives the end of the channel, once, with code and reason if there are any. */
+  /** Receives the end of the channel once, with its code and reason, if there are any. */
   close(code?: number, reason?: string): void;
 }
 
 /** A duplex channel of ordered, whole messages. Implement it for any transport: `remoteWriter` and `acceptWriter` accept it instead of a WebSocket. */
 export interface ByteChannel {
-  /** Sends one message. Its bytes are not changed afterwards. No effect after the end. */
+  /** Sends one message. The caller does not change the bytes afterwards. No effect after the end of the channel. */
   send(bytes: Uint8Array<ArrayBuffer>): void;
   /** Ends the channel after earlier messages. The other end receives code (1000, or 4000 to 4999) and reason (at most 123 bytes). */
   close(code: number, reason: string): void;
-  /** Starts to receive. Called once, before the first `send`. Messages that arrived before may be lost. */
+  /** Starts to receive messages. Called once, before the first `send`. Messages that arrived earlier may be lost. */
   receive(handlers: ChannelHandlers): void;
-  /** Bytes sent that have not left yet, if the channel knows. */
+  /** The number of bytes that were sent but have not left yet. Undefined if the channel does not know this number. */
   readonly bufferedAmount?: number;
 }
 
 type Listener = { onEvent(event: unknown): void }["onEvent"];
 
-/** A WebSocket: of browsers, Deno, Bun and Node 22, of the package `ws`, or the server's end of a WebSocketPair. */
+/** A WebSocket of a browser, Deno, Bun, Node 22 or the package `ws`, or the server's end of a WebSocketPair. */
 export interface SocketLike {
   readonly readyState: number;
   readonly bufferedAmount?: number;
@@ -137,15 +137,15 @@ function acceptPair(socket: SocketLike): void {
 }
 
 /**
- * A channel for a server's socket whose events call functions of the program: call `message` and `end` in those functions. For `Bun.serve`, and for Durable
- * Objects with hibernating sockets.
+ * A channel for a server's socket whose events call functions of the program, as in `Bun.serve` and in Durable Objects with hibernating sockets. Call `message`
+ * and `end` in these functions.
  */
 export class ServerChannel implements ByteChannel {
   readonly #socket: ServerSocketLike;
   #handlers: ChannelHandlers | undefined;
   #isOver = false;
 
-  /** @param socket the argument of Bun's `open` handler, or an accepted WebSocket */
+  /** Creates a channel for a socket. @param socket the argument of Bun's `open` handler, or an accepted WebSocket */
   constructor(socket: ServerSocketLike) {
     this.#socket = socket;
   }
@@ -155,13 +155,13 @@ export class ServerChannel implements ByteChannel {
     return bufferedAmount ?? getBufferedAmount?.call(this.#socket) ?? 0;
   }
 
-  /** Passes a message on. Ignores text. */
+  /** Passes a message of the socket to the channel. Ignores text. */
   message(data: unknown): void {
     const bytes = bytesOf(data);
     if (bytes !== undefined && !this.#isOver) this.#handlers?.message(bytes);
   }
 
-  /** Passes the end of the socket on. */
+  /** Passes the end of the socket to the channel. */
   end(code?: number, reason?: string): void {
     if (this.#isOver) return;
     this.#isOver = true;

@@ -7,8 +7,8 @@ import type { SentError } from "../wire/messages.ts";
 type Listener = { onMessage(event: unknown): void }["onMessage"];
 
 /**
- * A MessagePort or a Worker; inside a worker, the way out: `parentPort`, or the global scope. With the types of web pages, that scope (`self`) is a Window,
- * which takes the transfer list as an option. A Worker supports both forms; only the list is used.
+ * A MessagePort or a Worker. Inside a worker, `parentPort` or the global scope. With the types of web pages, that scope (`self`) is a Window, which takes the
+ * transfer list as an option. A Worker supports both forms, but Reprise passes only the list.
  */
 export interface PortLike {
   postMessage(message: unknown, transfer?: readonly object[] | { readonly transfer?: object[] }): void;

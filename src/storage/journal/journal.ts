@@ -27,9 +27,9 @@ const MAX_WAITING = 8 << 20;
 const COUNTS_MS = 1000;
 
 export interface JournalStats {
-  /** Bytes of the files. */
+  /** The number of bytes of the files. */
   readonly bytes: number;
-  /** Bytes of records that still count. With `retain: "capacity"`, the files have at most twice as many bytes plus two segments. */
+  /** The number of bytes of records that still count. With `retain: "capacity"`, the files have at most twice as many bytes plus two segments. */
   readonly liveBytes: number;
   readonly segments: number;
 }
@@ -115,11 +115,11 @@ export class Journal {
   }
 
   /**
-   * Stores a copy of a value of the program together with the Replay, from the same moment: for example a learner's weights, or the position of an environment.
-   * It replaces the previous value, and is on the disk when everything done so far is. Earlier calls may be on the disk before it. Only with `durability:
-   * "manual"` and `retain: "capacity"` do they form one group with the value, so that a crash leaves both or neither.
+   * Stores a copy of a value of the program together with the Replay, from the same moment. Examples are a learner's weights and the position of an
+   * environment. The value replaces the previous one, and is on the disk when everything done so far is. Earlier calls may be on the disk before the value.
+   * They form one group with the value only with `durability: "manual"` and `retain: "capacity"`. A crash then leaves both or neither.
    * @param value null, booleans, numbers, bigints, strings, typed arrays, Dates, and arrays, plain objects, Maps and Sets of them
-   * @throws TypeError with the path of any other value
+   * @throws TypeError if the value contains anything else. The error names the path
    */
   keep(value: unknown): void {
     this.#open();
@@ -136,7 +136,7 @@ export class Journal {
 
   /**
    * Resolves when everything so far is on the disk and would survive a crash.
-   * @throws ReplayError IO if it cannot be written. The state in memory is unaffected, and later calls and flushes try again
+   * @throws ReplayError IO if the disk cannot be written. The state in memory is unaffected, and later calls and flushes try again
    */
   async flush(): Promise<void> {
     this.#open();
@@ -144,7 +144,7 @@ export class Journal {
     await this.#log.confirm();
   }
 
-  /** Flushes and closes the files. The Replay is not usable afterwards. */
+  /** Flushes the journal and closes its files. The Replay is not usable afterwards. */
   close(): void {
     if (this.#isClosed) return;
     try {
@@ -154,7 +154,10 @@ export class Journal {
     }
   }
 
-  /** Rewrites everything after the existing records, and releases those unless everything is retained. Used after salvaging. @throws ReplayError IO */
+  /**
+   * Rewrites the whole state after the existing records, and releases these records unless everything is retained. Used after salvaging.
+   * @throws ReplayError IO if a write or sync failed
+   */
   renew(): void {
     const changes = this.#changes;
     const old = this.#log.segments.map(({ id }) => id);

@@ -3,10 +3,15 @@ import { integer, mustBe, onlyKeys } from "../../base/error.ts";
 import { MAX_TIMEOUT_MS } from "../../base/limits.ts";
 import { atExit, cancelAtExit } from "../../files/exit.ts";
 
-/** `always`: before each commit returns · `manual`: when `flush` is called · `everyMs`: at most that many milliseconds after a commit. */
+/**
+ * The time at which commits are written to the disk.
+ * - "always": before each commit returns;
+ * - "manual": when `flush` is called;
+ * - `everyMs`: at most that many milliseconds after a commit.
+ */
 export type Durability = "always" | "manual" | { readonly everyMs: number };
 
-/** What happens to evicted steps on the disk. "capacity": their space is released · "all": everything is kept. */
+/** The treatment of evicted steps on the disk. "capacity" releases their space, and "all" keeps everything. */
 export type Retain = "capacity" | "all";
 
 export const EVERY_SECOND: Durability = { everyMs: 1000 };

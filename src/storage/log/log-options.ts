@@ -5,23 +5,23 @@ import { type FullLogger, type Logger, loggerOf } from "../../base/warnings.ts";
 import { checkDurability, type Durability, EVERY_SECOND } from "./durability.ts";
 
 export interface LogOptions {
-  /** A JSON value of the owner for a new directory. It never changes. */
+  /** The JSON value that the owner stores in a new directory. It never changes. */
   readonly about: object;
-  /** Bytes after which a segment ends, plus the group that exceeds them. Default: 16 MiB. */
+  /** The number of bytes after which a segment ends. The group that exceeds it still belongs to the segment. Default: 16 MiB. */
   readonly segmentBytes?: number;
-  /** Default: `{ everyMs: 1000 }` */
+  /** The time at which commits are written to the disk. Default: `{ everyMs: 1000 }`. */
   readonly durability?: Durability;
-  /** Keep the data before damage instead of throwing; the rest is lost. */
+  /** Whether to keep the data before damage and lose the rest, instead of throwing. Default: false. */
   readonly salvage?: boolean;
-  /** Changes nothing, including a torn tail, and takes no lock. */
+  /** Whether to only read. A read-only log changes nothing, not even a torn tail, and takes no lock. Default: false. */
   readonly readOnly?: boolean;
-  /** Take the directory even from an owner whose state is unknown. The caller must know that the owner has ended. */
+  /** Whether to take the directory even from an owner whose state is unknown. The caller must know that the owner has ended. Default: false. */
   readonly takeOver?: boolean;
-  /** Receives findings and repairs. Default: silent. */
+  /** Receives messages about findings and repairs. Default: none. */
   readonly logger?: Logger | null;
   /** The id of a new directory's run, which distinguishes its segments from others. Default: a random id. */
   readonly run?: string;
-  /** Another build of the core, for hosts that forbid compiling. */
+  /** Another build of the core, for hosts that forbid compiling. Default: the core of the package. */
   readonly module?: WebAssembly.Module;
 }
 

@@ -39,13 +39,16 @@ export class Log {
   readonly isNew: boolean;
   /** Whether damage was cut off, so that the contents are older than those that were on the disk. */
   readonly salvaged: boolean;
-  /** Segments that were valid at the point of damage, and were released since; their replacements came after the damage. */
+  /** The segments that were valid at the point of damage and were released since. Their replacements came after the damage. */
   readonly lost: readonly number[];
-  /** Called when a new segment begins, with an empty group. The owner writes the sections that every segment must hold, which are then committed. */
+  /**
+   * A function of the owner, called when a new segment begins with an empty group. It writes the sections that every segment must hold. These sections are then
+   * committed.
+   */
   onSegment: (() => void) | undefined;
-  /** Called before bytes are written: the last chance to sync data that they refer to. */
+  /** A function of the owner, called before bytes are written. It is the last chance to sync data to which the bytes refer. */
   onWrite: (() => void) | undefined;
-  /** Called before this process opens the directory again: the last chance to write. */
+  /** A function of the owner, called before this process opens the directory again. It is the last chance to write. */
   onTakeover: (() => void) | undefined;
   readonly #directory: Directory;
   readonly #segmentBytes: number;
@@ -82,8 +85,8 @@ export class Log {
 
   /**
    * Opens an existing log, or creates one. With `readOnly` it shows one moment, whatever its owner does.
-   * @throws ReplayError LOCKED if another process has the directory, or with `readOnly` creates and removes files all the time · CORRUPT if the contents were
-   * altered · UNSUPPORTED if another version wrote the files · IO
+   * @throws ReplayError LOCKED if another process has the directory, or if it constantly creates and removes files with `readOnly`, CORRUPT if the contents
+   * were altered, UNSUPPORTED if another version wrote the files, IO if a file cannot be read or written
    */
   static open(directory: Directory, options: LogOptions): Log {
     if (options?.readOnly !== true || directory instanceof ReadOnlyDirectory) return new Log(directory, options);
@@ -120,10 +123,10 @@ export class Log {
   }
 
   /**
-   * Shows every section in order. Must be exhausted before the first write. Yields after each piece of a file, so that a caller can report progress, stop, or
-   * let other code run.
+   * Passes every section to the visitor, in order. The caller must exhaust the iterator before the first write. The iterator yields after each piece of a file,
+   * so that a caller can report progress, stop, or let other code run.
    * @param newest whether to skip sealed segments, which are certainly on the disk; the last two are always read
-   * @throws ReplayError CORRUPT if the contents were altered; sections already shown must then be discarded
+   * @throws ReplayError CORRUPT if the contents were altered; the caller must then discard the sections passed so far
    */
   *replay(visit: Visit, newest = false): Generator<{ bytes: number; of: number }, void> {
     this.#open();
@@ -154,7 +157,7 @@ export class Log {
   /**
    * Ends the group.
    * @param now whether the group must be on the disk when this returns
-   * @throws ReplayError IO if the write or sync failed; the group stays in memory, and later calls try again
+   * @throws ReplayError IO if the write or sync failed. The group stays in memory, and later calls try again
    */
   commit(now = this.#durability === "always"): void {
     const writer = this.#writable();
@@ -186,8 +189,9 @@ export class Log {
   }
 
   /**
-   * Checks before a call that will be written. @throws ReplayError CLOSED · IO if nothing can be written any more · an earlier error without a waiting caller,
-   * once
+   * Checks that the next call can be written.
+   * @throws ReplayError CLOSED after `close`, IO if nothing can be written any more
+   * @throws an earlier error, once, if no caller waited for it
    */
   check(): void {
     this.#writable();
@@ -234,12 +238,12 @@ export class Log {
     return this.#writer === undefined ? older : [...older, { id: this.#writer.segment, bytes: this.#writer.bytes }];
   }
 
-  /** Bytes of released segments whose files still exist. */
+  /** The number of bytes of released segments whose files still exist. */
   get leaving(): number {
     return this.#older.pendingDrops.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
-  /** Bytes that are not written yet. */
+  /** The number of bytes that are not written yet. */
   get waiting(): number {
     return this.#writer?.pendingBytes ?? 0;
   }
@@ -264,7 +268,7 @@ export class Log {
     this.#older.drop(id);
   }
 
-  /** Flushes, and releases the directory. Discards an open group. @throws ReplayError IO if the flush failed */
+  /** Flushes the log, discards an open group, and releases the directory. @throws ReplayError IO if the flush failed */
   close(): void {
     if (this.#isClosed) return;
     try {

@@ -16,7 +16,7 @@ export interface SectionPosition {
   readonly from: number;
 }
 
-/** Called with each section of the owner. The payload is valid until it returns. */
+/** A function that receives each section of the owner. The payload is valid until the function returns. */
 export type Visit = (kind: number, id: number, payload: Uint8Array, segment: number, position: SectionPosition) => void;
 
 /** A complete segment before the newest that has no seal. */

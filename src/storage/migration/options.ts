@@ -13,15 +13,16 @@ export interface StateMigration<S extends Spec = Spec> {
   /** The spec of the new steps. Default: that of the snapshot. */
   readonly spec?: S;
   /**
-   * New paths of leaves, by old path. They apply to steps before `migrate` receives them, and to the rules of writers, the columns of items, and `transition`.
+   * The new paths of leaves, by old path. They apply to steps before `migrate` receives them, and to the rules of writers, the columns of items, and
+   * `transition`.
    */
   readonly rename?: Renames;
   /**
-   * Returns the new step for an old one. Default: the old step itself, with its numbers cast to the new dtypes. It neither receives nor returns leaves that are
-   * `shared` or `packed`, which do not change.
+   * Returns the new step for an old one. Default: the old step itself, with its numbers cast to the new dtypes. The function neither receives nor returns
+   * leaves that are `shared` or `packed`. These leaves do not change.
    */
   readonly migrate?: (step: AnyStep) => OwnStepOf<S>;
-  /** Changed options of tables, by table name. Default: the options of the snapshot. */
+  /** The changed options of tables, by table name. Default: the options of the snapshot. */
   readonly tables?: { readonly [name: string]: Partial<TableOptions> };
   /** Maps leaves to their roles in a transition. Default: the roles of the snapshot. */
   readonly transition?: TransitionRoles;
@@ -31,11 +32,11 @@ export interface StateMigration<S extends Spec = Spec> {
 
 /** The effects of a migration, complete once all of its output is read. */
 export interface MigrationReport {
-  /** Number of steps written, including final observations. */
+  /** The number of steps written, including final observations. */
   readonly steps: number;
-  /** Number of items removed from each table because its new limits have no room for them, or because they were drawn too often. */
+  /** The number of items removed from each table because its new limits have no room for them, or because they were drawn too often. */
   readonly removed: { readonly [table: string]: number };
-  /** Tables whose items have new keys, because the new `maxSize` has no room for the old keys. */
+  /** The names of the tables whose items have new keys, because the new `maxSize` has no room for the old keys. */
   readonly newKeys: readonly string[];
 }
 

@@ -13,7 +13,7 @@ import { StateMigrator } from "../migration/state-migrator.ts";
 import type { SnapshotSource } from "./read.ts";
 
 export interface SnapshotMigration<S extends Spec = Spec> extends StateMigration<S> {
-  /** Another build of the core than the package's own. */
+  /** Another build of the core. Default: the core of the package. */
   readonly module?: WebAssembly.Module;
 }
 
@@ -29,10 +29,13 @@ const CHUNK_BYTES = 1 << 20;
 /**
  * Returns the snapshot with steps of another spec, or with other limits of its tables, as chunks of about 64 KiB that can be read once. Everything else is
  * preserved to the byte: items, keys, priorities, draw counts, random states, episodes, writers, and shared or packed frames. A smaller table removes items
- * with its remover. Reads the source once. Memory: a chunk, a section, and about 1.2 KB per item of a changed table.
- * @throws TypeError, RangeError if an option is invalid. While it is read: ReplayError CORRUPT · UNSUPPORTED if another version wrote the snapshot, or a leaf
- * becomes or was shared or packed · NOT_FOUND if a table is unknown, or a writer, an item or `transition` uses a removed leaf · SPEC_MISMATCH, INVALID_DATA if
- * a value does not fit the new spec
+ * with its remover. Reads the source once. Keeps a chunk, a section, and about 1.2 KB per item of a changed table in memory.
+ * @throws TypeError, RangeError if an option is invalid
+ * @throws ReplayError CORRUPT while it is read, if the snapshot is damaged
+ * @throws ReplayError UNSUPPORTED while it is read, if another version wrote the snapshot, or if a leaf becomes or was shared or packed
+ * @throws ReplayError NOT_FOUND while it is read, if a table is unknown, or if a writer, an item or `transition` uses a removed leaf
+ * @throws ReplayError SPEC_MISMATCH while it is read, if a step does not match the new spec
+ * @throws ReplayError INVALID_DATA while it is read, if a value does not fit its new dtype
  */
 export function migrateSnapshot<const S extends Spec>(source: SnapshotSource, options: SnapshotMigration<S>): MigratedSnapshot {
   const { module, ...others } = onlyKeys("migrateSnapshot", options, `${MIGRATION_OPTIONS}, module`);

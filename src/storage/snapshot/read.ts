@@ -21,9 +21,12 @@ export type SnapshotSource = Uint8Array | Iterable<Uint8Array>;
 export interface RestoreOptions<S extends Spec = any> {
   /** The spec that the program expects. A snapshot with another spec is rejected. Default: any spec. */
   readonly spec?: S;
-  /** "close" closes the writers of the snapshot, like `close()`. Default: "keep", for `replay.writer({ name })` and `replay.writers`. */
+  /**
+   * The treatment of the snapshot's writers. "close" closes them like `close()`. "keep" keeps them for `replay.writer({ name })` and `replay.writers`. Default:
+   * "keep".
+   */
   readonly writers?: OpenWriters;
-  /** Another build of the core than the package's own. */
+  /** Another build of the core. Default: the core of the package. */
   readonly module?: WebAssembly.Module;
   /** Receives warnings. Default: `console.warn`. Pass null to silence warnings. */
   readonly logger?: Logger | null;

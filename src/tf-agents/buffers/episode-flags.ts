@@ -8,7 +8,7 @@ import { StepType } from "../time-step.ts";
 import { type Batch, columnsOf } from "./frames.ts";
 import { optionalFunction } from "./replay-buffer.ts";
 
-/** Returns whether an episode begins or ends within a sequence: one boolean. For a batch, one boolean, or one per row. */
+/** A function that returns whether an episode begins or ends within a sequence, as one boolean. For a batch, it returns one boolean, or one per row. */
 export type EpisodeFn<S = Spec> = (items: StepsOf<S>) => unknown;
 
 const FIELDS = "action,discount,nextStepType,observation,policyInfo,reward,stepType";

@@ -40,14 +40,14 @@ export interface EpisodicOptions<S = Spec> extends StoreOptions {
   readonly capacity?: number;
   /** Whether draws, passes and `gatherAll` use only completed episodes. Default: false. */
   readonly completedOnly?: boolean;
-  /** An integer >= 1. It is checked, but changes no result, since every draw uses the newest state. */
+  /** The buffer size of TF-Agents, an integer >= 1. It is checked but has no effect, since every draw uses the newest state. */
   readonly bufferSize?: number;
   /**
-   * Returns whether an episode begins with the items: one boolean for a sequence; for a batch one boolean, or one per row. Default, for trajectories: at a step
-   * of type FIRST.
+   * Returns whether an episode begins with the items. The result is one boolean for a sequence, and one boolean or one per row for a batch. Default: an episode
+   * begins at a trajectory of type FIRST.
    */
   readonly beginEpisodeFn?: EpisodeFn<S>;
-  /** Returns whether an episode ends with the items. Default, for trajectories: at a step whose next step is of type LAST. */
+  /** Returns whether an episode ends with the items. Default: an episode ends at a trajectory whose next step is of type LAST. */
   readonly endEpisodeFn?: EpisodeFn<S>;
   /** Receives a warning for each row that could not be written. Default: console.warn. */
   readonly onWarning?: (message: string) => void;
@@ -55,9 +55,9 @@ export interface EpisodicOptions<S = Spec> extends StoreOptions {
 
 /** Copies of episodes, one per location. */
 export interface Episodes<S = Spec> {
-  /** The number of steps per episode; 0 for an empty location. */
+  /** The number of steps per episode. 0 for an empty location. */
   readonly length: ArrayLike<number>;
-  /** 1 for each completed episode, else 0. */
+  /** The completion flags: 1 for each completed episode, otherwise 0. */
   readonly completed: ArrayLike<number>;
   /** The steps of each episode, [T, …]. */
   readonly items: readonly StepsLike<S>[];
@@ -76,7 +76,7 @@ const MAX_ROWS = 65536;
 
 export class EpisodicReplayBuffer<const S extends Spec = Spec> implements ReplayBuffer<S> {
   readonly dataSpec: S;
-  /** The maximum number of episodes. Id e lives at location e mod capacity, until a later id takes it over. */
+  /** The maximum number of episodes. The episode with id e is at location e mod capacity, until a later id takes this location. */
   readonly capacity: number;
   readonly statefulDataset: boolean = true;
   readonly #engine: Engine;
@@ -89,7 +89,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
   readonly #shift: number | undefined;
   readonly #warn: (message: string) => void;
 
-  /** @throws TypeError, RangeError */
+  /** Creates an empty buffer. @throws TypeError, RangeError if an option is invalid */
   constructor(dataSpec: S, options: EpisodicOptions<S> = {}) {
     hideFrames(new.target);
     const { capacity = 1000, completedOnly = false, bufferSize = 8, beginEpisodeFn, endEpisodeFn } = onlyKeys("options", options, OPTIONS);
@@ -115,7 +115,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
   }
 
   /**
-   * Returns ids for episodes that have not begun: -1, until something is added.
+   * Returns ids for episodes that have not begun. Each id is -1 until steps are added.
    * @param n the number of ids, for `addBatch`; if omitted or 0, a single id, for `addSequence`
    */
   createEpisodeIds(n?: undefined | 0): number;
@@ -126,11 +126,14 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
   }
 
   /**
-   * Adds a sequence of steps to the episode `id`, or to a new episode if the begin function returns true or `id` is negative. An end completes the episode;
-   * later steps can still join it. O(bytes)
+   * Adds a sequence of steps to the episode `id`, or to a new episode if the begin function returns true or `id` is negative. The end function completes the
+   * episode, but later steps can still be added to it. O(bytes). If the call throws, nothing was added.
    * @param items nested like the data spec, each leaf [T, …]
    * @returns the id to continue with
-   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY, STALE_KEY if another id has taken the episode's place; nothing was added then
+   * @throws ReplayError SPEC_MISMATCH if the items do not match the spec
+   * @throws ReplayError INVALID_DATA if a value does not fit its dtype
+   * @throws ReplayError OUT_OF_MEMORY if memory runs out
+   * @throws ReplayError STALE_KEY if another id has taken the location of the episode
    */
   addSequence(items: ItemsOf<S>, id: number): number {
     this.#engine.open();
@@ -145,12 +148,15 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
   }
 
   /**
-   * Adds one step to each of several episodes, existing or new. All new ids are assigned first, row by row. If a new id takes the place of another row's
-   * episode, that row is left out with a warning. O(bytes)
+   * Adds one step to each of several episodes, existing or new. All new ids are assigned first, row by row. If a new id takes the location of another row's
+   * episode, that row is left out with a warning. O(bytes). If the call throws, nothing was added.
    * @param items nested like the data spec, each leaf [rows, …]
-   * @param ids one per row
+   * @param ids the ids of the episodes, one per row
    * @returns the ids to continue with
-   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY, STALE_KEY if no row can be written or an id was never assigned; nothing was added then
+   * @throws ReplayError SPEC_MISMATCH if the items do not match the spec
+   * @throws ReplayError INVALID_DATA if a value does not fit its dtype
+   * @throws ReplayError OUT_OF_MEMORY if memory runs out
+   * @throws ReplayError STALE_KEY if no row can be written or an id was never assigned
    */
   addBatch(items: ItemsOf<S>, ids: ArrayLike<number>): number[] {
     this.#engine.open();
@@ -167,12 +173,15 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
   }
 
   /**
-   * Adds copies of episodes (from `extract`) to the episodes of a list of ids. New ids are assigned in the order of the list. Each copy decides whether its
-   * episode is then completed.
+   * Adds copies of episodes (from `extract`) to the episodes of a list of ids. New ids are assigned in the order of the list. The copy determines whether its
+   * episode is then completed. If the call throws, nothing was added.
    * @param indices for each copy, a position in `ids`
    * @returns all ids, to continue with
-   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY, STALE_KEY if no copy can be written or an id was never assigned; nothing was added then ·
-   * RangeError
+   * @throws ReplayError SPEC_MISMATCH if the items do not match the spec
+   * @throws ReplayError INVALID_DATA if a value does not fit its dtype
+   * @throws ReplayError OUT_OF_MEMORY if memory runs out
+   * @throws ReplayError STALE_KEY if no copy can be written or an id was never assigned
+   * @throws RangeError if an argument is invalid
    */
   extendEpisodes(ids: ArrayLike<number>, indices: ArrayLike<number>, episodes: Episodes<S>): number[] {
     this.#engine.open();
@@ -196,8 +205,8 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
   }
 
   /**
-   * Returns copies of the episodes at some locations (id mod capacity). With `clearData`, their steps are dropped; the ids stay valid. O(bytes)
-   * @throws RangeError
+   * Returns copies of the episodes at some locations (id mod capacity). With `clearData`, their steps are dropped, but the ids stay valid. O(bytes).
+   * @throws RangeError if a location is invalid
    */
   extract(locations: ArrayLike<number>, clearData = false): ExtractedEpisodes<S> {
     this.#engine.open();
@@ -214,7 +223,8 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
 
   /**
    * Returns the steps of an episode, each leaf [T, …].
-   * @throws ReplayError STALE_KEY if another id has taken its place, NOT_FOUND if the id was never assigned
+   * @throws ReplayError STALE_KEY if another id has taken the location of the episode
+   * @throws ReplayError NOT_FOUND if the id was never assigned
    */
   getEpisode(id: number): StepsOf<S> {
     this.#engine.open();
@@ -224,22 +234,24 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
     return this.#read(this.#episodes.location(id)) as StepsOf<S>;
   }
 
-  /** Returns 1 for each id whose episode still exists, else 0. */
+  /** Returns 1 for each id whose episode still exists, otherwise 0. */
   getValidIdsMask(ids: ArrayLike<number>): Uint8Array<ArrayBuffer> {
     return Uint8Array.from(idList(ids), (id) => Number(this.#episodes.valid(id)));
   }
 
-  /** Returns the ids of the completed episodes, by location. O(capacity) */
+  /** Returns the ids of the completed episodes, by location. O(capacity). */
   completedEpisodes(): number[] {
     const locations = Array.from({ length: this.capacity }, (_, location) => location);
     return locations.filter((location) => this.#episodes.isCompleted(location)).map((location) => this.#episodes.idAt(location));
   }
 
   /**
-   * Draws a whole episode uniformly, [T, D]. With numSteps, draws a window: first an episode with enough steps, weighted by its length, then uniformly one of
-   * its starts. Windows are [T, D], [B, T, D], or without timeStacked a tuple of T. The ids are those of the episodes, one per window.
+   * Draws a whole episode uniformly, [T, D]. With numSteps, draws a window: first an episode with enough steps, weighted by its length, then a uniformly random
+   * start. Windows are [T, D] or [B, T, D], or tuples of T steps without timeStacked. The ids are those of the episodes, one per window.
    * @returns [items, {ids, probabilities}]
-   * @throws ReplayError EMPTY, TOO_FEW if no episode is completed or long enough, UNSUPPORTED for a batch of whole episodes
+   * @throws ReplayError EMPTY if the buffer is empty
+   * @throws ReplayError TOO_FEW if no episode is completed or long enough
+   * @throws ReplayError UNSUPPORTED if a batch of whole episodes is requested
    */
   getNext(options: GetNextOptions & { readonly timeStacked: false; readonly numSteps: number }): SeparateElement<S>;
   getNext(options?: GetNextOptions & { readonly timeStacked?: true }): Element<S>;
@@ -253,9 +265,12 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
   }
 
   /**
-   * Returns an endless series of draws like those of `getNext`, or one pass over the episodes in the order of their ids, as they were at its start: whole, or
-   * in windows of numSteps. With sampleBatchSize = k, id mod k assigns each episode to one of k shards, and a batch takes one window from each shard.
-   * @throws RangeError for a batch of whole episodes · while iterating EMPTY, TOO_FEW; a pass over nothing just ends
+   * Returns an endless series of draws like those of `getNext`. With `singleDeterministicPass`, returns one pass over the episodes in the order of their ids,
+   * as they were at its start. The pass returns whole episodes, or windows of numSteps. With sampleBatchSize = k, id mod k assigns each episode to one of k
+   * shards, and a batch takes one window from each shard. A pass over an empty buffer ends immediately.
+   * @throws RangeError if a batch of whole episodes is requested
+   * @throws ReplayError EMPTY during iteration if the buffer is empty
+   * @throws ReplayError TOO_FEW during iteration if no episode is completed or long enough
    */
   asDataset(options: AsDatasetOptions<S> = {}): Dataset<Element<S>> {
     this.#engine.open();
@@ -278,7 +293,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
     return (parts.length === 0 ? this.#read(0, 0) : batchOfOne(concat(parts))) as StepsOf<S>;
   }
 
-  /** Drops all steps and completions. Ids stay valid, so that adding to an episode continues it. With `clearAllVariables`, ids restart at 0. */
+  /** Drops all steps and completion flags. Ids stay valid, so that adding to an episode continues it. With `clearAllVariables`, ids restart at 0. */
   clear(options: ClearOptions = {}): void {
     this.#engine.open();
     const all = flag("clearAllVariables", onlyKeys("options", options, "clearAllVariables").clearAllVariables ?? false);
@@ -286,7 +301,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
     if (all) this.#episodes.last = -1;
   }
 
-  /** Returns the number of steps of all episodes, including open ones. O(1) */
+  /** Returns the number of steps of all episodes, including open ones. O(1). */
   numFrames(): number {
     return this.#episodes.frames;
   }

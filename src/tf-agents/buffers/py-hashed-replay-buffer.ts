@@ -31,9 +31,10 @@ export class PyHashedReplayBuffer<const S extends TrajectorySpec<Spec, Spec, Spe
   #itemFrames = new Uint32Array(0);
 
   /**
-   * Creates an empty buffer. In addition to the stored data, it takes 4 bytes per frame of a stack, and 16 per different frame.
+   * Creates an empty buffer. In addition to the stored data, the buffer takes 4 bytes per frame of a stack, and 16 bytes per different frame.
    * @param dataSpec the spec of one trajectory. The last dimension of its observation, which is one leaf of numbers, counts frames
-   * @throws TypeError, RangeError · ReplayError SPEC_MISMATCH for another observation
+   * @throws TypeError, RangeError if an option is invalid
+   * @throws ReplayError SPEC_MISMATCH if the observation is not one leaf of stacked frames
    */
   constructor(dataSpec: S, options: PyBufferOptions) {
     hideFrames(new.target);

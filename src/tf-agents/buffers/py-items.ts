@@ -11,13 +11,13 @@ import { FrameSegments } from "./frame-segments.ts";
 import type { AsDatasetOptions, GetNextOptions } from "./replay-buffer.ts";
 
 export interface PyBufferOptions {
-  /** The maximum number of items. When the buffer is full, the oldest items are evicted. */
+  /** The maximum number of items. If the buffer is full, the oldest items are evicted. */
   readonly capacity: number;
   /** The seed of all random draws: a whole number, or a bigint below 2^64. Default: 0, so that two buffers without a seed draw the same items. */
   readonly seed?: number | bigint;
-  /** The maximum memory in bytes. */
+  /** The maximum memory in bytes. Default: 4 GiB. */
   readonly maxBytes?: number;
-  /** Another build of the core, such as `reprise/core.wasm` if the host forbids compiling. */
+  /** Another build of the core, such as `reprise/core.wasm` if the host forbids compiling. Default: the core of the package. */
   readonly module?: WebAssembly.Module;
 }
 
@@ -89,12 +89,12 @@ function rotateColumn({ data, shape }: Column, from: number): Column {
   return new Column(concatArrays([data.slice(at), data.slice(0, at)]), [...shape]);
 }
 
-/** The reading methods that both buffers share. */
+/** The base class of both buffers, with their reading methods. */
 export class PyBuffer<S extends Spec> {
   readonly dataSpec: S;
   readonly #items: PyItems<Spec>;
 
-  /** @param items the stored items, whose spec may differ from `dataSpec` */
+  /** Creates a buffer over stored items. @param items the stored items, whose spec may differ from `dataSpec` */
   constructor(dataSpec: S, items: PyItems<Spec>) {
     this.dataSpec = dataSpec;
     this.#items = items;
@@ -111,9 +111,10 @@ export class PyBuffer<S extends Spec> {
   }
 
   /**
-   * Draws an item, or a window of `numSteps` adjacent items in order of time, uniformly and without an info. O(sampleBatchSize × bytes of a window)
+   * Draws an item, or a window of `numSteps` adjacent items in order of time, uniformly and without an info. O(sampleBatchSize × bytes of a window).
    * @returns by (sampleBatchSize, numSteps): [D], [B, D], [T, D], [B, T, D]; without timeStacked an array of T
-   * @throws ReplayError EMPTY, TOO_FEW (fewer items than numSteps)
+   * @throws ReplayError EMPTY if the buffer is empty
+   * @throws ReplayError TOO_FEW if there are fewer items than numSteps
    */
   getNext(options: GetNextOptions & { readonly timeStacked: false; readonly numSteps: number }): StepsOf<S>[];
   getNext(options?: GetNextOptions & { readonly timeStacked?: true }): StepsOf<S>;
@@ -122,14 +123,16 @@ export class PyBuffer<S extends Spec> {
   }
 
   /**
-   * Returns an endless series of draws like those of `getNext`, or one pass in order of time. Elements are items without an info.
-   * @throws while iterating EMPTY, TOO_FEW
+   * Returns an endless series of draws like those of `getNext`, or one pass in order of time with `singleDeterministicPass`. Elements are items without an
+   * info.
+   * @throws ReplayError EMPTY during iteration if the buffer is empty
+   * @throws ReplayError TOO_FEW during iteration if there are fewer items than numSteps
    */
   asDataset(options: AsDatasetOptions<S> = {}): Dataset<StepsOf<S>> {
     return this.#items.dataset(options as never) as Dataset<StepsOf<S>>;
   }
 
-  /** Returns all items, [1, size, …], in the order of their places: in a full buffer, the newest items, which replaced the oldest, come first. */
+  /** Returns all items, [1, size, …], in the order of their places. In a full buffer, the newest items may come first, since they replace the oldest. */
   gatherAll(): StepsOf<S> {
     return this.#items.all() as StepsOf<S>;
   }

@@ -9,7 +9,11 @@ export class PyUniformReplayBuffer<const S extends Spec = Spec> extends PyBuffer
   readonly #toBatch: (items: unknown) => Batch;
   readonly #items: PyItems<S>;
 
-  /** @param dataSpec the spec of one item @throws TypeError, RangeError */
+  /**
+   * Creates an empty buffer.
+   * @param dataSpec the spec of one item
+   * @throws TypeError, RangeError if an option is invalid
+   */
   constructor(dataSpec: S, options: PyBufferOptions) {
     hideFrames(new.target);
     const items = new PyItems<S>(dataSpec, options);
@@ -19,10 +23,12 @@ export class PyUniformReplayBuffer<const S extends Spec = Spec> extends PyBuffer
   }
 
   /**
-   * Adds a batch: one item, or several consecutive ones. When the buffer is full, the oldest items are evicted. O(bytes)
+   * Adds a batch: one item, or several consecutive ones. If the buffer is full, the oldest items are evicted. O(bytes). If the call throws, nothing was added.
    * @param items nested like the data spec, each leaf [batch, …]: typed arrays, nested arrays, or columns {data, shape}; numbers are converted to the leaf's
    * dtype
-   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY; nothing was added then
+   * @throws ReplayError SPEC_MISMATCH if the items do not match the spec
+   * @throws ReplayError INVALID_DATA if a value does not fit its dtype
+   * @throws ReplayError OUT_OF_MEMORY if memory runs out
    */
   addBatch(items: ItemsOf<S>): void {
     const { rows, values } = this.#toBatch(items);

@@ -7,23 +7,24 @@ import type { Dataset } from "../../batch/iterate.ts";
 import type { Column } from "../../schema/column.ts";
 import type { Spec } from "../../schema/spec.ts";
 
-/** The data returned with the items of an element, as arrays that carry their shape. */
+/** The info that is returned with the items of an element, as arrays with their shape. */
 export interface BufferInfo {
   /** The ids of the frames or episodes. */
   readonly ids: Column<"f64">;
-  /** The probability of drawing this window or episode. */
+  /** The probability of drawing each window or episode. */
   readonly probabilities: Column<"f64">;
 }
 
-/** The data returned with an element whose steps are apart. */
+/** The info that is returned with an element whose steps are separate. */
 export interface SeparateInfo {
-  /** The ids of the frames, in one column per step; or the ids of the episodes. */
+  /** The ids of the frames, in one column per step, or the ids of the episodes. */
   readonly ids: Column<"f64"> | readonly Column<"f64">[];
   readonly probabilities: Column<"f64">;
 }
 
 /**
- * The elements of datasets and `getNext`: items nested like the data spec, and their info. If steps are apart, the items are a tuple with one nest per step.
+ * An element of a dataset or of `getNext`: items nested like the data spec, and their info. If steps are separate, the items are a tuple with one nest per
+ * step.
  */
 export type Element<S> = readonly [items: StepsOf<S>, info: BufferInfo];
 /** An element of any buffer. The keys of a server's items are bigints. */
@@ -31,37 +32,40 @@ export type DatasetElement<S> = readonly [items: StepsOf<S>, info: Omit<BufferIn
 export type SeparateElement<S> = readonly [items: readonly StepsOf<S>[], info: SeparateInfo];
 
 export interface AsDatasetOptions<S = Spec> {
-  /** Items per element. If omitted, elements are single items, without a dimension for them. */
+  /** The number of items per element. Default: single items, without a dimension of batch. */
   readonly sampleBatchSize?: number;
-  /** The number of steps of a window. */
+  /** The number of steps per window. Default: single items, without a dimension of time. */
   readonly numSteps?: number;
-  /** An integer >= 1. It is checked, but changes no result. */
+  /** The number of parallel calls of TF-Agents, an integer >= 1. It is checked but has no effect. */
   readonly numParallelCalls?: number;
-  /** Transforms the collected data before it is cut into windows and batched: columns to columns, with steps along the first dimension if there are several. */
+  /**
+   * A function that transforms the collected data before they are cut into windows and batched. It receives and returns columns, with steps along the first
+   * dimension if there are several.
+   */
   sequencePreprocessFn?(items: StepsOf<S>): unknown;
   /** Whether to read each step once, in order, and then end. Default: false, for endless random draws. */
   readonly singleDeterministicPass?: boolean;
   /**
-   * Elements that an async iteration draws ahead. Default: 0. Prefetched elements show the state at their draw, and count when the loop receives them, unless
-   * they come from a server. Nothing is prefetched from a table whose draws remove items (`maxTimesSampled`) or are counted by its rate limiter.
+   * The number of elements that an async iteration draws ahead. Prefetched elements show the state at their draw, and count when the loop receives them, unless
+   * they come from a server. Nothing is prefetched from a table whose draws remove items (`maxTimesSampled`) or whose rate limiter counts draws. Default: 0.
    */
   readonly prefetch?: number;
-  /** Aborts the iteration, which throws the signal's reason. */
+  /** A signal that aborts the iteration. The iteration throws the signal's reason. */
   readonly signal?: AbortSignal;
   /**
-   * How long, in milliseconds, an async iteration of random draws waits for an element that is not available yet, before it ends without an error. If omitted,
-   * it does not wait and throws EMPTY or TOO_FEW.
+   * The maximum wait of an async iteration of random draws for the next element, in milliseconds. The iteration then ends without an error. Default: no wait,
+   * so that the iteration throws EMPTY or TOO_FEW.
    */
   readonly timeoutMs?: number;
 }
 
-/** Options of a dataset whose windows may cross the end of an episode. */
+/** The options of a dataset whose windows may cross the end of an episode. */
 export interface UniformDatasetOptions<S = Spec> extends AsDatasetOptions<S> {
   /**
-   * Whether to leave out windows that have a boundary step (`stepType` LAST) before their last step, so that no pair belongs to two episodes. Default: false,
-   * as in TF-Agents. The SAC example of TF-Agents does the same with `unbatch`, `filter` and `batch`. Elements stay full, and probabilities stay those among
-   * all windows. If few windows remain, draws are made only among these, so that an element takes a bounded number of draws. Requires a `stepType` in the data
-   * spec and `numSteps` of 2 or more, and excludes `sequencePreprocessFn`.
+   * Whether to leave out windows that have a boundary step (`stepType` LAST) before their last step, so that no pair belongs to two episodes. The SAC example
+   * of TF-Agents does the same with `unbatch`, `filter` and `batch`. Elements remain full, and probabilities remain those among all windows. If few windows
+   * remain, only these are drawn, so that an element takes a bounded number of draws. Requires a `stepType` in the data spec and `numSteps` of 2 or more, and
+   * excludes `sequencePreprocessFn`. Default: false, as in TF-Agents.
    */
   readonly dropBoundaries?: boolean;
 }
@@ -69,12 +73,12 @@ export interface UniformDatasetOptions<S = Spec> extends AsDatasetOptions<S> {
 export interface GetNextOptions {
   readonly sampleBatchSize?: number;
   readonly numSteps?: number;
-  /** Whether steps are along a dimension of time; otherwise they are a tuple. Default: true. */
+  /** Whether steps are stacked along a dimension of time. If false, they are a tuple. Default: true. */
   readonly timeStacked?: boolean;
 }
 
 export interface ClearOptions {
-  /** Whether the numbering of episodes and frames also restarts. */
+  /** Whether the numbering of episodes and frames also restarts. Default: false. */
   readonly clearAllVariables?: boolean;
 }
 
@@ -145,17 +149,17 @@ export function optionalFunction(subject: string, value: unknown): void {
   if (value !== undefined && typeof value !== "function") throw mustBe(TypeError, subject, "a function", value);
 }
 
-/** Options of buffers that store their own steps. */
+/** The options of buffers that store steps themselves. */
 export interface StoreOptions {
   /** Whether a pass in order leaves out short windows at an end, and a short last batch. Default: false. */
   readonly datasetDropRemainder?: boolean;
-  /** The distance between windows in a pass in order, in steps. Default: the length of a window. */
+  /** The number of steps between the starts of two windows in a pass in order. Default: the length of a window. */
   readonly datasetWindowShift?: number;
   /** The seed of all random draws: a whole number, or a bigint below 2^64. Default: 0, so that two buffers without a seed draw the same items. */
   readonly seed?: number | bigint;
-  /** The maximum memory in bytes. */
+  /** The maximum memory in bytes. Default: 4 GiB. */
   readonly maxBytes?: number;
-  /** Another build of the core, such as `reprise/core.wasm` if the host forbids compiling. */
+  /** Another build of the core, such as `reprise/core.wasm` if the host forbids compiling. Default: the core of the package. */
   readonly module?: WebAssembly.Module;
 }
 

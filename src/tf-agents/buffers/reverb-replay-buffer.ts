@@ -25,7 +25,7 @@ import { type PrefetchedItem, PrefetchedItems } from "./prefetched-items.ts";
 import { type AsDatasetOptions, type BufferInfo, type ClearOptions, checkDataset, optionalCount, type ReplayBuffer } from "./replay-buffer.ts";
 import { type BufferTable, bufferTable, type Items, mapInfo } from "./reverb-table.ts";
 
-/** The source of a buffer: a client, or a Replay for its own tables. */
+/** The source of a buffer's items: a client, or a Replay for its own tables. */
 export type BufferClient<S extends Spec = Spec> = SampleClient | Replay<S>;
 
 export interface ReverbBufferOptions<S extends Spec = Spec, C extends BufferClient<S> = BufferClient<S>> {
@@ -34,12 +34,13 @@ export interface ReverbBufferOptions<S extends Spec = Spec, C extends BufferClie
   readonly tableName: string;
   /** The number of steps of every item. Default: null, for items of different lengths. */
   readonly sequenceLength?: number | null;
-  /** How long, in milliseconds, an async dataset waits for the next item before it ends. Default: -1, for no limit. */
+  /** The time in milliseconds that an async dataset waits for the next item before it ends. Default: -1, for no limit. */
   readonly rateLimiterTimeoutMs?: number;
   /**
-   * Settings of the TF-Agents pipeline, integers >= 1. In this process they are checked, and change nothing. Reading from a server uses `numWorkersPerIterator`
-   * streams (default: 1), each with at most `datasetBufferSize` items ahead (default: three batches; 1 in a pass), and renews a stream after
-   * `maxSamplesPerStream` items. `maxCycleLength` never changes anything.
+   * The number of items that each stream from a server prefetches, an integer >= 1. Default: three batches, or 1 in a pass.
+   *
+   * `numWorkersPerIterator` is the number of streams (default: 1). A stream is renewed after `maxSamplesPerStream` items. `maxCycleLength` has no effect. For
+   * tables in this process, all four settings of the TF-Agents pipeline are checked but have no effect.
    */
   readonly datasetBufferSize?: number;
   readonly maxCycleLength?: number;
@@ -47,16 +48,16 @@ export interface ReverbBufferOptions<S extends Spec = Spec, C extends BufferClie
   readonly maxSamplesPerStream?: number;
 }
 
-/** The answer of a client: immediate for tables in this process, a promise for a server. `await` handles both. */
+/** The answer of a client: a plain value for tables in this process, and a promise for a server. `await` handles both. */
 export type Reported<C, T> = [C] extends [never] ? T : C extends { serverInfo(...args: never): infer R } ? (R extends Promise<unknown> ? Promise<T> : T) : T;
 
-/** The dtype of a client's keys, as in columns of `ids`. */
+/** The dtype of a client's keys, which is that of the columns `ids`. */
 export type KeyDtype<C> = [C] extends [never] ? "f64" : C extends { readonly keyDtype?: unknown } ? DtypeIn<C["keyDtype"]> : "f64";
 type DtypeIn<D> = Extract<D, "f64" | "u64">;
 
 /**
- * The data returned with an element, about its item, once per step. `ids` are the items' keys, for `updatePriorities`: numbers in this process; with a server,
- * whose keys have 64 bits, bigints in a `Column<"u64">`.
+ * The info about an element's items, with one value per step. `ids` are the keys of the items, for `updatePriorities`. They are numbers in this process. With a
+ * server, whose keys have 64 bits, they are bigints in a `Column<"u64">`.
  */
 export interface ReverbInfo<D extends "f64" | "u64" = "f64"> extends Pick<BufferInfo, "probabilities"> {
   readonly ids: D extends unknown ? Column<D> : never;
@@ -77,10 +78,10 @@ const PASS_MS = 1000;
 
 type CountOf<D> = D extends "u64" ? undefined : number;
 
-/** Answers are promises if the client's `serverInfo` returns one, as for a server. */
+/** A replay buffer on a table of a client. Its methods return promises if `serverInfo` of the client does, as for a server. */
 export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferClient<S> = Replay<S>> implements ReplayBuffer<S> {
   readonly dataSpec: S;
-  /** The client that it draws with, so that observers can write with it. For a Replay, always the same `LocalClient`. */
+  /** The client from which the buffer draws. Observers can write with the same client. For a Replay, it is always the same `LocalClient`. */
   readonly pyClient: ClientOf<C>;
   readonly statefulDataset = true;
   readonly #tableName: string;
@@ -90,8 +91,10 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
   readonly #streams: Pick<ReverbBufferOptions, "datasetBufferSize" | "numWorkersPerIterator" | "maxSamplesPerStream">;
 
   /**
-   * Creates the buffer, without a request to a server: a missing table is reported with the first answer.
-   * @throws TypeError, RangeError for an invalid option · ReplayError NOT_FOUND for the table, SPEC_MISMATCH if a table in this process has other steps
+   * Creates a buffer. The constructor sends no request to a server, so a missing table is reported with the first answer.
+   * @throws TypeError, RangeError if an option is invalid
+   * @throws ReplayError NOT_FOUND if a table of this process does not exist
+   * @throws ReplayError SPEC_MISMATCH if a table of this process has other steps
    */
   constructor(dataSpec: S, options: ReverbBufferOptions<S, C>) {
     hideFrames(new.target);
@@ -109,7 +112,7 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
     this.#streams = streams;
   }
 
-  /** The maximum number of items in the table. @throws as `getTableInfo` */
+  /** The maximum number of items in the table. @throws the errors of `getTableInfo` */
   get capacity(): Reported<C, number> {
     const capacity = mapInfo(this.#table.info(), ({ maxSize }) => maxSize);
     // Reading `capacity` without awaiting it (as debuggers do) must not cause an unhandled rejection.
@@ -117,17 +120,21 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
     return capacity as Reported<C, number>;
   }
 
-  /** Returns the number of items in the table. Their steps may overlap. @throws as `getTableInfo` */
+  /** Returns the number of items in the table. Their steps may overlap. @throws the errors of `getTableInfo` */
   numFrames(): Reported<C, number> {
     return this.#table.size() as Reported<C, number>;
   }
 
-  /** Returns information about its table: the entry in `client.serverInfo()`. @throws with a server ReplayError NOT_FOUND, IO */
+  /**
+   * Returns information about the table: its entry in `client.serverInfo()`.
+   * @throws ReplayError NOT_FOUND if the server has no such table
+   * @throws ReplayError IO if the server cannot be reached
+   */
   getTableInfo(): Reported<C, TableInfo> {
     return this.#table.info() as Reported<C, TableInfo>;
   }
 
-  /** Removes every item, and sets the table's counters to 0. @throws as `getTableInfo` */
+  /** Removes every item, and sets the table's counters to 0. @throws the errors of `getTableInfo` */
   clear(options: ClearOptions = {}): Reported<C, void> {
     flag("clearAllVariables", onlyKeys("options", options, "clearAllVariables").clearAllVariables ?? false);
     return this.#table.clear() as Reported<C, void>;
@@ -136,8 +143,10 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
   /**
    * Sets priorities by key. If a key occurs twice, the last priority counts. Keys of evicted items are skipped.
    * @param keys the keys from `ids`, as a column or its array
-   * @returns the number of items that still existed; undefined with a server, which does not report it
-   * @throws RangeError for an invalid priority, or fewer priorities than keys; nothing has changed then · with a server ReplayError NOT_FOUND, IO
+   * @returns the number of items that still existed; undefined with a server, which does not report this number
+   * @throws RangeError if a priority is invalid, or if there are fewer priorities than keys. Nothing has changed then
+   * @throws ReplayError NOT_FOUND if the server has no such table
+   * @throws ReplayError IO if the server cannot be reached
    */
   updatePriorities(
     keys: ArrayLike<KeyDtype<C> extends "u64" ? bigint : ItemKey> | ColumnLike<KeyDtype<C>>,
@@ -148,16 +157,21 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
 
   /**
    * Returns a dataset of the table's items, cut into windows of numSteps. If the table's order is deterministic, windows are consecutive; otherwise the rows of
-   * a batch come from different items. `for` ends when no whole element is available; `for await` waits, up to `rateLimiterTimeoutMs` or the option
-   * `timeoutMs`. A deterministic pass reads the existing items, each once if reading does not remove it. Such items are drawn together, and need memory for all
-   * of them.
+   * a batch come from different items. `for` ends when no whole element is available. `for await` waits, up to `rateLimiterTimeoutMs` or the option
+   * `timeoutMs`. A deterministic pass reads the existing items. If reading does not remove them, each is read once. All these items are then drawn together,
+   * and need memory at the same time.
    *
-   * Items of a server require `for await`. They are prefetched some batches ahead (`datasetBufferSize`) and show the state at their draw; items that were
-   * prefetched when the loop ends count as sampled. Columns are identified by their order: that of the table's signature, or, without one, that of the writer.
-   * @throws RangeError if numSteps does not divide sequenceLength, for more parallel calls than rows, and for a deterministic pass over a table that draws at
-   * random (with a server, while iterating) · while iterating ReplayError SPEC_MISMATCH if an item does not have sequenceLength steps, or the columns of
-   * dataSpec; TOO_FEW if no item is long enough · with a server NOT_FOUND, IO, CORRUPT; UNSUPPORTED for `for`, and for a pass over items that reading does not
-   * remove
+   * Items of a server require `for await`. They are prefetched some batches ahead (`datasetBufferSize`) and show the state at their draw. Items that were
+   * prefetched when the loop ends count as sampled. Columns are identified by their order, which is that of the table's signature, or that of the writer if
+   * there is no signature.
+   * @throws RangeError if numSteps does not divide sequenceLength, if there are more parallel calls than rows, or if a deterministic pass is over a table that
+   * draws at random. With a server, the last one is thrown during iteration
+   * @throws ReplayError SPEC_MISMATCH during iteration if an item does not have sequenceLength steps, or not the columns of dataSpec
+   * @throws ReplayError TOO_FEW during iteration if no item is long enough
+   * @throws ReplayError NOT_FOUND during iteration if the server has no such table
+   * @throws ReplayError IO during iteration if the server cannot be reached
+   * @throws ReplayError CORRUPT during iteration if an answer of the server is damaged
+   * @throws ReplayError UNSUPPORTED with a server, for `for` and for a pass over items that reading does not remove
    */
   asDataset(options: AsDatasetOptions<S> = {}): Dataset<ReverbElement<S, KeyDtype<C>>> {
     const { sampleBatchSize, numSteps, numParallelCalls = 1, singleDeterministicPass = false } = checkDataset(this.dataSpec, options);
@@ -171,17 +185,17 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
     return elementsOf<AnyElement<S>>(begin, options) as Dataset<ReverbElement<S, KeyDtype<C>>>;
   }
 
-  /** @throws ReplayError UNSUPPORTED, as in TF-Agents */
+  /** Throws, as in TF-Agents. Write with an observer instead. @throws ReplayError UNSUPPORTED in every case */
   addBatch(): never {
     throw new ReplayError("UNSUPPORTED", "addBatch does not exist for this buffer. Write through an observer, such as ReverbAddTrajectoryObserver");
   }
 
-  /** @throws ReplayError UNSUPPORTED, as in TF-Agents */
+  /** Throws, as in TF-Agents. Use `asDataset` instead. @throws ReplayError UNSUPPORTED in every case */
   getNext(): never {
     throw new ReplayError("UNSUPPORTED", "getNext does not exist for this buffer. Iterate asDataset()");
   }
 
-  /** @throws ReplayError UNSUPPORTED, as in TF-Agents */
+  /** Throws, as in TF-Agents. Use `asDataset` instead. @throws ReplayError UNSUPPORTED in every case */
   gatherAll(): never {
     throw new ReplayError("UNSUPPORTED", "gatherAll does not exist for this buffer. Iterate asDataset({ singleDeterministicPass: true })");
   }

@@ -15,8 +15,10 @@ export class StatefulEpisodicReplayBuffer<const S extends Spec = Spec> implement
   #ids: number | readonly number[];
 
   /**
+   * Creates a buffer that keeps the ids of the episodes in progress.
    * @param numEpisodes the number of parallel episodes, for `addBatch`; if omitted or 0, a single episode, for `addSequence`
-   * @throws TypeError, RangeError (more than the buffer's capacity)
+   * @throws TypeError if an argument has the wrong type
+   * @throws RangeError if `numEpisodes` exceeds the capacity of the buffer
    */
   constructor(buffer: EpisodicReplayBuffer<S>, numEpisodes?: number) {
     hideFrames(new.target);
@@ -25,7 +27,7 @@ export class StatefulEpisodicReplayBuffer<const S extends Spec = Spec> implement
     this.#ids = buffer.createEpisodeIds(numEpisodes as number);
   }
 
-  /** The ids of the episodes in progress; -1 for one that has not begun. */
+  /** The ids of the episodes in progress. -1 for an episode that has not begun. */
   get episodeIds(): number | readonly number[] {
     return this.#ids;
   }
@@ -38,21 +40,21 @@ export class StatefulEpisodicReplayBuffer<const S extends Spec = Spec> implement
     return this.#buffer.capacity;
   }
 
-  /** Adds one step per episode; see `EpisodicReplayBuffer.addBatch`. */
+  /** Adds one step per episode, like `EpisodicReplayBuffer.addBatch`. */
   addBatch(items: ItemsOf<S>): readonly number[] {
     const ids = this.#buffer.addBatch(items, this.#ids as number[]);
     this.#ids = ids;
     return ids;
   }
 
-  /** Adds a sequence of steps; see `EpisodicReplayBuffer.addSequence`. */
+  /** Adds a sequence of steps to the episode, like `EpisodicReplayBuffer.addSequence`. */
   addSequence(items: ItemsOf<S>): number {
     const id = this.#buffer.addSequence(items, this.#ids as number);
     this.#ids = id;
     return id;
   }
 
-  /** Adds copies of episodes; see `EpisodicReplayBuffer.extendEpisodes`. */
+  /** Adds copies of episodes, like `EpisodicReplayBuffer.extendEpisodes`. */
   extendEpisodes(indices: ArrayLike<number>, episodes: Episodes<S>): readonly number[] {
     const ids = this.#buffer.extendEpisodes(this.#ids as number[], indices, episodes);
     this.#ids = ids;
@@ -98,7 +100,7 @@ export class StatefulEpisodicReplayBuffer<const S extends Spec = Spec> implement
     return this.#buffer.gatherAll();
   }
 
-  /** Clears the buffer; see `EpisodicReplayBuffer.clear`. If ids restart at 0, the episodes in progress also get new ids. */
+  /** Clears the buffer, like `EpisodicReplayBuffer.clear`. If ids restart at 0, the episodes in progress also get new ids. */
   clear(options?: ClearOptions): void {
     this.#buffer.clear(options);
     if (options?.clearAllVariables) this.#ids = typeof this.#ids === "number" ? -1 : this.#ids.map(() => -1);

@@ -22,11 +22,11 @@ import {
 } from "./replay-buffer.ts";
 
 export interface UniformOptions extends StoreOptions {
-  /** The number of environments in lock-step, with one segment each. */
+  /** The number of environments in lock-step. Each environment has one segment. */
   readonly batchSize: number;
   /** The maximum number of frames per segment. Default: 1,000. */
   readonly maxLength?: number;
-  /** The value of the property `statefulDataset`. Default: false. It changes no result. */
+  /** The value of the property `statefulDataset`, which has no effect. Default: false. */
   readonly statefulDataset?: boolean;
 }
 
@@ -39,8 +39,8 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
   readonly #toBatch: (items: unknown, rows?: number) => Batch;
 
   /**
-   * Creates an empty buffer. It allocates 4 bytes per frame immediately; each added frame takes its bytes and 12 more.
-   * @throws TypeError, RangeError
+   * Creates an empty buffer. Allocates 4 bytes per frame immediately. Each added frame takes its bytes and 12 more.
+   * @throws TypeError, RangeError if an option is invalid
    */
   constructor(dataSpec: S, options: UniformOptions) {
     hideFrames(new.target);
@@ -60,10 +60,12 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
   }
 
   /**
-   * Adds one frame per segment. When the segments are full, the oldest frames are evicted.
+   * Adds one frame per segment. If the segments are full, the oldest frames are evicted. If the call throws, nothing was added.
    * @param items nested like the data spec, each leaf [batchSize, …]: typed arrays, nested arrays, or columns {data, shape}; numbers are converted to the
    * leaf's dtype
-   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY; nothing was added then
+   * @throws ReplayError SPEC_MISMATCH if the items do not match the spec
+   * @throws ReplayError INVALID_DATA if a value does not fit its dtype
+   * @throws ReplayError OUT_OF_MEMORY if memory runs out
    */
   addBatch(items: ItemsOf<S>): void {
     const { values } = this.#toBatch(items, this.batchSize);
@@ -71,11 +73,14 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
   }
 
   /**
-   * Draws uniformly from the newest state: any segment, and any start of a window in it. No window crosses a segment. As in TF-Agents, a window may cross the
-   * end of an episode: its boundary step (`stepType` LAST) then comes before its last step, and another episode follows. `asDataset` leaves such windows out
-   * with `dropBoundaries`. The ids are the times of the frames, one per frame. O(sampleBatchSize × bytes of a window)
-   * @returns [items, {ids, probabilities}]; by (sampleBatchSize, numSteps): [D], [B, D], [T, D], [B, T, D]; without timeStacked a tuple of T
-   * @throws ReplayError EMPTY, TOO_FEW (fewer frames per segment than numSteps)
+   * Draws an item or a window uniformly from the newest state. Every segment, and every start of a window in it, is equally likely. No window crosses a
+   * segment.
+   *
+   * As in TF-Agents, a window may cross the end of an episode. A boundary step (`stepType` LAST) then comes before its last step, and another episode follows.
+   * `asDataset` leaves such windows out with `dropBoundaries`. The ids are the times of the frames, one per frame. O(sampleBatchSize × bytes of a window).
+   * @returns [items, {ids, probabilities}]; by (sampleBatchSize, numSteps): [D], [B, D], [T, D], [B, T, D]; without timeStacked a tuple of T steps
+   * @throws ReplayError EMPTY if the buffer is empty
+   * @throws ReplayError TOO_FEW if there are fewer frames per segment than numSteps
    */
   getNext(options: GetNextOptions & { readonly timeStacked: false; readonly numSteps: number }): SeparateElement<S>;
   getNext(options?: GetNextOptions & { readonly timeStacked?: true }): Element<S>;
@@ -85,15 +90,17 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
   }
 
   /**
-   * Returns an endless series of draws like those of `getNext`, or one pass: segment by segment in order of time, or with sampleBatchSize = k, k segments in
-   * parallel. The ids of a pass are segment × maxLength + time; a pass has no probabilities. Windows shorter than numSteps occur at a segment's end, but not in
-   * batches. Frames that are evicted during a pass are left out.
+   * Returns an endless series of draws like those of `getNext`. With `singleDeterministicPass`, returns one pass, segment by segment in order of time. With
+   * sampleBatchSize = k, a pass reads k segments in parallel. The ids of a pass are segment × maxLength + time, and a pass has no probabilities. Windows
+   * shorter than numSteps occur at the end of a segment, but not in batches. Frames that are evicted during a pass are left out.
    *
    * As in TF-Agents, windows may cross the end of an episode, so that a pair may consist of a boundary step and the first step of the next episode.
-   * `dropBoundaries` leaves such windows out and fills elements of the same size with the others; only the last element of a pass is shorter, or dropped with
+   * `dropBoundaries` leaves such windows out, and fills elements with other windows. Only the last element of a pass is shorter, or is dropped with
    * `datasetDropRemainder`.
-   * @throws RangeError for options that can never return an element; ReplayError SPEC_MISMATCH for `dropBoundaries` without a `stepType` · while iterating
-   * EMPTY, TOO_FEW, also if every window crosses an episode's end
+   * @throws RangeError if the options can never return an element
+   * @throws ReplayError SPEC_MISMATCH if `dropBoundaries` is set and the spec has no `stepType`
+   * @throws ReplayError EMPTY during iteration if the buffer is empty
+   * @throws ReplayError TOO_FEW during iteration if there are fewer frames per segment than numSteps, or if every window crosses the end of an episode
    */
   asDataset(options: UniformDatasetOptions<S> = {}): Dataset<Element<S>> {
     const { dropBoundaries = false } = checkDataset(this.dataSpec, options, "dropBoundaries") as UniformDatasetOptions<S>;
@@ -106,7 +113,7 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
     return this.#segments.gatherAll();
   }
 
-  /** Drops all frames; times restart at 0. */
+  /** Drops all frames. Times restart at 0. */
   clear(options: ClearOptions = {}): void {
     flag("clearAllVariables", onlyKeys("options", options, "clearAllVariables").clearAllVariables ?? false);
     this.#segments.clear();

@@ -41,14 +41,16 @@ function samples<Data>(
 }
 
 /**
- * A dataset of whole items: `info`, and `data` nested like the spec, with columns that have a dimension of time. An iteration ends after `maxSamples`, or when
- * the rate limiter allows no draw for `rateLimiterTimeoutMs`. For batches of one size, `table.dataset` of the engine is faster.
+ * A dataset of whole items: `info`, and `data` nested like the spec, with columns that have a dimension of time. An iteration ends after `maxSamples` items, or
+ * when the rate limiter allows no draw for `rateLimiterTimeoutMs`. For batches of one size, `table.dataset` is faster.
  */
 // biome-ignore lint/suspicious/noExplicitAny: of any spec
 export class TrajectoryDataset<Data = any> extends SampleDataset<ReplaySample<Data>> {
   /**
-   * @throws TypeError, RangeError for an invalid option · while iterating ReplayError NOT_FOUND for the table, SPEC_MISMATCH if its signature or an item does
-   * not match `spec`; that item counts as sampled
+   * Creates a dataset of whole items.
+   * @throws TypeError, RangeError if an option is invalid
+   * @throws ReplayError NOT_FOUND during iteration if the table does not exist
+   * @throws ReplayError SPEC_MISMATCH during iteration if the signature of the table or an item does not match `spec`. That item counts as sampled
    */
   constructor(client: DatasetClient, table: string, options: TableDatasetOptions) {
     hideFrames(new.target);
@@ -61,8 +63,10 @@ export class TrajectoryDataset<Data = any> extends SampleDataset<ReplaySample<Da
   }
 
   /**
-   * Returns the dataset whose spec is the table's signature; with a server, a promise of it.
-   * @throws ReplayError NOT_FOUND for the table · RangeError if it has no signature, and as the constructor
+   * Returns the dataset whose spec is the table's signature. With a server, returns a promise of the dataset.
+   * @throws ReplayError NOT_FOUND if the table does not exist
+   * @throws RangeError if the table has no signature
+   * @throws the errors of the constructor
    */
   // biome-ignore lint/suspicious/noExplicitAny: of any spec
   static fromTableSignature<Data = any>(client: (SyncClient & DatasetClient) | Replay, table: string, options?: SignatureOptions): TrajectoryDataset<Data>;
@@ -79,14 +83,17 @@ function createTrajectoryDataset(client: DatasetClient, table: string, options: 
 }
 
 /**
- * A dataset of the steps of items: the `info` of their item, and `data` nested like the spec of one step. It does not mark where items end. An iteration ends
- * like that of a TrajectoryDataset; `maxSamples` counts items.
+ * A dataset of the steps of items. An element has the `info` of its item, and `data` nested like the spec of one step. Nothing marks the ends of items. An
+ * iteration ends like that of a TrajectoryDataset, and `maxSamples` counts items.
  */
 // biome-ignore lint/suspicious/noExplicitAny: of any spec
 export class TimestepDataset<Data = any> extends SampleDataset<ReplaySample<Data>> {
   /**
-   * @throws TypeError, RangeError for an invalid option · while iterating ReplayError NOT_FOUND for the table, SPEC_MISMATCH if its signature or a step does
-   * not match `spec`, or the columns of an item have different lengths; that item counts as sampled
+   * Creates a dataset of single steps.
+   * @throws TypeError, RangeError if an option is invalid
+   * @throws ReplayError NOT_FOUND during iteration if the table does not exist
+   * @throws ReplayError SPEC_MISMATCH during iteration if the signature of the table or a step does not match `spec`, or if the columns of an item have
+   * different lengths. That item counts as sampled
    */
   constructor(client: DatasetClient, table: string, options: TableDatasetOptions) {
     hideFrames(new.target);
@@ -111,8 +118,10 @@ export class TimestepDataset<Data = any> extends SampleDataset<ReplaySample<Data
   }
 
   /**
-   * Returns the dataset whose spec is the table's signature, which must be that of one step; with a server, a promise of it.
-   * @throws ReplayError NOT_FOUND for the table · RangeError if it has no signature, and as the constructor
+   * Returns the dataset whose spec is the table's signature, which must be that of one step. With a server, returns a promise of the dataset.
+   * @throws ReplayError NOT_FOUND if the table does not exist
+   * @throws RangeError if the table has no signature
+   * @throws the errors of the constructor
    */
   // biome-ignore lint/suspicious/noExplicitAny: of any spec
   static fromTableSignature<Data = any>(client: (SyncClient & DatasetClient) | Replay, table: string, options?: SignatureOptions): TimestepDataset<Data>;

@@ -15,7 +15,7 @@ import { iterate, readableOf } from "./readable.ts";
 import { RecentSteps } from "./recent-steps.ts";
 
 export interface PatternDatasetOptions<Step = unknown> {
-  /** Whether items cannot span two episodes. */
+  /** Whether items must not span two episodes. */
   readonly respectEpisodeBoundaries: boolean;
   /** Returns whether an episode ends with a step. */
   readonly isEndOfEpisode: (step: Step) => boolean;
@@ -30,9 +30,9 @@ export type TrajectoryOf<P> =
   Pattern extends P ? any : P extends PatternNode ? Column : P extends Pattern ? { readonly [K in keyof P]: TrajectoryOf<P[K]> } : never;
 
 /**
- * A dataset of the items. Use `for await (const item of dataset)`, `for (const item of dataset)` if the steps are synchronous, or `dataset.stream()`. Each
- * iteration restarts the steps, if the source allows it. Items own their memory. As in Reverb, a config waits for as many steps as the longest config up to it
- * needs. O(bytes) per item
+ * A dataset of the items that patterns select from steps. Use `for await (const item of dataset)`, `for (const item of dataset)` if the steps are synchronous,
+ * or `dataset.stream()`. Each iteration restarts the steps, if the source allows it. Items own their memory. As in Reverb, a config waits for as many steps as
+ * the longest of the configs up to it needs. O(bytes) per item.
  */
 export class PatternDataset<P extends Pattern = Pattern, Step = unknown> implements AsyncIterable<TrajectoryOf<P>> {
   readonly #steps: Iterable<Step> | AsyncIterable<Step>;
@@ -44,9 +44,10 @@ export class PatternDataset<P extends Pattern = Pattern, Step = unknown> impleme
   readonly elementSpec: Signature;
 
   /**
+   * Creates a dataset of patterns over steps.
    * @param steps an iterable, an async iterable or a ReadableStream
-   * @throws TypeError, RangeError if the items of the configs differ in form, as `inferSignature` · ReplayError SPEC_MISMATCH if the configs were made from
-   * different specs
+   * @throws TypeError, RangeError if the items of the configs differ in form, as in `inferSignature`
+   * @throws ReplayError SPEC_MISMATCH if the configs were made from different specs
    */
   constructor(steps: StepSource<Step>, configs: readonly Config<P>[], options: PatternDatasetOptions<Step>) {
     hideFrames(new.target);
@@ -63,7 +64,12 @@ export class PatternDataset<P extends Pattern = Pattern, Step = unknown> impleme
     this.#options = { respectEpisodeBoundaries, isEndOfEpisode };
   }
 
-  /** @throws TypeError if the steps are asynchronous · for an invalid step ReplayError SPEC_MISMATCH, INVALID_DATA */
+  /**
+   * Starts an iteration over the items.
+   * @throws TypeError if the steps are asynchronous
+   * @throws ReplayError SPEC_MISMATCH if a step does not match the spec
+   * @throws ReplayError INVALID_DATA if a value does not fit its dtype
+   */
   *[Symbol.iterator](): Generator<TrajectoryOf<P>, void, undefined> {
     const steps = this.#steps;
     if (!(Symbol.iterator in steps)) throw mustBe(TypeError, "steps", "a synchronous iterable for a for loop (use for await otherwise)", steps);
@@ -71,7 +77,11 @@ export class PatternDataset<P extends Pattern = Pattern, Step = unknown> impleme
     for (const step of steps) yield* traversal.items(step) as Iterable<TrajectoryOf<P>>;
   }
 
-  /** @throws for an invalid step ReplayError SPEC_MISMATCH, INVALID_DATA */
+  /**
+   * Starts an asynchronous iteration over the items.
+   * @throws ReplayError SPEC_MISMATCH if a step does not match the spec
+   * @throws ReplayError INVALID_DATA if a value does not fit its dtype
+   */
   async *[Symbol.asyncIterator](): AsyncGenerator<TrajectoryOf<P>, void, undefined> {
     const traversal = new StepTraversal(this.#spec, this.#leaves, this.#configs, this.#options);
     for await (const step of this.#steps) yield* traversal.items(step) as Iterable<TrajectoryOf<P>>;
@@ -83,7 +93,7 @@ export class PatternDataset<P extends Pattern = Pattern, Step = unknown> impleme
   }
 }
 
-/** The info of a sample, here always zeros. */
+/** The info of a sample that does not come from a table. All its values are zeros. */
 export interface NoInfo {
   readonly key: 0;
   readonly probability: 0;
@@ -95,8 +105,8 @@ export interface NoInfo {
 const NO_INFO: NoInfo = Object.freeze({ key: 0, probability: 0, tableSize: 0, priority: 0, timesSampled: 0 });
 
 /**
- * Returns the elements in the form of a table's samples: `{ info, data }`, with an info of zeros. `pattern_dataset_with_info` of Reverb.
- * @throws as `new PatternDataset`
+ * Returns the elements in the form of a table's samples: `{ info, data }`, with an info of zeros. Corresponds to `pattern_dataset_with_info` of Reverb.
+ * @throws the errors of `new PatternDataset`
  */
 export function patternDatasetWithInfo<P extends Pattern, Step>(
   steps: StepSource<Step>,

@@ -13,12 +13,12 @@ import { readableOf } from "./readable.ts";
 
 /** The form of an element. */
 export interface ElementSpec {
-  /** Keys of a server are u64; keys of this process are f64 numbers. */
+  /** The form of the info. Keys of a server are u64, and keys of this process are f64. */
   readonly info: { readonly [K in keyof SampleInfo]: LeafSignature };
   readonly data: Signature;
 }
 
-/** A batch of samples. Each number of their infos is a column [samples], and data is [samples, …]. */
+/** A batch of samples. Each number of the info is a column [samples], and the data are columns [samples, …]. */
 // biome-ignore lint/suspicious/noExplicitAny: of any spec
 export interface SampleBatch<Data = any> {
   readonly info: { readonly [K in keyof SampleInfo]: ColumnLike };
@@ -45,7 +45,8 @@ class Elements<E> implements AsyncIterable<E> {
 
   /**
    * Starts an iteration with separate draws. An iteration that has ended restarts at the next call.
-   * @throws the errors of its source, or the signal's reason
+   * @throws the errors of the source
+   * @throws the signal's reason if it aborts
    */
   [Symbol.asyncIterator](): AsyncIterableIterator<E, undefined> {
     return new Iteration(this.begin, this.signal);
@@ -57,14 +58,14 @@ class Elements<E> implements AsyncIterable<E> {
   }
 }
 
-/** Batches of samples. Created by `batch`. */
+/** A dataset of batches of samples, created by `batch`. */
 export class SampleBatches extends Elements<SampleBatch> {}
 
 export class SampleDataset<E extends ReplaySample = ReplaySample> extends Elements<E> {
   /**
-   * Returns batches of n elements. The last batch is shorter, unless `dropRemainder` is set. So is a batch that an error cuts short; the next call then throws
-   * the error.
-   * @throws RangeError, TypeError · while iterating ReplayError SPEC_MISMATCH if elements have different shapes
+   * Returns batches of n elements. The last batch is shorter, unless `dropRemainder` is set. If an error cuts a batch short, the next call throws the error.
+   * @throws TypeError, RangeError if an argument is invalid
+   * @throws ReplayError SPEC_MISMATCH during iteration if elements have different shapes
    */
   batch(n: number, options: { readonly dropRemainder?: boolean } = {}): SampleBatches {
     integer("n", n, 1, MAX_LENGTH);

@@ -15,14 +15,14 @@ import { type Awaitable, mustBeTableName } from "../writers/step-client.ts";
 import type { ElementStream } from "./sample-dataset.ts";
 
 export interface SignatureOptions extends SamplerOptions {
-  /** Aborts every iteration, and the wait for the signature; both throw the signal's reason. */
+  /** A signal that aborts every iteration and the wait for the signature. Both throw the signal's reason. */
   readonly signal?: AbortSignal;
-  /** Seconds to wait for a server, and for its answer with the signature. Default: as `serverInfo`. */
+  /** The time in seconds to wait for a server, and for its answer with the signature. Default: the default of `serverInfo`. */
   readonly getSignatureTimeoutSecs?: number;
 }
 
 export interface TableDatasetOptions extends Omit<SignatureOptions, "getSignatureTimeoutSecs"> {
-  /** The dtype and shape of each column, nested like the data. null is a dimension of any length. */
+  /** The dtype and shape of each column, nested like the data. null stands for a dimension of any length. */
   readonly spec: Signature;
 }
 

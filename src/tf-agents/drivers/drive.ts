@@ -19,11 +19,13 @@ export interface DriveLimit<O = unknown, A = unknown> {
   readonly steps?: number;
   /** The maximum number of episodes, each with its boundary step. */
   readonly episodes?: number;
-  /** Aborts the loop with the signal's reason, between two steps or while it waits. */
+  /** A signal that aborts the loop with its reason, between two steps or during a wait. */
   readonly signal?: AbortSignal;
-  /** Called with every transition, before the observers. Its action step has the policy's state from before the action. */
+  /**
+   * The observers of transitions, called before the observers of trajectories. The action step of a transition has the policy's state from before the action.
+   */
   readonly transitionObservers?: readonly TransitionObserver<O, A>[];
-  /** Called with the result of the environment's `getInfo`, after the observers. */
+  /** The observers of the environment's `getInfo`, called after the other observers. */
   readonly infoObservers?: readonly InfoObserver[];
   /**
    * Whether an episode counts with its boundary step. If false, it counts with its last step, and the boundary step is left to the next drive. Default: true.
@@ -34,11 +36,11 @@ export interface DriveLimit<O = unknown, A = unknown> {
 const LIMIT = "steps, episodes, signal, transitionObservers, infoObservers, endEpisodeOnBoundary";
 
 /**
- * Lets a policy act in an environment, and passes every trajectory to every observer, in order. After the last step of an episode comes a boundary trajectory,
- * so that observers see its end; the state of a policy object restarts with each episode. The result is a promise only if the environment, the policy or an
- * observer returns one, as observers do when a table has no room: `await` it in that case. With `steps: 0`, returns the first step immediately.
+ * Lets a policy act in an environment, and passes every trajectory to every observer, in order. A boundary trajectory follows the last step of an episode, so
+ * that observers see the end. The state of a policy object restarts with each episode. The result is a promise only if the environment, the policy or an
+ * observer returns a promise, as observers do when a table has no room. Await it in that case. With `steps: 0`, returns the first step immediately.
  * @param from the result of an earlier drive, to continue it. Default: a new episode
- * @throws RangeError without a limit
+ * @throws RangeError if no limit is set
  */
 export function drive<O, A>(
   environment: Environment<O, A>,

@@ -11,12 +11,12 @@ import { type DriveState, loop, type Start } from "./loop.ts";
 import { type RunOptions, startOf } from "./py-driver.ts";
 
 interface DynamicDriverOptions<O, A> {
-  /** Observers that receive every transition, after the other observers. Its action step has the policy's state from after the action. */
+  /** The observers of transitions, called after the observers of trajectories. The action step of a transition has the policy's state from after the action. */
   readonly transitionObservers?: readonly TransitionObserver<O, A>[];
 }
 
 export interface DynamicStepDriverOptions<O = unknown, A = unknown> extends DynamicDriverOptions<O, A> {
-  /** The number of steps per run, without the steps between two episodes. In a batch every row counts, so a run may have a few more. Default: 1. */
+  /** The number of steps per run, without the steps between two episodes. In a batch every row counts, so a run may have a few more steps. Default: 1. */
   readonly numSteps?: number;
 }
 
@@ -69,7 +69,11 @@ export class DynamicStepDriver<O = unknown, A = unknown> {
   /** The time step at which the last run stopped. */
   #last: TimeStep<O> | undefined;
 
-  /** @param environment a batch of environments; a single environment is treated as a batch of one @throws TypeError, RangeError */
+  /**
+   * Creates a driver.
+   * @param environment a batch of environments; a single environment is treated as a batch of one
+   * @throws TypeError, RangeError if an argument is invalid
+   */
   constructor(environment: Environment<O, A>, policy: Policy<O, A>, observers: readonly Observer<O, A>[] = [], options: DynamicStepDriverOptions<O, A> = {}) {
     hideFrames(new.target);
     const { transitionObservers, numSteps = 1 } = onlyKeys("options", options, "transitionObservers, numSteps");
@@ -101,7 +105,11 @@ export class DynamicEpisodeDriver<O = unknown, A = unknown> {
   readonly #core: DriverCore<O, A>;
   readonly #numEpisodes: number;
 
-  /** @param environment a batch of environments; a single environment is treated as a batch of one @throws TypeError, RangeError */
+  /**
+   * Creates a driver.
+   * @param environment a batch of environments; a single environment is treated as a batch of one
+   * @throws TypeError, RangeError if an argument is invalid
+   */
   constructor(
     environment: Environment<O, A>,
     policy: Policy<O, A>,

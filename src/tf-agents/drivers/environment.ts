@@ -10,7 +10,7 @@ import type { PolicyStep, Trajectory } from "../trajectory.ts";
 import type { Transition } from "../transitions/transition.ts";
 import type { Awaitable } from "../writers/step-client.ts";
 
-/** The step result of a Gymnasium-like environment. Only for a single environment. */
+/** The result of a step in a Gymnasium-like environment. Only for a single environment. */
 export interface Outcome<O = unknown> {
   readonly observation: O;
   readonly reward: number;
@@ -29,18 +29,18 @@ export interface Environment<O = unknown, A = unknown> {
   currentTimeStep?(): Awaitable<TimeStep<O>>;
 }
 
-/** A function of the observation, or an object with `action` of TF-Agents and, if it has a state, `initialState`. */
+/** A policy: a function of the observation, or an object with the method `action` of TF-Agents. An object with a state also has `initialState`. */
 export type Policy<O = unknown, A = unknown> =
   | ((observation: O, timeStep: TimeStep<O>) => Awaitable<A>)
   | { action(timeStep: TimeStep<O>, state: unknown): Awaitable<PolicyStep<A>>; initialState?(batchSize: number | undefined): unknown };
 
-/** Called with every trajectory. If it returns a promise, the next step waits for it. */
+/** A function that receives every trajectory. If it returns a promise, the next step waits for the promise. */
 export type Observer<O = unknown, A = unknown> = (trajectory: Trajectory<O, A, never>) => unknown;
 
-/** Called with every transition: both time steps, and the output of the policy between them. */
+/** A function that receives every transition: both time steps, and the output of the policy between them. */
 export type TransitionObserver<O = unknown, A = unknown> = (transition: Transition<TimeStep<O>, A, never>) => unknown;
 
-/** Called with the result of the environment's `getInfo`. */
+/** A function that receives the result of the environment's `getInfo`. */
 export type InfoObserver = (info: never) => unknown;
 
 /** All observers of a drive. */

@@ -20,9 +20,11 @@ import {
 import { type DriveState, loop, type Start } from "./loop.ts";
 
 export interface PyDriverOptions<O = unknown, A = unknown> {
-  /** Called with every transition, before the observers. Its action step has the policy's state from before the action. */
+  /**
+   * The observers of transitions, called before the observers of trajectories. The action step of a transition has the policy's state from before the action.
+   */
   readonly transitionObservers?: readonly TransitionObserver<O, A>[];
-  /** Called with the result of the environment's `getInfo`, after the observers. */
+  /** The observers of the environment's `getInfo`, called after the other observers. */
   readonly infoObservers?: readonly InfoObserver[];
   /** The maximum number of environment steps per run, without the steps between two episodes; in a batch, every row counts. Default: 0, for no limit. */
   readonly maxSteps?: number;
@@ -33,7 +35,7 @@ export interface PyDriverOptions<O = unknown, A = unknown> {
 }
 
 export interface RunOptions {
-  /** Aborts the run with the signal's reason, between two steps or while it waits. */
+  /** A signal that aborts the run with its reason, between two steps or during a wait. */
   readonly signal?: AbortSignal;
 }
 
@@ -45,7 +47,11 @@ export class PyDriver<O = unknown, A = unknown> {
   readonly #maxEpisodes: number;
   readonly #onBoundary: boolean;
 
-  /** @throws TypeError, RangeError without a limit */
+  /**
+   * Creates a driver.
+   * @throws TypeError if an argument is invalid
+   * @throws RangeError if no limit is set
+   */
   constructor(environment: Environment<O, A>, policy: Policy<O, A>, observers: readonly Observer<O, A>[], options: PyDriverOptions<O, A> = {}) {
     hideFrames(new.target);
     onlyKeys("options", options, "transitionObservers, infoObservers, maxSteps, maxEpisodes, endEpisodeOnBoundary");
@@ -71,7 +77,7 @@ export class PyDriver<O = unknown, A = unknown> {
    * policy's state restarts with the first action of each episode, except the first one of the run.
    * @param timeStep the step to continue from, such as that of an earlier run. Default: a reset of the environment
    * @param policyState the policy's state. Default: its initial state
-   * @throws TypeError
+   * @throws TypeError if an argument is invalid
    */
   run(timeStep?: TimeStep<O>, policyState?: unknown, options: RunOptions = {}): Awaitable<DriveState<O>> {
     const { signal } = onlyKeys("options", options, "signal");

@@ -10,7 +10,7 @@ import { BatchRows } from "./batch-rows.ts";
 import { Callable } from "./callable.ts";
 import { type ObserverFailure, type ObserversError, observersError } from "./failures.ts";
 
-/** An observer of one environment: any function, or one with the methods of this package's observers. */
+/** An observer of one environment: any function, or a function with the methods of this package's observers. */
 export interface DelegatedObserver {
   (trajectory: never): unknown;
   /** The client of an observer that writes to a table. Its spec describes the rows. */
@@ -25,7 +25,8 @@ export interface BatchedObserverOptions {
   /** The number of environments in a batch, and of observers that are created. */
   readonly batchSize: number;
   /**
-   * The spec of one row. With it, tuples are told from lists of rows, and shapes are checked. Default: the spec of the first observer's client, if it has one.
+   * The spec of one row. It distinguishes tuples from lists of rows, and is used to check shapes. Default: the spec of the first observer's client, if it has
+   * one.
    */
   readonly spec?: Spec;
 }
@@ -37,8 +38,8 @@ export type BatchedTrajectory = object;
 const MAX_BATCH = 65_536;
 
 /**
- * Passes row i of a batched trajectory to observer i. Every observer receives its row even if another one fails. A call returns nothing, or a promise that
- * resolves when all observers are done. If nobody reads the promise, `flush` reports its failures.
+ * An observer that passes row i of a batched trajectory to observer i. Every observer receives its row even if another observer fails. A call returns nothing,
+ * or a promise that resolves when all observers are done. If no program reads the promise, `flush` reports its failures.
  */
 export class BatchedObserverUnbatching<F extends DelegatedObserver = DelegatedObserver> extends Callable<
   (batchedTrajectory: BatchedTrajectory) => Promise<void> | undefined
@@ -48,8 +49,10 @@ export class BatchedObserverUnbatching<F extends DelegatedObserver = DelegatedOb
   readonly #calls: ObserverCalls;
 
   /**
+   * Creates the observer and its delegated observers.
    * @param createDelegatedObserverFn called `batchSize` times with 0, 1, …: creates the observer of that row, each with a separate writer
-   * @throws TypeError, RangeError for an invalid argument · the errors of the function, after the observers created so far are closed
+   * @throws TypeError, RangeError if an argument is invalid
+   * @throws the errors of the function. The observers created so far are closed first
    */
   constructor(createDelegatedObserverFn: (index: number) => F, options: BatchedObserverOptions) {
     if (typeof createDelegatedObserverFn !== "function") throw mustBe(TypeError, "createDelegatedObserverFn", "a function", createDelegatedObserverFn);
@@ -67,26 +70,27 @@ export class BatchedObserverUnbatching<F extends DelegatedObserver = DelegatedOb
     this.#calls = calls;
   }
 
-  /** Resets every observer that has a `reset` method. @throws an `ObserversError`, after all were called */
+  /** Resets every observer that has a `reset` method. @throws ObserversError if an observer fails, after all were called */
   reset(writeCachedSteps = true): Promise<void> | undefined {
     flag("writeCachedSteps", writeCachedSteps);
     return this.#calls.call((observer) => observer.reset?.(writeCachedSteps));
   }
 
-  /** Opens every observer that has an `open` method. @throws an `ObserversError`, after all were called */
+  /** Opens every observer that has an `open` method. @throws ObserversError if an observer fails, after all were called */
   open(): Promise<void> | undefined {
     return this.#calls.call((observer) => observer.open?.());
   }
 
-  /** Closes every observer that has a `close` method. @throws an `ObserversError`, after all were called */
+  /** Closes every observer that has a `close` method. @throws ObserversError if an observer fails, after all were called */
   close(): Promise<void> | undefined {
     return this.#calls.call((observer) => observer.close?.());
   }
 
   /**
-   * Waits until no call and no item of any observer waits.
-   * @throws an `ObserversError`, after all were called: also, once, for failures of earlier calls whose promises nobody has read · ReplayError TIMEOUT, the
-   * signal's reason
+   * Waits until no observer has a waiting call or item.
+   * @throws ObserversError if an observer fails, after all were called. It also reports, once, failures of earlier calls whose promises no program has read
+   * @throws ReplayError TIMEOUT if the time limit ends the wait
+   * @throws the signal's reason if it aborts
    */
   flush(options: WaitOptions = {}): Promise<void> | undefined {
     const { signal, timeoutMs } = onlyKeys("options", options, "signal, timeoutMs");

@@ -251,45 +251,52 @@ export abstract class CachedObserver<S extends Spec, C extends ClientLike<S>> ex
     this.#cache = cache;
   }
 
-  /** The client that it writes with, so that other code can write and read with it. For a Replay, always the same `LocalClient`. */
+  /** The client with which the observer writes. Other code can write and read with the same client. For a Replay, it is always the same `LocalClient`. */
   get pyClient(): ClientOf<C> {
     return this.#cache.client as ClientOf<C>;
   }
 
-  /** The number of steps since the last reset, boundary or close; at most `maxSequenceLength`, if the episode is longer. */
+  /** The number of steps since the last reset, boundary or close. At most `maxSequenceLength` if the episode is longer. */
   get cachedSteps(): number {
     return this.#cache.steps;
   }
 
   /**
-   * Resumes a writer that `Replay.open` or `Replay.restore` brought back (`replay.writers`), with its open episode. An observer with the same options must have
-   * created it. The current writer of this observer is closed.
-   * @throws ReplayError SPEC_MISMATCH for another writer · OUT_OF_TURN while calls wait for room · CLOSED
+   * Resumes a writer from `Replay.open` or `Replay.restore` (`replay.writers`), with its open episode. An observer with the same options must have created that
+   * writer. Closes the current writer of this observer.
+   * @throws ReplayError SPEC_MISMATCH if the writer has other options
+   * @throws ReplayError OUT_OF_TURN if calls wait for room
+   * @throws ReplayError CLOSED after `close`
    */
   resume(writer: Writer): void {
     this.#cache.resume(writer);
   }
 
-  /** Opens the observer again after `close`. No effect if it is open. */
+  /** Opens the observer again after `close`. No effect if the observer is open. */
   open(): void {
     this.#cache.open();
   }
 
-  /** Drops the cached steps; existing items stay. For a server, call `flush` first: it reports items that the server rejects, and close does not. */
+  /**
+   * Closes the observer and drops the cached steps. Existing items stay. For a server, call `flush` first, because only `flush` reports items that the server
+   * rejects.
+   */
   close(): void {
     this.#cache.close();
   }
 
   /**
-   * Waits until no item waits for a rate limiter, or for the confirmation of a server. Returns undefined if none does.
-   * @throws ReplayError CLOSED, TIMEOUT, or the signal's reason · once the error of an earlier call whose promise nobody has read, such as NOT_FOUND or
-   * SPEC_MISMATCH for an item
+   * Waits until no item waits for a rate limiter or for the confirmation of a server. Returns undefined if no item waits.
+   * @throws ReplayError CLOSED after `close`
+   * @throws ReplayError TIMEOUT if the time limit ends the wait
+   * @throws the signal's reason if it aborts
+   * @throws the error of an earlier call, once, if no program has read its promise, such as NOT_FOUND or SPEC_MISMATCH for an item
    */
   flush(options?: WaitOptions): Promise<void> | undefined {
     return this.#cache.flush(options);
   }
 
-  /** Returns the signature that the tables have in common. @throws RangeError if they have none */
+  /** Returns the signature that the tables have in common. @throws RangeError if they have no common signature */
   getTableSignature(): Awaitable<Signature> {
     return this.#cache.signature();
   }

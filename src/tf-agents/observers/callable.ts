@@ -2,7 +2,10 @@
 
 type Call = (...args: never[]) => unknown;
 
-/** A base class whose instances are the given function, with the fields and methods of the class. It does not compile code from text. */
+/**
+ * A base class whose instances are functions. An instance is the given function with the fields and methods of the class. The class does not compile code from
+ * text.
+ */
 export const Callable = functions(
   class {
     constructor(call: Call) {

@@ -11,19 +11,19 @@ import { Cache, CachedObserver, type ObserverCall, type Work } from "./cache.ts"
 import { stepTypeOf } from "./step-schema.ts";
 
 export interface EpisodeObserverOptions {
-  /** The table, or several tables, each of which receives every item. */
+  /** The name of the table, or of several tables, each of which receives every item. */
   readonly tableName: string | readonly string[];
-  /** The maximum number of steps of an episode, including the boundary step. Allocates four bytes per step immediately. */
+  /** The maximum number of steps of an episode, including the boundary step. The observer allocates four bytes per step immediately. */
   readonly maxSequenceLength: number;
   /** The priority of new items. Default: 1. */
   readonly priority?: number;
-  /** Whether a longer episode is skipped with a warning, rather than throwing an error. */
+  /** Whether to skip a longer episode with a warning, instead of throwing an error. Default: false. */
   readonly bypassPartialEpisodes?: boolean;
   /** Receives warnings. Default: console.warn. */
   readonly onWarning?: (message: string) => void;
   /**
-   * The name of its writer in a Replay of this process. After `Replay.open` or `Replay.restore`, the observer with that name continues its open episode.
-   * Default: no name.
+   * The name of the observer's writer in a Replay of this process. After `Replay.open` or `Replay.restore`, the observer with that name continues its open
+   * episode. Default: no name.
    */
   readonly name?: string;
 }
@@ -31,8 +31,8 @@ export interface EpisodeObserverOptions {
 const OPTIONS = "tableName, maxSequenceLength, priority, bypassPartialEpisodes, onWarning, name";
 
 /**
- * Creates one item per episode when its boundary step arrives (the step of type LAST, which is part of the item). An unfinished episode stays cached until
- * `reset(true)`.
+ * An observer that creates one item per episode. It creates the item when the boundary step arrives, which has the type LAST and is part of the item. An
+ * unfinished episode stays cached until `reset(true)`.
  */
 export class ReverbAddEpisodeObserver<S extends Spec = Spec, C extends ClientLike<S> = ClientLike<S>> extends CachedObserver<S, C> {
   readonly #cache: Cache<S>;
@@ -44,8 +44,12 @@ export class ReverbAddEpisodeObserver<S extends Spec = Spec, C extends ClientLik
   #isTooLong = false;
 
   /**
-   * @throws TypeError, RangeError for an invalid option · ReplayError NOT_FOUND for a table, SPEC_MISMATCH for a spec without step types, or if the writer of
-   * that name belongs to another observer · OUT_OF_TURN if the name is in use · UNSUPPORTED for a name if the tables are not in this process
+   * Creates an observer.
+   * @throws TypeError, RangeError if an option is invalid
+   * @throws ReplayError NOT_FOUND if a table does not exist
+   * @throws ReplayError SPEC_MISMATCH if the spec has no step types, or if the writer of that name belongs to another observer
+   * @throws ReplayError OUT_OF_TURN if the name is in use
+   * @throws ReplayError UNSUPPORTED if `name` is set and the tables are not in this process
    */
   constructor(client: ClientLike<S> & C, options: EpisodeObserverOptions) {
     const { tableName, maxSequenceLength, priority = 1, bypassPartialEpisodes = false, onWarning = console.warn, name } = onlyKeys("options", options, OPTIONS);
@@ -73,7 +77,10 @@ export class ReverbAddEpisodeObserver<S extends Spec = Spec, C extends ClientLik
     return this.#cache.enqueue(() => this.#end(write));
   }
 
-  /** Sets the priority of future items, including that of the open episode. @throws TypeError, RangeError; the priority is unchanged then */
+  /**
+   * Sets the priority of future items, including that of the open episode.
+   * @throws TypeError, RangeError if the priority is invalid. The old priority stays then
+   */
   updatePriority(priority: number): void {
     this.#priority = finite("priority", priority, 0);
   }

@@ -11,7 +11,7 @@ import { Cache, CachedObserver, isLimited, type ObserverCall, type Work } from "
 import { stepTypeOf } from "./step-schema.ts";
 
 export interface TrajectoryObserverOptions {
-  /** The table, or several tables, each of which receives every item. */
+  /** The name of the table, or of several tables, each of which receives every item. */
   readonly tableName: string | readonly string[];
   /** The number of steps per item. */
   readonly sequenceLength: number;
@@ -19,13 +19,13 @@ export interface TrajectoryObserverOptions {
   readonly strideLength?: number;
   /** The priority of new items. Default: 1. */
   readonly priority?: number;
-  /** Whether the end of an episode is padded with boundary steps of zeros, so that its last steps, or a short episode, become an item too. */
+  /** Whether the end of an episode is padded with boundary steps of zeros, so that its last steps, or a short episode, also become an item. Default: false. */
   readonly padEndOfEpisodes?: boolean;
-  /** Whether padding continues until the last item begins with the episode's boundary step. Requires padEndOfEpisodes. */
+  /** Whether padding continues until the last item begins with the episode's boundary step. Requires padEndOfEpisodes. Default: false. */
   readonly tileEndOfEpisodes?: boolean;
   /**
-   * The name of its writer in a Replay of this process. After `Replay.open` or `Replay.restore`, the observer with that name continues its open episode.
-   * Default: no name.
+   * The name of the observer's writer in a Replay of this process. After `Replay.open` or `Replay.restore`, the observer with that name continues its open
+   * episode. Default: no name.
    */
   readonly name?: string;
 }
@@ -33,8 +33,9 @@ export interface TrajectoryObserverOptions {
 const OPTIONS = "tableName, sequenceLength, strideLength, priority, padEndOfEpisodes, tileEndOfEpisodes, name";
 
 /**
- * Creates an item of the last `sequenceLength` steps as soon as there are that many, then every `strideLength` steps. A step of type LAST ends the episode;
- * cached steps are then dropped, unless the ends are padded. No item spans two episodes. O(bytes + items) per call, without garbage.
+ * An observer that creates items of the last `sequenceLength` steps. It creates the first item as soon as there are enough steps, and the next ones every
+ * `strideLength` steps. A step of type LAST ends the episode. Cached steps are then dropped, unless the ends are padded. No item spans two episodes. Each call
+ * costs O(bytes + items), and allocates nothing.
  */
 export class ReverbAddTrajectoryObserver<S extends Spec = Spec, C extends ClientLike<S> = ClientLike<S>> extends CachedObserver<S, C> {
   /** Whether a step of type LAST ends the episode. */
@@ -48,8 +49,12 @@ export class ReverbAddTrajectoryObserver<S extends Spec = Spec, C extends Client
   readonly #cuts: boolean;
 
   /**
-   * @throws TypeError, RangeError for an invalid option · ReplayError NOT_FOUND for a table, SPEC_MISMATCH for a spec without step types, or if the writer of
-   * that name belongs to another observer · OUT_OF_TURN if the name is in use · UNSUPPORTED for a name if the tables are not in this process
+   * Creates an observer.
+   * @throws TypeError, RangeError if an option is invalid
+   * @throws ReplayError NOT_FOUND if a table does not exist
+   * @throws ReplayError SPEC_MISMATCH if the spec has no step types, or if the writer of that name belongs to another observer
+   * @throws ReplayError OUT_OF_TURN if the name is in use
+   * @throws ReplayError UNSUPPORTED if `name` is set and the tables are not in this process
    */
   constructor(client: ClientLike<S> & C, options: TrajectoryObserverOptions) {
     onlyKeys("options", options, OPTIONS);
@@ -76,9 +81,9 @@ export class ReverbAddTrajectoryObserver<S extends Spec = Spec, C extends Client
 
   /**
    * Ends the episode, and opens the observer if it is closed.
-   * @param writeCachedSteps whether the cached steps are padded, or, without padding, become an item of the last `sequenceLength` steps, even if these already
-   * are an item (as in TF-Agents)
-   * @throws ReplayError TOO_FEW if the cached steps are too few for an item and are not padded: they stay cached
+   * @param writeCachedSteps whether the cached steps are written. With padding they are padded. Without padding, the last `sequenceLength` steps become an
+   * item, even if these steps already are an item, as in TF-Agents
+   * @throws ReplayError TOO_FEW if the cached steps are too few for an item and are not padded. The steps stay cached
    */
   reset(writeCachedSteps = true): Promise<void> | undefined {
     const write = flag("writeCachedSteps", writeCachedSteps) === 1;
@@ -166,7 +171,7 @@ export class ReverbAddTrajectoryObserver<S extends Spec = Spec, C extends Client
   }
 }
 
-/** A trajectory observer for which a step of type LAST neither ends the episode nor is padded: windows continue across it. Only `reset` ends an episode. */
+/** A trajectory observer whose windows continue across steps of type LAST. Such steps neither end the episode nor are padded. Only `reset` ends an episode. */
 export class ReverbTrajectorySequenceObserver<S extends Spec = Spec, C extends ClientLike<S> = ClientLike<S>> extends ReverbAddTrajectoryObserver<S, C> {
   static override readonly cutsAtBoundaries = false;
 }

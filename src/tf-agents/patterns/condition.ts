@@ -18,7 +18,7 @@ const MAX = 2 ** 31 - 1;
 /** A complete comparison. */
 export class Condition {
   readonly of: Subject;
-  /** The field, for `data`. */
+  /** The index of the field, for a condition created by `data`. */
   readonly leaf: FoundLeaf | undefined;
   readonly mod: number | undefined;
   readonly comparison: Comparison;
@@ -40,21 +40,22 @@ export class Condition {
   }
 
   /**
-   * Compares the number of steps since the config last created an item, including the newest step; before the first item, since the writer was created. Steps
-   * without a value in any field that the writer's configs name do not count.
+   * Compares the number of steps since the config last created an item, including the newest step. Before the first item, the number counts from the creation
+   * of the writer. Steps without a value in any field that the writer's configs name do not count.
    */
   static stepsSinceApplied(): Comparable {
     return new Comparable({ of: "stepsSinceApplied" });
   }
 
-  /** Holds if the episode ends with the newest step. A config with this condition is tested only in `endEpisode`. */
+  /** Returns a condition that holds if the episode ends with the newest step. A config with this condition is tested only in `endEpisode`. */
   static isEndEpisode(): Condition {
     return new Condition({ of: "isEndEpisode" }, "eq", 1);
   }
 
   /**
    * Compares a field of the newest step, which must be one number or flag. If the step leaves the field out, no comparison holds.
-   * @throws TypeError, RangeError for an invalid spec; RangeError for a field of several numbers, or of text
+   * @throws TypeError, RangeError if the spec is invalid
+   * @throws RangeError if the field has several numbers or text
    */
   static data<const S extends Spec>(spec: S): ComparableStep<S> {
     return mapFields(spec, (leaf) => new Comparable({ of: "data", leaf })) as ComparableStep<S>;
@@ -73,8 +74,8 @@ interface Operand {
 }
 
 /**
- * A condition without its comparison. Each method throws TypeError or RangeError for a value that is not a 32-bit number; for a float field, any finite number
- * is allowed.
+ * A condition without its comparison. Each method throws TypeError or RangeError if the value is not a 32-bit number. For a float field, any finite number is
+ * allowed.
  */
 export class Comparable {
   readonly #operand: Operand;
@@ -83,7 +84,10 @@ export class Comparable {
     this.#operand = operand;
   }
 
-  /** Compares the remainder of a division by an integer >= 1. For a negative number, it is negative, or 0. @throws TypeError, RangeError */
+  /**
+   * Compares the remainder of a division by an integer >= 1. The remainder of a negative number is negative or 0.
+   * @throws TypeError, RangeError if the divisor is not an integer >= 1
+   */
   mod(divisor: number): Comparable {
     this.#scalar();
     return new Comparable({ ...this.#operand, mod: integer(`the divisor of mod in ${this.#name}`, divisor, 1, MAX) });

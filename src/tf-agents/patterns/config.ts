@@ -5,13 +5,13 @@ import { nodesOf, type Pattern } from "./pattern.ts";
 import { constantPriorityFn, PriorityFn } from "./priority.ts";
 
 export interface ConfigOptions {
-  /** Conditions that must all hold. Default: none, for an item whenever there are enough steps. */
+  /** The conditions, all of which must hold. Default: none, so that an item is created whenever there are enough steps. */
   readonly conditions?: readonly Condition[];
   /** Computes the priority of items. Default: always 1. */
   readonly priority?: PriorityFn;
 }
 
-/** Created by `createConfig`. */
+/** A config of items, created by `createConfig`. */
 export class Config<P extends Pattern = Pattern> {
   readonly pattern: P;
   readonly table: string;
@@ -28,9 +28,8 @@ export class Config<P extends Pattern = Pattern> {
 }
 
 /**
- * Creates a config: `create_config` of Reverb.
- * @throws TypeError, RangeError for a pattern without nodes, or with two nodes of the same dotted name; a table without a name; a condition without a
- * comparison
+ * Creates a config. Corresponds to `create_config` of Reverb.
+ * @throws TypeError, RangeError if a pattern has no nodes, or two nodes of the same dotted name, if a table has no name, or if a condition has no comparison
  */
 export function createConfig<P extends Pattern>(pattern: P, table: string, options: ConfigOptions = {}): Config<P> {
   const { conditions = [], priority = constantPriorityFn(1) } = onlyKeys("options", options, "conditions, priority");
@@ -49,7 +48,7 @@ export function createConfig<P extends Pattern>(pattern: P, table: string, optio
   return new Config(pattern, table, Object.freeze([...conditions]), priority);
 }
 
-/** Returns the pattern of a config, with its nesting: `unpack_pattern` of Reverb. @throws TypeError for any other value */
+/** Returns the pattern of a config, with its nesting. Corresponds to `unpack_pattern` of Reverb. @throws TypeError if the value is not a config */
 export function unpackPattern<P extends Pattern>(config: Config<P>): P {
   if (!(config instanceof Config)) throw mustBe(TypeError, "config", "made by createConfig", config);
   return config.pattern;

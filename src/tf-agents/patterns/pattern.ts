@@ -5,16 +5,16 @@ import type { RowLeaf } from "../../schema/leaf.ts";
 import { fold, type Nest, nested, pathText } from "../../schema/nest.ts";
 import { checkLeaf, type FoundLeaf, type IsAny, type Spec } from "../../schema/spec.ts";
 
-/** Some steps of one field: a leaf of a pattern. */
+/** A leaf of a pattern, which selects some steps of one field. */
 export class PatternNode {
-  /** The spec that it was made from. */
+  /** The spec from which the node was created. */
   readonly spec: Spec;
   readonly leaf: FoundLeaf;
-  /** Its index among the leaves of the spec, sorted by their keys. */
+  /** The index of the node's field among the leaves of the spec, sorted by their keys. */
   readonly flatSourceIndex: number;
-  /** The first step; -1 is the newest. null for a single step, `stop`, without a dimension of time. */
+  /** The first step. -1 is the newest step. null if the node is the single step `stop`, without a dimension of time. */
   readonly start: number | null;
-  /** The step after the last one. If null or 0, the last step is the newest. */
+  /** The step after the last one. If it is null or 0, the last step is the newest step. */
   readonly stop: number | null;
   readonly step: number | null;
 
@@ -29,12 +29,12 @@ export class PatternNode {
     Object.freeze(this);
   }
 
-  /** Whether it is a single step. */
+  /** Whether the node is a single step. */
   get isSqueezed(): boolean {
     return this.start === null;
   }
 
-  /** The ages of its steps, the oldest first: 1 is the newest. */
+  /** The ages of the steps, the oldest first. The newest step has the age 1. */
   get ages(): readonly number[] {
     const { start, stop, step } = this;
     if (start === null) return [-(stop as number)];
@@ -64,15 +64,18 @@ export class ReferenceField implements Field {
     Object.freeze(this);
   }
 
-  /** Selects one step, without a dimension of time: `ref[index]` in Python. @throws TypeError, RangeError for an index of 0 or above */
+  /**
+   * Selects one step, without a dimension of time. Corresponds to `ref[index]` in Python.
+   * @throws TypeError, RangeError if the index is not a negative integer
+   */
   at(index: number): PatternNode {
     return new PatternNode(this, null, integer(`the index of ${this.#name}`, index, -MAX_LENGTH, -1), null);
   }
 
   /**
-   * Selects every `step`-th step from `start` to before `stop`: `ref[start:stop:step]` in Python. Without `stop`, up to the newest step. Without `start`, the
-   * single step `stop`, as in Reverb.
-   * @throws TypeError, RangeError if no step is selected, or `step` is negative
+   * Selects every `step`-th step from `start` to before `stop`. Corresponds to `ref[start:stop:step]` in Python. Without `stop`, selects up to the newest step.
+   * Without `start`, selects the single step `stop`, as in Reverb.
+   * @throws TypeError, RangeError if no step is selected, or if `step` is negative
    */
   slice(start?: number | null, stop?: number | null, step?: number | null): PatternNode {
     const name = this.#name;
@@ -95,7 +98,7 @@ export class ReferenceField implements Field {
   }
 }
 
-/** Nodes, nested like the items. */
+/** The nodes of a pattern, nested like the items. */
 export type Pattern = PatternNode | readonly Pattern[] | { readonly [name: string]: Pattern };
 
 /** A step from which patterns are made: nested like the spec, with a field at each leaf. */
@@ -112,14 +115,14 @@ export function mapFields(spec: Spec, end: (leaf: FoundLeaf, index: number) => u
   );
 }
 
-/** Creates a step from which patterns are made: `create_reference_step` of Reverb. @throws TypeError, RangeError for an invalid spec */
+/** Creates a step from which patterns are made. Corresponds to `create_reference_step` of Reverb. @throws TypeError, RangeError if the spec is invalid */
 export function createReferenceStep<const S extends Spec>(spec: S): ReferenceStep<S> {
   return mapFields(spec, (leaf, index) => new ReferenceField(spec, leaf, index)) as ReferenceStep<S>;
 }
 
 /**
- * Returns the pattern that a function makes from a reference step: `pattern_from_transform` of Reverb.
- * @throws TypeError, RangeError for an invalid spec, or a node without steps
+ * Returns the pattern that a function makes from a reference step. Corresponds to `pattern_from_transform` of Reverb.
+ * @throws TypeError, RangeError if the spec is invalid, or if a node has no steps
  */
 export function patternFromTransform<const S extends Spec, P extends Pattern>(spec: S, transform: (step: ReferenceStep<S>) => P): P {
   if (typeof transform !== "function") throw mustBe(TypeError, "transform", "a function of a reference step", transform);

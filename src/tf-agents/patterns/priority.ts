@@ -6,9 +6,9 @@ import { pathText } from "../../schema/nest.ts";
 import type { FoundLeaf, Spec } from "../../schema/spec.ts";
 import { createReferenceStep, ReferenceField, type ReferenceStep } from "./pattern.ts";
 
-/** Created by `constantPriorityFn` and `tdError`. */
+/** A function of an item that computes its priority, created by `constantPriorityFn` and `tdError`. */
 export class PriorityFn {
-  /** The priority, or the weight of the largest value against the mean. */
+  /** The constant priority, or the weight of the largest value against the mean. */
   readonly value: number;
   /** The field of the errors; undefined for a constant priority. */
   readonly leaf: FoundLeaf | undefined;
@@ -20,17 +20,17 @@ export class PriorityFn {
   }
 }
 
-/** Returns a constant priority. @throws TypeError, RangeError unless it is a finite number >= 0 */
+/** Returns a constant priority. @throws TypeError, RangeError if the priority is not a finite number >= 0 */
 export function constantPriorityFn(value: number): PriorityFn {
   return new PriorityFn(finite("the priority", value, 0));
 }
 
 /**
  * Returns the priority of R2D2: `weight` × the largest absolute value of a field + (1 - weight) × the mean of its absolute values, over the steps of that field
- * in the item (in its last column, if there are several); 0 if no column has the field. See https://openreview.net/pdf?id=r1lyTjAqYX
+ * in the item. If several columns have the field, the last one counts; if none has it, the priority is 0. See https://openreview.net/pdf?id=r1lyTjAqYX.
  * @param weight a number >= 0, usually in 0 … 1
  * @param field returns the field of a step
- * @throws TypeError, RangeError for a field that is not one number
+ * @throws TypeError, RangeError if the field is not one number
  */
 export function tdError<const S extends Spec>(weight: number, spec: S, field: (step: ReferenceStep<S>) => ReferenceField): PriorityFn {
   finite("the weight of tdError", weight, 0);

@@ -18,11 +18,11 @@ export interface SampleInfo {
   /** The number of items in the table at the draw. */
   readonly tableSize: number;
   readonly priority: number;
-  /** How often the item has been drawn, including this time. */
+  /** The number of times that the item has been drawn, including this draw. */
   readonly timesSampled: number;
 }
 
-/** An item, or a step of one. `data` consists of columns {data, shape}: flat, sorted by their names, or nested like a signature. */
+/** An item, or a step of an item. `data` consists of columns {data, shape}, either flat and sorted by their names, or nested like a signature. */
 // biome-ignore lint/suspicious/noExplicitAny: of any table
 export interface ReplaySample<Data = any> {
   readonly info: SampleInfo;
@@ -38,9 +38,9 @@ export interface DrawnItem {
 
 export interface DrawnColumn {
   readonly dtype: RowLeaf["dtype"];
-  /** The values, [steps, …]; only the shape of the leaf if it is squeezed. */
+  /** The values, [steps, …]. A squeezed column has only the shape of the leaf. */
   readonly column: Column;
-  /** Whether it is a single step, without a dimension of time. */
+  /** Whether the column is a single step, without a dimension of time. */
   readonly isSqueezed: boolean;
 }
 

@@ -4,15 +4,15 @@ import { MAX_TIMEOUT_MS } from "../../base/limits.ts";
 import type { WaitOptions } from "../../base/wait.ts";
 import type { DrawnItem } from "./sample.ts";
 
-/** How a table is drawn from. An option of -1 means its default. */
+/** The options for drawing from a table. -1 stands for the default of an option. */
 export interface SamplerOptions {
   /** The maximum number of items. Default: no limit. */
   readonly maxSamples?: number;
-  /** How long, in milliseconds, the sampler waits for the rate limiter before it ends. Default: no limit. */
+  /** The time in milliseconds that the sampler waits for the rate limiter before it ends. Default: no limit. */
   readonly rateLimiterTimeoutMs?: number;
   /**
-   * The maximum number of items in flight from a server per stream. In this process nothing is prefetched: this option and those below are checked and have no
-   * effect.
+   * The maximum number of items in flight from a server per stream. In this process nothing is prefetched, so this option and the options below are checked but
+   * have no effect.
    */
   readonly maxInFlightSamplesPerWorker?: number;
   /** The number of streams from a server. */
@@ -23,11 +23,17 @@ export interface SamplerOptions {
 
 export interface Sampler {
   /**
-   * Returns the next item, directly or as a promise; undefined after `maxSamples`.
-   * @throws ReplayError TIMEOUT if the rate limiter allows no draw within `rateLimiterTimeoutMs` · NOT_FOUND, CLOSED, or the signal's reason
+   * Returns the next item, directly or as a promise. Returns undefined after `maxSamples` items.
+   * @throws ReplayError TIMEOUT if the rate limiter allows no draw within `rateLimiterTimeoutMs`
+   * @throws ReplayError NOT_FOUND if the table does not exist
+   * @throws ReplayError CLOSED after `close`
+   * @throws the signal's reason if it aborts
    */
   next(options?: Pick<WaitOptions, "signal">): DrawnItem | undefined | Promise<DrawnItem | undefined>;
-  /** Ends the streams. In this process, items that were not requested are still in the table. @param reason the error for waiting calls. Default: CLOSED */
+  /**
+   * Closes the sampler and ends its streams. In this process, items that were not requested are still in the table.
+   * @param reason the error for waiting calls. Default: CLOSED
+   */
   close(reason?: unknown): void;
 }
 

@@ -4,7 +4,7 @@ import type { Selector } from "../../schema/selector.ts";
 import type { ResolvedTableOptions, Table } from "../../tables/table.ts";
 import type { Signature } from "../signature.ts";
 
-/** A selector, or an unknown one of a server that supports more than this version. */
+/** A selector of a table. It is unknown if the server supports more selectors than this version. */
 export type TableSelector = Selector | { readonly kind: "unknown" };
 
 export interface TableInfo {
@@ -12,7 +12,7 @@ export interface TableInfo {
   readonly sampler: TableSelector;
   readonly remover: TableSelector;
   readonly maxSize: number;
-  /** The maximum number of draws per item; 0 for no limit. */
+  /** The maximum number of draws per item. 0 for no limit. */
   readonly maxTimesSampled: number;
   readonly rateLimiterInfo: RateLimiterInfo;
   /** The table's signature, if it has one. */

@@ -15,7 +15,7 @@ export interface NamedTable extends TableOptions {
   readonly signature?: Signature | undefined;
 }
 
-/** The arguments of a table: all but its name as in `new Replay`; `maxTimesSampled: 0` means no limit. */
+/** The arguments of a table. All except the name are options of tables in `new Replay`. `maxTimesSampled: 0` means no limit. */
 export type TableArguments = NamedTable;
 
 const OPTIONS = "name, maxSize, sampler, remover, rateLimiter, maxTimesSampled, maxSteps, maxPending, signature";
@@ -39,7 +39,11 @@ export class Table implements NamedTable {
   declare readonly maxPending?: number;
   declare readonly signature?: Signature;
 
-  /** @throws RangeError for an empty name, a size below 1 · TypeError */
+  /**
+   * Defines a table.
+   * @throws TypeError if an argument has the wrong type
+   * @throws RangeError if the name is empty or the size is below 1
+   */
   constructor(options: TableArguments) {
     hideFrames(new.target);
     onlyKeys("table", options, OPTIONS);
@@ -60,22 +64,28 @@ export class Table implements NamedTable {
     Object.freeze(this);
   }
 
-  /** Defines a queue: oldest first, each item once. Writers wait while it is full. */
+  /** Defines a queue, which returns each item once, oldest first. Writers wait while the queue is full. */
   static queue(name: string, maxSize: number, options: { readonly signature?: Signature } = {}): Table {
     return createOrderedTable(fifo(), name, maxSize, options);
   }
 
-  /** Defines a stack: newest first, each item once. Writers wait while it is full. */
+  /** Defines a stack, which returns each item once, newest first. Writers wait while the stack is full. */
   static stack(name: string, maxSize: number, options: { readonly signature?: Signature } = {}): Table {
     return createOrderedTable(lifo(), name, maxSize, options);
   }
 
-  /** Returns a copy of this definition with some options changed. The rate limiter keeps its bounds, even if `maxSize` changes. @throws as `new Table` */
+  /**
+   * Returns a copy of this definition with some options changed. The rate limiter keeps its bounds, even if `maxSize` changes.
+   * @throws the errors of `new Table`
+   */
   replace(options: Partial<TableArguments>): Table {
     return createTable({ ...this, ...onlyKeys("table", options, OPTIONS) });
   }
 
-  /** The definition, with the counts of the table that the newest client made from it; zeros before that. */
+  /**
+   * The definition and the counts of the table. The counts are those of the table that the newest client created from this definition, or zeros if there is no
+   * such table.
+   */
   get info(): TableInfo {
     const { name, maxTimesSampled = Number.MAX_SAFE_INTEGER, signature } = this;
     return live.get(this)?.() ?? infoOf(name, { ...this, maxTimesSampled }, signature);

@@ -15,25 +15,31 @@ import { batchOfOne, stack } from "../nest.ts";
 export interface TfrecordDatasetOptions<S extends Spec = Spec> {
   /**
    * Whether an element is a pair of consecutive records, the form that an agent's `train` takes. A last record without a partner is left out. For several
-   * files, set `numParallelReads: 1`: files that are read in turn return pairs from two files, as in TF-Agents. Pairs may also cross the end of an episode, or
-   * of a file. Default: false.
+   * files, set `numParallelReads: 1`. Otherwise the files are read in turn, and the records of a pair come from two files, as in TF-Agents. Pairs may also
+   * cross the end of an episode or of a file. Default: false.
    */
   readonly asExperience?: boolean;
   /** Whether elements, and the dataset's `spec`, are trajectories, even if the spec is a tuple of their seven fields. Default: false. */
   readonly asTrajectories?: boolean;
-  /** Whether an element has a leading dimension of 1, unless it is a pair. Default: true. */
+  /** Whether an element has a leading dimension of 1, if it is not a pair. Default: true. */
   readonly addBatchDim?: boolean;
-  /** Decodes a record to an element: a nest of columns, or a promise of it; without `addBatchDim` and `asExperience`, any value. It replaces the spec. */
+  /**
+   * A function that decodes a record, instead of the spec. It returns an element: a nest of columns, or a promise of a nest. Without `addBatchDim` and
+   * `asExperience`, it may return any value.
+   */
   readonly decoder?: (record: Uint8Array) => unknown;
-  /** The number of files that are read in turn, one record from each. 1 reads them one after the other. Default: all of them. */
+  /** The number of files that are read in turn, one record from each. 1 reads the files one after the other. Default: all files. */
   readonly numParallelReads?: number;
   /** Whether leaves of u8 with three dimensions are stored as JPEG. Default: false. */
   readonly compressImage?: boolean;
-  /** The spec of a record. Default: that of the spec files, which must all be equal. */
+  /** The spec of a record. Default: the spec in the spec files, which must all be equal. */
   readonly spec?: S;
-  /** The folder of the files: a directory handle, a Map of files, or a directory of reprise/storage. Default: each path is a system path, or a URL. */
+  /**
+   * The folder of the files: a directory handle, a Map of files, or a directory of reprise/storage. Default: none, so that each path is a path of the system,
+   * or a URL.
+   */
   readonly from?: FileSource;
-  /** Replaces the runtime's `fetch` for URLs. */
+  /** A replacement for the runtime's `fetch`, for URLs. */
   readonly fetch?: Fetch;
   readonly signal?: AbortSignal;
   /** The maximum memory for one record, in bytes. Default: 1 GiB. */
@@ -52,11 +58,15 @@ const OPTIONS = "asExperience, asTrajectories, addBatchDim, decoder, numParallel
 export type TrajectoriesSpec<S extends Spec> = S extends readonly unknown[] ? Spec : S;
 
 /**
- * Opens files that `TFRecordObserver` has written, here or in Python. Half floats are f32 in memory. Memory: one record per file that is read in turn, and
- * blocks of about 128 MiB in all. At most 144 files are open at the same time.
- * @param datasetFiles paths; next to each is its `.spec` file, unless there is a decoder or a spec
- * @throws TypeError, RangeError for an invalid argument · ReplayError SPEC_MISMATCH for a spec that TF-Agents cannot write, or that does not describe
- * trajectories · RldsError NOT_FOUND · CORRUPT · UNSUPPORTED · SPEC_MISMATCH for files whose specs differ
+ * Opens files that `TFRecordObserver` has written, here or in Python. Half floats become f32. Keeps one record per file that is read in turn, and blocks of
+ * about 128 MiB in total. At most 144 files are open at the same time.
+ * @param datasetFiles the paths of the files. Each file needs a `.spec` file next to it, unless a decoder or a spec is passed
+ * @throws TypeError, RangeError if an argument is invalid
+ * @throws ReplayError SPEC_MISMATCH if TF-Agents cannot write the spec, or if the spec does not describe trajectories
+ * @throws RldsError NOT_FOUND if a file does not exist
+ * @throws RldsError CORRUPT if a file is damaged
+ * @throws RldsError UNSUPPORTED if the records cannot be decoded with the spec
+ * @throws RldsError SPEC_MISMATCH if the specs of files differ
  */
 export async function loadTfrecordDataset<S extends Spec = Spec>(
   datasetFiles: readonly string[],

@@ -11,28 +11,33 @@ import { Callable } from "../observers/callable.ts";
 
 export interface TFRecordObserverOptions {
   /**
-   * Whether a call passes one trajectory, as from a PyDriver. Default: false, for a batch of one trajectory, in which every leaf has a leading dimension of 1.
+   * Whether a call passes one trajectory, as a PyDriver does. If false, it passes a batch of one trajectory, in which every leaf has a leading dimension of 1.
+   * Default: false.
    */
   readonly pyMode?: boolean;
   /**
-   * Encodes each leaf of u8 with three dimensions, of which the last is 1 or 3, as a JPEG. This function sets the quality, and may reuse its memory. Default:
-   * no compression.
+   * A function that encodes images as JPEG: the leaves of u8 with three dimensions, of which the last is 1 or 3. The function determines the quality, and may
+   * reuse its memory. Default: no compression.
    */
   readonly compressImage?: EncodeJpeg;
-  /** The folder of `outputPath`: a directory handle, a Map of files, or a custom folder. Default: the files of the system. */
+  /** The folder of `outputPath`: a directory handle, a Map of files, or a custom folder. Default: the file system. */
   readonly to?: FileSink;
 }
 
 /**
- * Appends a record per call to the file at `outputPath`, and writes the spec to the file of the same name plus `.spec`. Existing files are emptied and
- * overwritten, also through links; for a pipe, a device or a folder in their place, the next call throws `IO`. A call copies its values, and returns nothing,
- * or a promise if much data waits to be written. The file is complete after `close`.
+ * An observer that appends a record per call to the file at `outputPath`, and writes the spec to the file with the same name plus `.spec`. Existing files are
+ * overwritten, even through links. If a pipe, a device or a folder has one of these names, the next call throws `IO`. A call copies its values. It returns
+ * nothing, or a promise if much data waits to be written. The file is complete after `close`.
  */
 export class TFRecordObserver<S extends Spec = Spec> extends Callable<(data: StepOf<S>) => Promise<void> | undefined> {
   readonly outputPath: string;
   readonly #file: RecordFile;
 
-  /** @throws TypeError for an invalid argument · ReplayError SPEC_MISMATCH for a dtype or a shape that TF-Agents cannot write, also as a JPEG */
+  /**
+   * Creates an observer.
+   * @throws TypeError if an argument is invalid
+   * @throws ReplayError SPEC_MISMATCH if TF-Agents cannot write a dtype or a shape, also as a JPEG
+   */
   constructor(outputPath: string, tensorDataSpec: S, options: TFRecordObserverOptions = {}) {
     const { pyMode = false, compressImage, to } = onlyKeys("options", options, "pyMode, compressImage, to");
     if (typeof outputPath !== "string" || outputPath === "") throw mustBe(TypeError, "outputPath", "the path of a file", outputPath);
@@ -65,17 +70,17 @@ export class TFRecordObserver<S extends Spec = Spec> extends Callable<(data: Ste
     this.#file = file;
   }
 
-  /** Appends a record, like a call. */
+  /** Appends a record, like a call of the observer. */
   write(data: StepOf<S>): Promise<void> | undefined {
     return (this as unknown as (data: StepOf<S>) => Promise<void> | undefined)(data);
   }
 
-  /** Resolves when all records are written. @throws RldsError IO */
+  /** Resolves when all records are written. @throws RldsError IO if a file cannot be written */
   flush(): Promise<void> {
     return this.#file.flush();
   }
 
-  /** Writes the remaining records and closes the file. @throws RldsError IO */
+  /** Writes the remaining records and closes the file. @throws RldsError IO if a file cannot be written */
   close(): Promise<void> {
     return this.#file.close();
   }

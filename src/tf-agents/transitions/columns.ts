@@ -10,10 +10,10 @@ import { type Nest, zip } from "../../schema/nest.ts";
 
 type Nested = number | readonly Nested[];
 
-/** Numbers of a known dtype: a column, a one-dimensional typed array, or plain numbers, nested like their shape. */
+/** Numbers of a known dtype: a column, a one-dimensional typed array, or plain numbers nested like their shape. */
 export type Numbers = ColumnLike | ArrayLike<number> | Nested;
 
-/** The columns of a nest: columns stay the same, and a flat typed array becomes a column. */
+/** The columns of a nest. Columns stay the same, and a flat typed array becomes a column. */
 export type ColumnsIn<N> = N extends ColumnLike ? N : N extends AnyArray ? Column : { readonly [K in keyof N]: ColumnsIn<N[K]> };
 
 /** The columns of a nest without the dimension of time. */

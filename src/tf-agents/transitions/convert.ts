@@ -20,14 +20,15 @@ export type Experience = TrajectoryBatch | Transition<unknown>;
 export interface AsTrajectoryOptions {
   /** The required number of steps. Default: any number. */
   readonly sequenceLength?: number;
-  /** 2 for batch and time, 1 for batch. Default: 2. */
+  /** The number of outer dimensions: 2 for batch and time, 1 for batch. Default: 2. */
   readonly numOuterDims?: 1 | 2;
 }
 
 /**
  * Returns a trajectory that is checked against the spec, without keys that are not in the spec. A transition becomes the trajectory of its first step. Nothing
  * is copied.
- * @throws TypeError if it is neither · SPEC_MISMATCH for another structure, shape, dtype or number of steps
+ * @throws TypeError if the experience is neither a trajectory nor a transition
+ * @throws ReplayError SPEC_MISMATCH if the structure, the shape, the dtype or the number of steps differs
  */
 export function asTrajectory<const S extends Specs>(spec: S, value: Experience, options: AsTrajectoryOptions = {}): SpecColumns<S> {
   checkTrajectorySpec(spec);
@@ -40,18 +41,15 @@ export function asTrajectory<const S extends Specs>(spec: S, value: Experience, 
 }
 
 export interface AsTransitionOptions {
-  /** Whether transitions have no dimension of time: from a trajectory of two steps, or a transition [B]. Default: false. */
+  /** Whether transitions have no dimension of time. The experience is then a trajectory of two steps, or a transition [B]. Default: false. */
   readonly squeezeTimeDim?: boolean;
   /** Whether the first observation is prepended to the next observations, for networks that read sequences. Default: false. */
   readonly prependT0ToNextTimeStep?: boolean;
-  /** The spec of a policy's state in a transition, which has no dimension of time. Default: empty. */
+  /** The spec of the policy's state in a transition. The state has no dimension of time. Default: empty. */
   readonly policyStateSpec?: Spec;
 }
 
-/**
- * Returns the transitions of a trajectory [B, T], or a checked transition, without keys that are not in the spec.
- * @throws as asTrajectory
- */
+/** Returns the transitions of a trajectory [B, T], or a checked transition, without keys that are not in the spec. @throws the errors of asTrajectory */
 export function asTransition(spec: Specs, value: Experience, options: AsTransitionOptions = {}): Transition {
   checkTrajectorySpec(spec);
   checkTransitionOptions(options, "squeezeTimeDim, prependT0ToNextTimeStep, policyStateSpec");
@@ -66,9 +64,10 @@ export function asTransition(spec: Specs, value: Experience, options: AsTransiti
 }
 
 /**
- * Returns every step of a trajectory [B, T] as a transition whose next observation is unknown: a zero, f32 [B, T]. A transition must already have this form.
+ * Returns every step of a trajectory [B, T] as a transition whose next observation is unknown. The next observation is a zero, f32 [B, T]. A transition must
+ * already have this form.
  * @param options squeezeTimeDim: whether transitions have no dimension of time, from a trajectory of one step. Default: false
- * @throws as asTrajectory
+ * @throws the errors of asTrajectory
  */
 export function asHalfTransition(spec: Specs, value: Experience, options: Omit<AsTransitionOptions, "prependT0ToNextTimeStep"> = {}): Transition {
   checkTrajectorySpec(spec);
@@ -81,9 +80,9 @@ export function asHalfTransition(spec: Specs, value: Experience, options: Omit<A
 }
 
 export interface AsNStepTransitionOptions {
-  /** The discount per step. */
+  /** The discount per step, in [0, 1]. */
   readonly gamma: number;
-  /** The number of steps that a transition must span; a trajectory has one more. Default: any number. */
+  /** The number of steps that a transition must span. A trajectory must have one more step. Default: any number. */
   readonly n?: number;
   /** The spec of a policy's state, as for asTransition. */
   readonly policyStateSpec?: Spec;
@@ -91,7 +90,7 @@ export interface AsNStepTransitionOptions {
 
 /**
  * Returns `toNStepTransition` of a trajectory [B, n + 1], or a checked transition [B], without keys that are not in the spec.
- * @throws as asTrajectory
+ * @throws the errors of asTrajectory
  */
 export function asNStepTransition(spec: Specs, value: Experience, options: AsNStepTransitionOptions): Transition {
   checkTrajectorySpec(spec);

@@ -10,7 +10,7 @@ import type { TrajectoryColumns } from "./transition.ts";
 export interface Episode<O = unknown, A = unknown, P = readonly []> {
   readonly observation: O;
   readonly action: A;
-  /** The policy's additional output. Default: empty. */
+  /** The additional output of the policy. Default: empty. */
   readonly policyInfo?: P;
   readonly reward: Numbers;
   /** The discount after each step. Default: all ones. Set it to 0 at the end of an episode that terminated. */
@@ -20,7 +20,9 @@ export interface Episode<O = unknown, A = unknown, P = readonly []> {
 /**
  * Returns the trajectory of an episode, each array [T, …]. The first step is FIRST, and the step after the last one is LAST. Arrays are not copied.
  * `toTransition` leaves the last step out, so add one more step if its reward counts. An episode without steps is a trajectory without steps.
- * @throws RangeError without a dimension of time · TypeError, SPEC_MISMATCH unless all arrays are columns of the same number of steps
+ * @throws RangeError if an array has no dimension of time
+ * @throws TypeError if an array is not a column
+ * @throws ReplayError SPEC_MISMATCH if the arrays differ in the number of steps
  */
 export function fromEpisode<O, A, P = readonly []>(episode: Episode<O, A, P>): TrajectoryColumns<ColumnsIn<O>, ColumnsIn<A>, ColumnsIn<P>> {
   const { observation, action, policyInfo = [], reward, discount } = onlyKeys("episode", episode, "observation, action, policyInfo, reward, discount");

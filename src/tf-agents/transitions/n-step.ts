@@ -11,11 +11,13 @@ const { LAST } = StepType;
 
 /**
  * Returns one transition of a trajectory [B, T] over its T - 1 steps: reward r_0 + γ d_0 r_1 + γ² d_0 d_1 r_2 + …, discount γ^(T - 2) d_0 d_1 …, and the last
- * observation. Rewards of another episode never count: if an episode is cut off on the way, the transition ends with its last observation, after fewer steps.
- * O(bytes)
+ * observation. Rewards of another episode never count. If an episode ends within the trajectory, the transition ends with its last observation, after fewer
+ * steps. O(bytes).
  * @param gamma the discount per step; the learner multiplies the result's discount by it once more
- * @returns [B, …]; reward and discount of `timeStep` are unknown: NaN
- * @throws RangeError if the discount does not have the rank of [B, T] · SPEC_MISMATCH for fewer than two steps, and as toTransition
+ * @returns the transitions, [B, …]. The reward and the discount of `timeStep` are unknown, and are NaN
+ * @throws RangeError if the discount does not have the rank of [B, T]
+ * @throws ReplayError SPEC_MISMATCH if there are fewer than two steps
+ * @throws the errors of toTransition
  */
 export function toNStepTransition<O, A, P>(
   trajectory: TrajectoryBatch<O, A, P>,
@@ -73,7 +75,7 @@ export function toNStepTransition<O, A, P>(
 }
 
 export interface DiscountedReturnOptions {
-  /** The value after the last step, one per row or one for all. Default: 0. */
+  /** The value after the last step: one per row, or one for all rows. Default: 0. */
   readonly finalValue?: Numbers;
   /** Whether time comes before the batch. Default: true. */
   readonly timeMajor?: boolean;
@@ -82,10 +84,11 @@ export interface DiscountedReturnOptions {
 }
 
 /**
- * Returns discounted sums of rewards: R_t = r_t + d_t R_(t+1). O(steps)
- * @param rewards [T, B] or [T]; [B, T] if time is not first
- * @returns the same shape, or without time
- * @throws RangeError for another rank · SPEC_MISMATCH if the discounts have another shape, and without steps
+ * Returns discounted sums of rewards: R_t = r_t + d_t R_(t+1). O(steps).
+ * @param rewards the rewards, [T, B] or [T]; [B, T] if time is not first
+ * @returns the sums, in the shape of `rewards`, or without the dimension of time
+ * @throws RangeError if `rewards` has another rank
+ * @throws ReplayError SPEC_MISMATCH if the discounts have another shape, or if there are no steps
  */
 export function discountedReturn(rewards: Numbers, discounts: Numbers, options: DiscountedReturnOptions = {}): Column {
   const { finalValue = 0, timeMajor = true, provideAllReturns = true } = onlyKeys("options", options, "finalValue, timeMajor, provideAllReturns");

@@ -39,10 +39,12 @@ export type TrajectoryColumns<O = unknown, A = unknown, P = unknown, R = Column>
 type Transitions<O, A, P> = Transition<StepColumns<ColumnsIn<O>>, ColumnsIn<A>, ColumnsIn<P>, StepColumns<ColumnsIn<O>>, readonly []>;
 
 /**
- * Returns the T - 1 transitions of a trajectory [B, T] as [B, T - 1], including those over a boundary. With the trajectory that follows it, returns one
- * transition per step, [B] or [B, T]: the arrays are then the given ones, and only the next observation comes from the following trajectory. O(bytes)
- * @returns transitions whose first reward and discount (of `timeStep`) are unknown: zeros
- * @throws RangeError if the discount has another rank · TypeError, SPEC_MISMATCH unless all arrays are columns of the discount's shape
+ * Returns the T - 1 transitions of a trajectory [B, T] as [B, T - 1], including those over a boundary. If the following trajectory is also passed, returns one
+ * transition per step, [B] or [B, T]. The arrays are then not copied, and the next observation comes from the following trajectory. O(bytes).
+ * @returns the transitions. The reward and the discount of `timeStep` are unknown, and are zeros
+ * @throws RangeError if the discount has another rank
+ * @throws TypeError if an array is not a column
+ * @throws ReplayError SPEC_MISMATCH if an array does not have the shape of the discount
  */
 export function toTransition<O, A, P>(trajectory: TrajectoryBatch<O, A, P>, nextTrajectory?: TrajectoryBatch<O, unknown, unknown>): Transitions<O, A, P> {
   const outerShape = outerShapeOf("trajectory", trajectory, 1, 2);
@@ -63,8 +65,9 @@ export function toTransition<O, A, P>(trajectory: TrajectoryBatch<O, A, P>, next
 }
 
 /**
- * Returns `toTransition`, without the dimension of time if requested, for a trajectory of two steps.
- * @throws as toTransition · SPEC_MISMATCH to squeeze more or fewer than two steps
+ * Returns the transitions of `toTransition`. If requested, removes the dimension of time from those of a trajectory of two steps.
+ * @throws the errors of toTransition
+ * @throws ReplayError SPEC_MISMATCH if the dimension of time is removed and there are not exactly two steps
  */
 export function experienceToTransitions<O, A, P>(
   experience: TrajectoryBatch<O, A, P>,
@@ -81,7 +84,9 @@ export function experienceToTransitions(experience: TrajectoryBatch, options: { 
   return withoutTime(transitions as unknown as Transition<StepColumns>);
 }
 
-/** Returns the spec of the transitions of trajectories with this spec. A policy's state is not part of a trajectory: its spec is empty. */
+/**
+ * Returns the spec of the transitions of trajectories with this spec. The spec of the policy's state is empty, because a trajectory does not contain the state.
+ */
 export function toTransitionSpec<O extends Spec, A extends Spec, P extends Spec>(spec: TrajectorySpec<O, A, P>): TransitionSpec<O, A, P> {
   const { stepType, observation, action, policyInfo, reward, discount } = checkTrajectorySpec(spec);
   const timeStep = { stepType, reward, discount, observation };

@@ -14,9 +14,13 @@ import { utf8Bytes } from "../../schema/text.ts";
 import { isPromise } from "../awaitable.ts";
 import { type LeafSignature, matchesColumn, type Signature, signatureText } from "../signature.ts";
 
-/** An object that `update` assigns to, in addition to columns and typed arrays. */
+/** An object to which `update` can assign values, in addition to columns and typed arrays. */
 export interface Variable {
-  /** @param value a column that owns its memory @returns any value; a promise is awaited */
+  /**
+   * Assigns a value to the variable.
+   * @param value a column that owns its memory
+   * @returns any value; a promise is awaited
+   */
   assign(value: Column): unknown;
 }
 

@@ -20,12 +20,12 @@ import { assignValues, copyValues, mustFitStep, targetsOf, type VariableValue, v
 export type VariableClient = SampleClient | Replay<any, any>;
 
 export interface VariableContainerOptions {
-  /** Tables of `maxSize` 1. Default: `["variables"]`. */
+  /** The names of the tables, which must have a `maxSize` of 1. Default: `["variables"]`. */
   readonly tableNames?: readonly string[];
 }
 
 export interface VariableOptions extends WaitOptions {
-  /** One of the container's tables. Default: "variables". */
+  /** The name of one of the container's tables. Default: "variables". */
   readonly table?: string;
 }
 
@@ -41,8 +41,8 @@ interface Known {
 }
 
 /**
- * Nests of variables in tables of size 1: a learner pushes them, and actors pull the newest. Containers in Python can share a server's tables. Tables must have
- * a signature; in this process, the Replay's spec is the default.
+ * A container of nests of variables in tables of size 1. A learner pushes values, and actors pull the newest ones. Containers in Python can share a server's
+ * tables. Tables must have a signature. In this process, the default signature is the spec of the Replay.
  */
 export class ReverbVariableContainer {
   readonly #client: SampleClient;
@@ -53,9 +53,11 @@ export class ReverbVariableContainer {
   readonly #pushes = new Map<string, Promise<void>>();
 
   /**
-   * Tables of this process are checked here, those of a server with the first call.
-   * @throws TypeError, RangeError for an invalid argument · ReplayError NOT_FOUND for a table · RangeError for a table whose `maxSize` is not 1 · UNSUPPORTED
-   * for a client of several servers
+   * Creates a container. Tables of this process are checked immediately, and tables of a server with the first call.
+   * @throws TypeError, RangeError if an argument is invalid
+   * @throws ReplayError NOT_FOUND if a table does not exist
+   * @throws RangeError if the `maxSize` of a table is not 1
+   * @throws ReplayError UNSUPPORTED if the client has several servers
    */
   constructor(client: VariableClient, options: VariableContainerOptions = {}) {
     hideFrames(new.target);
@@ -79,10 +81,15 @@ export class ReverbVariableContainer {
   }
 
   /**
-   * Replaces the values of a table. They are copied before this returns. Pushes to one table arrive in the order of the calls.
+   * Replaces the values of a table. The values are copied before the call returns. Pushes to one table arrive in the order of the calls.
    * @param values nested like the table's signature, with the same names; a leaf is a column, a typed array, a nested array or a number
-   * @throws ReplayError NOT_FOUND for a table that the container does not have · SPEC_MISMATCH for another structure, dtype or shape · as the constructor ·
-   * TIMEOUT, IO, CLOSED, or the signal's reason
+   * @throws ReplayError NOT_FOUND if the container does not have the table
+   * @throws ReplayError SPEC_MISMATCH if the structure, a dtype or a shape differs
+   * @throws the errors of the constructor
+   * @throws ReplayError TIMEOUT if the time limit ends the wait
+   * @throws ReplayError IO if the server cannot be reached
+   * @throws ReplayError CLOSED if the client is closed
+   * @throws the signal's reason if it aborts
    */
   async push(values: unknown, options: VariableOptions = {}): Promise<void> {
     const { table, wait } = this.#checkOptions(options);
@@ -112,7 +119,12 @@ export class ReverbVariableContainer {
 
   /**
    * Returns the newest values, nested like the table's signature, as columns that the caller owns. Waits until there are values.
-   * @throws ReplayError NOT_FOUND for a table that the container does not have · as the constructor · TIMEOUT, IO, CLOSED, or the signal's reason
+   * @throws ReplayError NOT_FOUND if the container does not have the table
+   * @throws the errors of the constructor
+   * @throws ReplayError TIMEOUT if the time limit ends the wait
+   * @throws ReplayError IO if the server cannot be reached
+   * @throws ReplayError CLOSED if the client is closed
+   * @throws the signal's reason if it aborts
    */
   // biome-ignore lint/suspicious/noExplicitAny: of any signature
   async pull(options: VariableOptions = {}): Promise<any> {
@@ -121,12 +133,14 @@ export class ReverbVariableContainer {
   }
 
   /**
-   * Assigns the newest values to variables in place, so that all holders of the variables see them. Waits as `pull`. Nothing is assigned before all values and
-   * variables are checked. Objects are assigned first, one after the other, and the result of their `assign` is awaited; columns and typed arrays follow. If an
-   * `assign` fails, or the wait ends in the meantime, the objects before it have their new values, and everything else is unchanged.
+   * Assigns the newest values to variables in place, so that all holders of the variables see them. Waits like `pull`. Nothing is assigned before all values
+   * and variables are checked. Objects are assigned first, one after the other, and the result of their `assign` is awaited; columns and typed arrays follow.
+   * If an `assign` fails, or the wait ends in the meantime, the objects before it have their new values, and everything else is unchanged.
    * @param variables nested like the table's signature, with the same names; a leaf is a column or typed array of the same dtype and shape, or an object with
    * `assign(value)`
-   * @throws ReplayError SPEC_MISMATCH for another structure, dtype or shape; nothing has changed then · the error of an `assign` · as `pull`
+   * @throws ReplayError SPEC_MISMATCH if the structure, a dtype or a shape differs. Nothing has changed then
+   * @throws the error of an `assign` that fails
+   * @throws the errors of `pull`
    */
   async update(variables: unknown, options: VariableOptions = {}): Promise<void> {
     const { table, wait } = this.#checkOptions(options);

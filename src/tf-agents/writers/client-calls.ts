@@ -103,7 +103,8 @@ export abstract class ClientCalls<S extends Spec, N extends string, K extends Si
 
   /**
    * Opens a writer of items whose columns can name any steps that are still available. Close the writer, or the client of a server.
-   * @throws RangeError, TypeError · ReplayError SPEC_MISMATCH if the client has no spec
+   * @throws TypeError, RangeError if an option is invalid
+   * @throws ReplayError SPEC_MISMATCH if the client has no spec
    */
   trajectoryWriter(options: TrajectoryWriterOptions): TrajectoryWriter<S, K> {
     const { fields } = this.#tables;
@@ -112,16 +113,19 @@ export abstract class ClientCalls<S extends Spec, N extends string, K extends Si
   }
 
   /**
-   * Opens a writer that creates items automatically from patterns: `structured_writer` of Reverb.
-   * @throws RangeError, TypeError · ReplayError NOT_FOUND, SPEC_MISMATCH
+   * Opens a writer that creates items automatically from patterns. Corresponds to `structured_writer` of Reverb.
+   * @throws TypeError, RangeError if an argument is invalid
+   * @throws ReplayError NOT_FOUND if a table does not exist
+   * @throws ReplayError SPEC_MISMATCH if the configs do not match the spec or the table's signature
    */
   structuredWriter(configs: readonly Config[]): StructuredWriter<S, K> {
     return new StructuredWriter<S, K>(this.#tables.fields, configs, (keep) => this.#tables.sink({ maker: "structuredWriter", keep }));
   }
 
   /**
-   * Opens a writer of items that span the last steps: `client.writer` of Reverb.
-   * @throws RangeError, TypeError · ReplayError SPEC_MISMATCH if the client has no spec
+   * Opens a writer of items that span the last steps. Corresponds to `client.writer` of Reverb.
+   * @throws TypeError, RangeError if an argument is invalid
+   * @throws ReplayError SPEC_MISMATCH if the client has no spec
    */
   legacyWriter(options: LegacyWriterOptions): LegacyWriter<S, K> {
     const legacy = checkLegacy(options);
@@ -130,12 +134,20 @@ export abstract class ClientCalls<S extends Spec, N extends string, K extends Si
   }
 
   /**
-   * Inserts one step, as an episode by itself, into each table. The items leave out the fields that the step leaves out. If one table rejects the step, none
-   * receives it. O(bytes + tables)
+   * Inserts one step, as an episode by itself, into each table. Fields that the step leaves out are also missing in the items. If one table rejects the step,
+   * none receives it. O(bytes + tables).
    * @returns `undefined`, or a promise. In this process, the promise resolves when no item of these tables waits for a rate limiter; with a server, when all
    * items are confirmed.
-   * @throws RangeError if no table is named, or a priority is invalid · ReplayError NOT_FOUND, SPEC_MISMATCH, INVALID_DATA; nothing was inserted then ·
-   * RATE_LIMITED, OUT_OF_MEMORY · TIMEOUT, IO, CLOSED, or the signal's reason
+   * @throws RangeError if no table is named, or if a priority is invalid
+   * @throws ReplayError NOT_FOUND if a table does not exist. Nothing was inserted then
+   * @throws ReplayError SPEC_MISMATCH if the step does not match the spec or a signature. Nothing was inserted then
+   * @throws ReplayError INVALID_DATA if a value does not fit its dtype. Nothing was inserted then
+   * @throws ReplayError RATE_LIMITED if too many items are waiting
+   * @throws ReplayError OUT_OF_MEMORY if memory runs out
+   * @throws ReplayError TIMEOUT if the time limit ends the wait
+   * @throws ReplayError IO if the server cannot be reached
+   * @throws ReplayError CLOSED if the client is closed
+   * @throws the signal's reason if it aborts
    */
   insert(step: PartOf<StepOf<S>>, priorities: { readonly [T in N]?: number }, options: WaitOptions = {}): Inserted<K> {
     const tables = this.#tables;
@@ -158,11 +170,14 @@ export abstract class ClientCalls<S extends Spec, N extends string, K extends Si
   }
 
   /**
-   * Iterates over items, each drawn separately by the table's sampler. In this process, items are drawn lazily: `for` ends when the rate limiter allows no
-   * draw, and `for await` waits. With a server, items that were prefetched when the loop ends count as sampled. O(log size + steps + bytes) per item
+   * Iterates over items, each drawn separately by the table's sampler. In this process, items are drawn lazily. `for` ends when the rate limiter allows no
+   * draw, and `for await` waits. With a server, items that were prefetched when the loop ends count as sampled. O(log size + steps + bytes) per item.
    * @param numSamples the number of items, or -1 for no limit. Default: 1
-   * @throws RangeError, TypeError · ReplayError NOT_FOUND · while iterating SPEC_MISMATCH if an item is not a sequence of steps, with `emitTimesteps` (the item
-   * counts as sampled); with a server NOT_FOUND, IO, CORRUPT
+   * @throws TypeError, RangeError if an argument is invalid
+   * @throws ReplayError NOT_FOUND if the table does not exist. With a server, it is thrown during iteration
+   * @throws ReplayError SPEC_MISMATCH during iteration if an item is not a sequence of steps, with `emitTimesteps`. The item counts as sampled
+   * @throws ReplayError IO during iteration if the server cannot be reached
+   * @throws ReplayError CORRUPT during iteration if an answer of the server is damaged
    */
   sample<const O extends SampleCallOptions>(table: string, numSamples = 1, options?: O): Samples<K, SampleOf<O>> {
     const known: SampleCallOptions = onlyKeys("options", options ?? {}, "emitTimesteps, unpackAsTableSignature, signal");
@@ -186,7 +201,8 @@ export abstract class ClientCalls<S extends Spec, N extends string, K extends Si
 
   /**
    * Returns a source of the table's items for datasets. In this process, nothing is prefetched.
-   * @throws RangeError, TypeError · ReplayError NOT_FOUND with the first item
+   * @throws TypeError, RangeError if an argument is invalid
+   * @throws ReplayError NOT_FOUND with the first item if the table does not exist
    */
   sampler(table: string, options: SamplerOptions = {}): Sampler {
     return this.#tables.sampler(table, onlyKeys("options", options, SAMPLER));
@@ -194,9 +210,11 @@ export abstract class ClientCalls<S extends Spec, N extends string, K extends Si
 
   /**
    * Returns information about every table, by name. With several servers, counts and sizes are sums over the servers that answer; all other values come from
-   * one of them. Waits for a server that is not reachable yet: for `timeout` seconds, or for `reconnectTimeoutMs` if `timeout` is omitted. In this process, it
-   * never waits. O(tables)
-   * @throws ReplayError TIMEOUT, IO if no server answers · the signal's reason
+   * one of them. Waits for a server that is not reachable yet, up to `timeout` seconds, or up to `reconnectTimeoutMs` if `timeout` is omitted. In this process,
+   * the call never waits. O(tables).
+   * @throws ReplayError TIMEOUT if no server answers in time
+   * @throws ReplayError IO if no server can be reached
+   * @throws the signal's reason if it aborts
    */
   serverInfo(options: ServerInfoOptions = {}): Answer<K, { readonly [table: string]: TableInfo }> {
     const tables = this.#tables;
@@ -210,8 +228,10 @@ export abstract class ClientCalls<S extends Spec, N extends string, K extends Si
   }
 
   /**
-   * Sets priorities and deletes items. Keys of evicted items are skipped. If one change is invalid, none is made. O(changes × log size)
-   * @throws RangeError for an invalid priority or key; nothing has changed then · TypeError · ReplayError NOT_FOUND, IO
+   * Sets priorities and deletes items. Keys of evicted items are skipped. If one change is invalid, none is made. O(changes × log size).
+   * @throws TypeError, RangeError if a priority or a key is invalid. Nothing has changed then
+   * @throws ReplayError NOT_FOUND if the table does not exist
+   * @throws ReplayError IO if the server cannot be reached
    */
   mutatePriorities(table: string, changes: PriorityChanges): Answer<K, void> {
     return this.#tables.answer(() => {
@@ -220,7 +240,11 @@ export abstract class ClientCalls<S extends Spec, N extends string, K extends Si
     }) as Answer<K, void>;
   }
 
-  /** Removes every item of a table and sets its counts to 0. Items that wait for room are then inserted. O(size log size) @throws ReplayError NOT_FOUND, IO */
+  /**
+   * Removes every item of a table and sets its counts to 0. Items that wait for room are then inserted. O(size log size).
+   * @throws ReplayError NOT_FOUND if the table does not exist
+   * @throws ReplayError IO if the server cannot be reached
+   */
   reset(table: string): Answer<K, void> {
     return this.#tables.answer(() => {
       this.#tables.mustBeTable(table);

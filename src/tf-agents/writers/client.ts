@@ -18,7 +18,7 @@ import type { Awaitable, StepClient } from "./step-client.ts";
 import type { StructuredWriter } from "./structured-writer.ts";
 import type { TrajectoryWriter, TrajectoryWriterOptions } from "./trajectory-writer.ts";
 
-/** The public part of a class, which other classes can implement. */
+/** The public members of a class, which other classes can implement. */
 export type Public<T> = { [K in keyof T]: T[K] };
 
 /** A structured writer of any client. `append` returns a promise if too many items are in flight to a server. */
@@ -33,11 +33,11 @@ export interface AnyLegacyWriter<S extends Spec = Spec> extends Omit<Public<Lega
 }
 
 export interface SampleCallOptions {
-  /** Whether an item is returned as a list of its steps. Default: true. */
+  /** Whether to return an item as a list of its steps. Default: true. */
   readonly emitTimesteps?: boolean;
-  /** Whether data is nested like the table's signature, if the table has one. Otherwise data is a flat list of columns. Default: false. */
+  /** Whether `data` is nested like the table's signature, if the table has one. If false, `data` is a flat list of columns. Default: false. */
   readonly unpackAsTableSignature?: boolean;
-  /** Aborts the iteration, which throws the signal's reason. */
+  /** A signal that aborts the iteration. The iteration throws the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
@@ -47,33 +47,43 @@ export type SampleOf<O> = O extends { readonly emitTimesteps: false } ? ReplaySa
 type DataOf<O> = O extends { readonly unpackAsTableSignature: true } ? any : readonly Column[];
 
 export interface PriorityChanges {
-  /** New priorities by key: a Map, or pairs. If a key occurs twice, the last priority counts. */
+  /** The new priorities by key, as a Map or pairs. If a key occurs twice, the last priority counts. */
   readonly updates?: Iterable<readonly [ItemKey, number]>;
-  /** Keys of items to delete. Deleting a key takes precedence over updating it. */
+  /** The keys of the items to delete. If a key is both updated and deleted, it is deleted. */
   readonly deletes?: Iterable<ItemKey>;
 }
 
 export interface ServerInfoOptions {
-  /** Seconds to wait for a server and its answer. Default: no limit for an answer, and the client's `reconnectTimeoutMs` for a server that is not reachable. */
+  /**
+   * The time in seconds to wait for a server and its answer. Default: no limit for an answer, and `reconnectTimeoutMs` of the client for a server that is not
+   * reachable.
+   */
   readonly timeout?: number;
-  /** Aborts the wait, which rejects with the signal's reason. */
+  /** A signal that aborts the wait. The promise rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A path on a server's disk, or, in this process, the bytes of a snapshot for `Replay.restore`. */
+/** A checkpoint: a path on a server's disk, or the bytes of a snapshot for `Replay.restore` in this process. */
 export type Checkpoint = string | Iterable<Uint8Array<ArrayBuffer>>;
 
-/** The part of a client that datasets and buffers use to draw from its tables. Every call: @throws ReplayError NOT_FOUND if the table does not exist */
+/** The part of a client that datasets and buffers use to draw from its tables. Every call throws NOT_FOUND if the table does not exist. */
 export interface SampleClient {
-  /** The dtype of item keys: u64 on a server, whose keys are bigints. Default: f64. */
+  /** The dtype of item keys: "u64" on a server, whose keys are bigints. Default: "f64". */
   readonly keyDtype?: "f64" | "u64";
   /** Receives warnings about the client's tables. Default: `console.warn`. */
   readonly logger?: Logger | null;
-  /** Returns a source of items for datasets. @throws RangeError, TypeError; NOT_FOUND comes with the first item */
+  /**
+   * Returns a source of items for datasets.
+   * @throws TypeError, RangeError if an option is invalid
+   * @throws ReplayError NOT_FOUND with the first item if the table does not exist
+   */
   sampler(table: string, options?: SamplerOptions): Sampler;
-  /** Returns information about every table, by name. @throws ReplayError TIMEOUT */
+  /** Returns information about every table, by name. @throws ReplayError TIMEOUT if the time limit ends the wait */
   serverInfo(options?: ServerInfoOptions): Awaitable<{ readonly [table: string]: TableInfo }>;
-  /** Sets priorities and deletes items. Keys of evicted items are skipped. @throws RangeError for an invalid priority; nothing has changed then · TypeError */
+  /**
+   * Sets priorities and deletes items. Keys of evicted items are skipped. If the call throws, nothing has changed.
+   * @throws TypeError, RangeError if a priority or a key is invalid
+   */
   mutatePriorities(table: string, changes: PriorityChanges): Awaitable<void>;
   /** Removes every item of a table and sets its counts to 0. */
   reset(table: string): Awaitable<void>;
@@ -82,38 +92,44 @@ export interface SampleClient {
 }
 
 /**
- * The client interface of Reverb, for tables in this process and on servers. Servers answer with promises, this process mostly with plain values; `await`
- * handles both. Every call:
- * @throws ReplayError NOT_FOUND if the table does not exist
+ * The client interface of Reverb, for tables in this process and on servers. Servers answer with promises, and this process mostly answers with plain values.
+ * `await` handles both. Every call throws NOT_FOUND if the table does not exist.
  */
 export interface Client<S extends Spec = Spec, N extends string = string> extends StepClient<S>, SampleClient {
-  /** Opens a writer that creates items automatically from patterns. @throws TypeError, RangeError if there is no config · ReplayError SPEC_MISMATCH */
+  /**
+   * Opens a writer that creates items automatically from patterns.
+   * @throws TypeError, RangeError if there is no config
+   * @throws ReplayError SPEC_MISMATCH if the configs do not match the spec
+   */
   structuredWriter(configs: readonly Config[]): AnyStructuredWriter<S>;
-  /** Opens a writer of items whose columns can name any steps that are still available. @throws RangeError, TypeError */
+  /** Opens a writer of items whose columns can name any steps that are still available. @throws TypeError, RangeError if an argument is invalid */
   trajectoryWriter(options: TrajectoryWriterOptions): Public<TrajectoryWriter<S>>;
-  /** Opens a writer of items that span the last steps: `client.writer` of Reverb. @throws RangeError, TypeError */
+  /** Opens a writer of items that span the last steps. Corresponds to `client.writer` of Reverb. @throws TypeError, RangeError if an argument is invalid */
   legacyWriter(options: LegacyWriterOptions): AnyLegacyWriter<S>;
   /**
    * Inserts one step, as an episode by itself, into each table.
    * @returns nothing, or, if a rate limiter makes the item wait, a promise that resolves when the item is inserted
-   * @throws RangeError if no table is named, or a priority is invalid · ReplayError SPEC_MISMATCH, INVALID_DATA, TIMEOUT
+   * @throws RangeError if no table is named, or if a priority is invalid
+   * @throws ReplayError SPEC_MISMATCH if the step does not match the spec
+   * @throws ReplayError INVALID_DATA if a value does not fit its dtype
+   * @throws ReplayError TIMEOUT if the time limit ends the wait
    */
   insert(step: PartOf<StepOf<S>>, priorities: { readonly [K in N]?: number }, options?: WaitOptions): Promise<void> | undefined;
   /**
    * Iterates over items, each drawn when the rate limiter allows it. Items are drawn lazily.
    * @param numSamples the number of items, or -1 for no limit. Default: 1
-   * @throws RangeError, TypeError · while iterating ReplayError SPEC_MISMATCH if an item is not a sequence of steps, with `emitTimesteps`; the item counts as
-   * sampled
+   * @throws TypeError, RangeError if an argument is invalid
+   * @throws ReplayError SPEC_MISMATCH during iteration if an item is not a sequence of steps, with `emitTimesteps`. The item counts as sampled
    */
   sample<const O extends SampleCallOptions>(table: string, numSamples?: number, options?: O): AsyncIterable<SampleOf<O>>;
   /** Saves all tables. @returns the path or bytes of the checkpoint */
   checkpoint(): Awaitable<Checkpoint>;
 }
 
-/** A client whose tables are in this process, and answer synchronously. */
+/** A client whose tables are in this process and answer synchronously. */
 export interface TableClient<S extends Spec = Spec, N extends string = string> extends Client<S, N> {
   serverInfo(options?: ServerInfoOptions): { readonly [table: string]: TableInfo };
-  /** @throws ReplayError NOT_FOUND */
+  /** Returns the table of this name. @throws ReplayError NOT_FOUND if the table does not exist */
   table(name: string): Table<S>;
 }
 

@@ -7,8 +7,8 @@ import { fold, pack, type Visit, visitor } from "../../schema/nest.ts";
 import type { Spec, StepOf } from "../../schema/spec.ts";
 
 /**
- * A step, or a part of it. A field that is left out, null or undefined has no value. An array of variable length is a leaf's value; an array of fixed length is
- * a tuple of fields.
+ * A step, or a part of it. A field that is left out, null or undefined has no value. An array of variable length is the value of a leaf, and an array of fixed
+ * length is a tuple of fields.
  */
 export type PartOf<T> = T extends ArrayBufferView
   ? T | null | undefined
@@ -26,7 +26,7 @@ type VisitField = (value: unknown, values: unknown[]) => void;
 /** Thrown by the fast visitor, and caught in this file. */
 const NOT_WHOLE = new Error("a node of the step lacks keys, or has unknown keys");
 
-/** How long a field is kept, and how many of its steps one chunk may hold. */
+/** The number of steps for which a field is kept, and the maximum number of its steps in a chunk. */
 export interface KeepOptions {
   readonly numKeepAliveRefs: number;
   readonly maxChunkLength?: number | null;

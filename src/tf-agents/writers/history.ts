@@ -10,21 +10,22 @@ import { type ColumnSource, TrajectoryColumn } from "./trajectory-column.ts";
 
 /** One field of the available steps. Indices follow Python: 0 is the first step of the episode, -1 the newest. */
 export interface HistoryColumn {
-  /** The number of steps of the open episode, including those that left this field out. Earlier steps count too if `endEpisode` kept them. */
+  /** The number of steps of the open episode, including those that left this field out. Earlier steps also count if `endEpisode` kept them. */
   readonly length: number;
   /**
    * Returns one step, without a dimension of time.
-   * @throws RangeError outside of -length … length - 1, or if the step is no longer kept, or left the field out
+   * @throws RangeError if the index is outside of -length … length - 1, if the step is no longer kept, or if it has no value of the field
    */
   at(index: number): TrajectoryColumn;
   /**
    * Returns every `step`-th step from `start` to before `stop`, backwards if `step` is negative.
-   * @throws RangeError if `start` is before the first step, if no step is selected, and as `at`
+   * @throws RangeError if `start` is before the first step, or if no step is selected
+   * @throws the errors of `at`
    */
   slice(start?: number | null, stop?: number | null, step?: number | null): TrajectoryColumn;
-  /** Returns the steps at the given indices, in that order; an index may repeat. @throws RangeError as `at` */
+  /** Returns the steps at the given indices, in that order. An index may repeat. @throws the errors of `at` */
   list(indices: readonly number[]): TrajectoryColumn;
-  /** Yields `at(0)`, `at(1)`, …; null for a step that is not kept, or that left the field out. */
+  /** Yields `at(0)`, `at(1)` …. Yields null for a step that is not kept, or that has no value of the field. */
   [Symbol.iterator](): Generator<TrajectoryColumn | null, void>;
 }
 

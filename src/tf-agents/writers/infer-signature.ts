@@ -8,10 +8,10 @@ import { PatternNode } from "../patterns/pattern.ts";
 import { type LeafSignature, type Signature, signatureText } from "../signature.ts";
 
 /**
- * Infers a table's signature from its configs. A column whose length differs between configs has an open first dimension: null.
+ * Infers a table's signature from its configs. A column whose length differs between configs has a first dimension of any length, which is null.
  * @param stepSpec the spec of the steps
- * @throws TypeError, RangeError if there is no config, or if the items of the configs cannot share a batch (tables, names, dtypes or shapes differ) ·
- * ReplayError SPEC_MISMATCH if the steps have other fields
+ * @throws TypeError, RangeError if there is no config, or if the items of the configs cannot share a batch (tables, names, dtypes or shapes differ)
+ * @throws ReplayError SPEC_MISMATCH if the steps have other fields
  */
 export function inferSignature(configs: readonly Config[], stepSpec: Spec): Signature {
   mustBeConfigs(configs);

@@ -6,7 +6,7 @@ import type { ItemColumn } from "../../tables/step-sink.ts";
 import type { ColumnShape } from "../signature.ts";
 import { type ColumnSource, TrajectoryColumn } from "./trajectory-column.ts";
 
-/** Columns, nested like the item that they make. */
+/** The columns of an item, nested like the item. */
 export type ItemColumns = TrajectoryColumn | readonly ItemColumns[] | { readonly [name: string]: ItemColumns };
 
 /** A value that is not a nest ends the walk; errors name it by its path. */

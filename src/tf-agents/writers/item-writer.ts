@@ -18,19 +18,18 @@ export class ItemWriter<K extends SinkKind> {
   }
 
   /**
-   * Waits until at most `blockUntilNumItems` items of this writer are pending: on a rate limiter in this process, or on the confirmation of a server.
+   * Waits until at most `blockUntilNumItems` items of this writer are pending. In this process, a pending item waits for a rate limiter. With a server, it
+   * waits for the confirmation.
    * @returns a promise; in this process `undefined` if no more items are pending
-   * @throws RangeError, TypeError · ReplayError TIMEOUT, or the signal's reason · with a server, the error that ended the stream; NOT_FOUND and SPEC_MISMATCH,
-   * once, if the server rejected an item whose `createItem` promise nobody reads
    */
   flush(options: FlushOptions = {}): Flushed<K> {
     return this.#sink.flush(options) as Flushed<K>;
   }
 
   /**
-   * Releases the steps. Items stay, including those that wait. The stream to a server ends when its items are confirmed, or when the client closes. `close`
-   * never throws for items that a server rejects: call `flush` first, or await `[Symbol.asyncDispose]`. The client's logger receives each rejection that no
-   * promise reported.
+   * Closes the writer and releases its steps. Items stay, including items that wait. The stream to a server ends when its items are confirmed, or when the
+   * client closes. `close` never throws for items that a server rejects. To see these errors, call `flush` first, or await `[Symbol.asyncDispose]`. The
+   * client's logger receives each rejection that no promise reported.
    */
   close(): void {
     this.#sink.close();
@@ -40,7 +39,10 @@ export class ItemWriter<K extends SinkKind> {
     this.close();
   }
 
-  /** Waits until a server has confirmed all items, then closes. Items that wait for a rate limiter in this process don't need the writer. @throws as `flush` */
+  /**
+   * Waits until a server has confirmed all items, then closes the writer. Items that wait for a rate limiter in this process don't need the writer.
+   * @throws the errors of `flush`
+   */
   async [Symbol.asyncDispose](): Promise<void> {
     try {
       await this.#sink.confirmed();

@@ -3,15 +3,20 @@ import { flag, integer, onlyKeys } from "../../base/error.ts";
 import { MAX_ITEMS, MAX_LENGTH } from "../../base/limits.ts";
 
 export interface LegacyWriterOptions {
-  /** Steps in the longest item. */
+  /** The number of steps in the longest item. */
   readonly maxSequenceLength: number;
-  /** Steps per chunk on a server, at most maxSequenceLength. Default: maxSequenceLength. In this process, the value is checked and has no effect. */
+  /**
+   * The number of steps per chunk on a server, at most maxSequenceLength. In this process, the value is checked but has no effect. Default: maxSequenceLength.
+   */
   readonly chunkLength?: number | null;
-  /** Whether integers go to a server as differences of consecutive steps, which compress better. In this process, the value is checked and has no effect. */
+  /**
+   * Whether integers go to a server as differences of consecutive steps, which compress better. In this process, the value is checked but has no effect.
+   * Default: false.
+   */
   readonly deltaEncoded?: boolean;
   /**
-   * The maximum number of items in flight to a server. In this process, the value is checked and has no effect: the table's `maxPending` limits how many items
-   * may wait.
+   * The maximum number of items in flight to a server. In this process, the value is checked but has no effect, because `maxPending` of the table limits the
+   * number of waiting items.
    */
   readonly maxInFlightItems?: number | null;
 }

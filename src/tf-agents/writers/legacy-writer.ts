@@ -15,7 +15,7 @@ export class LegacyWriter<S extends Spec = Spec, K extends SinkKind = "process">
   /** The fields of the first step, which all later steps must have. */
   #present: readonly boolean[] | undefined;
 
-  /** Called by `client.legacyWriter`. @param sink is closed with this writer */
+  /** Called by `client.legacyWriter`. @param sink the target of the steps, which is closed with this writer */
   constructor(fields: Fields<S>, maxSequenceLength: number, sink: StepSink) {
     hideFrames(new.target);
     super(sink);
@@ -25,9 +25,11 @@ export class LegacyWriter<S extends Spec = Spec, K extends SinkKind = "process">
   }
 
   /**
-   * Appends a step. The first step decides which fields of the spec are present. O(bytes)
-   * @returns nothing; with a server, a promise of room if a chunk is full and too many of its items are in flight
-   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY. Nothing has changed then
+   * Appends a step. The first step decides which fields of the spec are present. O(bytes). If the call throws, nothing has changed.
+   * @returns nothing; with a server, a promise that resolves when there is room, if a chunk is full and too many of its items are in flight
+   * @throws ReplayError SPEC_MISMATCH if the step does not match the spec
+   * @throws ReplayError INVALID_DATA if a value does not fit its dtype
+   * @throws ReplayError OUT_OF_MEMORY if memory runs out
    */
   append(step: PartOf<StepOf<S>>): Room<K> {
     this.#sink.check();
@@ -38,7 +40,11 @@ export class LegacyWriter<S extends Spec = Spec, K extends SinkKind = "process">
     return room as Room<K>;
   }
 
-  /** Appends steps, each field with a leading dimension of time. If one step is invalid, none is appended. O(bytes) @returns, throws as `append` */
+  /**
+   * Appends steps, each field with a leading dimension of time. If one step is invalid, none is appended. O(bytes).
+   * @returns the same as `append`
+   * @throws the errors of `append`
+   */
   appendSequence(sequence: PartOf<ColumnsOf<S>>): Room<K> {
     this.#sink.check();
     const columns = this.#fields.take(sequence);
@@ -52,11 +58,15 @@ export class LegacyWriter<S extends Spec = Spec, K extends SinkKind = "process">
 
   /**
    * Creates an item of the last `numTimesteps` steps. As in Reverb, a server receives the item when the chunk with its last step is full: after `chunkLength`
-   * steps, or at `flush`. O(numTimesteps + log size)
+   * steps, or at `flush`. O(numTimesteps + log size).
    * @returns `undefined`, or a promise. In this process, it resolves when the rate limiter lets the item in; with a server, when its table is known and there
    * is room in flight.
-   * @throws RangeError, TypeError · ReplayError NOT_FOUND, SPEC_MISMATCH if the item does not fit the table's signature; for a server's table that is not known
-   * yet, the promise rejects, or, if nobody reads it, the next `flush`; RATE_LIMITED, OUT_OF_MEMORY
+   * @throws TypeError, RangeError if an argument is invalid
+   * @throws ReplayError NOT_FOUND if the table does not exist
+   * @throws ReplayError SPEC_MISMATCH if the item does not fit the table's signature. If a server's table is not known yet, the promise rejects instead, or the
+   * next `flush` throws if no program reads the promise
+   * @throws ReplayError RATE_LIMITED if too many items are waiting
+   * @throws ReplayError OUT_OF_MEMORY if memory runs out
    */
   createItem(table: string, numTimesteps: number, priority: number): Promise<void> | undefined {
     const sink = this.#sink;

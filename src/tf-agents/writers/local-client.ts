@@ -18,7 +18,7 @@ import { ReplayTables } from "./replay-tables.ts";
 import type { StepClient, StepWriterOptions } from "./step-client.ts";
 
 export interface LocalClientOptions<N extends string = string> {
-  /** The signatures that items must fit, by table. The items of other tables are not checked. */
+  /** The signatures that items must fit, by table. Items of other tables are not checked. Default: none. */
   readonly signatures?: { readonly [K in N]?: Signature };
 }
 
@@ -26,7 +26,11 @@ export class LocalClient<const S extends Spec = Spec, N extends string = string>
   readonly replay: Replay<S, N>;
   readonly #tables: ReplayTables<S>;
 
-  /** @throws TypeError · ReplayError NOT_FOUND if a signature names a table that the Replay does not have */
+  /**
+   * Creates a client of a Replay.
+   * @throws TypeError if an argument is invalid
+   * @throws ReplayError NOT_FOUND if a signature names a table that the Replay does not have
+   */
   constructor(replay: Replay<S, N>, options: LocalClientOptions<N> = {}) {
     hideFrames(new.target);
     if (!(replay instanceof Replay)) throw mustBe(TypeError, "client", "a Replay, or a client of a Replay", replay);
@@ -39,9 +43,10 @@ export class LocalClient<const S extends Spec = Spec, N extends string = string>
   }
 
   /**
-   * Creates the client of a new Replay, whose tables are passed as a list: `reverb.Server(tables)`. A `Table` in the list reports the counts of its new table
-   * from then on.
-   * @throws RangeError if there are no tables, or two have the same name, and as `new Replay`
+   * Creates the client of a new Replay, whose tables are passed as a list. Corresponds to `reverb.Server(tables)`. A `Table` in the list then reports the
+   * counts of its new table.
+   * @throws RangeError if there are no tables, or if two tables have the same name
+   * @throws the errors of `new Replay`
    */
   static of<const S extends Spec>(options: Omit<ReplayOptions<S>, "tables"> & { readonly tables: readonly NamedTable[] }): LocalClient<S> {
     const { tables: list, ...rest } = onlyKeys("options", options, "spec, tables, maxBytes, seed, transition, module, logger");
@@ -69,12 +74,15 @@ export class LocalClient<const S extends Spec = Spec, N extends string = string>
     return Object.hasOwn(this.replay.options.tables, table);
   }
 
-  /** @throws ReplayError NOT_FOUND */
+  /** Returns the table of this name. @throws ReplayError NOT_FOUND if the table does not exist */
   table(name: string): Table<S> {
     return this.replay.table(name as N);
   }
 
-  /** Returns the table's signature. Default: the spec of the steps, with a dimension of time before each leaf's shape. @throws ReplayError NOT_FOUND */
+  /**
+   * Returns the table's signature. If it has none, returns the spec of the steps with a dimension of time before each leaf's shape.
+   * @throws ReplayError NOT_FOUND if the table does not exist
+   */
   signature(table: string): Signature {
     this.table(table);
     return this.#tables.signature(table) ?? signatureOf(this.spec);
@@ -85,9 +93,9 @@ export class LocalClient<const S extends Spec = Spec, N extends string = string>
   }
 
   /**
-   * Returns all tables as the bytes of a snapshot, in chunks of about 64 KiB; `Replay.restore` turns them into a Replay. Nothing may change until the last
-   * chunk is read. Signatures are not included: pass them to the new client.
-   * @throws ReplayError OUT_OF_TURN if something changed
+   * Returns all tables as the bytes of a snapshot, in chunks of about 64 KiB. `Replay.restore` turns them into a Replay. Don't change the tables until the last
+   * chunk is read. Signatures are not included, so pass them to the new client.
+   * @throws ReplayError OUT_OF_TURN if the tables changed before the last chunk was read
    */
   checkpoint(): Iterable<Uint8Array<ArrayBuffer>> {
     return this.replay.snapshot();

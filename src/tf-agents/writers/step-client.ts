@@ -16,11 +16,11 @@ export interface StepWriterOptions {
   readonly name?: string;
 }
 
-/** The part of a client that observers use. Clients of remote writers have no more than this. */
+/** The part of a client that observers use. Clients of remote writers have only these members. */
 export interface StepClient<S extends Spec = Spec> {
   /** The spec of one step. */
   readonly spec: S;
-  /** Returns whether the table exists; undefined if only a server can know. */
+  /** Returns whether the table exists. Returns undefined if only a server knows. */
   knows(table: string): boolean | undefined;
   signature(table: string): Awaitable<Signature>;
   writer(options: StepWriterOptions): StepWriter<S>;

@@ -18,7 +18,9 @@ export class StructuredWriter<S extends Spec = Spec, K extends SinkKind = "proce
   /**
    * Called by `client.structuredWriter`.
    * @param open opens the sink, which keeps the given number of steps and is closed with this writer
-   * @throws TypeError, RangeError · ReplayError NOT_FOUND, SPEC_MISMATCH; with a server, only if the table is already known
+   * @throws TypeError, RangeError if a config is invalid
+   * @throws ReplayError NOT_FOUND if a table does not exist. With a server, only if its tables are already known
+   * @throws ReplayError SPEC_MISMATCH if the configs do not match the spec or the table's signature. With a server, only if the table is already known
    */
   constructor(fields: Fields<S>, configs: readonly Config[], open: (keep: number) => StepSink) {
     hideFrames(new.target);
@@ -47,13 +49,18 @@ export class StructuredWriter<S extends Spec = Spec, K extends SinkKind = "proce
 
   /**
    * Appends a step, or a part of one, and creates an item for each config that then applies, at most one per config and step. A field that is null has no
-   * value, but all steps must have the same fields as the first one. A whole step to which no config applies costs as much as `append` of a trajectory writer.
-   * O(bytes + configs + items)
+   * value, but all steps must have the same fields as the first step. A whole step to which no config applies costs as much as `append` of a trajectory writer.
+   * If the call throws, nothing has changed, except that the step is stored if memory ran out for an item. If no program reads a promise that rejects, the next
+   * `flush` throws its error. O(bytes + configs + items).
    * @param options.partialStep leaves the step open: the next append continues it
    * @returns nothing; with a server, a promise that resolves when the tables of the items are known and there is room in flight
-   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA if the step has another form, or an earlier append has set a field; RATE_LIMITED if too many items already
-   * wait; OUT_OF_TURN while `endEpisode` waits; OUT_OF_MEMORY. Nothing has changed then, except that the step is stored if memory ran out for an item · with a
-   * server NOT_FOUND, SPEC_MISMATCH for the first item of a table: the promise rejects, or, if nobody reads it, the next `flush`
+   * @throws ReplayError SPEC_MISMATCH if the step has another form, or if an earlier append has set a field
+   * @throws ReplayError INVALID_DATA if a value does not fit its dtype
+   * @throws ReplayError RATE_LIMITED if too many items already wait
+   * @throws ReplayError OUT_OF_TURN while `endEpisode` waits
+   * @throws ReplayError OUT_OF_MEMORY if memory runs out
+   * @throws ReplayError NOT_FOUND with the promise if the table of the first item does not exist on the server
+   * @throws ReplayError SPEC_MISMATCH with the promise if the first item of a table does not fit its signature on the server
    */
   append(step: PartOf<StepOf<S>>, options?: { readonly partialStep?: boolean }): Room<K> {
     this.#ends.check();
@@ -70,11 +77,15 @@ export class StructuredWriter<S extends Spec = Spec, K extends SinkKind = "proce
 
   /**
    * Ends the episode, and with it an open step, after the configs with end conditions have created their items. With a time limit or a signal, the episode ends
-   * when all items of this writer are in their tables; if the wait fails, the episode has not ended, but the items of its end exist.
-   * @returns `undefined` if no item waits for a rate limiter, else a promise that resolves when none does; with a server and without a limit, the same as
-   * `append`. If a server rejects an item later and no promise reports it, `flush` throws
-   * @throws ReplayError TIMEOUT, CLOSED, the error that ended the stream to a server, or the signal's reason; RATE_LIMITED if too many items already wait;
-   * nothing has changed then
+   * when all items of this writer are in their tables. If this wait fails, the episode has not ended, but the items of its end exist. If the call throws,
+   * nothing has changed.
+   * @returns `undefined` if no item waits for a rate limiter, otherwise a promise that resolves when no item waits. With a server and without a limit, the same
+   * as `append`. If a server rejects an item later and no promise reports it, `flush` throws
+   * @throws ReplayError TIMEOUT if the time limit ends the wait
+   * @throws ReplayError CLOSED after the writer was closed
+   * @throws the error that ended the stream to a server
+   * @throws the signal's reason if it aborts
+   * @throws ReplayError RATE_LIMITED if too many items already wait
    */
   endEpisode(options: EndEpisodeOptions = {}): Promise<void> | undefined {
     this.#ends.check();

@@ -8,14 +8,14 @@ import type { ItemColumn } from "../../tables/step-sink.ts";
 import { stepAt, stepsOfList, stepsOfSlice } from "./indices.ts";
 
 export class TrajectoryColumn {
-  /** Whether it is a single step, without a dimension of time. */
+  /** Whether the column is a single step, without a dimension of time. */
   readonly isSqueezed: boolean;
   readonly #source: ColumnSource;
   readonly #leaf: PlacedLeaf;
   /** Step numbers, counted since the writer was created. */
   readonly #steps: readonly number[];
 
-  /** Called by the columns of a history. @throws RangeError if there is no step, or a step is no longer kept, or left the field out */
+  /** Called by the columns of a history. @throws RangeError if there is no step, if a step is no longer kept, or if a step has no value of the field */
   constructor(source: ColumnSource, leaf: PlacedLeaf, steps: readonly number[], isSqueezed: boolean) {
     this.#source = source;
     this.#leaf = leaf;
@@ -24,27 +24,39 @@ export class TrajectoryColumn {
     this.#mustBeHeld(leaf.path || "the history", source);
   }
 
-  /** The number of steps; 1 if it is squeezed. */
+  /** The number of steps. 1 if the column is squeezed. */
   get length(): number {
     return this.#steps.length;
   }
 
-  /** Returns one of its steps, without a dimension of time. @throws RangeError outside of -length … length - 1 · TypeError */
+  /**
+   * Returns a column of one step, without a dimension of time.
+   * @throws TypeError if the index is not a number
+   * @throws RangeError if the index is outside of -length … length - 1
+   */
   at(index: number): TrajectoryColumn {
     return this.#of([stepAt("index", index, this.length)], true);
   }
 
-  /** Returns every `step`-th step from `start` to before `stop`, backwards if `step` is negative. @throws RangeError if no step is selected · TypeError */
+  /**
+   * Returns a column of every `step`-th step from `start` to before `stop`, backwards if `step` is negative.
+   * @throws TypeError if an argument is not a number
+   * @throws RangeError if no step is selected
+   */
   slice(start?: number | null, stop?: number | null, step?: number | null): TrajectoryColumn {
     return this.#of(stepsOfSlice(start, stop, step, this.length, Number.MIN_SAFE_INTEGER), false);
   }
 
-  /** Returns the steps at the given indices, in that order; an index may repeat. @throws RangeError outside of -length … length - 1 · TypeError */
+  /**
+   * Returns a column of the steps at the given indices, in that order. An index may repeat.
+   * @throws TypeError if an index is not a number
+   * @throws RangeError if an index is outside of -length … length - 1
+   */
   list(indices: readonly number[]): TrajectoryColumn {
     return this.#of(stepsOfList(indices, this.length), false);
   }
 
-  /** Yields `at(0)`, `at(1)`, … */
+  /** Yields `at(0)`, `at(1)` …. */
   *[Symbol.iterator](): Generator<TrajectoryColumn, void> {
     for (let i = 0; i < this.length; i++) yield this.at(i);
   }
@@ -58,21 +70,21 @@ export class TrajectoryColumn {
     return this.#leaf.leaf.dtype;
   }
 
-  /** The number of steps, followed by the leaf's shape; only the leaf's shape if it is squeezed. */
+  /** The number of steps, followed by the shape of the leaf. A squeezed column has only the shape of the leaf. */
   get shape(): number[] {
     return [...(this.isSqueezed ? [] : [this.#steps.length]), ...this.#leaf.shape];
   }
 
   /**
-   * Returns a copy of its values: `numpy()` of Reverb. O(bytes)
-   * @throws RangeError if a step is no longer kept, or left the field out
+   * Returns a copy of the values. Corresponds to `numpy()` of Reverb. O(bytes).
+   * @throws RangeError if a step is no longer kept, or has no value of the field
    */
   values(): Column {
     this.#mustBeHeld("this column", this.#source);
     return new Column(this.#source.read(this.#leaf, this.#steps), this.shape);
   }
 
-  /** Returns this column as a column of an item, if the writer's history holds all its steps. @throws RangeError */
+  /** Returns this column as a column of an item, if the writer's history holds all its steps. @throws RangeError if a step is no longer available */
   itemColumn(name: string, subject: string, source: ColumnSource): ItemColumn {
     this.#mustBeHeld(subject, source);
     return { name, leaf: this.#leaf, steps: this.#steps, isSqueezed: this.isSqueezed };

@@ -11,7 +11,7 @@ import { ColumnReader, type ItemColumns } from "./item-columns.ts";
 import { type EndEpisodeOptions, EpisodeEnds, ItemWriter } from "./item-writer.ts";
 
 export interface TrajectoryWriterOptions {
-  /** The number of steps that each field is kept for, unless `configure` sets another one. Items can reach back this far. */
+  /** The number of steps for which each field is kept, unless `configure` sets another number. Items can reach back this far. */
   readonly numKeepAliveRefs: number;
   /** Whether items must fit their table's signature, if the table has one. Default: true. */
   readonly validateItems?: boolean;
@@ -31,7 +31,11 @@ export class TrajectoryWriter<S extends Spec = Spec, K extends SinkKind = "proce
   readonly #reader: ColumnReader;
   readonly #ends: EpisodeEnds;
 
-  /** Called by `client.trajectoryWriter`. @param keep the number of steps that each field is kept for @param sink is closed with this writer */
+  /**
+   * Called by `client.trajectoryWriter`.
+   * @param keep the number of steps for which each field is kept
+   * @param sink the target of the steps, which is closed with this writer
+   */
   constructor(fields: Fields<S>, keep: number, sink: StepSink) {
     hideFrames(new.target);
     super(sink);
@@ -53,10 +57,11 @@ export class TrajectoryWriter<S extends Spec = Spec, K extends SinkKind = "proce
   }
 
   /**
-   * Sets how long one field is kept. Steps that are already dropped do not come back.
+   * Sets the number of steps for which one field is kept. Steps that are already dropped are not restored.
    * @param path the keys that lead to the field
-   * @param options.maxChunkLength the maximum number of steps per chunk of the field on a server; in this process the value is checked and has no effect
-   * @throws RangeError, TypeError · ReplayError NOT_FOUND if the field is not in the spec
+   * @param options.maxChunkLength the maximum number of steps per chunk of the field on a server; in this process the value is checked but has no effect
+   * @throws TypeError, RangeError if an argument is invalid
+   * @throws ReplayError NOT_FOUND if the field is not in the spec
    */
   configure(path: readonly (string | number)[], options: KeepOptions): void {
     this.#ends.check();
@@ -66,9 +71,12 @@ export class TrajectoryWriter<S extends Spec = Spec, K extends SinkKind = "proce
   }
 
   /**
-   * Appends a step, whole or without some of its fields. Nothing is sent to a server before an item needs it. O(bytes)
+   * Appends a step, whole or without some of its fields. Nothing is sent to a server before an item needs it. O(bytes). If the call throws, nothing has
+   * changed.
    * @param options.partialStep leaves the step open: the next append continues it
-   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA if the step has another form, or an earlier append has set a field; OUT_OF_MEMORY. Nothing has changed then
+   * @throws ReplayError SPEC_MISMATCH if the step has another form, or if an earlier append has set a field
+   * @throws ReplayError INVALID_DATA if a value does not fit its dtype
+   * @throws ReplayError OUT_OF_MEMORY if memory runs out
    */
   append(step: PartOf<StepOf<S>>, options: { readonly partialStep?: boolean } = {}): void {
     this.#ends.check();
@@ -81,15 +89,17 @@ export class TrajectoryWriter<S extends Spec = Spec, K extends SinkKind = "proce
   }
 
   /**
-   * Creates an item from columns of this writer's history. The item holds all steps from the oldest to the newest that the columns name; batches name its
-   * columns by their dotted paths. Items may use any number of different column sets. A server receives only the steps that it does not have yet. O(columns +
-   * steps between + log size)
+   * Creates an item from columns of this writer's history. The item holds all steps from the oldest to the newest one in the columns. Batches name its columns
+   * by their dotted paths. Items may use any number of different column sets. A server receives only the steps that it does not have yet. O(columns + steps
+   * between + log size).
    * @returns `undefined`, or a promise. In this process, it resolves when the rate limiter lets the item in; with a server, when its table is known and there
-   * is room in flight.
-   * `flush` waits for confirmations
-   * @throws RangeError if a column has no steps, or one that is not available; or for an invalid priority · ReplayError NOT_FOUND, SPEC_MISMATCH if the item
-   * does not fit the table's signature; with a server, the promise for the first item of a table rejects, or, if nobody reads it, the next `flush`;
-   * RATE_LIMITED, OUT_OF_MEMORY
+   * is room in flight. `flush` waits for confirmations
+   * @throws RangeError if a column has no steps, if one of its steps is not available, or if the priority is invalid
+   * @throws ReplayError NOT_FOUND if the table does not exist
+   * @throws ReplayError SPEC_MISMATCH if the item does not fit the table's signature. With a server, the promise for the first item of a table rejects instead,
+   * or the next `flush` throws if no program reads the promise
+   * @throws ReplayError RATE_LIMITED if too many items are waiting
+   * @throws ReplayError OUT_OF_MEMORY if memory runs out
    */
   createItem(table: string, priority: number, trajectory: ItemColumns): Promise<void> | undefined {
     this.#ends.check();
@@ -99,12 +109,15 @@ export class TrajectoryWriter<S extends Spec = Spec, K extends SinkKind = "proce
   }
 
   /**
-   * Ends the episode, and with it an open step. With a time limit or a signal, the episode ends when all items of this writer are in their tables; until then
-   * every other call in this process throws OUT_OF_TURN.
+   * Ends the episode, and with it an open step. With a time limit or a signal, the episode ends when all items of this writer are in their tables. Until then,
+   * every other call of a writer in this process throws OUT_OF_TURN. If the wait fails, the episode continues with all its steps.
    * @param options.clearBuffers whether later items cannot reach back over the end. Default: true
-   * @returns `undefined` if the episode has ended and, in this process, no item waits for a rate limiter; else a promise. Without a limit, the promise does not
-   * report items that a server rejects: `flush` does
-   * @throws ReplayError TIMEOUT, CLOSED, the error that ended the stream to a server, or the signal's reason; the episode then continues, with all its steps
+   * @returns `undefined` if the episode has ended and, in this process, no item waits for a rate limiter; otherwise a promise. Without a limit, the promise
+   * does not report items that a server rejects, but `flush` does
+   * @throws ReplayError TIMEOUT if the time limit ends the wait
+   * @throws ReplayError CLOSED after the writer was closed
+   * @throws the error that ended the stream to a server
+   * @throws the signal's reason if it aborts
    */
   endEpisode(options: EndEpisodeOptions = {}): Promise<void> | undefined {
     this.#ends.check();

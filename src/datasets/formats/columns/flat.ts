@@ -19,11 +19,11 @@ export interface FlatTable {
 }
 
 /**
- * The content of an episode's final step.
- * - `rlds`: as in the RLDS importer of D4RL. It is read from `next_observations` if they exist. Otherwise it has an observation of zeros if the environment
- * terminated, so that the last transition is not lost, and does not exist if the episode was truncated.
- * - `next`: read from `next_observations`, which are required.
- * - `none`: no final step; the last transition is the last step.
+ * The rule for the final step of an episode.
+ * - `rlds`: follows the RLDS importer of D4RL. The final step is read from `next_observations` if they exist. Otherwise, an episode that terminated gets a
+ *   final step with an observation of zeros, so that its last transition is not lost. A truncated episode gets none.
+ * - `next`: reads the final step from `next_observations`, which are required.
+ * - `none`: adds no final step. The last transition is the last step.
  */
 export type FinalObservation = "rlds" | "next" | "none";
 

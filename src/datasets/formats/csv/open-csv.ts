@@ -21,24 +21,31 @@ import { leavesOfHeader, type TableLeaf } from "./header.ts";
 import { type RowOptions, type TableForm, type TableRow, tableForm, tableRows } from "./rows.ts";
 
 export interface CsvOptions extends ReadOptions {
-  /** The specs of some fields of a step, by RLDS names, if the file does not show them. */
+  /** The specs of step fields by RLDS name, for fields whose form the file does not show. */
   readonly stepSpec?: { readonly [name: string]: StepSpec };
-  /** For transitions, as in openD4rl. Default: `rlds` */
+  /** The rule for the final step if the rows are transitions, as in `openD4rl`. Default: `rlds`. */
   readonly finalObservation?: FinalObservation;
   /** A replacement for the runtime's `fetch`, for URLs. */
   readonly fetch?: Fetch;
 }
 
 /**
- * Opens a file of values separated with commas, tabs, semicolons or bars, or the only one in a folder. The first line contains the names of the columns, and
- * each row is a step.
+ * Opens a file of values separated with commas, tabs, semicolons or bars. For a folder, opens the only such file in it. The first line contains the names of
+ * the columns, and each row is a step.
  *
- * Columns `observation.0`, `observation.1` … (also `observation_0` and `observation[0]`, and `image.0.1` for two dimensions) form one leaf.
- * `observation.position.0` and `observation/position.0` are nested. Names, episodes and their ends are those of JSON lines: `episode`, `done`, `terminated`,
- * `truncated`, `is_first` …. Dtypes of numbers follow the same rule. A column contains numbers or flags (`true`, `False`) if all of its cells do, otherwise
- * texts. An empty cell is a missing value: NaN in a leaf of several numbers and in metadata; a field requires the option `null`. Opening reads the file twice.
- * Memory: one episode, at most maxBytes of text.
- * @throws RldsError NOT_FOUND, EMPTY, UNSUPPORTED, CORRUPT and SPEC_MISMATCH with file, byte and line
+ * Columns `observation.0`, `observation.1` … form one leaf. Names such as `observation_0` and `observation[0]` have the same effect, and `image.0.1` has two
+ * dimensions. Columns `observation.position.0` and `observation/position.0` are nested. Names, episodes and their ends are those of JSON lines: `episode`,
+ * `done`, `terminated`, `truncated`, `is_first` …. Dtypes of numbers follow the same rule.
+ *
+ * A column contains numbers or flags (`true`, `False`) if all of its cells do. Any other column contains text. An empty cell is a missing value. It is NaN in
+ * metadata and in a leaf of several numbers. In a field of a step, it requires the option `null`.
+ *
+ * Opening reads the file twice. Keeps one episode in memory, at most maxBytes of text.
+ * @throws RldsError NOT_FOUND if the file or folder does not exist
+ * @throws RldsError EMPTY if the file has no rows
+ * @throws RldsError UNSUPPORTED if the columns cannot be recognized
+ * @throws RldsError CORRUPT if a line is damaged
+ * @throws RldsError SPEC_MISMATCH if a cell does not fit its column. The error names the file, the byte and the line
  */
 export async function openCsv<S = RldsStep>(from: Source, options: CsvOptions = {}): Promise<RldsReader<S>> {
   const known = onlyKeys("options", options, `stepSpec, finalObservation, fetch, ${READ_OPTIONS}`);

@@ -21,12 +21,16 @@ const CHUNK_STEPS = 1024;
 const EPISODE_INDEX = "episode_index";
 
 /**
- * Writes a header and one row per step. The columns are `episode_index`, one per element of each leaf (`observation/state.0`, `observation/grid.0.1` for a
- * matrix, `reward` for a single value), and the metadata of the episode with its `final_step`, repeated in each row. Numbers have the fewest digits that
- * restore their value in the dtype; flags are true and false. The rows are RLDS steps, so final observations are also rows. If the path does not end with .csv,
- * it is a folder, and the file is steps.csv. The same data produces the same bytes. Memory: a thousand steps.
- * @throws TypeError for an invalid option · RldsError SPEC_MISMATCH for a step of another form, with episode, step and leaf · UNSUPPORTED if two columns would
- * have the same name · EMPTY if no step determines the form · IO if the target cannot be written or already exists
+ * Writes a header and one row per step. The columns are `episode_index`, the elements of each leaf, and the metadata of the episode with its `final_step`,
+ * repeated in each row. The columns of a leaf are named `observation/state.0`, or `observation/grid.0.1` for a matrix, or `reward` for a single value. Numbers
+ * have the fewest digits that restore their value in the dtype. Flags are `true` and `false`. The rows are RLDS steps, so final observations are also rows.
+ *
+ * If the path does not end with .csv, it is a folder, and the file is steps.csv. The same data produces the same bytes. Keeps a thousand steps in memory.
+ * @throws TypeError if an option is invalid
+ * @throws RldsError SPEC_MISMATCH if a step has another form. The error names the episode, the step and the leaf
+ * @throws RldsError UNSUPPORTED if two columns would have the same name
+ * @throws RldsError EMPTY if no step determines the form
+ * @throws RldsError IO if the target cannot be written or already exists
  */
 export function writeCsv(rlds: RldsDataset<unknown>, to: Sink, options: WriteOptions = {}): Promise<WriteReport> {
   return writeSingleFile(rlds, to, { endings: [".csv"], name: "steps.csv" }, options, async (task, { onProgress }) => {

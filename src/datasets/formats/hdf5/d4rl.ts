@@ -31,15 +31,15 @@ import { type Hdf5Options, type Hdf5Source, openHdf5 } from "./open-file.ts";
 import { type Hdf5Columns, selectHdf5 } from "./selected-hdf5.ts";
 
 export interface D4rlOptions extends Hdf5Options {
-  /** The content of an episode's final step. Default: `rlds` */
+  /** The rule for the final step of an episode. Default: `rlds`. */
   readonly finalObservation?: FinalObservation;
-  /** Whether the steps contain `infos`. Default: false */
+  /** Whether the steps contain `infos`. Default: false. */
   readonly infos?: boolean;
-  /** Whether the episodes contain the file's `metadata`. Default: true */
+  /** Whether the episodes contain the file's `metadata`. Default: true. */
   readonly metadata?: boolean;
   /**
-   * The time limit of the environment, which cuts the episodes of a file without `timeouts`. Without both, an episode ends where the environment ended it, and
-   * the last one ends with the data.
+   * The time limit of the environment, in steps. It cuts the episodes of a file without `timeouts`. Default: no limit, so that such an episode ends only at
+   * `terminals` or at the end of the data.
    */
   readonly maxEpisodeSteps?: number;
 }
@@ -54,13 +54,17 @@ const NO_TIMEOUTS: Unread = {
 /**
  * Opens a D4RL dataset from its file, or from a folder that contains no other dataset.
  *
- * Episodes end at `terminals` or `timeouts`. If there are no timeouts, they also end after `maxEpisodeSteps`, and the last one ends with the data. Missing
- * rewards are 0. Steps are made like those of the RLDS importer (`finalObservation`), with two differences: a final observation belongs to its own episode
- * instead of the end of the file, and an episode that the data cuts off has no step that is_last.
+ * Episodes end at `terminals` or `timeouts`. Without `timeouts`, they also end after `maxEpisodeSteps`, and the last episode ends with the data. Missing
+ * rewards are 0.
  *
- * Dtypes are those of the file; a reward of shape [1] becomes a number. The file is read in slices of rows, so memory depends on the longest episode and not on
- * the file.
- * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED (also if the package h5wasm is missing) · RangeError for an invalid option
+ * Steps follow the RLDS importer (`finalObservation`), with two differences. A final observation belongs to its own episode instead of the end of the file. An
+ * episode that the data cuts off has no step that is_last.
+ *
+ * Dtypes are those of the file, and a reward of shape [1] becomes a number. The file is read in slices of rows, so memory depends only on the longest episode.
+ * @throws RldsError NOT_FOUND if the file or folder does not exist
+ * @throws RldsError CORRUPT if a file is damaged
+ * @throws RldsError UNSUPPORTED if the file has an unknown form, or if the package h5wasm is missing
+ * @throws RangeError if an option is invalid
  */
 export async function openD4rl<S = RldsStep>(from: Source, options: D4rlOptions = {}): Promise<RldsReader<S>> {
   parseOptions(options);

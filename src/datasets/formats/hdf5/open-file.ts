@@ -14,8 +14,8 @@ export interface Hdf5Options extends ReadOptions {
   /** A replacement for the runtime's `fetch`, for URLs. */
   readonly fetch?: Fetch;
   /**
-   * The package h5wasm itself (`import * as h5wasm from …`), if it cannot be imported by name, as in a page's worker without a bundler, which has no import
-   * map.
+   * The package h5wasm (`import * as h5wasm from …`), if it cannot be imported by name. A page's worker without a bundler needs this option, because it has no
+   * import map. Default: the installed package.
    */
   readonly h5wasm?: H5wasm;
 }

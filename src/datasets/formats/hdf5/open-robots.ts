@@ -30,7 +30,7 @@ import { alohaFiles, alohaPaths, type EpisodeFiles, oneFile } from "./robot-file
 import { episodeGroups, hasObservations, type RobotFormat, robotEpisode, robotFormatOf, withoutObservations } from "./robot-layouts.ts";
 
 export interface RobotOptions extends Hdf5Options {
-  /** The filter of robomimic's `mask` to read, such as "train". Default: all episodes */
+  /** The filter in `mask` of robomimic that selects episodes, such as "train". Default: all episodes. */
   readonly split?: string;
 }
 
@@ -45,11 +45,16 @@ const HAS_ATTRIBUTES: { readonly [format in RobotFormat]: boolean } = { robomimi
  * - files of ALOHA, one per episode. A folder of `episode_0.hdf5` … is a dataset;
  * - files of d3rlpy 2 (`observations_0`, `actions_0` …). Files of version 1 are flat, like those of D4RL.
  *
- * The final observation is read from `next_obs`, or is the last one if there is one observation more than actions; otherwise the last step is a transition. An
- * episode is terminated if `dones` or `terminated` is set in its last row, otherwise truncated. Missing rewards are 0. Other values per step are metadata of
- * the steps, and attributes are metadata of the episodes. `about` contains the shared attributes, and in `unread` the paths that were not read. Memory: one
- * episode.
- * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED (also for files of other layouts), EMPTY, SPEC_MISMATCH for an episode of another form
+ * The final observation is read from `next_obs`. If there is one observation more than actions, it is the last observation. In all other cases the last step is
+ * a transition. An episode is terminated if `dones` or `terminated` is set in its last row, otherwise truncated. Missing rewards are 0.
+ *
+ * Other values per step are metadata of the steps, and attributes are metadata of the episodes. `about` contains the shared attributes. Its `unread` lists the
+ * paths that were not read. Keeps one episode in memory.
+ * @throws RldsError NOT_FOUND if the file or folder does not exist
+ * @throws RldsError CORRUPT if a file is damaged
+ * @throws RldsError UNSUPPORTED if the file has another layout, or if the package h5wasm is missing
+ * @throws RldsError EMPTY if there are no episodes
+ * @throws RldsError SPEC_MISMATCH if an episode has another form than the first one
  */
 export async function openRobots<S = RldsStep>(from: Source, options: RobotOptions = {}): Promise<RldsReader<S>> {
   const { signal, fetch, maxBytes = MAX_SOURCE_BYTES } = parseOptions(options);

@@ -20,11 +20,11 @@ import { Hdf5Writer, MAX_ATTRIBUTE_BYTES } from "./hdf5-writer.ts";
 import type { H5wasm } from "./package.ts";
 
 export interface Hdf5WriteOptions extends WriteOptions {
-  /** The arguments with which robomimic creates the environment: `env_name`, `type`, `env_kwargs`. Default: `env_args` of `about`, or no environment */
+  /** The arguments with which robomimic creates the environment: `env_name`, `type`, `env_kwargs`. Default: `env_args` of `about`, otherwise no environment. */
   readonly envArgs?: { readonly [key: string]: unknown };
-  /** The maximum size of the file, which is created in memory. Default: 1 GiB */
+  /** The maximum size of the file in bytes. The file is created in memory. Default: 1 GiB. */
   readonly maxBytes?: number;
-  /** The package h5wasm itself, if it cannot be imported by name. */
+  /** The package h5wasm, if it cannot be imported by name. Default: the installed package. */
   readonly h5wasm?: H5wasm;
 }
 
@@ -35,17 +35,22 @@ const TEXT = { dtype: "string", shape: [] } as const;
 const GYM = 2;
 
 /**
- * Writes groups `data/demo_0` … with `actions`, `rewards`, `dones`, `obs/…`, `next_obs/…` and the attribute `num_samples`. `data` has the attributes `total`
- * and `env_args`. `mask/train` lists all episodes, or `mask` contains the splits of the source if it has splits of episodes.
+ * Writes an HDF5 file in the layout of robomimic. It contains groups `data/demo_0` … with `actions`, `rewards`, `dones`, `obs/…`, `next_obs/…` and the
+ * attribute `num_samples`. The group `data` has the attributes `total` and `env_args`. `mask/train` lists all episodes, or `mask` contains the splits of the
+ * source if it has splits of episodes.
  *
  * A row is a transition, and the last row of `next_obs` is the final observation. If an episode ends with a transition, the last observation is repeated there
  * and the attribute `final_step` records it, so that openRobots restores the episode. `dones` is 1 in the last row of an episode that terminated. An
  * observation with a single value is `obs/state` or `obs/image`. Metadata of steps are datasets; metadata of episodes are attributes. A leaf whose name the
  * layout uses (`dones`) is renamed (`dones_`), which `losses` reports.
  *
- * If the path does not end with .hdf5, it is a folder, and the file is demo.hdf5. Requires h5wasm. Memory: the whole file, up to maxBytes, and one episode.
- * @throws TypeError, RangeError for an invalid option · RldsError SPEC_MISMATCH for a step of another form, with episode, step and leaf · UNSUPPORTED without
- * h5wasm, or for more than maxBytes · EMPTY if there are no transitions · IO if the target cannot be written or already exists
+ * If the path does not end with .hdf5, it is a folder, and the file is demo.hdf5. Requires h5wasm. Keeps the whole file, up to maxBytes, and one episode in
+ * memory.
+ * @throws TypeError, RangeError if an option is invalid
+ * @throws RldsError SPEC_MISMATCH if a step has another form. The error names the episode, the step and the leaf
+ * @throws RldsError UNSUPPORTED if h5wasm is missing, or if the file exceeds maxBytes
+ * @throws RldsError EMPTY if there are no transitions
+ * @throws RldsError IO if the target cannot be written or already exists
  */
 export function writeHdf5(rlds: RldsDataset<unknown>, to: Sink, options: Hdf5WriteOptions = {}): Promise<WriteReport> {
   const format = { endings: [".hdf5", ".h5"], name: "demo.hdf5", options: "envArgs, maxBytes, h5wasm" };

@@ -20,9 +20,12 @@ import { type Line, linesOf } from "./lines.ts";
 import { isReprise, readRepriseEpisodes, readRepriseSchema } from "./reprise-jsonl.ts";
 
 export interface JsonlOptions extends ReadOptions {
-  /** The specs of some fields of a step, by RLDS names, if the first step does not show them. Not for the form of Reprise, which contains the spec. */
+  /**
+   * The specs of step fields by RLDS name, for fields whose form the steps do not show. This option has no effect on files of `writeJsonl`, which contain their
+   * spec.
+   */
   readonly stepSpec?: { readonly [name: string]: StepSpec };
-  /** For transitions, as in openD4rl. Default: `rlds` */
+  /** The rule for the final step if the steps are transitions, as in `openD4rl`. Default: `rlds`. */
   readonly finalObservation?: FinalObservation;
   /** A replacement for the runtime's `fetch`, for URLs. */
   readonly fetch?: Fetch;
@@ -31,8 +34,8 @@ export interface JsonlOptions extends ReadOptions {
 const OPTIONS = `stepSpec, finalObservation, fetch, ${READ_OPTIONS}`;
 
 /**
- * Opens a file of JSON lines, or the only one in a folder. A file may also be one array of the same values, an array of arrays of steps, or contain objects
- * over several lines.
+ * Opens a file of JSON lines. For a folder, opens the only such file in it. A file may also be one array of the same values or an array of arrays of steps, and
+ * its objects may span several lines.
  *
  * A file that writeJsonl wrote contains its spec. In any other file, each line is a step or an episode. An episode is `{"steps": […], …metadata}`, or columns
  * of one length: `{"observations": […], "actions": […], "rewards": […], "terminated": true}`, where an additional observation is the final one. The names are
@@ -44,9 +47,13 @@ const OPTIONS = `stepSpec, finalObservation, fetch, ${READ_OPTIONS}`;
  *
  * All steps together determine the spec, so opening reads the file once. Numbers are f32 if each is the shortest decimal of an f32, otherwise f64. Integers are
  * i32, i64 or u64, except in observations, rewards and discounts, which are floats. Flags are bool, texts are strings, and lists of equal elements have a
- * shape. Metadata missing in some steps or episodes are NaN, 0 for integers, "" or false; every other value must fit. NaN and Infinity may be words or strings.
- * Memory: one episode, at most maxBytes of text.
- * @throws RldsError NOT_FOUND, EMPTY, UNSUPPORTED, CORRUPT and SPEC_MISMATCH with file, byte and line
+ * shape. Metadata missing in some steps or episodes become NaN, 0 for integers, "" or false. Every other value must fit. NaN and Infinity may be words or
+ * strings. Keeps one episode in memory, at most maxBytes of text.
+ * @throws RldsError NOT_FOUND if the file or folder does not exist
+ * @throws RldsError EMPTY if the file has no steps
+ * @throws RldsError UNSUPPORTED if the steps cannot be recognized
+ * @throws RldsError CORRUPT if a line is not JSON
+ * @throws RldsError SPEC_MISMATCH if a value does not fit the spec. The error names the file, the byte and the line
  */
 export async function openJsonl<S = RldsStep>(from: Source, options: JsonlOptions = {}): Promise<RldsReader<S>> {
   const { maxBytes = MAX_SOURCE_BYTES, signal, fetch, finalObservation = "rlds", stepSpec = {}, salvage } = onlyKeys("options", options, OPTIONS);

@@ -19,12 +19,15 @@ const ENDINGS = [...LINE_ENDINGS, ".json"];
 const CHUNK_STEPS = 1024;
 
 /**
- * Writes a line `{"rlds": 1, "stepSpec", "metadataSpec"}`, with `about` if it is set. Each episode follows as a line `{"episode": {metadata}}` and a line
- * `{"step": {…}}` per step. NaN, infinities and -0 are the strings "NaN", "Infinity", "-Infinity", "-0"; integers beyond 2^53 are decimal strings, and bytes
- * are base64. If the path does not end with .jsonl, it is a folder, and the file is steps.jsonl. The file receives its final name when it is complete. Memory:
- * a thousand steps.
- * @throws RldsError SPEC_MISMATCH for a step of another form, with episode, step and leaf · EMPTY if no step determines the form · IO if the target cannot be
- * written or already exists
+ * Writes a file of JSON lines. The first line is `{"rlds": 1, "stepSpec", "metadataSpec"}`, with `about` if it is set. Each episode follows as a line
+ * `{"episode": {metadata}}` and a line `{"step": {…}}` per step.
+ *
+ * NaN, infinities and -0 are the strings "NaN", "Infinity", "-Infinity" and "-0". Integers beyond 2^53 are decimal strings, and bytes are base64. If the path
+ * does not end with .jsonl, it is a folder, and the file is steps.jsonl. The file receives its final name when it is complete. Keeps a thousand steps in
+ * memory.
+ * @throws RldsError SPEC_MISMATCH if a step has another form. The error names the episode, the step and the leaf
+ * @throws RldsError EMPTY if no step determines the form
+ * @throws RldsError IO if the target cannot be written or already exists
  */
 export async function writeJsonl(rlds: RldsDataset<unknown>, to: Sink, options: WriteOptions = {}): Promise<WriteReport> {
   const { overwrite = false, strict = false, about, signal, onProgress } = onlyKeys("options", options, "overwrite, about, strict, signal, onProgress");

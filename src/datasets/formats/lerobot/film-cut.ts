@@ -7,13 +7,13 @@ export interface FrameRange {
   readonly to: number;
 }
 
-/** A video to write with some of its frames. */
+/** A video and the frames of it to keep. */
 export interface FilmCut {
   /** The path of the video, as in the steps. */
   readonly path: string;
   /** The frames to keep, in order. */
   readonly ranges: readonly FrameRange[];
-  /** Frames per second, for both videos. */
+  /** The number of frames per second, the same for both videos. */
   readonly fps: number;
   /** The codec under LeRobot's name: "h264", "av1", … Undefined if the source does not set it. */
   readonly codec: string | undefined;
@@ -23,7 +23,7 @@ export interface FilmCut {
   write(bytes: Uint8Array): Promise<void>;
 }
 
-/** Cuts a video. Fulfilled when all bytes are written. */
+/** Cuts a video. The promise is fulfilled when all bytes are written. */
 export type CutFilm = (cut: FilmCut) => Promise<void>;
 
 /** Adds the properties that meta/info.json declares for the camera's videos. */

@@ -2,7 +2,7 @@
 import { mustBe, onlyKeys } from "../../../base/error.ts";
 import type { MakeVideoEncoder } from "./video.ts";
 
-/** The parts of the package in use. The caller passes it, so that programs without videos do not need it. */
+/** The parts of the package `mediabunny` that the encoder uses. The caller passes the package, so that programs without videos do not need it. */
 export interface Mediabunny {
   readonly Output: new (options: {
     readonly format: never;
@@ -27,11 +27,11 @@ export interface Mediabunny {
 }
 
 export interface MediabunnyEncoderOptions {
-  /** "avc" is H.264, which requires even widths and heights. Default: "avc" */
+  /** The video codec. "avc" is H.264, which requires even widths and heights. Default: "avc". */
   readonly codec?: "avc" | "vp9" | "av1";
-  /** Bits per second. Default: 4 bits per pixel of one second's frames, at most 20 million */
+  /** The number of bits per second. Default: 4 bits per pixel of one second's frames, at most 20 million. */
   readonly bitrate?: number;
-  /** Seconds between key frames. A shorter interval makes larger files and faster seeking. Default: 1 */
+  /** The number of seconds between key frames. A shorter interval produces larger files and faster seeking. Default: 1. */
   readonly keyFrameInterval?: number;
 }
 
@@ -41,7 +41,7 @@ const CODECS = { avc: "h264", vp9: "vp9", av1: "av1" } as const;
 /**
  * Returns an encoder for `videoEncoder` of writeLeRobot: `writeLeRobot(data, to, { fps, videos, videoEncoder: mediabunnyEncoder(await import("mediabunny"))
  * })`. Requires WebCodecs, which Node does not have. Files are fragmented mp4 with one fragment per second, written as they are encoded.
- * @throws TypeError, RangeError for an invalid option
+ * @throws TypeError, RangeError if an option is invalid
  */
 export function mediabunnyEncoder(mediabunny: Mediabunny, options: MediabunnyEncoderOptions = {}): MakeVideoEncoder {
   const { codec = "avc", bitrate, keyFrameInterval = 1 } = onlyKeys("options", options, "codec, bitrate, keyFrameInterval");

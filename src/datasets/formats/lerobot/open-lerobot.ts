@@ -27,11 +27,11 @@ import { INFO, type LeRobotInfo, leRobotInfo, readText } from "./info.ts";
 import { type SalvagedList, type SalvageOptions, salvageEpisodes, salvageLists } from "./salvage.ts";
 
 export interface LeRobotOptions extends ReadOptions {
-  /** Whether images in the table become pixels (u8) or remain PNG and JPEG bytes. Default: "decode" */
+  /** The form of images in the table: "decode" returns pixels (u8), "bytes" keeps the PNG and JPEG bytes. Default: "decode". */
   readonly images?: "decode" | "bytes";
   /**
-   * The column whose value in the last frame tells whether the environment ended the episode: `next.success`, `next.done`, or none. Default: `is_terminal`,
-   * which writeLeRobot writes, otherwise "success" if there is such a column
+   * The column whose value in the last frame shows whether the environment ended the episode: "success" for `next.success`, "done" for `next.done`, or "never"
+   * for no column. Default: `is_terminal`, which writeLeRobot writes, otherwise "success" if the column exists.
    */
   readonly terminal?: "success" | "done" | "never";
   /** A replacement for the runtime's `fetch`, for URLs. */
@@ -42,19 +42,23 @@ const OPTIONS = `images, terminal, fetch, ${READ_OPTIONS}`;
 const METADATA = { episode_index: { dtype: "i64", shape: [] }, [FINAL_STEP]: FINAL_STEP_LEAF } as const;
 
 /**
- * Opens a dataset folder of version 2.0, 2.1 or 3.0 on a disk or at a URL, for example of huggingface.co.
+ * Opens the folder of a LeRobot dataset, version 2.0, 2.1 or 3.0, on a disk or at a URL, for example on huggingface.co.
  *
  * Names with dots nest: `observation.images.top` is observation → images → top. `next.reward` is the reward, or 0 if it is missing. `timestamp`, `frame_index`,
- * `index`, `next.done` and all other features are metadata of the step. So is `task`, the text that belongs to its `task_index`. A video is a reference `{path,
- * timestamp}` with the seconds in that file; videos are not decoded.
+ * `index`, `next.done` and all other features are metadata of the step. `task`, the text that belongs to `task_index`, is also metadata of the step. A video
+ * becomes a reference `{path, timestamp}` with the time in that file in seconds. Videos are not decoded.
  *
  * LeRobot has no final observation, so the last frame is the last step and keeps its action and reward. In LeRobot, `next.done` marks the end of an episode but
  * not its reason. The last frame is therefore terminal if `next.success` is true, unless the frames have `is_terminal` or the option `terminal` selects another
  * column. The discount is 1, or 0 in a terminal step, unless the frames contain it.
  *
- * Columns `episode/…` of meta/episodes are metadata of an episode. Memory: one row group and one episode.
- * @throws TypeError, RangeError for an invalid option · RldsError NOT_FOUND · CORRUPT, also for a path that leads out of the folder · UNSUPPORTED for other
- * versions, or without hyparquet · IO
+ * Columns `episode/…` of meta/episodes are metadata of an episode. Keeps one row group and one episode in memory.
+ * @throws TypeError, RangeError if an option is invalid
+ * @throws RldsError NOT_FOUND if a file does not exist
+ * @throws RldsError CORRUPT if a file is damaged, or if a path leads out of the folder
+ * @throws RldsError UNSUPPORTED if the dataset has another version, or if hyparquet is missing
+ * @throws RldsError EMPTY if there are no episodes
+ * @throws RldsError IO if a file cannot be read
  */
 export async function openLeRobot<S = RldsStep>(from: Source, options: LeRobotOptions = {}): Promise<RldsReader<S>> {
   const { images: imageMode = "decode", terminal, salvage, fetch, signal, maxBytes = MAX_SOURCE_BYTES } = onlyKeys("options", options, OPTIONS);

@@ -3,27 +3,27 @@ import type { StagedFile } from "../sinks/staging.ts";
 
 /** The format of a video. */
 export interface VideoFormat {
-  /** In pixels. */
+  /** The width in pixels. */
   readonly width: number;
   readonly height: number;
-  /** Frames per second. */
+  /** The number of frames per second. */
   readonly fps: number;
   /** Writes the next bytes of the mp4 file. The array may be reused when the promise is fulfilled. */
   write(bytes: Uint8Array): Promise<void>;
 }
 
-/** Encodes one video. Calls do not overlap. */
+/** An encoder of one video. Calls do not overlap. */
 export interface VideoEncoder {
   /** The codec under LeRobot's name: "h264", "vp9" or "av1". */
   readonly codec: string;
   /**
-   * Adds a frame: u8, height × width × 3. The pixels may be reused when the promise is fulfilled. @param timestamp seconds from the beginning of the video; the
-   * duration is 1 / fps
+   * Adds a frame of u8 pixels, height × width × 3. The pixels may be reused when the promise is fulfilled. Each frame lasts 1 / fps.
+   * @param timestamp the time from the beginning of the video, in seconds
    */
   add(pixels: Uint8Array, timestamp: number): Promise<void>;
-  /** Fulfilled when all bytes are written. */
+  /** Finishes the video. The promise is fulfilled when all bytes are written. */
   finish(): Promise<void>;
-  /** Releases a video that will not be finished. */
+  /** Abandons the video and releases its resources. */
   cancel(): Promise<void>;
 }
 

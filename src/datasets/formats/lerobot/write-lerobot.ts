@@ -25,36 +25,41 @@ import { LEROBOT_VERSIONS, type LeRobotVersion } from "./layout.ts";
 import type { MakeVideoEncoder } from "./video.ts";
 
 export interface LeRobotWriteOptions extends WriteOptions {
-  /** Frames per second. */
+  /** The number of frames per second. */
   readonly fps: number;
-  /** The task of all episodes. Default: the task in the data, or "" */
+  /** The task of all episodes. Default: the task in the data, otherwise "". */
   readonly task?: string;
   /**
-   * The path of the task's text in a step or in an episode's metadata. Default: the first nonempty one of `task`, `language_instruction` and `instruction`, in
-   * a step, its observation or the metadata
+   * The path of the task's text in a step or in an episode's metadata. Default: `task`, `language_instruction` or `instruction`, whichever is the first with
+   * text. They are looked for in a step, its observation and the metadata.
    */
   readonly taskLeaf?: string;
   readonly robotType?: string;
-  /** The names of a vector's elements by the path of the leaf: `{ action: ["left", "right"] }` */
+  /** The names of a vector's elements by the path of the leaf: `{ action: ["left", "right"] }`. */
   readonly names?: { readonly [path: string]: FeatureNames };
-  /** The paths of leaves that are stored as PNG: u8 of shape [height, width, 1, 3 or 4]. Default: all of shape [height, width, 3] that are not in `videos` */
+  /** The paths of leaves that are stored as PNG: u8 of shape [height, width, 1, 3 or 4]. Default: all of shape [height, width, 3] that are not in `videos`. */
   readonly images?: readonly string[];
   /** The paths of leaves that become videos: u8 of shape [height, width, 3]. Encoding may be lossy. */
   readonly videos?: readonly string[];
-  /** The videos to which leaves `{path, timestamp}` of the steps refer: `films` of a reader. They are copied unchanged. */
+  /**
+   * The videos to which leaves `{path, timestamp}` of the steps refer. Pass `films` of a reader. The videos are copied unchanged, unless `cutFilm` cuts them.
+   */
   readonly films?: Films;
-  /** Cuts videos of which some episodes are not written. Default: such a video is copied whole, with the frames of these episodes; version 2.1 rejects it */
+  /**
+   * Cuts a video if some of its episodes are not written. Default: such a video is copied whole, with the frames of these episodes. Version 2.1 rejects such a
+   * video.
+   */
   readonly cutFilm?: CutFilm;
-  /** Creates the encoders of videos. Required for `videos`. */
+  /** Creates an encoder for each video. Required with `videos`. */
   readonly videoEncoder?: MakeVideoEncoder;
   /**
-   * "observation" leaves out the last step of each episode, "transition" makes it a frame. Default: the kind that each episode states in `final_step`, as all
-   * readers set it; otherwise the rule of RLDS, in which an is_last step is a final observation
+   * The treatment of each episode's last step. "observation" leaves the step out, and "transition" makes it a frame. Default: the kind that the episode states
+   * in `final_step`, which all readers set. Without `final_step`, the rule of RLDS applies: an is_last step is a final observation.
    */
   readonly finalStep?: FinalStep;
-  /** The size after which the next episode begins a new file. Default: 100 MiB, or 200 MiB for videos */
+  /** The size in bytes after which the next episode begins a new file. Default: 100 MiB, or 200 MiB for videos. */
   readonly fileBytes?: number;
-  /** The version of the format. Version "2.1" has a table and a video per episode, and lists of JSON lines. Default: "3.0" */
+  /** The version of the format. Version "2.1" has one table and one video per episode, and stores its lists as JSON lines. Default: "3.0". */
   readonly version?: LeRobotVersion;
 }
 
@@ -62,8 +67,8 @@ const OPTIONS =
   "fps, task, taskLeaf, robotType, names, images, videos, videoEncoder, films, cutFilm, finalStep, fileBytes, version, signal, onProgress, overwrite, about, strict";
 
 /**
- * Writes a dataset of version 3.0 or 2.1 that `LeRobotDataset(repo_id, root=…)` opens. It contains meta/info.json, stats.json, tasks.parquet, tables of
- * episodes, data, and videos. The data has one row group per episode, or one per 8,192 frames of a longer episode.
+ * Writes a LeRobot dataset of version 3.0 or 2.1, which `LeRobotDataset(repo_id, root=…)` opens. It contains meta/info.json, stats.json, tasks.parquet, tables
+ * of episodes, data, and videos. The data has one row group per episode, or one per 8,192 frames of a longer episode.
  *
  * Each step becomes a frame, except final observations, which LeRobot does not have. Names have dots: `observation.images.top`. The reward is `next.reward`,
  * and is_last is `next.done`. An observation with a single value is `observation.state` or `observation.image`. Metadata of an episode are columns `episode/…`
@@ -73,10 +78,14 @@ const OPTIONS =
  * since 1970, are counted from the episode's first step.
  *
  * Files receive their final names after all are written. The same data produces the same bytes, except for videos. Statistics are those of LeRobot, over all
- * pixels. Memory: one episode as it is stored, with images as PNG and videos as the encoder holds them.
- * @throws TypeError, RangeError for an invalid option · RldsError SPEC_MISMATCH for a step of another form, with episode, step and leaf · UNSUPPORTED for
- * leaves that LeRobot cannot store (bytes, lists of texts, no elements, more than five dimensions), or without hyparquet-writer · INVALID_DATA for an episode
- * without frames, or a u64 of 2^63 or more · EMPTY if there are no episodes · IO if the target cannot be written or already exists
+ * pixels. Keeps one episode in memory as it is stored: images as PNG, and videos as the encoder holds them.
+ * @throws TypeError, RangeError if an option is invalid
+ * @throws RldsError SPEC_MISMATCH if a step has another form. The error names the episode, the step and the leaf
+ * @throws RldsError UNSUPPORTED if LeRobot cannot store a leaf (bytes, lists of texts, no elements, more than five dimensions), or if hyparquet-writer is
+ * missing
+ * @throws RldsError INVALID_DATA if an episode has no frames, or if a u64 is 2^63 or more
+ * @throws RldsError EMPTY if there are no episodes
+ * @throws RldsError IO if the target cannot be written or already exists
  */
 export async function writeLeRobot(rlds: RldsDataset<unknown>, to: Sink, options: LeRobotWriteOptions): Promise<WriteReport> {
   const all = parseOptions(options);

@@ -32,17 +32,21 @@ interface Recording {
 }
 
 /**
- * Opens an MCAP file or a folder of them. Supports JSON messages, and CDR messages of ROS 2 with schemas in ros2msg, using Foxglove's libraries.
+ * Opens an MCAP file, or a folder of MCAP files. Supports JSON messages, and CDR messages of ROS 2 with schemas in ros2msg. Foxglove's libraries decode them.
  *
- * `topics` maps each leaf to a topic; without it, the error lists the topics. Each topic is resampled to `rate` steps per second, by default using the last
- * message at or before the step. Ticks begin at the first message of an episode. Its steps begin at the first tick for which every leaf has a message, and end
- * with the last message.
+ * The option `topics` maps each leaf to a topic. If it is missing, the error lists the topics. Each topic is resampled to `rate` steps per second, by default
+ * using the last message at or before the step. Ticks begin at the first message of an episode. Its steps begin at the first tick for which every leaf has a
+ * message, and end with the last message.
  *
  * `timestamp` is the time since the first step in seconds. The metadata contain `start_time`, the time of the first step in nanoseconds, and `file`, the name
  * of the file. The last step of an episode is a transition. The episode is terminated if `terminated` or `done` is set there, otherwise truncated.
- * `sensor_msgs/CompressedImage` and `Image` become frames. Memory: one chunk, and the values of an episode at its ticks; frames remain compressed until they
- * are read.
- * @throws McapTopicsError (UNSUPPORTED) without topics · RldsError CORRUPT, SPEC_MISMATCH, NOT_FOUND, INVALID_DATA, EMPTY
+ * `sensor_msgs/CompressedImage` and `Image` become frames. Keeps one chunk and the values of an episode at its ticks in memory. Frames remain compressed until
+ * they are read.
+ * @throws McapTopicsError UNSUPPORTED if `topics` is missing
+ * @throws RldsError NOT_FOUND if the file or folder does not exist
+ * @throws RldsError CORRUPT if a file is damaged, or if a record exceeds maxBytes
+ * @throws RldsError SPEC_MISMATCH if a topic has no messages, or if its messages differ in form
+ * @throws RldsError INVALID_DATA if an episode has no message of a topic
  */
 export async function openMcap<S = RldsStep>(from: Source, options: McapOptions = {}): Promise<RldsReader<S>> {
   const { salvage, maxBytes = MAX_SOURCE_BYTES, signal, fetch } = onlyKeys("options", options, `${MCAP_OPTIONS}, ${READ_OPTIONS}`);

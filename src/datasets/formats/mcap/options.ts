@@ -6,12 +6,12 @@ import type { ReadOptions } from "../reader.ts";
 import { splitPath } from "../selection/selection.ts";
 import type { SampleRule } from "./ticks.ts";
 
-/** The place of a leaf's values. */
+/** The topic and the field from which the values of a leaf are read. */
 export interface McapTopic {
   readonly topic: string;
   /**
-   * A path in the message, such as `pose.position.x` or `data.0`, or several paths whose numbers form one vector. Default: the whole message, in the order of
-   * its fields
+   * The path of a field in the message, such as `pose.position.x` or `data.0`. Several paths form one vector of their numbers. Default: the whole message, in
+   * the order of its fields.
    */
   readonly field?: string | readonly string[];
 }
@@ -19,29 +19,32 @@ export interface McapTopic {
 /** The topic whose messages begin episodes. */
 export interface McapMarker {
   readonly topic: string;
-  /** The field whose changes begin an episode. While it is false or an empty text, there is no episode. Default: every message begins one */
+  /**
+   * The field whose changes begin an episode. While the field is false or an empty text, there is no episode. Default: none, so that every message begins an
+   * episode.
+   */
   readonly field?: string;
 }
 
-/** A pause that ends an episode. */
+/** The rule that a pause in the messages ends an episode. */
 export interface McapGap {
-  /** The duration without a message of the topics, in seconds. */
+  /** The length of the pause, during which no topic has a message, in seconds. */
   readonly gap: number;
 }
 
 export interface McapOptions extends ReadOptions {
   /**
-   * The topic of each leaf: `{ "observation/state": { topic: "/joint_states", field: "position" } }`. A string is a topic with the whole message. Required to
-   * read episodes.
+   * The topic of each leaf: `{ "observation/state": { topic: "/joint_states", field: "position" } }`. A string names a topic whose whole message is the value.
+   * Required to read episodes.
    */
   readonly topics?: { readonly [leaf: string]: string | McapTopic };
-  /** Steps per second. Default: 10 */
+  /** The number of steps per second. Default: 10. */
   readonly rate?: number;
-  /** The message that a step uses: the last one at or before it, or the nearest one. Default: "last" */
+  /** The message that a step uses: "last" for the last one at or before the step, "nearest" for the nearest one. Default: "last". */
   readonly sample?: SampleRule;
-  /** The time of a message: when it was logged, when it was published, or the time in its header. Default: "log" */
+  /** The time of a message: when it was logged ("log"), when it was published ("publish"), or the time in its header ("header"). Default: "log". */
   readonly time?: "log" | "publish" | "header";
-  /** The beginnings of episodes. Default: one episode per file; the files of a ROS 2 bag (a folder with metadata.yaml) are one episode */
+  /** The rule that divides messages into episodes. Default: one episode per file. The files of a ROS 2 bag (a folder with metadata.yaml) are one episode. */
   readonly episodesBy?: "file" | McapGap | McapMarker;
   /** A replacement for the runtime's `fetch`, for URLs. */
   readonly fetch?: Fetch;

@@ -3,12 +3,12 @@ import { RldsError } from "../../model/rlds-error.ts";
 
 export interface McapTopicInfo {
   readonly topic: string;
-  /** The name of the schema, such as `sensor_msgs/msg/JointState`; empty if there is none. */
+  /** The name of the schema, such as `sensor_msgs/msg/JointState`. Empty if the topic has no schema. */
   readonly schema: string;
-  /** The encoding of the messages: `cdr`, `json`. */
+  /** The encoding of the messages: `cdr` or `json`. */
   readonly encoding: string;
   readonly messages: number;
-  /** Messages per second over the duration of the file; 0 for a single message. */
+  /** The number of messages per second over the duration of the file. 0 for a single message. */
   readonly rate: number;
 }
 
@@ -26,7 +26,7 @@ const FIELDS: readonly (readonly [schema: RegExp, field: string])[] = [
 /** Topics that are probably commands. */
 const COMMANDS = /cmd|command|action|target|goal|Twist|Joy|Trajectory/i;
 
-/** The error for a file that is opened without the option `topics`. */
+/** The error that `openMcap` throws without the option `topics`. */
 export class McapTopicsError extends RldsError {
   /** The topics in the file. */
   readonly topics: readonly McapTopicInfo[];

@@ -27,7 +27,7 @@ import { metadataOf } from "./metadata.ts";
 import { isReadColumn, ParquetStore } from "./parquet-store.ts";
 
 export interface MinariOptions extends Hdf5Options {
-  /** Whether the steps contain the environment's `infos`. Default: false */
+  /** Whether the steps contain the environment's `infos`. Default: false. */
   readonly infos?: boolean;
 }
 
@@ -51,9 +51,13 @@ interface EpisodeSource {
  * Opens a Minari dataset in HDF5 or Parquet, from its folder (`cartpole/scripted-v0`), a folder that contains only this dataset, or its `main_data.hdf5`.
  *
  * The T actions of an episode become T + 1 steps. The last step has the final observation and zeros, and is_terminal if the environment terminated. Dtypes are
- * those of the file. Images stored as JPEG become pixels (u8) if metadata.json declares them. Dictionaries and tuples of spaces are nested. Memory: one
- * episode.
- * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED (also if the package h5wasm or hyparquet is missing), SPEC_MISMATCH for an episode of another form
+ * those of the file. Images stored as JPEG become pixels (u8) if metadata.json declares them. Dictionaries and tuples of spaces are nested. Keeps one episode
+ * in memory.
+ * @throws RldsError NOT_FOUND if the file or folder does not exist
+ * @throws RldsError CORRUPT if a file is damaged
+ * @throws RldsError UNSUPPORTED if a space cannot be read, or if the package h5wasm or hyparquet is missing
+ * @throws RldsError EMPTY if there are no episodes
+ * @throws RldsError SPEC_MISMATCH if an episode has another form than the first one
  */
 export async function openMinari<S = RldsStep>(from: Source, options: MinariOptions = {}): Promise<RldsReader<S>> {
   checkOptions(options);

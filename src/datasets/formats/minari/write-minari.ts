@@ -25,9 +25,9 @@ export interface MinariWriteOptions extends WriteOptions {
   /** The id of the dataset: `namespace/name-v0`, or `name-v0` without a namespace. */
   readonly id: string;
   /**
-   * "transition": the last step has an action, and its observation is repeated as the final one. "observation": the last step is only the final observation.
-   * Default: the kind that each episode states in `final_step`, as all readers set it; otherwise the rule of RLDS, in which an is_last step is a final
-   * observation
+   * The treatment of each episode's last step. "transition": the step has an action, and its observation is repeated as the final one. "observation": the step
+   * is only the final observation. Default: the kind that the episode states in `final_step`, which all readers set. Without `final_step`, the rule of RLDS
+   * applies: an is_last step is a final observation.
    */
   readonly finalStep?: FinalStep;
   readonly description?: string;
@@ -48,20 +48,24 @@ const NAME_PART = /^[-\w]+$/;
 const VERSIONED = /.-v\d+$/;
 
 /**
- * Writes `<to>/<id>/data`: metadata.json with the spaces, and one folder per episode with part-0.parquet and its metadata. To open it with
- * `minari.load_dataset(id)`, set the environment variable MINARI_DATASETS_PATH to the path of `to`.
+ * Writes a Minari dataset to `<to>/<id>/data`. It contains metadata.json with the spaces, and one folder per episode with part-0.parquet and its metadata. To
+ * open it with `minari.load_dataset(id)`, set the environment variable MINARI_DATASETS_PATH to the path of `to`.
  *
  * An action that is a single integer becomes a Discrete space of the existing values, and text becomes a Text space. All other values become a Box with the
  * bounds of their dtype. Objects and arrays become Dict and Tuple spaces. Images (u8 of at least 32 × 32) are stored losslessly as PNG if PNG supports the form
  * of all of them.
  *
- * Terminations are the steps that are is_terminal; truncations are the other ends. Additional fields become infos, and lose their dimensions; discounts are not
- * stored. From `about`, the keys that Minari knows (env_spec, author, requirements …) are kept at the top, and spaces keep their bounds if the values belong to
- * them. Files receive their final names after all are written. The same data produces the same bytes. Memory: one episode, and its columns.
- * @throws TypeError, RangeError for an invalid option · RldsError SPEC_MISMATCH for a step of another form, with episode, step and leaf · UNSUPPORTED for
- * leaves that Minari cannot store (bytes, lists of texts, no elements), a missing observation or action, a reward that is not a single number, an episode of
- * more than 131,071 actions, or without hyparquet-writer · INVALID_DATA for an episode without steps · EMPTY if there are no episodes · IO if the target cannot
- * be written or already exists
+ * Steps that are is_terminal are terminations, and all other ends are truncations. Additional fields become infos, and lose their dimensions. Discounts are not
+ * stored. The keys of `about` that Minari knows (env_spec, author, requirements …) are kept at the top. Spaces keep their bounds if the values belong to them.
+ *
+ * Files receive their final names after all are written. The same data produces the same bytes. Keeps one episode and its columns in memory.
+ * @throws TypeError, RangeError if an option is invalid
+ * @throws RldsError SPEC_MISMATCH if a step has another form. The error names the episode, the step and the leaf
+ * @throws RldsError UNSUPPORTED if Minari cannot store a leaf (bytes, lists of texts, no elements), if the observation or action is missing, if the reward is
+ * not a single number, if an episode has more than 131,071 actions, or if hyparquet-writer is missing
+ * @throws RldsError INVALID_DATA if an episode has no steps
+ * @throws RldsError EMPTY if there are no episodes
+ * @throws RldsError IO if the target cannot be written or already exists
  */
 export async function writeMinari(rlds: RldsDataset<unknown>, to: Sink, options: MinariWriteOptions): Promise<WriteReport> {
   const all = parseOptions(options);

@@ -30,31 +30,35 @@ import { storedColumn } from "./stored-column.ts";
 import { isStored, zipEntries, zipPieces } from "./zip.ts";
 
 export interface NpzOptions extends ReadOptions {
-  /** For flat columns with `terminals`, as in openD4rl. Default: `rlds` */
+  /** The rule for the final step of flat columns with `terminals`, as in `openD4rl`. Default: `rlds`. */
   readonly finalObservation?: FinalObservation;
   /** A replacement for the runtime's `fetch`, for URLs. */
   readonly fetch?: Fetch;
 }
 
 /**
- * Opens an archive of columns over the consecutive steps of all episodes: `observation`, `action`, `reward` (also in plural, and as `obs`), nested with
- * slashes, with `discount` and metadata. A folder yields the episodes of all its .npz files, one after the other.
+ * Opens an .npz archive of columns over the consecutive steps of all episodes. The columns are `observation` (or `obs`), `action`, `reward`, `discount` and
+ * metadata. Names may be plural, and slashes nest. A folder yields the episodes of all its .npz files, one after the other.
  *
- * The beginnings of episodes follow from one of these:
+ * One of these sets of arrays determines the episodes:
  * - `lengths`, or `is_first` and `is_last`: the rows are steps of RLDS, and require `is_terminal`;
  * - `terminals` (or `terminated`, `done`) and `timeouts` (or `truncated`): the rows are transitions, as in openD4rl;
  * - `episode_starts` (Stable-Baselines);
  * - `indices` and `terminal`, with one additional observation per episode (imitation).
  *
- * Files of Dreamer have `is_first`, `is_last`, `is_terminal`, `reward` and `action`, and no array for the observation. Every other array is part of it, such as
- * `observation/image`. If their first row has no reward and no action, rows contain the reward and action that led to them, and these move to the previous row.
+ * Files of Dreamer have `is_first`, `is_last`, `is_terminal`, `reward` and `action`, and no array for the observation. Every other array is part of the
+ * observation, such as `observation/image`. If their first row has no reward and no action, rows contain the reward and action that led to them, and these move
+ * to the previous row.
  *
- * An array of another length is metadata: a single value belongs to all episodes, and an array with one value per episode to each of them. `about` contains the
- * shared values, other arrays, and in `unread` the names of arrays that cannot be leaves. Such arrays, for example objects, are never loaded.
+ * An array of another length is metadata. A single value belongs to all episodes, and an array with one value per episode belongs to each of them. `about`
+ * contains the shared values and all other arrays. Its `unread` lists the arrays that cannot be leaves. Such arrays, for example objects, are never loaded.
  *
- * The whole archive is in memory, up to maxBytes, which is checked before anything is inflated. If the arrays exceed 16 MiB in total, stored ones
- * (`numpy.savez`) are instead read on access.
- * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED
+ * Keeps the whole archive in memory, up to maxBytes. This limit is checked before anything is inflated. If the arrays exceed 16 MiB in total, uncompressed
+ * arrays (`numpy.savez`) are read on access instead.
+ * @throws RldsError NOT_FOUND if the file or folder does not exist
+ * @throws RldsError CORRUPT if the archive is damaged
+ * @throws RldsError UNSUPPORTED if the arrays cannot be recognized
+ * @throws RldsError SPEC_MISMATCH if the files of a folder differ in form
  */
 export async function openNpz<S = RldsStep>(from: Source, options: NpzOptions = {}): Promise<RldsReader<S>> {
   const {

@@ -19,9 +19,9 @@ import { EPISODE, MARK, VERSION } from "./own-archive.ts";
 import { ZipWriter } from "./zip-writer.ts";
 
 export interface NpzWriteOptions extends WriteOptions {
-  /** "deflate" makes smaller files, like numpy.savez_compressed, but readers then load arrays whole. Default: "none" */
+  /** The compression of the arrays. "deflate" makes smaller files, like `numpy.savez_compressed`, but readers then load arrays whole. Default: "none". */
   readonly compression?: "none" | "deflate";
-  /** The maximum total size of all arrays, which are in memory until the last step is known. Default: 1 GiB */
+  /** The maximum total size of all arrays in bytes. They are in memory until the last step is known. Default: 1 GiB. */
   readonly maxBytes?: number;
 }
 
@@ -30,12 +30,15 @@ const TEXT = { dtype: "string", shape: [] } as const;
 const I64 = { dtype: "i64", shape: [] } as const;
 
 /**
- * Writes one array per leaf over the consecutive steps of all episodes: `observation/state`, `action`, `reward`, `is_first` … The rows are RLDS steps, so final
- * observations are also rows. `lengths` contains the number of steps per episode, and `episode/…` the metadata of each episode with its `final_step`. Open the
- * archive with `numpy.load`. If the path does not end with .npz, it is a folder, and the file is steps.npz. The same data produces the same bytes. Memory: the
- * whole dataset, up to maxBytes.
- * @throws TypeError, RangeError for an invalid option · RldsError SPEC_MISMATCH for a step of another form, with episode, step and leaf · UNSUPPORTED for more
- * than maxBytes · EMPTY if no step determines the form · IO if the target cannot be written or already exists
+ * Writes an .npz archive with one array per leaf, over the consecutive steps of all episodes: `observation/state`, `action`, `reward`, `is_first` … The rows
+ * are RLDS steps, so final observations are also rows. `lengths` contains the number of steps per episode, and `episode/…` the metadata of each episode with
+ * its `final_step`. Open the archive with `numpy.load`. If the path does not end with .npz, it is a folder, and the file is steps.npz. The same data produces
+ * the same bytes. Keeps the whole dataset in memory, up to maxBytes.
+ * @throws TypeError, RangeError if an option is invalid
+ * @throws RldsError SPEC_MISMATCH if a step has another form. The error names the episode, the step and the leaf
+ * @throws RldsError UNSUPPORTED if the arrays exceed maxBytes
+ * @throws RldsError EMPTY if no step determines the form
+ * @throws RldsError IO if the target cannot be written or already exists
  */
 export async function writeNpz(rlds: RldsDataset<unknown>, to: Sink, options: NpzWriteOptions = {}): Promise<WriteReport> {
   const format = { endings: [".npz"], name: "steps.npz", options: "compression, maxBytes" };

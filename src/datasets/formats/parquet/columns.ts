@@ -4,7 +4,7 @@ import { type Dtype, isFloat } from "../../../schema/dtype.ts";
 import { dtypesBy, FORMAT_NAMES } from "../dtypes.ts";
 import type { NullValue } from "../selection/selection.ts";
 
-/** Maps an RLDS path, or `episode`, `terminal`, `truncated` or `done`, to the name of a column, with dots or slashes. */
+/** The names of columns by RLDS path, or by `episode`, `terminal`, `truncated` or `done`. Names have dots or slashes. */
 export type ColumnNames = { readonly [path: string]: string };
 
 /** The part of hyparquet's tree in use. */

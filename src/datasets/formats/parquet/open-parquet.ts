@@ -27,7 +27,10 @@ import { findRepriseColumns, readRepriseSchema } from "./reprise-schema.ts";
 import { ABOUT } from "./schema.ts";
 
 export interface ParquetOptions extends ReadOptions {
-  /** The columns of generic files whose names cannot be recognized, by RLDS path (`observation/state`) or by `episode`, `truncated` or `done`. */
+  /**
+   * The names of columns that cannot be recognized, by RLDS path (`observation/state`) or by `episode`, `terminal`, `truncated` or `done`. Default: the usual
+   * names.
+   */
   readonly columns?: ColumnNames;
   /** A replacement for the runtime's `fetch`, for URLs. */
   readonly fetch?: Fetch;
@@ -36,17 +39,25 @@ export interface ParquetOptions extends ReadOptions {
 const OPTIONS = `columns, fetch, ${READ_OPTIONS}`;
 
 /**
- * Opens a file, or all .parquet files of a folder in the order of their names and the numbers in them. Files that writeParquet wrote restore the original data.
+ * Opens a Parquet file, or all .parquet files of a folder in the order of their names and the numbers in them. Files of `writeParquet` restore the original
+ * data.
  *
  * In other files, each row is a step. The columns are `observation`, `obs` or `state`, `action`, `reward` and `discount`; nested values use dots, slashes or
  * structs. All other columns are metadata of the step. Lists must have one length.
  *
- * An episode continues while `episode_index` (`episode_id`, `episode`) stays the same. Without such a column, it ends with a flag (`is_last`, `terminal`,
- * `terminated`, `truncated`, `timeout`, `done`), and without flags with the file. The last row keeps its action and reward. It is a final observation only if
- * the file has `is_first` or `is_last` and the last action and reward are zeros. It is terminal if `is_terminal`, `terminal` or `terminated` is set, or `done`
- * without `truncated`. A missing reward is 0, a missing discount 1 (0 if terminal), and a missing float NaN. Memory: one row group and one episode.
- * @throws TypeError, RangeError for an invalid option · RldsError NOT_FOUND · CORRUPT · UNSUPPORTED without hyparquet, for types and encodings that cannot be
- * read, or if no column is the observation or the action · INVALID_DATA for missing values · EMPTY · IO
+ * An episode continues while `episode_index` (`episode_id`, `episode`) stays the same. Without such a column, the episode ends with a flag (`is_last`,
+ * `terminal`, `terminated`, `truncated`, `timeout`, `done`). Without flags, it ends with the file.
+ *
+ * The last row keeps its action and reward. It is a final observation only if the file has `is_first` or `is_last` and the last action and reward are zeros. It
+ * is terminal if `is_terminal`, `terminal` or `terminated` is set, or if `done` is set without `truncated`. A missing reward is 0. A missing discount is 1, or
+ * 0 in a terminal row. A missing float is NaN. Keeps one row group and one episode in memory.
+ * @throws TypeError, RangeError if an option is invalid
+ * @throws RldsError NOT_FOUND if there is no Parquet file
+ * @throws RldsError CORRUPT if a file is damaged
+ * @throws RldsError UNSUPPORTED if hyparquet is missing, if a type or an encoding cannot be read, or if no column is the observation or the action
+ * @throws RldsError INVALID_DATA if a value is missing
+ * @throws RldsError EMPTY if the file has no rows
+ * @throws RldsError IO if a file cannot be read
  */
 export async function openParquet<S = RldsStep>(from: Source, options: ParquetOptions = {}): Promise<RldsReader<S>> {
   const { columns = {}, salvage, fetch, signal, maxBytes = MAX_SOURCE_BYTES } = onlyKeys("options", options, OPTIONS);

@@ -17,11 +17,13 @@ import { PartWriter } from "./part-writer.ts";
 import { type FileSchema, listOutputColumns, schemaOf } from "./schema.ts";
 
 export interface ParquetWriteOptions extends WriteOptions {
-  /** The size after which the next episode begins a new file, in a folder. A path that ends with .parquet is always a single file. Default: 256 MiB */
+  /**
+   * The size in bytes after which the next episode begins a new file in the folder. A path that ends with .parquet is always a single file. Default: 256 MiB.
+   */
   readonly fileBytes?: number;
-  /** The maximum number of rows per row group. Wide rows make smaller groups, of a million elements. Default: 10,000 */
+  /** The maximum number of rows per row group. If rows are wide, groups are smaller and have about a million elements. Default: 10,000. */
   readonly groupRows?: number;
-  /** Default: "snappy" */
+  /** The compression codec. Default: "snappy". */
   readonly compression?: "snappy" | "none";
 }
 
@@ -31,14 +33,18 @@ const CHUNK_STEPS = 1024;
 const PART_NAME = /^part-\d+\.parquet$/;
 
 /**
- * Writes one row per step with `episode_index`, `step_index`, one column per leaf, and the episode's metadata as columns `episode/…`, which repeat in all of
- * its rows. A leaf is named `observation/state`; a value with dimensions is a list, nested once per dimension.
+ * Writes a Parquet file, or a folder of Parquet files. Each step is one row with `episode_index`, `step_index`, one column per leaf, and the episode's
+ * metadata. The metadata are columns `episode/…`, which repeat in all rows of the episode. A leaf is named `observation/state`. A value with dimensions is a
+ * list, nested once per dimension.
  *
- * Each file's metadata contain the form of the data under `reprise.rlds`, so that openParquet restores the same data, including episodes without steps. A
- * folder has files `part-00000.parquet` … and must not contain other .parquet files. Files receive their final names after all are written. The same data
- * produces the same bytes. Memory: one row group, with at most 32 MiB of texts and bytes, and one row.
- * @throws TypeError, RangeError for an invalid option · RldsError SPEC_MISMATCH for a step of another form, with episode, step and leaf · UNSUPPORTED without
- * hyparquet-writer · EMPTY if no step determines the form · IO if the target cannot be written or already exists
+ * The metadata of each file contain the form of the data under `reprise.rlds`. With it, `openParquet` restores the same data, including episodes without steps.
+ * A folder has files `part-00000.parquet` … and must not contain other .parquet files. Files receive their final names after all are written. The same data
+ * produces the same bytes. Keeps one row and one row group in memory, with at most 32 MiB of texts and bytes.
+ * @throws TypeError, RangeError if an option is invalid
+ * @throws RldsError SPEC_MISMATCH if a step has another form. The error names the episode, the step and the leaf
+ * @throws RldsError UNSUPPORTED if hyparquet-writer is missing
+ * @throws RldsError EMPTY if no step determines the form
+ * @throws RldsError IO if the target cannot be written or already exists
  */
 export async function writeParquet(rlds: RldsDataset<unknown>, to: Sink, options: ParquetWriteOptions = {}): Promise<WriteReport> {
   const all = onlyKeys("options", options, OPTIONS);

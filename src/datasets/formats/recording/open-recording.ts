@@ -28,16 +28,19 @@ export interface RecordingOptions extends ReadOptions {
   readonly fetch?: Fetch;
 }
 
-/** A folder of any source. A directory of `opfs` or `memory` of reprise/storage can be read while it is recorded to. */
+/** The folder of a recording, from any source. A directory from `opfs` or `memory` of reprise/storage can be read while a recorder writes to it. */
 export type RecordingSource = Source;
 
-/** A recording as a dataset, whose size is known before a step is read. */
+/** A recording as a dataset. Its size is known before a step is read. */
 export interface Recording<S = RldsStep> extends RldsReader<S> {
   readonly episodes: number;
   readonly steps: number;
-  /** Returns the episodes from number `episode` on (0, 1, …), or none after the last one. @throws RangeError if `episode` is not an integer ≥ 0 */
+  /**
+   * Returns the episodes from number `episode` on (0, 1, …). The result is empty after the last episode.
+   * @throws RangeError if `episode` is not an integer ≥ 0
+   */
   startingAt(episode: number): AsyncIterable<ReadEpisode<S>>;
-  /** Returns the number of steps per episode, in order. O(episodes) */
+  /** Returns the number of steps per episode, in order. O(episodes). */
   lengths(): Promise<readonly number[]>;
 }
 
@@ -50,13 +53,18 @@ const METADATA: { readonly [name: string]: StepSpec } = {
 };
 
 /**
- * Opens a recording as an RLDS dataset. The metadata of an episode are its `task`, its `success`, `finished` (false if a crash cut it), and its `final_step`:
- * "observation" if the last step was passed as `final`, otherwise "transition". `about` contains `fps`, the `tasks`, and the metadata passed to the recorder.
+ * Opens a recording as an RLDS dataset. The metadata of an episode are its `task`, its `success`, `finished` (false if a crash cut it off) and its
+ * `final_step`. `final_step` is "observation" if the last step was passed as `final`, otherwise "transition". `about` contains `fps`, the `tasks`, and the
+ * metadata passed to the recorder.
  *
  * Steps contain the recorded leaves and RLDS flags; frames are pixels. A recording can be opened while it is being written: the reader shows the flushed data
- * at the moment of opening. Opening reads only the beginning of each file, and the whole newest file. Memory: one episode, and one file if the source is
- * asynchronous (a URL, a Blob in a page).
- * @throws RldsError NOT_FOUND, EMPTY, UNSUPPORTED, CORRUPT with file and byte; SPEC_MISMATCH if the directory contains something else
+ * at the moment of opening. Opening reads only the beginning of each file, and the whole newest file. Keeps one episode in memory. If the source is
+ * asynchronous (a URL, a Blob in a page), also keeps one file.
+ * @throws RldsError NOT_FOUND if there is no recording
+ * @throws RldsError EMPTY if nothing was recorded yet
+ * @throws RldsError UNSUPPORTED if the source is not one folder of a recording
+ * @throws RldsError CORRUPT if a file is damaged, with file and byte
+ * @throws RldsError SPEC_MISMATCH if the directory contains something else
  */
 export async function openRecording<S = RldsStep>(from: RecordingSource, options: RecordingOptions = {}): Promise<Recording<S>> {
   const { maxBytes = MAX_SOURCE_BYTES, salvage, signal, fetch } = onlyKeys("options", options, `fetch, ${READ_OPTIONS}`);

@@ -18,9 +18,12 @@ import { JournalHistory } from "./history.ts";
 import { type OpenedJournal, openDirectory, openJournal } from "./open-journal.ts";
 
 export interface ReplayOpenOptions extends ReadOptions {
-  /** The leaves that are the observation, action, reward, discount and terminated, if they have other names and the Replay does not map them. */
+  /**
+   * Maps the roles of RLDS (observation, action, reward, discount, terminated) to leaves. Default: the map of the Replay, otherwise the leaves with the names
+   * of the roles.
+   */
   readonly transition?: TransitionRoles;
-  /** Another build of the core, as in `new Replay`, for hosts that forbid compiling. */
+  /** Another build of the core, for hosts that forbid compiling. Default: the core of the package. */
   readonly module?: WebAssembly.Module;
   /** A replacement for the runtime's `fetch`, for URLs. */
   readonly fetch?: Fetch;

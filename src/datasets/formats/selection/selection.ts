@@ -3,23 +3,24 @@ import { mustBe } from "../../../base/error.ts";
 import { FINAL_STEP, statedFinalStep } from "../../model/final-step.ts";
 import { type Field, fieldOf } from "../columns/names.ts";
 
-/** A replacement for nulls. */
+/** A value that replaces nulls. */
 export type NullValue = number | bigint | boolean | string;
 
 /**
- * The selection options of every reader. A column is named as in the file or by its path in a step, with dots or slashes. A group selects everything below it.
+ * The options with which every reader selects columns. A column has its name in the file or its path in a step, with dots or slashes. The name of a group
+ * selects all columns below it.
  */
 export interface SelectionOptions {
-  /** Columns to leave out. They are not decoded. */
+  /** The columns to leave out. They are not decoded. */
   readonly without?: readonly string[];
   /**
-   * The only step columns to read. If no part of an RLDS field is named, the whole field is read. Columns that mark the ends of episodes, and metadata of
-   * episodes, are always read.
+   * The step columns to read; all others are left out. If no part of an RLDS field is named, the whole field is read. Metadata of episodes and columns that
+   * mark the ends of episodes are always read.
    */
   readonly only?: readonly string[];
-  /** New names of columns, such as `{ state: "observation/state" }`. */
+  /** The new names of columns, by old name: `{ state: "observation/state" }`. */
   readonly rename?: { readonly [column: string]: string };
-  /** Replacements for nulls of columns in Parquet and JSON, and for empty cells in CSV. */
+  /** The values that replace nulls in Parquet and JSON, and empty cells in CSV, by column. */
   readonly null?: { readonly [column: string]: NullValue };
 }
 

@@ -6,9 +6,9 @@ import { RldsError } from "../../model/rlds-error.ts";
 
 /** A part of the data that is not in the files. */
 export interface Loss {
-  /** The path of a leaf (`discount`), or a noun. */
+  /** The lost part: the path of a leaf (`discount`), or a noun. */
   readonly what: string;
-  /** The reason of the loss. */
+  /** The reason for the loss. */
   readonly reason: string;
   /** The number of affected episodes. Absent if all may be affected. */
   readonly episodes?: number;

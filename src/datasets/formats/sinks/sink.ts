@@ -10,10 +10,10 @@ import type { SinkFolder } from "./sink-folder.ts";
 
 export type { SinkFile, SinkFolder } from "./sink-folder.ts";
 
-/** A path (in Node, Deno and Bun), a FileSystemDirectoryHandle, a Map of files, which any reader accepts, or a custom folder. */
+/** The target of a writer: a path (in Node, Deno and Bun), a FileSystemDirectoryHandle, a custom folder, or a Map of files. Any reader accepts such a Map. */
 export type Sink = string | DirectoryHandle | Map<string, Uint8Array> | SinkFolder;
 
-/** Creates a map of files by path, in memory. Pass it to a reader. */
+/** Returns an empty map of files by path, for writers that write to memory. Readers accept this map. */
 export function memorySink(): Map<string, Uint8Array> {
   return new Map();
 }

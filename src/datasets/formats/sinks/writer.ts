@@ -21,18 +21,18 @@ export interface WriteOptions {
   readonly signal?: AbortSignal;
   /** Called after each episode. */
   readonly onProgress?: (progress: WriteProgress) => void;
-  /** Whether to replace an existing dataset; otherwise it is an error. Default: false */
+  /** Whether to replace an existing dataset. Default: false, so that an existing dataset throws `IO`. */
   readonly overwrite?: boolean;
-  /** Metadata of the dataset, like `about` of a reader: a JSON object, which readers return again. */
+  /** The metadata of the dataset: a JSON object, which readers return as `about`. */
   readonly about?: About;
-  /** Whether to throw if the format cannot store a part of the data; nothing is written then. Default: false, and the report lists the losses */
+  /** Whether to throw, and write nothing, if the format cannot store a part of the data. Default: false, so that the report lists the losses. */
   readonly strict?: boolean;
 }
 
 export interface WriteReport extends WriteProgress {
   /** The paths of the files in the sink. */
   readonly files: readonly string[];
-  /** Episodes that end with a transition, in a format that requires a final observation: their last observation is repeated. */
+  /** The number of episodes that end with a transition, in a format that requires a final observation. Their last observation is repeated. */
   readonly repeated: number;
   /** The parts of the data that the format cannot store. */
   readonly losses: readonly Loss[];

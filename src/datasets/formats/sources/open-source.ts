@@ -13,8 +13,8 @@ import { urlFile, urlFolder } from "./url-source.ts";
 /**
  * The place of a dataset:
  * - a path of a file or folder (Node, Deno, Bun);
- * - a URL, or a string that begins with `http://`, `https://` or `file://`. It is a folder if it ends with a slash, or if its last name has no extension of
- * letters;
+ * - a URL, or a string that begins with `http://`, `https://` or `file://`. A URL is a folder if it ends with a slash, or if its last name has no extension of
+ *   letters;
  * - a Blob or File, or the files of a folder that the user selected;
  * - a handle of the File System API;
  * - bytes and Blobs by path;
@@ -37,14 +37,20 @@ export interface SourceOptions {
   readonly signal?: AbortSignal;
   /** A replacement for the runtime's `fetch`, for URLs. */
   readonly fetch?: Fetch;
-  /** The maximum size of a file that is kept in memory if its server does not support ranges. Default: 1 GiB */
+  /** The maximum size in bytes of a file that is kept in memory because its server does not support ranges. Default: 1 GiB. */
   readonly maxBytes?: number;
 }
 
 const RULE =
   "a path, a URL, a Blob, an array of Files, a handle of a file or folder, a Map of bytes by their paths, a directory of reprise/storage, or a SourceFile or SourceFolder";
 
-/** @throws TypeError if the value is not a source · RldsError NOT_FOUND, UNSUPPORTED (also for a Git LFS pointer), IO */
+/**
+ * Returns the files of a source.
+ * @throws TypeError if the value is not a source
+ * @throws RldsError NOT_FOUND if the source does not exist
+ * @throws RldsError UNSUPPORTED if the runtime cannot read it, or if it is a Git LFS pointer
+ * @throws RldsError IO if the source cannot be read
+ */
 export async function sourceOf(from: Source, options: SourceOptions = {}): Promise<SourceTarget> {
   return withoutPointers(await targetOf(from, options));
 }

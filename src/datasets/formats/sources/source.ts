@@ -1,14 +1,14 @@
 /** Defines the sources of files: named bytes that are read in pieces, and folders of them. */
 import { corruptFile, type RldsError } from "../../model/rlds-error.ts";
 
-/** Bytes with random access. */
+/** A file of a source: bytes with random access. */
 export interface SourceFile {
-  /** The name in messages. */
+  /** The name of the file in messages. */
   readonly name: string;
   readonly size: number;
-  /** Reads exactly this many bytes, as a new array or a view that remains valid. @throws RldsError CORRUPT if the file ends before */
+  /** Reads exactly this many bytes, as a new array or a view that remains valid. @throws RldsError CORRUPT if the file ends earlier */
   read(at: number, length: number): Promise<Uint8Array>;
-  /** Reads synchronously, where that is possible: files of the system, bytes in memory, Blobs in a worker. */
+  /** Reads synchronously. Absent unless the file supports it: files of the system, bytes in memory, and Blobs in a worker do. */
   readonly readNow?: (at: number, length: number) => Uint8Array;
   close(): Promise<void>;
 }
@@ -21,11 +21,15 @@ export interface OpenOptions {
 
 export interface SourceFolder {
   readonly name: string;
-  /** @param path a path with slashes, checked by `checkInside` @throws RldsError NOT_FOUND */
+  /**
+   * Opens a file.
+   * @param path a path with slashes, checked by `checkInside`
+   * @throws RldsError NOT_FOUND if the file does not exist
+   */
   open(path: string, options?: OpenOptions): Promise<SourceFile>;
-  /** Reads a piece of a file synchronously, if that is possible. @throws RldsError */
+  /** Reads a piece of a file synchronously. Absent if the folder cannot. @throws RldsError if the piece cannot be read */
   readonly readNow?: (path: string, at: number, length: number) => Uint8Array;
-  /** Returns the sorted paths of all files in the folder; undefined if it cannot be listed (a URL). */
+  /** Returns the sorted paths of all files in the folder. Returns undefined if the folder cannot be listed (a URL). */
   list(): Promise<readonly string[] | undefined>;
 }
 

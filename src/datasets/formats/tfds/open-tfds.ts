@@ -21,11 +21,14 @@ import { defaultSplit, partsOf, type SplitPart } from "./split.ts";
 import { TfRecords } from "./tfrecord.ts";
 
 export interface TfdsOptions extends ReadOptions {
-  /** A split in the notation of tensorflow_datasets: `train`, `train[:10]`, `train[10%:20%]`, `train+test`, `all`. Default: the only split, or `train` */
+  /**
+   * The split to read, in the notation of tensorflow_datasets: `train`, `train[:10]`, `train[10%:20%]`, `train+test`, `all`. Default: the only split, or
+   * `train`.
+   */
   readonly split?: string;
-  /** Whether text becomes strings (UTF-8) or remains bytes. Default: "string" */
+  /** The form of text: "string" (decoded from UTF-8) or "bytes". Default: "string". */
   readonly text?: "string" | "bytes";
-  /** Whether PNG and JPEG become pixels or remain bytes. Default: "decode" */
+  /** The form of PNG and JPEG images: "decode" returns pixels, "bytes" keeps the bytes. Default: "decode". */
   readonly images?: "decode" | "bytes";
   /** A replacement for the runtime's `fetch`, for URLs. */
   readonly fetch?: Fetch;
@@ -34,9 +37,14 @@ export interface TfdsOptions extends ReadOptions {
 const OPTIONS = `split, text, images, fetch, ${READ_OPTIONS}`;
 
 /**
- * Opens the folder of a version, or the newest version in the folder of a dataset. Opening reads only the two JSON files, and the first episode if the features
- * leave a shape open. Iteration holds one episode and two blocks of a file in memory. The checksum of every record is verified.
- * @throws TypeError, RangeError for an invalid option · RldsError NOT_FOUND · CORRUPT · UNSUPPORTED with the feature's path · IO
+ * Opens a dataset of tensorflow_datasets: the folder of a version, or the newest version in the folder of a dataset. Opening reads only the two JSON files, and
+ * the first episode if the features leave a shape open. The checksum of every record is verified. Keeps one episode and two blocks of a file in memory.
+ * @throws TypeError, RangeError if an option is invalid
+ * @throws RldsError NOT_FOUND if a file does not exist
+ * @throws RldsError CORRUPT if a file is damaged
+ * @throws RldsError UNSUPPORTED if a feature cannot be read, with its path
+ * @throws RldsError EMPTY if there are no splits
+ * @throws RldsError IO if a file cannot be read
  */
 export async function openTfds<S = RldsStep>(from: Source, options: TfdsOptions = {}): Promise<RldsReader<S>> {
   const { split, text = "string", images = "decode", salvage, fetch, signal, maxBytes = MAX_SOURCE_BYTES } = onlyKeys("options", options, OPTIONS);

@@ -27,19 +27,19 @@ import { OVERHEAD, recordOf } from "./tfrecord.ts";
 export interface TfdsWriteOptions extends WriteOptions {
   /** The name of the dataset: letters, digits and underscores, beginning with a letter. */
   readonly name: string;
-  /** `major.minor.patch`. Default: "1.0.0" */
+  /** The version of the dataset: `major.minor.patch`. Default: "1.0.0". */
   readonly version?: string;
-  /** Default: "train" */
+  /** The name of the split. Default: "train". */
   readonly split?: string;
   /**
-   * The number of files, with approximately equal numbers of episodes. The dataset must know its `episodes` or be an array. Every file has at least one
-   * episode.
+   * The number of files, with approximately equal numbers of episodes and at least one episode each. The dataset must be an array or have the property
+   * `episodes`. Default: `shardBytes` determines the number.
    */
   readonly shards?: number;
-  /** The maximum size of a file, unless a single episode is larger. Default: 256 MiB */
+  /** The maximum size of a file in bytes, unless a single episode is larger. Default: 256 MiB. */
   readonly shardBytes?: number;
   readonly description?: string;
-  /** The paths of leaves of a step (`observation/image`) that are stored as PNG: u8 of shape [height, width, 1, 3 or 4]. */
+  /** The paths of the step leaves (`observation/image`) that are stored as PNG: u8 of shape [height, width, 1, 3 or 4]. */
   readonly images?: readonly string[];
 }
 
@@ -47,17 +47,20 @@ const OPTIONS = "name, version, split, shards, shardBytes, description, images, 
 const MAX_SHARDS = 99999;
 
 /**
- * Writes `<to>/<name>/<version>/` with `<name>-<split>.tfrecord-00000-of-00003` …, features.json and dataset_info.json. Open this folder with
- * `tfds.builder_from_directory`. Each episode is one record.
+ * Writes a dataset of tensorflow_datasets to `<to>/<name>/<version>/`. The folder contains `<name>-<split>.tfrecord-00000-of-00003` …, features.json and
+ * dataset_info.json. Open it with `tfds.builder_from_directory`. Each episode is one record.
  *
  * If the dataset already exists with other splits and the same features, this split is added. If an episode ends with a transition, its last observation is
- * repeated as the final one, as in RLDS; the report counts these episodes. f64 is stored as raw bytes, which keeps its precision. Arrays in a spec become dicts
- * with keys "0", "1" ….
+ * repeated as the final one, as in RLDS. The report counts these episodes. Leaves of f64 are stored as raw bytes, which keeps their precision. Arrays in a spec
+ * become dicts with keys "0", "1" ….
  *
- * Files receive their final names after all are written. The same data produces the same bytes. Memory: one episode, and the parts of its record that differ
- * from it in form, such as integers and images.
- * @throws TypeError, RangeError for an invalid option · RldsError SPEC_MISMATCH for a step of another form, with episode, step and leaf · EMPTY if there are no
- * episodes · UNSUPPORTED for duplicate names · IO if the target cannot be written, or if this split or something else already exists
+ * Files receive their final names after all are written. The same data produces the same bytes. Keeps one episode in memory, and the parts of its record that
+ * differ in form, such as integers and images.
+ * @throws TypeError, RangeError if an option is invalid
+ * @throws RldsError SPEC_MISMATCH if a step has another form. The error names the episode, the step and the leaf
+ * @throws RldsError EMPTY if there are no episodes
+ * @throws RldsError UNSUPPORTED if two names are equal
+ * @throws RldsError IO if the target cannot be written, or if this split or something else already exists
  */
 export async function writeTfds(rlds: RldsDataset<unknown>, to: Sink, options: TfdsWriteOptions): Promise<WriteReport> {
   const all = parseOptions(rlds, options);

@@ -6,7 +6,7 @@ import { isHalf, narrowHalves } from "../../../schema/half.ts";
 import { MessageParts } from "../tfds/message-parts.ts";
 import { type FeatureLeaf, leafSubject } from "./features.ts";
 
-/** Encodes pixels, row by row, as JPEG. */
+/** A function that encodes pixels, row by row, as JPEG. */
 export type EncodeJpeg = (pixels: Uint8Array, width: number, height: number, channels: number) => Uint8Array;
 
 const BYTES_LIST = 1;

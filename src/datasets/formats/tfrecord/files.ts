@@ -16,7 +16,7 @@ export function isSpecPath(path: string): boolean {
   return path.endsWith(SPEC_ENDING);
 }
 
-/** A folder of files. */
+/** A folder from which files are read. */
 export type FileSource = Source;
 
 /** Opens files by path: in a folder, in the file system, or by URL. */

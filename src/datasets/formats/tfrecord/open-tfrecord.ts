@@ -24,9 +24,9 @@ import { StepDecoder } from "./step-decoder.ts";
 import { SPEC_ENDING } from "./structured-value.ts";
 
 export interface TfrecordOptions extends ReadOptions {
-  /** The spec of a record, which describes trajectories. Default: the spec file next to the records */
+  /** The spec of a record, which must describe trajectories. Default: the spec file next to the records. */
   readonly spec?: Spec;
-  /** Whether leaves of u8 with three dimensions are stored as JPEG, as TF-Agents writes them with `compress_image`. Default: false */
+  /** Whether leaves of u8 with three dimensions are stored as JPEG, as TF-Agents writes them with `compress_image`. Default: false. */
   readonly compressImage?: boolean;
   /** A replacement for the runtime's `fetch`, for URLs. */
   readonly fetch?: Fetch;
@@ -39,10 +39,15 @@ interface OpenableFile {
 }
 
 /**
- * Opens a file of TF-Agents' TFRecordObserver, or a folder of such files, each with a `.spec` file. A boundary trajectory becomes the final step of its
- * episode. Opening reads only the spec; iteration holds one episode and two blocks of a file in memory. The checksum of every record is verified.
- * @throws TypeError, RangeError for an invalid option · ReplayError SPEC_MISMATCH if the spec does not describe trajectories, or TF-Agents cannot write it ·
- * RldsError NOT_FOUND · CORRUPT · UNSUPPORTED if records are not trajectories · SPEC_MISMATCH if the specs of files differ · IO
+ * Opens a file that the TFRecordObserver of TF-Agents wrote, or a folder of such files, each with a `.spec` file. A boundary trajectory becomes the final step
+ * of its episode. Opening reads only the spec. The checksum of every record is verified. Keeps one episode and two blocks of a file in memory.
+ * @throws TypeError, RangeError if an option is invalid
+ * @throws ReplayError SPEC_MISMATCH if the spec does not describe trajectories, or if TF-Agents cannot write it
+ * @throws RldsError NOT_FOUND if a file or its spec does not exist
+ * @throws RldsError CORRUPT if a file is damaged
+ * @throws RldsError UNSUPPORTED if records are not trajectories
+ * @throws RldsError SPEC_MISMATCH if the specs of files differ
+ * @throws RldsError IO if a file cannot be read
  */
 export async function openTfrecord<S = RldsStep>(from: Source, options: TfrecordOptions = {}): Promise<RldsReader<S>> {
   const known = onlyKeys("options", options, `spec, compressImage, fetch, ${READ_OPTIONS}`);

@@ -35,16 +35,19 @@ const STEPS = "data/";
 const META = "meta/";
 
 /**
- * Opens a Zarr store of diffusion_policy, UMI and others in version 2 or 3: a folder, or a zip archive of one.
+ * Opens a Zarr store, version 2 or 3, as diffusion_policy, UMI and others write it. The store is a folder, or a zip archive of a folder.
  *
  * `data` contains arrays over the steps of all episodes, and `meta/episode_ends` the end of each episode. `action` is the action. `observation` or `obs` is the
- * observation; without these, it consists of all arrays that do not have the name of another field, such as `observation/state` and `observation/img`.
- * `timestamp` remains outside the observation. Missing rewards are 0.
+ * observation. Without these, the observation consists of all arrays that do not have the name of another field, such as `observation/state` and
+ * `observation/img`. `timestamp` is never part of the observation. Missing rewards are 0.
  *
  * The last step of an episode is a transition. The episode is terminated if `terminated` or `done` is set there, otherwise truncated. Other arrays of `meta`
- * are metadata of the episodes if they have one value per episode, and the attributes of the store are in `about`. Supports Blosc, zstd, LZ4, gzip and zlib
- * chunks, shards, and missing chunks. Memory: one episode, and its chunks.
- * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED (also if zarrita is missing), EMPTY
+ * are metadata of the episodes if they have one value per episode, and the attributes of the store are in `about`. Supports chunks in Blosc, zstd, LZ4, gzip
+ * and zlib, shards, and missing chunks. Keeps one episode and its chunks in memory.
+ * @throws RldsError NOT_FOUND if the file or folder does not exist
+ * @throws RldsError CORRUPT if a file is damaged
+ * @throws RldsError UNSUPPORTED if the store has no action or observation, if an array has a form that cannot be read, or if zarrita is missing
+ * @throws RldsError EMPTY if there are no episodes
  */
 export async function openZarr<S = RldsStep>(from: Source, options: ZarrOptions = {}): Promise<RldsReader<S>> {
   const { salvage, maxBytes = MAX_SOURCE_BYTES, signal, fetch } = onlyKeys("options", options, `fetch, ${READ_OPTIONS}`);

@@ -32,12 +32,12 @@ export const CHECK_WARNINGS = [
 ] as const;
 export type CheckWarning = (typeof CHECK_WARNINGS)[number];
 
-/** One place, and the fault at this place. */
+/** A fault and its place. */
 export interface CheckFinding extends Place {
-  /** The leaf, for example `observation/state`. */
+  /** The path of the leaf, for example `observation/state`. */
   readonly path?: string;
   readonly value?: unknown;
-  /** A clause without the place: "observation/state is NaN" */
+  /** The description of the fault, without the place: "observation/state is NaN". */
   readonly text: string;
 }
 
@@ -50,9 +50,9 @@ export interface CheckFindings {
 export interface CheckReport {
   readonly episodes: number;
   readonly steps: number;
-  /** Steps, except final observations. */
+  /** The number of transitions: all steps except final observations. */
   readonly transitions: number;
-  /** Whether the dataset was read to its end. A part that cannot be read stops the check. */
+  /** Whether the dataset was read to its end. The check stops at a part that cannot be read. */
   readonly complete: boolean;
   /** Whether there are no faults. */
   readonly clean: boolean;

@@ -11,17 +11,17 @@ import { type CheckReport, RunningCheck } from "./check-report.ts";
 import { EpisodeChecker } from "./episode-checker.ts";
 
 export interface CheckOptions extends PassOptions {
-  /** The path of the timestamps. Default: `timestamp`, or `observation/timestamp` */
+  /** The path of the timestamps. Default: `timestamp`, or `observation/timestamp`. */
   readonly timestamp?: string;
-  /** Steps per second, for timestamps in seconds. Default: `about.fps` of the reader, otherwise the median interval of each episode */
+  /** The expected number of steps per second, for timestamps in seconds. Default: `about.fps` of the reader, otherwise the median interval of each episode. */
   readonly fps?: number;
-  /** The maximum relative deviation of an interval between timestamps from the usual one. Default: 0.1 */
+  /** The maximum relative deviation of an interval between timestamps from the expected interval. Default: 0.1. */
   readonly maxJitter?: number;
-  /** The minimum number of transitions per episode. Shorter episodes are reported. Default: 2 */
+  /** The minimum number of transitions per episode. The check reports shorter episodes. Default: 2. */
   readonly minSteps?: number;
-  /** The minimum number of transitions per episode, as a share of the median. Shorter episodes are reported. Default: 0.1 */
+  /** The minimum number of transitions per episode, as a share of the median. The check reports shorter episodes. Default: 0.1. */
   readonly minShare?: number;
-  /** The maximum number of places listed per kind; all are counted. Default: 8 */
+  /** The maximum number of places that are listed per kind of finding. All are counted. Default: 8. */
   readonly maxPlaces?: number;
 }
 
@@ -48,8 +48,13 @@ const TEXTS: { readonly [fault in Fault]: (finding: Finding) => string } = {
  * Warnings may be intended: uneven timestamps, elements of observations and actions that never change, a reward that never changes, very short episodes, longer
  * videos, and final observations of zeros.
  *
- * The check throws on neither, and changes nothing. Memory: one value per leaf, one number per episode, and the timestamps of one episode.
- * @throws TypeError, RangeError for invalid arguments · RldsError UNSUPPORTED, IO · the errors of the source · the signal's reason, if it is aborted
+ * The check neither throws on faults and warnings nor changes anything. Keeps one value per leaf, one number per episode, and the timestamps of one episode in
+ * memory.
+ * @throws TypeError, RangeError if an argument is invalid
+ * @throws RldsError UNSUPPORTED if Reprise cannot read the data
+ * @throws RldsError IO if a file cannot be read
+ * @throws the errors of the source
+ * @throws the signal's reason if it aborts
  */
 export async function checkRlds<S = RldsStep>(rlds: RldsDataset<S>, options: CheckOptions = {}): Promise<CheckReport> {
   const { timestamp, fps, maxJitter, minSteps, minShare, maxPlaces } = parseOptions(options);

@@ -11,7 +11,7 @@ import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
 import { leavesAt, withLeaves } from "./leaf-paths.ts";
 import { type ColumnDataset, mapColumns } from "./map-columns.ts";
 
-/** Dtypes by the path of a leaf or group: `{ action: "f32" }` */
+/** The new dtypes, by the path of a leaf or group: `{ action: "f32" }`. */
 export interface LeafDtypes {
   readonly [path: string]: Dtype;
 }
@@ -26,9 +26,10 @@ interface Cast {
 /**
  * Returns the same steps with some numbers converted to other dtypes: `castLeaves(data, { action: "f32" })`. The path of a group selects all leaves below it.
  * Floats are rounded to the nearest float. An integer or a flag that the new dtype cannot represent is an error, as is a finite float that would become
- * infinite. Lazy; O(elements) of the leaves; other columns are not copied.
- * @throws TypeError, RangeError for an invalid dtype; iteration throws a RangeError if a path does not name numbers, and RldsError INVALID_DATA with episode,
- * step and leaf if a value does not fit
+ * infinite. Works lazily, and does not copy other columns. O(elements of the converted leaves).
+ * @throws TypeError, RangeError if a dtype is invalid
+ * @throws RangeError during iteration if a path does not name numbers
+ * @throws RldsError INVALID_DATA during iteration if a value does not fit. The error names the episode, the step and the leaf
  */
 export function castLeaves(rlds: RldsDataset<unknown>, dtypes: LeafDtypes): ColumnDataset {
   if (typeof dtypes !== "object" || dtypes === null) throw mustBe(TypeError, "dtypes", "an object of dtypes by paths", dtypes);

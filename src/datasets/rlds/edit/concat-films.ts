@@ -15,7 +15,10 @@ export interface FilmSource {
 
 const NUMBER = "episode_index";
 
-/** Returns the videos of all datasets, or undefined if the first dataset has none. @throws RldsError UNSUPPORTED if the videos cannot be in one dataset */
+/**
+ * Returns the videos of all datasets. Returns undefined if the first dataset has no videos.
+ * @throws RldsError UNSUPPORTED if one dataset cannot contain all videos
+ */
 export function concatFilms(sources: readonly FilmSource[]): Films | undefined {
   const [first] = sources as readonly [FilmSource];
   const { films } = first.reader;

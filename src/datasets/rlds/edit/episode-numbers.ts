@@ -2,8 +2,8 @@
 import { mustBe } from "../../../base/error.ts";
 
 /**
- * Episode numbers as text or as a list. Text: `"0-9,12"`, or `"100-"` for 100 and above. A list contains numbers and pairs of a first and a last number: `[[0,
- * 9], 12]`. Episodes count from 0.
+ * The numbers of episodes as text or as a list. Text has the form `"0-9,12"`, or `"100-"` for 100 and above. A list contains numbers and pairs of a first and a
+ * last number: `[[0, 9], 12]`. Episodes are numbered from 0.
  */
 export type EpisodeNumbers = string | readonly (number | readonly [first: number, last: number])[];
 

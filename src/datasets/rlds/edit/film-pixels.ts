@@ -10,31 +10,32 @@ import { RldsError } from "../../model/rlds-error.ts";
 import { type ColumnData, StepColumns } from "../../model/step-columns.ts";
 import { type ColumnDataset, mapColumns } from "./map-columns.ts";
 
-/** Frames to decode from one video. */
+/** The frames to decode from one video. */
 export interface FilmFrames {
   /** The path of the video in the dataset, as in the steps. */
   readonly path: string;
   /** The times of the frames, in seconds from the beginning of the video. */
   readonly times: readonly number[];
-  /** Frames per second of the video. */
+  /** The number of frames per second of the video. */
   readonly fps: number;
   readonly height: number;
   readonly width: number;
 }
 
 export interface FilmPixelOptions {
-  /** The videos that steps refer to: `films` of a reader. */
+  /** The videos to which steps refer. Pass `films` of a reader. */
   readonly films: Films;
-  /** The paths of the leaves that refer to videos. Default: all */
+  /** The paths of the leaves that refer to videos. Default: all such leaves. */
   readonly paths?: readonly string[];
   /** Returns the pixels of the frames, height × width × 3 bytes each. */
   readonly decode: (frames: FilmFrames) => Uint8Array;
 }
 
 /**
- * Returns the same steps with pixels, u8 of shape [height, width, 3], in place of references to videos. `videos` of writeLeRobot can encode them. `decode` is
- * called with a piece of an episode when its pixels are read. Lazy; memory: the frames that are read together.
- * @throws TypeError for an invalid option · RldsError UNSUPPORTED if the rate or the size of a video is not known
+ * Returns the same steps with pixels in place of references to videos. Pixels are u8 of shape [height, width, 3], which `writeLeRobot` can encode with
+ * `videos`. `decode` is called with a piece of an episode when its pixels are read. Works lazily, and keeps the frames that are read together in memory.
+ * @throws TypeError if an option is invalid
+ * @throws RldsError UNSUPPORTED if the rate or the size of a video is unknown
  */
 export function withFilmPixels(rlds: RldsDataset<unknown>, options: FilmPixelOptions): ColumnDataset {
   const { films, paths = [...(options.films?.cameras.keys() ?? [])], decode } = onlyKeys("options", options, "films, paths, decode");

@@ -19,11 +19,13 @@ type ElementTest = (element: unknown) => boolean;
 /**
  * Returns the episodes in which every condition holds in at least one step: `filterWhere(data, "return >= 10", "success")`.
  *
- * A condition names a leaf of the steps, metadata of the episode, `return` (the sum of the rewards) or `length` (the number of steps). For an array, it holds
- * if any element meets it; a path that ends with an index selects one element: `observation/state/1 > 2`. Without a comparison, it holds for values that are
- * not zero, not false and not empty. Actions, rewards and discounts of final observations do not count. Lazy; O(elements) of the leaf; memory: one episode.
- * @throws TypeError, RangeError for an invalid condition; iteration throws a RangeError if the data does not have the path, or if text cannot be compared this
- * way
+ * A condition names a leaf of the steps, metadata of the episode, `return` (the sum of the rewards) or `length` (the number of steps). A condition on an array
+ * holds if any element meets it. A path that ends with an index selects one element: `observation/state/1 > 2`. Without a comparison, the condition holds for
+ * values that are not zero, not false and not empty. Actions, rewards and discounts of final observations do not count.
+ *
+ * Works lazily, and keeps one episode in memory. O(elements of the leaf).
+ * @throws TypeError, RangeError if a condition is invalid
+ * @throws RangeError during iteration if the data does not have the path, or if text cannot be compared this way
  */
 export function filterWhere(rlds: RldsDataset<unknown>, ...where: readonly (string | EpisodeCondition)[]): ColumnDataset {
   const conditions = where.map(conditionOf);

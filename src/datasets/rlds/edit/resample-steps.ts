@@ -14,11 +14,11 @@ import { slashed } from "./leaf-paths.ts";
 import { type ColumnDataset, type ColumnEpisode, mapColumns } from "./map-columns.ts";
 
 export interface ResampleOptions {
-  /** The new number of steps per second. */
+  /** The number of steps per second of the result. */
   readonly fps: number;
-  /** The path of the leaf with the time of a step in seconds, a single float. Default: `timestamp`, if the steps have it */
+  /** The path of the leaf that contains the time of a step: a single float, in seconds. Default: `timestamp`, if the steps have such a leaf. */
   readonly timestamp?: string;
-  /** The number of steps per second in the data, if no leaf has their times. */
+  /** The number of steps per second of the data, if no leaf contains the times. */
   readonly sourceFps?: number;
 }
 
@@ -36,13 +36,15 @@ interface TimePlan {
 }
 
 /**
- * Returns the same episodes at another rate. Step k is the step whose time is nearest to k / fps after the first step; the first and the last step are kept.
+ * Returns the same episodes at another rate. Step k is the step whose time is nearest to k / fps after the first step. The first and the last step are kept.
  * Steps are left out or repeated as needed.
  *
  * The return of an episode does not change. The rewards of steps that are left out are added to the step before them. If a step is repeated, only its last copy
- * has its reward. Discounts are multiplied in the same way. The leaf with the times receives the new times. Lazy; O(elements); memory: one episode.
- * @throws TypeError, RangeError for an invalid option; iteration throws a RangeError if no times are known, and RldsError INVALID_DATA if times decrease or an
- * episode would have more than 2^24 steps
+ * has its reward. Discounts are multiplied in the same way. The leaf with the times receives the new times. Works lazily, and keeps one episode in memory.
+ * O(elements).
+ * @throws TypeError, RangeError if an option is invalid
+ * @throws RangeError during iteration if no times are known
+ * @throws RldsError INVALID_DATA during iteration if times decrease, or if an episode would have more than 2^24 steps
  */
 export function resampleSteps(rlds: RldsDataset<unknown>, options: ResampleOptions): ColumnDataset {
   const { fps, timestamp, sourceFps } = onlyKeys("options", options, "fps, timestamp, sourceFps");

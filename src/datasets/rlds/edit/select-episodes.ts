@@ -6,9 +6,9 @@ import { numberEpisode } from "../../model/episode-number.ts";
 import { type EpisodeNumbers, EpisodeSet } from "./episode-numbers.ts";
 
 export interface EpisodeSelection {
-  /** The episodes to keep. Default: all */
+  /** The episodes to keep. Default: all. */
   readonly episodes?: EpisodeNumbers;
-  /** The episodes to leave out. Default: none */
+  /** The episodes to leave out. Default: none. */
   readonly dropEpisodes?: EpisodeNumbers;
 }
 
@@ -16,9 +16,11 @@ export interface EpisodeSelection {
 type Seekable<S> = RldsDataset<S> & { startingAt?(episode: number): AsyncIterable<RldsEpisode<S>> };
 
 /**
- * Returns the episodes with these numbers, in the order of the data: `selectEpisodes(data, { episodes: "0-9,12" })`. A reader that can seek skips the episodes
- * before the first one, and nothing is read after the last one. Errors of later steps use these episode numbers. Lazy; O(1) memory.
- * @throws TypeError, RangeError for an invalid option; iteration throws a RangeError if an episode does not exist
+ * Returns the episodes with these numbers, in the order of the data: `selectEpisodes(data, { episodes: "0-9,12" })`. If the reader can seek, earlier episodes
+ * are skipped without reading them. Nothing is read after the last selected episode. Errors in later stages use these episode numbers. Works lazily, with O(1)
+ * memory.
+ * @throws TypeError, RangeError if an option is invalid
+ * @throws RangeError during iteration if an episode does not exist
  */
 export function selectEpisodes<S = RldsStep>(rlds: RldsDataset<S>, options: EpisodeSelection): RldsDataset<S> & AsyncIterable<RldsEpisode<S>> {
   const { episodes, dropEpisodes } = onlyKeys("options", options, "episodes, dropEpisodes");

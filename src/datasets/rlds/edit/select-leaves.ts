@@ -9,9 +9,9 @@ export type LeafSelection = Pick<SelectionOptions, "without" | "only" | "rename"
 
 /**
  * Returns the same steps with fewer or renamed leaves: `selectLeaves(data, { without: ["note"], rename: { state: "observation/state" } })`. The options are
- * those of readers. Lazy; nothing is copied.
- * @throws TypeError for an invalid option; iteration throws a RangeError if a name matches no leaf, if two leaves get the same name, or if nothing remains of
- * an RLDS field
+ * those of readers. Works lazily, and copies nothing.
+ * @throws TypeError if an option is invalid
+ * @throws RangeError during iteration if a name matches no leaf, if two leaves get the same name, or if nothing remains of an RLDS field
  */
 export function selectLeaves(rlds: RldsDataset<unknown>, options: LeafSelection): ColumnDataset {
   onlyKeys("options", options, "without, only, rename");

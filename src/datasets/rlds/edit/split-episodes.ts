@@ -4,7 +4,7 @@ import type { RldsDataset, RldsEpisode, RldsStep } from "../../model/dataset.ts"
 import { attachSchema, deriveSchema, episodesOf } from "../../model/derive.ts";
 
 export interface SplitOptions {
-  /** The seed of the split: an integer ≥ 0, or a bigint below 2^64. Default: 0 */
+  /** The seed of the split, an integer from 0 or a bigint below 2^64. Default: 0. */
   readonly seed?: number | bigint;
 }
 
@@ -15,10 +15,10 @@ const TOLERANCE = 1e-9;
 const MASK = (1n << 64n) - 1n;
 
 /**
- * Splits the episodes into parts with given shares, which add up to 1: `const { train, val } = splitEpisodes(data, { train: 0.9, val: 0.1 }, { seed: 1 })`.
- * Episodes are dealt at random in hands of fixed size (10 episodes here). In each hand, every part receives its exact share. Episodes keep their order within a
- * part. The result depends only on the seed and the shares, not on the data. Lazy: each part reads the source once; O(1) memory.
- * @throws TypeError, RangeError
+ * Splits the episodes into parts with given shares. The shares add up to 1: `const { train, val } = splitEpisodes(data, { train: 0.9, val: 0.1 }, { seed: 1
+ * })`. Episodes are dealt at random in hands of fixed size (10 episodes here). In each hand, every part receives its exact share. Episodes keep their order
+ * within a part. The result depends only on the seed and the shares, not on the data. Works lazily, with O(1) memory. Each part reads the source once.
+ * @throws TypeError, RangeError if an argument is invalid, or if the shares do not add up to 1
  */
 export function splitEpisodes<S = RldsStep, P extends string = string>(
   rlds: RldsDataset<S>,

@@ -1,7 +1,7 @@
 /** Collects the faults that an import found, and its repairs. */
 import type { Place } from "../../model/rlds-error.ts";
 
-/** The treatment of faults: `strict` throws on the first one, `repair` corrects episodes where possible, `drop` leaves the episode out. */
+/** The treatment of faults. `strict` throws on the first fault, `repair` corrects episodes if possible, and `drop` leaves faulty episodes out. */
 export type ImportMode = "strict" | "repair" | "drop";
 
 /** The faults. Each is counted by its place in the source. */
@@ -29,7 +29,7 @@ export type Fault = (typeof FAULTS)[number];
 export const REPAIRS = ["firstsSet", "lastsSet", "splits", "cuts", "zeroed"] as const;
 export type Repair = (typeof REPAIRS)[number];
 
-/** A place in the source, and the fault or repair there. */
+/** A fault or a repair, and its place in the source. */
 export interface Finding extends Place {
   readonly path?: string;
   readonly value?: unknown;
@@ -41,7 +41,7 @@ export interface Occurrences {
   readonly places: readonly Finding[];
 }
 
-/** A range of values. All except the total are NaN if there are no values, or if rewards are not single numbers. */
+/** The range of some values. If there are no values, or if rewards are not single numbers, all fields except the total are NaN. */
 export interface Range {
   readonly min: number;
   readonly max: number;
@@ -52,11 +52,11 @@ export interface Range {
 export interface Totals {
   readonly episodes: number;
   readonly steps: number;
-  /** Steps, except final observations. */
+  /** The number of transitions: all steps except final observations. */
   readonly transitions: number;
-  /** Steps per episode. */
+  /** The range of the number of steps per episode. */
   readonly lengths: Range;
-  /** The sum of the rewards per episode, without final observations. */
+  /** The range of the sum of the rewards per episode, without final observations. */
   readonly returns: Range;
 }
 
@@ -66,16 +66,16 @@ export interface ImportReport extends Totals {
   /** Whether the dataset was read to its end. */
   readonly complete: boolean;
   readonly faults: { readonly [fault in Fault]: Occurrences };
-  /** Episodes with at least one fault. */
+  /** The number of episodes with at least one fault. */
   readonly faultyEpisodes: number;
-  /** Final observations whose action and reward are all zeros, as RLDS requires. */
+  /** The number of final observations whose action and reward are all zeros, as RLDS requires. */
   readonly zeroFinalSteps: number;
-  /** Final observations that are all zeros, often because they were never recorded. Every mode reports them and keeps them. */
+  /** The final observations that are all zeros, often because they were never recorded. Every mode reports and keeps them. */
   readonly zeroFinalObservations: Occurrences;
   /** The totals of the result. */
   readonly kept: Totals;
   readonly repaired: { readonly [repair in Repair]: Occurrences };
-  /** Source episodes from which nothing was kept, and the number of all steps that were not kept. */
+  /** The number of source episodes from which nothing was kept, and the number of steps that were not kept. */
   readonly dropped: { readonly episodes: Occurrences; readonly steps: number };
 }
 

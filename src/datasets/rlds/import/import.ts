@@ -10,7 +10,7 @@ import { type ImportMode, type ImportReport, RunningReport } from "./import-repo
 import { WholeEpisode } from "./whole-episode.ts";
 
 export interface ImportOptions extends PassOptions {
-  /** The treatment of faults. Default: `strict` */
+  /** The treatment of faults. Default: `strict`. */
   readonly mode?: ImportMode;
 }
 
@@ -24,9 +24,11 @@ export type ImportedRlds<S = RldsStep> = RldsDataset<S> &
 const MODES: { readonly [mode in ImportMode]: ImportMode } = { strict: "strict", repair: "repair", drop: "drop" };
 
 /**
- * Reports the content and the faults of a dataset. Faults do not throw, and nothing is changed; `kept` is empty. Steps are read one by one, so memory does not
- * grow with the dataset or its episodes. O(elements that are floats), O(leaves) per step
- * @throws TypeError if the value is not a dataset · the errors of the source · the signal's reason, if it is aborted
+ * Reports the content and the faults of a dataset. Faults do not throw, and nothing is changed. `kept` is empty. Steps are read one by one, so memory does not
+ * grow with the dataset or its episodes. Each step costs O(leaves + float elements).
+ * @throws TypeError if the value is not a dataset
+ * @throws the errors of the source
+ * @throws the signal's reason if it aborts
  */
 export async function inspectRlds<S = RldsStep>(rlds: RldsDataset<S>, options: PassOptions = {}): Promise<ImportReport> {
   onlyKeys("options", options, "signal, onProgress");
@@ -46,17 +48,19 @@ export async function inspectRlds<S = RldsStep>(rlds: RldsDataset<S>, options: P
  * Returns a dataset of checked episodes. Each episode is read completely before its first step is passed on, so that a rejected episode has no effect. Mode
  * `strict` throws on the first fault, and `drop` leaves out each faulty episode. Mode `repair` keeps the valid parts:
  * - An is_first in mid-episode starts a new episode with the same metadata, as does the step after an is_last or is_terminal. Missing is_first and is_last
- * flags are set.
- * - An episode without an is_last ends with one. It counts as truncated, since is_terminal is not changed. Its last step is a transition, and keeps its action
- * and reward.
+ *   flags are set.
+ * - In an episode without an is_last, the last step gets this flag. The episode counts as truncated, since is_terminal is not changed. The last step is a
+ *   transition, and keeps its action and reward.
  * - A step that is not finite or has another form ends the episode before it. The following steps are left out up to the next is_first, or up to the step after
- * the next is_last. If only the action, reward or discount is not finite, that step becomes the last one, with zeros in their place.
+ *   the next is_last. If only the action, reward or discount is not finite, that step becomes the last one, with zeros in place of these values.
  * - Empty episodes are left out.
  *
  * After a repair, every episode states the kind of its last step in `final_step`. Final observations of zeros are reported and kept. Valid episodes are passed
- * on unchanged; the steps and arrays of the source are never modified. Memory: one episode.
- * @throws TypeError, RangeError for invalid arguments. Iteration throws RldsError INVALID_DATA and SPEC_MISMATCH in mode `strict`, and the errors of
- * `inspectRlds`
+ * on unchanged. The steps and arrays of the source are never modified. Keeps one episode in memory.
+ * @throws TypeError, RangeError if an argument is invalid
+ * @throws RldsError INVALID_DATA during iteration in mode `strict` if steps are in an impossible order
+ * @throws RldsError SPEC_MISMATCH during iteration in mode `strict` if a step has another form
+ * @throws the errors of `inspectRlds` during iteration
  */
 export function importRlds<S = RldsStep>(rlds: RldsDataset<S>, options: ImportOptions = {}): ImportedRlds<S> {
   const { mode = "strict", ...passOptions } = onlyKeys("options", options, "mode, signal, onProgress");

@@ -16,7 +16,7 @@ import { TrajectoryWindows, type WindowOf } from "./trajectory-windows.ts";
 export interface WindowOptions {
   /** The number of trajectories per window. */
   readonly sequenceLength: number;
-  /** The distance between the beginnings of windows, in trajectories. Default: 1 */
+  /** The number of trajectories between the beginnings of two windows. Default: 1. */
   readonly strideLength?: number;
 }
 
@@ -27,17 +27,19 @@ export interface StepTrajectory<P = unknown> extends Trajectory<AnyValue, AnyVal
 }
 
 /**
- * Returns one trajectory per step, as TF-Agents creates them from pairs of adjacent steps. The last step of an episode becomes a boundary; the very last one is
- * treated as if a first step followed. If `is_terminal` is true, the discount is 0. If an episode ends with a transition, its last observation is repeated, as
- * with `withFinalObservations`.
+ * Returns one trajectory per step, as TF-Agents creates them from pairs of adjacent steps. The last step of an episode becomes a boundary. The last step of the
+ * dataset is treated as if a first step followed. If `is_terminal` is true, the discount is 0. If an episode ends with a transition, its last observation is
+ * repeated, as with `withFinalObservations`.
  *
  * With `sequenceLength`, returns windows within one episode, as the trajectory observer writes them. Every leaf is a column `{data, shape: [sequenceLength,
  * …]}`.
  *
- * A step is passed on when the next one has arrived. The arrays of steps from a generator are copied before that, since it may reuse them; those of arrays and
- * columns are not. Streams; O(bytes) per step
- * @throws RldsError EMPTY if there are no steps; SPEC_MISMATCH if a step lacks a field of RLDS; INVALID_DATA, after all trajectories before it, if an episode
- * does not end with a last step, a terminal step is not the last one, or no first step follows a last one
+ * A step is passed on when the next one has arrived. The arrays of steps from a generator are copied first, since the generator may reuse them. Other steps are
+ * not copied. Works as a stream. Each step costs O(bytes).
+ * @throws RldsError EMPTY if there are no steps
+ * @throws RldsError SPEC_MISMATCH if a step lacks a field of RLDS
+ * @throws RldsError INVALID_DATA if an episode does not end with a last step, if a terminal step is not the last one, or if no first step follows a last one.
+ * All trajectories before the fault are returned first
  */
 export function convertRldsToTrajectories<P = readonly []>(rlds: RldsDataset, policyInfoFn?: PolicyInfoFn<RldsStep, P>): AsyncIterable<StepTrajectory<P>>;
 export function convertRldsToTrajectories(rlds: RldsDataset, policyInfoFn: PolicyInfoFn | undefined, options: WindowOptions): AsyncIterable<WindowOf>;

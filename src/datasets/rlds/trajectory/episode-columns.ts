@@ -15,7 +15,7 @@ import { type ColumnData, StepColumns, slicedColumn } from "../../model/step-col
 import { flagOf } from "../../model/step-fields.ts";
 import { abortable } from "../../model/traversal.ts";
 
-/** Maps a leaf or subtree of a Replay's spec (`obs`, `info.mask`) to its path in the steps (`observation`, `extra/mask`). */
+/** The paths in the steps (`observation`, `extra/mask`), by the leaf or subtree of a Replay's spec (`obs`, `info.mask`). */
 export type StepFields = { readonly [path: string]: string };
 
 /** All rows of an episode. The observation of the last row is the final one. */

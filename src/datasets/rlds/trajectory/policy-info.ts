@@ -7,7 +7,7 @@ import { findTracedLeaf, type TracedLeaf, traceLeaves } from "../../model/leaf-t
 import { type Place, RldsError } from "../../model/rlds-error.ts";
 import { stepSpecOf } from "../../model/step-spec.ts";
 
-/** Computes the policyInfo of a step. After the very last step, `next` has zeros in every field and a true `is_first`. */
+/** A function that computes the policyInfo of a step. For the last step of the dataset, `next` has zeros in every field and a true `is_first`. */
 export type PolicyInfoFn<S = RldsStep, P = unknown> = (step: S, next: S) => P;
 
 /** Returns the step after the very last one: zeros, with `is_first`. */

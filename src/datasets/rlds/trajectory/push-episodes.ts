@@ -14,22 +14,25 @@ import { type EpisodeColumns, EpisodeReader, type StepFields } from "./episode-c
 import { mustHaveSteps, noSteps } from "./trajectory-spec.ts";
 
 export interface PushEpisodesOptions extends PassOptions {
-  /** Maps leaves of the writer's spec to other names in the steps: `{ obs: "observation", "info.mask": "action_mask" }` */
+  /** The paths of leaves in the steps, by the leaf of the writer's spec, if the names differ: `{ obs: "observation", "info.mask": "action_mask" }`. */
   readonly fields?: StepFields;
-  /** The treatment of each episode's last step. Default: the kind that the episode states; if it has no final observation, the last one is repeated. */
+  /**
+   * The treatment of each episode's last step. Default: the kind that the episode states. If the episode has no final observation, the last observation is
+   * repeated.
+   */
   readonly finalStep?: FinalStepRule;
 }
 
 /** The counts of the episodes that were pushed. */
 export interface PushedEpisodes {
   readonly episodes: number;
-  /** Steps that begin a transition: all except final observations. */
+  /** The number of steps that begin a transition: all steps except final observations. */
   readonly steps: number;
   readonly terminated: number;
   readonly truncated: number;
-  /** Episodes whose last observation was repeated as the final one, because the data has none. */
+  /** The number of episodes whose last observation was repeated, because the data has no final observation. */
   readonly repeated: number;
-  /** Episodes whose last transition was left out because of `finalStep: "drop"`. */
+  /** The number of episodes whose last transition was left out because of `finalStep: "drop"`. */
   readonly dropped: number;
   /** The number of items that the writer's rules created. Undefined for a remote writer, whose rules run in another thread or process. */
   readonly items: number | undefined;
@@ -43,10 +46,13 @@ export interface PushedEpisodes {
  *
  * The leaves of the writer's spec are read from the steps under their own names, or as `fields` maps them; steps may have more leaves. An episode is read and
  * checked completely before it is appended. If items wait for a rate limiter, the call waits until `signal` aborts. After an error, all earlier episodes are
- * complete, and the failed episode may be open in the writer with some of its steps. Memory: one episode. O(bytes)
- * @throws RldsError SPEC_MISMATCH that names the leaf, before anything is pushed if the data has a `stepSpec` · INVALID_DATA for flags in the wrong place, and
- * for values that the writer rejects · EMPTY if there is no transition · RATE_LIMITED if a table accepts no items and no waiting · ReplayError OUT_OF_TURN if
- * the writer has an open episode · TypeError for a writer with several lanes
+ * complete, and the failed episode may be open in the writer with some of its steps. Keeps one episode in memory. O(bytes).
+ * @throws RldsError SPEC_MISMATCH if a leaf is missing or has another form. If the data has a `stepSpec`, nothing is pushed before this check
+ * @throws RldsError INVALID_DATA if a flag is in the wrong place, or if the writer rejects a value
+ * @throws RldsError EMPTY if there is no transition
+ * @throws RldsError RATE_LIMITED if a table accepts neither items nor waiting
+ * @throws ReplayError OUT_OF_TURN if the writer has an open episode
+ * @throws TypeError if the writer has several lanes
  */
 export async function pushEpisodes(data: RldsDataset, writer: Writer | RemoteWriter, options: PushEpisodesOptions = {}): Promise<PushedEpisodes> {
   mustTake(writer);

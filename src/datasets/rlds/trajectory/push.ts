@@ -14,8 +14,8 @@ import type { PolicyInfoFn } from "./policy-info.ts";
 import type { TrajectoryDataSpec } from "./trajectory-spec.ts";
 
 /**
- * A receiver of trajectories: an observer of reprise/agents, or any function. If it has `getTableSignature`, the signature of the tables is compared before
- * anything is pushed.
+ * A receiver of trajectories: an observer of reprise/agents, or any function. If the receiver has `getTableSignature`, the signature of the tables is compared
+ * before anything is pushed.
  */
 export interface TrajectoryTaker {
   (trajectory: Trajectory): unknown;
@@ -31,11 +31,12 @@ export interface PushOptions {
 /**
  * Passes every step to the observer as a trajectory, and waits for the observer. The observer creates pairs, windows of any length, or whole episodes: use
  * `ReverbAddTrajectoryObserver` with a `sequenceLength` and `strideLength`, or `ReverbAddEpisodeObserver`. If an episode ends with a transition, its last
- * observation is repeated, as with `withFinalObservations`. The call does not flush. Trajectories pushed before an error remain.
+ * observation is repeated, as with `withFinalObservations`. The call does not flush the observer. Trajectories pushed before an error remain.
  * @returns the number of trajectories pushed
- * @throws RldsError EMPTY if there are no steps; SPEC_MISMATCH, before anything is pushed, if the signature of the tables differs from
- * `createTrajectoryDataSpec(rlds, policyInfoFn)`; INVALID_DATA for an episode that ends, terminates or begins wrongly. Each error includes the episode, the
- * step and the number of trajectories before it
+ * @throws RldsError EMPTY if there are no steps
+ * @throws RldsError SPEC_MISMATCH, before anything is pushed, if the signature of the tables differs from `createTrajectoryDataSpec(rlds, policyInfoFn)`
+ * @throws RldsError INVALID_DATA if an episode begins, ends or terminates wrongly. Each error includes the episode, the step and the number of trajectories
+ * before it
  */
 export async function pushRldsToReverb(rlds: RldsDataset, observer: TrajectoryTaker, policyInfoFn?: PolicyInfoFn, options: PushOptions = {}): Promise<number> {
   if (typeof observer !== "function") throw mustBe(TypeError, "observer", "an observer of reprise/agents, or a function that takes trajectories", observer);

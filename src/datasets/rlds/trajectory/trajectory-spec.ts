@@ -31,13 +31,14 @@ export interface TrajectoryDataSpec {
 }
 
 /**
- * Returns the spec with which to create the client, its tables and a replay buffer for this dataset. Metadata of steps is left out. Numbers without a typed
- * array are f32.
+ * Returns the spec of this dataset's trajectories, for creating the client, its tables and a replay buffer. Metadata of steps is left out. Numbers without a
+ * typed array are f32.
  *
- * The call reads no step if the dataset has a `stepSpec`, otherwise the first one. It reads the first two steps if there is a `policyInfoFn`, and calls it with
- * them. Pass a dataset that can be iterated again (`rldsDataset`), since a generator would lose these steps.
- * @throws RldsError EMPTY if there are no steps, SPEC_MISMATCH if a field of RLDS is missing, UNSUPPORTED if observations or actions contain bytes or text
- * without a limit
+ * The call reads no step if the dataset has a `stepSpec`, otherwise the first one. If there is a `policyInfoFn`, the call reads the first two steps and passes
+ * them to it. Pass a dataset that can be iterated again (`rldsDataset`), since a generator would lose these steps.
+ * @throws RldsError EMPTY if there are no steps
+ * @throws RldsError SPEC_MISMATCH if a field of RLDS is missing
+ * @throws RldsError UNSUPPORTED if observations or actions contain bytes or text without a limit
  */
 export async function createTrajectoryDataSpec(
   rlds: RldsDataset,
@@ -63,8 +64,8 @@ export interface TransitionSpec {
 }
 
 /**
- * Returns the spec with which to create a Replay for `pushEpisodes`. The Replay may have more or fewer leaves of the data's steps. A Replay for an environment
- * has its own spec instead. Reads the same steps and throws the same errors as `createTrajectoryDataSpec`.
+ * Returns the spec of a Replay to which `pushEpisodes` can push this dataset. The Replay may also have more or fewer leaves of the steps, or the spec of an
+ * environment. Reads the same steps and throws the same errors as `createTrajectoryDataSpec`.
  */
 export async function createTransitionSpec(rlds: RldsDataset, options: TrajectoryDataSpecOptions = {}): Promise<TransitionSpec> {
   const limit = checkLimit(options);

@@ -15,11 +15,11 @@ import { stacker } from "./stacked.ts";
 export interface BatchOptions {
   /** The number of steps per window. */
   readonly size: number;
-  /** The distance between the first steps of windows. Default: `size`, as in `rlds`, so that windows do not overlap */
+  /** The number of steps between the first steps of two windows. Default: `size`, as in `rlds`, so that windows do not overlap. */
   readonly shift?: number;
-  /** The distance between the steps of a window. Default: 1 */
+  /** The distance between two steps of a window. Default: 1. */
   readonly stride?: number;
-  /** Whether to leave out shorter windows at the end of an episode. Default: false */
+  /** Whether to leave out shorter windows at the end of an episode. Default: false. */
   readonly dropRemainder?: boolean;
 }
 
@@ -28,9 +28,10 @@ export type StepBatch<S = RldsStep> = S extends object ? { readonly [field in ke
 
 /**
  * Replaces the steps of each episode with windows of steps. For transitions, use `batch(rlds, {size: 2, shift: 1, dropRemainder: true})`. The spec of the
- * windows is known only if all have the same size. Lazy; memory: one window; O(elements) per window. If steps are columns and the stride is 1, windows are
- * views instead of copies.
- * @throws TypeError, RangeError for an invalid argument; iteration throws RldsError SPEC_MISMATCH if steps have different forms
+ * windows is known only if all have the same size. If steps are columns and the stride is 1, windows are views instead of copies. Works lazily, and keeps one
+ * window in memory. Each window costs O(elements).
+ * @throws TypeError, RangeError if an argument is invalid
+ * @throws RldsError SPEC_MISMATCH during iteration if steps have different forms
  */
 export function batch<S = RldsStep>(rlds: RldsDataset<S>, options: BatchOptions): RldsDataset<StepBatch<S>> {
   const windows = parseOptions(options);
@@ -41,7 +42,7 @@ export function batch<S = RldsStep>(rlds: RldsDataset<S>, options: BatchOptions)
   );
 }
 
-/** Like `batch`, for the steps of one episode. */
+/** Replaces the steps of one episode with windows of steps, like `batch`. */
 export function batchSteps<S = RldsStep>(steps: MaybeAsyncIterable<S>, options: BatchOptions, stepSpec?: StepSpec): MaybeAsyncIterable<StepBatch<S>> {
   return batches<S>(checkIterable("steps", steps), parseOptions(options), () => stepSpec);
 }

@@ -8,7 +8,7 @@ import { applyStage, type Stage } from "../../model/maybe-async.ts";
 export interface TruncateOptions {
   /**
    * The flags that are set on the step at which an episode is cut. `last` sets is_last, `terminal` also sets is_terminal, and `none` sets nothing, as in
-   * `rlds`. Default: `last`
+   * `rlds`. Default: `last`.
    */
   readonly mark?: "last" | "terminal" | "none";
 }
@@ -21,8 +21,9 @@ const MARKS: { readonly [mark in NonNullable<TruncateOptions["mark"]>]: readonly
 
 /**
  * Ends each episode with the first step for which the condition holds; episodes without such a step do not change. Later steps are not read. For a fixed
- * length, use `truncateAfter(rlds, (_, index) => index === 99)`. Lazy; O(1) memory.
- * @throws TypeError, RangeError
+ * length, use `truncateAfter(rlds, (_, index) => index === 99)`. Works lazily, with O(1) memory.
+ * @throws TypeError if an argument is invalid
+ * @throws RangeError if `mark` is unknown
  */
 export function truncateAfter<S = RldsStep>(
   rlds: RldsDataset<S>,
@@ -56,8 +57,8 @@ function markStep<S>(step: S, flags: readonly string[]): S {
 
 /**
  * Appends steps, such as absorbing states, to each episode whose last step is_terminal. The function receives that step. The existing steps do not change; to
- * move their flags, use `mapSteps`. Lazy; O(1) memory.
- * @throws TypeError
+ * move their flags, use `mapSteps`. Works lazily, with O(1) memory.
+ * @throws TypeError if an argument is invalid
  */
 export function concatIfTerminal<S = RldsStep>(rlds: RldsDataset<S>, makeExtraSteps: (last: S) => Iterable<S>): RldsDataset<S> {
   if (typeof makeExtraSteps !== "function") throw mustBe(TypeError, "makeExtraSteps", "a function (last)", makeExtraSteps);

@@ -12,9 +12,9 @@ type Read<S> = RldsEpisode<S> & { readonly steps: StepColumns<S> };
 type Predicate<E> = (episode: E, index: number) => boolean | Promise<boolean>;
 
 /**
- * Returns the episodes for which the predicate returns true. The predicate may read any number of the episode's steps; steps that can be read only once are
- * kept for the next reader. Memory: the steps that the predicate read of one episode, unless they are an array or columns.
- * @throws TypeError
+ * Returns the episodes for which the predicate returns true. The predicate may read any number of the episode's steps. Steps that can be read only once are
+ * kept for the next reader. Keeps the steps that the predicate read of one episode in memory, unless they are an array or columns.
+ * @throws TypeError if an argument is invalid
  */
 export function filterEpisodes<S = RldsStep>(rlds: AsyncIterable<Read<S>>, predicate: Predicate<Read<S>>): RldsDataset<S> & AsyncIterable<Read<S>>;
 export function filterEpisodes<S = RldsStep>(rlds: RldsDataset<S>, predicate: Predicate<RldsEpisode<S>>): RldsDataset<S> & AsyncIterable<RldsEpisode<S>>;

@@ -9,27 +9,32 @@ import { mapIterable } from "../../model/maybe-async.ts";
 import { RldsError } from "../../model/rlds-error.ts";
 
 /**
- * The treatment of each episode's last step, which overrides the kind stated in the data. "observation": it is only a final observation. "transition": it is a
- * transition, and its observation is repeated as the final one. "drop": a last transition without a next observation is left out, and its observation becomes
- * the final one. "refuse": such an episode throws an error.
+ * The treatment of each episode's last step. It overrides the kind that the data states.
+ * - "observation": the step is only a final observation.
+ * - "transition": the step is a transition, and its observation is repeated as the final one.
+ * - "drop": a last transition without a next observation is left out, and its observation becomes the final one.
+ * - "refuse": an episode that ends with a transition throws an error.
  */
 export type FinalStepRule = FinalStep | "drop" | "refuse";
 
 export interface FinalObservationOptions {
-  /** Default: the kind that each episode states in `final_step`, as all readers set it. The last observation is repeated if an episode has no final one. */
+  /**
+   * The treatment of each episode's last step. Default: the kind that the episode states in `final_step`, which all readers set. If the episode has no final
+   * observation, the last observation is repeated.
+   */
   readonly finalStep?: FinalStepRule;
   /**
    * Whether to repeat the last observation of an episode that ends with a transition. If false, episodes only state the kind that results from `finalStep`, for
-   * a writer. Default: true
+   * a writer. Default: true.
    */
   readonly repeat?: boolean;
 }
 
-/** The counts of an iteration. */
+/** The numbers of episodes that an iteration changed. */
 export interface FinalStepCounts {
-  /** Episodes whose last observation was repeated, because the data does not contain the next one. */
+  /** The number of episodes whose last observation was repeated, because the data does not contain the next one. */
   readonly repeated: number;
-  /** Episodes whose last transition was left out. */
+  /** The number of episodes whose last transition was left out. */
   readonly dropped: number;
 }
 
@@ -49,8 +54,9 @@ export function mustBeRule(value: unknown): FinalStepRule {
 /**
  * Returns the same episodes, each with a final observation. If an episode ends with a transition (`final_step` is "transition"), its last observation is
  * repeated as the final one, with zeros as action, reward and discount. Its is_last and is_terminal move there. Episodes that state nothing end as in RLDS and
- * do not change. Lazy; memory: one episode if it is columns, otherwise one step.
- * @throws TypeError, RangeError for an invalid argument; iteration throws RldsError INVALID_DATA with the rule "refuse"
+ * do not change. Works lazily, and keeps one step in memory, or one episode if the steps are columns.
+ * @throws TypeError, RangeError if an argument is invalid
+ * @throws RldsError INVALID_DATA during iteration if an episode ends with a transition and the rule is "refuse"
  */
 export function withFinalObservations<S = RldsStep>(rlds: RldsDataset<S>, options: FinalObservationOptions = {}): RldsWithFinals<S> {
   const { finalStep, repeat = true } = onlyKeys("options", options, "finalStep, repeat");

@@ -18,11 +18,11 @@ export interface NStepTransitionOptions {
 
 /** A step, and the result of its action after up to n steps. */
 export type NStepTransition<S = RldsStep> = Omit<S, "reward" | "discount"> & {
-  /** The n-step return r_0 + γ d_0 r_1 + … + γ^(k-1) d_0 … d_(k-2) r_(k-1) */
+  /** The n-step return r_0 + γ d_0 r_1 + … + γ^(k-1) d_0 … d_(k-2) r_(k-1). */
   readonly reward: number;
-  /** γ^k d_0 … d_(k-1), the weight of the value of next_observation; 0 if next_observation is terminal. */
+  /** γ^k d_0 … d_(k-1), the weight of the value of next_observation. 0 if next_observation is terminal. */
   readonly discount: number;
-  /** The actual number of steps k: n, or fewer at the end of an episode. */
+  /** The actual number of steps k. It equals n, or is less at the end of an episode. */
   readonly n_steps: number;
   readonly next_observation: S extends { readonly observation: infer O } ? O : unknown;
   readonly next_is_last: boolean;
@@ -31,9 +31,10 @@ export type NStepTransition<S = RldsStep> = Omit<S, "reward" | "discount"> & {
 
 /**
  * Returns a transition for each step except final observations, with the names of the RLDS tutorial. The return ends with the episode. If next_is_last is true
- * and next_is_terminal is false, the episode was truncated, and the discount is not 0. The rules are those of the n-step returns of a table. Lazy; memory: n
- * steps; O(n) per step
- * @throws TypeError, RangeError for an invalid argument; iteration throws SPEC_MISMATCH if a reward or discount is not one number, or a flag is not valid
+ * and next_is_terminal is false, the episode was truncated, and the discount is not 0. The rules are those of the n-step returns of a table. Works lazily, and
+ * keeps n steps in memory. Each step costs O(n).
+ * @throws TypeError, RangeError if an argument is invalid
+ * @throws RldsError SPEC_MISMATCH during iteration if a reward or discount is not one number, or if a flag is invalid
  */
 export function nStep<S = RldsStep>(rlds: RldsDataset<S>, options: NStepTransitionOptions): RldsDataset<NStepTransition<S>> {
   const { n, gamma } = onlyKeys("options", options, "n, gamma");

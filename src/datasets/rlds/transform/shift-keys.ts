@@ -8,13 +8,14 @@ import { applyStage, type Stage } from "../../model/maybe-async.ts";
 
 /**
  * Replaces the values of `keys` in step i of an episode with those of step i + shift. All other fields do not change. An episode of n steps then has n -
- * |shift| steps, or none. Lazy; memory: |shift| steps.
+ * |shift| steps, or none. Works lazily, and keeps |shift| steps in memory.
  * - (s, a, r, s'): `shiftKeys(mapSteps(rlds, (step) => ({...step, next_observation: step.observation})), ["next_observation", "is_last", "is_terminal"], 1)`
- * - SARSA: the same, with `next_action: step.action` in the step and `"next_action"` in the keys. The last action of an episode has no meaning.
+ * - SARSA: as before, but with `next_action: step.action` in the step and `"next_action"` in the keys. The last action of an episode has no meaning.
  * - (a, r, s') in one step: `shiftKeys(rlds, ["observation", "is_last", "is_terminal"], 1)`
  *
  * The flags are ordinary fields: a forward shift without `is_last` in the keys produces episodes without a last step.
- * @throws TypeError, RangeError for an invalid argument; iteration throws a RangeError if a step does not have a key
+ * @throws TypeError, RangeError if an argument is invalid
+ * @throws RangeError during iteration if a step does not have a key
  */
 export function shiftKeys<S = RldsStep>(rlds: RldsDataset<S>, keys: readonly (keyof S & string)[], shift: number): RldsDataset<S> {
   const distance = Math.abs(integer("shift", shift, -MAX_LENGTH, MAX_LENGTH));

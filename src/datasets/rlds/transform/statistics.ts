@@ -15,23 +15,23 @@ import { stepSpecOf } from "../../model/step-spec.ts";
 import { abortable, checkEpisode, Pace, type PassOptions } from "../../model/traversal.ts";
 import { BigMoments, Moments } from "./moments.ts";
 
-/** The statistics of one leaf. They are NaN if there are no values; the deviation is also NaN for a single value. */
+/** The statistics of one leaf. They are NaN if there are no values. The deviation is also NaN for a single value. */
 export interface LeafStatistics {
-  /** For example `observation/state` */
+  /** The path of the leaf, for example `observation/state`. */
   readonly path: string;
   readonly dtype: string;
   readonly shape: readonly number[];
-  /** The number of steps whose value counts. */
+  /** The number of steps whose value is included. */
   readonly count: number;
   /** The number of elements that are NaN or infinite. */
   readonly nonFinite: number;
-  /** Over all elements. Bigints if the leaf has bigints. */
+  /** The minimum over all elements. It is a bigint if the leaf has bigints. */
   readonly min: number | bigint;
   readonly max: number | bigint;
   readonly mean: number;
   /** The sample standard deviation: the sum of squares divided by the number of values minus one. */
   readonly std: number;
-  /** The statistics per element, flat. */
+  /** The statistics per element, in flat arrays. */
   readonly elements: {
     readonly min: ArrayLike<number> | ArrayLike<bigint>;
     readonly max: ArrayLike<number> | ArrayLike<bigint>;
@@ -46,25 +46,25 @@ export interface Distribution {
   readonly max: number;
   readonly mean: number;
   readonly std: number;
-  /** One value per episode, in order, for example for `histogram`. */
+  /** The values, one per episode in order, for example for `histogram`. */
   readonly values: readonly number[];
 }
 
 export interface DatasetStatistics {
   readonly episodes: number;
   readonly steps: number;
-  /** Steps, except final observations. */
+  /** The number of transitions: all steps except final observations. */
   readonly transitions: number;
-  /** Steps per episode. */
+  /** The distribution of the number of steps per episode. */
   readonly lengths: Distribution;
-  /** The sum of the rewards per episode, without final observations. NaN if rewards are not single numbers. */
+  /** The distribution of the sum of the rewards per episode, without final observations. NaN if rewards are not single numbers. */
   readonly returns: Distribution;
-  /** In the order of the spec. */
+  /** The statistics of the leaves, in the order of the spec. */
   readonly leaves: readonly LeafStatistics[];
 }
 
 export interface StatisticsOptions extends PassOptions {
-  /** The paths of leaves, or of groups that contain them: `["observation", "reward"]`. Default: all leaves except text */
+  /** The paths of leaves, or of groups that contain them: `["observation", "reward"]`. Default: all leaves except text. */
   readonly paths?: readonly string[];
 }
 
@@ -78,10 +78,12 @@ const OUTCOMES: readonly string[] = ["action", "reward", "discount"];
  * unless its episode states in `final_step` that it ends with a transition. Sums are computed in f64, in the order of the steps.
  *
  * To normalise observations, use `const [{elements: {mean, std}}] = (await statistics(rlds, {paths: ["observation"]})).leaves` and then `mapSteps(rlds, (step)
- * => ({...step, observation: step.observation.map((x, i) => (x - mean[i]) / std[i])}))`. O(elements); memory: six numbers per element of a step, two per
- * episode.
- * @throws TypeError, RangeError for an invalid argument, or a path that is not a leaf of numbers · RldsError SPEC_MISMATCH · the errors of the source · the
- * signal's reason, if it is aborted
+ * => ({...step, observation: step.observation.map((x, i) => (x - mean[i]) / std[i])}))`. Keeps six numbers per element of a step and two per episode in memory.
+ * O(elements).
+ * @throws TypeError, RangeError if an argument is invalid, or if a path is not a leaf of numbers
+ * @throws RldsError SPEC_MISMATCH if a value has another form than the spec
+ * @throws the errors of the source
+ * @throws the signal's reason if it aborts
  */
 export async function statistics<S = RldsStep>(rlds: RldsDataset<S>, options: StatisticsOptions = {}): Promise<DatasetStatistics> {
   const { paths, signal } = onlyKeys("options", options, "paths, signal, onProgress");
