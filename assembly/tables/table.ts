@@ -282,8 +282,8 @@ export function table_can_sample(table: usize, n: f64): bool {
 }
 
 /**
- * O(length + log n): inserts an item of a run whose rows are held already; `run`: the result of Run.retain. Returns 1 if it is in the table; 0 if it waits for
- * the limiter, and enters, oldest first, with the call that makes room; or a code, after which the run is released and nothing changed.
+ * Inserts an item of a run whose rows are held already; `run`: the result of Run.retain. Returns 1 if it is in the table; 0 if it waits for the limiter, and
+ * enters, oldest first, with the call that makes room; or a code, after which the run is released and nothing changed. O(length + log n)
  */
 export function insertItem(t: Table, first: u32, length: u32, run: u32, layout: u32, priority: f64): i32 {
   const waits = t.pending != 0 || !t.mayInsert();

@@ -35,7 +35,7 @@ export function tensors<B extends object, T extends { dispose(): void }>(tf: Ten
       copies.push(tensor);
       return tensor;
     });
-    // Not enumerable, so that iterating over the nest finds only tensors. A runtime without `using` does not have this symbol.
+    // The property is not enumerable, so that iterating over the nest finds only tensors. A runtime without `using` does not have this symbol.
     return (Symbol.dispose === undefined ? nest : Object.defineProperty(nest as object, Symbol.dispose, { value: dispose })) as Tensors<B, T>;
   } catch (error) {
     dispose();

@@ -1,4 +1,4 @@
-/** Epochs of a table: batches that yield each item present at the start once. */
+/** Draws epochs of a table: batches that yield each item present at the start once. */
 
 import { DELETES, INSERTS, PENDING, SAMPLES, SHUFFLED } from "../base/abi.ts";
 import { codeOf, flag, integer, mustBe, onlyKeys, ReplayError, show } from "../base/error.ts";

@@ -12,7 +12,7 @@ import type { SavedOptions } from "../storage/replay-state.ts";
 // biome-ignore lint/suspicious/noExplicitAny: only any is assignable in both directions
 export type Any = any;
 
-/** Not `any`, so that an editor completes the names before one is written. */
+/** The type is not `any`, so that an editor completes the names before one is written. */
 type RolesOption<R> = 0 extends 1 & R ? TransitionRoles : R;
 
 export interface ReplayOptions<S extends Spec = Any, TableName extends string = string, R extends TransitionRoles = Any> {

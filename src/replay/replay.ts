@@ -79,7 +79,7 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
   readonly #storedBytes: StoredBytes | undefined;
 
   #journal: Journal | undefined;
-  /** The messages published to its actors. */
+  /** The messages published to the Replay's actors. */
   readonly #publication = new Publication();
 
   static {

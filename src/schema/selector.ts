@@ -1,4 +1,4 @@
-/** Selectors: how a table chooses items. Most kinds can be a sampler or a remover. */
+/** Defines the selectors, with which a table chooses items. Most kinds can be a sampler or a remover. */
 
 import { finite, onlyKeys } from "../base/error.ts";
 import { hideFrames } from "../base/stack-trace.ts";
@@ -13,21 +13,21 @@ export interface Selector {
 
 /** The properties of a kind of selector in the package; assembly/selectors/kinds.ts has those in the core. */
 export interface KindInfo {
-  /** The item that it picks, as the end of a sentence. */
+  /** The item that the selector picks, as the end of a sentence. */
   readonly picks: string;
-  /** Whether its choice depends only on the items, never on chance. */
+  /** Whether the selector's choice depends only on the items, never on chance. */
   readonly isDeterministic?: true;
-  /** Whether its choice depends on priorities. */
+  /** Whether the selector's choice depends on priorities. */
   readonly usesPriority?: true;
-  /** Whether it picks in proportion to priority^exponent. */
+  /** Whether the selector picks in proportion to priority^exponent. */
   readonly weighs?: true;
   readonly takesExponent?: true;
   readonly takesMin?: true;
-  /** As a remover: the items that remain, if their ages determine that. */
+  /** The items that remain if the selector is a remover, if their ages determine that. */
   readonly leaves?: "newest" | "oldest";
-  /** Whether it cannot be a remover. */
+  /** Whether the selector cannot be a remover. */
   readonly samplesOnly?: true;
-  /** As a sampler: bytes per item of its order. The memory stays untouched while only the oldest items are evicted. */
+  /** The bytes per item of a sampler's order. The memory stays untouched while only the oldest items are evicted. */
   readonly orderBytes?: number;
 }
 

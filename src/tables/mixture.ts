@@ -1,4 +1,4 @@
-/** Mixtures: batches whose rows come from several tables, or views of tables, of one Replay or of several. */
+/** Draws mixtures: batches whose rows come from several tables, or views of tables, of one Replay or of several. */
 
 import { checkSeed, finite, flag, mustBe, onlyKeys, ReplayError } from "../base/error.ts";
 import { customInspect, PlainText } from "../base/inspect.ts";

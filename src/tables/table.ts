@@ -342,7 +342,7 @@ export class Table<S = any, R = any> {
     return this.#table;
   }
 
-  /** After an empty draw: warns if no item can ever come. */
+  /** Warns after an empty draw if no item can ever come. */
   #warnEmpty(): void {
     if (this.#table.newest !== 0) return;
     const name = show(this.name);

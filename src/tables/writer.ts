@@ -30,7 +30,7 @@ export type OneLane<S, L, Result = void> = [L] extends [1] ? { append(step: Colu
 
 /** Properties of a writer besides its options. */
 export interface WriterTraits {
-  /** Whether it has no rules on purpose. */
+  /** Whether the writer has no rules on purpose. */
   readonly createsItems?: boolean;
   /** Whether the option lanes was passed. Values of a single lane may then also have a dimension of lanes. */
   readonly isVector?: boolean;

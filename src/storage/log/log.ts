@@ -294,7 +294,7 @@ export class Log {
   #createFirst(): SegmentWriter {
     const writer = new SegmentWriter(this.#directory, 1, { bytes: 0, sum: 0 }, this.#memory);
     this.#head(writer);
-    // Fails now if the directory cannot be written.
+    // This fails now if the directory cannot be written.
     writer.drain();
     return writer;
   }

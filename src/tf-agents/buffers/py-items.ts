@@ -26,7 +26,7 @@ export class PyItems<S extends Spec> {
   readonly capacity: number;
   readonly #segment: FrameSegments<S>;
   readonly #decode: (items: StepsOf<S>) => unknown;
-  /** The number of items added since it was last empty. The place of the i-th item is i modulo the capacity. */
+  /** The number of items added since the buffer was last empty. The place of the i-th item is i modulo the capacity. */
   #added = 0;
 
   /** @throws TypeError, RangeError */

@@ -34,7 +34,7 @@ export interface BatchedObserverOptions {
 /** A trajectory whose every leaf has a leading dimension of `batchSize`: nested, or the flat list of leaves. */
 export type BatchedTrajectory = object;
 
-/** More environments than one process runs. */
+/** A number above the environments that one process runs. */
 const MAX_BATCH = 65_536;
 
 /**

@@ -23,7 +23,7 @@ import { StepSchema } from "./step-schema.ts";
  */
 export type ObserverCall<S extends Spec> = (step: StepOf<S> | Trajectory | readonly unknown[]) => Promise<void> | undefined;
 
-/** Work that may have to wait. */
+/** A task that may have to wait. */
 export type Work = Task<void>;
 
 export class Cache<S extends Spec> {
@@ -40,7 +40,7 @@ export class Cache<S extends Spec> {
   #closing = new AbortController();
   /** The last of the calls that wait for room; undefined if none waits. */
   #queue: Promise<unknown> | undefined;
-  /** Errors of calls that had to wait. */
+  /** The errors of calls that had to wait. */
   readonly #errors = new UntoldErrors();
 
   /** @throws TypeError · ReplayError NOT_FOUND, SPEC_MISMATCH */

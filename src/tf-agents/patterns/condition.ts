@@ -1,4 +1,4 @@
-/** Conditions for applying a config: comparisons of counts and of scalar fields. `Condition` of Reverb. */
+/** Defines conditions for applying a config: comparisons of counts and of scalar fields. `Condition` of Reverb. */
 import { finite, integer, mustBe } from "../../base/error.ts";
 import { isDtype, isFloat } from "../../schema/dtype.ts";
 import { isHalf, roundHalf } from "../../schema/half.ts";

@@ -1,4 +1,4 @@
-/** Priorities of a config's items: a constant, or computed from the values of a field. */
+/** Defines priorities of a config's items: a constant, or computed from the values of a field. */
 import { finite, mustBe } from "../../base/error.ts";
 import { isDtype } from "../../schema/dtype.ts";
 import { leafText } from "../../schema/leaf.ts";

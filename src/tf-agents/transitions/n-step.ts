@@ -1,4 +1,4 @@
-/** Transitions over several steps, and discounted sums of rewards. Modelled on `to_n_step_transition` and `value_ops` of TF-Agents. */
+/** Computes transitions over several steps, and discounted sums of rewards. Modelled on `to_n_step_transition` and `value_ops` of TF-Agents. */
 
 import { finite, flag, mustBe, onlyKeys } from "../../base/error.ts";
 import { Column } from "../../schema/column.ts";

@@ -1,4 +1,4 @@
-/** Transitions: observation, action and next observation. Modelled on `trajectory.to_transition` of TF-Agents. */
+/** Defines transitions: observation, action and next observation. Modelled on `trajectory.to_transition` of TF-Agents. */
 
 import { flag, mustBe, onlyKeys } from "../../base/error.ts";
 import { Column, type ColumnLike } from "../../schema/column.ts";

@@ -1,4 +1,4 @@
-/** Variables of a learner, which actors read: `ReverbVariableContainer` of TF-Agents. */
+/** Reads variables of a learner, which actors read: `ReverbVariableContainer` of TF-Agents. */
 import { mustBe, onlyKeys, ReplayError } from "../../base/error.ts";
 import { hideFrames } from "../../base/stack-trace.ts";
 import { abortable, checkWait, type WaitOptions } from "../../base/wait.ts";
