@@ -8,6 +8,14 @@ export interface SavedWriterOptions extends ResolvedWriterOptions {
   readonly state?: readonly number[];
 }
 
+/** Properties of a writer besides its options. */
+export interface WriterTraits {
+  /** Whether the writer has no rules on purpose. */
+  readonly createsItems?: boolean;
+  /** Whether the option lanes was passed. Values of a single lane may then also have a dimension of lanes. */
+  readonly isVector?: boolean;
+}
+
 /** The internals of a writer for the package's own modules. */
 export interface WriterInternals {
   /** The writer's part of a snapshot, besides its streams. */

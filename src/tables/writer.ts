@@ -19,7 +19,7 @@ import { type BlockOptions, checkDiscard, type EndOptions, type LaneEnds } from 
 import { checkItemOptions, checkPriority, corePriority, finiteReward, type ItemOptions, type ResolvedWriterOptions, unknownTable } from "./rules.ts";
 import type { AnyTable, Table } from "./table.ts";
 import { WriterEnds } from "./writer-ends.ts";
-import type { SavedWriterOptions, WriterInternals } from "./writer-internals.ts";
+import type { SavedWriterOptions, WriterInternals, WriterTraits } from "./writer-internals.ts";
 import { WriterRecord } from "./writer-record.ts";
 
 /** Whether the values of a writer have a leading dimension of lanes; boolean if the type is not known. 0: the option lanes was not passed. */
@@ -27,14 +27,6 @@ export type HasLanes<L> = number extends L ? boolean : L extends 0 | 1 ? false :
 
 /** The additional arguments of a writer with `lanes: 1`: a step with a leading dimension, and how its episode ends. */
 export type OneLane<S, L, Result = void> = [L] extends [1] ? { append(step: ColumnsOf<S>, ends?: LaneEnds<S>): Result } : unknown;
-
-/** Properties of a writer besides its options. */
-export interface WriterTraits {
-  /** Whether the writer has no rules on purpose. */
-  readonly createsItems?: boolean;
-  /** Whether the option lanes was passed. Values of a single lane may then also have a dimension of lanes. */
-  readonly isVector?: boolean;
-}
 
 /** Returns the internals of a writer, for the package's own modules. */
 export let internalsOf: (writer: Writer) => WriterInternals;

@@ -6,8 +6,8 @@ import { type ColumnSet, isSameSelection } from "../schema/columns.ts";
 import type { OpenWriters, ReplayState } from "../storage/replay-state.ts";
 import { type ItemRule, type ResolvedRule, type ResolvedWriterOptions, resolveWriterOptions, type WriterOptions } from "./rules.ts";
 import type { AnyTable } from "./table.ts";
-import { internalsOf, Writer, type WriterTraits } from "./writer.ts";
-import type { SavedWriterOptions } from "./writer-internals.ts";
+import { internalsOf, Writer } from "./writer.ts";
+import type { SavedWriterOptions, WriterTraits } from "./writer-internals.ts";
 
 type AnyOptions = WriterOptions<string, ColumnSet<unknown>>;
 
