@@ -59,7 +59,7 @@ describe("a text", () => {
     ["leaf a f32\nrole pilot a", /the word must be a role: .*, got "pilot"/],
     ["leaf a f32\nrole reward b", /^NOT_FOUND: the role reward must be the path of a leaf, got "b"/],
     ["leaf a bool 2\nrole reward a", /^SPEC_MISMATCH: the reward must be a leaf of numbers, not text or shared, nor bool/],
-    ["leaf a f32 2\nrole discount a", /^SPEC_MISMATCH: the discount must be one number a step/],
+    ["leaf a f32 2\nrole discount a", /^SPEC_MISMATCH: the discount must be one number per step/],
     ["leaf a f32\ntable t", /the table "t" must have a size/],
     ["leaf a f32\ntable 12 size 1", /the name of a table must be no whole number, not empty and not __proto__, got "12"/],
     ["leaf a f32\ntable t size 0", /size must be an integer from 1 up to 67108863 .*, got "0"/],
