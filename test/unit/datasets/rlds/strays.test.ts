@@ -105,7 +105,7 @@ describe("texts that are no UTF-8", () => {
     expectError(
       errorOf(() => fixed.decode(Uint8Array.of(0xff, 0xfe, 0), {} as never)),
       "UNSUPPORTED",
-      /infos\/said holds bytes that are no text/,
+      /infos\/said is not valid UTF-8/,
     );
     const pointed = elementOf({ type: 3, size: 4, vlen: true, shape: [1] } as never, "a.hdf5", "/infos/said");
     const library = (...bytes: readonly number[]) => ({ HEAPU8: Uint8Array.of(9, 9, ...bytes, 0, 66) }) as never;
