@@ -11,7 +11,7 @@ interface Entry {
   readonly load: () => Promise<{ readonly room: Room }>;
 }
 
-/** In the order of the navigation. The first one opens if the address names none. */
+/** The rooms in the order of the navigation. The first one opens if the address names none. */
 const ROOMS: readonly Entry[] = [
   { name: "live", title: "Live", load: () => import("./live/room.ts") },
   { name: "look", title: "Look", load: () => import("./look/room.ts") },

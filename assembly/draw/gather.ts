@@ -62,8 +62,8 @@ const RUN_BYTES: usize = 16;
 if (offsetof<CopyRun>() != RUN_BYTES) ERROR("RUN is 16 bytes");
 
 /**
- * O(bytes): gathers `n` outputs (OUTPUT × n) of all entries, piece by piece, so that the cached rows of a piece serve all outputs. Consecutive outputs with the
- * same list choose their rows once.
+ * Gathers `n` outputs (OUTPUT × n) of all entries, piece by piece, so that the cached rows of a piece serve all outputs. Consecutive outputs with the same list
+ * choose their rows once. O(bytes)
  */
 export function gather(draw: usize, pool: usize, outputs: usize, n: u32): void {
   const d = changetype<Draw>(draw);
@@ -283,7 +283,7 @@ function neighbours(at: usize, stop: usize): u32 {
   return <u32>(at - from) >> 2;
 }
 
-/** O(entries × count): chooses rows of each entry's window for one list. Padding reads the header's zeros if rows are copied whole, or address 0 otherwise. */
+/** Chooses rows of each entry's window for one list. Padding reads the header's zeros if rows are copied whole, or address 0 otherwise. O(entries × count) */
 function select(d: Draw, p: Pool, first: u32, entries: u32, steps: usize, count: u32, each: u32): void {
   if (d.picks != 0) return selectPicked(d, p, first, entries, steps, count);
   if (count == 1 && each == 0) return selectOne(d, p, first, entries, load<i32>(steps));

@@ -1,6 +1,6 @@
 /**
- * Hindsight goals (Andrychowicz et al., 2017): transitions of a draw get a goal that was achieved later in their episode, with returns from the rewards of that
- * goal.
+ * Draws hindsight goals (Andrychowicz et al., 2017): transitions of a draw get a goal that was achieved later in their episode, with returns from the
+ * rewards of that goal.
  *
  * A goal is the value of a leaf at a step of the transition's episode that is held by a live item of the table, or by one that left with this draw. Such items
  * hold the row until the draw is closed. The final step of an episode that terminated may be zeros if its observation was omitted or has not arrived. That step

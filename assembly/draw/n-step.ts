@@ -25,11 +25,11 @@ const OWN: u32 = 1;
 export const ENDS_BEHIND: u32 = 2;
 
 /**
- * O(count × n): fills RETURN, DISCOUNT, STEPS, TERMINATED and TRUNCATED. `reward`, `discount`, `terminatedLeaf`: numbers of leaves; the latter two may be NONE.
- * If rows do not contain their own next observation, the last row of a window or episode only serves as one, and its reward is not read. STEPS is then also the
- * place of the bootstrap row; otherwise that is STEPS - 1, which `own` of the draw tells `gather_select`. `table`: the table whose items the windows begin
- * with, which remember how their last rows end; else 0. Returns how many windows bootstrap from the last row of an episode that ended plainly and that has a
- * reward or a terminated flag: no return ever counts these.
+ * Fills RETURN, DISCOUNT, STEPS, TERMINATED and TRUNCATED. `reward`, `discount`, `terminatedLeaf`: numbers of leaves; the latter two may be NONE. If rows do
+ * not contain their own next observation, the last row of a window or episode only serves as one, and its reward is not read. STEPS is then also the place of
+ * the bootstrap row; otherwise that is STEPS - 1, which `own` of the draw tells `gather_select`. `table`: the table whose items the windows begin with, which
+ * remember how their last rows end; else 0. Returns how many windows bootstrap from the last row of an episode that ended plainly and that has a reward or a
+ * terminated flag: no return ever counts these. O(count × n)
  */
 export function draw_n_step(draw: usize, pool: usize, table: usize, reward: u32, discount: u32, terminatedLeaf: u32, n: u32, gamma: f64, flags: u32): u32 {
   const d = changetype<Draw>(draw);

@@ -64,7 +64,7 @@ export function draw_picked_rows(draw: usize, table: usize, n: u32, width: u32, 
   const slots = d.column(SLOT);
   const lengths = d.column(LENGTH);
   const items = changetype<usize>(t.slots().item(0));
-  // Read once, because the compiler must assume that each store below changes it.
+  // The pool's fields are read once, because the compiler must assume that each store below changes them.
   const rows = pool.rows;
   const reciprocal = pool.reciprocal;
   const directory = <usize>pool.directory;

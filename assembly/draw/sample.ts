@@ -189,7 +189,7 @@ export function table_close_draw(table: usize): void {
     const slot = t.doomed;
     const item = t.slots().item(slot);
     t.doomed = item.nextInChain;
-    // Until now its steps could serve as goals.
+    // Until now the item's steps could serve as goals.
     leaveSteps(t, item.first, item.length());
     discard(t, slot);
   }

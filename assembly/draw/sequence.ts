@@ -1,5 +1,5 @@
 /**
- * Per-step columns for sequence learners: masks, ends of episodes, and an n-step return that stays inside the window.
+ * Computes per-step columns for sequence learners: masks, ends of episodes, and an n-step return that stays inside the window.
  *
  * Arrays of `items` × width each, which follow each other, each from a multiple of 16 on:
  * returns float │ discounts float │ bootstraps u32 │ mask u8 │ learningMask u8 │ isFirst u8 │ isLast u8 │ isTerminal u8       float: f32, or f64 with the flag
@@ -115,10 +115,10 @@ const HEAD_BYTES: usize = 64;
 if (offsetof<SequenceWork>() != HEAD_BYTES) ERROR("SEQUENCE_WORK is 64 bytes");
 
 /**
- * O(count × width × n): fills the arrays above, from `out` on, for items of a table. `work`: SEQUENCE_WORK. `reward`, `discount`, `terminatedLeaf`: numbers of
- * leaves; the latter two may be NONE. `components`: numbers per reward. `rewards`: the address of rewards already gathered, f32 × width per entry, or 0 to read
- * them from rows. Returns how many steps end an episode plainly and have a reward or a terminated flag although another step follows: no return ever counts
- * these.
+ * Fills the arrays above, from `out` on, for items of a table. `work`: SEQUENCE_WORK. `reward`, `discount`, `terminatedLeaf`: numbers of leaves; the latter two
+ * may be NONE. `components`: numbers per reward. `rewards`: the address of rewards already gathered, f32 × width per entry, or 0 to read them from rows.
+ * Returns how many steps end an episode plainly and have a reward or a terminated flag although another step follows: no return ever counts these. O(count ×
+ * width × n)
  */
 export function draw_sequences(
   draw: usize,

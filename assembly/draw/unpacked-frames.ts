@@ -1,5 +1,5 @@
 /**
- * Packed frames on their way into a batch: each is unpacked once, into a WINDOW, from which the host copies it as often as needed. Half floats become f32
+ * Unpacks the packed frames of a batch: each is unpacked once, into a WINDOW, from which the host copies it as often as needed. Half floats become f32
  * there.
  *
  * WINDOW: │ next u32 │ … u32 × 3 │ frames, aligned … │   next: the entry to continue with if no other one is sure to fit, 0 if all are done

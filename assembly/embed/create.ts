@@ -61,7 +61,7 @@ export function make(root: Root, text: usize, bytes: u32, head: usize, headBytes
   if (code == 0) code = readLines(TextReader.of(textAt, bytes));
   if (code != 0) return code;
   header().limit = root.maxBytes >> GRANULE_BITS;
-  // In the same order as TypeScript, which first makes a Replay of the spec, then writers, then views.
+  // The order is that of TypeScript, which first makes a Replay of the spec, then writers, then views.
   code = settleFields();
   if (code == 0) code = makePools(root);
   if (code == 0) code = checkStored(root);

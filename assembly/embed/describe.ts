@@ -1,5 +1,5 @@
 /**
- * Descriptions for hosts: the addresses of columns, and counters.
+ * Writes descriptions for hosts: the addresses of columns, and counters.
  *
  * COLUMNS, 24 bytes, then COLUMN × columns:
  *    0 │ columns u32 │ entries u32 │  a packed step has 1 entry

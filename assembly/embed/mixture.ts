@@ -1,5 +1,5 @@
 /**
- * Mixtures of views of transitions: their lines in the text, and the state that a host reads and sets.
+ * Implements mixtures of views of transitions: their lines in the text, and the state that a host reads and sets.
  *
  * SOURCE, 16 bytes: │ view u32 │ width u32 │ share f64 │  rows of the longest transition of the batch that is drawn · as set in the text
  *

@@ -1,5 +1,6 @@
 /**
- * The reason why the last call was refused, as zero-terminated UTF-8: `CODE: subject must be rule, got value`. Codes have the same names as in TypeScript.
+ * Holds the reason why the last call was refused, as zero-terminated UTF-8: `CODE: subject must be rule, got value`. Codes have the same names as in
+ * TypeScript.
  *
  * REFUSAL, 8 bytes, then the text: │ code i32 │ end u32 │   end: where the next part of the text goes
  */
@@ -8,7 +9,7 @@ import { MAX_WHOLE, placeOf } from "./decimal";
 import { Shortest } from "./shortest";
 import { characterBytes, wholeCharacters } from "./utf8";
 
-/** In addition to the core's codes: an invalid argument. */
+/** The code of an invalid argument, in addition to the core's codes. */
 export const INVALID: i32 = -16;
 export const CLOSED: i32 = -17;
 export const NOT_FOUND: i32 = -18;

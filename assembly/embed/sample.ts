@@ -263,7 +263,7 @@ function refusedDraw(): i32 {
 function plan(root: Root, view: View, n: u32, width: u32): usize {
   const steps = max(width, 2);
   const head = OUTPUT_BYTES * view.count + 4 * steps;
-  // In f64, which does not wrap around: the bytes of a batch may exceed 64 bits.
+  // The sum is f64, which does not wrap around, because the bytes of a batch may exceed 64 bits.
   let bytes = aligned(head);
   for (let k: u32 = 0; k < view.count; k++) bytes += columnBytes(ViewColumn.of(view, k), n, width);
   const rows = <f64>n * <f64>width;

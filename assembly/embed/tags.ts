@@ -1,5 +1,6 @@
 /**
- * Values as bytes, as in src/storage/tags.ts: a type byte, then the value. This file handles the types in the head of a snapshot and in its list of writers.
+ * Reads and writes values as bytes, as in src/storage/tags.ts: a type byte, then the value. This file handles the types in the head of a snapshot and in its
+ * list of writers.
  *
  * TAGS, 32 bytes: │ at u32 │ end u32 │ broken u32 │ odd u32 │ word u32 │ bytes u32 │ value f64 │
  *   at, end: the rest to read · broken: the rest is cut, or has another type than requested · odd: it has values that only TypeScript supports · word, bytes: the last text · value: the last number

@@ -42,7 +42,7 @@ export function arena_alloc(bytes: u32): u32 {
   }
   const h = header();
   const at = h.top;
-  // Both are at most 2^20, so the sum is exact.
+  // Both numbers are at most 2^20, so the sum is exact.
   if (at + n > h.limit || !reach(at + n)) {
     fail(E_OUT_OF_MEMORY, 0, <f64>bytes);
     return 0;

@@ -22,7 +22,7 @@ export class Bytes {
       to += 32;
       from += 32;
     }
-    // 1 … 32 bytes are left. The last sixteen may overlap copied ones.
+    // Between 1 and 32 bytes are left. The last sixteen may overlap copied ones.
     if (left > 16) Bytes.copy16(to, from);
     Bytes.copy16(to + left - 16, from + left - 16);
   }

@@ -1,5 +1,5 @@
 /**
- * Half floats: two bytes in rows, f32 in all data that a host reads or writes.
+ * Converts half floats: two bytes in rows, f32 in all data that a host reads or writes.
  *
  *   F16   sign │ exponent, 5 bits │ fraction, 10 bits │  IEEE 754 binary16
  *   BF16  sign │ exponent, 8 bits │ fraction,  7 bits │  the upper half of an f32
@@ -88,8 +88,8 @@ export function halfNumber(at: usize, brain: bool): f64 {
 }
 
 /**
- * O(n): converts n numbers of f32 to halves, possibly in place: `to` is at most `from`. Returns how many come before the first finite number that would become
- * infinite; nothing is written from there on.
+ * Converts n numbers of f32 to halves, possibly in place: `to` is at most `from`. Returns how many come before the first finite number that would become
+ * infinite; nothing is written from there on. O(n)
  */
 export function halves_narrow(to: usize, from: usize, n: u32, brain: bool): u32 {
   if (!ASC_FEATURE_SIMD) return narrowSome(to, from, n, brain);
@@ -132,14 +132,14 @@ function narrowSome(to: usize, from: usize, n: u32, brain: bool): u32 {
   return n;
 }
 
-/** O(n): returns how many of n f32 numbers come before the first finite one that would become infinite as a half. */
+/** Returns how many of n f32 numbers come before the first finite one that would become infinite as a half. O(n) */
 export function halvesFitting(from: usize, n: u32, brain: bool): u32 {
   const limit = brain ? BF16_OVERFLOW : F16_OVERFLOW;
   for (let i: u32 = 0; i < n; i++, from += 4) if ((load<u32>(from) & MAGNITUDE) - limit < INFINITY - limit) return i;
   return n;
 }
 
-/** O(n): widens n halves to f32. They may overlap the result: `from` is at least `to`, and at least 2 × n bytes after it if they overlap. */
+/** Widens n halves to f32. They may overlap the result: `from` is at least `to`, and at least 2 × n bytes after it if they overlap. O(n) */
 export function halvesWiden(to: usize, from: usize, n: u32, brain: bool): void {
   if (!ASC_FEATURE_SIMD) widenSome(to, from, n, brain);
   else if (brain) {

@@ -43,7 +43,7 @@ export const RUNS_AT: usize = 48;
 /** Run classes: 2^20 granules are 4 GiB. */
 export const RUN_CLASSES: u32 = 20;
 
-/** 512 bytes that are never written; padding is read from here. */
+/** The address of 512 bytes that are never written, from which padding is read. */
 export const ZEROS_AT: usize = 512;
 
 /** The tables of the checksum, and the area in which long messages are folded. */

@@ -55,7 +55,7 @@ function exp2(t: f64): f64 {
   return e * reinterpret<f64>((half + 1023) << 52) * reinterpret<f64>((<i64>whole - half + 1023) << 52);
 }
 
-/** 1.5 × 2^52: added to a whole number below 2^51, it leaves that number in the low bits. */
+/** The number 1.5 × 2^52. Added to a whole number below 2^51, it leaves that number in the low bits. */
 const WHOLE: f64 = 6755399441055744.0;
 const WHOLE_BITS: u64 = 0x4338000000000000;
 

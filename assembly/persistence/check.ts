@@ -6,7 +6,7 @@ import { CHUNK_BITS, checkTree, HeldEpisode, HeldSteps, Node, placeOf } from "..
 import { Item } from "../tables/slots";
 import { MIXED, Table } from "../tables/table";
 
-/** O(capacity): returns 0, or the number of the broken invariant. Recomputes all derived state. */
+/** Returns 0, or the number of the broken invariant. Recomputes all derived state. O(capacity) */
 export function table_check(table: usize): i32 {
   const t = changetype<Table>(table);
   const slots = t.slots();
@@ -116,7 +116,7 @@ function queueOf(t: Table): u32 {
   return t.pending;
 }
 
-/** O(rows): returns 0, or the number of the broken invariant. */
+/** Returns 0, or the number of the broken invariant. O(rows) */
 export function pool_check(pool: usize): i32 {
   const p = changetype<Pool>(pool);
   const free = p.free();

@@ -28,7 +28,7 @@ const STRETCH: u32 = 8192;
 const SHORT: u32 = 512;
 if (FOLDED_AT + REST + STRETCH + REST > REST_AT) ERROR("FOLDED is too long");
 
-/** O(length): continues `crc` (0 to begin) over a run of bytes. The bytes are changed during the call and restored before it returns. */
+/** Continues `crc` (0 to begin) over a run of bytes. The bytes are changed during the call and restored before it returns. O(length) */
 export function crc32c(crc: u32, at: usize, length: u32): u32 {
   if (ASC_FEATURE_SIMD) {
     if (length >= SHORT) return byFolding(crc, at, length);

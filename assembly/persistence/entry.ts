@@ -25,7 +25,7 @@ const UNIT: u32 = 64;
 const LARGE_UNIT: u32 = 512;
 const LARGE_FRAME: u32 = 2 << 20;
 
-/** O(bytes): saves held entries from `number` on, as many as fit in `room` bytes, or one. Returns the number to continue with, 0 = done. */
+/** Saves held entries from `number` on, as many as fit in `room` bytes, or one. Returns the number to continue with, 0 = done. O(bytes) */
 export function record_entries(entries: usize, number: u32, room: u32, out: usize): u32 {
   const p = changetype<Pool>(entries);
   const end = out + <usize>room;
@@ -68,7 +68,7 @@ export function record_changed_entries(entries: usize, segment: u32, live: usize
   return p.changed != 0;
 }
 
-/** O(limit): marks the entries as changed whose newest record is in a segment, from `number` on. Returns the number to continue with, 0 = done. */
+/** Marks the entries as changed whose newest record is in a segment, from `number` on. Returns the number to continue with, 0 = done. O(limit) */
 export function record_collect_entries(entries: usize, segment: u32, number: u32, limit: u32): u32 {
   const p = changetype<Pool>(entries);
   for (; number <= p.high && limit > 0; limit--, number++) {
@@ -79,8 +79,8 @@ export function record_collect_entries(entries: usize, segment: u32, number: u32
 }
 
 /**
- * O(bytes): puts `bytes` bytes of records in their places. `segment`: the segment that contains them, for a journal; else 0. Returns 0, CORRUPT, or
- * OUT_OF_MEMORY.
+ * Puts `bytes` bytes of records in their places. `segment`: the segment that contains them, for a journal; else 0. Returns 0, CORRUPT, or OUT_OF_MEMORY.
+ * O(bytes)
  */
 export function record_load_entries(entries: usize, bytes: u32, from: usize, segment: u32, live: usize): i32 {
   const p = changetype<Pool>(entries);

@@ -37,7 +37,7 @@ export function record_pool(pool: usize, out: usize): void {
   store<u32>(out, p.episodes, 4);
 }
 
-/** O(limit): saves up to `limit` held rows, from `number` on. Returns the number to continue with, 0 = done. */
+/** Saves up to `limit` held rows, from `number` on. Returns the number to continue with, 0 = done. O(limit) */
 export function record_rows(pool: usize, number: u32, limit: u32, out: usize): u32 {
   const p = changetype<Pool>(pool);
   let count: u32 = 0;
@@ -54,8 +54,8 @@ export function record_rows(pool: usize, number: u32, limit: u32, out: usize): u
 }
 
 /**
- * O(limit): removes up to `limit` rows from the chain of changes. Saves those with more than a changed link to `out`, and the links of the others to `links`. A
- * row freed since is only forgotten; or, if it waited for this (`keeping`), it is also saved and queues for reuse. Returns whether there are more.
+ * Removes up to `limit` rows from the chain of changes. Saves those with more than a changed link to `out`, and the links of the others to `links`. A row freed
+ * since is only forgotten; or, if it waited for this (`keeping`), it is also saved and queues for reuse. Returns whether there are more. O(limit)
  */
 export function record_changed_rows(pool: usize, segment: u32, live: usize, limit: u32, out: usize, links: usize): bool {
   const p = changetype<Pool>(pool);
@@ -97,7 +97,7 @@ export function record_changed_rows(pool: usize, segment: u32, live: usize, limi
   return row != 0;
 }
 
-/** O(limit): marks the rows as changed whose newest record or link is in a segment, from `number` on. Returns the number to continue with, 0 = done. */
+/** Marks the rows as changed whose newest record or link is in a segment, from `number` on. Returns the number to continue with, 0 = done. O(limit) */
 export function record_collect_rows(pool: usize, segment: u32, number: u32, limit: u32): u32 {
   const p = changetype<Pool>(pool);
   for (; number <= p.high && limit > 0; limit--, number++) {
@@ -125,7 +125,7 @@ export function record_free_rows(pool: usize, cursor: u32, limit: u32, out: usiz
   return run;
 }
 
-/** O(bytes): puts records in their places. `segment`: the segment that contains them, for a journal; else 0. Returns 0, CORRUPT, or OUT_OF_MEMORY. */
+/** Puts records in their places. `segment`: the segment that contains them, for a journal; else 0. Returns 0, CORRUPT, or OUT_OF_MEMORY. O(bytes) */
 export function record_load_rows(pool: usize, count: u32, from: usize, segment: u32, live: usize): i32 {
   const p = changetype<Pool>(pool);
   const bytes = record_row_bytes(pool);
@@ -164,7 +164,7 @@ export function record_load_links(pool: usize, count: u32, from: usize, segment:
   return 0;
 }
 
-/** O(rows): queues runs of rows as freed. Returns 0, CORRUPT, or OUT_OF_MEMORY. */
+/** Queues runs of rows as freed. Returns 0, CORRUPT, or OUT_OF_MEMORY. O(rows) */
 export function record_load_free(pool: usize, count: u32, from: usize): i32 {
   const p = changetype<Pool>(pool);
   for (; count > 0; count--, from += RUN_BYTES) {
@@ -183,8 +183,8 @@ export function record_load_free(pool: usize, count: u32, from: usize): i32 {
 }
 
 /**
- * O(rows): once all records are loaded, converts links and frames to names; pools of frames come first. `numbers`: record_pool's. Returns 0, CORRUPT, or
- * OUT_OF_MEMORY.
+ * Once all records are loaded, converts links and frames to names; pools of frames come first. `numbers`: record_pool's. Returns 0, CORRUPT, or OUT_OF_MEMORY.
+ * O(rows)
  */
 export function record_name_rows(pool: usize, numbers: usize): i32 {
   const p = changetype<Pool>(pool);
@@ -218,8 +218,8 @@ function nameEntry(p: Pool, head: Head): bool {
 }
 
 /**
- * O(rows): once streams and tables hold their rows, lets rows hold their frames, and frees all rows that are not held. Call it for steps first, then for
- * frames. Returns 0 or CORRUPT.
+ * Once streams and tables hold their rows, lets rows hold their frames, and frees all rows that are not held. Call it for steps first, then for frames. Returns
+ * 0 or CORRUPT. O(rows)
  */
 export function record_hold_frames(pool: usize, live: usize): i32 {
   const p = changetype<Pool>(pool);

@@ -21,7 +21,7 @@ export const LAYOUTS: u32 = 43;
 export const ENTRIES: u32 = 44;
 export const DRAWN: u32 = 45;
 
-/** O(bytes): returns the checksum that the section at an address must have. */
+/** Returns the checksum that the section at an address must have. O(bytes) */
 export function section_sum(at: usize): u32 {
   return crc32c(crc32c(0, at, 12), at + 16, load<u32>(at, 8));
 }

@@ -21,7 +21,7 @@ export function record_slot_bytes(table: usize): u32 {
   return 4 + 16 + 4 + 8 + (t.slots().stamps != 0 ? 8 : 0) + placeBytes(t.sampler()) + (t.hasSeparateRemover() ? placeBytes(t.remover()) : 0);
 }
 
-/** O(limit): saves up to `limit` slots from `slot` on. Returns the slot to continue with, 0 = done. */
+/** Saves up to `limit` slots from `slot` on. Returns the slot to continue with, 0 = done. O(limit) */
 export function record_slots(table: usize, slot: u32, limit: u32, out: usize): u32 {
   const t = changetype<Table>(table);
   const bytes = record_slot_bytes(table);
@@ -31,7 +31,7 @@ export function record_slots(table: usize, slot: u32, limit: u32, out: usize): u
   return slot <= t.slots().high ? slot : 0;
 }
 
-/** O(limit): removes up to `limit` slots from the chain of changes, and saves them. Returns whether there are more. */
+/** Removes up to `limit` slots from the chain of changes, and saves them. Returns whether there are more. O(limit) */
 export function record_changed_slots(table: usize, segment: u32, live: usize, limit: u32, out: usize): bool {
   const t = changetype<Table>(table);
   const slots = t.slots();
@@ -54,8 +54,8 @@ export function record_changed_slots(table: usize, segment: u32, live: usize, li
 }
 
 /**
- * O(slots / 64 + limit), after `record_changed_slots`: saves up to `limit` counts of drawn slots, from `slot` on. Returns the slot to continue with, 0 = done.
- * `due`: 0 saves only counts that decide when an item leaves.
+ * Saves up to `limit` counts of drawn slots, from `slot` on. Returns the slot to continue with, 0 = done. `due`: 0 saves only counts that decide when an item
+ * leaves. O(slots / 64 + limit), after `record_changed_slots`
  */
 export function record_changed_counts(table: usize, segment: u32, live: usize, due: u32, slot: u32, limit: u32, out: usize): u32 {
   const t = changetype<Table>(table);
@@ -82,7 +82,7 @@ export function record_changed_counts(table: usize, segment: u32, live: usize, d
   return 0;
 }
 
-/** O(limit): marks the slots as changed whose newest record or count is in a segment, from `slot` on. Returns the slot to continue with, 0 = done. */
+/** Marks the slots as changed whose newest record or count is in a segment, from `slot` on. Returns the slot to continue with, 0 = done. O(limit) */
 export function record_collect_slots(table: usize, segment: u32, slot: u32, limit: u32): u32 {
   const slots = changetype<Table>(table).slots();
   for (; slot <= slots.high && limit > 0; limit--, slot++) {
@@ -92,7 +92,7 @@ export function record_collect_slots(table: usize, segment: u32, slot: u32, limi
   return slot <= slots.high ? slot : 0;
 }
 
-/** O(count): puts counts in their places, likewise. Returns 0 or CORRUPT. */
+/** Puts counts in their places, likewise. Returns 0 or CORRUPT. O(count) */
 export function record_load_counts(table: usize, count: u32, from: usize, segment: u32, live: usize): i32 {
   const slots = changetype<Table>(table).slots();
   for (; count > 0; count--, from += LINK_BYTES) {
@@ -107,8 +107,8 @@ export function record_load_counts(table: usize, count: u32, from: usize, segmen
 }
 
 /**
- * O(count): puts records in their places, in the order in which they were written; rows stay numbers. `segment`: the segment that contains them, for a journal;
- * else 0. Returns 0, CORRUPT, or OUT_OF_MEMORY.
+ * Puts records in their places, in the order in which they were written; rows stay numbers. `segment`: the segment that contains them, for a journal; else 0.
+ * Returns 0, CORRUPT, or OUT_OF_MEMORY. O(count)
  */
 export function record_load_slots(table: usize, count: u32, from: usize, segment: u32, live: usize): i32 {
   const t = changetype<Table>(table);

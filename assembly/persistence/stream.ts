@@ -1,5 +1,5 @@
 /**
- * Streams as records: │ last u32 │ oldest u32 │ count u32 │ episode u32 │ its steps u32 │ awaits u32 │, rows by number. The rows of its recent steps are
+ * Saves streams as records: │ last u32 │ oldest u32 │ count u32 │ episode u32 │ its steps u32 │ awaits u32 │, rows by number. The rows of its recent steps are
  * linked, so the oldest and their count determine them all.
  */
 import { E_CORRUPT, fail } from "../memory/error";

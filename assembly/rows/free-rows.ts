@@ -20,7 +20,7 @@ export class FreeRows {
   tail: u32;
   last: u32;
 
-  /** O(1): queues a row that is not held. */
+  /** Queues a row that is not held. O(1) */
   @inline
   push(row: u32): void {
     this.count += 1;
@@ -29,7 +29,7 @@ export class FreeRows {
     this.last = row;
   }
 
-  /** O(1): takes the oldest row; the queue must not be empty. */
+  /** Takes the oldest row; the queue must not be empty. O(1) */
   @inline
   take(): u32 {
     const row = this.first;
@@ -39,7 +39,7 @@ export class FreeRows {
     return row;
   }
 
-  /** O(1): takes up to `limit` consecutive rows from `first` on, and returns how many. The queue must not be empty. */
+  /** Takes up to `limit` consecutive rows from `first` on, and returns how many. The queue must not be empty. O(1) */
   takeMany(limit: u32): u32 {
     const row = this.first;
     const end = this.runEnd();

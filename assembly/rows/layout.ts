@@ -48,7 +48,7 @@ export class Placed {
 }
 if (offsetof<Placed>() != 12) ERROR("PLACED is 12 bytes");
 
-/** O(leaves): places n leaves, whose PLACEs are `stride` bytes apart. */
+/** Places n leaves, whose PLACEs are `stride` bytes apart. O(leaves) */
 export function layout_place(places: usize, stride: u32, n: u32, placed: usize): void {
   const p = changetype<Placed>(placed);
   const end = places + <usize>n * <usize>stride;

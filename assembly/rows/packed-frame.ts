@@ -1,7 +1,7 @@
 /**
- * Packed frames: a pool of frames whose rows have no bytes. HEAD.episode of a row is its entry: a key, which has no base, a patch on the entry of an earlier
- * frame, or the unpacked frame. From a frame to its key there are at most 7 patches. The kind of an entry depends only on the frame and its base, so a restored
- * Replay packs alike.
+ * Implements packed frames: a pool of frames whose rows have no bytes. HEAD.episode of a row is its entry: a key, which has no base, a patch on the entry of an
+ * earlier frame, or the unpacked frame. From a frame to its key there are at most 7 patches. The kind of an entry depends only on the frame and its base, so a
+ * restored Replay packs alike.
  */
 import { arena_alloc } from "../memory/arena";
 import { E_OUT_OF_MEMORY } from "../memory/error";

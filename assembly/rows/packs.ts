@@ -295,7 +295,7 @@ export function initPacks(packs: usize, frame: u32, row: u32, element: u32, entr
   p.entries = entries;
   const each = entryBytes(frame);
   const most = max((PACK_BYTES - PACK_HEAD - SLACK) / each, 1);
-  // As many of the largest entries as fit, or one fewer if that wastes less.
+  // The pack holds as many of the largest entries as fit, or one fewer if that wastes less.
   p.most = packOf(most - 1, each) * most < packOf(most, each) * (most - 1) ? most - 1 : most;
   p.packBytes = packOf(p.most, each);
 }
@@ -305,7 +305,7 @@ function packOf(entries: u32, each: u32): u32 {
   return (PACK_HEAD + entries * each + SLACK + GRANULE - 1) & ~(GRANULE - 1);
 }
 
-/** O(entries): returns 0, or the number of the broken invariant. */
+/** Returns 0, or the number of the broken invariant. O(entries) */
 export function checkPacks(packs: Packs): i32 {
   let live: u64 = 0;
   let taken: u64 = 0;

@@ -416,7 +416,7 @@ export function growPool(p: Pool): bool {
 
 /** Returns the row with this number. Rows are numbered 1, 2, … in the order of first use, alike in every image of the pool. */
 export function rowOf(p: Pool, number: u32): u32 {
-  // 0 - 1 wraps to more than any capacity.
+  // The number 0 wraps to more than any capacity.
   if (number - 1 >= p.capacity) return 0;
   const block = load<u32>(<usize>p.directory + ((<usize>((number - 1) / p.rows)) << 2));
   return ((block >> GRANULE_BITS) << PLACE_BITS) | ((number - 1) % p.rows);

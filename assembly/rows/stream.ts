@@ -61,7 +61,7 @@ export class Stream {
   @inline
   firstOf(length: u32): u32 {
     const recent = this.recent();
-    // 0 - 1 wraps to more than any count.
+    // The length 0 wraps to more than any count.
     return length - 1 < recent.count ? recent.get(recent.count - length) : 0;
   }
 
@@ -91,7 +91,7 @@ export class Stream {
     return this.last - this.numberedAt;
   }
 
-  /** Called if the newest row is the first one (`last` is 0), or if the one before it is linked to a non-adjacent row. */
+  /** Runs if the newest row is the first one (`last` is 0), or if the one before it is linked to a non-adjacent row. */
   private jump(p: Pool, last: u32, row: u32): void {
     if (last != 0) p.noteJump(last);
     this.straightAt = row - (last != 0 && Run.goesStraight(p, last, row) ? last - this.straightAt + 1 : 0);
@@ -117,7 +117,7 @@ export class Stream {
     }
   }
 
-  /** O(row): appends the step of a staging record. Returns its row; 0 (OUT_OF_MEMORY) changes nothing. */
+  /** Appends the step of a staging record. Returns its row; 0 (OUT_OF_MEMORY) changes nothing. O(row) */
   @inline
   append(staged: usize): u32 {
     const p = this.rows();
@@ -210,7 +210,7 @@ export class Stream {
     this.episodeStep = 0;
   }
 
-  /** Called before a step that does not just continue the episode. */
+  /** Runs before a step that does not just continue the episode. */
   private begin(p: Pool): void {
     if (this.awaits == LINK_FINAL) return;
     if (this.awaits == FIRST_ALONE) stream_clear(changetype<usize>(this));
@@ -263,7 +263,7 @@ export function stream_episode_steps(stream: usize): u32 {
   return changetype<Stream>(stream).episodeStep;
 }
 
-/** O(bytes): copies the value of leaf i from the newest step of another stream of the pool to the newest step here, which must have zeros there. */
+/** Copies the value of leaf i from the newest step of another stream of the pool to the newest step here, which must have zeros there. O(bytes) */
 export function stream_patch(stream: usize, from: usize, i: u32): void {
   const s = changetype<Stream>(stream);
   const p = s.rows();

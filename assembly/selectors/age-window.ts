@@ -3,7 +3,7 @@
  */
 import { Order } from "./order";
 
-/** O(k + n log n): converts the n places (u32, below k) at `out` to slots. `keys` is scratch for u64 × n. */
+/** Converts the n places (u32, below k) at `out` to slots. `keys` is scratch for u64 × n. O(k + n log n) */
 export function slotsOfPlaces(order: Order, k: u32, n: u32, out: usize, keys: usize): void {
   for (let i: usize = 0; i < <usize>n; i++) store<u64>(keys + (i << 3), ((<u64>load<u32>(out + (i << 2))) << 32) | <u64>i);
   sort(keys, n);
@@ -16,7 +16,7 @@ export function slotsOfPlaces(order: Order, k: u32, n: u32, out: usize, keys: us
   }
 }
 
-/** O(n log n): sorts n numbers in ascending order in place, with a heap (Williams, 1964). */
+/** Sorts n numbers in ascending order in place, with a heap (Williams, 1964). O(n log n) */
 function sort(keys: usize, n: u32): void {
   for (let i = n >> 1; i > 0; i--) sift(keys, i - 1, n);
   for (let end = n; end > 1; end--) {

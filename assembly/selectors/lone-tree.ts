@@ -13,14 +13,14 @@ export function sum_tree_init(tree: usize, leaves: u32, exponent: f64): void {
   t.setExponent(exponent);
 }
 
-/** O(n log leaves): sets priorities (f64 × n) of leaves (u32 × n); `nodes` is scratch for u32 × n. */
+/** Sets priorities (f64 × n) of leaves (u32 × n); `nodes` is scratch for u32 × n. O(n log leaves) */
 export function sum_tree_update(tree: usize, slots: usize, priorities: usize, n: u32, nodes: usize): void {
   const t = changetype<SumTree>(tree);
   for (let i: usize = 0; i < <usize>n; i++) store<f64>(t.leaf(load<u32>(slots + (i << 2))), t.weigh(load<f64>(priorities + (i << 3))));
   t.climb(slots, n, nodes);
 }
 
-/** O(n log leaves): makes n draws with replacement into `out` (u32 × n); `rests` is scratch for f64 × n. The tree must not be empty. */
+/** Makes n draws with replacement into `out` (u32 × n); `rests` is scratch for f64 × n. The tree must not be empty. O(n log leaves) */
 export function sum_tree_draw(tree: usize, random: usize, n: u32, out: usize, rests: usize): void {
   changetype<SumTree>(tree).drawMany(random, n, false, out, rests);
 }

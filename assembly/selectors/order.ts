@@ -47,7 +47,7 @@ export class Order {
     return youngest ? this.prev(slot) : this.next(slot);
   }
 
-  /** O(the lower of i and count - i): returns the slot after the i oldest of `count`. */
+  /** Returns the slot after the i oldest of `count`. O(the lower of i and count - i) */
   at(i: u32, count: u32): u32 {
     const fromYoung = i > count >> 1;
     let slot = this.end(fromYoung);
@@ -55,7 +55,7 @@ export class Order {
     return slot;
   }
 
-  /** O(1): adds a slot at the young end. */
+  /** Adds a slot at the young end. O(1) */
   @inline
   insert(slot: u32): void {
     const oldest = this.oldest;
@@ -76,7 +76,7 @@ export class Order {
     this.link(this.prev(slot), next);
   }
 
-  /** O(1): makes the oldest the youngest. */
+  /** Makes the oldest the youngest. O(1) */
   @inline
   renew(): void {
     this.oldest = this.next(this.oldest);

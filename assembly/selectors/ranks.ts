@@ -31,13 +31,13 @@ export class Ranks {
   words: u32;
   top: u32;
 
-  /** O(1): adds a slot as the youngest. */
+  /** Adds a slot as the youngest. O(1) */
   insert(slot: u32): void {
     this.live += 1;
     this.push(slot);
   }
 
-  /** O(1), O(log n) with holes: removes a slot. `oldest`, `youngest`: of the remaining ones, if any. */
+  /** Removes a slot. `oldest`, `youngest`: of the remaining ones, if any. O(1), O(log n) with holes */
   remove(slot: u32, oldest: u32, youngest: u32): void {
     const index = this.index(slot);
     this.live -= 1;
@@ -56,7 +56,7 @@ export class Ranks {
     this.head = head;
   }
 
-  /** O(1), O(log n) with holes: makes the oldest the youngest. `next`: the slot after it. */
+  /** Makes the oldest the youngest. `next`: the slot after it. O(1), O(log n) with holes */
   turn(slot: u32, next: u32): void {
     if (this.live == 1) return;
     if (this.sparse != 0) this.mark(this.head, false);
@@ -66,7 +66,7 @@ export class Ranks {
     this.push(slot);
   }
 
-  /** O(log n): returns how many are older. */
+  /** Returns how many are older. O(log n) */
   rank(slot: u32): u32 {
     const index = this.index(slot);
     if (this.sparse == 0) return this.offset(index, this.head);
@@ -75,7 +75,7 @@ export class Ranks {
     return index >= this.head ? before - first : this.live - first + before;
   }
 
-  /** O(n), O(n log n) with holes: converts n numbers (u32) of older items at `out` to the slots after that many. */
+  /** Converts n numbers (u32) of older items at `out` to the slots after that many. O(n), O(n log n) with holes */
   find(out: usize, n: u32): void {
     const end = out + ((<usize>n) << 2);
     const ring = this.ring();
@@ -153,7 +153,7 @@ export class Ranks {
     store<u32>(<usize>this.indices + ((<usize>slot) << 2), index);
   }
 
-  /** O(n): moves the entries together. There is a hole, because there are fewer items than entries. */
+  /** Moves the entries together. There is a hole, because there are fewer items than entries. O(n) */
   private compact(): void {
     const ring = this.ring();
     let to: u32 = 0;
@@ -168,7 +168,7 @@ export class Ranks {
     this.sparse = 0;
   }
 
-  /** O(n / 64): builds bits and sums for a ring without holes. */
+  /** Builds bits and sums for a ring without holes. O(n / 64) */
   private thin(): void {
     this.sparse = 1;
     // They are kept at least this long, so that the inserts together pay for building them.
@@ -210,7 +210,7 @@ export class Ranks {
     return ((load<u64>(this.wordAt(index >> 6)) >> (index & 63)) & 1) != 0;
   }
 
-  /** O(log n): flips the bit of an entry. */
+  /** Flips the bit of an entry. O(log n) */
   private mark(index: u32, live: bool): void {
     const word = this.wordAt(index >> 6);
     store<u64>(word, load<u64>(word) ^ ((<u64>1) << (index & 63)));
@@ -218,14 +218,14 @@ export class Ranks {
     for (let k = (index >> 6) + 1; k <= this.words; k += k & (0 - k)) store<u32>(this.sumAt(k), load<u32>(this.sumAt(k)) + more);
   }
 
-  /** O(log n): counts the live entries below an index. */
+  /** Counts the live entries below an index. O(log n) */
   private before(index: u32): u32 {
     let n = <u32>popcnt<u64>(load<u64>(this.wordAt(index >> 6)) & (((<u64>1) << (index & 63)) - 1));
     for (let k = index >> 6; k != 0; k &= k - 1) n += load<u32>(this.sumAt(k));
     return n;
   }
 
-  /** O(log n): returns the index of the live entry with `rest` live entries below it. */
+  /** Returns the index of the live entry with `rest` live entries below it. O(log n) */
   private select(rest: u32): u32 {
     let word: u32 = 0;
     for (let step = this.top; step != 0; step >>= 1) {

@@ -80,7 +80,7 @@ export class Recency {
     return load<u32>(cursor);
   }
 
-  /** O(n log size): like `SumTree.drawWeighed`, among the `count` items after the `first` oldest. */
+  /** Like `SumTree.drawWeighed`, among the `count` items after the `first` oldest. O(n log size) */
   drawMany(
     random: usize,
     first: u32,
@@ -106,7 +106,7 @@ export class Recency {
     return n;
   }
 
-  /** O(n): rebuilds the state derived from the order of `count` items; false if the order is invalid. */
+  /** Rebuilds the state derived from the order of `count` items; false if the order is invalid. O(n) */
   rebuild(count: u32, slots: u32): bool {
     const order = this.order();
     const ranks = this.ranks();

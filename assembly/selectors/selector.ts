@@ -134,13 +134,13 @@ export class Selector {
     if (this.kind == RECENCY) this.recency().turned(slot, n);
   }
 
-  /** Called after the priority of a slot changed, for kinds that must know of each change immediately. */
+  /** Runs after the priority of a slot changed, for kinds that must know of each change immediately. */
   @inline
   updated(slot: u32): void {
     if (isHeap(this.kind)) this.heap().update(slot);
   }
 
-  /** Called after the priorities of n slots (u32 × n) changed, for kinds that process them together. `items`: the table's; `nodes`: scratch for u32 × n. */
+  /** Runs after the priorities of n slots (u32 × n) changed, for kinds that process them together. `items`: the table's; `nodes`: scratch for u32 × n. */
   updatedMany(slots: usize, n: u32, items: usize, nodes: usize): void {
     if (this.kind == PRIORITIZED) this.tree().update(slots, n, items, nodes);
   }
@@ -234,8 +234,8 @@ export class Selector {
   }
 
   /**
-   * Called before and after a draw from only the k oldest, or newest, items: sets the weights of the others to 0 (`hidden`), or restores them. O(log n) for
-   * each of the k, or for each of the others, if these are fewer. `high`: the highest slot ever used.
+   * Runs before and after a draw from only the k oldest, or newest, items: sets the weights of the others to 0 (`hidden`), or restores them. O(log n) for each
+   * of the k, or for each of the others, if these are fewer. `high`: the highest slot ever used.
    */
   weighPart(remover: Selector, k: u32, count: u32, newest: bool, items: usize, high: u32, hidden: bool): void {
     if (this.kind != PRIORITIZED) return;
@@ -359,7 +359,7 @@ export class Selector {
     }
   }
 
-  /** Likewise copies where its order begins and ends: END_WORDS, as far as it has them. */
+  /** Copies the beginning and the end of the order in the same way: END_WORDS, as far as the kind has them. */
   copyEnds(at: usize, loads: bool): usize {
     switch (this.kind) {
       case FIFO:
@@ -401,7 +401,7 @@ export class Selector {
     }
   }
 
-  /** O(slots): called once all live slots are restored; false if they do not form an order of `count`. */
+  /** Called once all live slots are restored; false if they do not form an order of `count`. O(slots) */
   rebuild(count: u32, slots: u32): bool {
     switch (this.kind) {
       case FIFO:

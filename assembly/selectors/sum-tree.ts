@@ -33,13 +33,13 @@ const LEVELS_AT: usize = 120;
 const MOST_STALE: u32 = 2048;
 /** Bytes of four nodes. */
 const FAMILY: usize = 32;
-/** 2^-1074, the least positive f64. */
+/** The least positive f64, 2^-1074. */
 const FAINT: f64 = 4.9406564584124654e-324;
-/** 2^-999: a smaller weight counts as 0. */
+/** The least weight, 2^-999. A smaller weight counts as 0. */
 const MIN: f64 = 1.8665272370064378e-301;
-/** 2^-1000: above every sum of faint leaves, below every weight. */
+/** The number 2^-1000, which is above every sum of faint leaves and below every weight. */
 const FLOOR: f64 = 9.332636185032189e-302;
-/** 2^990: the sum of 2^30 of these is finite. */
+/** The greatest weight, 2^990. The sum of 2^30 of these is finite. */
 const MAX: f64 = 1.0463951242053391e298;
 
 @unmanaged
@@ -107,7 +107,7 @@ export class SumTree {
       return;
     }
     const weights = Pair.power(f64x2.replace_lane(f64x2.splat(first), 1, second), this.exponent);
-    // As in `weigh`: below MIN it is faint, above MAX it is MAX.
+    // As in `weigh`, a weight below MIN is faint, and a weight above MAX is MAX.
     const bounded = f64x2.pmin(f64x2.splat(MAX), weights);
     const taken = v128.bitselect(f64x2.splat(FAINT), bounded, f64x2.lt(weights, f64x2.splat(MIN)));
     store<f64>(this.leaf(one), f64x2.extract_lane(taken, 0));
@@ -133,13 +133,13 @@ export class SumTree {
     return load<f64>(this.mins(this.depth));
   }
 
-  /** O(log n), and O(1) next to stale leaves: sets one leaf. */
+  /** Sets one leaf. O(log n), and O(1) next to stale leaves */
   set(slot: u32, weight: f64): void {
     store<f64>(this.leaf(slot), weight);
     this.invalidate(slot, slot);
   }
 
-  /** O(n + log slots): sets the leaves of n neighbours from the priorities in their items. */
+  /** Sets the leaves of n neighbours from the priorities in their items. O(n + log slots) */
   setMany(slot: u32, n: u32, items: usize): void {
     for (let i: u32 = 0; i < n; i++) store<f64>(this.leaf(slot + i), this.weigh(Items.priority(items, slot + i)));
     this.invalidate(slot, slot + n - 1);
@@ -158,7 +158,7 @@ export class SumTree {
     this.last = last;
   }
 
-  /** O(stale + log slots): renews the nodes above stale leaves. */
+  /** Renews the nodes above stale leaves. O(stale + log slots) */
   private recompute(): void {
     let first = this.stale;
     let last = this.last;
@@ -180,13 +180,13 @@ export class SumTree {
     }
   }
 
-  /** O(slots): renews all nodes above the leaves. */
+  /** Renews all nodes above the leaves. O(slots) */
   rebuild(): void {
     this.stale = 0;
     for (let level: u32 = 1; level <= this.depth; level++) this.renewMany(level, 0, this.families(level) - 1);
   }
 
-  /** O(n log n), level by level: renews the nodes above n leaves that were written; `nodes` is scratch for u32 × n. */
+  /** Renews the nodes above n leaves that were written; `nodes` is scratch for u32 × n. O(n log n), level by level */
   climb(slots: usize, n: u32, nodes: usize): void {
     const end = (<usize>n) << 2;
     let from = slots;
@@ -208,7 +208,7 @@ export class SumTree {
     }
   }
 
-  /** O(n log slots): sets the leaves of n slots (u32 × n) from the priorities in their items; `nodes` is scratch for u32 × n. */
+  /** Sets the leaves of n slots (u32 × n) from the priorities in their items; `nodes` is scratch for u32 × n. O(n log slots) */
   update(slots: usize, n: u32, items: usize, nodes: usize): void {
     let i: u32 = 0;
     if (ASC_FEATURE_SIMD && this.exponent != 1) {
@@ -243,7 +243,7 @@ export class SumTree {
     store<u32>(changetype<usize>(this) + PARTIAL_AT, 1);
   }
 
-  /** Called when all branches that were cut off are renewed. */
+  /** Runs when all branches that were cut off are renewed. */
   end(): void {
     store<u32>(changetype<usize>(this) + PARTIAL_AT, 0);
   }
@@ -263,14 +263,14 @@ export class SumTree {
     this.renewMany(level, node & ~3, min(node | 3, this.families(level) - 1));
   }
 
-  /** O(log n): draws one slot. The total must not be 0. */
+  /** Draws one slot. The total must not be 0. O(log n) */
   draw(random: usize): u32 {
     const cursor = this.cursor();
     this.drawMany(random, 1, false, cursor, cursor + 8);
     return load<u32>(cursor);
   }
 
-  /** O(n log n), level by level: draws n slots into `out`, with replacement; one in each n-th of the total if `stratified`. `rests` is scratch for f64 × n. */
+  /** Draws n slots into `out`, with replacement; one in each n-th of the total if `stratified`. `rests` is scratch for f64 × n. O(n log n), level by level */
   drawMany(random: usize, n: u32, stratified: bool, out: usize, rests: usize): void {
     const total = this.total();
     const floor = this.floor(total);
@@ -329,9 +329,8 @@ export class SumTree {
   }
 
   /**
-   * O(n log n): draws up to n distinct slots into `out`, as if drawn one by one without replacement; fewer if fewer have weight. `saved`, `rests` are scratch
-   * for f64 × n, `drawn` for u32 × n. Drawn slots weigh 0 until the end; slots drawn twice in a round are drawn again from the rest, with the same
-   * distribution.
+   * Draws up to n distinct slots into `out`, as if drawn one by one without replacement; fewer if fewer have weight. `saved`, `rests` are scratch for f64 × n,
+   * `drawn` for u32 × n. Drawn slots weigh 0 until the end; slots drawn twice in a round are drawn again from the rest, with the same distribution. O(n log n)
    */
   drawDistinct(random: usize, n: u32, out: usize, saved: usize, rests: usize, drawn: usize): u32 {
     const floor = this.floor(this.total());

@@ -77,13 +77,13 @@ export class Uniform {
     return ring.count == ring.capacity && this.disorder == 0 && this.at(0) == slot;
   }
 
-  /** O(1): draws one of the `among` oldest; 0 < among <= count. */
+  /** Draws one of the `among` oldest; 0 < among <= count. O(1) */
   @inline
   draw(random: usize, among: u32): u32 {
     return this.at(random_below(random, among));
   }
 
-  /** O(n): draws n of the `among` items after the `first` oldest, with replacement; one out of each n-th of them if `stratified`. */
+  /** Draws n of the `among` items after the `first` oldest, with replacement; one out of each n-th of them if `stratified`. O(n) */
   drawMany(random: usize, first: u32, among: u32, n: u32, stratified: bool, out: usize): void {
     if (!stratified) fillBelow(random, among, n, out);
     else for (let i: u32 = 0; i < n; i++) store<u32>(out + ((<usize>i) << 2), min(<u32>(((<f64>i + random_f64(random)) / <f64>n) * <f64>among), among - 1));
@@ -94,7 +94,7 @@ export class Uniform {
     else for (let at = out; at < end; at += 4) store<u32>(at, this.entry(this.ring().index(load<u32>(at))));
   }
 
-  /** O(n): draws n distinct ones of the `among` items after the `first` oldest, in random order: Fisher–Yates on the ring itself, undone afterwards. */
+  /** Draws n distinct ones of the `among` items after the `first` oldest, in random order: Fisher–Yates on the ring itself, undone afterwards. O(n) */
   drawDistinct(random: usize, first: u32, among: u32, n: u32, out: usize, swaps: usize): void {
     for (let i: u32 = 0; i < n; i++) {
       const j = i + random_below(random, among - i);
@@ -105,7 +105,7 @@ export class Uniform {
     for (let i: u32 = n; i > 0; i--) this.swap(first + i - 1, first + load<u32>(swaps + ((<usize>(i - 1)) << 2)));
   }
 
-  /** O(n): converts slots (u32 × n) at `out` to their places in the ring, counted after the `first` oldest. */
+  /** Converts slots (u32 × n) at `out` to their places in the ring, counted after the `first` oldest. O(n) */
   places(first: u32, out: usize, n: u32): void {
     const ring = this.ring();
     for (const end = out + ((<usize>n) << 2); out < end; out += 4) {

@@ -106,7 +106,7 @@ export class Episodes {
     return this.capacity == 0 ? 0 : load<u32>(this.seek(episode), 4);
   }
 
-  /** O(capacity): returns the sum of all counts. */
+  /** Returns the sum of all counts. O(capacity) */
   memberships(): u64 {
     let sum: u64 = 0;
     for (let i: usize = 0; i < <usize>this.capacity; i++) sum += load<u32>(<usize>this.entries + (i << 3), 4);

@@ -21,7 +21,7 @@ export function table_max_size(table: usize, max: u32): void {
   changetype<Table>(table).maxSize = max;
 }
 
-/** O(n log n): moves everything into an empty table with more room; afterwards the first one is memory to free. Keys stay valid. Returns 0 or OUT_OF_MEMORY. */
+/** Moves everything into an empty table with more room; afterwards the first one is memory to free. Keys stay valid. Returns 0 or OUT_OF_MEMORY. O(n log n) */
 export function table_move(from: usize, to: usize): i32 {
   const a = changetype<Table>(from);
   const b = changetype<Table>(to);
@@ -182,7 +182,7 @@ export function table_chances(table: usize, n: u32, ratio: f64): u32 {
 export function anySlot(t: Table): u32 {
   const slots: Slots = t.slots();
   let slot: u32;
-  // Only the oldest leave, and their slots are reused next, so few are empty.
+  // Only the oldest items leave, and their slots are reused next, so few slots are empty.
   do slot = 1 + random_below(t.random(), slots.high);
   while (!slots.isLive(slot));
   return slot;

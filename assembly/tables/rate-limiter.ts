@@ -1,5 +1,5 @@
 /**
- * Reverb's rate limiter: one state machine with four numbers. MinSize, SampleToInsertRatio, Queue and Stack are choices of those numbers.
+ * Implements Reverb's rate limiter: one state machine with four numbers. MinSize, SampleToInsertRatio, Queue and Stack are choices of these numbers.
  *
  * LIMITER, 48 bytes:
  *    0 │ samples u64 │ inserts u64 │

@@ -72,12 +72,12 @@ export function stored_bytes_now(limit: usize): f64 {
   return changetype<StoredBytes>(limit).now();
 }
 
-/** Called before a step. Returns 0, or E_STORED if there is no room for it and no item to evict. */
+/** Runs before a step. Returns 0, or E_STORED if there is no room for it and no item to evict. */
 export function canStore(p: Pool): i32 {
   return p.limit == 0 ? 0 : admitStored(changetype<StoredBytes>(<usize>p.limit));
 }
 
-/** Called after a step and its items: the table evicts items until the stored bytes are within the limit, or it has none. */
+/** Runs after a step and its items: the table evicts items until the stored bytes are within the limit, or it has none. */
 export function keepStored(p: Pool): void {
   if (p.limit != 0) evictStored(changetype<StoredBytes>(<usize>p.limit));
 }

@@ -236,7 +236,10 @@ export function table_init(table: usize, pool: u32, maxSize: u32, maxPending: u3
   const stamps = t.slots().stamps;
   // A fifo makes room before the insert, any other remover after it.
   const places = isFifo(remover) ? maxSize : maxSize + 1;
-  assert((remover & TOGETHER) != 0 || !kindHas(sampler, LINKED) || !kindHas(remover, LINKED), "a table has one linked order, because its links are in the items");
+  assert(
+    (remover & TOGETHER) != 0 || !kindHas(sampler, LINKED) || !kindHas(remover, LINKED),
+    "a table has one linked order, because its links are in the items",
+  );
   const bytes = laySelector(t.sampler(), sampler, at, slots, places, items, stamps);
   if ((remover & TOGETHER) == 0) at = align16(at + bytes);
   laySelector(t.remover(), remover, at, slots, places, items, stamps);
@@ -282,8 +285,8 @@ export function table_can_sample(table: usize, n: f64): bool {
 }
 
 /**
- * O(length + log n): inserts an item of a run whose rows are held already; `run`: the result of Run.retain. Returns 1 if it is in the table; 0 if it waits for
- * the limiter, and enters, oldest first, with the call that makes room; or a code, after which the run is released and nothing changed.
+ * Inserts an item of a run whose rows are held already; `run`: the result of Run.retain. Returns 1 if it is in the table; 0 if it waits for the limiter, and
+ * enters, oldest first, with the call that makes room; or a code, after which the run is released and nothing changed. O(length + log n)
  */
 export function insertItem(t: Table, first: u32, length: u32, run: u32, layout: u32, priority: f64): i32 {
   const waits = t.pending != 0 || !t.mayInsert();

@@ -7,7 +7,7 @@ import { Stream } from "../rows/stream";
 import { EvictInPlace } from "../tables/evict-in-place";
 import { insertItem, Table, UNORDERED } from "../tables/table";
 
-/** O(length + log n): inserts an item of a stream's last `length` steps. Returns 1 if it is in the table, 0 if it waits for the limiter, or a code. */
+/** Inserts an item of a stream's last `length` steps. Returns 1 if it is in the table, 0 if it waits for the limiter, or a code. O(length + log n) */
 export function table_insert(table: usize, stream: usize, length: u32, layout: u32, priority: f64): i32 {
   return table_insert_earlier(table, stream, length, 0, layout, priority, 0);
 }

@@ -1,4 +1,4 @@
-/** Items of sequence rules: the column layout of each contains its burn-in steps, and whether it begins an episode (tables/slots.ts). */
+/** Makes items of sequence rules: the column layout of each contains its burn-in steps, and whether it begins an episode (tables/slots.ts). */
 import { Head, LINK_ENDS } from "../rows/row";
 import { Stream } from "../rows/stream";
 import { sequenceLayout } from "../tables/slots";

@@ -13,8 +13,8 @@ import { Sequences } from "./sequence";
 import { Writer } from "./writer";
 
 /**
- * O(row + items): appends the step of a staging record, a row for each lane, and the items that the rules make of it. Returns the number of waiting items, or a
- * code if nothing changed.
+ * Appends the step of a staging record, a row for each lane, and the items that the rules make of it. Returns the number of waiting items, or a code if nothing
+ * changed. O(row + items)
  */
 export function writer_append(writer: usize, staged: usize): i32 {
   const w = changetype<Writer>(writer);

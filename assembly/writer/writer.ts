@@ -81,7 +81,7 @@ export class Writer {
     return false;
   }
 
-  /** Called before an episode ends, with a final step or without: counts an episode without an item. */
+  /** Runs before an episode ends, with a final step or without: counts an episode without an item. */
   noteEnd(s: Stream, last: bool): void {
     // Steps of a writer that is across remain for later items.
     if (!s.isOpen() || (this.across != 0 && !this.tails())) return;

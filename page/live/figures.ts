@@ -1,4 +1,4 @@
-/** Figures about the agent. */
+/** Shows figures about the agent. */
 import { h } from "../parts/element.ts";
 import { count, figure } from "../parts/figures.ts";
 import type { Scene } from "./messages.ts";

@@ -1,4 +1,4 @@
-/** Messages between the room Live and its worker. */
+/** Defines the messages between the room Live and its worker. */
 
 export type ToWorker =
   /** Comes first. The port is for inspecting the memory and pausing the agent. */
@@ -14,7 +14,7 @@ export type FromWorker = { readonly type: "scene"; readonly scene: Scene } | { r
 export interface Scene {
   /** The cart in m and the pole in radians, as in CartPole-v1: position, speed, angle, angular speed. */
   readonly state: readonly number[];
-  /** 0: to the left, 1: to the right; undefined before the first step. */
+  /** The action: 0 to the left, 1 to the right; undefined before the first step. */
   readonly action: number | undefined;
   readonly steps: number;
   readonly episode: number;

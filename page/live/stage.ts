@@ -2,7 +2,7 @@
 import { h } from "../parts/element.ts";
 import type { Scene } from "./messages.ts";
 
-/** In m and radians: the limits of an episode, and the pole's length. */
+/** The limits of an episode, and the pole's length, in m and radians. */
 const [EDGE, FALL, POLE] = [2.4, (12 * Math.PI) / 180, 1];
 /** Steps of an episode in which the pole stays up. */
 const LONGEST = 500;
@@ -38,7 +38,7 @@ export class Stage {
     const unit = width / WIDTH;
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.clearRect(0, 0, width, height);
-    // In m, upwards, 0 is the middle of the track.
+    // The unit is m, y points upwards, and 0 is the middle of the track.
     context.setTransform(unit, 0, 0, -unit, width / 2, height - GROUND * unit);
     this.#track(colours);
     if (scene === undefined) return;

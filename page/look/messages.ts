@@ -1,4 +1,4 @@
-/** Messages between the room and its worker. */
+/** Defines the messages between the room and its worker. */
 import type { Format } from "reprise/rlds";
 import type { LeafColumn, LeafForm } from "./model/columns.ts";
 import type { Distribution } from "./model/distributions.ts";

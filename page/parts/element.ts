@@ -3,7 +3,7 @@
 type Listener = (event: never) => void;
 type Child = Node | string | number | null | undefined | false;
 
-/** By name: a listener as `onclick`, a flag as true or false, anything else as its text. */
+/** Attributes by name: a listener as `onclick`, a flag as true or false, anything else as its text. */
 export interface Attributes {
   readonly [name: string]: string | number | boolean | Listener | null | undefined;
 }

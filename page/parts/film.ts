@@ -1,4 +1,4 @@
-/** Films for `writeLeRobot`; the encoder is loaded when the first one begins. */
+/** Makes films for `writeLeRobot`; the encoder is loaded when the first one begins. */
 import type { MakeVideoEncoder } from "reprise/rlds";
 
 /** Whether this browser has any encoder; `encodeFilm` may still find none for a size. */

@@ -21,7 +21,7 @@ export interface PlotOptions {
   readonly y?: string;
   /** The range of y; defaults to that of the data. */
   readonly range?: readonly [number, number];
-  /** Called with x of a click. */
+  /** Receives the x of a click. */
   readonly pick?: (x: number) => void;
 }
 

@@ -1,4 +1,4 @@
-/** Workers of the page. Each file `page/NAME/worker.ts`, or one whose name ends in `-worker.ts`, is built to the same path. */
+/** Starts workers of the page. Each file `page/NAME/worker.ts`, or one whose name ends in `-worker.ts`, is built to the same path. */
 
 /** The page allows scripts only under this policy name. */
 interface Policy {

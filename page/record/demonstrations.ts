@@ -1,6 +1,6 @@
 /**
- * Demonstrations in a Replay on the disk: whole episodes, drawn for learning, and read back one by one. The journal stores their list, consistent with their
- * steps.
+ * Keeps demonstrations in a Replay on the disk: whole episodes, drawn for learning, and read back one by one. The journal stores their list, consistent with
+ * their steps.
  */
 import { f32, maxHeap, type OpenReplay, prioritized, Replay, ReplayError, u8 } from "reprise";
 import type { Directory } from "reprise/storage";

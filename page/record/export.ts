@@ -1,4 +1,4 @@
-/** Demonstrations as a dataset for other programs: RLDS for tensorflow_datasets, and the formats of the other writers. */
+/** Writes demonstrations as a dataset for other programs: RLDS for tensorflow_datasets, and the formats of the other writers. */
 import { bool, f32, i32, u8 } from "reprise";
 import { type RldsDataset, rldsDataset, type Sink, type WriteOptions, type WriteReport, writeLeRobot, writeMinari, writeTfds } from "reprise/rlds";
 import { encodeFilm } from "../parts/film.ts";

@@ -26,9 +26,9 @@ const [NEAR, SLOW] = [0.055, 0.16];
 export type End = "docked" | "wrecked" | "late";
 
 export interface Outcome {
-  /** 1 for docking, -1 for a wreck, and each step costs 1 / 300. */
+  /** The reward: 1 for docking, -1 for a wreck, and -1 / 300 for each step. */
   readonly reward: number;
-  /** Undefined while the episode continues. */
+  /** The reason for the end. Undefined while the episode continues. */
   readonly end: End | undefined;
 }
 

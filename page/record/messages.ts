@@ -1,4 +1,4 @@
-/** Messages between the room Record and its worker. */
+/** Defines the messages between the room Record and its worker. */
 import type { Destination } from "../parts/save-folder.ts";
 import type { Ending, Episode, Recording, Step } from "./demonstrations.ts";
 import type { Format } from "./formats.ts";
@@ -6,7 +6,7 @@ import type { Format } from "./formats.ts";
 /** The acknowledged state, which survives a crash of the tab, the browser or the machine. */
 export interface Saved {
   readonly episodes: readonly Episode[];
-  /** Includes those of the open episode. */
+  /** The number of steps, including those of the open episode. */
   readonly steps: number;
   /** The bytes on the disk. */
   readonly bytes: number;

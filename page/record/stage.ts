@@ -4,7 +4,7 @@ import { FPS, Game, STATE } from "./game.ts";
 import { CAMERA, Painter } from "./picture.ts";
 
 const STEP_MS = 1000 / FPS;
-/** In pixels: sharp enough on a phone, and quick to paint. */
+/** The size in pixels: sharp enough on a phone, and quick to paint. */
 const SIZE = 400;
 
 /** The visible state at one step. */

@@ -1,4 +1,4 @@
-/** Views of bytes, and arrays joined into a new array. */
+/** Makes views of bytes, and joins arrays into a new array. */
 
 /** Returns a view of bytes, for numbers of any width at any offset. */
 export function dataView(bytes: Uint8Array, from = 0, length: number = bytes.length - from): DataView {

@@ -1,4 +1,4 @@
-/** Kinds of sections: each number has one meaning, in every file. */
+/** Lists the kinds of sections: each number has one meaning, in every file. */
 
 /** Sections of the log itself (storage/log/): 16 to 31. */
 /** First in each file: the head of the segment. */
@@ -17,7 +17,7 @@ export const DROP = 19;
 export const HEAD = 32;
 /** The open writers (writers.ts). */
 export const WRITERS = 33;
-/** Per pool (pools of entries first, then of frames, then of steps): rows ever used, last episode (u32 each). */
+/** id: pool │ rows ever used, last episode (u32 each). Pools of entries come first, then pools of frames, then those of steps. */
 export const POOLS = 34;
 /** id: pool │ count u32, then ROW records. */
 export const ROWS = 35;

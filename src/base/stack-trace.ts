@@ -21,7 +21,7 @@ const FRAME = /^ +at (.+):\d+:\d+\)?$/;
 export function trimStack<E extends Error>(error: E): E {
   const { captureStackTrace, stackTraceLimit } = Error as { readonly captureStackTrace?: (target: object, below?: unknown) => void; stackTraceLimit?: number };
   if (captureStackTrace === undefined) return error;
-  // Not the error's own stack: after a read of it, V8 can no longer change it.
+  // The error's own stack is not used, because V8 can no longer change it after it was read.
   const captureStack = (callee?: unknown) => {
     const probe = { stack: "" };
     // The package may have more frames than the program's limit.

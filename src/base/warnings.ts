@@ -1,4 +1,4 @@
-/** Warnings about valid calls that are probably mistakes. A Replay logs each kind once and counts every occurrence. */
+/** Counts and logs warnings about valid calls that are probably mistakes. A Replay logs each kind once and counts every occurrence. */
 import { escapeControls, mustBe, show } from "./error.ts";
 
 /** The target of warnings: a function, or an object with a method `warn`, such as `console`. The journal reports its actions to `info`, if it exists. */

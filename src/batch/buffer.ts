@@ -64,7 +64,7 @@ export class BatchBuffer {
   /** Views of scratch: one for everything that is copied to memory, or several if the draw was made for another buffer. */
   #pieces: readonly Piece[] = [];
   readonly #copies: Copy[] = [];
-  /** For arrays of the caller: the bytes of arrays that are not copied from scratch, by field number. */
+  /** The bytes of arrays that are not copied from scratch, by field number. Only for arrays of the caller. */
   readonly #direct: (Uint8Array | undefined)[] = [];
   #generation = -1;
 

@@ -1,4 +1,4 @@
-/** Computations outside the core: the mask, the ends of short batches, and the weights and arrays of a batch that came in parts. */
+/** Computes data outside the core: the mask, the ends of short batches, and the weights and arrays of a batch that came in parts. */
 
 import { LENGTH } from "../base/abi.ts";
 import type { AnyArray } from "../schema/dtype.ts";

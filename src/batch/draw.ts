@@ -12,7 +12,7 @@ import type { NStep } from "./layout.ts";
 export class Draw {
   /** DRAW in linear memory. */
   handle = 0;
-  /** For `weigh`: in an array, because a fraction passed as an argument would be allocated. */
+  /** The value for `weigh`. It is in an array, because a fraction passed as an argument would be allocated. */
   readonly beta: Float64Array = new Float64Array(1);
   readonly #engine: Engine;
   /** Bytes of a draw with `#n` entries. */

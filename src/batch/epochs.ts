@@ -1,4 +1,4 @@
-/** Epochs of a table: batches that yield each item present at the start once. */
+/** Draws epochs of a table: batches that yield each item present at the start once. */
 
 import { DELETES, INSERTS, PENDING, SAMPLES, SHUFFLED } from "../base/abi.ts";
 import { codeOf, flag, integer, mustBe, onlyKeys, ReplayError, show } from "../base/error.ts";
@@ -30,7 +30,7 @@ export interface LoopOptions extends SampleOptions {
   readonly prefetch?: number;
 }
 
-/** Batches in epochs. A loop continues where the last one stopped. After the last epoch, the next loop starts the same number of epochs again. */
+/** A dataset of batches in epochs. A loop continues where the last one stopped. After the last epoch, the next loop starts the same number of epochs again. */
 export interface EpochDataset<B> extends Dataset<B> {
   /** Returns the position after the last batch that a loop received. */
   state(): EpochState;

@@ -1,6 +1,6 @@
 /**
- * Read-only access for an inspector: slots of a table and their contents, simulated draws, and the order of age. Changes no counter and no random state. Uses
- * only scratch memory that a snapshot has reserved.
+ * Reads a table for an inspector: its slots and their contents, simulated draws, and the order of age. It changes no counter and no random state. It uses only
+ * scratch memory that a snapshot has reserved.
  */
 
 import {

@@ -1,4 +1,4 @@
-/** Layouts of batches of items: the steps and columns that they have room for. */
+/** Computes layouts of batches of items: the steps and columns that they have room for. */
 
 import { LENGTH, RETURN, WEIGHT } from "../base/abi.ts";
 import type { Engine } from "../memory/engine.ts";
@@ -19,7 +19,7 @@ export interface ItemShape {
   readonly isWhole: boolean;
   /** WEIGHTS, RETURNS, MASK, COMPONENTS. */
   readonly holds: number;
-  /** In a part of a batch, runs continue to the end of the window even past their stops, since the width of the whole batch is not known yet. */
+  /** Whether runs continue to the end of the window even past their stops, in a part of a batch, since the width of the whole batch is not known yet. */
   readonly isOpen?: boolean;
   /** Whether draws may look up only the steps that columns name. */
   readonly mayPick?: boolean;

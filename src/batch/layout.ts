@@ -17,7 +17,7 @@ import { alignUp, arrayFrameBytes, canBeDirect, DIRECT_BYTES, isDirect, type Pla
 export const WEIGHTS = 1;
 export const RETURNS = 2;
 export const MASK = 4;
-/** In a mixture: the source of each item. */
+/** The source of each item, in a mixture. */
 export const SOURCE = 8;
 /** From this bit on: the number of components of a return, minus one. */
 export const COMPONENTS = 4;
@@ -70,7 +70,7 @@ export interface Field {
   /** The path in a batch, as keys, and as the name in messages. */
   readonly keys: readonly string[];
   readonly path: string;
-  /** Undefined for text, which is stored in a plain array. */
+  /** The class of the array. Undefined for text, which is stored in a plain array. */
   readonly type: ArrayClass | undefined;
   /** Elements per item. */
   readonly each: number;
@@ -90,7 +90,7 @@ export interface Output {
   readonly index: number;
   /** The number of its array. */
   readonly field: number;
-  /** For an array that is copied directly: the position of its stop, used if few values are adjacent. */
+  /** The position of the stop of an array that is copied directly, used if few values are adjacent. */
   readonly stop: number;
 }
 

@@ -1,4 +1,4 @@
-/** Options of draws (`sample`, views, datasets and waits), and their checked form. */
+/** Checks options of draws (`sample`, views, datasets and waits), and holds their checked form. */
 
 import { DISTINCT, NO_LEAF, OWN_NEXT, STRATIFIED } from "../base/abi.ts";
 import { finite, flag, integer, mustBe, oneOf, onlyKeys, ReplayError, show } from "../base/error.ts";

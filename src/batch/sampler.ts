@@ -68,7 +68,7 @@ interface BatchGoals {
 
 /** Shows drawn items in batches: chooses the buffer, the columns and the returns. */
 export interface BatchView {
-  /** For the core: additional flags of the draw; steps of a window, and the part of longer items that it shows. */
+  /** Additional flags of the draw for the core, then the steps of a window, and the part of longer items that it shows. */
   readonly flags: number;
   readonly width: number;
   readonly from: number;

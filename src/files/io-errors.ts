@@ -1,4 +1,4 @@
-/** Errors of calls to a directory. They name the file and the operation. */
+/** Makes errors of calls to a directory. They name the file and the operation. */
 import { ReplayError } from "../base/error.ts";
 import type { Directory } from "./directory.ts";
 

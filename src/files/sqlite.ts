@@ -1,6 +1,6 @@
 /**
- * Files in the SQLite storage of a Durable Object (Cloudflare Workers, workerd): one row per file, and its bytes in separate rows, found by file and offset. An
- * append continues the last row while it has less than a page, so that it writes one row, however small the appends are.
+ * Stores files in the SQLite storage of a Durable Object (Cloudflare Workers, workerd): one row per file, and its bytes in separate rows, found by file and
+ * offset. An append continues the last row while it has less than a page, so that it writes one row, however small the appends are.
  */
 import { mustBe, onlyKeys } from "../base/error.ts";
 import { closable, type Directory, type StorageFile } from "./directory.ts";

@@ -28,7 +28,7 @@ export class EpisodeLog {
   /** The episodes whose first step was seen. */
   readonly #open = new Map<number, OpenEpisode>();
   readonly #hasReward: boolean;
-  /** Later episodes are seen from their start. */
+  /** The last episode that may not have been seen from its start. */
   #lastPartial: number;
   /** The largest number so far. */
   #newest = 0;

@@ -6,7 +6,7 @@ import type { LeafValues } from "./protocol.ts";
 export interface ImageLayout {
   readonly height: number;
   readonly width: number;
-  /** 1 for gray, 3 or 4 for color. */
+  /** The number of channels: 1 for gray, 3 or 4 for color. */
   readonly channels: number;
   /** Whether channels are the first dimension. */
   readonly isPlanar: boolean;

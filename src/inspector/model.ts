@@ -12,17 +12,17 @@ export interface SamplePool {
   readonly isWhole: boolean;
   readonly n: number;
   readonly priorities: Float64Array;
-  /** NaN if priorities are not weights. */
+  /** The weights. NaN if priorities are not weights. */
   readonly weights: Float64Array;
   readonly timesSampled: Float64Array;
-  /** In newer items, or in episodes if the table does not know these. */
+  /** The ages, in newer items, or in episodes if the table does not know the number of newer items. */
   readonly ages: Float64Array;
   readonly agesIn: "items" | "episodes";
 }
 
 export class Model {
   survey: Survey | undefined;
-  /** By number, oldest first. */
+  /** The episodes by number, oldest first. */
   episodes: readonly Episode[] = [];
   #samples: { readonly sample: Sample; readonly total: number }[] = [];
   #table: string | undefined;

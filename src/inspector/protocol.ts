@@ -14,7 +14,7 @@ export interface LeafAbout {
 export interface TableAbout {
   readonly name: string;
   readonly maxSize: number;
-  /** Infinity for no limit, also below. */
+  /** The limit of steps. Infinity means no limit, here and below. */
   readonly maxSteps: number;
   readonly maxTimesSampled: number;
   readonly sampler: Selector;
@@ -95,7 +95,7 @@ export interface ItemAbout {
   /** The probability in a draw of one item. */
   readonly probability: number;
   readonly timesSampled: number;
-  /** As in Sample. */
+  /** The age, as in Sample. */
   readonly age: number;
   readonly episode: number;
   readonly episodeAge: number;
@@ -115,7 +115,7 @@ export interface ItemView extends ItemAbout {
 
 /** An item at the time of its draw, since it may be evicted before it is viewed. */
 export interface DrawnItem extends ItemAbout {
-  /** Undefined if there are too many. */
+  /** The leaves. Undefined if there are too many. */
   readonly leaves: readonly LeafValues[] | undefined;
 }
 

@@ -25,7 +25,7 @@ export interface BlockParts {
   readonly ends: EpisodeEnds;
   /** Columns of final steps, one step for each row that `terminated` or `truncated` ends. A leaf without a column is zeros. */
   readonly finals: readonly unknown[] | undefined;
-  /** Per rule, the priorities of its items; undefined if it has none. */
+  /** The priorities of the items of each rule; undefined for a rule without priorities. */
   readonly priorities: readonly (ArrayLike<number> | undefined)[];
   /** Whether columns of a single lane may also have the dimension of lanes. */
   readonly isVector?: boolean;

@@ -23,7 +23,7 @@ export class Core {
   owner: object | undefined;
   /** The remedy if memory is too small, in the words of the creator of this core. */
   remedy = "lower maxSize or maxSteps";
-  /** Called immediately after memory has moved. */
+  /** Runs immediately after memory has moved. */
   readonly listeners = new Set<{ onMemoryMoved(): void }>();
   readonly #maxBytes: number;
   #scratch = 0;

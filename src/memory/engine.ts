@@ -62,7 +62,7 @@ export class Engine {
   readonly pool: number;
   /** The pools of shared frames, in the layout's order. */
   readonly framePools: readonly number[];
-  /** For packed frames: the pools of their entries, and their packs. */
+  /** The pools of the entries of packed frames, and their packs. */
   readonly entryPools: readonly number[];
   readonly packs: readonly Packs[];
   /** Make the staged steps of writers with one lane, and with several. */
@@ -74,7 +74,7 @@ export class Engine {
   readonly columnLayouts: ColumnLayouts;
   /** Increases with every call that changes something. A reader that spans several calls compares it, and stops if it differs. */
   changes = 0;
-  /** Called after each change, if there is a journal (reprise/storage). */
+  /** Runs after each change, if there is a journal (reprise/storage). */
   journal?: () => void;
   /** Creates the error for the next call that would change something, if the journal failed after the last one. */
   journalError: (() => Error) | undefined;
@@ -90,7 +90,7 @@ export class Engine {
   hasTerminated = false;
   /** The open writers. */
   readonly writers = new Set<WriterInfo>();
-  /** Per table, the number of rules of open writers without a priority; their items get priority 1. */
+  /** The number of rules of open writers without a priority, per table. Items of these rules get priority 1. */
   readonly defaultPriorityRules = new Map<string, number>();
   /** The shared record of all writers that append whole steps one at a time. Every append writes each leaf of it. */
   #sharedFiller: StepFiller | undefined;
@@ -276,7 +276,7 @@ export class Engine {
     return { record, staging, fill: visitor(this.spec, (i) => staging.setters[i] as Visit) };
   }
 
-  /** Called if a staged value holds NaN. */
+  /** Runs if a staged value holds NaN. */
   readonly onNaN = (): void => {
     this.sawNaN = true;
   };

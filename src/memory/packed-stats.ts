@@ -1,4 +1,4 @@
-/** Statistics of packed frames, by the name in the option `packed`. */
+/** Collects statistics of packed frames, by the name in the option `packed`. */
 import { PACKED_LIVE } from "../base/abi.ts";
 import type { Engine } from "./engine.ts";
 
@@ -14,7 +14,7 @@ export interface PackedStats {
   readonly ratio: number;
 }
 
-/** O(names) */
+/** Returns the statistics of packed frames by name. O(names) */
 export function packedStats({ core, packs }: Engine): { readonly [name: string]: PackedStats } {
   const stats = packs.map(({ name, handle, frames: pool, frameBytes }): [string, PackedStats] => {
     const frames = core.x.pool_live(pool);

@@ -1,4 +1,4 @@
-/** Priorities computed from errors, (clip(error) + eps)^alpha, and powers of numbers, in a core's scratch memory. */
+/** Computes priorities from errors, (clip(error) + eps)^alpha, and powers of numbers, in a core's scratch memory. */
 
 import { LOWER, UPPER } from "../base/abi.ts";
 import { mustBe } from "../base/error.ts";

@@ -201,7 +201,7 @@ export interface StagedMemory {
   readonly u32: Uint32Array<ArrayBuffer>;
   /** Converts arrays to half floats. Without it, they are only checked. */
   narrow?(dtype: HalfDtype, to: number, from: number, n: number): number;
-  /** Called after the memory has moved. */
+  /** Runs after the memory has moved. */
   readonly listeners: Set<{ onMemoryMoved(): void }>;
 }
 

@@ -11,7 +11,7 @@ import { specOfBatch } from "./store/batches.ts";
 import type { Transition } from "./transition.ts";
 
 export interface BatchExperiencesOptions {
-  /** The discount per step, in [0, 1]. */
+  /** The discount per step, a finite number. */
   readonly gamma: number;
   /** Maps each state to the learner's input. States have the form of the list; for a batch, typed arrays are views of its columns. */
   readonly phi?: (state: never) => unknown;
@@ -42,7 +42,7 @@ export interface Experiences {
 
 /**
  * Computes the learner's batch. Typed arrays, and the columns of a batch, keep their dtype. Plain numbers in a list or from phi become f64 in states and f32 in
- * actions. Single numbers become i64 if they are whole in all items, in both states and next states. `dtypes` overrides this rule. O(bytes).
+ * actions. Single numbers become i64 if they are whole in all items, in both states and next states. `dtypes` overrides this rule. Costs O(bytes).
  * @param experiences the result of `sample`: lists of transitions, or a batch. The columns of a batch are used without phi, with zeros for missing next states
  * @throws TypeError if an argument is invalid, or if a next state in a list is null and phi does not replace it
  * @throws RangeError if an argument is invalid

@@ -56,7 +56,7 @@ export function isTransitionField(name: string): boolean {
   }
 }
 
-/** Names from PFRL that a ported program may still use; as extras they would go unnoticed. */
+/** Names from PFRL that a ported program may still use. As extras they would go unnoticed. */
 export const RENAMED_KEYS: { readonly [name: string]: string } = {
   next_state: "nextState",
   next_action: "nextAction",

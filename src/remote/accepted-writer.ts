@@ -55,13 +55,13 @@ export interface AcceptedOptions {
   readonly terms: Terms;
   /** The position of a session of an earlier run. */
   readonly from?: { readonly number: number; readonly progress: Progress; readonly steps: number } | undefined;
-  /** Called before each step of a block is appended. */
+  /** Runs before each step of a block is appended. */
   readonly onProgress?: (() => void) | undefined;
   /** Requests a write to disk; resolves when everything done before is on the disk. */
   readonly sync: () => Promise<void>;
-  /** Called before its writer is closed at the end. @param isLeft whether the actor has said goodbye */
+  /** Runs before its writer is closed at the end. @param isLeft whether the actor has said goodbye */
   readonly onEnding: (isLeft: boolean) => void;
-  /** Called at the end, with the actor's farewell. */
+  /** Runs at the end, with the actor's farewell. */
   readonly onEnd: (farewell: ClosedMessage, code: number) => void;
 }
 

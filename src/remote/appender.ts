@@ -25,7 +25,7 @@ const NONE: Progress = { calls: 0, slots: 0 };
 interface Steps {
   readonly steps: number;
   readonly columns: (from: number, steps: number) => unknown[];
-  /** As placeEnds writes them, one byte per row. */
+  /** The ends of episodes as placeEnds writes them, one byte per row. */
   readonly ends?: Uint8Array | undefined;
   readonly finals?: ((from: number, count: number) => unknown[]) | undefined;
   readonly priorities?: { readonly [table: string]: Float64Array };
@@ -96,7 +96,7 @@ export class Appender {
   /** The tables of its rules. */
   readonly #ruleTables: readonly string[];
   readonly #signal: AbortSignal;
-  /** Called when the progress has changed. */
+  /** Runs when the progress has changed. */
   readonly #onProgress: () => void;
   #layout: BlockLayout | undefined;
   #steps = 0;

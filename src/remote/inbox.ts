@@ -1,4 +1,4 @@
-/** Messages from the Replay's program to the actor's program: each is delivered once and in order, after the previous one was handled. */
+/** Delivers messages from the Replay's program to the actor's program: each once and in order, after the previous one was handled. */
 
 import { fieldsOf, isCount, malformed } from "./validators.ts";
 import type { UserMessage } from "./wire/messages.ts";

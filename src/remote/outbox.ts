@@ -43,7 +43,7 @@ export interface OutboxOptions {
   readonly addresses: readonly number[];
   /** Whether calls are rejected while there is no link. */
   readonly failsOffline: boolean;
-  /** Called when nothing is sent or received any more. */
+  /** Runs when nothing is sent or received any more. */
   readonly onDone: () => void;
 }
 

@@ -1,4 +1,4 @@
-/** Messages from the Replay's program to an actor: in order, each once, with limited bytes in flight. Only the newest published message waits. */
+/** Sends messages from the Replay's program to an actor: in order, each once, with limited bytes in flight. Only the newest published message waits. */
 import { ReplayError } from "../base/error.ts";
 import type { EncodedMessage } from "../base/publication.ts";
 import type { Link } from "./channels/link.ts";
@@ -12,7 +12,7 @@ const HEAD_BYTES = 64;
 
 interface Entry extends EncodedMessage {
   readonly isPublication: boolean;
-  /** 0 before it is sent. */
+  /** The number of the message; 0 before it is sent. */
   number: number;
 }
 

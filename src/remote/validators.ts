@@ -1,4 +1,4 @@
-/** Validators for messages of a port, which may come from anybody. */
+/** Defines validators for messages of a port, which may come from anybody. */
 import { ReplayError } from "../base/error.ts";
 
 /** Returns whether a value has the expected form. */

@@ -18,7 +18,7 @@ export interface Plan {
   readonly tables: { readonly [name: string]: { readonly bytes: number; readonly bytesPerItem: number; readonly touchedBytes: number } };
   /**
    * The expected number of steps: one per item of the largest table, or `maxSteps` of that table if it is lower. If the items of a table are not evicted in
-   * insertion order or its reverse, the table has separate steps: `itemSteps` per item.
+   * insertion order or its reverse, the table has separate steps, `itemSteps` per item.
    */
   readonly steps: number;
   /**
@@ -39,11 +39,11 @@ export interface Plan {
   readonly openedBytes: number;
 }
 
-/** Bytes of the header, static data, and scratch of one draw and one snapshot, unless a record is longer than a section. */
+/** The bytes of the header, static data, and scratch of one draw and one snapshot, unless a record is longer than a section. */
 const OVERHEAD = 192 * 1024;
 /** The default window of a writer, in steps. */
 const WINDOW = 32;
-/** Maximum bytes of a record in addition to those of a row. */
+/** The maximum bytes of a record in addition to those of a row. */
 const RECORD = 64;
 /** Bytes of an entry in a table's map of episodes, which is at most half full. */
 const EPISODE_BYTES = 8;
@@ -99,7 +99,7 @@ function untouchedBytes(options: ResolvedTableOptions): number {
 /** Maximum rows and frames that tables hold, excluding the windows of writers. */
 interface HeldRows {
   readonly steps: number;
-  /** One per pool of frames. */
+  /** The frames, with one number per pool. */
   readonly frames: readonly number[];
   /** Bytes of the maps of episodes. */
   readonly bytes: number;

@@ -19,7 +19,7 @@ export class BackOff {
     this.limitMs = limitMs;
   }
 
-  /** Called when a connection is open, although it may not work yet. */
+  /** Runs when a connection is open, although it may not work yet. */
   onOpen(): void {
     const now = performance.now();
     this.#openedAt = now;
@@ -27,7 +27,7 @@ export class BackOff {
     this.#lossAt = undefined;
   }
 
-  /** Called when data has come through. */
+  /** Runs when data has come through. */
   reset(): void {
     this.#next = FIRST_MS;
     this.#lostMs = 0;

@@ -1,4 +1,4 @@
-/** Items in flight to a server: sent in batches, confirmed one by one, and sent again with all their chunks if the connection is lost before that. */
+/** Sends items to a server: in batches, each item confirmed by itself, and again with all their chunks if the connection is lost before that. */
 import { integer, ReplayError } from "../base/error.ts";
 import { Waiters, type WaitOptions } from "../base/wait.ts";
 import { BackOff, isLost } from "./back-off.ts";

@@ -1,4 +1,4 @@
-/** Keys of items, chunks and episodes: random 64-bit numbers, as in all clients of a server. */
+/** Makes keys of items, chunks and episodes: random 64-bit numbers, as in all clients of a server. */
 
 const POOL = new BigUint64Array(512);
 let usedBytes = POOL.length;

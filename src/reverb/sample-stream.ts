@@ -32,7 +32,7 @@ export interface StreamContext {
   /** Returns how many of the unrequested samples the stream may request, at most `max`. */
   grant(max: number): number;
   receive(stored: StreamItem): void;
-  /** Called when the rate limiter has allowed nothing in time; the stream's requested samples must be requested again. */
+  /** Runs when the rate limiter has allowed nothing in time; the stream's requested samples must be requested again. */
   onTimeout(): void;
   onError(error: unknown): void;
 }
@@ -85,13 +85,13 @@ export class SampleStream {
     else this.#open();
   }
 
-  /** Called when one of its samples was consumed. */
+  /** Runs when one of its samples was consumed. */
   onRead(): void {
     this.#unread--;
     this.requestMore();
   }
 
-  /** Called when all samples were returned. */
+  /** Runs when all samples were returned. */
   finish(): void {
     this.#hasEnded = true;
     this.#stopPause();

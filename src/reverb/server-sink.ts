@@ -47,7 +47,7 @@ export class ServerSink implements StepSink {
   readonly #onLoss: (reason: unknown) => void;
   #isOpen = false;
   #patterns: readonly ItemPattern[] = [];
-  /** By pattern, whether its items were compared with the signature of their table. */
+  /** Whether the items of each pattern were compared with the signature of their table. */
   #fits: boolean[] = [];
   /** The items that wait until their table is known, in the order of their calls. */
   #line: Promise<void> | undefined;
@@ -57,7 +57,7 @@ export class ServerSink implements StepSink {
   /** The errors of waiting items, until `flush` throws them or a caller reads their promises. */
   readonly #refusals = new UntoldErrors();
   #closed = false;
-  /** For a closed writer, settles when all of its items are confirmed, or cannot be. */
+  /** Settles when all items of a closed writer are confirmed, or cannot be. */
   #ended: Promise<void> | undefined;
   /** Whether a caller waits for the end, and receives its error. */
   #isAwaited = false;

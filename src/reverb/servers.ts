@@ -25,7 +25,7 @@ export class Servers {
   readonly address: string;
   readonly channels: readonly Channel[];
   readonly #logger: FullLogger;
-  /** For each server that is gone, when it was last probed. */
+  /** The time of the last probe of each server that is gone. */
   readonly #unreachable = new Map<Channel, number>();
   #nextIndex: number;
   #isClosed = false;

@@ -141,7 +141,7 @@ export function checkSteps(subject: string, selections: readonly Selection[], le
   throw mustBe(RangeError, `${subject}.${wrong.keys[0]}.${wrong.squeezed ? "at" : "steps"}`, `in ${-length} … ${length - 1}, because ${reason}`, step);
 }
 
-/** Not a step of any item: padding. */
+/** The step number of padding, which is not a step of any item. */
 const PADDING = 0x7ffffffe;
 
 /** Defines the steps that an item shows. */

@@ -1,4 +1,4 @@
-/** The constructors of a spec's leaves; the main entry exports them all. */
+/** Defines the constructors of a spec's leaves. The main entry exports them all. */
 
 import { finite, integer, onlyKeys } from "../base/error.ts";
 import { hideFrames } from "../base/stack-trace.ts";

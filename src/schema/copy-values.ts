@@ -20,13 +20,13 @@ export interface LeafTarget {
 export interface ViewTarget extends LeafTarget {
   readonly leaf: RowLeaf;
   readonly keys: readonly string[];
-  /** Its elements, or the bytes of its text. Replaced after memory has moved. */
+  /** The elements of the leaf, or the bytes of its text. Replaced after memory has moved. */
   view: NumberArray;
-  /** Called if a float value holds NaN, on paths that read each number anyway. */
+  /** Runs if a float value holds NaN, on paths that read each number anyway. */
   readonly onNaN?: (() => void) | undefined;
   /**
-   * For half floats: converts the elements of the view to halves in the place that rows are read from. Returns how many it converted before one that would
-   * become infinite.
+   * Converts the elements of the view to half floats in the place that rows are read from. Returns how many it converted before one that would become infinite.
+   * Only for half floats.
    */
   readonly narrow?: (() => number) | undefined;
 }
@@ -225,10 +225,7 @@ export function hasNaN(numbers: NumberArray, first: number, n: number, stride = 
   return false;
 }
 
-/**
- * `mustPut` for text in rows, from byte `at` on.
- * @throws ReplayError SPEC_MISMATCH, INVALID_DATA if a text is too long; both name the leaf
- */
+/** Like `mustPut`, for text in rows, from byte `at` on. @throws ReplayError SPEC_MISMATCH, INVALID_DATA if a text is too long; both name the leaf */
 export function mustPutText(target: LeafTarget, to: Uint8Array, at: number, value: unknown, keys: readonly string[], maxBytes: number): void {
   if (target.shape.length === 0 && isWellFormed(value)) {
     if (!writeText(to, at, maxBytes, value)) throw tooLong(value, keys, maxBytes);

@@ -51,10 +51,10 @@ export interface DtypeInfo {
   /** Bounds: bigints for 64-bit integers, infinities for floats. */
   readonly min: number | bigint;
   readonly max: number | bigint;
-  /** Whether its array holds bigints. */
+  /** Whether arrays of the dtype hold bigints. */
   readonly big: boolean;
   readonly float: boolean;
-  /** For floats: the largest finite number, and the smallest number above it that would round to infinity. */
+  /** The largest finite number of a float, and the smallest number above it that would round to infinity. */
   readonly largest: number;
   readonly infinite: number;
 }

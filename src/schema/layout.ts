@@ -15,7 +15,7 @@ export const SHARED = 2;
 export const PACKED = 3;
 export const ENTRY = 4;
 
-/** From this size on, adjacent values are copied directly into a batch. Smaller values are gathered first, since one host copy each costs more. */
+/** From this size on, adjacent values are copied directly into a batch. Smaller values are gathered first, since a host copy per value costs more. */
 export const DIRECT_BYTES = 1024;
 /** The bytes of a row's count, link and episode. */
 export const HEAD_BYTES = 12;
@@ -49,7 +49,7 @@ export interface Layout {
   readonly pools: readonly FramePool[];
 }
 
-/** Frames that leaves of one name share. */
+/** The frames that leaves of one name share. */
 export interface FramePool {
   readonly name: string;
   readonly frameBytes: number;
@@ -58,7 +58,7 @@ export interface FramePool {
 }
 
 export interface PackedFrames {
-  /** Expected ratio of their size to their packed size. */
+  /** The expected ratio of their size to their packed size. */
   readonly ratio: number;
   /** Bytes of a row of the image, and of a pixel: the distances between bytes that are usually similar. */
   readonly row: number;

@@ -1,4 +1,4 @@
-/** Nests: objects and arrays with leaves at their ends. The order of leaves is the same everywhere: objects by sorted key, arrays by index. */
+/** Handles nests: objects and arrays with leaves at their ends. The order of leaves is the same everywhere: objects by sorted key, arrays by index. */
 import { mustBe, type ReplayErrorCode } from "../base/error.ts";
 import { MAX_NEST_DEPTH } from "../base/limits.ts";
 import { nearestWord } from "../base/nearest-word.ts";
@@ -44,7 +44,7 @@ export function nested<T>(names: readonly string[], parts: readonly T[], list: b
   return list ? parts : Object.fromEntries(names.map((name, i) => [name, parts[i] as T]));
 }
 
-/** Sets a part of a node under any name: an assignment to `__proto__` would set the prototype. */
+/** Sets a part of a node under any name. An assignment to `__proto__` would set the prototype. */
 export function setPart(node: object, name: string, part: unknown): void {
   if (name === "__proto__") Object.defineProperty(node, name, { value: part, writable: true, enumerable: true, configurable: true });
   else (node as { [name: string]: unknown })[name] = part;

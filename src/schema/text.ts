@@ -1,4 +1,4 @@
-/** Text in rows: its length in bytes (u32), its UTF-8 bytes, then zeros up to the limit. Equal texts have equal bytes. */
+/** Stores text in rows: its length in bytes (u32), its UTF-8 bytes, then zeros up to the limit. Equal texts have equal bytes. */
 
 const HEAD_BYTES = 4;
 /** A lone surrogate, which UTF-8 cannot represent. */

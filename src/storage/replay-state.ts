@@ -24,7 +24,7 @@ export interface ReplayState<R = unknown> {
   readonly writers: readonly { readonly options: object; readonly streams: readonly number[] }[];
   /** Opens a saved writer. */
   adopt(options: object): void;
-  /** Called after the state of all writers was loaded: they stay open, or close like `close`. @param isCopy whether the original run may continue */
+  /** Runs after the state of all writers was loaded: they stay open, or close like `close`. @param isCopy whether the original run may continue */
   finishRestore(writers: OpenWriters, isCopy?: boolean): void;
   /** Whether unnamed writers of an earlier run are still open and unused. */
   readonly hasOrphans: boolean;

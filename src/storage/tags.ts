@@ -1,4 +1,4 @@
-/** Values as bytes: one byte for the type, followed by the value. Numbers are little endian, lengths u32. */
+/** Defines the encoding of values as bytes: one byte for the type, followed by the value. Numbers are little endian, lengths u32. */
 
 export const TAG = {
   undefined: 0,

@@ -6,7 +6,7 @@
  * the first reason.
  */
 export class ItemPromise extends Promise<void> {
-  /** Promises of several items that include this one. */
+  /** The promises of several items that include this one. */
   readonly #wholes: ItemPromise[] = [];
   /** The reason why the first of its items was rejected, or another error that broke it. */
   #refusal: { readonly reason: unknown } | undefined;
@@ -29,11 +29,11 @@ export class ItemPromise extends Promise<void> {
 
   constructor(start: (resolve: () => void, reject: (reason: unknown) => void) => void) {
     super(start as ConstructorParameters<typeof Promise<void>>[0]);
-    // Prevents an unhandled rejection, since `flush` reports it.
+    // This prevents an unhandled rejection, since `flush` reports it.
     super.then(undefined, () => {});
   }
 
-  /** Whether the caller reads it. */
+  /** Whether the caller reads this promise. */
   get wasRead(): boolean {
     return this.#wasRead;
   }

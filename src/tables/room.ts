@@ -11,7 +11,7 @@ const NO_ROOM = "one call inserts more items than the rate limiters permit, and 
  */
 export function waitForRoom(engine: Engine, tables: readonly AnyTable[], signal: AbortSignal): Promise<unknown> {
   const { changes } = engine;
-  // Any of these tables may be the one without room.
+  // Any of these tables may be the table without room.
   const limiting = tables.filter(({ options }) => options.rateLimiter.maxDiff < Number.MAX_VALUE);
   const isEmpty = ({ size, pending }: { readonly size: number; readonly pending: number }) => size === 0 && pending === 0;
   // If nothing can be drawn, nothing will ever make room.

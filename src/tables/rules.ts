@@ -1,4 +1,4 @@
-/** Rules: the items that a writer makes of its steps. */
+/** Checks the rules of a writer, which define the items that it makes of its steps. */
 
 import { LARGEST, PRIORITY_LEAF_BITS } from "../base/abi.ts";
 import { finite, flag, integer, mustBe, oneOfRule, onlyKeys, show } from "../base/error.ts";
@@ -129,7 +129,7 @@ export interface ResolvedRule {
   /** The number of steps; 0 for a `length` rule. */
   readonly nStep: number;
   readonly finite: boolean;
-  /** Only for a `sequence` rule. */
+  /** The number of burn-in steps. Set only for a `sequence` rule. */
   readonly burnIn?: number;
 }
 
@@ -147,7 +147,7 @@ export interface ResolvedWriterOptions {
 }
 
 const DEFAULT_KEEP = 32;
-/** Slots have this much room for it (assembly/tables/slots.ts). */
+/** The largest value for which slots have room (assembly/tables/slots.ts). */
 const MAX_BURN_IN = 32766;
 const AUTORESETS = ["nextStep", "sameStep", "disabled"] as const;
 

@@ -44,7 +44,7 @@ export interface ItemColumn {
   readonly name: string;
   readonly leaf: PlacedLeaf;
   readonly steps: readonly number[];
-  /** Whether it is a single step, without a dimension of time. */
+  /** Whether the column is a single step, without a dimension of time. */
   readonly isSqueezed: boolean;
 }
 
@@ -52,9 +52,9 @@ export interface ItemColumn {
 export interface ItemPattern {
   readonly config: { readonly table: string; readonly priority: { readonly value: number; readonly leaf?: unknown } };
   readonly nodes: readonly {
-    /** The number of its leaf. */
+    /** The number of the column's leaf. */
     readonly leaf: number;
-    /** The ages of its steps, oldest first; 1 is the newest step. */
+    /** The ages of the column's steps, oldest first; 1 is the newest step. */
     readonly ages: readonly number[];
     readonly node: { readonly isSqueezed: boolean; readonly leaf: Pick<PlacedLeaf, "leaf" | "shape"> };
   }[];

@@ -1,4 +1,4 @@
-/** Errors of calls whose promises the caller need not read. */
+/** Keeps errors of calls whose promises the caller need not read. */
 import type { WaitOptions } from "../base/wait.ts";
 import type { ItemPromise } from "./item-promise.ts";
 

@@ -15,7 +15,7 @@ export interface WriterInternals {
   /** Notes that the state of a writer of an earlier run was restored. */
   resume(): void;
   /**
-   * `createItem` for `length` steps that end `behind` steps before the newest.
+   * Runs `createItem` for `length` steps that end `behind` steps before the newest.
    * @param isEarlier 1 if the writer has already made an item for the table that ends later
    */
   createItem(table: string, options: ItemOptions<ColumnSet<unknown>>, behind: number, isEarlier: number): Promise<void> | undefined;

@@ -14,7 +14,7 @@ export class WriterRecord {
   readonly blockAt: number;
   /** The address after it, for how the episode of each lane ends with the step. */
   readonly endsAt: number;
-  /** Number of NaN checks of its writer. */
+  /** The number of NaN checks of the record's writer. */
   looks = 0;
   filler: StepFiller;
   readonly #engine: Engine;
@@ -50,7 +50,7 @@ export class WriterRecord {
     this.filler = { record, staging, fill: visitor(engine.spec, (i) => staging.setters[i] as Visit) };
   }
 
-  /** Whether it is the engine's record. */
+  /** Whether this record is the engine's record. */
   get isShared(): boolean {
     return this.#isShared;
   }

@@ -82,7 +82,7 @@ export class Writers {
     const { name } = options;
     if (name !== undefined && (typeof name !== "string" || name === "" || this.#byName.has(name)))
       throw corrupt("the list of writers contradicts itself", `${show(name)} is not the name of exactly one writer`);
-    // An empty list of rules, or one lane, may have been on purpose; that is no longer known.
+    // An empty list of rules, or one lane, may have been on purpose, which is no longer known.
     const createsItems = options.items.length === 0;
     if (options.lanes === 1 && !this.#holdsFiller) {
       this.#engine.shareFiller();

@@ -1,4 +1,4 @@
-/** Tasks that may wait: a generator yields each promise that it waits for, and receives its value. */
+/** Runs tasks that may wait: a generator yields each promise that it waits for, and receives its value. */
 import type { Awaitable } from "./writers/step-client.ts";
 
 export type Task<T> = Generator<Promise<unknown>, T, unknown>;

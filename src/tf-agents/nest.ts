@@ -1,4 +1,4 @@
-/** Nests of columns that carry their shape, split and joined along their first dimension. */
+/** Splits and joins nests of columns that carry their shape, along their first dimension. */
 import { concatArrays } from "../base/bytes.ts";
 import { mustBe } from "../base/error.ts";
 import { Column, type ColumnLike, isColumn } from "../schema/column.ts";

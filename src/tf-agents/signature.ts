@@ -1,4 +1,4 @@
-/** Signatures: the columns that the items of a table have. */
+/** Defines signatures: the columns that the items of a table have. */
 import { mustBe, ReplayError } from "../base/error.ts";
 import { isHalf } from "../schema/half.ts";
 import { leafText, type RowLeaf, shapeOf } from "../schema/leaf.ts";

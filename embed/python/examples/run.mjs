@@ -13,7 +13,7 @@ const missing = made() ?? torch() ?? (runtimes().chromium === undefined ? "there
 if (missing !== undefined) throw new Error(`example:python cannot run: ${missing}`);
 
 const env = { ...process.env, PYTHONDONTWRITEBYTECODE: "1", PYTHONPATH: join(import.meta.dirname, "..") };
-// In its own group: Ctrl-C signals it once, from here.
+// The learner has its own process group, so that Ctrl-C signals it once, from here.
 const learner = spawn(PROGRAM, [LEARNER, ...process.argv.slice(2)], { env, stdio: ["ignore", "pipe", "inherit"], detached: true });
 const ended = new Promise((resolve) => learner.once("exit", (code) => resolve(code ?? 1)));
 let isStopped = false;

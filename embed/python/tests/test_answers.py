@@ -9,7 +9,7 @@ from reprise_replay.remote import remote_writer
 from reprise_replay.remote.frame import Kind, pack
 from test_hostile import hello_of
 
-#: No item enters after the first one until a draw; after it, many items enter.
+#: Only the first item enters before a draw. After the draw, many items enter.
 FULL = "leaf n i32\ntable t size 20000 samplesPerInsert 1 minSize 1 minDiff -1000000 maxDiff 1 pending 0\nrule t length 1\nview t items"
 
 

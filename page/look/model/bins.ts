@@ -1,4 +1,4 @@
-/** Histograms of values, counted as they arrive: a fixed number of bins whose range doubles if a value is outside of it. */
+/** Computes histograms of values as they arrive, with a fixed number of bins whose range doubles if a value is outside the range. */
 
 export const BINS = 64;
 
@@ -6,9 +6,9 @@ export const BINS = 64;
 export interface Spread {
   /** Number of counted values. */
   readonly count: number;
-  /** NaN and infinities, which are in no bin. */
+  /** The number of NaN and infinite values, which are in no bin. */
   readonly nonFinite: number;
-  /** NaN if nothing was counted. */
+  /** The smallest value. NaN if nothing was counted. */
   readonly min: number;
   readonly max: number;
   readonly mean: number;
@@ -25,7 +25,9 @@ const FIRST = 256;
 /** Values farther from 0 are in no bin, because their bounds would be infinite. */
 const FARTHEST = 2 ** 1000;
 
-/** O(1) per value, and the same bins whatever is counted later: widths are powers of two, bounds are multiples of them. */
+/**
+ * Counts values in bins whose widths are powers of two and whose bounds are multiples of the widths, so that later values only merge bins. O(1) per value
+ */
 export class Bins {
   count = 0;
   nonFinite = 0;
@@ -37,7 +39,7 @@ export class Bins {
   readonly #first: number[] = [];
   readonly #whole: boolean;
   #low = 0;
-  /** 0 while values are collected. */
+  /** The width of a bin, which is 0 while values are collected. */
   #width = 0;
 
   /** @param whole whether all values are whole numbers, in which case no bin is narrower than 1 */

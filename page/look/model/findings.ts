@@ -23,7 +23,7 @@ export interface FoundPlace {
   readonly episode: number;
   readonly step?: number;
   readonly path?: string;
-  /** As text, because a value may be anything. */
+  /** The value as text, because it may be of any type. */
   readonly value?: string;
 }
 

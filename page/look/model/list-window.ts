@@ -23,7 +23,7 @@ export const MAX_HEIGHT = 8_000_000;
 /** Rows drawn beyond both edges. */
 const SPARE = 4;
 
-/** O(1). If the list has more rows than its maximum height allows, one pixel of the scroll bar stands for several rows. */
+/** Computes the visible rows. O(1). If the list has more rows than its maximum height allows, one pixel of the scroll bar represents several rows. */
 export function listWindow({ rows, rowHeight, scrollTop, viewHeight }: ListView): ListWindow {
   const height = Math.min(rows * rowHeight, MAX_HEIGHT);
   const first = rowAt({ rows, rowHeight, scrollTop, viewHeight });

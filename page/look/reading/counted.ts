@@ -1,4 +1,4 @@
-/** Files that count the bytes read from them. */
+/** Counts the bytes that are read from files. */
 import type { FoundSource, SourceFile, SourceFolder } from "reprise/rlds";
 
 export class ByteCount {

@@ -1,4 +1,4 @@
-/** Synchronous reads of a file at a URL, which HDF5's library needs: requests that block this worker, in cached blocks. */
+/** Reads a file at a URL synchronously, as HDF5's library requires: requests block this worker, and blocks are cached. */
 import { RldsError, type SourceFile } from "reprise/rlds";
 
 /** HDF5 makes small requests close to each other. */

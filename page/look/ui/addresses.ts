@@ -1,4 +1,4 @@
-/** Addresses of the files of a dataset, for the browser's own players. */
+/** Makes addresses of the files of a dataset, for the browser's own players. */
 import type { Given } from "../messages.ts";
 import { fileAddress } from "../model/file-address.ts";
 

@@ -6,9 +6,9 @@ import { listWindow, scrollTo } from "../model/list-window.ts";
 
 export interface EpisodeListEvents {
   chosen(episode: number): void;
-  /** Called for the key F. */
+  /** Runs for the key F. */
   flag(episode: number): void;
-  /** Called for Enter: moves to the player. */
+  /** Runs for the key Enter, and moves to the player. */
   entered(): void;
 }
 

@@ -1,4 +1,4 @@
-/** Images of an episode as film: pixels, or encoded images decoded by the browser. */
+/** Shows images of an episode as film: pixels, or encoded images decoded by the browser. */
 import { h } from "../../parts/element.ts";
 import type { EpisodeData } from "../messages.ts";
 import type { LeafColumn } from "../model/columns.ts";

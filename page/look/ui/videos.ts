@@ -1,4 +1,4 @@
-/** Videos to which steps refer, in the browser's own player, synchronized with the step. */
+/** Shows videos to which steps refer, in the browser's own player, synchronized with the step. */
 import { h } from "../../parts/element.ts";
 import type { VideoLeaves } from "../model/leaf-kinds.ts";
 import type { StepView } from "./player.ts";

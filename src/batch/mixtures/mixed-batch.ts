@@ -1,4 +1,4 @@
-/** Batches of mixtures: the source and the item of each row. */
+/** Reads batches of mixtures: the source and the item of each row. */
 
 import { mustBe } from "../../base/error.ts";
 import type { Numbers } from "../../schema/copy-numbers.ts";

@@ -1,4 +1,4 @@
-/** Items of a table as sequences: every step under the names of the roles, with the columns that recurrent learners need. */
+/** Shows items of a table as sequences: every step under the names of the roles, with the columns that recurrent learners need. */
 
 import { CROSS, DISTINCT, KEY, LONGEST, NEWEST, NO_LEAF, SEQUENCE_ROW_WORK, SEQUENCE_WORK, WEIGHT, WIDE_FLOATS } from "../../base/abi.ts";
 import { finite, integer, mustBe, onlyKeys } from "../../base/error.ts";

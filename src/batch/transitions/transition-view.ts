@@ -1,4 +1,4 @@
-/** Items of a table as transitions: the first step of each, the step at which its return bootstraps, and the numbers between them. */
+/** Shows items of a table as transitions: the first step of each, the step at which its return bootstraps, and the numbers between them. */
 
 import {
   DISCOUNT,
@@ -100,7 +100,7 @@ class TransitionLayout extends BatchLayout {
 export class TransitionView extends ColumnView {
   readonly from = 0;
   readonly nStep: NStep;
-  /** Undefined if transitions are as long as their items. */
+  /** The number of steps. Undefined if transitions are as long as their items. */
   readonly n: number | undefined;
   protected readonly schema: TransitionSchema;
   readonly goals: Goals | undefined;

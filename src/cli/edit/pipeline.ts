@@ -40,7 +40,7 @@ export interface PassSettings {
   /** Paths of films that are decoded to pixels and encoded again. */
   readonly encoded: readonly string[];
   readonly host: Host;
-  /** Called with each episode that is read. */
+  /** Receives each episode that is read. */
   readonly onEpisode: () => void;
 }
 
@@ -115,7 +115,7 @@ function changedSteps(data: RldsDataset, { name, reader }: FilmSource, { options
 }
 
 interface TaskRule {
-  /** Undefined for all episodes. */
+  /** The numbers of the episodes. Undefined for all episodes. */
   readonly set: EpisodeSet | undefined;
   readonly text: string;
 }

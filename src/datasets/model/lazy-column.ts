@@ -9,7 +9,7 @@ export interface LazyValues {
   readonly size: number;
   /** Reads the values from … to - 1 into a new array. */
   read(from: number, to: number): AnyArray;
-  /** Called before the whole column is read. @throws if that would take too much memory */
+  /** Runs before the whole column is read. @throws if that would take too much memory */
   check(): void;
 }
 

@@ -4,7 +4,7 @@ import { isSameNest, leaves } from "../../schema/nest.ts";
 import type { StepLeaf, StepSpec } from "./dataset.ts";
 
 export interface LeafEntry {
-  /** For example `observation/state` */
+  /** The path, for example `observation/state` */
   readonly path: string;
   readonly keys: readonly string[];
   readonly leaf: StepLeaf;

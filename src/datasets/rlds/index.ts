@@ -1,4 +1,4 @@
-/** The entry point of reprise/rlds, which reads RLDS datasets and creates trajectories. Contains only exports. */
+/** Exports reprise/rlds, which reads RLDS datasets and creates trajectories. */
 import "../../base/host.ts";
 
 export type { TextLeaf } from "../../schema/leaf.ts";

@@ -16,7 +16,7 @@ import { DEFERRED, PersistentBuffer, type PersistentOptions, persistentArguments
 
 export class PersistentReplayBuffer<const S extends StepSpec = StepSpec> extends PersistentBuffer<TransitionBatch<S>, Transition[]> {
   readonly #stored: Transitions;
-  /** For each open episode, the last segment that has one of its steps: in that segment, the next step need not repeat its frames. */
+  /** For each open episode, the last segment that has one of its steps. In that segment, the next step need not repeat its frames. */
   readonly #lastSegments = new Map<number, number>();
 
   /**
@@ -46,7 +46,7 @@ export class PersistentReplayBuffer<const S extends StepSpec = StepSpec> extends
   /**
    * Opens a directory like the constructor, in slices between which other tasks can run.
    * @throws the errors of the constructor
-   * @throws the signal's reason if it aborts
+   * @throws the signal's reason if the signal aborts
    */
   static async open<const S extends StepSpec>(
     dirname: string | Directory,

@@ -12,7 +12,7 @@ export interface Content {
   loader(opening?: Opening): StoreLoader;
 }
 
-/** For opening a directory: the maximum number of transitions. */
+/** The maximum number of transitions when a directory is opened. */
 export interface Opening {
   readonly max: number;
 }

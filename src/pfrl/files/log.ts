@@ -52,7 +52,7 @@ export class BufferLog {
   readonly #family: Family;
   readonly #logger: FullLogger;
   readonly #retain: Retain;
-  /** Oldest first. */
+  /** The items of each segment, oldest first. */
   readonly #segmentItems: SegmentItems[] = [];
   /** An error of writing after a call, which the next call throws. */
   #failure: Error | undefined;
@@ -220,7 +220,7 @@ export class BufferLog {
   /** Returns a directory's ancestors, the oldest first. */
   #ancestorsOf(ancestor: unknown, of: Directory): Directory[] {
     const chain: Directory[] = [];
-    // Directories that are not paths may share a name.
+    // Directories without a path may share a name.
     const visited = new Set<unknown>([of, of.path ?? of]);
     for (let at = ancestor; at !== null && at !== undefined; ) {
       const directory = directoryOf("ancestor", at);
@@ -238,7 +238,7 @@ export class BufferLog {
     try {
       log = Log.open(directory, { about: ABOUT, readOnly: true, module: this.#module });
     } catch (error) {
-      // Without a directory, there is nothing to list.
+      // If the directory does not exist, there is nothing to list.
       if ((error as { cause?: { code?: string } }).cause?.code !== "ENOENT") throw error;
     }
     if (log === undefined || log.isNew) throw mustBe("NOT_FOUND", "ancestor", "the directory of a persistent buffer", directory.name);

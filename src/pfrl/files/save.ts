@@ -37,7 +37,7 @@ function* writeFile(directory: Directory, file: string, content: Content, module
   const part = new SingleFile(directory, `${file}.part`);
   const targetFile = new SingleFile(directory, file);
   clear(part);
-  // One segment with an empty run name, so that the same buffer gives the same file.
+  // The log is one segment with an empty run name, so that the same buffer produces the same file.
   const log = Log.open(part, { about: ABOUT, durability: "manual", segmentBytes: 2 ** 31, run: "", module });
   let done = false;
   try {

@@ -14,7 +14,7 @@ import { infer, matchesSpec } from "./step-spec.ts";
 export interface DefaultDtype {
   /** The dtype that the caller chose. */
   readonly dtype: Dtype | undefined;
-  /** Otherwise, the dtype of fractions and of arrays of numbers. A single number is i64 if it is whole in all items. */
+  /** The dtype of fractions and of arrays of numbers if the caller chose none. A single number is i64 if it is whole in all items. */
   readonly fractions: "f32" | "f64";
 }
 

@@ -48,7 +48,7 @@ interface Origin {
   readonly engineBatch: DrawnItems;
   readonly n: number;
   readonly width: number;
-  /** Undefined if every column has one value per step. */
+  /** The spec of the columns. Undefined if every column has one value per step. */
   readonly spec: WholeSpec | undefined;
   readonly objectColumns: readonly ObjectColumn[];
   /** The extras of each step as bits; undefined without extras. */
@@ -254,7 +254,7 @@ export class Batches {
     const shape = this.#shape(n, width, view, holds);
     const idle = this.#pool.take(false, n, width, shape.selections, holds) as ItemBuffer | undefined;
     const buffer = idle ?? itemBuffer(this.#steps.engine, shape);
-    // Nobody has received its batch yet.
+    // The batch of this buffer has no holder yet.
     buffer.isFresh = true;
     const batch = new TransitionBatch(this.#steps, view, { owner: view === "ends" ? this.#owner : undefined, engineBatch: buffer.batch, n, width, info });
     return new BatchFiller(this.#steps, buffer, batch as AnyBatch, this.#pool);

@@ -25,7 +25,7 @@ export interface EpisodeContents extends BufferContents {
 }
 
 export class EpisodeStore extends Stored<EpisodeContents> {
-  /** Called for each episode that ends, before it is stored. */
+  /** Handles each episode that ends, before it is stored. */
   onEnd: ((contents: EpisodeContents, env: Env) => void) | undefined;
   readonly #byEpisode: EpisodesOptions["byEpisode"];
   #isComputingPriority = false;

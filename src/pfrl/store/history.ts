@@ -37,7 +37,7 @@ export interface HistoryState {
   readonly random: Uint8Array;
   /** The maximum priority of a prioritized buffer. */
   readonly max?: number;
-  /** The ranks of the items that wait for their errors, 0 for the oldest; -1 for evicted ones. */
+  /** The ranks of the items that wait for their errors, 0 for the oldest item; -1 for evicted items. */
   readonly waiting?: Float64Array | null;
   /** The slots of the items, oldest first, followed by the free ones, and their number. */
   readonly slots?: Uint32Array;

@@ -61,12 +61,12 @@ export class ImportanceWeights {
     return this.#normalize === "none" ? 1 / length : this.ofMemory ? Math.max(min, MIN_PROBABILITY) : 0;
   }
 
-  /** 1 if weights are divided, so that none exceeds 1; otherwise 0. */
+  /** The value is 1 if weights are divided, so that none exceeds 1; otherwise 0. */
   get maxWeight(): number {
     return this.#normalize === "none" ? 0 : 1;
   }
 
-  /** Called after each sample with weights. */
+  /** Runs after each sample with weights. */
   advance(): void {
     this.beta = Math.min(1, this.beta + this.#betaAdd);
   }

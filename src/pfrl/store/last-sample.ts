@@ -39,7 +39,7 @@ export class LastSample {
     return this.#keys;
   }
 
-  /** Called when errors of these items have arrived; the others still wait. */
+  /** Handles the arrival of errors of these items. The other items still wait. */
   onUpdate(keys: ArrayLike<number>, n: number): void {
     if (!this.waiting) return;
     // The common case: the keys of the batch, in order.
@@ -64,7 +64,7 @@ export class LastSample {
     this.#count = keys.length;
   }
 
-  /** Called when the errors of all items have arrived. */
+  /** Handles the arrival of all errors. */
   done(): void {
     this.waiting = false;
   }

@@ -70,7 +70,7 @@ export class Priorities {
     const { uniformRatio } = this.#options;
     const { importanceWeights, hasWeights } = this;
     const randomState = this.#options.zeros ? items.randomState : undefined;
-    // Computed before the draw, which does not change it.
+    // This is computed before the draw, which does not change it.
     const min = hasWeights && importanceWeights.ofMemory ? this.#minProbability(items) : 0;
     const drawCount = drawStrategy.prioritized(items, draw, n, uniformRatio);
     if (drawCount < n) {
@@ -80,7 +80,7 @@ export class Priorities {
     if (hasWeights) draw.weighBy(importanceWeights.divisor(length, min), importanceWeights, importanceWeights.maxWeight);
   }
 
-  /** Called when a sample was returned. */
+  /** Runs when a sample was returned. */
   onSample(keys: Float64Array, n: number): void {
     this.last.record(keys, n);
     if (this.hasWeights) this.importanceWeights.advance();
@@ -97,7 +97,7 @@ export class Priorities {
   restore(items: GrowingTable, { max = 1, waiting = null }: HistoryState): void {
     const slots = items.slots();
     this.importanceWeights.errors.max = Math.max(1, max);
-    // 0 is not a valid key.
+    // The number 0 is not a valid key.
     this.last.restore(waiting === null ? null : waiting.map((rank) => (slots[rank] === undefined ? 0 : items.keyOf(slots[rank]))));
   }
 

@@ -30,7 +30,7 @@ export interface EngineOptions {
 /** The open episode of an environment, or of a file that is being read. */
 export interface Env {
   readonly id: unknown;
-  /** Never reused for another episode. */
+  /** The number of the episode, which is never reused for another episode. */
   readonly number: number;
   readonly stream: StandaloneStream;
   /** The number of steps that its window keeps; 0 for all. */

@@ -59,9 +59,9 @@ export abstract class Stored<M extends BufferContents = BufferContents> {
   /** Whether the first calls are being repeated with a column for an extra whose form has become known. `onReplay` is called afterwards. */
   isReplaying = false;
   onReplay: (() => void) | undefined;
-  /** Set until a call does something other than storing steps. */
+  /** The schema is set until a call does something other than storing steps. */
   #deferredSchema: DeferredSchema | undefined;
-  /** Set while a transition is read. */
+  /** Whether a transition is being read. */
   #isLocked = false;
 
   constructor(options: StoredOptions) {
@@ -104,7 +104,7 @@ export abstract class Stored<M extends BufferContents = BufferContents> {
   protected abstract take(transition: AppendedTransition): Env;
   protected abstract end(envId: unknown): void;
 
-  /** Called when the caller updates priorities. */
+  /** Runs when the caller updates priorities. */
   onPriorityUpdate(): void {
     this.#deferredSchema = undefined;
   }
@@ -177,8 +177,8 @@ export abstract class Stored<M extends BufferContents = BufferContents> {
   }
 
   /**
-   * Called before a transition is stored. The first one that determines the form of an always-null extra creates its column. @throws the errors of `append`;
-   * nothing has changed then
+   * Runs before a transition is stored. The first one that determines the form of an always-null extra creates its column.
+   * @throws the errors of `append`; nothing has changed then
    */
   protected begin(transition: AppendedTransition): void {
     const { contents } = this;
@@ -207,7 +207,7 @@ export abstract class Stored<M extends BufferContents = BufferContents> {
     this.onReplay?.();
   }
 
-  /** Called after a transition was stored. @param again whether the first calls can be repeated */
+  /** Runs after a transition was stored. @param again whether the first calls can be repeated */
   protected onAppend(contents: M, transition: AppendedTransition, again = true): void {
     if (this.contents === undefined && again) this.#deferredSchema = DeferredSchema.of(transition);
     this.contents = contents;
@@ -215,7 +215,7 @@ export abstract class Stored<M extends BufferContents = BufferContents> {
     if (this.#deferredSchema !== undefined) this.#recordCall({ transition });
   }
 
-  /** Called before an episode ends. */
+  /** Runs before an episode ends. */
   protected onStop(envId: unknown): void {
     this.changes++;
     if (this.#deferredSchema !== undefined) this.#recordCall({ envId });

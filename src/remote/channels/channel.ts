@@ -86,7 +86,7 @@ class SocketChannel implements ByteChannel {
 
   receive(handlers: ChannelHandlers): void {
     const socket = this.#socket;
-    // By default, browsers would pass a Blob, and the package ws pieces of a larger buffer.
+    // By default, browsers would pass a Blob, and the package ws would pass pieces of a larger buffer.
     (socket as { binaryType?: string }).binaryType = "arraybuffer";
     socket.addEventListener("message", (event) => {
       const bytes = bytesOf((event as { readonly data: unknown }).data);
@@ -125,7 +125,7 @@ class SocketChannel implements ByteChannel {
   }
 }
 
-/** Accepts the server's end of a WebSocketPair, which receives nothing before; a second accept throws. */
+/** Accepts the server's end of a WebSocketPair, which receives nothing before that. A second accept throws. */
 function acceptPair(socket: SocketLike): void {
   const { accept } = socket as { readonly accept?: () => void };
   if (typeof accept !== "function") return;

@@ -1,4 +1,4 @@
-/** Codes for the reasons why a socket is closed (docs/actors-protocol.md). */
+/** Defines codes for the reasons why a socket is closed (docs/actors-protocol.md). */
 import { codeOf } from "../../base/error.ts";
 
 export const CLOSE = {

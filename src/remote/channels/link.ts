@@ -11,9 +11,9 @@ type AnyMessage = ToActor | ToMemory;
 export interface Link {
   /** Receives each message, with the bytes of its frame. */
   onMessage: (message: never, bytes: number) => void;
-  /** Called once when the other end is gone. */
+  /** Runs once, when the other end is gone. */
   onEnd: (code?: number, reason?: string) => void;
-  /** Called if a message breaks the protocol, or no messages arrive any more. */
+  /** Runs if a message breaks the protocol, or no messages arrive any more. */
   onFault: (error: ReplayError) => void;
   /** Whether it was closed, or broke. */
   readonly isOver?: boolean;

@@ -1,4 +1,4 @@
-/** Ports of Node, Deno, Bun and browsers: sending, listening, and errors in messages. */
+/** Uses ports of Node, Deno, Bun and browsers: sending, listening, and errors in messages. */
 import { codeOf, mustBe, ReplayError, type ReplayErrorCode } from "../../base/error.ts";
 import { malformed } from "../validators.ts";
 import type { SentError } from "../wire/messages.ts";

@@ -8,11 +8,11 @@ import { INTERNAL, messageOf, OK, RESOURCE_EXHAUSTED, RpcError, statusOfHttp, UN
 const CANCEL = 8;
 
 export interface CallHandlers {
-  /** Called when a message arrives; its bytes are a view that does not change. An exception ends the call. */
+  /** Runs when a message arrives; its bytes are a view that does not change. An exception ends the call. */
   readonly message: (bytes: Uint8Array) => void;
-  /** Called last, when the call has ended; undefined if its status was OK. */
+  /** Runs last, when the call has ended. The argument is undefined if the status was OK. */
   readonly end: (error: unknown) => void;
-  /** Called when there is room again, after `send` has returned false. */
+  /** Runs when there is room again, after `send` has returned false. */
   readonly drain?: () => void;
 }
 

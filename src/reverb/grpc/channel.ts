@@ -9,7 +9,7 @@ import { DEADLINE_EXCEEDED, INTERNAL, RpcError, UNAUTHENTICATED, UNAVAILABLE } f
 
 /** The number of bytes that the server may send ahead. With the default of 64 KiB it would wait for each acknowledgement. */
 const WINDOW = 16 * 1024 * 1024;
-/** In megabytes, the unit in which Node limits a session. */
+/** The memory limit of a session in megabytes, the unit of Node. */
 const SESSION_MEMORY = 1024;
 /** The default of `keepAliveMs`. */
 export const KEEP_ALIVE_MS = 30_000;

@@ -1,4 +1,4 @@
-/** Messages in a stream of bytes. Before each message is a byte that marks compression, and its length in four bytes. */
+/** Splits a stream of bytes into messages. Before each message is a byte that marks compression, and its length in four bytes. */
 import { concat } from "../../base/bytes.ts";
 
 /** The number of bytes before a message. */

@@ -10,7 +10,7 @@ export const INTERNAL = 13;
 export const UNAVAILABLE = 14;
 export const UNAUTHENTICATED = 16;
 
-/** By status number: the gRPC name, the error code, and the remedy. */
+/** The gRPC name, the error code, and the remedy of each status number. */
 const STATUSES: { readonly [status: number]: readonly [name: string, code: ReplayErrorCode, remedy?: string] } = {
   1: ["CANCELLED", "IO", "The server or a proxy cancelled it. Call again"],
   2: ["UNKNOWN", "IO", "Read the log of the server"],

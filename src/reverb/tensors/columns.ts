@@ -83,7 +83,7 @@ export class Chunks {
     for (let k = 0; k < slices.length; k++) {
       const from = sliceTensor(tensors[k] as Tensor, slices[k] as SliceMessage);
       if (Array.isArray(data)) for (let i = 0; i < from.length; i++) data[at + i] = from[i] as string;
-      // For few numbers, a call costs more than the loop.
+      // With few numbers, a call costs more than the loop.
       else if (from.length < SMALL_ELEMENTS) for (let i = 0; i < from.length; i++) data[at + i] = from[i] as never;
       else data.set(from as never, at);
       at += from.length;

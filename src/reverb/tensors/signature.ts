@@ -9,7 +9,7 @@ import { dataType, typeName } from "./data-types.ts";
 export interface WireSignature {
   /** The signature. Dicts and named tuples are objects, lists and tuples are arrays. */
   readonly nest: Signature;
-  /** For each column of an item, its leaf of the nest: named tuples have a separate order. */
+  /** The leaf of the nest for each column of an item, since named tuples have a separate order. */
   readonly order: readonly number[];
 }
 

@@ -1,4 +1,4 @@
-/** Tensors of text: the lengths of all texts as varints, then their bytes, uncompressed. */
+/** Reads tensors of text: the lengths of all texts as varints, then their bytes, uncompressed. */
 import { corrupt } from "../../base/error.ts";
 
 /** The start of every CORRUPT message in this file. */

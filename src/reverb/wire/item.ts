@@ -1,4 +1,4 @@
-/** Items and the information about a sample as messages: PrioritizedItem, SampleInfo. */
+/** Encodes items and the information about a sample as messages: PrioritizedItem, SampleInfo. */
 import { type BytesReader, DELIMITED, FIXED64, VARINT } from "./bytes-reader.ts";
 import type { BytesWriter } from "./bytes-writer.ts";
 

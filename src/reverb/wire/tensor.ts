@@ -1,4 +1,4 @@
-/** Tensors and chunks of them as messages: TensorProto, ChunkData. `tensors/` handles the content of tensors. */
+/** Encodes tensors and chunks of them as messages: TensorProto, ChunkData. `tensors/` handles the content of tensors. */
 import { type BytesReader, DELIMITED, readOnly, VARINT } from "./bytes-reader.ts";
 import type { BytesWriter } from "./bytes-writer.ts";
 
@@ -26,7 +26,7 @@ export interface ChunkMessage {
 }
 
 export interface ShapeMessage {
-  /** -1 for any size. */
+  /** The dimensions; -1 for any size. */
   readonly dims: readonly number[];
   readonly unknownRank: boolean;
 }

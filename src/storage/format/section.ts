@@ -1,5 +1,5 @@
 /**
- * Sections, the parts of every snapshot and of every file that outlives a process:
+ * Parses sections, which are the parts of every snapshot and of every file that outlives a process:
  *
  *   "REPRISE1", then sections: │ kind u32 │ id u32 │ bytes u32 │ crc u32 │ bytes … │   little endian; crc over kind, id, bytes, and the bytes
  */
@@ -36,7 +36,7 @@ export class SectionParser {
     this.#memory = memory;
   }
 
-  /** Available bytes from `end` on. */
+  /** The number of available bytes from `end` on. */
   get available(): number {
     return this.#length - this.#at;
   }

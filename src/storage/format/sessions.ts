@@ -1,5 +1,5 @@
 /**
- * Sessions of remote writers with `confirm: "disk"`, as tagged values: SESSIONS, id: places >>> 4 │ an array of 16 of
+ * Saves sessions of remote writers with `confirm: "disk"`, as tagged values: SESSIONS, id: places >>> 4 │ an array of 16 of
  *   undefined, or object { session: text, name: text, lanes: number, number, calls, slots: numbers, steps: number, isOver: boolean }
  * They are in the same group as the steps that they count: `number` complete blocks, and `calls` and `slots` of the next block (remote/appender.ts).
  */

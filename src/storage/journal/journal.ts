@@ -35,7 +35,7 @@ export interface JournalStats {
 }
 
 export class Journal {
-  /** Sessions of remote writers. For the package's own modules. */
+  /** The sessions of remote writers. For the package's own modules. */
   readonly sessions: SessionRecords;
   readonly #replayState: ReplayState;
   readonly #engine: Engine;
@@ -63,7 +63,7 @@ export class Journal {
   /** Whether the flush timer is slow enough to include draw counts. */
   readonly #countsInFlushes: boolean;
   readonly #flushTimer = new DelayedCall(() => this.#onTime(this.#countsInFlushes));
-  /** Otherwise draw counts have a separate timer. */
+  /** The timer of draw counts, if flushes do not include them. */
   readonly #countsTimer = new DelayedCall(() => this.#onTime(true));
   #isBusy = false;
   #isClosed = false;
@@ -108,7 +108,7 @@ export class Journal {
     };
   }
 
-  /** The last value passed to `keep`, in this run or an earlier one; undefined before the first. */
+  /** The last value passed to `keep`, in this run or an earlier one. Undefined before the first call. */
   // biome-ignore lint/suspicious/noExplicitAny: the program's own value
   get kept(): any {
     return this.#keptValue && decodeTagged(this.#keptValue);
@@ -204,7 +204,7 @@ export class Journal {
     this.#clearFailure();
   }
 
-  /** Called after a call that changed something. Errors of the write do not undo the call. */
+  /** Runs after a call that changed something. Errors of the write do not undo the call. */
   #onChange(): void {
     if (this.#isBusy) return;
     if (this.#changes.marks >= this.#max || this.#durability === "always") this.#save();

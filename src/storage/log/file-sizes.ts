@@ -1,5 +1,5 @@
 /**
- * The files of a log as of one moment, while its owner continues: the segments, and the number of valid bytes of each. The newest segment is read first:
+ * Lists the files of a log as of one moment, while its owner continues: the segments, and the number of valid bytes of each. The newest segment is read first:
  * everything it refers to is already in older segments, which no longer change. Only three things may be newer than the state seen: a seal, which announces a
  * later segment; that later segment; and removed files of released segments.
  */

@@ -34,17 +34,14 @@ export class Log {
     endOf = (log) => ({ run: log.#run, group: log.#group, segment: (log.#scanResult ?? log.#pendingRepair)?.next ?? log.segment + 1 });
   }
 
-  /** The directory's manifest; for a new directory, the option's value. */
+  /** The manifest of the directory. For a new directory, it is the value of the option `about`. */
   readonly about: object;
   readonly isNew: boolean;
   /** Whether damage was cut off, so that the contents are older than those that were on the disk. */
   readonly salvaged: boolean;
   /** The segments that were valid at the point of damage and were released since. Their replacements came after the damage. */
   readonly lost: readonly number[];
-  /**
-   * A function of the owner, called when a new segment begins with an empty group. It writes the sections that every segment must hold. These sections are then
-   * committed.
-   */
+  /** A function of the owner, called when a new segment begins. It writes the sections that every segment must hold, which are then committed. */
   onSegment: (() => void) | undefined;
   /** A function of the owner, called before bytes are written. It is the last chance to sync data to which the bytes refer. */
   onWrite: (() => void) | undefined;
@@ -84,7 +81,7 @@ export class Log {
   #isClosed = false;
 
   /**
-   * Opens an existing log, or creates one. With `readOnly` it shows one moment, whatever its owner does.
+   * Opens an existing log, or creates one. With `readOnly`, the log shows the state at one moment, even if its owner continues to write.
    * @throws ReplayError LOCKED if another process has the directory, or if it constantly creates and removes files with `readOnly`, CORRUPT if the contents
    * were altered, UNSUPPORTED if another version wrote the files, IO if a file cannot be read or written
    */
@@ -200,7 +197,7 @@ export class Log {
     if (failure !== undefined) throw failure;
   }
 
-  /** Writes everything committed to the disk before it returns. @throws ReplayError IO if a write or sync failed */
+  /** Writes everything that was committed, and returns when it is on the disk. @throws ReplayError IO if a write or sync failed */
   flush(): void {
     const writer = this.#writable();
     this.#flushTimer.cancel();
@@ -222,7 +219,7 @@ export class Log {
     }
   }
 
-  /** Logs a write failure, once until something is written. For failures without a waiting caller. */
+  /** Logs a write failure for which no caller waits. Logs it only once until something is written again. */
   warn(error: Error): void {
     if (!this.#isFailing) this.#logger.warn(`${error.message}. The changes are in memory`);
     this.#isFailing = true;
@@ -294,7 +291,7 @@ export class Log {
   #createFirst(): SegmentWriter {
     const writer = new SegmentWriter(this.#directory, 1, { bytes: 0, sum: 0 }, this.#memory);
     this.#head(writer);
-    // Fails now if the directory cannot be written.
+    // This fails now if the directory cannot be written.
     writer.drain();
     return writer;
   }

@@ -13,7 +13,7 @@ import { fileOf, headOf, type SegmentHead } from "./segment-head.ts";
 /** Receives the sections of groups. Sections of a group without an end do not count. */
 export interface GroupVisitor {
   section(kind: number, id: number, payload: Uint8Array): void;
-  /** Called when the group of the last sections is complete. */
+  /** Runs when the group of the last sections is complete. */
   endGroup(): void;
 }
 

@@ -1,4 +1,4 @@
-/** Pools of shared frames, which a migration keeps unchanged: leaves of the new spec refer to the same frames. */
+/** Maps pools of shared frames, which a migration keeps unchanged: leaves of the new spec refer to the same frames. */
 import { ReplayError } from "../../base/error.ts";
 import type { FramePool, Layout, PlacedLeaf } from "../../schema/layout.ts";
 import type { LeafNames } from "./leaf-names.ts";

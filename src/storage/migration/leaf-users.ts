@@ -33,7 +33,7 @@ export class LeafUsers {
   #writers: unknown;
   /** The newest layouts of each section, if some use a removed leaf. */
   readonly #layouts = new Map<number, readonly Layout[]>();
-  /** Per table, the layouts of items with columns, by slot. */
+  /** The layouts of items with columns in each table, by slot. */
   readonly #used = new Map<number, Map<number, number>>();
 
   constructor(names: LeafNames, before: readonly PlacedLeaf[], after: readonly PlacedLeaf[]) {

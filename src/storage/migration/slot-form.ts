@@ -10,7 +10,7 @@ const TOGETHER = 32;
 const PLACE_WORDS: { readonly [K in SelectorName]: number } = { fifo: 2, lifo: 2, recency: 2, uniform: 1, prioritized: 0, minHeap: 0, maxHeap: 0 };
 const SLOT_BYTES = 32;
 const STAMP_BYTES = 8;
-/** In a TABLE record: the offset of the ends of its orders, and their bytes. */
+/** The offset of the ends of a TABLE record's orders, and the bytes of these ends. */
 const ENDS_AT = 92;
 const END_BYTES = 12;
 export const TABLE_BYTES = ENDS_AT + 2 * END_BYTES;

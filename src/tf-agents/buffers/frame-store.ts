@@ -24,7 +24,7 @@ export class FrameStore {
   readonly #otherBytes: () => number;
   readonly #scratch: FrameBlock;
   #blocks: FrameBlock[] = [];
-  /** Per frame: its number of references, its hash, and the next frame in its bucket or in the free list. Frame numbers start at 1; 0 means none. */
+  /** The number of references, the hash, and the next frame in the bucket or in the free list, for each frame. Frame numbers start at 1; 0 means none. */
   #refs = new Uint32Array(0);
   #hashes = new Uint32Array(0);
   #next = new Uint32Array(0);
@@ -170,7 +170,7 @@ export class FrameStore {
     this.#hashes = hashes as Uint32Array<ArrayBuffer>;
     this.#next = next as Uint32Array<ArrayBuffer>;
     this.#buckets = buckets as Uint32Array<ArrayBuffer>;
-    // No place is free, because it grows only then.
+    // No place is free, because the table grows only then.
     for (let number = 1; number <= this.#high; number++) this.#link(number);
   }
 

@@ -1,4 +1,4 @@
-/** Batches of items: checked against the spec, and converted to typed arrays, which writers append fastest. */
+/** Checks batches of items against the spec, and converts them to typed arrays, which writers append fastest. */
 
 import { mustBe } from "../../base/error.ts";
 import { Column } from "../../schema/column.ts";

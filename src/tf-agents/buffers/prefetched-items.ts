@@ -1,11 +1,11 @@
-/** Items that were drawn before a loop receives the element with them. Each item counts when the first such element arrives. */
+/** Keeps the items that were drawn before a loop receives the element with them. Each item counts when the first such element arrives. */
 import type { Column } from "../../schema/column.ts";
 
 export interface PrefetchedItem {
   readonly key: number;
-  /** Its position in the order of draws. */
+  /** The item's position in the order of draws. */
   readonly order: number;
-  /** How often it has been drawn. */
+  /** The number of times that the item has been drawn. */
   times: number;
   isCounted: boolean;
 }

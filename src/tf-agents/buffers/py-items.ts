@@ -26,7 +26,7 @@ export class PyItems<S extends Spec> {
   readonly capacity: number;
   readonly #segment: FrameSegments<S>;
   readonly #decode: (items: StepsOf<S>) => unknown;
-  /** The number of items added since it was last empty. The place of the i-th item is i modulo the capacity. */
+  /** The number of items added since the buffer was last empty. The place of the i-th item is i modulo the capacity. */
   #added = 0;
 
   /** @throws TypeError, RangeError */
@@ -111,7 +111,7 @@ export class PyBuffer<S extends Spec> {
   }
 
   /**
-   * Draws an item, or a window of `numSteps` adjacent items in order of time, uniformly and without an info. O(sampleBatchSize × bytes of a window).
+   * Draws an item, or a window of `numSteps` adjacent items in order of time, uniformly and without an info. Costs O(sampleBatchSize × bytes of a window).
    * @returns by (sampleBatchSize, numSteps): [D], [B, D], [T, D], [B, T, D]; without timeStacked an array of T
    * @throws ReplayError EMPTY if the buffer is empty
    * @throws ReplayError TOO_FEW if there are fewer items than numSteps

@@ -241,7 +241,7 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
         tableSize = of.tableSize;
         emptyItems = batchWindows.add(this.#itemOf(columns, of, sequencePreprocessFn), isAhead ? items.create(of) : undefined) > 0 ? 0 : emptyItems + 1;
       }
-      // By chance, such a long run has a probability below e^-64, so no item is long enough.
+      // The probability of such a long run by chance is below e^-64, so no item is long enough.
       if (emptyItems > MAX_EMPTY_ITEMS * (tableSize + 16))
         throw new ReplayError("TOO_FEW", `no item of table ${this.#tableName} has numSteps = ${numSteps} steps. Use smaller numSteps, or write longer items`);
       return undefined;
@@ -263,7 +263,7 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
     const items = new PrefetchedItems(draws.count);
     const countElement = (element: AnyElement<S>) => items.countElement(element as readonly [unknown, ReverbInfo<"f64">]);
     if (isSinglePass && !isUsedUp) {
-      // Otherwise it would be drawn again and again: read each item once, in the sampler's order.
+      // Otherwise the item would be drawn again and again. Each item is read once, in the sampler's order.
       addItems(draws.all());
       return { next: () => (batchWindows.missing === 0 ? takeElement() : undefined), passed: countElement };
     }
@@ -278,7 +278,7 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
     };
     const nextLater = async ({ signal: wait }: WaitOptions): Promise<AnyElement<S> | undefined> => {
       for (let n = batchWindows.missing; n > 0; n = batchWindows.missing) {
-        // A whole batch may never be available in one go: items that are drawn stay with the windows of this iterator.
+        // A whole batch may never be available in one go, so drawn items stay with the windows of this iterator.
         const tableItems = await draws.drawSome(n, wait);
         if (tableItems === undefined) return undefined;
         const element = addItems(tableItems);

@@ -188,7 +188,7 @@ class CalledTable implements BufferTable {
   readonly #client: SampleClient;
   readonly #name: string;
   readonly #leaves: readonly FoundLeaf[];
-  /** Whether it has warned that nothing is prefetched. */
+  /** Whether the dataset has warned that nothing is prefetched. */
   #isWarned = false;
 
   constructor(client: SampleClient, name: string, leaves: readonly FoundLeaf[]) {

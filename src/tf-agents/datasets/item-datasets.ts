@@ -1,4 +1,4 @@
-/** Datasets of a table's items, whole or step by step: `TrajectoryDataset` and `TimestepDataset` of Reverb. */
+/** Implements datasets of a table's items, whole or step by step: `TrajectoryDataset` and `TimestepDataset` of Reverb. */
 import { hideFrames } from "../../base/stack-trace.ts";
 import type { Replay } from "../../replay/replay.ts";
 import type { Column } from "../../schema/column.ts";

@@ -16,7 +16,7 @@ export function readableOf<E>(elements: AsyncIterable<E>): ReadableStream<E> {
         await iterator?.return?.();
       },
     },
-    // Nothing is made before it is requested.
+    // No element is made before it is requested.
     { highWaterMark: 0 },
   );
 }

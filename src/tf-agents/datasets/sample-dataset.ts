@@ -1,4 +1,4 @@
-/** Datasets of samples, as async iterables and web streams, one by one or in batches. */
+/** Implements datasets of samples, as async iterables and web streams, one by one or in batches. */
 
 import { codeOf, flag, integer, onlyKeys } from "../../base/error.ts";
 import { MAX_LENGTH } from "../../base/limits.ts";
@@ -27,7 +27,7 @@ export interface SampleBatch<Data = any> {
 
 /** The source of the elements of one iteration. */
 export interface ElementStream<E> extends Required<Pick<ElementSource<E>, "later">> {
-  /** Releases its resources. */
+  /** Releases the resources of the stream. */
   close(): void;
 }
 
@@ -46,7 +46,7 @@ class Elements<E> implements AsyncIterable<E> {
   /**
    * Starts an iteration with separate draws. An iteration that has ended restarts at the next call.
    * @throws the errors of the source
-   * @throws the signal's reason if it aborts
+   * @throws the signal's reason if the signal aborts
    */
   [Symbol.asyncIterator](): AsyncIterableIterator<E, undefined> {
     return new Iteration(this.begin, this.signal);

@@ -49,7 +49,7 @@ export function resolveOptions(client: DatasetClient, table: string, options: Ta
 }
 
 function checkSpec(spec: Signature): Signature {
-  // Rejects a value that is not a nest.
+  // This rejects a value that is not a nest.
   leaves(spec as Nest<never>);
   const size = (n: unknown) => n === null || (Number.isInteger(n) && (n as number) >= 0);
   return map(spec as Nest<never>, (leaf: LeafSignature, keys): LeafSignature => {

@@ -106,7 +106,10 @@ function columnRow({ data }: ColumnLike, rest: readonly number[], hasColumns: bo
   return isChecked ? part : (i) => new Column(part(i), [...rest]);
 }
 
-/** Without a spec, an array of objects or columns is a tuple, and so is an empty array; any other array is a list of rows. */
+/**
+ * Returns whether an array is the value of a leaf. Without a spec, an array of objects or columns is a tuple, and so is an empty array. Any other array is a
+ * list of rows.
+ */
 function isLeafValue(at: unknown): boolean {
   if (Array.isArray(at)) return at.length > MAX_LEAVES || (at.length > 0 && !at.some((part) => isColumn(part) || isObject(part)));
   return isColumn(at) || !isObject(at);

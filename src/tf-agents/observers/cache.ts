@@ -23,7 +23,7 @@ import { StepSchema } from "./step-schema.ts";
  */
 export type ObserverCall<S extends Spec> = (step: StepOf<S> | Trajectory | readonly unknown[]) => Promise<void> | undefined;
 
-/** Work that may have to wait. */
+/** A task that may have to wait. */
 export type Work = Task<void>;
 
 export class Cache<S extends Spec> {
@@ -40,7 +40,7 @@ export class Cache<S extends Spec> {
   #closing = new AbortController();
   /** The last of the calls that wait for room; undefined if none waits. */
   #queue: Promise<unknown> | undefined;
-  /** Errors of calls that had to wait. */
+  /** The errors of calls that had to wait. */
   readonly #errors = new UntoldErrors();
 
   /** @throws TypeError · ReplayError NOT_FOUND, SPEC_MISMATCH */
@@ -289,7 +289,7 @@ export abstract class CachedObserver<S extends Spec, C extends ClientLike<S>> ex
    * Waits until no item waits for a rate limiter or for the confirmation of a server. Returns undefined if no item waits.
    * @throws ReplayError CLOSED after `close`
    * @throws ReplayError TIMEOUT if the time limit ends the wait
-   * @throws the signal's reason if it aborts
+   * @throws the signal's reason if the signal aborts
    * @throws the error of an earlier call, once, if no program has read its promise, such as NOT_FOUND or SPEC_MISMATCH for an item
    */
   flush(options?: WaitOptions): Promise<void> | undefined {

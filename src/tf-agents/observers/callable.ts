@@ -1,4 +1,4 @@
-/** Objects that are called as functions, like Python objects with `__call__`. */
+/** Makes objects that are called as functions, like Python objects with `__call__`. */
 
 type Call = (...args: never[]) => unknown;
 

@@ -13,7 +13,7 @@ export class StepSchema<S extends Spec> {
   /** A boundary step of zeros, with which episodes are padded. */
   readonly padding: StepOf<S>;
   readonly #spec: S;
-  /** For each entry of a flat list, its leaf of the spec. */
+  /** The leaf of the spec for each entry of a flat list. */
   readonly #order: readonly number[];
   readonly #leaves: readonly RowLeaf[];
 

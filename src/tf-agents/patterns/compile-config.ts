@@ -13,9 +13,9 @@ type Test = (number: number | bigint) => boolean;
 export interface CompiledNode {
   readonly keys: readonly string[];
   readonly node: PatternNode;
-  /** The number of its leaf. */
+  /** The number of the column's leaf. */
   readonly leaf: number;
-  /** The ages of its steps, the oldest first. */
+  /** The ages of the column's steps, oldest first. */
   readonly ages: readonly number[];
 }
 
@@ -29,12 +29,12 @@ export interface CompiledConfig {
   readonly length: number;
   /** The columns in the form of an item. */
   readonly columns: { readonly [name: string]: ColumnOf };
-  /** Whether it applies only to the ends of episodes. */
+  /** Whether the config applies only to the ends of episodes. */
   readonly atEnd: boolean;
   readonly ofIndex: readonly Test[];
   readonly ofSince: readonly Test[];
   readonly ofData: readonly { readonly leaf: number; readonly test: Test }[];
-  /** For a priority that is computed from errors: their leaf, and the ages of the last column with this leaf. */
+  /** The leaf of the errors, and the ages of the last column with this leaf, if the priority is computed from errors. */
   readonly errors: { readonly leaf: number; readonly weight: number; readonly ages: readonly number[] } | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** Conditions for applying a config: comparisons of counts and of scalar fields. `Condition` of Reverb. */
+/** Defines conditions for applying a config: comparisons of counts and of scalar fields. `Condition` of Reverb. */
 import { finite, integer, mustBe } from "../../base/error.ts";
 import { isDtype, isFloat } from "../../schema/dtype.ts";
 import { isHalf, roundHalf } from "../../schema/half.ts";
@@ -34,7 +34,7 @@ export class Condition {
     Object.freeze(this);
   }
 
-  /** Compares the number of the newest step in its episode; the first is 0. */
+  /** Compares the number of the newest step in its episode. The first step has the number 0. */
   static stepIndex(): Comparable {
     return new Comparable({ of: "stepIndex" });
   }

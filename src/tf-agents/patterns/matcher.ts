@@ -1,7 +1,7 @@
 /** Finds the configs that apply to the newest step. It keeps the counts that this requires, but not the steps. */
 import type { CompiledConfig } from "./compile-config.ts";
 
-/** One value per leaf; undefined for a leaf that a step left out. */
+/** The values of a step, one per leaf; undefined for a leaf that the step left out. */
 type Values = readonly unknown[];
 
 /** Stands for "no step" among step numbers. */
@@ -23,17 +23,17 @@ export class Matcher {
   /** The number of steps so far that have a value in a named leaf, and whether the newest step is one of them. */
   #live = 0;
   #isLive = false;
-  /** For each config, that count and the step at its last item. */
+  /** That count for each config, and the step at its last item. */
   readonly #liveAt: Float64Array;
   readonly #stepAt: Float64Array;
-  /** For each config with an end condition, whether its conditions on data hold for the newest step. */
+  /** Whether the conditions on data of each config with an end condition hold for the newest step. */
   #isDataMatched: Uint8Array;
   /** Whether there are such configs, and configs whose priority is computed from errors. */
   readonly #hasEnds: boolean;
   readonly #hasErrors: boolean;
   /** The leaves that each available step left out, by step number. */
   readonly #gaps = new Map<number, ReadonlySet<number>>();
-  /** For each config whose priority is computed from errors, a ring of the absolute values of that field. */
+  /** A ring of the absolute values of the errors' field, for each config whose priority is computed from errors. */
   readonly #errors: readonly (Float64Array | undefined)[];
   /** The results of `match`, which `push` takes over. */
   #nextStep = 0;

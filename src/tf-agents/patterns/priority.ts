@@ -1,4 +1,4 @@
-/** Priorities of a config's items: a constant, or computed from the values of a field. */
+/** Defines priorities of a config's items: a constant, or computed from the values of a field. */
 import { finite, mustBe } from "../../base/error.ts";
 import { isDtype } from "../../schema/dtype.ts";
 import { leafText } from "../../schema/leaf.ts";
@@ -6,11 +6,11 @@ import { pathText } from "../../schema/nest.ts";
 import type { FoundLeaf, Spec } from "../../schema/spec.ts";
 import { createReferenceStep, ReferenceField, type ReferenceStep } from "./pattern.ts";
 
-/** A function of an item that computes its priority, created by `constantPriorityFn` and `tdError`. */
+/** The rule that computes the priority of an item, created by `constantPriorityFn` and `tdError`. */
 export class PriorityFn {
   /** The constant priority, or the weight of the largest value against the mean. */
   readonly value: number;
-  /** The field of the errors; undefined for a constant priority. */
+  /** The field of the errors. Undefined for a constant priority. */
   readonly leaf: FoundLeaf | undefined;
 
   constructor(value: number, leaf?: FoundLeaf) {

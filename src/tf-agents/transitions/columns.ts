@@ -1,4 +1,4 @@
-/** Columns whose first dimensions are batch and time, or one of them, with functions that read, check and cut them. */
+/** Reads, checks and cuts columns whose first dimensions are batch and time, or one of them. */
 
 import { mustBe } from "../../base/error.ts";
 import { kindOf, typedLength } from "../../base/typed-arrays.ts";

@@ -8,7 +8,7 @@ import { isLeaf, leafText, type RowLeaf, shapeOf, sizeOf } from "../../schema/le
 import type { Spec } from "../../schema/spec.ts";
 import { leading } from "./columns.ts";
 
-/** The number of dimensions before those of a leaf: 1 for batch, or 2 for batch and time. */
+/** The number of dimensions before those of a leaf: 1 for a batch, or 2 for a batch with time. */
 export type Outer = 1 | 2;
 
 /** A batch that fits a spec: its columns, nested like the spec. */

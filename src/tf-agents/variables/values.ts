@@ -1,4 +1,4 @@
-/** Nests of variables: checks them against a signature before they go to a table, and assigns the values of a table to them. */
+/** Checks nests of variables against a signature before they go to a table, and assigns the values of a table to them. */
 import { mustBe } from "../../base/error.ts";
 import { MAX_NEST_DEPTH } from "../../base/limits.ts";
 import { kindOf, typedLength } from "../../base/typed-arrays.ts";
@@ -148,7 +148,7 @@ function targetOf(path: string, leaf: LeafSignature, at: unknown): VariableTarge
   const none = { path, leaf, assign: undefined, data: undefined, shape: undefined };
   if (kindOf(at) !== undefined) return { ...none, data: at as ArrayLike<unknown> };
   if (typeof at !== "object" || at === null || Array.isArray(at)) return none;
-  // Read only once, because a getter may return another value the next time.
+  // The property is read only once, because a getter may return another value the next time.
   const { assign } = at as Partial<Variable>;
   if (typeof assign === "function") return { ...none, assign: (value) => assign.call(at, value) };
   const { data, shape } = at as { readonly data?: unknown; readonly shape?: unknown };

@@ -1,4 +1,4 @@
-/** Steps that may leave fields out, split into one value per leaf and put together again. */
+/** Splits steps that may leave fields out into one value per leaf, and puts them together again. */
 import { flag, integer, mustBe, onlyKeys } from "../../base/error.ts";
 import { MAX_LENGTH } from "../../base/limits.ts";
 import type { PlacedLeaf } from "../../schema/layout.ts";

@@ -1,4 +1,4 @@
-/** Python indexing: the steps that an index, a slice or a list names in a history or in one of its columns. */
+/** Implements Python indexing: the steps that an index, a slice or a list names in a history or in one of its columns. */
 import { integer, mustBe } from "../../base/error.ts";
 
 const MAX = Number.MAX_SAFE_INTEGER;

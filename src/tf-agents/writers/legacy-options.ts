@@ -1,4 +1,4 @@
-/** Options of the older writers, in this process and to a server. */
+/** Checks options of the older writers, in this process and to a server. */
 import { flag, integer, onlyKeys } from "../../base/error.ts";
 import { MAX_ITEMS, MAX_LENGTH } from "../../base/limits.ts";
 

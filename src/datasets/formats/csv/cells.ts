@@ -48,7 +48,7 @@ function numberOf(text: string): number | bigint | undefined {
   if (!NUMBER.test(text)) return Object.hasOwn(WORDS, text.toLowerCase()) ? WORDS[text.toLowerCase()] : undefined;
   const value = Number(text);
   if (Number.isSafeInteger(value) || !/^[-+]?\d{16,20}$/.test(text)) return value;
-  // Like the integers of JSON lines: exact within i64 and u64.
+  // Integers are exact within i64 and u64, as in JSON lines.
   const integer = BigInt(text.replace(/^\+/, ""));
   return integer >= -(2n ** 63n) && integer < 2n ** 64n ? integer : value;
 }

@@ -44,7 +44,7 @@ export async function frameEncoder(): Promise<FrameEncoder> {
     const head = SIGNATURE.length + 8;
     view.setUint32(head, width);
     view.setUint32(head + 4, height);
-    // 8 bits per channel; compression, filter and interlace are 0.
+    // There are 8 bits per channel. Compression, filter and interlace are 0.
     file.fill(0, head + 8, head + HEAD_BYTES);
     file[head + 8] = 8;
     file[head + 9] = COLOURS[channels] as number;

@@ -2,7 +2,7 @@
 import { Unzlib, unzlibSync } from "fflate";
 import { dataView } from "../../../base/bytes.ts";
 
-/** 16 KiB inflate to at most 16 MiB. */
+/** The number of bytes that are inflated together. 16 KiB inflate to at most 16 MiB. */
 const SLICE = 1 << 14;
 
 /** Returns exactly `size` bytes with a valid checksum. @throws Error if the stream is damaged or has another size; at most 16 MiB of excess is ever inflated */

@@ -9,7 +9,7 @@ import type { Camera } from "../film-references.ts";
 
 /** A feature made from a leaf. */
 export interface OutputFeature {
-  /** For example `observation.images.top` */
+  /** The name, for example `observation.images.top` */
   readonly name: string;
   readonly leaf: StepLeaf;
   /** Elements per value. */

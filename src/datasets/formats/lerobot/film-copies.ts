@@ -30,7 +30,7 @@ export interface FilmCopyPlan {
   readonly layout: Layout;
   /** Frames per second. */
   readonly fps: number;
-  /** Undefined if videos are copied whole. */
+  /** The function that cuts videos. Undefined if videos are copied whole. */
   readonly cutFilm: CutFilm | undefined;
 }
 

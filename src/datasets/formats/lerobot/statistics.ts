@@ -127,7 +127,7 @@ export class TotalStatistics {
     }
   }
 
-  /** Undefined if there is no episode. */
+  /** The statistics of all episodes. Undefined if there is no episode. */
   get result(): FeatureStatistics | undefined {
     return this.#total && { count: this.#count, values: this.#total };
   }

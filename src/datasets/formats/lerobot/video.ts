@@ -88,7 +88,7 @@ export class VideoWriter {
     this.#from = 0;
   }
 
-  /** Never fails, because it runs after a failure. */
+  /** Discards the open file. Never fails, because it runs after a failure. */
   async cancel(): Promise<void> {
     await this.#encoder?.cancel().catch(() => {});
     this.#encoder = undefined;

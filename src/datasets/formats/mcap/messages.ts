@@ -35,7 +35,7 @@ export interface Channel {
 
 export interface McapMessage {
   readonly channel: Channel;
-  /** Undefined for messages without a schema, such as JSON. */
+  /** The schema. Undefined for messages without one, such as JSON. */
   readonly schema: Schema | undefined;
   /** The time at which the message was logged, in nanoseconds. */
   readonly logTime: bigint;

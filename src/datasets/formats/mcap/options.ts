@@ -71,7 +71,7 @@ export interface Mapping {
   readonly rate: number;
   readonly sample: SampleRule;
   readonly time: "log" | "publish" | "header";
-  /** In nanoseconds. */
+  /** The gap between messages that ends an episode, in nanoseconds. */
   readonly gap: number | undefined;
   readonly marker: McapMarker | undefined;
 }

@@ -16,7 +16,7 @@ const IS_VERSION_3 = ["stepid", "consec"];
 /** The fields by which a Dreamer file is recognized. No array is named observation. */
 const FIELDS = ["action", "reward", "is_first", "is_terminal"] as const;
 
-/** 2 also stands for version 1, which writes the same form. */
+/** The version of Dreamer. 2 also means version 1, which writes the same form. */
 export type DreamerVersion = 2 | 3;
 
 /** Returns the version that wrote a file, by the names of all its arrays, even those that are not read. Undefined if it is not a Dreamer file. */

@@ -29,7 +29,7 @@ export interface FileColumn {
   readonly path: string;
   readonly physical: string;
   readonly typeLength: number;
-  /** Undefined for types that cannot be leaves. */
+  /** The dtype. Undefined for types that cannot be leaves. */
   readonly dtype: Dtype | "string" | "bytes" | undefined;
   /** The name of the type in the file. */
   readonly type: string;

@@ -3,7 +3,7 @@ import { EpisodeBoundaries, endsWithData, roleColumns, rolesOf, sameColumn } fro
 import type { GenericSchema } from "./generic-schema.ts";
 import type { ParquetFile } from "./parquet-file.ts";
 
-/** For each episode: the number of its file, the row with which it begins, and the number of its steps. */
+/** The number of each episode's file, the row with which the episode begins, and the number of its steps. */
 export interface GenericIndex {
   readonly files: readonly number[];
   readonly rows: readonly number[];
@@ -12,7 +12,7 @@ export interface GenericIndex {
   readonly isInterleaved: boolean;
 }
 
-/** O(rows), except for groups that the footer assigns to a single episode. @throws RldsError like readGenericEpisodes, for these columns */
+/** Reads the index. O(rows), except for groups that the footer assigns to a single episode. @throws RldsError like readGenericEpisodes, for these columns */
 export async function readGenericIndex(
   files: AsyncIterable<ParquetFile>,
   { mapping, hasNext }: GenericSchema,

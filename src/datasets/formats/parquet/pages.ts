@@ -13,7 +13,7 @@ export interface ChunkValues {
   readonly values: AnyArray | readonly (string | Uint8Array)[];
   /** The number of elements per row, if the column has lists. */
   readonly counts?: Uint32Array;
-  /** For lists of lists, the level at which each element begins a new list. */
+  /** The level at which each element begins a new list, for lists of lists. */
   readonly levels?: Uint8Array;
   /** The first row in which a required value is missing, or -1. */
   readonly missing: number;

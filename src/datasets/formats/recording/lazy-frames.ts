@@ -22,7 +22,7 @@ export interface FrameDecoding {
   readonly readNow: ReadNow;
   /** @throws Error if the bytes are not a valid frame */
   decode(bytes: Uint8Array, leaf: FrameLeaf): Uint8Array;
-  /** Called before all frames are read into memory. @throws RldsError UNSUPPORTED */
+  /** Runs before all frames are read into memory. @throws RldsError UNSUPPORTED */
   check(): void;
 }
 

@@ -62,7 +62,7 @@ export async function salvageRecording(folder: RecordingFolder, { signal, losses
 /** A segment that must exist. */
 interface Slot {
   readonly id: number;
-  /** Undefined if the segment is missing or belongs to something else. */
+  /** The segment. Undefined if it is missing or belongs to something else. */
   readonly segment: SalvagedSegment<PartVisitor> | undefined;
   readonly fault: string | undefined;
 }

@@ -30,7 +30,7 @@ export interface LostPart {
   readonly from: number;
   readonly to: number;
   readonly at: number;
-  /** Undefined for a whole file, which is reported separately. */
+  /** The reason why the bytes could not be read. Undefined for a whole file, which is reported separately. */
   readonly fault: string | undefined;
   readonly isSingle: boolean;
   /** Whether the part is the end of the newest segment, which a crash may have cut. */

@@ -53,7 +53,7 @@ interface NullRule extends Rule {
 }
 
 interface Choice {
-  /** Undefined for a column that is left out. */
+  /** The new path. Undefined for a column that is left out. */
   readonly keys: readonly string[] | undefined;
   readonly nullValue: NullValue | undefined;
 }

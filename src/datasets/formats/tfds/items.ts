@@ -15,7 +15,7 @@ import { countUnknown, type LeafFeature, type LeafItems, type StoredLeaf } from 
 
 export interface Decoding {
   readonly text: "string" | "bytes";
-  /** Undefined if images are returned as they are stored. */
+  /** The decoder of images. Undefined if images are returned as they are stored. */
   readonly images?: ImageDecoder;
 }
 

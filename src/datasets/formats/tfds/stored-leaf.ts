@@ -19,7 +19,7 @@ export interface StoredLeaf {
 /** The values of a leaf in one record as a flat column. */
 export interface LeafItems {
   readonly data: ColumnData;
-  /** Undefined for values without elements, whose number is not known. */
+  /** The number of values. Undefined for values without elements, whose number is not known. */
   readonly count?: number;
   /** The shape of each value; null if there are none. */
   readonly shape: Dimensions;

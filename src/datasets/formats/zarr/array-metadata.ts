@@ -10,7 +10,7 @@ type Values = { readonly [name: string]: unknown };
 /** The compression of a chunk, and its required size. */
 export interface ChunkBytes {
   readonly compressor: Compressor | undefined;
-  /** Undefined if elements have no fixed width. */
+  /** The required size. Undefined if elements have no fixed width. */
   readonly decompressed: number | undefined;
   /** The size of the checksums after the compressed bytes. */
   readonly behind: number;

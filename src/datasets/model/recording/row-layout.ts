@@ -11,7 +11,7 @@ import { map } from "../../../schema/nest.ts";
 import { leavesOf, type Spec } from "../../../schema/spec.ts";
 
 interface LeafLocation {
-  /** For example `observation/image` */
+  /** The path, for example `observation/image` */
   readonly path: string;
   readonly keys: readonly string[];
   /** The index among all leaves. */

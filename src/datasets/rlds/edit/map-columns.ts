@@ -18,7 +18,7 @@ export interface ColumnChange {
   /** Returns the new spec of the steps. Default: unchanged. @throws RangeError if the spec does not have a path */
   readonly stepSpec?: (spec: StepSpec) => StepSpec;
   readonly metadataSpec?: (spec: NonNullable<DatasetForm["metadataSpec"]>) => NonNullable<DatasetForm["metadataSpec"]>;
-  /** Called at the beginning of each iteration. @returns the function that changes an episode, or returns undefined to leave the episode out */
+  /** Runs at the beginning of each iteration. @returns the function that changes an episode, or returns undefined to leave the episode out */
   readonly begin: (
     stepSpec: StepSpec,
     metadataSpec: NonNullable<DatasetForm["metadataSpec"]>,

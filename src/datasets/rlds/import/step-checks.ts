@@ -32,7 +32,7 @@ export interface NonFiniteLeaf {
 export interface StepFacts {
   /** The bits FIRST, LAST and TERMINAL. */
   readonly flags: number;
-  /** NaN if the reward is not a single number. */
+  /** The reward. NaN if it is not a single number. */
   readonly reward: number;
   readonly mismatch?: Mismatch;
   readonly nonFinite?: readonly NonFiniteLeaf[];

@@ -6,7 +6,7 @@ import { FIRST, LAST, type StepFacts, TERMINAL } from "./step-checks.ts";
 /** The rule that an episode breaks, and the place. */
 export interface Violation {
   readonly fault: Fault;
-  /** Undefined for an episode without steps. */
+  /** The index of the step. Undefined for an episode without steps. */
   readonly step?: number;
   /** The parts of the message `subject must be rule, got value`. */
   readonly subject: string;

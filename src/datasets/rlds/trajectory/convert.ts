@@ -89,7 +89,7 @@ export async function* trajectories(
   };
   if (stepSpec !== undefined) setSpec(stepSpec);
   let isFirst = begin !== undefined;
-  /** Called before the first trajectory is passed on, which determines the form of policyInfo. */
+  /** Runs before the first trajectory is passed on, which determines the form of policyInfo. */
   const onFirst = async (): Promise<void> => {
     isFirst = false;
     const policyInfo = pairing.firstInfo === undefined ? [] : policyInfoSpec(pairing.firstInfo, limit);
