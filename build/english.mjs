@@ -1,35 +1,36 @@
-// Finds habits that the style sheet forbids, in Markdown, comments and messages: `node build/english.mjs [ROOT]` prints each place in files that exceed their allowance
-// (english-allowed.json), and what to write instead. `-- WORDS` lists all places in files whose paths contain a word. `--write` lowers the allowances to what is left.
-import { existsSync, readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+// Finds habits that the style sheet forbids, in Markdown, comments and messages. `node build/english.mjs [ROOT]` lists each place and what to write instead, and fails if
+// there is one. `-- WORDS` checks only files whose paths contain a word.
+import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { textsOf } from "./texts.mjs";
 
-/** Where prose is written by hand. */
+/** Folders whose prose is written by hand. */
 const FOLDERS = [".", "assembly", "bench", "build", "docs", "embed", "examples", "page", "src", "test"];
 const PROSE = /\.(?:ts|mjs|js|md|py|lua|c|h|cs|rs)$/;
-/** What was made by a tool or by others, or is data. */
-const NO_PROSE = /(?:^|\/)(?:node_modules|dist|data|originals|cases|\.[^/]+)\/|\.d\.ts$|^build\/(?:python|datasets|peers|embed|interop)\/|egg-info|__pycache__/;
-/** Their literals are values to compare, and not messages. */
+/** Files that a tool or other people wrote, and data. */
+const NO_PROSE =
+  /(?:^|\/)(?:node_modules|dist|\.[^/]+)\/|\.d\.ts$|^test\/(?:data|originals)\/|^build\/(?:python|datasets|peers|embed|interop)\/|egg-info|__pycache__/;
+/** Files whose literals are values to compare, and not messages. */
 const TESTS = /^test\/|\/tests\//;
 
-/** What something is counted per. */
+/** Nouns that something is counted per. */
 const UNIT =
   "batch|byte|call|camera|chunk|column|connection|draw|element|entry|episode|file|folder|format|frame|group|item|key|kind|lane|leaf|line|machine|message|minute|page|pixel|process|Replay|request|room|row|run|sample|second|server|slot|step|table|tick|transition|value|verb|writer";
-/** What is counted; and what is a verb unless a number comes before it. */
+/** Nouns that are counted. COUNTED_VERBS may also be verbs: they count only after a number. */
 const AMOUNT =
   "bits|bytes|columns|elements|entries|episodes|floats|items|milliseconds|rows|seconds|steps|times|transitions|values|words|once|twice|one|two|three|[mµn]s|[KMG]i?B";
 const COUNTED_VERBS = "calls|draws|files|frames|lanes|leaves|messages|pages|samples|updates";
-const NO_NOUN = "[a-z]+s|after|and|at|before|behind|but|by|for|from|if|in|into|like|of|on|or|per|than|that|to|when|where|which|while|with|without";
+const NO_NOUN = "[a-z]+s|after|and|at|before|behind|but|by|for|from|if|in|into|like|of|on|or|per|than|that|to|until|when|where|which|while|with|without";
 
-/** The habits: a pattern, in which a space is any blank; what to write instead; and the kinds of text that it is looked for in, if not all. */
+/** Each habit has a pattern, in which a space matches any blank, and says what to write instead. */
 export const HABITS = [
   { habit: "`is no`", pattern: /(?<!\b[Tt]here )\b(?:is|are|was|were) no\b(?! (?:longer|more|less|fewer|later|earlier)\b)/, write: "is not a …, or: has no …" },
   { habit: "`must be said`", pattern: /\b(?:must|has to|have to) be said\b/, write: "is required" },
   {
     habit: "`a lane`",
     pattern: new RegExp(
-      `\\b(?:${AMOUNT}|(?:\\d[\\d,.]*|many|more|few|fewer|of|two|three) (?:${COUNTED_VERBS})|(?:an?|one) (?!(?:${NO_NOUN})\\b)[a-zé-]+) an? (?:${UNIT})\\b(?! (?:of|with|that|whose|which|is|has|time|out|without)\\b)`,
+      `(?<!\\b(?:how|how many|which|by) )\\b(?:${AMOUNT}|(?:\\d[\\d,.]*|many|more|few|fewer|of|two|three) (?:${COUNTED_VERBS})|(?:an?|one) (?!(?:${NO_NOUN})\\b)[a-zé-]+) an? (?:${UNIT})\\b(?! (?:of|with|that|whose|which|is|has|time|out|without)\\b)`,
     ),
     write: "per lane, per step, …",
   },
@@ -61,7 +62,7 @@ function spaced({ source }) {
   return new RegExp(source.replaceAll(" ", "\\s+").replaceAll("\\s+?", "\\s*"), "g");
 }
 
-/** The places of a file: {line, habit, write, text}, in order. */
+/** Returns the places of a file, {line, habit, write, text}, in order. */
 export function habitsIn(path, source) {
   const places = [];
   const place = (at, habit, write, text) => places.push({ at, habit, write, text: text.replace(/\s+/g, " ").trim() });
@@ -90,7 +91,7 @@ export function habitsIn(path, source) {
   return places.sort((a, b) => a.at - b.at).map(({ at, ...found }) => ({ line: lineAt(at), ...found }));
 }
 
-/** The number of the line of a place, for places in order. */
+/** Returns a function that returns the line of a place. Places must come in order. */
 function lineNumbers(source) {
   let number = 1;
   let from = 0;
@@ -103,10 +104,10 @@ function lineNumbers(source) {
   };
 }
 
-/** The places of a tree, by path. */
-export function english(root) {
+/** Returns the places of a tree by path. @param words of which a path must contain one; empty: all paths */
+export function english(root, words = []) {
   const found = new Map();
-  for (const path of sources(root)) {
+  for (const path of sources(root).filter((path) => words.length === 0 || words.some((word) => path.includes(word)))) {
     const places = habitsIn(path, readFileSync(join(root, path), "utf8"));
     if (places.length > 0) found.set(path, places);
   }
@@ -128,67 +129,17 @@ function walk(root, folder) {
   });
 }
 
-/** The faults of a tree, given the allowances of its files. One line per fault. */
-export function faultsOf(found, allowed) {
-  const faults = [];
-  for (const [path, places] of found) {
-    const allowance = allowed[path] ?? 0;
-    if (places.length <= allowance) continue;
-    if (allowance > 0) faults.push(`${path}: ${places.length} places, and ${allowance} are allowed; take one of these out`);
-    for (const place of places) faults.push(sentence(path, place));
-  }
-  for (const [path, allowance] of Object.entries(allowed)) {
-    const count = found.get(path)?.length ?? 0;
-    if (count < allowance) faults.push(`${path}: ${allowance} places are allowed, and only ${count} are left: run node build/english.mjs --write`);
-  }
-  return faults;
-}
-
 function sentence(path, { line, habit, write, text }) {
   return `${path}:${line}: ${habit}: ${write}${text === "" ? "" : `  [${text}]`}`;
-}
-
-/** The allowances lowered to what is left. Those of files that were moved or split go to new files, as far as they suffice. */
-export function lowered(found, allowed, exists) {
-  const gone = Object.entries(allowed).filter(([path]) => !exists(path));
-  let rest = gone.reduce((sum, [, allowance]) => sum + allowance, 0);
-  const kept = Object.entries(allowed).map(([path, allowance]) => [path, Math.min(allowance, found.get(path)?.length ?? 0)]);
-  const moved = [...found].flatMap(([path, { length }]) => {
-    if (path in allowed || length > rest) return [];
-    rest -= length;
-    return [[path, length]];
-  });
-  return Object.fromEntries([...kept, ...moved].filter(([, count]) => count > 0));
-}
-
-/** One line per file, so that branches that shrink different files merge without conflicts. */
-function listed(allowed) {
-  return `${JSON.stringify(allowed, Object.keys(allowed).sort(), 2)}\n`;
 }
 
 if (realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
   const args = process.argv.slice(2);
   const split = args.indexOf("--");
-  const words = split < 0 ? [] : args.slice(split + 1);
-  const [given] = (split < 0 ? args : args.slice(0, split)).filter((arg) => !arg.startsWith("--"));
-  const root = resolve(given ?? dirname(dirname(fileURLToPath(import.meta.url))));
-  const file = join(root, "build/english-allowed.json");
-  const found = english(root);
-  const count = [...found.values()].reduce((sum, { length }) => sum + length, 0);
-  if (split >= 0) {
-    for (const [path, places] of found) if (words.some((word) => path.includes(word))) for (const place of places) console.log(sentence(path, place));
-  } else {
-    const before = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : undefined;
-    const counts = Object.fromEntries([...found].map(([path, { length }]) => [path, length]));
-    const allowed = args.includes("--write")
-      ? before === undefined
-        ? counts
-        : lowered(found, before, (path) => existsSync(join(root, path)))
-      : (before ?? {});
-    if (args.includes("--write")) writeFileSync(file, listed(allowed));
-    const faults = faultsOf(found, allowed);
-    for (const fault of faults) console.error(fault);
-    console.log(`english: ${count} places left in ${found.size} files, ${faults.length} faults`);
-    process.exitCode = faults.length === 0 ? 0 : 1;
-  }
+  const [given] = split < 0 ? args : args.slice(0, split);
+  const found = english(resolve(given ?? dirname(dirname(fileURLToPath(import.meta.url)))), split < 0 ? [] : args.slice(split + 1));
+  const lines = [...found].flatMap(([path, places]) => places.map((place) => sentence(path, place)));
+  for (const line of lines) console.error(line);
+  console.log(`english: ${lines.length} faults in ${found.size} files`);
+  process.exitCode = lines.length === 0 ? 0 : 1;
 }

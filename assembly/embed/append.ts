@@ -28,7 +28,7 @@ export function replay_append(handle: u32, writer: u32, steps: usize, n: u32, en
   if (options === null) return NOT_FOUND;
   if (n - 1 >= MAX_LENGTH || n % options.lanes != 0) {
     const refusal = Refusal.of(INVALID).put("n must be an integer from 1 up to ").number(MAX_LENGTH);
-    if (options.lanes > 1) refusal.put(", so many for each of ").number(options.lanes).put(" lanes");
+    if (options.lanes > 1) refusal.put(", and a multiple of the ").number(options.lanes).put(" lanes");
     return refusal.put(", got ").number(n).code;
   }
   if (!root.holds(steps, <f64>root.stepBytes * <f64>n)) return outside("steps", steps, <f64>root.stepBytes * <f64>n);

@@ -56,13 +56,13 @@ export function readWriters(at: u32, bytes: u32): i32 {
   // The snapshot has items that show columns of their own, or a text with half of a surrogate pair.
   if (tags.odd != 0)
     return Refusal.of(E_UNSUPPORTED).put(
-      "the snapshot has rules with columns, or with priorities from a leaf, or a name that is no UTF-8, which only TypeScript shows",
+      "the snapshot has rules with columns, or with priorities from a leaf, or a name that is not UTF-8, which only TypeScript shows",
     ).code;
   return tags.broken == 0 ? code : contradicts();
 }
 
 function contradicts(): i32 {
-  return Refusal.of(E_CORRUPT).put("the snapshot contradicts itself: its head, or its writers, are no values").code;
+  return Refusal.of(E_CORRUPT).put("the snapshot contradicts itself: its head or its writers are not valid").code;
 }
 
 /** Returns a reader that attributes refusals to the snapshot. */

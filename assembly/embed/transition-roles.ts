@@ -54,7 +54,7 @@ export function readRole(words: TextReader): i32 {
   if (code != 0) return code;
   const role = roleNamed(words);
   if (role == ROLES) return words.unknown("a role: observation, action, reward, discount or terminated");
-  if (Role.of(role).isSet != 0) return words.here(INVALID).put("the role ").put(roleName(role)).put(" must be said once").code;
+  if (Role.of(role).isSet != 0) return words.here(INVALID).put("the role ").put(roleName(role)).put(" must be set only once").code;
   code = words.want("the path behind the role");
   if (code == 0) code = setRole(words, role);
   return code == 0 ? words.done() : code;
@@ -69,7 +69,7 @@ export function roleNamed(words: TextReader): u32 {
 
 /** Sets the path of a role to the word that was read. Returns 0, or INVALID if the role already has one. */
 export function setRole(words: TextReader, role: u32): i32 {
-  if (Role.of(role).isSet != 0) return words.here(INVALID).put("the role ").put(roleName(role)).put(" must be said once").code;
+  if (Role.of(role).isSet != 0) return words.here(INVALID).put("the role ").put(roleName(role)).put(" must be set only once").code;
   Role.of(role).path = words.word;
   Role.of(role).bytes = words.bytes;
   Role.of(role).isSet = 1;
@@ -109,7 +109,7 @@ export function numberIn(role: u32): i32 {
   const own = field.is(Role.of(role).path, Role.of(role).bytes);
   if (own && (field.size == 1 || role == REWARD) && field.isShared == 0 && field.dtype != TEXT && (field.dtype != BOOL || role == TERMINATED)) return first;
   const refusal = Refusal.of(SPEC_MISMATCH).put("the ").put(roleName(role));
-  refusal.put(role == REWARD ? " must be a leaf of numbers" : " must be one number a step").put(", not text or shared");
+  refusal.put(role == REWARD ? " must be a leaf of numbers" : " must be one number per step").put(", not text or shared");
   return refusal
     .put(role == TERMINATED ? "" : ", nor bool")
     .put(", got the leaf ")

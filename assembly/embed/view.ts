@@ -74,7 +74,7 @@ export class View {
     const refusal = Refusal.of(E_UNSUPPORTED)
       .put("a view with ")
       .put(isWeighed ? "weights" : "offset uniform");
-    return refusal.put(" shows items that are drawn alone: use a view without").code;
+    return refusal.put(" shows only items that are drawn. Use another view").code;
   }
 
   /** Returns how many items draws choose from now; 0: all. */
@@ -197,7 +197,7 @@ export function viewOf(i: u32): View | null {
 export function singleRow(options: TableOptions): i32 {
   const refusal = Refusal.of(SPEC_MISMATCH).put("table ").word(options.name, options.bytes);
   return refusal.put(
-    " has items of a single step, which are no transitions, or that begin with the last step of an episode: give its rules nStep, or a length of 2 and more",
+    " has items of a single step, or items that begin with the last step of an episode, which are not transitions. Set nStep in its rules, or a length of at least 2",
   ).code;
 }
 

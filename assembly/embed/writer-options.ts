@@ -214,7 +214,7 @@ export function beginRule(words: TextReader): ItemRule | null {
 export function endRule(words: TextReader, rule: ItemRule, priority: bool, stride: bool): i32 {
   const options = WriterOptions.of(Root.the().writers().count - 1);
   if ((rule.length == 0) == (rule.nStep == 0))
-    return words.here(INVALID).put("a rule must have length (windows of so many steps), nStep (transitions) or sequence, one of them").code;
+    return words.here(INVALID).put("a rule must have one of length (windows of that many steps), nStep (transitions) and sequence").code;
   if (!rule.hasReturns() && rule.finite == 0) return words.here(INVALID).put("infinite must stand in a rule of nStep or sequence").code;
   if (rule.nStep != 0 && stride) return words.here(INVALID).put("stride must stand in a rule of length or sequence").code;
   if (rule.sequence == 0 && rule.burnIn != 0) return words.here(INVALID).put("burnIn must stand in a rule of sequence").code;
@@ -260,7 +260,7 @@ export function settleWriters(): i32 {
     if (code == 0) code = min(numberIn(REWARD), 0);
     if (code != 0) return code;
     if (options.lanes == 1 || options.autoreset != 0) continue;
-    return Refusal.of(INVALID).put("autoreset must be said of a writer with lanes and rules of nStep or sequence: disabled, nextStep or sameStep").code;
+    return Refusal.of(INVALID).put("autoreset is required for a writer with lanes and rules of nStep or sequence: disabled, nextStep or sameStep").code;
   }
   return joinNames();
 }

@@ -151,7 +151,7 @@ test("what only TypeScript has for a name is refused", () => {
   const replay = new Replay({ spec, tables });
   replay.writer({ name: "\ud800" });
   expect(() => new Embed().load(bytesOf(replay))).toThrowError(
-    /^UNSUPPORTED: the snapshot has rules with columns, or with priorities from a leaf, or a name that is no UTF-8/,
+    /^UNSUPPORTED: the snapshot has rules with columns, or with priorities from a leaf, or a name that is not UTF-8/,
   );
   const odd = new Replay({ spec, tables });
   odd.writer({ name: 'a "b"\\\n#é€𝄞\r' });

@@ -1,6 +1,6 @@
-/** The lint of the style sheet: what it finds in each kind of text, what it leaves, and how allowances shrink. */
+/** The lint of the style sheet finds habits in each kind of text, accepts other sentences, and fails for each new place. */
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -24,6 +24,11 @@ const SENTENCES: { readonly [habit: string]: { readonly found: readonly string[]
       "a row of a table",
       "one by a writer",
       "it leaves a step without",
+      "after how many draws an item leaves",
+      "how many calls a Replay had",
+      "which items an episode created",
+      "steps that come one by one share a frame",
+      "no item after the first one until a draw",
       "these items a second time",
     ],
   },
@@ -146,7 +151,7 @@ describe("Markdown", () => {
   });
 });
 
-describe("allowances", () => {
+describe("the lint", () => {
   let tree = "";
   beforeEach(() => {
     tree = mkdtempSync(join(tmpdir(), "reprise-english-"));
@@ -161,53 +166,41 @@ describe("allowances", () => {
     const { status, stdout, stderr } = spawnSync(process.execPath, [join(root, "build/english.mjs"), ...args], { encoding: "utf8" });
     return { status, lines: stderr.split("\n").filter((line) => line !== ""), stdout };
   };
-  const allowed = () => JSON.parse(readFileSync(join(tree, "build/english-allowed.json"), "utf8"));
 
-  test("may only shrink", () => {
-    write("README.md", "It is no step.\n\nIt waits at once.\n");
-    write("embed/a.py", "# It goes on.\n");
-    write("build/english-allowed.json", '{ "README.md": 2, "embed/a.py": 1 }');
-    expect(lint(tree)).toMatchObject({ status: 0, lines: [] });
-
-    // One more than its allowance: all are named, as nobody knows which one is new.
+  test("lists each place of a tree, and fails", () => {
+    write("README.md", "It is no step.\n\nIt waits immediately.\n");
+    write("docs/data/a.md", "It waits at once.\n");
+    write("bench/cases/a.mjs", "// It goes on.\n");
     write("embed/a.py", "# It goes on.\na = 'it goes on'\n");
-    const more = lint(tree);
-    expect(more.status).toBe(1);
-    expect(more.lines).toEqual([
-      "embed/a.py: 2 places, and 1 are allowed; take one of these out",
-      expect.stringMatching(/^embed\/a\.py:1: `goes on`: continues {2}\[.*It goes on/),
-      expect.stringMatching(/^embed\/a\.py:2: `goes on`: continues {2}\[.*it goes on/),
+    const { status, lines, stdout } = lint(tree);
+    expect(status).toBe(1);
+    expect(lines).toEqual([
+      expect.stringMatching(/^README\.md:1: `is no`: is not a ….* {2}\[.*It is no step/),
+      expect.stringMatching(/^bench\/cases\/a\.mjs:1: `goes on`: continues {2}\[.*It goes on/),
+      expect.stringMatching(/^docs\/data\/a\.md:1: `at once`/),
+      expect.stringMatching(/^embed\/a\.py:1: `goes on`/),
+      expect.stringMatching(/^embed\/a\.py:2: `goes on`/),
     ]);
-    expect(lint(tree, "--write")).toMatchObject({ status: 1, lines: more.lines });
-    expect(allowed()).toEqual({ "README.md": 2, "embed/a.py": 1 });
-
-    // Fewer: the allowance has to follow. A file that is gone has none.
-    write("README.md", "It is no step.\n");
-    rmSync(join(tree, "embed/a.py"));
-    const fewer = lint(tree);
-    expect(fewer.status).toBe(1);
-    expect(fewer.lines).toEqual([
-      "README.md: 2 places are allowed, and only 1 are left: run node build/english.mjs --write",
-      "embed/a.py: 1 places are allowed, and only 0 are left: run node build/english.mjs --write",
-    ]);
-    expect(lint(tree, "--write")).toMatchObject({ status: 0, lines: [] });
-    expect(allowed()).toEqual({ "README.md": 1 });
-    // Moved: the allowance goes with it, and no further.
-    write("docs/a.md", "It is no step.\n");
-    write("docs/b.md", "It is no step.\n");
-    rmSync(join(tree, "README.md"));
-    expect(lint(tree, "--write")).toMatchObject({ status: 1, lines: [expect.stringContaining("docs/b.md:1: `is no`")] });
-    expect(allowed()).toEqual({ "docs/a.md": 1 });
-    rmSync(join(tree, "docs"), { recursive: true });
-    write("README.md", "It is no step.\n");
-    expect(lint(tree, "--", "READ")).toMatchObject({ status: 0, stdout: expect.stringMatching(/^README\.md:1: `is no`: .*\n$/) });
-    expect(lint(tree, "--", "page/").stdout).toBe("");
+    expect(stdout).toBe("english: 5 faults in 4 files\n");
   });
 
-  // `npm run check` runs it, too.
-  test.runIf(whole)("hold in the repository", () => {
-    const { status, lines } = lint(root);
-    expect(lines).toEqual([]);
-    expect(status).toBe(0);
+  test("leaves a tree without habits, data and what is not written by hand", () => {
+    write("README.md", "It is not a step.\n");
+    write("dist/a.md", "It is no step.\n");
+    write("test/data/a.md", "It is no step.\n");
+    write("docs/a.txt", "It is no step.\n");
+    expect(lint(tree)).toEqual({ status: 0, lines: [], stdout: "english: 0 faults in 0 files\n" });
+  });
+
+  test("checks only the files with a word in their path", () => {
+    write("README.md", "It is no step.\n");
+    write("docs/a.md", "It waits at once.\n");
+    expect(lint(tree, "--", "READ", "page/")).toMatchObject({ status: 1, lines: [expect.stringMatching(/^README\.md:1: /)] });
+    expect(lint(tree, "--", "page/")).toMatchObject({ status: 0, lines: [] });
+  });
+
+  // `npm run check` also does this.
+  test.runIf(whole)("finds nothing in the repository", () => {
+    expect(lint(root)).toMatchObject({ status: 0, lines: [] });
   });
 });

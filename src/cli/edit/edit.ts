@@ -297,7 +297,7 @@ function checkRates(sources: readonly FilmSource[]): void {
   const other = others.find(({ reader }) => typeof rate === "number" && typeof reader.about.fps === "number" && reader.about.fps !== rate);
   if (other !== undefined)
     throw new UsageError(
-      `${other.name} has ${other.reader.about.fps} steps a second, and ${first.name} has ${rate}: pass --resample-fps, or one --fps for both`,
+      `${other.name} has ${other.reader.about.fps} steps per second, and ${first.name} has ${rate}. Pass --resample-fps, or one --fps for both`,
     );
 }
 

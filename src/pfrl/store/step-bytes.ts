@@ -38,7 +38,7 @@ export class Records {
 
 function recordOf(bytes: Uint8Array): RowValues {
   const value = decodeTagged(bytes);
-  if (typeof value !== "object" || value === null) throw damaged("what is beside a step is no record");
+  if (typeof value !== "object" || value === null) throw damaged("the objects of a step are not a record");
   const record: RowValues = [];
   for (const [slot, object] of Object.entries(value)) record[Number(slot)] = object;
   return record;

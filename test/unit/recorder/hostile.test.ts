@@ -96,7 +96,7 @@ describe("steps that are none", () => {
         [RECORDED_FRAME, 0, FRAME],
         [RECORDED_STEP, 0, Uint8Array.of(...cut, 255)],
       ],
-      /^CORRUPT: words is no UTF-8/,
+      /^CORRUPT: words is not valid UTF-8/,
     ],
     [
       "bytes behind the row",
@@ -112,7 +112,7 @@ describe("steps that are none", () => {
         [RECORDED_FRAME, 0, FRAME],
         [RECORDED_STEP, 0, ROW.slice().fill(2, 8, 9)],
       ],
-      /^CORRUPT: observation\/on is 2, which is no bool/,
+      /^CORRUPT: observation\/on is 2, which is not a bool/,
     ],
   ])("%s", async (_, sections, message) => {
     const [reads, goes] = await outcome(forged(sections));

@@ -273,7 +273,7 @@ export class Hdf5File {
 
   #checkBytes(path: string, bytes: number): void {
     if (bytes > this.maxBytes)
-      throw corruptFile({ file: this.name }, `${path} needs ${bytes} bytes at once, more than the ${this.maxBytes} that maxBytes allows: give a larger one`);
+      throw corruptFile({ file: this.name }, `${path} needs ${bytes} bytes, more than the ${this.maxBytes} that maxBytes allows. Increase maxBytes`);
   }
 
   /** Reads rows of a dataset. Many rows are read in pieces, because the library's memory never shrinks. */
@@ -322,7 +322,7 @@ export class Hdf5File {
     this.#checkBytes(subject, bytes);
     if (bytes === 0) return element.decode(new Uint8Array(0), library);
     const at = bytes > library.MAXIMUM_MEMORY ? 0 : library._malloc(bytes);
-    if (at === 0) throw corruptFile({ file: this.name }, `${subject} needs ${bytes} bytes at once, more than HDF5 has here`);
+    if (at === 0) throw corruptFile({ file: this.name }, `${subject} needs ${bytes} bytes, more than HDF5 has here`);
     try {
       // A read that fails halfway must not leave invalid pointers.
       library.HEAPU8.fill(0, at, at + bytes);

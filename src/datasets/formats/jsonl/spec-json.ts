@@ -17,7 +17,7 @@ export function specFromJson(value: unknown, file: string): StepSpec {
 
 function specOf(value: unknown, file: string, depth: number): StepSpec {
   const specError = (what: string) => corruptFile({ file }, `the file's spec ${what}`);
-  if (typeof value !== "object" || value === null || depth > MAX_JSONL_DEPTH) throw specError("is no spec");
+  if (typeof value !== "object" || value === null || depth > MAX_JSONL_DEPTH) throw specError("is not valid");
   if (Array.isArray(value)) return value.map((part) => specOf(part, file, depth + 1));
   const { dtype, shape, maxBytes } = value as { dtype?: unknown; shape?: unknown; maxBytes?: unknown };
   if (typeof dtype !== "string") return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, specOf(part, file, depth + 1)]));

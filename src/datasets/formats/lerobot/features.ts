@@ -141,7 +141,7 @@ function checkFeature(path: string, leaf: StepLeaf, size: number): void {
   const unsupported = (reason: string) =>
     new RldsError("UNSUPPORTED", `${path} is ${description}, ${reason}: leave it out by mapSteps, or give it another form`);
   if (leaf.dtype === "bytes") throw unsupported("and LeRobot has no bytes");
-  if (leaf.dtype === "string" && leaf.shape.length > 0) throw unsupported("and LeRobot has texts alone only");
+  if (leaf.dtype === "string" && leaf.shape.length > 0) throw unsupported("and LeRobot has only single texts");
   if (size === 0) throw unsupported("and LeRobot has no value without elements");
   if (leaf.shape.length > MAX_DIMENSIONS) throw unsupported(`and LeRobot has at most ${MAX_DIMENSIONS} dimensions`);
 }

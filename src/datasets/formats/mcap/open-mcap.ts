@@ -268,5 +268,5 @@ function markOf(file: string, { channel, offset }: McapMessage, value: unknown, 
     throw new RldsError("SPEC_MISMATCH", `episodesBy cannot be read from ${channel.topic}: ${(cause as Error).message}`, { file, offset }, { cause });
   }
   if (typeof mark !== "object") return mark;
-  throw new RldsError("SPEC_MISMATCH", `episodesBy names the field ${field} of ${channel.topic}, which is no number, flag or text`, { file, offset });
+  throw new RldsError("SPEC_MISMATCH", `episodesBy names the field ${field} of ${channel.topic}, which is not a number, flag or text`, { file, offset });
 }

@@ -40,7 +40,7 @@ export function checkLeaves(spec: StepSpec, name: string): void {
         `${place} is ${leaf.dtype} of shape [${leaf.shape.join(", ")}], and ${reason}: leave it out by mapSteps, or give it another form`,
       );
     if (leaf.dtype === "bytes") throw unsupported("Minari has no bytes");
-    if (leaf.dtype === "string" && leaf.shape.length > 0) throw unsupported("Minari has texts alone only");
+    if (leaf.dtype === "string" && leaf.shape.length > 0) throw unsupported("Minari has only single texts");
     if (size === 0) throw unsupported("Minari has no value without elements");
   }
 }

@@ -190,7 +190,7 @@ async function episodeOf(
   const isLast = isLastColumn < 0 || (data[isLastColumn] as ArrayLike<unknown>)[length - 1] === 1;
   const actions = finalStepOf(metadata, isLast, finalStep) === "transition" ? length : length - 1;
   if (actions >= MAX_ROWS)
-    throw unsupportedFile({ episode }, `an episode must have fewer than ${MAX_ROWS} actions, as Minari reads no more at once, got ${actions}`);
+    throw unsupportedFile({ episode }, `an episode must have fewer than ${MAX_ROWS} actions, the most that Minari reads, got ${actions}`);
   return { data, length, actions, metadata: metadataOf(metadataSpec, collector.take().data) };
 }
 

@@ -57,7 +57,7 @@ export async function* readRepriseEpisodes<S>(
     const empty = function* (endEpisode: number): Generator<ReadEpisode<S>, void> {
       for (; waiting.length > 0 && (waiting[0]?.[0] as number) < endEpisode; episode++) {
         const [index, values] = waiting.shift() as readonly [number, unknown];
-        if (index !== episode) throw corrupt(`the file has no episode ${episode}, and goes on with ${index}`);
+        if (index !== episode) throw corrupt(`the file has no episode ${episode}, and continues with ${index}`);
         const data = collectMetadata(metadataSpec, values, file.name);
         yield {
           [FINAL_STEP]: "transition",
@@ -96,7 +96,7 @@ export async function* readRepriseEpisodes<S>(
         isBefore = false;
         if (buffer.length > 0 && index !== episode) yield finishEpisode();
         yield* empty(index);
-        if (index !== episode) throw corrupt(`the file has no episode ${episode}, and goes on with ${index}`);
+        if (index !== episode) throw corrupt(`the file has no episode ${episode}, and continues with ${index}`);
         let to = from;
         for (; to < rows && episodes[to] === episodes[from]; to++)
           if (steps[to] !== BigInt(buffer.length + to - from)) throw corrupt(`step ${buffer.length + to - from} must follow, got ${steps[to]}`);
@@ -170,7 +170,7 @@ export async function readRepriseLengths(
   for await (const file of files) {
     const { episodes, empty } = readRepriseSchema(file) ?? schema;
     const { episode: column } = findRepriseColumns(file, schema);
-    const corrupt = (index: number | bigint) => corruptFile({ file: file.name }, `the file goes on with episode ${index} after ${lengths.length}`);
+    const corrupt = (index: number | bigint) => corruptFile({ file: file.name }, `the file continues with episode ${index} after ${lengths.length}`);
     // Only episodes without steps may be missing between two others.
     const grow = (to: number | bigint) => {
       if (!(to <= episodes && to <= lengths.length + empty.length + 1)) throw corrupt(to);

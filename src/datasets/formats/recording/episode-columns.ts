@@ -63,7 +63,7 @@ export class EpisodeColumns {
     numbers.forEach(({ leaf, path, size }, i) => {
       if (!this.#isRead.numbers[i]) return;
       const view = this.#views[i] as NumberArray;
-      if (leaf.dtype === "bool") for (let k = 0; k < size; k++) if ((view[k] as number) > 1) throw new Error(`${path} is ${view[k]}, which is no bool`);
+      if (leaf.dtype === "bool") for (let k = 0; k < size; k++) if ((view[k] as number) > 1) throw new Error(`${path} is ${view[k]}, which is not a bool`);
       (this.#numbers[i] as NumberArray).set(isHalf(leaf.dtype) ? widenHalves(leaf.dtype, view) : view, this.length * size);
     });
     let at = numberBytes;
@@ -106,6 +106,6 @@ function textOf(bytes: Uint8Array, path: string): string {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    throw new Error(`${path} is no UTF-8`);
+    throw new Error(`${path} is not valid UTF-8`);
   }
 }

@@ -64,7 +64,7 @@ export async function storedReplay(from: Source, options: StoredOptions): Promis
 }
 
 function ofSnapshot(file: SourceFile, { signal, module }: StoredOptions): Promise<Replay> {
-  if (segmentOf(file.name) > 0) throw unsupportedFile({ file: file.name }, "a file of a journal alone is no memory: give the journal's folder");
+  if (segmentOf(file.name) > 0) throw unsupportedFile({ file: file.name }, "a journal is a folder, got one of its files. Pass the folder");
   return Replay.restore(chunksOf(file, signal), { logger: null, ...(module && { module }) });
 }
 

@@ -126,7 +126,7 @@ function readAll(fsSync: Modules["fsSync"], fd: number, at: number, length: numb
 }
 
 async function fileOf(full: string, name: string, { fs, fsSync }: Modules): Promise<SourceFile> {
-  const notFileError = () => new RldsError("NOT_FOUND", "there is a folder, a pipe, a device or something else that is no file", { file: full });
+  const notFileError = () => new RldsError("NOT_FOUND", "there is a folder, a pipe, a device or something else that is not a file", { file: full });
   let handle: FileHandle;
   try {
     // Opening a pipe waits for a writer, possibly forever.

@@ -38,7 +38,8 @@ export function encodedOf(example: Example, leaf: StoredLeaf, key: string, expec
       example.reserve(bytes * parts.length);
       output = new Uint8Array(bytes * parts.length);
     }
-    if (!isZlib && part.length !== bytes) throw example.corruptError(`feature ${leaf.key} must have ${bytes} bytes a value, got ${part.length}`, at, { step });
+    if (!isZlib && part.length !== bytes)
+      throw example.corruptError(`feature ${leaf.key} must have ${bytes} bytes per value, got ${part.length}`, at, { step });
     output.set(isZlib ? guarded(() => inflateExactly(part, bytes)) : part, i * bytes);
   });
   return { data: numbersOf(example, leaf, output, type), count: parts.length, shape };

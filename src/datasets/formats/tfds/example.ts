@@ -108,7 +108,7 @@ export class Example {
         if (!onField(field, wire, reader)) reader.skip(wire, field);
       }
     } catch (cause) {
-      throw this.corruptError(`the record is no tf.train.Example: ${(cause as Error).message}`, Math.min(reader.pos, to), { cause });
+      throw this.corruptError(`the record is not a tf.train.Example: ${(cause as Error).message}`, Math.min(reader.pos, to), { cause });
     }
   }
 

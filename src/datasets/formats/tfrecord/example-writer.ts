@@ -83,7 +83,7 @@ function jpegOf(made: unknown): Uint8Array {
   const subject = "what compressImage returns";
   const rule = "a JPEG in a Uint8Array";
   if (typeof (made as Promise<unknown> | undefined)?.then === "function")
-    throw new TypeError(`${subject} must be ${rule}, and no promise: prepare the encoder before, and encode at once`);
+    throw new TypeError(`${subject} must be ${rule}, got a promise. Prepare the encoder before, and encode synchronously`);
   if (!["Uint8Array", "Uint8ClampedArray"].includes(kindOf(made) as string)) throw mustBe(TypeError, subject, rule, made);
   const bytes = made as Uint8Array;
   if (!isJpeg(bytes)) throw mustBe(TypeError, subject, `${rule}, which begins with the bytes 255, 216`, made);

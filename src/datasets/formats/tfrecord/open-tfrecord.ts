@@ -60,10 +60,7 @@ export async function openTfrecord<S = RldsStep>(from: Source, options: Tfrecord
   const { name, files, spec, close } = await filesOf(from, statedSpec, { signal, fetch, maxBytes });
   try {
     if (!isTrajectorySpec(spec))
-      throw unsupportedFile(
-        { file: name },
-        "the records are no trajectories, so that they have no episodes: read them with loadTfrecordDataset of reprise/agents",
-      );
+      throw unsupportedFile({ file: name }, "the records are not trajectories, so they have no episodes. Read them with loadTfrecordDataset of reprise/agents");
     const leaves = featureLeaves(spec);
     const [field] = wideStepTypes(leaves);
     if (field !== undefined) throw unsupportedFile({ file: name }, `${field} must be a single number in the spec`);

@@ -55,7 +55,7 @@ export function arrayMetadata(value: unknown, file: string, path: string): Array
     corrupt: (what) => corruptFile({ file }, `${path} ${what}`),
     unsupported: (what) => unsupportedFile({ file }, `${path} ${what}`),
   };
-  const values = objectOf(value, fault, "has metadata that are no object");
+  const values = objectOf(value, fault, "has metadata that are not an object");
   return values.zarr_format === 2 ? ofVersion2(values, fault) : ofVersion3(values, fault);
 }
 
@@ -65,7 +65,7 @@ function ofVersion2(values: Values, fault: Fault): ArrayMetadata {
   if (chunks.length !== shape.length) throw fault.corrupt(`has ${shape.length} dimensions, and chunks of ${chunks.length}`);
   if (values.order !== "C" && values.order !== "F") throw fault.corrupt("has no order, C or F");
   const filters = values.filters === null || values.filters === undefined ? [] : listOf(values.filters, fault, "filters");
-  const names = filters.map((filter) => objectOf(filter, fault, "has a filter that is no object").id);
+  const names = filters.map((filter) => objectOf(filter, fault, "has a filter that is not an object").id);
   const isText = names.length === 1 && names[0] === "vlen-utf8" && values.dtype === "|O";
   const other = names.find((name) => !FILTERS.includes(name));
   if (other !== undefined && !isText) throw fault.unsupported(`has the filter ${JSON.stringify(other)}, which is not read: write it without filters`);
@@ -86,7 +86,7 @@ function ofVersion2(values: Values, fault: Fault): ArrayMetadata {
 }
 
 function ofVersion3(values: Values, fault: Fault): ArrayMetadata {
-  if (values.zarr_format !== 3 || values.node_type !== "array") throw fault.corrupt("is no array of Zarr 2 or 3");
+  if (values.zarr_format !== 3 || values.node_type !== "array") throw fault.corrupt("is not an array of Zarr 2 or 3");
   const shape = dimensions(values.shape, 0, fault, "shape");
   const grid = objectOf(values.chunk_grid, fault, "has no chunk_grid");
   if (grid.name !== "regular") throw fault.unsupported(`has a chunk grid that is not regular: ${JSON.stringify(grid.name)}`);
@@ -117,7 +117,7 @@ interface Codec {
 function codecsOf(value: unknown, fault: Fault): Codec[] {
   return listOf(value, fault, "codecs").map((codec) => {
     if (typeof codec === "string") return { name: codec, configuration: {} };
-    const { name, configuration } = objectOf(codec, fault, "has a codec that is no object");
+    const { name, configuration } = objectOf(codec, fault, "has a codec that is not an object");
     return { name: String(name), configuration: configuration === undefined ? {} : objectOf(configuration, fault, "has a codec with a damaged configuration") };
   });
 }
@@ -165,7 +165,7 @@ function typeOfNumpy(descr: unknown, fault: Fault): ElementType {
   if (kind === "S" && n > 0) return { dtype: "string", bytes: n, memoryBytes: STRING + 2 * n };
   const dtype = `${kind}${8 * n}`;
   if (isDtype(dtype) && "iuf".includes(kind)) return { dtype, bytes: n, memoryBytes: n };
-  throw fault.unsupported(`holds elements of the type ${JSON.stringify(descr)}, which are no leaf of a step`);
+  throw fault.unsupported(`holds elements of the type ${JSON.stringify(descr)}, which a leaf cannot hold`);
 }
 
 function typeOfName(name: unknown, fault: Fault): ElementType {
@@ -175,7 +175,7 @@ function typeOfName(name: unknown, fault: Fault): ElementType {
   const [, kind = "", bits] = (typeof name === "string" && /^(int|uint|float)(\d{1,2})$/.exec(name)) || [];
   const dtype = `${kind[0]}${bits}`;
   if (isDtype(dtype)) return { dtype, bytes: Number(bits) / 8, memoryBytes: Number(bits) / 8 };
-  throw fault.unsupported(`holds elements of the type ${JSON.stringify(name)}, which are no leaf of a step`);
+  throw fault.unsupported(`holds elements of the type ${JSON.stringify(name)}, which a leaf cannot hold`);
 }
 
 /** Returns the fill value of missing chunks as JSON for zarrita. */
@@ -199,7 +199,7 @@ function objectOf(value: unknown, fault: Fault, what: string): Values {
 }
 
 function listOf(value: unknown, fault: Fault, what: string): readonly unknown[] {
-  if (!Array.isArray(value) || value.length > MAX_DIMENSIONS) throw fault.corrupt(`has ${what} that are no list`);
+  if (!Array.isArray(value) || value.length > MAX_DIMENSIONS) throw fault.corrupt(`has ${what} that are not a list`);
   return value;
 }
 

@@ -61,7 +61,7 @@ export async function zarrFolder(folder: SourceFolder): Promise<ZarrFolder> {
 }
 
 function noStore(files: readonly string[]): string {
-  return hasZarr(files) ? NO_EPISODE_ENDS : `the folder has no ${EPISODE_ENDS}: it is no Zarr store of episodes`;
+  return hasZarr(files) ? NO_EPISODE_ENDS : `the folder has no ${EPISODE_ENDS}, so it is not a Zarr store of episodes`;
 }
 
 /** Opens a folder that cannot be listed, using its consolidated metadata. */

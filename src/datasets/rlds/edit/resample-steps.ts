@@ -49,7 +49,7 @@ interface TimePlan {
 export function resampleSteps(rlds: RldsDataset<unknown>, options: ResampleOptions): ColumnDataset {
   const { fps, timestamp, sourceFps } = onlyKeys("options", options, "fps, timestamp, sourceFps");
   for (const [name, value] of Object.entries({ fps, ...(sourceFps !== undefined && { sourceFps }) })) {
-    if (typeof value !== "number") throw mustBe(TypeError, name, "steps a second", value);
+    if (typeof value !== "number") throw mustBe(TypeError, name, "steps per second", value);
     if (!(value > 0 && value < 1e6)) throw mustBe(RangeError, name, "more than 0, and less than a million", value);
   }
   if (timestamp !== undefined && typeof timestamp !== "string") throw mustBe(TypeError, "timestamp", "the path of a leaf", timestamp);

@@ -395,7 +395,7 @@ describe("what is none", () => {
     expectError(await errorFrom(openReplay(new Blob(["REPRISE1"]))), "CORRUPT", /the end is missing/);
     expectError(await errorFrom(openReplay(new Blob(['{"not": "a snapshot"}']))), "CORRUPT", /snapshot must begin with REPRISE1/);
     const [segment] = readdirSync(join(GOLDEN, "journal"));
-    expectError(await errorFrom(openReplay(join(GOLDEN, "journal", segment as string))), "UNSUPPORTED", /give the journal's folder/);
+    expectError(await errorFrom(openReplay(join(GOLDEN, "journal", segment as string))), "UNSUPPORTED", /a journal is a folder, got one of its files/);
     expectError(await errorFrom(openReplay("x", { split: "train" } as never)), TypeError, /split/);
     const two = new Map(["a", "b"].map((name) => [`${name}/00000001.rpr`, new Uint8Array(100)]));
     expectError(await errorFrom(openReplay(two)), "UNSUPPORTED", /2 journals \(a, b\): open one of them/);

@@ -167,7 +167,7 @@ describe("refuses", () => {
   it.each([
     ["no action", { observation: leaf("f32"), reward: leaf("f32"), ...FLAGS }, /^a step must have an action/],
     ["bytes", { ...base, observation: { raw: leaf("bytes") } }, /^observation\/raw is bytes of shape \[\], and Minari has no bytes/],
-    ["lists of texts", { ...base, words: leaf("string", [2]) }, /^a step\/words is string of shape \[2\], and Minari has texts alone only/],
+    ["lists of texts", { ...base, words: leaf("string", [2]) }, /^a step\/words is string of shape \[2\], and Minari has only single texts/],
     ["no elements", { ...base, action: leaf("f32", [0]) }, /no value without elements/],
     ["rewards of several numbers", { ...base, reward: leaf("f32", [2]) }, /^the reward must be a single number/],
     ["an empty observation", { ...base, observation: {} }, /^observation must have a leaf/],

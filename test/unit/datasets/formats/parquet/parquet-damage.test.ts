@@ -154,8 +154,8 @@ describe("LeRobot", () => {
 
   it("paths that lead out of the folder", async () => {
     for (const data_path of ["../../{chunk_index}.parquet", "/etc/passwd", "data/../../x.parquet", "C:/x", "data//x"])
-      expectError(await read(info({ data_path })), "CORRUPT", /no file inside the dataset's folder/);
-    expectError(await read(info({ video_path: "../../{video_key}" })), "CORRUPT", /no file inside/);
+      expectError(await read(info({ data_path })), "CORRUPT", /not a file inside the dataset's folder/);
+    expectError(await read(info({ video_path: "../../{video_key}" })), "CORRUPT", /not a file inside/);
     expectError(await read(info({ data_path: "data/{episode_index.__class__}" })), "NOT_FOUND");
     expectError(await read(info({ data_path: "data/{other}" })), "CORRUPT", /nothing fills in/);
   });
@@ -171,7 +171,7 @@ describe("LeRobot", () => {
     expectError(await read(info({ data_path: 3 })), "CORRUPT", /data_path/);
     const map = base();
     map.set("meta/info.json", new TextEncoder().encode("{"));
-    expectError(await read(map), "CORRUPT", /no JSON/);
+    expectError(await read(map), "CORRUPT", /not JSON/);
     map.delete("meta/info.json");
     expectError(await read(map), "NOT_FOUND");
   });

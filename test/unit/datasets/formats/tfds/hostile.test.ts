@@ -370,7 +370,7 @@ describe("bombs", () => {
       /the JPEG cannot be 60000 × 60000/,
     ],
     ["a JPEG of 10,000 scans", dataset({ a: imageOf([64, 64, 3]) }, example([["steps/a", 1, field(1, jpegOf(64, 64, 10_000))]])), /more than 100 scans/],
-    ["groups nested 100,000 deep", dataset({ a: tensor("float32") }, new Uint8Array(100_000).fill(0x0b)), /no tf.train.Example: maximum recursion depth/],
+    ["groups nested 100,000 deep", dataset({ a: tensor("float32") }, new Uint8Array(100_000).fill(0x0b)), /not a tf.train.Example: maximum recursion depth/],
     ["a varint without an end", dataset({ a: tensor("int64") }, example([["steps/a", 3, field(1, new Uint8Array(50).fill(255))]])), /one does not end/],
     ["a length of 4 GB", dataset({ a: tensor("int64") }, Uint8Array.of(10, 255, 255, 255, 255, 15)), /4294967295 bytes should follow/],
     ["a text for numbers", dataset({ a: tensor("float32") }, example([["steps/a", 1, field(1, text("x"))]])), /must hold floats, and holds bytes/],

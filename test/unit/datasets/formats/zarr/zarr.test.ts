@@ -152,12 +152,7 @@ describe("is refused with what to do", () => {
     ],
     ["an array of other rows", edited(files("v2"), "data/action/.zarray", (value) => (value.shape = [22, 3])), "CORRUPT", /rows/],
     ["a shape of 10^9 rows", edited(files("v2"), "meta/episode_ends/.zarray", (value) => Object.assign(value, { shape: [1e9] })), "CORRUPT", /maxBytes allows/],
-    [
-      "a chunk of 10^9",
-      edited(files("v2"), "data/action/.zarray", (value) => Object.assign(value, { chunks: [1e9, 3] })),
-      "CORRUPT",
-      /needs \d+ bytes at once/,
-    ],
+    ["a chunk of 10^9", edited(files("v2"), "data/action/.zarray", (value) => Object.assign(value, { chunks: [1e9, 3] })), "CORRUPT", /needs \d+ bytes, more/],
     ["a negative size", edited(files("v2"), "data/action/.zarray", (value) => Object.assign(value, { shape: [-1, 3] })), "CORRUPT", /shape/],
     [
       "two stores",
