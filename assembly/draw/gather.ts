@@ -20,7 +20,7 @@ import { openWindow, prefetchPacked, unpackOnce, WINDOW_HEAD } from "./unpacked-
 /** If several leaves are needed, rows of up to this many bytes, plus 16, are copied whole first. */
 const SHORT: u32 = NEAR_BYTES / PIECE;
 
-/** Bytes of the system's pages. */
+/** The number of bytes of the system's pages. */
 const PAGE: u32 = 4096;
 
 @unmanaged

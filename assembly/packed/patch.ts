@@ -10,7 +10,7 @@ import { Work } from "./work";
 
 const STRETCH: u32 = 64;
 
-/** Bytes of the bit mask of all stretches. */
+/** The number of bytes of the bit mask of all stretches. */
 function bitsBytes(n: u32): u32 {
   return (((n + STRETCH - 1) >> 6) + 7) >> 3;
 }

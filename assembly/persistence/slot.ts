@@ -15,7 +15,7 @@ import { Selector } from "../selectors/selector";
 import { Table } from "../tables/table";
 import { account, LINK_BYTES, noteLink, noteRecord } from "./record";
 
-/** Bytes of a slot's record. */
+/** The number of bytes of a slot's record. */
 export function record_slot_bytes(table: usize): u32 {
   const t = changetype<Table>(table);
   return 4 + 16 + 4 + 8 + (t.slots().stamps != 0 ? 8 : 0) + placeBytes(t.sampler()) + (t.hasSeparateRemover() ? placeBytes(t.remover()) : 0);

@@ -13,7 +13,7 @@ import { SumTree, sumTreeBytes, sumTreeInit } from "./sum-tree";
 import { keepRun, restoreRun } from "./tree-part";
 import { Uniform, uniformBytes, uniformInit } from "./uniform";
 
-/** Flags of a draw: without replacement; one draw from each n-th part; `among` counts the newest items. */
+/** The flags of a draw: without replacement; one draw from each n-th part; `among` counts the newest items. */
 export const DISTINCT: u32 = 1;
 export const STRATIFIED: u32 = 2;
 export const NEWEST: u32 = 4;

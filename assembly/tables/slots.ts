@@ -52,7 +52,7 @@ export function columnsOf(layout: u32): u32 {
   return layout >> FORM_BITS == 0 ? 0 : layout;
 }
 
-/** Steps of burn-in of an item with this column layout. */
+/** The number of steps of burn-in of an item with this column layout. */
 export function burnInOf(layout: u32): u32 {
   return layout == 0 || layout >> FORM_BITS != 0 ? 0 : (layout - 1) >> 1;
 }
@@ -62,7 +62,7 @@ export function beginsEpisode(layout: u32): bool {
   return layout != 0 && layout >> FORM_BITS == 0 && ((layout - 1) & 1) != 0;
 }
 
-/** Priority of a free slot. */
+/** The priority of a free slot. */
 export const FREE: f64 = Infinity;
 const SIGN_BIT: u64 = 0x8000000000000000;
 /** Keys are exact in a double. */

@@ -101,7 +101,7 @@ export class Demonstrations {
     return this.#kept.next;
   }
 
-  /** Steps of the open episode. */
+  /** The number of steps of the open episode. */
   get openSteps(): number {
     return this.#writer.episodeSteps;
   }

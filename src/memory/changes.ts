@@ -10,7 +10,7 @@ export class Changes extends State {
   /** The place where payloads are made or loaded. Not scratch, because a call may have results there when its changes are written. */
   readonly #buffer: number;
   readonly #bufferBytes: number;
-  /** Bytes that still count, one u32 per place of a segment. */
+  /** The address of the numbers of bytes that still count, one u32 per place of a segment. */
   readonly #live: number;
   readonly #places: number;
   /** Passes over the pools: the frames of rows that waited are freed with them, and need another pass. */

@@ -92,7 +92,7 @@ export class CoreTable {
     return this.counter(0);
   }
 
-  /** Total steps of all items. */
+  /** The total number of steps of all items. */
   get steps(): number {
     return this.counter(1);
   }

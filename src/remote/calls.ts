@@ -3,7 +3,7 @@ import { foreignMessage } from "./appender.ts";
 import { tooMuch } from "./credits.ts";
 import { isCount } from "./validators.ts";
 
-/** Maximum number of calls that wait for an answer. */
+/** The maximum number of calls that wait for an answer. */
 const MAX_CALLS = 1000;
 /** The number of the goodbye, which no flush has. */
 export const GOODBYE = -1;

@@ -28,7 +28,7 @@ export type HasLanes<L> = number extends L ? boolean : L extends 0 | 1 ? false :
 /** The additional arguments of a writer with `lanes: 1`: a step with a leading dimension, and how its episode ends. */
 export type OneLane<S, L, Result = void> = [L] extends [1] ? { append(step: ColumnsOf<S>, ends?: LaneEnds<S>): Result } : unknown;
 
-/** Properties of a writer besides its options. */
+/** The properties of a writer besides its options. */
 export interface WriterTraits {
   /** Whether the writer has no rules on purpose. */
   readonly createsItems?: boolean;
@@ -62,7 +62,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   #isClosed = false;
   readonly #isVector: boolean;
   readonly #barrenEpisodes: BarrenEpisodes;
-  /** Steps until the next check for warnings. One field for all checks: each further field costs `append` a tenth of its time. */
+  /** The number of steps until the next check for warnings. One field for all checks: each further field costs `append` a tenth of its time. */
   #stepsToCheck = 1;
   /** The table used last, because comparing names is cheaper than a lookup in the map. */
   #last: AnyTable | undefined;
@@ -73,7 +73,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
         return writer.#state();
       },
       resume: () => {
-        // Whether createItem made an item of the open episode is unknown.
+        // It is unknown whether createItem made an item of the open episode.
         if (writer.streams.some((_, lane) => writer.#writer.episodeSteps(lane) > 0)) writer.#barrenEpisodes.createsItems = true;
       },
       createItem: (table, options, stepsBack, isEarlier) => writer.#createItem(table, options, stepsBack, isEarlier),

@@ -5,7 +5,7 @@ import type { ColumnData } from "./column-data.ts";
 export interface LazyValues {
   /** The number of values. */
   readonly rows: number;
-  /** Elements per value. */
+  /** The number of elements per value. */
   readonly size: number;
   /** Reads the values from … to - 1 into a new array. */
   read(from: number, to: number): AnyArray;

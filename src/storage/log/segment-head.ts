@@ -10,7 +10,7 @@ export interface SegmentHead {
   /** A random id of the directory, the same in all of its segments. */
   readonly run: string;
   readonly segment: number;
-  /** Number of its first group. */
+  /** The number of its first group. */
   readonly group: number;
   /** The earlier segments that were kept when it began, as ranges: [first, last]. */
   readonly kept: readonly (readonly [number, number])[];

@@ -3,7 +3,7 @@ import { ReplayError } from "../../base/error.ts";
 import type { FramePool, Layout, PlacedLeaf } from "../../schema/layout.ts";
 import type { LeafNames } from "./leaf-names.ts";
 
-/** Bytes of a pool in POOLS. */
+/** The number of bytes of a pool in POOLS. */
 const POOL_BYTES = 8;
 
 export class FramePools {

@@ -135,7 +135,7 @@ class ObserverCalls {
   readonly #observers: readonly DelegatedObserver[];
   /** Calls that are not done yet. They settle without an error. */
   readonly #pending = new Set<Promise<void>>();
-  /** Errors of calls whose promises need not be read. */
+  /** The errors of calls whose promises need not be read. */
   readonly #errors = new UntoldErrors();
 
   constructor(observers: readonly DelegatedObserver[]) {

@@ -23,7 +23,7 @@ export interface EpisodeBoundary {
 export class EpisodeBoundaries {
   readonly #mapping: Mapping;
   #previous: unknown;
-  /** Rows of the current episode. */
+  /** The number of rows of the current episode. */
   #length = 0;
 
   constructor(mapping: Mapping) {
