@@ -261,13 +261,13 @@ export class Slots {
     return changetype<Change>(behind + ((<usize>slot) << 3));
   }
 
-  /** Notes for a journal that a slot, or its place in an order, has changed, or several consecutive ones; 0 stands for none. Only if changes are tracked. */
+  /** Notes for a journal that a slot, or its place in an order, has changed, or several consecutive ones; 0 means none. Only if changes are tracked. */
   track(slot: u32, count: u32 = 1): void {
     if (slot == 0) return;
     for (const end = slot + count; slot < end; slot++) chain(changetype<usize>(this.changeOf(0)), this.changeOf(slot), slot, BYTES);
   }
 
-  /** Returns where the mark of a slot is in DRAWN: its bit is `slot & 63`. */
+  /** Returns the address of a slot's mark in DRAWN. Its bit is `slot & 63`. */
   @inline
   drawnAt(slot: u32): usize {
     return changetype<usize>(this.changeOf(this.capacity + 1)) + ((<usize>(slot >> 6)) << 3);

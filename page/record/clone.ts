@@ -9,7 +9,7 @@ const [RATE, MEAN, SQUARE] = [2e-3, 0.1, 0.001];
 /** The number of steps per update. */
 export const BATCH = 128;
 
-/** The important inputs: where the ring and the rocks are relative to the boat, scaled to similar sizes. Columns are those inputs, rows are STATE. */
+/** The important inputs: the places of the ring and the rocks relative to the boat, scaled to similar sizes. Columns are those inputs, rows are STATE. */
 const SEEN = (() => {
   const rows = STATE.map(() => new Array<number>(STATE.length).fill(0));
   const put = (row: number, column: number, value: number) => ((rows[row] as number[])[column] = value);

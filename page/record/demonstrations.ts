@@ -130,7 +130,7 @@ export class Demonstrations {
     this.#return += step.reward;
   }
 
-  /** Ends the episode. An episode without a step leaves nothing behind. @param seen the last observation */
+  /** Ends the episode. An episode without a step is not saved. @param seen the last observation */
   end(ending: Ending, seen?: Step["observation"]): Episode | undefined {
     const { open: seed = 0, next, episodes } = this.#kept;
     const steps = this.openSteps;

@@ -386,7 +386,7 @@ function detachedError({ path, each }: Field, n: number): Error {
 }
 
 const NOTHING = new Uint8Array(0);
-/** Stands for a batch that was passed to the caller. */
+/** Represents a batch that was passed to the caller. */
 const NO_BATCH: Filled = Object.freeze({ count: 0 });
 
 /** glibc maps memory above this size page by page, and unmaps it on free, until it has freed a larger mapping. */

@@ -124,7 +124,7 @@ class Later<E> implements AsyncIterableIterator<E, undefined> {
     return turn;
   }
 
-  /** A batch that is still waited for would draw items that nobody receives. */
+  /** A wait that continues would draw items for a batch without a receiver. */
   return(): Promise<IteratorResult<E, undefined>> {
     this.#left = true;
     this.#stop.abort();

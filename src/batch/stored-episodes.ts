@@ -89,7 +89,7 @@ class Links {
   readonly #next: Uint32Array;
   /** Whether another row leads to it. */
   readonly #follows: Uint8Array;
-  /** The number of unproven links that lead to it; 2 stands for several. */
+  /** The number of unproven links that lead to it; 2 means several. */
   readonly #claims: Uint8Array;
   /** The rows in insertion order. */
   readonly #visited: Uint32Array;

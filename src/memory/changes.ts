@@ -7,7 +7,7 @@ import { bufferBytes } from "./journal-bytes.ts";
 import { COUNT_BYTES, LINK_BYTES, type Section, State, type StateParts } from "./state.ts";
 
 export class Changes extends State {
-  /** The place where payloads are made or loaded. Not scratch, because a call may have results there when its changes are written. */
+  /** The address at which payloads are made or loaded. It is not in scratch, because a call may have results there when its changes are written. */
   readonly #buffer: number;
   readonly #bufferBytes: number;
   /** The address of the numbers of bytes that still count, one u32 per place of a segment. */

@@ -45,7 +45,7 @@ export class Calls {
     if (this.#due.length === 1) this.#answerAll().catch((error) => signal.aborted || fail(error));
   }
 
-  /** One wait for all flushes that are due, since each waits for at least the same. */
+  /** Waits once for all flushes that are due, since each waits for at least the same confirmations. */
   async #answerAll(): Promise<void> {
     const { settle, answer, signal } = this.#options;
     while (this.#due.length > 0) {

@@ -113,7 +113,7 @@ export function mustPut(target: LeafTarget, to: NumberArray, at: number, value: 
   if (misfit !== undefined) throw mismatchError(misfit.code, keys, misfit.rule, misfit.value);
 }
 
-/** Returns which of two forms of equal size a value has; the first if it has neither. */
+/** Returns the form of a value, of two forms of equal size; the first if it has neither. */
 export function matchingTarget(value: unknown, target: LeafTarget, other?: LeafTarget): LeafTarget {
   return other !== undefined && put(target, undefined, 0, value) !== undefined && put(other, undefined, 0, value) === undefined ? other : target;
 }

@@ -13,7 +13,7 @@ export interface LazyValues {
   check(): void;
 }
 
-/** Stands in for an array from which usually only pieces are read. */
+/** Replaces an array of which usually only pieces are read. */
 export class LazyColumn {
   readonly #values: LazyValues;
   /** The index of the first element, in the elements of the source. */

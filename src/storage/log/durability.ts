@@ -76,7 +76,7 @@ export class DelayedCall {
     cancelAtExit(this.#call);
   }
 
-  /** A loop without await gives timers no turn. */
+  /** A loop without await prevents timers from running. */
   #checkClock(ms: number): void {
     const now = performance.now();
     if (now >= this.#at) {

@@ -67,7 +67,7 @@ export async function readConsistently<T>(name: string, read: () => Promise<T>, 
   }
 }
 
-/** Does the same synchronously. */
+/** Reads in the same way, synchronously. */
 export function readConsistentlyNow<T>(name: string, read: () => T): T {
   for (const failures = new Failures(name); ; ) {
     try {

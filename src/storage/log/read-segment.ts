@@ -35,7 +35,7 @@ export class SegmentReader {
   head: SegmentHead | undefined;
   /** The number of the next group; NaN until the end of the first group is read, if only that has the number. */
   group = 0;
-  /** The number of the first group read; NaN in the same case. */
+  /** The number of the first group read. NaN if the number is not known until the end of that group is read. */
   firstGroup = Number.NaN;
   /** The end of the last complete group, or of the head; and the sum of all sections up to there. */
   wholeBytes = 0;

@@ -22,7 +22,7 @@ interface LeafPlace {
 export class RowCodec {
   /** The number of bytes of a record. */
   readonly bytes: number;
-  /** The spec without shared leaves, of which a row has only the frame numbers. */
+  /** The spec without shared leaves. A row has only the frame numbers of shared leaves. */
   readonly #spec: Nest<AnyLeaf>;
   readonly #places: readonly LeafPlace[];
   readonly #flatten: (step: unknown) => unknown[];

@@ -175,7 +175,7 @@ class ObserverCalls {
     return undefined;
   }
 
-  /** Returns the failures of earlier calls that nobody has read. */
+  /** Returns the failures of earlier calls that were not read. */
   #earlier(): ObserverFailure[] {
     return this.#errors.take().flatMap((error) => (error as Partial<ObserversError>).failures ?? []);
   }
