@@ -133,6 +133,7 @@ const names = {
   lerobot: [
     "copies of films",
     "films under another name",
+    "films that were cut",
     "cartpole_pixels",
     "everything, a file an episode",
     "observations that are final left out",
@@ -242,6 +243,12 @@ try {
         run(process.execPath, ["dist/cli.js", "convert", original, path, "--format", "lerobot", ...words]);
         cases.push({ name: `lerobot ${name}`, kind: "lerobot-copy", path, original, rename });
       }
+    },
+    "the command line cuts an episode out of such films"() {
+      const original = join(root, "test/data/wild/lerobot_video");
+      const path = join(folder, "lerobot/cut");
+      run(process.execPath, ["dist/cli.js", "edit", original, path, "--drop-episodes", "1"]);
+      cases.push({ name: "lerobot films that were cut", kind: "lerobot-cut", path, original, episodes: [0, 2] });
     },
     async "Chromium films two cameras by mediabunny"() {
       const { spec, episodes } = await film(join(folder, "lerobot/film"));

@@ -168,6 +168,24 @@ def check_lerobot_copy(case):
                 same(other.numpy(), value.numpy(), f"{name} of frame {i}")
 
 
+def check_lerobot_cut(case):
+    """Some episodes of a dataset of lerobot's own: their values are the same, and frames of cut films, which are encoded again, are nearest to their own."""
+    cut, original = (LeRobotDataset("made/here", root=path, video_backend="pyav") for path in (case["path"], case["original"]))
+    rows = [original[i] for i in range(len(original))]
+    wanted = [i for i, row in enumerate(rows) if int(row["episode_index"]) in case["episodes"]]
+    must((cut.num_episodes, cut.num_frames, cut.fps), (len(case["episodes"]), len(wanted), original.fps), "episodes, frames, fps")
+    must(cut.meta.video_keys, original.meta.video_keys, "films")
+    for i, row in enumerate(wanted):
+        found = cut[i]
+        for name in cut.meta.video_keys:
+            distances = [float((found[name] - other[name]).abs().mean()) for other in rows]
+            must(int(np.argmin(distances)), row, f"the frame of {name} nearest to frame {i}")
+            must(distances[row] < 0.02, True, f"{name} of frame {i} differs by {distances[row]} on average")
+        for name in ("observation.state", "action", "timestamp"):
+            if name in rows[row]:
+                same(found[name].numpy(), rows[row][name].numpy(), f"{name} of frame {i}")
+
+
 def flat(value, prefix):
     parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, tuple) else None
     if parts is None:
@@ -221,7 +239,7 @@ def contained(space, value, what):
         raise Wrong(f"{what} must be in {space}, got {value}")
 
 
-KINDS = {"lerobot": check_lerobot, "lerobot-copy": check_lerobot_copy, "minari": check_minari}
+KINDS = {"lerobot": check_lerobot, "lerobot-copy": check_lerobot_copy, "lerobot-cut": check_lerobot_cut, "minari": check_minari}
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-// The package's JavaScript: readable modules with source maps, and what the entries share in chunks beside them.
+// Bundles the package's JavaScript: readable modules with source maps, and chunks with the code that entries share.
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { companions, sourcesIn, together } from "./chunks.mjs";
@@ -19,7 +19,7 @@ export const INNER = {
   "program-parts": "src/cli/program-parts.ts",
 };
 
-/** What package.json's `#builtins` leads to: each stands alone. */
+/** The targets of `#builtins` in package.json. Each is bundled by itself, without shared chunks. */
 const BUILTINS = { "builtins/node": "src/files/builtins/node.ts", "builtins/none": "src/files/builtins/none.ts" };
 
 export const COMMON = {
@@ -79,7 +79,7 @@ export async function bundle() {
     writeFileSync("dist/require.cjs", REQUIRED);
     mkdirSync("dist/workerd", { recursive: true });
     for (const { entry, workerd } of SUBPATHS) if (workerd) writeFileSync(`dist/workerd/${entry}.js`, WORKERD(entry));
-    // The command line is a program on top of them, for Node alone.
+    // The command line is a program on top of them that runs only in Node.
     const program = await build({ ...PACKAGED, ...ofNode, banner: { js: PROGRAM }, entryPoints: { cli: "src/cli/index.ts" }, plugins: [beside] });
     chmodSync("dist/cli.js", 0o755);
     console.error(await report());
@@ -136,7 +136,7 @@ function removeOld() {
 const NO_MAP =
   '//# sourceMappingURL=data:application/json,{"version":3,"sources":["../src/memory/core.wasm"],"sourcesContent":["WebAssembly"],"mappings":"AAAA"}';
 
-/** The core's bytes are no source. */
+/** Loads the bytes of the core as text without a source map. */
 const bytes = {
   name: "WebAssembly as text",
   setup(build) {

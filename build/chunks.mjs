@@ -1,4 +1,4 @@
-// Which sources stand in one chunk. By itself the bundler makes a chunk for each set of entries that need the same sources: the main entry would load twenty.
+// Decides which sources share a chunk. Without this, the bundler makes a chunk for each set of entries that need the same sources, and the main entry would load twenty.
 import { relative } from "node:path";
 import { root } from "./step.mjs";
 
@@ -11,10 +11,10 @@ const CORE = "src/memory/module.ts";
 const NAMESPACE = "entry";
 
 /**
- * What entries load beside what they need, so that the main entry's sources are in three chunks: what entries without WebAssembly need, too, what storage needs,
- * and the rest.
- * @param metafile of a build without this
- * @returns sources by the path of an entry, also of those that are loaded later
+ * Returns the sources that each entry loads in addition to those it needs. With them, the sources of the main entry are in three chunks: those that entries without
+ * WebAssembly also need, those that storage needs, and the rest.
+ * @param metafile of a build without these companions
+ * @returns sources by the path of an entry, including entries that are loaded later
  */
 export function companions({ inputs, outputs }) {
   const all = Object.values(outputs);

@@ -1,4 +1,5 @@
-// Who may import whom, and what nothing is called: `node build/direction.mjs [ROOT]` says which file breaks which rule, and what to do about it; exit 1 if one does.
+// Checks which files import which, and the names of declarations: `node build/direction.mjs [ROOT]` lists each file that breaks a rule, and the remedy. It exits with 1 if
+// there is one.
 import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join, posix, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -52,7 +53,7 @@ export function direction(root, layers = LAYERS) {
   return { files: modules.size, faults };
 }
 
-/** What a core has that is for RAW alone: its exports, and its views. */
+/** Matches the views of a core. Only modules of RAW may use them, like its exports. */
 const VIEWS = /^(x|bool|[uif](8|16|32|64))$/;
 
 /** Names of the core's exports. */

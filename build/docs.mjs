@@ -1,4 +1,4 @@
-// The documents and the reference as one folder of pages with a search: dist/docs. Every link in it leads somewhere.
+// Makes dist/docs: the documents and the reference as one folder of pages with a search, without dead links.
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { subpaths } from "./manifest.mjs";

@@ -1,4 +1,4 @@
-// What a TypeScript or AssemblyScript file imports and names, with lines: read from its syntax tree, so that comments and strings do not count.
+// Finds what a TypeScript or AssemblyScript file imports and names, with lines. It reads the syntax tree, so that comments and strings do not count.
 import { createRequire } from "node:module";
 
 // Imported, all 9 MB of it would be searched for names first.

@@ -1,4 +1,4 @@
-/** The tests of reprise/reverb against a real server and Python's client, in a Python of their own: build/interop, made once from examples/reverb/requirements.txt. */
+/** Runs the tests of reprise/reverb against a real server and the client of Python. Their Python, build/interop, is made once from examples/reverb/requirements.txt. */
 import { join } from "node:path";
 import { root } from "./step.mjs";
 import { test } from "./test.mjs";

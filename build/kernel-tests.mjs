@@ -1,4 +1,4 @@
-// The kernels alone: specs of test/kernel, compiled together with as-pect's own sources, in one instance.
+// Runs the kernels without the package: specs of test/kernel, compiled together with as-pect's own sources, in one instance.
 // as-pect's command line would compile every spec by itself and print no cause of a trap, so its TestContext is driven from here.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, relative } from "node:path";

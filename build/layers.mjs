@@ -1,5 +1,5 @@
-// The layers of the project, lowest first: a file imports only from its own folder, and from layers below that. Files of one folder may import each other, never in a
-// circle. "./" are the files beside the folders.
+// The layers of the project, lowest first. A file imports only from its own folder and from the layers below it. Files of one folder may import each other, but never in a
+// circle. "./" are the files next to the folders.
 
 export const LAYERS = {
   assembly: [
@@ -46,7 +46,7 @@ export const LAYERS = {
 /** Folders of src that may name a runtime and import packages. */
 export const OUTER = ["src/adapters/", "src/cli/", "src/datasets/formats/", "src/files/", "src/inspector/", "src/reverb/"];
 
-/** Of these what runs anywhere, and asks for the runtime only when it is called: others may build on it. */
+/** The modules of OUTER that run anywhere, because they need the runtime only when they are called. Others may import them. */
 export const ANYWHERE = [
   "src/datasets/formats/index.ts",
   "src/datasets/formats/columns/",

@@ -1,4 +1,4 @@
-// What package.json says of the package: its subpaths, and the packages that a user may install beside it.
+// Reads package.json: the subpaths, and the packages that a user may install in addition.
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { root } from "./step.mjs";

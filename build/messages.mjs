@@ -1,5 +1,5 @@
-// Lists the templates of all errors and warnings, by folder and code, for a reader who scans them: `node build/messages.mjs [ROOT]` prints them, `--write` writes
-// test/package/messages.txt. They are found in the syntax trees: what becomes the message of an error, directly or through a helper.
+// Lists the templates of all errors and warnings, by folder and code, so that a reader can scan them: `node build/messages.mjs [ROOT]` prints the list, `--write` writes
+// test/package/messages.txt. It searches the syntax trees for texts that become the message of an error, directly or through a helper.
 import { readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, posix, resolve } from "node:path";

@@ -1,4 +1,4 @@
-// The page and its package, `reprise-page`: the folder page/ bundled for any server, under a manifest of its own. It loads the main package as users do, by its name.
+// Bundles the page and its package, `reprise-page`: the folder page/ for any server, with a manifest of its own. It loads the main package by its name, as users do.
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { noticesOf } from "./bundle.mjs";
@@ -71,7 +71,7 @@ export async function page() {
       metafile: true,
     });
     for (const file of ASIDE) copyFileSync(`page/${file}`, `${PAGE}/${file}`);
-    // What the package itself holds of others is in the page, too.
+    // The page also holds the third-party code that the package holds.
     const inside = sourcesIn(metafile).filter((file) => !file.startsWith("(disabled)"));
     const notices = noticesOf(inside, "This page holds code of these packages.");
     writeFileSync(`${PAGE}/third-party.txt`, `${notices}\n${readFileSync("dist/third-party.txt", "utf8")}`);

@@ -1,4 +1,4 @@
-// The pictures of the documents, drawn from their scripts in docs/pictures. `npm run pictures`.
+// Draws the pictures of the documents with the scripts in docs/pictures: `npm run pictures`.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PICTURES } from "../docs/pictures/index.mjs";

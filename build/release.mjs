@@ -1,4 +1,4 @@
-// What is published, in dist/release: both packages as npm packs them, with the address of the repository wherever it belongs. `npm run release [-- --publish]`.
+// Lays out dist/release for publishing: both packages as npm packs them, with the address of the repository wherever it belongs. `npm run release [-- --publish]`.
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import { manifestIn, PEERS } from "./manifest.mjs";
@@ -119,7 +119,7 @@ export function release(args) {
   const publish = {
     "npm publish": (...dry) => printed(npm, "npm", ["publish", ...dry]),
     "npm publish (page)": (...dry) => printed(page, "npm", ["publish", ...dry]),
-    // Types that JSR would have to infer are no fault of the package; what is published is not under version control.
+    // JSR has to infer some types, which it accepts. The published folder is not under version control.
     "deno publish": (...dry) => printed(jsr, deno, ["publish", "--allow-slow-types", "--allow-dirty", ...dry]),
   };
   const all = { ...tools, ...Object.fromEntries(Object.entries(publish).map(([name, work]) => [`${name} --dry-run`, () => work("--dry-run")])) };

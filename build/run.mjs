@@ -1,4 +1,4 @@
-// One script a verb, each with all its own set-up: `node build/run.mjs VERB [arguments]`. Nothing is needed but Node; what is up to date is not done again.
+// Runs one script per verb, each with its own set-up: `node build/run.mjs VERB [arguments]`. It needs only Node, and skips steps that are up to date.
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";

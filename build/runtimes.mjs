@@ -1,5 +1,5 @@
-// The other runtimes that tests run in: where they are, and how the missing ones come. Deno, Bun and workerd are npm packages of a folder of
-// their own, since no user needs them; Chromium and Firefox are the system's.
+// Finds the other runtimes that tests run in, and installs missing ones. Deno, Bun and workerd are npm packages in a folder of their own, since no user needs them; Chromium
+// and Firefox come from the system.
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { installDebian } from "./debian.mjs";

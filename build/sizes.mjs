@@ -1,4 +1,4 @@
-// What a page has to load for the main entry: the files as they are, and what a program's own bundler makes of them.
+// Measures the bytes that a page loads for the main entry: the published files, and the same files minified by a program's own bundler.
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -52,7 +52,7 @@ export async function report() {
   const made = modules.map((file) => `${basename(file)} ${kb(statSync(file).size)}, ${kb(gzip(readFileSync(file)))} gzipped`);
   return [
     `main entry: ${kb(main)} gzipped as it is, ${kb(minified)} minified; of this core.wasm ${kb(wasm)}, ${kb(wasmGzip)} gzipped`,
-    `subpaths, with what they load at once: ${each.join(", ")}`,
+    `subpaths, with the chunks that they load immediately: ${each.join(", ")}`,
     `WebAssembly by itself: ${made.join("; ")}`,
   ].join("\n");
 }

@@ -1,4 +1,4 @@
-// One step of a build: it leaves a stamp, the hash of what it was made from, and is skipped while that hash stands.
+// Runs one step of a build. The step leaves a stamp, the hash of its inputs, and is skipped until that hash changes.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";

@@ -12,7 +12,7 @@ export async function dependencies() {
   await step("dependencies", "node_modules/.reprise-stamp", ["package-lock.json"], () => npm(["ci"], root));
 }
 
-/** What is compiled, by target of asconfig.json: release is what the package inlines, embed what other hosts hold, kernels.wasm what tests and benchmarks look at alone. */
+/** The modules to compile, by target of asconfig.json. The package inlines release, other hosts use embed, and only tests and benchmarks use kernels.wasm. */
 const TARGETS = {
   release: { entry: "assembly/index.ts", file: "dist/core.wasm" },
   scalar: { entry: "assembly/index.ts", file: "dist/core.scalar.wasm" },

@@ -1,4 +1,4 @@
-// The builds that test files need, found from the files that they name: `npm test -- WORD` makes no others.
+// Finds the builds that test files need, from the files that they name. `npm test -- WORD` makes only these builds.
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { page } from "./page.mjs";

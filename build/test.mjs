@@ -1,4 +1,4 @@
-// Runs the tests: the kernels alone (as-pect), then everything else (vitest). Closes with `N passed, N failed`.
+// Runs the tests: first the kernels (as-pect), then everything else (vitest). Ends with `N passed, N failed`.
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";
@@ -25,7 +25,7 @@ export function wordsOf(args) {
 const OWN = ["--rest", "--watch"];
 
 /**
- * @param args of vitest; --rest takes the suites alone of which "quick" tries a part, --watch runs tests again when a file changes
+ * @param args of vitest; --rest runs only the suites that "quick" runs in part, --watch runs tests again when a file changes
  * @param size "quick" or "all": test/support/size.ts reads it
  */
 export async function test(args, size) {

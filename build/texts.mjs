@@ -1,10 +1,11 @@
-// The prose of a file as blocks: paragraphs of Markdown, comments, and literals. A block's text has the length of its source, with marks and code blanked, so that places stay.
+// Splits the prose of a file into blocks: paragraphs of Markdown, comments, and literals. A block's text is as long as its source, with marks and code blanked, so that
+// positions stay the same.
 import { createRequire } from "node:module";
 
 // TypeScript is loaded for the first file that needs it. An import would search all 9 MB of it for names.
 const require = createRequire(import.meta.url);
 
-/** How the other languages write comments and strings: docstrings of Python are comments, too. */
+/** How the other languages write comments and strings: docstrings of Python count as comments. */
 const LANGUAGES = {
   py: { line: "#", comments: [['"""', '"""']], strings: ['"', "'"] },
   lua: { line: "--", comments: [["--[[", "]]"]], strings: ['"', "'"] },

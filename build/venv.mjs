@@ -1,16 +1,16 @@
-/** A Python of the project's own: made once from a file of requirements, and made anew when that file changes. */
+/** Makes a Python environment for the project from a file of requirements, and makes it again when that file changes. */
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { installDebian } from "./debian.mjs";
 
 /**
- * Its program, or why there is none.
+ * Returns the program of a virtual environment of Python, or the reason why there is none.
  * @param versions of Python that will do, in the order of preference
  * @param first names of packages among the requirements that are installed before the others
- * @param alone names of those that are installed last, without what they ask for themselves
+ * @param bare names of packages that are installed last, without their own dependencies
  */
-export function venv(home, requirements, versions, first = [], alone = []) {
+export function venv(home, requirements, versions, first = [], bare = []) {
   const program = join(home, process.platform === "win32" ? "Scripts/python.exe" : "bin/python");
   const stamp = join(home, "requirements.txt");
   const wanted = readFileSync(requirements, "utf8");
@@ -26,7 +26,7 @@ export function venv(home, requirements, versions, first = [], alone = []) {
   const pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
   const lines = wanted.split("\n").filter((line) => line.trim() !== "");
   const isOne = (names) => (line) => names.some((name) => line.startsWith(`${name}==`));
-  const [before, after] = [lines.filter(isOne(first)), lines.filter(isOne(alone))];
+  const [before, after] = [lines.filter(isOne(first)), lines.filter(isOne(bare))];
   for (const [command, args] of [
     [host, ["-m", "venv", "--clear", home]],
     ...(before.length > 0 ? [[program, [...pip, ...before]]] : []),

@@ -1,9 +1,9 @@
-// A WebAssembly module inside JavaScript: one string, a character a byte.
+// Writes a WebAssembly module as JavaScript: one string with a character per byte.
 import { readFileSync, writeFileSync } from "node:fs";
 
 /**
- * The bytes of a file as text, a printable character each: -9 … 85 as " " … "~", 86 … 246 as those from U+00A1 on. Compressed it is a fifth smaller than base64; 9 is what
- * makes it smallest. src/memory/module.ts reads it.
+ * Returns the bytes of a file as text, one printable character per byte: -9 … 85 as " " … "~", 86 … 246 as the characters from U+00A1 on. The compressed text is a fifth smaller
+ * than base64; 9 is the offset that makes it smallest. src/memory/module.ts reads it.
  */
 export function textOf(wasmFile) {
   const characters = Array.from(readFileSync(wasmFile), (byte) => {

@@ -3,7 +3,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { Replay } from "reprise";
 import { LocalClient } from "reprise/agents";
 
-const [TURN, KEEP] = [16, 1000]; // check for Ctrl-C, and write everything to disk, once in so many ticks
+const [TURN, KEEP] = [16, 1000]; // ticks between checks for Ctrl-C, and between writes to disk
 
 export class Run {
   interrupted = false; // by Ctrl-C

@@ -29,9 +29,9 @@ export default defineConfig({
     sequence: { sequencer: LongFirst },
     // The sources are loaded once per worker, not once per file.
     isolate: false,
-    // Most code of tests runs a few times: V8 compiles it at once instead of interpreting it. Threads that collect garbage take their time from the other worker.
+    // Most test code runs a few times: V8 compiles it on the first call instead of interpreting it. Garbage collection on extra threads would slow down the other worker.
     execArgv: ["--always-sparkplug", "--single-threaded-gc", "--max-semi-space-size=32", "--interrupt-budget=600000"],
-    // What a Replay without a logger says; tests of warnings give one.
+    // Hides the warnings of a Replay without a logger. Tests of warnings pass one.
     onConsoleLog: (text, type) => type === "stdout" || !/^reprise: | are a torn tail, and are cut off/m.test(text),
     // One more than processors where there are few: some tests wait for child processes.
     maxWorkers: Math.max(3, availableParallelism() - 1),

@@ -7,10 +7,10 @@
  *   24 │ longest f64  │ layout f64   │  rows of the longest item · column layout of the first item
  *   40 │ count u32    │ stride u32   │
  *   48 │ rows u32     │ selected u32 │  u32 × rows each: rows, entry by entry · those of one output column
- *   56 │ addresses u32│ width u32    │  u32 × rows: where the selected rows' bytes are, 0 = padding · rows an entry in `rows`
+ *   56 │ addresses u32│ width u32    │  u32 × rows: where the selected rows' bytes are, 0 = padding · rows per entry in `rows`
  *   64 │ single u32   │ ahead u32    │  not 0: each entry is one row, and `rows` and LENGTH have it already · 1: it counts when its batch is passed on
  *   72 │ own u32      │ shortest u32 │  n-step: 1 where a row has its own next observation, so that the last step of a return is its bootstrap · rows of the shortest item, as a transition
- *   80 │ picks u32    │ position u32 │  of entries of which only some steps are looked up: how many; then `rows` has these alone, in the order of their list · of an epoch: where it goes on
+ *   80 │ picks u32    │ position u32 │  if only some steps of each entry are looked up, their number: `rows` then has only these, in the order of their list · where an epoch continues
  *   88 │ (8)                         │
  */
 import { align16 } from "../memory/layout";

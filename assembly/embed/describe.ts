@@ -10,8 +10,8 @@
  *    0 │ name u32  │ nameBytes u32 │  UTF-8
  *    8 │ dtype u32 │ maxBytes u32  │  as in rows/leaf.ts, half floats as f32 · of text, whose elements are a length u32, UTF-8, and zeros up to a multiple of 4
  *   16 │ dims u32  │ rank u32      │  where u32 × rank are: the shape of a value
- *   24 │ steps u32 │ drawn u32     │  steps an entry, where it has such a dimension; else 0 · 1: it is the draw's, and not a leaf's
- *   32 │ at u32    │ bytes u32     │  where it lies; of a packed step its offset there · bytes an entry
+ *   24 │ steps u32 │ drawn u32     │  steps per entry if the column has that dimension, else 0 · 1 if the column belongs to the draw, and not to a leaf
+ *   32 │ at u32    │ bytes u32     │  address of the column, or its offset in a packed step · bytes per entry
  *
  * NUMBERS, 104 bytes: f64 × 13
  */

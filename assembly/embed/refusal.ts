@@ -2,7 +2,7 @@
  * Holds the reason why the last call was refused, as zero-terminated UTF-8: `CODE: subject must be rule, got value`. Codes have the same names as in
  * TypeScript.
  *
- * REFUSAL, 8 bytes, then the text: │ code i32 │ end u32 │   end: where the text goes on
+ * REFUSAL, 8 bytes, then the text: │ code i32 │ end u32 │   end: where the next part of the text goes
  */
 import { E_CORRUPT, E_KEYS_EXHAUSTED, E_OUT_OF_MEMORY, E_RATE_LIMITED, E_UNSUPPORTED } from "../memory/error";
 import { MAX_WHOLE, placeOf } from "./decimal";

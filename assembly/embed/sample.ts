@@ -1,7 +1,7 @@
 /**
  * Draws take n items of a view's table and write them as a batch to the batch region.
  *
- * batch │ OUTPUT × leaves │ i32: the steps that they show │ a column a leaf │ mask │ DRAW, with its columns │
+ * batch │ OUTPUT × leaves │ i32: the steps that they show │ one column per leaf │ mask │ DRAW, with its columns │
  */
 import { DISCOUNT, Draw, draw_bytes, draw_init, draw_narrow, KEY, LENGTH, RETURN, WEIGHT } from "../draw/draw";
 import { LOOKS, SHUFFLED, table_epoch, table_epoch_begin, table_epoch_resume } from "../draw/epoch";

@@ -55,7 +55,7 @@ export function arena_alloc(bytes: u32): u32 {
 export function arena_free(ptr: u32, bytes: u32): void {
   if (ptr == 0) return;
   const n = granules(bytes);
-  if (!ASC_NO_ASSERT) assert(ptr % GRANULE == 0 && (ptr >> GRANULE_BITS) + n <= header().top, "only what was taken is given back");
+  if (!ASC_NO_ASSERT) assert(ptr % GRANULE == 0 && (ptr >> GRANULE_BITS) + n <= header().top, "frees only runs that were allocated");
   header().free += n;
   putRun(ptr >> GRANULE_BITS, n);
 }

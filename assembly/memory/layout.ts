@@ -2,7 +2,7 @@
  * Defines the memory map. The whole state of the core is in linear memory: there is no wasm global and no host object.
  *
  *   0x0000 ┌──────────────┐
- *          │ HEADER       │ 1 KiB: magic, error cell, arena; from 0x0200 on zeros, for ever
+ *          │ HEADER       │ 1 KiB: magic, error cell, arena; always zeros from 0x0200 on
  *   0x0400 ├──────────────┤
  *          │ CHECKSUM     │ 8 KiB: the tables of CRC-32C, filled on first use
  *   0x2400 ├──────────────┤

@@ -211,7 +211,7 @@ export class Pool {
   /** Releases a row `times` times. If it is no longer held, its frames are released too, and it queues for reuse, unless it waits for a journal. */
   @inline
   releaseTimes(row: u32, head: Head, times: u32): void {
-    if (!ASC_NO_ASSERT) assert((head.refs & HOLDS) >= times, "a row is let go of as often as it was held");
+    if (!ASC_NO_ASSERT) assert((head.refs & HOLDS) >= times, "a row is released at most as often as it is held");
     const refs = head.refs - times;
     head.refs = refs;
     if (refs != 0) return;

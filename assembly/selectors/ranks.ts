@@ -3,7 +3,7 @@
  *
  * RANKS, 48 bytes, then the entries, the indices, the bits and the sums:
  *    0 │ RING (16)                  │  slots in the order of insertion, the first and the last are live; its count includes the holes of those that left between
- *   16 │ indices u32 │ live u32     │  address of u32 × (slots + 1): where in the ring's entries a slot stands
+ *   16 │ indices u32 │ live u32     │  address of u32 × (slots + 1): each slot's index in the ring's entries
  *   24 │ bits u32    │ sums u32     │  addresses of u64 × words, a bit for each entry that is live, and of u32 × (words + 1), a Fenwick tree of their counts
  *   32 │ sparse u32  │ due u32      │  1: there may be holes, and bits and sums are kept · inserts until they may be dropped
  *   40 │ words u32   │ top u32      │  the highest power of 2 up to words

@@ -2,7 +2,7 @@
  * Draws every item with the same probability, from a dense ring of slots.
  *
  * UNIFORM, 32 bytes, then the entries and the positions:
- *    0 │ positions u32 │ disorder u32 │  address of u32 × (slots + 1): where in the ring's entries a slot stands
+ *    0 │ positions u32 │ disorder u32 │  address of u32 × (slots + 1): each slot's index in the ring's entries
  *    8 │ strays u32    │ written u32  │  0: each slot stands at its own place · 0: entries and positions are zeros
  *   16 │ RING                         │  slots, oldest first as long as only the oldest left
  *

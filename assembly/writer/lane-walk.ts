@@ -7,8 +7,8 @@ import { Writer } from "./writer";
 
 /**
  * WALK, 24 bytes: │ at u32 │ adds u32 │ fills u32 │ last u32 │ ended u32 │ … u32 │
- *   at: the row that comes next · adds: a final step comes before it · fills: it is no row, but the value of a final step that is there, or dropped · last: it is the final step
- *   ended: whether the step that came ends its episode
+ *   at: the next row · adds: a final step comes before it · fills: it is not stored as a row, but holds the value of the final step, or is dropped · last: it is the final step
+ *   ended: the last step ended its episode
  */
 @unmanaged
 class Walk {

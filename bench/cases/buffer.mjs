@@ -121,7 +121,7 @@ export const cases = [
     rival: lanes,
   },
   {
-    name: "uniform buffer bytes a step beyond the row",
+    name: "uniform buffer bytes per step beyond the row",
     unit: "bytes",
     rivalName: "limit",
     limit: 1,

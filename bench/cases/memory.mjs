@@ -89,14 +89,14 @@ function writerBytes() {
 }
 
 export const cases = [
-  fact("table bytes an item, prioritized + fifo", 48, () => {
+  fact("table bytes per item, prioritized + fifo", 48, () => {
     const tables = { t: { maxSize: STEPS, sampler: prioritized(0.6), remover: fifo() } };
     return Replay.plan({ spec, tables }).tables.t.bytesPerItem;
   }),
   // A HEAD, and a 1,024th of a row, because each block gives up one row.
-  fact("store bytes a step beyond the row", 12.1, storeBytes),
+  fact("store bytes per step beyond the row", 12.1, storeBytes),
   ...Object.entries({ "41-byte transition, uniform": 88, "24-byte n-step, uniform": 70, "41-byte transition, prioritized": 98 }).map(([kind, limit]) =>
-    fact(`resident bytes a step: ${kind}`, limit, () => residentBytes(kind)),
+    fact(`resident bytes per step: ${kind}`, limit, () => residentBytes(kind)),
   ),
   fact("bytes of an open writer", 4096, writerBytes),
   fact("heap growth of 10^6 staged appends + items", MAX_GROWTH, appendGrowth),

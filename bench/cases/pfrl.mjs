@@ -147,7 +147,7 @@ export const cases = [
     rival: bufferCycle,
   },
   {
-    name: "pfrl bytes a transition beyond its frames",
+    name: "pfrl bytes per transition beyond its frames",
     unit: "bytes",
     rivalName: "limit",
     limit: 1,

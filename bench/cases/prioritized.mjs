@@ -143,8 +143,8 @@ function whole(name, rivalName, Rival, rest) {
 }
 
 export const cases = [
-  tree("sum tree alone", "JavaScript tree, batched", BatchSumTree, { limit: 1.8 }),
-  tree("sum tree alone, plain tree", "JavaScript tree, plain", SumTree, { again: true }),
+  tree("sum tree only", "JavaScript tree, batched", BatchSumTree, { limit: 1.8 }),
+  tree("sum tree only, plain tree", "JavaScript tree, plain", SumTree, { again: true }),
   whole("prioritized cycle", "JavaScript tree, batched, and column ring", BatchSumTree, { limit: 1.2 }),
   {
     name: `prioritized sample of ${FEW}, maxTimesSampled`,

@@ -116,10 +116,10 @@ function growthRow(name, which, limit) {
 }
 
 export const cases = [
-  row("rlds steps of half_cheetah", "tensorflow_datasets, a batch an episode, without step objects", steps, "batched"),
-  row("rlds steps of half_cheetah, dicts by hand", "tensorflow_datasets, a batch an episode, then a dict a step", steps, "rows", true),
+  row("rlds steps of half_cheetah", "tensorflow_datasets, one batch per episode, without step objects", steps, "batched"),
+  row("rlds steps of half_cheetah, dicts by hand", "tensorflow_datasets, one batch per episode, then one dict per step", steps, "rows", true),
   row("rlds steps of half_cheetah, nested iterator", "tensorflow_datasets, as_numpy_iterator over an episode's steps", steps, "nested", true),
-  row("rlds columns of half_cheetah", "tensorflow_datasets, a batch an episode", columns, "batched"),
+  row("rlds columns of half_cheetah", "tensorflow_datasets, one batch per episode", columns, "batched"),
   // The files of the small data have one block each; with the large data, some 1 MiB blocks are in flight or waiting to be freed.
   growthRow("rlds bytes in use that 10 × the data (100 MB) adds", "used", 8 * MIB),
   growthRow("rlds resident bytes that 10 × the data (100 MB) adds", "resident", 32 * MIB),

@@ -30,7 +30,7 @@ function figures(run) {
   const tables = run.workloads.map((workload) => {
     const fastest = best(workload.variants);
     const rows = workload.variants.map((one) => rowOf(workload, one, fastest));
-    return `### ${workload.name}\n\n| variant | figure | of the best peer | bytes a batch | memory a step |\n|---|---|---|---|---|\n${rows.join("\n")}`;
+    return `### ${workload.name}\n\n| variant | figure | of the best peer | bytes per batch | memory per step |\n|---|---|---|---|---|\n${rows.join("\n")}`;
   });
   const verdicts = judged(run.workloads, thresholds).map(
     ({ workload, ours, to, wanted, found, holds }) => `| ${workload} | ${ours} | ${to ?? ""} | ${wanted} | ${found} | ${holds ? "yes" : "**no**"} |`,

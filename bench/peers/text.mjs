@@ -27,8 +27,8 @@ export function figureOf(workload, one) {
 export function lineOf(workload, one) {
   const name = `  ${one.name}`.padEnd(34);
   if (one.skipped !== undefined) return `${name}SKIPPED: ${one.skipped}`;
-  const memory = one.memory > 0 ? `${figure(one.memory)} bytes a step` : "";
-  return `${name}${figureOf(workload, one).padEnd(22)}  ${`${one.bytes} bytes a batch`.padEnd(26)}${memory}${one.apart === undefined ? "" : `  (apart: ${one.apart})`}`.trimEnd();
+  const memory = one.memory > 0 ? `${figure(one.memory)} bytes per step` : "";
+  return `${name}${figureOf(workload, one).padEnd(22)}  ${`${one.bytes} bytes per batch`.padEnd(26)}${memory}${one.apart === undefined ? "" : `  (apart: ${one.apart})`}`.trimEnd();
 }
 
 export function verdictOf({ workload, ours, to, wanted, found, holds }) {

@@ -1,5 +1,5 @@
-// Typedoc's navigation as readers look for pages: the groups and the order of docs/README.md, then the entries of the package with their members by kind.
-// Also a link for keyboards that leads to the navigation, which comes after the text. It stands in this folder, since it imports typedoc.
+// Arranges Typedoc's navigation for readers: the groups and the order of docs/README.md, then the entries of the package with their members by kind. It also adds a link for
+// keyboards to the navigation, which comes after the text. It is in this folder because it imports typedoc.
 import { readFileSync } from "node:fs";
 import { Converter, JSX, Renderer } from "typedoc";
 import { groupsOf, INDEX, REST, titleOf } from "../docs-index.mjs";

@@ -1,8 +1,8 @@
-/** Packed frames: of most frames only the bytes that differ from the frame before are stored. */
+/** Draws packed frames: most frames are stored as the bytes that differ from the frame before. */
 import { Drawing } from "./drawing.mjs";
 
 const [LEFT, SIZE, GAP, FRAMES] = [40, 78, 16, 9];
-/** The most patches that lead from a frame to one that stands alone, by docs/guides/images.md. */
+/** The most patches between a frame and a whole one, as docs/guides/images.md states. */
 const MOST = 7;
 const at = (frame) => LEFT + frame * (SIZE + GAP);
 const ball = (frame) => [14 + 6 * frame, 14 + 5 * frame];
@@ -13,9 +13,9 @@ export function draw() {
     900,
     400,
     "Packed frames",
-    "Nine frames of a game in which a ball moves. The first and the ninth frame are stored whole. Of the seven between, only the changed pixels are stored. A stack of four frames refers to four of them.",
+    "Nine frames of a game in which a ball moves. The first and the ninth frame are stored whole. Only the changed pixels of the seven frames between them are stored. A stack of four frames refers to four of them.",
   );
-  drawing.text(24, 32, "Of most frames only the changed bytes are stored", { size: 16, weight: 600 });
+  drawing.text(24, 32, "Most frames are stored as changed bytes only", { size: 16, weight: 600 });
   drawing.text(24, 54, 'observation: packed("frames", u8(84, 84), 4)', { fill: "dim", mono: true });
   drawing.text(LEFT, 92, "what the game shows", { size: 12, fill: "dim" });
   drawing.text(LEFT, 222, "what is stored", { size: 12, fill: "dim" });
@@ -56,15 +56,10 @@ export function draw() {
     fill: "violet",
     anchor: "middle",
   });
-  drawing.text(
-    24,
-    360,
-    "At most seven patches lead back to a frame that stands alone, so a draw never follows a long chain.",
-    {
-      size: 12,
-      fill: "dim",
-    },
-  );
+  drawing.text(24, 360, "At most seven patches lead back to a whole frame, so a draw never follows a long chain.", {
+    size: 12,
+    fill: "dim",
+  });
   drawing.text(24, 380, "Nothing is lost: a batch has the same pixels as without packing.", { size: 12, fill: "dim" });
   return drawing.toString();
 }

@@ -166,14 +166,14 @@ extern "C" {
 typedef struct reprise_replay reprise_replay;
 `;
 
-const MORE = `/* The column of a name; NULL: there is none. */
+const MORE = `/* Returns the column with a name, or NULL. */
 const reprise_column *reprise_find(const reprise_batch *batch, const char *name);
 
-/* Copies a column, all of its entries, to where there is room for so many bytes: how many entries; or a code. */
+/* Copies all entries of a column to a buffer of \`bytes\` bytes. Returns the number of entries, or a code. */
 int32_t reprise_copy(const reprise_batch *batch, const char *name, void *to, size_t bytes);
 
-/* Copies the value of a leaf, of so many bytes, to its place in a packed step: 0; or a code. \`step\` is what reprise_columns tells
-   of REPRISE_STEP, \`to\` has room for a packed step. */
+/* Copies the value of a leaf, of \`bytes\` bytes, to its place in a packed step. Returns 0, or a code. \`step\` is the result of
+   reprise_columns for REPRISE_STEP; \`to\` has room for a packed step. */
 int32_t reprise_put(const reprise_batch *step, const char *name, const void *value, size_t bytes, void *to);
 `;
 

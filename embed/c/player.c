@@ -158,7 +158,7 @@ static void play_file(const char *path) {
   uint8_t *file = read_file(path);
   uint32_t head[4];
   memcpy(head, file, sizeof head);
-  if (memcmp(file, "RPOP", 4) != 0 || head[1] != 1) fail("this is no file of operations");
+  if (memcmp(file, "RPOP", 4) != 0 || head[1] != 1) fail("the file is not a file of operations, or has another version");
   replay = reprise_create((const char *)file + sizeof head, head[3]);
   if (replay == NULL) fail(reprise_error());
   step_bytes = reprise_columns(replay, (uint32_t)REPRISE_STEP)->bytes;

@@ -114,7 +114,7 @@ local function pack(replay, step, at)
     end
   end
   for name in pairs(step) do
-    if not replay.is_leaf[name] then refuse(("INVALID: the step has %q, which is no leaf"):format(tostring(name))) end
+    if not replay.is_leaf[name] then refuse(("INVALID: the step has %q, which is not a leaf of the spec"):format(tostring(name))) end
   end
 end
 

@@ -2,7 +2,7 @@
 import { f32, i32, remoteWriter } from "reprise/remote";
 
 const spec = { observation: f32(4), action: i32(), reward: f32() };
-/** Plays so many steps. */
+/** Plays a number of steps. */
 export async function play(target, steps) {
   const writer = await remoteWriter(target, { spec });
   let observation = [0, 0, 0, 0];

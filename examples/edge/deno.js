@@ -7,14 +7,14 @@ const games = new Map();
 
 function gameOf(name) {
   if (games.has(name)) return games.get(name);
-  // No other process opens these folders: one that was killed has not let go of them.
+  // No other process opens these folders, but a server that was killed has left its lock in them.
   const game = { opening: openGame(`${dir}/${name}`, { takeOver: true }), writers: new Set(), entering: 0 };
   games.set(name, game);
   game.opening.catch(() => games.delete(name)); // the next request tries again
   return game;
 }
 
-/** Of a game's actors those that are connected: another one may come again, and then is the same. */
+/** Returns how many actors of a game are connected or connecting. An actor that comes back continues its writer. */
 function actorsOf({ writers, entering }) {
   return entering + [...writers].filter(({ connected }) => connected).length;
 }

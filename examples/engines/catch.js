@@ -79,8 +79,8 @@ export class Catch {
   }
 }
 
-// Call it while the game loads: the host compiles what frames run, which would cost the first seconds of play some frames of 4 ms and more.
-// One memory is not enough: code that is compiled for one alone is thrown away with the second.
+// Call it while the game loads: the host then compiles the code of a frame. Otherwise, some frames in the first seconds of play take 4 ms or more.
+// One memory is not enough: V8 discards code that it compiled for a single memory when a second one appears.
 export function warmUp() {
   for (let seed = 1; seed <= 3; seed++) for (const game = new Catch(seed); game.frames < 2500; ) game.frame();
 }

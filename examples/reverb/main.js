@@ -24,7 +24,7 @@ const REMEDY = "--python names a Python with the packages of examples/reverb/req
 const env = { TF_CPP_MIN_LOG_LEVEL: "3", ...process.env };
 const children = [];
 
-/** Starts a program, and reads its lines. It ends with its input, which ends with this process however that ends; a terminal's Ctrl-C is for this process alone. */
+/** Starts a program, and reads its lines. The program ends when its input ends, and so with this process, however that ends. Only this process receives Ctrl-C of the terminal. */
 function launch(command, name, ...args) {
   const file = fileURLToPath(new URL(name, import.meta.url));
   const child = spawn(command, [file, ...args], { env, detached: true });

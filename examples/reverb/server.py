@@ -14,7 +14,7 @@ i32, f32 = TensorSpec([None], "int32"), TensorSpec([None], "float32")  # of any 
 steps = Trajectory(i32, TensorSpec([None, 4], "float32"), i32, (), i32, f32, f32)
 sizes = [4, 128], [128], [128, 128], [128], [128, 2], [2]
 weights = {"policy_variables": [TensorSpec(size, "float32") for size in sizes], "train_step": TensorSpec([], "int64")}
-limiter = reverb.rate_limiters.SampleToInsertRatio(16, 500, 8000)  # whoever is too fast waits for the other
+limiter = reverb.rate_limiters.SampleToInsertRatio(16, 500, 8000)  # actors or learner wait if they are too fast
 with contextlib.suppress(KeyboardInterrupt), tempfile.TemporaryDirectory() as checkpoints:
     server = reverb.Server(
         [table("experience", 20_000, limiter, steps), table("variables", 1, reverb.rate_limiters.MinSize(1), weights)],

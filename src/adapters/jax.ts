@@ -13,7 +13,7 @@ export interface Numpy<T> {
 export type Arrays<B, T> = MappedBatch<B, T>;
 
 /**
- * Copies a batch into arrays of jax-js. The batch may come from `sample`, a view of transitions, or a dataset; any nest of columns works too, such as
+ * Copies a batch into arrays of jax-js. The batch may come from `sample`, a view of transitions, or a dataset. Any nest of columns also works, such as
  * `batch.steps`. The result has the same names. Floats become float32 (the default of JAX), `u32` becomes uint32, and other integers and `bool` become int32.
  * `keys`, text and counts are left out. A batch that is shorter than requested becomes arrays of `count` rows.
  *

@@ -54,7 +54,7 @@ export type ItemOf<Steps> = AnySteps extends Steps
         any
     : { [K in keyof Steps]: ItemOf<Steps[K]> };
 
-/** Keys, probabilities and other numbers of a draw, one value per item. */
+/** The keys, probabilities and other numbers of a draw, one value per item. */
 export interface BatchInfo<Memory extends ArrayBufferLike = ArrayBuffer> {
   /** The keys of the items, for `updatePriorities` and `delete`. Keys are never reused. */
   readonly keys: Float64Array<Memory>;
@@ -71,15 +71,21 @@ export interface BatchInfo<Memory extends ArrayBufferLike = ArrayBuffer> {
 
 /** The n-step returns of a batch. Present if `nStep` was passed (Sutton and Barto, 2018, section 7.1). */
 export interface NStepColumns<Memory extends ArrayBufferLike = ArrayBuffer> {
-  /** r_0 + γ d_0 r_1 + … If the reward has several components, each item has one return per component. The returns of an item are adjacent. */
+  /**
+   * The n-step return of each item: r_0 + γ d_0 r_1 + …. If the reward has several components, each item has one return per component. The returns of an item
+   * are adjacent.
+   */
   readonly returns: Float64Array<Memory>;
   /** The factor of the value after step k: γ^k times the discounts of the k steps. 0 after a terminal step. */
   readonly discounts: Float64Array<Memory>;
   /** The actual number of steps k. It equals n, or is less at the end of the item or episode. */
   readonly steps: Uint32Array<Memory>;
-  /** 1 if a terminal step ended the return. */
+  /** The terminal flag of each item: 1 if a terminal step ended the return. */
   readonly terminated: Uint8Array<Memory>;
-  /** 1 if the episode ended without a terminal step. Its final step is then within the return. Without a final step, the return has fewer than n rewards. */
+  /**
+   * The truncation flag of each item: 1 if the episode ended without a terminal step. Its final step is then within the return. Without a final step, the
+   * return has fewer than n rewards.
+   */
   readonly truncated: Uint8Array<Memory>;
 }
 
@@ -112,17 +118,17 @@ export interface Batch<Steps = any, Memory extends ArrayBufferLike = ArrayBuffer
   readonly blocked: Blocked | undefined;
   /**
    * Returns a copy of the items in plain arrays and numbers, for inspection or JSON. Each item is nested like the steps, without padding. Only batches that
-   * Reprise allocated have this method. O(elements).
+   * Reprise allocated have this method. Costs O(elements).
    */
   toArray(): ItemOf<Steps>[];
   /**
    * Returns a copy in plain objects with a separate array per column, to send to a worker or to keep only some columns. The arrays of the batch itself are
-   * views of one buffer, which transfers only as a whole. O(bytes).
+   * views of one buffer, which transfers only as a whole. Costs O(bytes).
    */
   detached(): Omit<Batch<Steps>, Methods>;
   /**
    * Returns a batch sampled with `recycle` to its table. Don't read its arrays afterwards: a later draw fills them as a different batch. No effect on other
-   * batches, or if the batch is already released. O(1).
+   * batches, or if the batch is already released. Costs O(1).
    */
   release(): void;
   /** Calls `release`, for `using`. */

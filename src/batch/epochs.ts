@@ -30,7 +30,7 @@ export interface LoopOptions extends SampleOptions {
   readonly prefetch?: number;
 }
 
-/** Batches in epochs. A loop continues where the last one stopped. After the last epoch, the next loop starts the same number of epochs again. */
+/** A dataset of batches in epochs. A loop continues where the last one stopped. After the last epoch, the next loop starts the same number of epochs again. */
 export interface EpochDataset<B> extends Dataset<B> {
   /** Returns the position after the last batch that a loop received. */
   state(): EpochState;

@@ -3,9 +3,9 @@ import { codeOf } from "../base/error.ts";
 import { checkSignal, type WaitOptions } from "../base/wait.ts";
 
 /**
- * Batches for loops. `for (const batch of dataset)` yields full batches while the table can provide them immediately, then ends; items that do not fill a batch
- * stay in the table. `for await (const batch of dataset)` waits for the rate limiter until a signal, a timeout or `break` ends it. You can call `next()` again
- * on an iterator that has ended.
+ * A dataset of batches for loops. `for (const batch of dataset)` yields full batches while the table can provide them immediately, then ends. Items that do not
+ * fill a batch stay in the table. `for await (const batch of dataset)` waits for the rate limiter until a signal, a timeout or `break` ends it. You can call
+ * `next()` again on an iterator that has ended.
  */
 export interface Dataset<B> extends Iterable<B>, AsyncIterable<B> {}
 

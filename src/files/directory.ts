@@ -21,7 +21,9 @@ export interface Directory {
    * @throws ReplayError LOCKED if another process has the directory
    */
   lock(onTakeover: () => void, takeOver?: boolean): () => void;
-  /** Resolves when everything synced is safe, if the platform confirms that later. Until then, no output that depends on it may leave the program. */
+  /**
+   * Resolves when everything synced is safe, if the platform confirms that later. Until then, no output that depends on the synced data may leave the program.
+   */
   confirm?(): Promise<void>;
   /** Checks the directory. The owner calls this method before each write. @throws an error if the directory has changed, or if another owner took it over */
   check?(): void;

@@ -41,7 +41,7 @@ export interface ReplayInspector extends HTMLElement {
   /**
    * Requests a turn. A program in this page calls it before each step; a program at the other end of a port calls `turn` of the result of `serveInspector`.
    * @returns `undefined`, or a promise to await while the inspector is paused
-   * @throws the signal's reason if it aborts
+   * @throws the signal's reason if the signal aborts
    */
   turn(options?: { readonly signal?: AbortSignal }): Promise<void> | undefined;
   /** Shows the item with this key in the current table. */

@@ -14,7 +14,7 @@ export interface InspectedReplay {
   /**
    * Requests a turn. A program that can be paused calls it before each step: `await inspected.turn()`. A program that does not call it is never paused.
    * @returns `undefined`, or a promise to await while the inspector has paused the program
-   * @throws the signal's reason if it aborts
+   * @throws the signal's reason if the signal aborts
    */
   turn(options?: { readonly signal?: AbortSignal }): Promise<void> | undefined;
   /** Stops answering the inspector. Calls that wait for a turn continue. */

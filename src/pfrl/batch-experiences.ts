@@ -42,7 +42,7 @@ export interface Experiences {
 
 /**
  * Computes the learner's batch. Typed arrays, and the columns of a batch, keep their dtype. Plain numbers in a list or from phi become f64 in states and f32 in
- * actions. Single numbers become i64 if they are whole in all items, in both states and next states. `dtypes` overrides this rule. O(bytes).
+ * actions. Single numbers become i64 if they are whole in all items, in both states and next states. `dtypes` overrides this rule. Costs O(bytes).
  * @param experiences the result of `sample`: lists of transitions, or a batch. The columns of a batch are used without phi, with zeros for missing next states
  * @throws TypeError if an argument is invalid, or if a next state in a list is null and phi does not replace it
  * @throws RangeError if an argument is invalid

@@ -21,7 +21,7 @@ import { type ClosedMessage, type HelloMessage, type InviteMessage, type Refused
 import { sharedLeaves } from "./wire/shared-leaves.ts";
 import { StepDecoder } from "./wire/wire.ts";
 
-/** The options of the writer except `lanes`, which the actor sets. */
+/** The options of an accepted writer. `lanes` is missing, because the actor sets it. */
 export interface AcceptOptions<TableName extends string = string, Columns = object> extends Omit<WriterOptions<TableName, Columns>, "lanes">, WaitOptions {
   /** The maximum number of unconfirmed steps of the actor, and of unconfirmed items per table. At the limit, the actor waits. Default: 1024. */
   readonly maxInFlight?: number;

@@ -37,7 +37,7 @@ export interface RemoteWriterOptions<S extends Spec = Spec, L extends number = n
  * @throws ReplayError UNSUPPORTED if the other end has another version of Reprise
  * @throws ReplayError CLOSED if the connection is closed
  * @throws ReplayError TIMEOUT if the time limit ends the wait
- * @throws the signal's reason if it aborts
+ * @throws the signal's reason if the signal aborts
  */
 export async function remoteWriter<const S extends Spec, const L extends number = 0>(
   port: WriterTarget,

@@ -135,9 +135,9 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
 
   /**
    * Appends a step, or the step in `staged`. The call checks and copies the values. Steps are sent in blocks: when a block is full, when the actor waits for
-   * something else, or at `flush`. With several lanes, every value has a leading dimension with one step per lane; with `lanes: 1` the dimension is optional.
-   * If the call throws, no step is appended, but `staged` may be filled in part. O(bytes).
-   * @param ends with `lanes`: the lanes whose episodes end with this step
+   * something else, or at `flush`. With several lanes, every value has a leading dimension with one step per lane. With `lanes: 1`, that dimension is optional.
+   * If the call throws, no step is appended, but `staged` may be filled in part. Costs O(bytes).
+   * @param ends the lanes whose episodes end with this step, with `lanes`
    * @returns `undefined`, or a promise to await if `maxInFlight` steps are in flight; it resolves when the Replay has accepted some of them
    * @throws ReplayError SPEC_MISMATCH if the step does not match the spec, INVALID_DATA if a value does not fit its dtype, RATE_LIMITED if such a promise was
    * not awaited, CLOSED after the writer was closed
@@ -167,8 +167,8 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
   }
 
   /**
-   * Appends many steps in one call, and sends them in one buffer. Each leaf is one column with a leading dimension of time; with several lanes, of time and
-   * lane. While fewer than `maxInFlight` steps are in flight, a call may append any number of steps. O(bytes).
+   * Appends many steps in one call, and sends them in one buffer. Each leaf is one column with a leading dimension of time. With several lanes, it has leading
+   * dimensions of time and lane. While fewer than `maxInFlight` steps are in flight, a call may append any number of steps. Costs O(bytes).
    * @returns the same as `append`
    * @throws RangeError if columns differ in length
    * @throws ReplayError SPEC_MISMATCH if the step does not match the spec, INVALID_DATA if a value does not fit its dtype, NOT_FOUND if `priorities` names an
@@ -221,7 +221,7 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
   }
 
   /**
-   * Makes an item of the last steps, once they are in the Replay. O(1).
+   * Makes an item of the last steps, once they are in the Replay. Costs O(1).
    * @returns `undefined`, or a promise to await if `maxInFlight` items of the table are in flight. `flush` waits for items that a rate limiter delays
    * @throws RangeError if the length exceeds the window, or if the priority is invalid
    * @throws ReplayError NOT_FOUND if the table does not exist, RATE_LIMITED if an earlier promise was not awaited, CLOSED after the writer was closed
@@ -307,7 +307,7 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
    * @throws ReplayError RATE_LIMITED if 999 calls, with steps between them, are waiting for an answer, CLOSED after the writer was closed, TIMEOUT if the time
    * limit ends the wait
    * @throws the error of the Replay's end
-   * @throws the signal's reason if it aborts
+   * @throws the signal's reason if the signal aborts
    */
   async flush(options: WaitOptions = {}): Promise<void> {
     this.#outbox.open();
@@ -319,7 +319,7 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
    * exits earlier loses nothing that was sent. To close without waiting, ignore the promise.
    * @throws ReplayError TIMEOUT if the time limit ends the wait
    * @throws the error of the Replay's end
-   * @throws the signal's reason if it aborts
+   * @throws the signal's reason if the signal aborts
    */
   async close(options: WaitOptions = {}): Promise<void> {
     return this.#outbox.close(checkedWait(options));

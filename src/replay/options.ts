@@ -26,7 +26,7 @@ export interface ReplayOptions<S extends Spec = Any, TableName extends string = 
    * The limit of the bytes of stored steps including their frames (`stats().bytes.stored`). It is useful for packed frames, whose size depends on their
    * content. After each call that appends, the table `evictFrom` evicts items with its remover until the bytes are within `max` or the table is empty. Steps
    * that writers or other tables hold are kept. A block of columns is checked about once per thousand steps. If the table is empty, an `append` beyond `max`
-   * throws OUT_OF_MEMORY and changes nothing. Default: only `maxBytes` limits them.
+   * throws OUT_OF_MEMORY and changes nothing. Default: none, so that only `maxBytes` limits the bytes.
    */
   readonly storedBytes?: StoredBytesOptions<NoInfer<TableName>>;
   /**

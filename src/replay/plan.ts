@@ -18,7 +18,7 @@ export interface Plan {
   readonly tables: { readonly [name: string]: { readonly bytes: number; readonly bytesPerItem: number; readonly touchedBytes: number } };
   /**
    * The expected number of steps: one per item of the largest table, or `maxSteps` of that table if it is lower. If the items of a table are not evicted in
-   * insertion order or its reverse, the table has separate steps: `itemSteps` per item.
+   * insertion order or its reverse, the table has separate steps, `itemSteps` per item.
    */
   readonly steps: number;
   /**

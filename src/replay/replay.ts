@@ -130,7 +130,8 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
    * Returns the memory that a Replay with these options would need, without allocating it. Each item counts with one new step, and with one new frame per pool
    * of `shared`. If the order of eviction is neither insertion order nor its reverse, each item counts with all its steps and frames. This is the case for
    * removers other than fifo and lifo, and for `maxTimesSampled`.
-   * @param options.itemSteps steps of the longest items that writers will make: `nStep` + 1, or the length of a rule or of `createItem`. Default: 4
+   * @param options.itemSteps the number of steps of the longest items that writers will make: `nStep` + 1, or the length of a rule or of `createItem`. Default:
+   * 4
    */
   static plan<const S extends Spec, const N extends string>(options: ReplayOptions<S, N> & { readonly itemSteps?: number }): Plan {
     const { spec, tables, maxBytes, storedBytes } = resolveOptions(options, `${OPTIONS}, itemSteps`);
@@ -143,13 +144,13 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
   /**
    * Opens a Replay in a directory: the stored Replay, or a new one. The state of a stored Replay is that after one of its calls, and includes everything that
    * was flushed. The next draws are the same as without the interruption. Its writers are in `writers`; `replay.writer({ name })` returns the writer of a name.
-   * Takes memory for one section in addition to the Replay. O(bytes of the files).
+   * Takes memory for one section in addition to the Replay. Costs O(bytes of the files).
    * @throws ReplayError LOCKED if another process has the directory open
    * @throws ReplayError CORRUPT if a file is damaged before its end (see `salvage`)
    * @throws ReplayError IO if a file cannot be read or written
    * @throws ReplayError NOT_FOUND if `spec` is omitted and the directory is empty
    * @throws ReplayError SPEC_MISMATCH if the stored Replay differs from the options
-   * @throws the signal's reason if it aborts
+   * @throws the signal's reason if the signal aborts
    */
   static async open<const S extends Spec = Any, const N extends string = string>(options: OpenOptions<S, N>): Promise<OpenReplay<S, N>> {
     // The module is loaded on demand, because a program without storage loads no files.
@@ -229,7 +230,7 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
    * @throws ReplayError CORRUPT if the peer breaks the protocol
    * @throws ReplayError CLOSED if the port or socket is closed
    * @throws ReplayError TIMEOUT if the time limit ends the wait
-   * @throws the signal's reason if it aborts
+   * @throws the signal's reason if the signal aborts
    * @throws the errors of `writer`
    */
   async acceptWriter(port: PortLike | Socket, options: AcceptOptions<TableName, ColumnSet<S>> = {}): Promise<AcceptedWriter> {
@@ -291,7 +292,7 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
     return this.#writers.all as unknown as Writer<S, TableName, boolean>[];
   }
 
-  /** Returns the counters of the Replay and its tables. O(tables). */
+  /** Returns the counters of the Replay and its tables. Costs O(tables). */
   stats(): ReplayStats {
     this.#engine.open();
     const { steps, bytes } = this.#engine;

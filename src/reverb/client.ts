@@ -81,7 +81,7 @@ const OPTIONS = "spec, credentials, reconnectTimeoutMs, connectTimeoutMs, keepAl
 export class ReverbClient<const S extends Spec = Spec> extends ClientCalls<S, string, "server"> implements Client<S> {
   /** The address, `HOST:PORT`. Several addresses are separated by commas. */
   readonly address: string;
-  /** Receives the warnings of the client. null silences them. */
+  /** Receives the warnings of the client. null silences the warnings. */
   readonly logger: Logger | null;
   /** The dtype of item keys, which are bigints. */
   readonly keyDtype = "u64";
@@ -164,7 +164,7 @@ export class ReverbClient<const S extends Spec = Spec> extends ClientCalls<S, st
    * @throws ReplayError SPEC_MISMATCH if the actor has another spec, or if the client has no spec
    * @throws ReplayError CLOSED if the client, the port or the socket is closed
    * @throws ReplayError TIMEOUT if the time limit ends the wait
-   * @throws the signal's reason if it aborts
+   * @throws the signal's reason if the signal aborts
    */
   async acceptWriter(target: PortLike | Socket, options: GatewayOptions = {}): Promise<AcceptedWriter> {
     onlyKeys("acceptWriter", options, GATEWAY_OPTIONS);

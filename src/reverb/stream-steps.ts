@@ -75,7 +75,7 @@ export class StreamSteps<S extends Spec = Spec> implements StepWriter<S> {
   }
 
   /**
-   * Appends a whole step, and creates the items that are due with it. O(bytes + items).
+   * Appends a whole step, and creates the items that are due with it. Costs O(bytes + items).
    * @returns `undefined`, or a promise. It resolves when there is room for more items in flight, and, for the first item of a table, when the server has
    * answered
    * @throws ReplayError SPEC_MISMATCH if the step does not match the spec. Nothing has changed then

@@ -49,7 +49,7 @@ export class Column<D extends ElementName = Dtype, Shape extends readonly number
 
   /**
    * Returns element i of the first dimension: a number or text, or a column of the remaining dimensions on the same memory. A negative i counts from the end.
-   * O(1), or O(elements) for text.
+   * Costs O(1), or O(elements) for text.
    * @throws RangeError if i is out of range
    */
   at(i: number): ElementOf<D, Shape> {
@@ -68,7 +68,7 @@ export class Column<D extends ElementName = Dtype, Shape extends readonly number
     for (let i = 0; i < (this.shape[0] ?? 0); i++) yield this.at(i);
   }
 
-  /** Returns a copy of the values as nested plain arrays. O(elements). */
+  /** Returns a copy of the values as nested plain arrays. Costs O(elements). */
   toArray(): NestedArray<Element<D>, Shape> {
     const { data, shape } = this;
     let elements: unknown[] = Array.from(data as ArrayLike<unknown>).slice(0, sizeOf(shape));

@@ -53,21 +53,25 @@ export function selectorOf(kind: SelectorName, exponent = 1, withMin = false): S
   return { kind, ...(takesExponent && { exponent }), ...(takesMin && { withMin }) };
 }
 
-/** Returns a selector of the oldest item. O(1). */
+/** Returns a selector of the oldest item. Costs O(1). */
 export const fifo = (): Selector => ({ kind: "fifo" });
-/** Returns a selector of the newest item. O(1). */
+/** Returns a selector of the newest item. Costs O(1). */
 export const lifo = (): Selector => ({ kind: "lifo" });
-/** Returns a selector that selects every item with probability 1 / size. O(1). */
+/** Returns a selector that selects every item with probability 1 / size. Costs O(1). */
 export const uniform = (): Selector => ({ kind: "uniform" });
-/** Returns a selector of the item with the lowest priority. Among items of equal priority, it selects the one inserted or updated longest ago. O(log n). */
+/**
+ * Returns a selector of the item with the lowest priority. Among items of equal priority, it selects the one inserted or updated longest ago. Costs O(log n).
+ */
 export const minHeap = (): Selector => ({ kind: "minHeap" });
-/** Returns a selector of the item with the highest priority. Among items of equal priority, it selects the one inserted or updated longest ago. O(log n). */
+/**
+ * Returns a selector of the item with the highest priority. Among items of equal priority, it selects the one inserted or updated longest ago. Costs O(log n).
+ */
 export const maxHeap = (): Selector => ({ kind: "maxHeap" });
 
 /**
  * Returns a selector that selects each item with probability age^-exponent / total, as in rank-based replay (Schaul et al., 2016) with age as the rank. The age
  * is the rank by insertion among the live items, and the newest item has age 1. With exponent 0, all items are equally likely. Priorities are ignored. Only
- * valid as a sampler. O(log n) after any removals.
+ * valid as a sampler. Costs O(log n) after any removals.
  * @param options.exponent a finite number from 0 to 32. Default: 1
  * @throws TypeError, RangeError if the exponent is outside that range
  */
@@ -79,7 +83,7 @@ export function recency(options: { readonly exponent?: number } = {}): Selector 
 
 /**
  * Returns a selector that selects each item with probability priority^exponent / total (Schaul et al., 2016, proportional variant). Items of priority 0 are
- * never drawn, unless all priorities are 0. In that case all items are equally likely. O(log n).
+ * never drawn, unless all priorities are 0. In that case all items are equally likely. Costs O(log n).
  * @param exponent a finite number. With 0, all items with a priority above 0 are equally likely. Default: 1
  * @param options.withMin whether to track the minimum weight, for `normalize: "table"`, at 3 bytes per item. Default: false
  */

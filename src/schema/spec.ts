@@ -51,7 +51,7 @@ type HasOwn<S> = S extends { readonly dtype: string }
 /** Steps with any subset of the leaves; the other leaves are zeros. */
 export type PartialStepOf<S> = IsAny<S> extends true ? unknown : S extends RowLeaf ? StepOf<S> : { readonly [K in keyof S]?: PartialStepOf<S[K]> };
 
-/** Columns of many steps: each leaf has a leading dimension of time. */
+/** The columns of many steps. Each leaf has a leading dimension of time. */
 export type ColumnsOf<S> =
   IsAny<S> extends true
     ? unknown

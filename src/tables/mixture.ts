@@ -117,7 +117,7 @@ export class Mixture<V extends MixtureView = MixtureView> {
    * @throws ReplayError RATE_LIMITED if other draws must come first
    * @throws ReplayError TIMEOUT if the time limit ends the wait
    * @throws ReplayError CLOSED if the Replay is disposed of during the wait
-   * @throws the signal's reason if it aborts
+   * @throws the signal's reason if the signal aborts
    */
   sampleWhenReady<const P extends SampleOptionsOf<V> & WaitOptions>(
     n: number,
@@ -135,15 +135,15 @@ export class Mixture<V extends MixtureView = MixtureView> {
     return datasetOf(this.#draws, options as unknown as DatasetOptions) as unknown as Dataset<MixtureBatch<V, P>>;
   }
 
-  /** Returns new arrays for n rows, to pass as `into`; for tables, with the `length` of their items. */
+  /** Returns new arrays for n rows, to pass as `into`. For tables, `length` is the number of steps per item. */
   batch<const P extends BatchOptionsOf<V>>(n: number, options?: P & Only<P, SampleOptionsOf<V>>): MixtureBatch<V, P> {
     this.#draws.sources.open();
     return this.#draws.batch(n, (options ?? {}) as SampleOptions) as unknown as MixtureBatch<V, P>;
   }
 
   /**
-   * Returns whether every source can provide its share of a batch of n now. O(sources), and more if items differ in length or `among` is set, since the next
-   * draws are then computed.
+   * Returns whether every source can provide its share of a batch of n now. Costs O(sources), and more if items differ in length or `among` is set, since the
+   * next draws are then computed.
    * @throws ReplayError UNSUPPORTED if a source does not support an option
    * @throws ReplayError SPEC_MISMATCH if the columns of the sources differ
    * @throws RangeError if the tables can never provide the batch
@@ -153,8 +153,8 @@ export class Mixture<V extends MixtureView = MixtureView> {
   }
 
   /**
-   * Sets the priorities of a batch's items, each in its own table, by key. Skips removed items, and sources that ignore priorities. O(n log size). If the call
-   * throws, nothing has changed in any table.
+   * Sets the priorities of a batch's items, each in its own table, by key. Skips removed items, and sources that ignore priorities. Costs O(n log size). If the
+   * call throws, nothing has changed in any table.
    * @param batch a batch of this mixture
    * @param priorities one per row
    * @returns the number of priorities that were set

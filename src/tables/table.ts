@@ -159,14 +159,14 @@ export class Table<S = any, R = any> {
   }
 
   /**
-   * Draws n items, each as soon as the rate limiter allows it. The batch grows until it is full, and its bytes are copied as they are drawn. Without
-   * replacement, or stratified, all draws are made in one go, as soon as that is possible. Calls that wait for one table are served in call order. If items
+   * Draws n items, each as soon as the rate limiter allows it. The batch grows until it is full, and its bytes are copied as they are drawn. Draws that are
+   * stratified or without replacement are made together, as soon as all of them are possible. Calls that wait for one table are served in call order. If items
    * were drawn before the wait ended, the error has these items as its `batch`. It is then a separate error, and the reason is its `cause`.
    * @throws RangeError if the batch can never be full
    * @throws ReplayError RATE_LIMITED if other draws must come first
    * @throws ReplayError TIMEOUT if the time limit ends the wait
    * @throws ReplayError CLOSED if the Replay is disposed of during the wait
-   * @throws the signal's reason if it aborts
+   * @throws the signal's reason if the signal aborts
    */
   sampleWhenReady<const O extends Options<S> & WaitOptions>(n: number, options?: O & Only<O, SampleOptions & WaitOptions>): Promise<BatchOf<S, O>> {
     return this.#draws.whole(n, (options ?? {}) as SampleOptions & WaitOptions) as Promise<BatchOf<S, O>>;
@@ -175,7 +175,7 @@ export class Table<S = any, R = any> {
   /**
    * Returns the items of keys that still exist, in the order of the keys. `batch.info.keys` has their keys. The call is not a draw: it changes no counter, uses
    * no random number, and ignores the rate limiter. Items that wait for the limiter do not exist yet. Accepts the options of `sample` that define the contents
-   * of a batch. O(n × steps + bytes).
+   * of a batch. Costs O(n × steps + bytes).
    * @throws TypeError, RangeError if a key is invalid, as in `updatePriorities`
    * @throws ReplayError SPEC_MISMATCH if `into` has another form, or if items have different columns
    * @throws ReplayError NOT_FOUND if an option names a leaf that does not exist
@@ -194,7 +194,7 @@ export class Table<S = any, R = any> {
    * (Dreamer). `values` has some of the batch's columns, under the same names and with the same shapes: `[count, …]`, or as long as the batch's arrays. Each
    * value is written to the step at its place in the batch, including columns at the bootstrap. Padding is skipped; if several values belong to one step, the
    * last one counts. Other items that share the step also show the new value. Priorities do not change, and rewards may be non-finite. All checks come before
-   * any write. O(count × steps + bytes).
+   * any write. Costs O(count × steps + bytes).
    * @param batch from `sample`, `get` or `sampleWhenReady` of this table, or from a view of its transitions
    * @returns the number of values written, and the number of items that no longer exist, whose values are skipped
    * @throws TypeError if the batch does not belong to this table
@@ -247,8 +247,8 @@ export class Table<S = any, R = any> {
   }
 
   /**
-   * Sets the priorities of items by key. Skips keys whose items no longer exist. If a key occurs twice, the last priority counts. O(n log size). If the call
-   * throws, nothing has changed.
+   * Sets the priorities of items by key. Skips keys whose items no longer exist. If a key occurs twice, the last priority counts. Costs O(n log size). If the
+   * call throws, nothing has changed.
    * @param keys f64 [n], or a column of any shape with n elements
    * @param priorities [n], or a column of one dimension or of the shape of the keys
    * @returns the number of keys whose items exist
@@ -270,7 +270,7 @@ export class Table<S = any, R = any> {
   }
 
   /**
-   * Deletes items by key. Skips keys whose items no longer exist. O(n log size). If the call throws, nothing has changed.
+   * Deletes items by key. Skips keys whose items no longer exist. Costs O(n log size). If the call throws, nothing has changed.
    * @returns the number of deleted items
    * @throws TypeError, RangeError if a key is invalid, as in `updatePriorities`
    */
@@ -278,14 +278,14 @@ export class Table<S = any, R = any> {
     return this.#begin().delete(dataOf<Numbers>("keys", keys));
   }
 
-  /** Removes every item and sets all counters to 0. Waiting items are then inserted. Keys are not reused. O(size log size). */
+  /** Removes every item and sets all counters to 0. Waiting items are then inserted. Keys are not reused. Costs O(size log size). */
   clear(): void {
     this.#begin().clear();
   }
 
   /**
    * Returns whether a batch of n can be drawn now, whichever items are drawn. The rate limiter must allow the draws, and there must be enough items for draws
-   * without replacement or with `maxTimesSampled`. O(1), or at most O(size) in these two cases.
+   * without replacement or with `maxTimesSampled`. Costs O(1), or at most O(size) in these two cases.
    */
   ready(n: number, options: { readonly replacement?: boolean; readonly among?: Among } = {}): boolean {
     if (typeof options !== "object" || options === null) throw mustBe(TypeError, "the options of ready", "an object of replacement, among", options);
@@ -306,13 +306,13 @@ export class Table<S = any, R = any> {
     return this.#open().canInsert(integer("n", n, 1));
   }
 
-  /** Returns the counters of the table. O(1). */
+  /** Returns the counters of the table. Costs O(1). */
   stats(): TableStats {
     const counters = Object.fromEntries(COUNTERS.map((name, i) => [name, this.#open().counter(i)]));
     return { name: this.name, maxSize: this.options.maxSize, ...counters } as unknown as TableStats;
   }
 
-  /** Returns the state of an item by its key. O(1). @throws RangeError if the number cannot be a key */
+  /** Returns the state of an item by its key. Costs O(1). @throws RangeError if the number cannot be a key */
   explain(key: number): Explanation {
     const item = this.#open().item(key);
     if (item === undefined) return { key, state: "gone" };

@@ -159,7 +159,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   /**
    * Appends a step, or the step in `staged`, and makes items with the writer's rules. Copies the values and allocates nothing, unless there is text. With
    * several lanes, every value has a leading dimension with one step per lane. With `lanes: 1`, that dimension is optional. If the call throws, no step is
-   * appended, but `staged` may be filled in part. O(bytes + items).
+   * appended, but `staged` may be filled in part. Costs O(bytes + items).
    * @throws ReplayError SPEC_MISMATCH if the step does not match the spec, INVALID_DATA if a value does not fit its dtype, OUT_OF_MEMORY if memory runs out,
    * RATE_LIMITED if too many items are waiting
    * @param ends the lanes whose episodes end with this step, with `lanes`; not kept after the call
@@ -194,7 +194,8 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   }
 
   /**
-   * Appends many steps in one call. Each leaf is one column with a leading dimension of time; with several lanes, of time and lane. O(bytes + items).
+   * Appends many steps in one call. Each leaf is one column with a leading dimension of time. With several lanes, it has leading dimensions of time and lane.
+   * Costs O(bytes + items).
    * @returns the number of steps, summed over the lanes
    * @throws RangeError if columns differ in length
    * @throws ReplayError SPEC_MISMATCH if the step does not match the spec, INVALID_DATA if a value does not fit its dtype, NOT_FOUND if `priorities` names an
@@ -214,8 +215,8 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   }
 
   /**
-   * Makes an item of the last steps. O(log size) if an item of the same length was made one step before and still exists; otherwise O(length + log size).
-   * @returns `undefined` if the item is in the table; otherwise a promise that resolves when the rate limiter admits the item
+   * Makes an item of the last steps. Costs O(log size) if an item of the same length was made one step before and still exists, otherwise O(length + log size).
+   * @returns `undefined` if the item is in the table, otherwise a promise that resolves when the rate limiter admits the item
    * @throws RangeError if the length exceeds the window, or if the priority is invalid
    * @throws ReplayError NOT_FOUND if the table does not exist, RATE_LIMITED if too many items are waiting, OUT_OF_MEMORY if memory runs out
    */
@@ -261,7 +262,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   /**
    * Ends the episode. With `final` or `terminated`, the final observation ends the episode. Transitions bootstrap from this observation unless the episode
    * terminated, and it stays available until the next append. Otherwise the newest step ends the episode, in all lanes or in one, and the window is emptied. A
-   * writer with `across` keeps its window. O(items + log size). If the call throws, nothing has changed.
+   * writer with `across` keeps its window. Costs O(items + log size). If the call throws, nothing has changed.
    * @throws TypeError if `nStep` or `sequence` rules require a missing option
    * @throws ReplayError OUT_OF_TURN if no episode is open, SPEC_MISMATCH if the step does not match the spec, INVALID_DATA if a value does not fit its dtype,
    * OUT_OF_MEMORY if memory runs out, RATE_LIMITED if too many items are waiting
@@ -287,7 +288,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   /**
    * Discards the open episode, for example after a simulator failed in the middle of it. Deletes its items in all tables, cancels items that wait for a rate
    * limiter, and releases its steps. Items that the deleted ones had evicted stay evicted, and the deleted items count as inserted and deleted. With
-   * `autoreset: "nextStep"`, the final step of the episode is dropped if it has not arrived yet. O(size) per table with such items.
+   * `autoreset: "nextStep"`, the final step of the episode is dropped if it has not arrived yet. Costs O(size) per table with such items.
    * @param options.lane the lane of the episode. Default: all lanes
    * @returns the number of deleted or cancelled items; 0 if no episode is open
    * @throws ReplayError UNSUPPORTED if the writer is `across`, since its items may span episodes
@@ -313,8 +314,8 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   }
 
   /**
-   * Closes the writer, and releases its window and memory. Items stay in their tables. With `nStep` or `sequence` rules, an open episode is truncated: its
-   * newest step becomes the final step, and begins no item.
+   * Closes the writer, and releases its window and memory. Items stay in their tables. With `nStep` or `sequence` rules, an open episode is truncated. Its
+   * newest step becomes the final step, and no item begins with it.
    */
   close(): void {
     if (this.#isClosed) return;

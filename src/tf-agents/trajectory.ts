@@ -84,7 +84,7 @@ export const mid: TrajectoryFactory = createFactory(MID, MID);
 export const last: TrajectoryFactory = createFactory(MID, LAST);
 /** Creates a trajectory of an episode with a single action. */
 export const singleStep: TrajectoryFactory = createFactory(FIRST, LAST);
-/** Creates a trajectory of the step between two episodes. Its action has no meaning; the next step is the first one of the next episode. */
+/** Creates a trajectory of the step between two episodes. Its action has no meaning. The next step is the first step of the next episode. */
 export const boundary: TrajectoryFactory = createFactory(LAST, FIRST);
 
 /**

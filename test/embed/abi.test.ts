@@ -1,4 +1,4 @@
-/** The page of embed.wasm: what it exports, and what docs/embed/protocol.md says of it. */
+/** The page of embed.wasm: its exports, and their description in docs/embed/protocol.md. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** Calls on the public TypeScript API, with results as the façade has them. */
+/** Makes calls on the public TypeScript API, and returns results in the form of embed.wasm. */
 
 import { COUNTERS } from "../../src/base/abi.ts";
 import { checkNormalize } from "../../src/batch/options.ts";
@@ -59,13 +59,13 @@ export class Api {
     return this.#batch.blocked?.by;
   }
 
-  /** Of the last batch. */
+  /** Returns the keys of the last batch. */
   get keys(): Float64Array {
     const { info, keys } = this.#batch;
     return (info === undefined ? keys : info.keys).slice(0, this.#batch.count) as Float64Array;
   }
 
-  /** Of the last batch, which is a view's. */
+  /** Returns the columns of the last batch, which came from a view. */
   columns(view: number): OwnColumns {
     const { transitions } = this.#world.views[view] as WorldView;
     return transitions === undefined ? itemColumns(this.#batch, this.#values.leaves) : transitionColumns(this.#batch);
@@ -101,7 +101,7 @@ export class Api {
     return this.#world.views.map(({ table, transitions, sample, weights }) => {
       const from = this.#replay.table(table) as Table;
       const view = (transitions === undefined ? from : from.transitions(transitions as never)) as { sample(n: number, options: object): unknown };
-      // What no draw of the table takes is refused at once there.
+      // TypeScript rejects weights that no draw of the table accepts when the view is made.
       checkNormalize(table, from.options.sampler, weights);
       return (n, beta) => view.sample(n, { ...sample, ...(weights && { beta }) });
     });

@@ -1,10 +1,10 @@
-/** A call with arguments that are none is a text, never a trap, and leaves everything as it was. */
+/** Calls with invalid arguments: each is refused with a text, never with a trap, and changes nothing. */
 import { beforeEach, describe, expect, test } from "vitest";
 import { TestRandom } from "../support/random.ts";
 import { scaled } from "../support/size.ts";
 import { Embed, TEXT, textBytes } from "./host.ts";
 
-/** Numbers at which something wraps, or is no whole number any more. */
+/** Numbers at which arithmetic wraps, or numbers are not whole any more. */
 const EDGES = [2 ** 31 - 1, 2 ** 31, 2 ** 31 + 1, 2 ** 32 - 65536, 2 ** 32 - 16, 2 ** 32 - 1, 2 ** 32, 2 ** 32 + 1, 2 ** 53 - 1, 2 ** 53, 2 ** 53 + 2];
 EDGES.push(2 ** 64 - 2048, 2 ** 64, 2 ** 64 + 4096, -1, -(2 ** 31), -(2 ** 31) - 1, -(2 ** 53), 0.5, 5e-324, 1e300, Number.NaN, Number.POSITIVE_INFINITY);
 
@@ -101,7 +101,7 @@ describe("a call", () => {
     input.fill(2, 400, 404);
     input.set(step, 448);
     input.set(flag, 448 + step.length);
-    // What stands there in a step is read as ends, too.
+    // Calls also read these bytes of a step as ends.
     input.set([9, 2, 2], 16);
     const [at = 0] = embed.give(input);
     const before = state();

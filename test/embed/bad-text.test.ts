@@ -1,4 +1,4 @@
-/** A text that says no Replay is refused by line, rule and remedy, and the instance goes on. */
+/** A text that does not describe a Replay is refused with line, rule and remedy, and the instance can still be used. */
 import { describe, expect, test } from "vitest";
 import { TestRandom } from "../support/random.ts";
 import { scaled } from "../support/size.ts";
@@ -99,7 +99,7 @@ describe("a text", () => {
   ])("%j is refused", (text, says) => {
     const embed = new Embed();
     expect(() => embed.create(text)).toThrowError(says);
-    // And then another one is made in the same instance, at once.
+    // The same instance can then immediately make another Replay.
     expect(embed.create(TEXT).stats(0)[0]).toBe(0);
   });
 

@@ -3,14 +3,14 @@ import type { TestRandom } from "../support/random.ts";
 import type { Step, Values } from "./values.ts";
 import type { World } from "./world.ts";
 
-/** How an episode ends: it goes on, without a final step, truncated, terminated. */
+/** How an episode ends: not at all, without a final step, truncated, terminated. */
 type How = 0 | 1 | 2 | 3;
 
 export interface Append {
   readonly call: "append";
   readonly writer: number;
   readonly steps: readonly Step[];
-  /** Of each step; undefined: one step a lane, and none ends. */
+  /** The end of each step's episode. If undefined, there is one step per lane, and no episode ends. */
   readonly ends: readonly How[] | undefined;
   readonly finals: readonly Step[] | undefined;
 }
@@ -148,12 +148,12 @@ export class Calls {
     return { call: "delete", table: this.#table(), keys: this.#keys(2) };
   }
 
-  /** Mostly that of which there are keys. */
+  /** Returns a table, mostly the one whose keys are known. */
   #table(): number {
     return this.#mostly([this.#drawn.table], [this.#random.below(this.#tables)]);
   }
 
-  /** Of what was drawn, and of nothing. */
+  /** Returns keys of items that were drawn, mixed with keys of no item. */
   #keys(most: number): Float64Array {
     const random = this.#random;
     return Float64Array.from({ length: 1 + random.below(most) }, () => random.pick([0, 2 ** 40, ...this.#drawn.keys]));

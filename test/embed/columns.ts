@@ -1,4 +1,4 @@
-/** The columns of a batch on both sides, and where they differ. */
+/** The columns of a batch on both sides, and the differences between them. */
 
 import type { AnyTransitions } from "../../src/batch/transitions/transition-batch.ts";
 import type { Batch } from "../../src/index.ts";
@@ -20,10 +20,10 @@ export type OwnColumns = ReadonlyMap<string, OwnColumn>;
 const NUMBERS = Object.keys(DTYPES) as Dtype[];
 /** The number of text among dtypes (assembly/rows/leaf.ts). */
 const TEXT = 13;
-/** Of a batch of transitions: what is no column, and what is the draw's. */
+/** Members of a batch of transitions that are not columns, and columns that belong to the draw. */
 const OTHERS = ["count", "detached", "release", "toArray"];
 const DRAWN = ["returns", "discounts", "steps", "terminated", "truncated", "weights", "keys"];
-/** The draw's own have names that leaves may have, too. */
+/** Leaves may have the same names as columns of the draw, so these get another name. */
 const nameOf = (name: string, drawn: boolean) => (drawn ? `${name} of the draw` : name);
 
 /** What embed.wasm must tell of a packed step: its leaves in their order. */

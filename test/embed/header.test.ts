@@ -1,4 +1,4 @@
-/** reprise.h is made of the page of embed.wasm, and of what it names: it has all of it. What C makes of it, `npm run test:c` runs. */
+/** reprise.h is made from the exports of embed.wasm and the layouts that they name, and contains all of them. `npm run test:c` compiles it. */
 import { expect, test } from "vitest";
 import { header } from "../../embed/c/header.mjs";
 import { DTYPES } from "../../src/schema/dtype.ts";

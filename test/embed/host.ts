@@ -1,4 +1,4 @@
-/** A host of embed.wasm, as a program in any language is one: text and packed steps in, columns out. It knows no layout but what the instance tells. */
+/** A host of embed.wasm, like a program in any language: it passes text and packed steps, and receives columns. It knows only the layouts that the instance reports. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../support/core.ts";
@@ -152,7 +152,7 @@ export class Embed {
     return this.did((this.x as unknown as { readonly [name: string]: (...args: number[]) => number })[`replay_${call}`]?.(this.handle, ...given) as number);
   }
 
-  /** A result, where it is no code. */
+  /** Returns a result. @throws EmbedError if it is an error code */
   did(code: number): number {
     if (code < 0) throw new EmbedError(this.error);
     return code;

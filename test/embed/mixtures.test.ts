@@ -1,4 +1,4 @@
-/** Mixtures of embed.wasm beside those of TypeScript: the same steps, the same draws, the same bytes. */
+/** Mixtures of embed.wasm compared with those of TypeScript: the same steps, the same draws, the same bytes. */
 import { describe, expect, test } from "vitest";
 import { f32, i32, type Leaf, mixture, prioritized, Replay, text, u8 } from "../../src/index.ts";
 import { TestRandom } from "../support/random.ts";

@@ -1,4 +1,4 @@
-/** Names of writers at the façade: in the text, in snapshots of both sides, and in a text behind a snapshot. */
+/** Names of writers in embed.wasm: in the text, in snapshots of both sides, and in lines after a snapshot. */
 import { describe, expect, test } from "vitest";
 import { f32, prioritized, Replay } from "../../src/index.ts";
 import { Embed } from "./host.ts";

@@ -1,12 +1,12 @@
 /**
- * Calls as bytes that any host can play: a file of recorded operations, little endian, everything at multiples of 8. test/embed/player.mjs plays one.
+ * Encodes calls as bytes that any host can play: a file of recorded operations, little endian, with everything at multiples of 8. test/embed/player.mjs plays such files.
  *
  *    0 │ "RPOP"         │ version u32 = 1 │
  *    8 │ operations u32 │ textBytes u32   │
  *   16 │ text, for replay_create │ OPERATION × operations │
  *
- * OPERATION: │ call u8 │ arguments u8 │ addresses u16 │ payloadBytes u32 │ f64 × arguments, behind the handle │ payload │
- *   addresses: bit i: argument i is an offset in the payload, -1 for the address 0
+ * OPERATION: │ call u8 │ arguments u8 │ addresses u16 │ payloadBytes u32 │ f64 × arguments, after the handle │ payload │
+ *   addresses: if bit i is set, argument i is an offset in the payload; -1 is the address 0
  */
 import type { Append, Call, End } from "./calls.ts";
 import type { Step } from "./values.ts";
@@ -14,7 +14,7 @@ import type { Step } from "./values.ts";
 /** The calls by their numbers; `reload` is a snapshot that is opened again, `clock` starts the time. */
 const NUMBERS = { append: 0, end: 1, item: 2, sample: 3, update: 4, delete: 5, stats: 6, reload: 7, clock: 255 } as const;
 
-/** Of refusals, by name: the numbers of assembly/embed/refusal.ts and assembly/memory/error.ts. */
+/** Numbers of error codes by name, from assembly/embed/refusal.ts and assembly/memory/error.ts. */
 export const CODES: { readonly [name: string]: number } = {
   OUT_OF_MEMORY: -1,
   RATE_LIMITED: -2,

@@ -1,4 +1,4 @@
-/** A host of embed.wasm in plain JavaScript: Node, Deno, Bun, browsers and workerd. A host in another language does the same. */
+/** A host of embed.wasm in plain JavaScript, for Node, Deno, Bun, browsers and workerd. A host in another language does the same. */
 const [APPEND, END, ITEM, UPDATE, DELETE, RELOAD] = [0, 1, 2, 4, 5, 7];
 export const SAMPLE = 3;
 export const STATS = 6;
@@ -59,7 +59,7 @@ export class Host {
     }
   }
 
-  /** Takes a snapshot and goes on with that; `lines` stand behind its own. */
+  /** Takes a snapshot and continues with it; `lines` follow those of the snapshot. */
   reload(lines) {
     const chunks = [];
     for (let first = 1; ; first = 0) {

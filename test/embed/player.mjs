@@ -1,4 +1,4 @@
-/** Plays a file of recorded operations, whose layout operation.ts draws: `play` gives the digest of all that came out, `time` how long a part of it took. */
+/** Plays a file of recorded operations, in the layout of operation.ts: `play` returns the digest of all results, `time` the time that a part of the file takes. */
 import { CLOCK, Host, SAMPLE, STATS } from "./player-host.mjs";
 
 const COUNTERS = 12;
@@ -9,7 +9,7 @@ const CRC = Uint32Array.from({ length: 256 }, (_, n) => {
   return n;
 });
 
-/** CRC-32 of some bytes, going on from that of others. */
+/** Returns the CRC-32 of bytes, continued from `crc`, the CRC-32 of the bytes before them. */
 export function crc32(bytes, crc = 0) {
   let sum = ~crc;
   for (let i = 0; i < bytes.length; i++) sum = CRC[(sum ^ bytes[i]) & 255] ^ (sum >>> 8);
@@ -62,10 +62,10 @@ export function time(module, file) {
   return passes[PASSES >> 1];
 }
 
-/** The text of a Replay, and what is done with it. */
+/** Returns the text of a Replay, and the operations on it. */
 function read(file) {
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
-  if (view.getUint32(0, true) !== 0x504f5052 || view.getUint32(4, true) !== 1) throw new Error("no file of operations, or one of another version");
+  if (view.getUint32(0, true) !== 0x504f5052 || view.getUint32(4, true) !== 1) throw new Error("the file is not a file of operations, or has another version");
   const padded = (bytes) => (bytes + 7) & ~7;
   const textBytes = view.getUint32(12, true);
   let at = 16 + padded(textBytes);

@@ -1,4 +1,4 @@
-/** Random specs, tables, rules and views: the public API on one side, embed.wasm alone on the other. */
+/** Random specs, tables, rules and views: the public API and embed.wasm must give the same results. */
 import { expect, test } from "vitest";
 import { TestRandom } from "../support/random.ts";
 import { scaled, slow } from "../support/size.ts";
@@ -35,7 +35,7 @@ test.each<[Build, number]>([...firsts.map((seed): [Build, number] => ["embed", s
       const random = new TestRandom(seed);
       const twin = new Twin(random, worldOf(random), build);
       try {
-        // What is refused is refused by both, and is no spec that was tried.
+        // Both sides refuse the same specs, which do not count as tried.
         if (twin.begin()) {
           made++;
           all.made++;

@@ -1,6 +1,6 @@
 /**
- * The program that records: it writes the files of recorded.ts to dist/embed, and those that are timed, and prints a digest, the content of digest.txt; `record.mjs packed` that
- * of packed-digest.txt. Where an output is meant to change, `npm run build && node dist/embed/record.mjs > test/embed/digest.txt` keeps the new one.
+ * Records files for other hosts: writes the files of recorded.ts and the timed files to dist/embed, and prints a digest, the content of digest.txt. `record.mjs packed` prints
+ * that of packed-digest.txt. If an output changes on purpose, `npm run build && node dist/embed/record.mjs > test/embed/digest.txt` stores the new digest.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Operations on Replays that have something of everything, recorded while the public TypeScript API and embed.wasm do them side by side. */
+/** Operations on Replays with every feature, recorded while the public TypeScript API and embed.wasm do them side by side. */
 import {
   bool,
   f32,
@@ -26,9 +26,9 @@ import { crc32 } from "./player.mjs";
 import { type Done, Twin } from "./twin.ts";
 import type { World, WorldTable, WorldView } from "./world.ts";
 
-/** About each of so many asks for counters. */
+/** On average, one of this many operations asks for counters. */
 const STATS = 12;
-/** Something is there to draw then. */
+/** Appends before the first draw, so that there are items. */
 const APPENDS = 20;
 
 const table = (maxSize: number, options: Partial<WorldTable>): WorldTable => ({
@@ -135,14 +135,14 @@ const RECORDINGS = { operations: [WORLD, 10_000, 2_000, 19], packed: [PACKED, 1_
 export type Recording = keyof typeof RECORDINGS;
 export const RECORDING_NAMES = Object.keys(RECORDINGS) as Recording[];
 
-/** Tables of windows: an item of any length would be no transition. */
+/** Lengths of windows. An item of one step would not be a transition. */
 const WINDOWS = [2, 3, 4, 5];
 
 export interface Recorded {
   readonly file: Uint8Array;
-  /** Of what TypeScript gave. */
+  /** A digest of the results of TypeScript. */
   readonly digest: string;
-  /** Operations; of these calls that were refused, and batches with something in them. */
+  /** The number of operations. `refused` counts the refused calls among them, `batches` the batches that are not empty. */
   readonly operations: number;
   readonly refused: number;
   readonly batches: number;

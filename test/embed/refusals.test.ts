@@ -1,4 +1,4 @@
-/** The texts of refusals: UTF-8 up to a zero, whole characters, numbers as JavaScript shows them. */
+/** The texts of errors: UTF-8 that ends with a zero, whole characters, and numbers as JavaScript prints them. */
 import { describe, expect, test } from "vitest";
 import { TestRandom } from "../support/random.ts";
 import { scaled } from "../support/size.ts";

@@ -1,4 +1,4 @@
-/** What there is room for is given, however large; what there is none for is refused, and leaves what was there. */
+/** A request that fits into memory succeeds, however large it is. A request that does not fit is refused, and changes nothing. */
 import { describe, expect, test } from "vitest";
 import { TestRandom } from "../support/random.ts";
 import { Embed } from "./host.ts";

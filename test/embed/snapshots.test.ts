@@ -1,4 +1,4 @@
-/** Snapshots at the façade: what is not whole, of another version, or contradicts itself is a text, and never a trap. */
+/** Snapshots in embed.wasm: a snapshot that is cut, has another version or contradicts itself is refused with a text, and never traps. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -292,7 +292,7 @@ test("a snapshot with another layout of steps, or items with columns, is refused
     ["offset", 4],
   ] as const) {
     const other = WHOLE.slice();
-    // Of the last leaf.
+    // The last leaf has this key.
     const at = Buffer.from(other).lastIndexOf(key, head.at + 16 + head.bytes) + key.length;
     const numbers = new DataView(other.buffer);
     expect(numbers.getFloat64(at + 1, true)).not.toBe(value);

@@ -1,4 +1,4 @@
-/** The same calls on the public TypeScript API and on embed.wasm alone; what they give, what they count and what they refuse must be the same. */
+/** Makes the same calls on the public TypeScript API and on embed.wasm. Their results, counters and errors must be the same. */
 import { deepEqual, equal } from "node:assert/strict";
 import { ReplayError } from "../../src/index.ts";
 import type { TestRandom } from "../support/random.ts";
@@ -102,12 +102,12 @@ export class Twin {
     const views = this.#views();
     this.#embed = new Embed(this.#build).load(ours, views);
     this.#api.restore(theirs);
-    // What was restored says the same of itself.
+    // The restored memory has the same snapshot.
     equal(Buffer.compare(this.#embed.snapshot(), theirs), 0);
     this.#onDone({ operation: reload(views), result: 0, bytes: [] });
   }
 
-  /** embed.wasm opens a snapshot without writers, and takes those that stand behind it. It is no operation: no host has such a snapshot. */
+  /** Opens a snapshot without writers in embed.wasm, with lines of writers after it. This is not an operation, because other hosts cannot make such a snapshot. */
   closeAndGoOn(): void {
     this.#api.closeWriters();
     const ours = this.#api.snapshot();

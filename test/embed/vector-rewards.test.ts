@@ -1,4 +1,4 @@
-/** Rewards of several numbers: the worlds of random-specs.test.ts, in which each component of the reward has returns by itself. */
+/** Rewards of several numbers: the worlds of random-specs.test.ts, in which each component of the reward has its own returns. */
 import { expect, test } from "vitest";
 import type { Leaf, Spec } from "../../src/index.ts";
 import { TestRandom } from "../support/random.ts";

@@ -1,4 +1,4 @@
-/** Random Replays, as TypeScript is told of them and as the text of embed.wasm says them. */
+/** Random Replays in two forms: the options of TypeScript, and the text of embed.wasm. */
 import { type Among, type ItemRule, packed, recency, type SampleOptions, type Spec, shared, type TransitionOptions } from "../../src/index.ts";
 import { layoutOf } from "../../src/memory/layout.ts";
 import { maxStepBytes } from "../../src/memory/stored-bytes.ts";
@@ -11,7 +11,7 @@ import type { TransitionRole } from "../../src/schema/transition-roles.ts";
 import type { TableOptions } from "../../src/tables/table.ts";
 import type { TestRandom } from "../support/random.ts";
 
-/** What is undefined is left out on both sides: defaults are compared, too. */
+/** Undefined options are left out on both sides, so that defaults are compared. */
 type Maybe<T> = { readonly [K in keyof T]: T[K] | undefined };
 
 export type WorldTable = Pick<TableOptions, "maxSize"> &
@@ -58,7 +58,7 @@ function leafOf(random: TestRandom): RowLeaf {
       : { dtype: random.pick(dtypes), shape: shapeOf(random) };
   if (random.below(5) !== 0) return leaf;
   if (random.below(3) === 0) return packedLeafOf(random);
-  // Of a name all frames have a size, mostly.
+  // Mostly, all frames of a name have the same size.
   const frame =
     random.below(30) === 0
       ? leaf
@@ -269,7 +269,7 @@ function listsIn(spec: Spec, path: string): string[] {
 function leafLine({ path, leaf }: FoundLeaf): string {
   const dtype = leaf.dtype === "string" ? `text ${leaf.maxBytes}` : leaf.dtype;
   const { shared: name, stack, packed: ratio } = leaf;
-  // The other order of the two is allowed, too.
+  // Both orders of the two options are allowed.
   const options = words({ ratio: ratio === undefined || ratio === 4 ? undefined : numberText(ratio), stack });
   const frames = name === undefined ? "" : ` ${ratio === undefined ? "shared" : "packed"} ${quoted(name)}${options}`;
   return `leaf ${quoted(path)} ${[dtype, ...leaf.shape].join(" ")}${frames}`;

@@ -1,4 +1,4 @@
-/** Items by key, and values that are written back to their steps: as table.get and table.writeSteps of TypeScript have them. */
+/** Items by key, and values that are written back to their steps, compared with table.get and table.writeSteps of TypeScript. */
 import { expect, test } from "vitest";
 import { f16, f32, i32, Replay, shared, text, u8, uniform } from "../../src/index.ts";
 import { TestRandom } from "../support/random.ts";
@@ -98,7 +98,7 @@ function play(seed: number): void {
     expectSame(embed, replay, live);
   }
   if (table.sample(table.size, { replacement: false }).lengths.includes(1)) return;
-  // Of transitions TypeScript has the keys of a draw.
+  // For transitions, TypeScript only has the keys of a draw.
   for (let round = 0; round < 4; round++) {
     const batch = table.transitions({ gamma: 0.9, next: ["action"] }).sample(5);
     const keys = batch.keys.slice(0, batch.count);

@@ -1,4 +1,4 @@
-/** Writers as a host that accepts remote ones must know them: what they are, and episodes that are given up or truncated. */
+/** Writers as a host needs them that accepts remote ones: their options, and episodes that are discarded or truncated. */
 import { expect, test } from "vitest";
 import { f16, f32, i32, packed, prioritized, Replay, shared, text, u8, u16 } from "../../src/index.ts";
 import { TestRandom } from "../support/random.ts";

@@ -1,4 +1,4 @@
-// Chromium and Firefox, as the matrix drives them: pages of a folder, served on loopback.
+// Drives Chromium and Firefox for the matrix: pages of a folder, served on loopback.
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { extname, join, normalize } from "node:path";

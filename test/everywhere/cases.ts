@@ -1,4 +1,4 @@
-/** The cases that were recorded of TF-Agents and Reverb, in any host: observers, replay buffers, tables, RLDS. */
+/** Runs the recorded cases of TF-Agents and Reverb in any host: observers, replay buffers, tables, RLDS. */
 import { recorded } from "recorded";
 import { runInFamily } from "../conformance/families.ts";
 

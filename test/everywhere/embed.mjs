@@ -1,4 +1,4 @@
-// What every host of embed.wasm prints that plays dist/embed/operations.bin.
+// The line that every host of embed.wasm prints after playing dist/embed/operations.bin.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../../build/step.mjs";

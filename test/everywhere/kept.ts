@@ -1,10 +1,10 @@
-/** What a host keeps: a journal that is opened again; and where there are files, datasets that are read and written by their paths. */
+/** Stored data of a host: a journal that is opened again and, on hosts with files, datasets that are read and written by their paths. */
 
 import { openRlds, type Source, writeJsonl } from "../../src/datasets/rlds/index.ts";
 import { f32, i32, prioritized, Replay } from "../../src/index.ts";
 import type { Directory } from "../../src/storage/index.ts";
 
-/** A Replay that is left after each hundred steps, and opened again by its directory alone: what it holds then, and draws; or why it cannot be kept. */
+/** Leaves a Replay after each hundred steps, and opens it again from its directory. Returns its content and draws, or why it cannot be stored. */
 export async function journal(dir: string | Directory): Promise<string> {
   try {
     return await reopened(dir);

@@ -1,4 +1,5 @@
-// One package, every runtime: the packed tarball in an empty project of each kind. `npm run everywhere [-- WORD …]`; with --write the table goes into docs/reference/runtimes.md.
+// Tests one package in every runtime: the packed tarball in an empty project of each kind. `npm run everywhere [-- WORD …]`; --write puts the table into
+// docs/reference/runtimes.md.
 import { deepEqual } from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -31,7 +32,7 @@ for (const lines of [without, withPackages]) checkDigests(lines);
 /** What a short suite leaves out. */
 const LONG = /^(digest|snapshots|agents) | cases$/;
 
-/** Of a host without files no more than it can say; `instead` has, by how a line begins, what a host says that cannot do it. */
+/** Returns the lines to expect of a host. `instead` replaces lines, by how they begin, for hosts that lack a feature. */
 function expected({ peers, files, short, instead = {} }) {
   const lines = (peers ? withPackages : without).filter((line) => (files || !line.startsWith("file: ")) && !(short && LONG.test(line)));
   const other = (line) => Object.keys(instead).find((begin) => line.startsWith(`${begin} `));
@@ -45,7 +46,7 @@ async function ofNode(peers) {
 
 function checkDigests(lines) {
   const kept = readFileSync(join(root, "test/runtime/digest.txt"), "utf8").trim().split("\n");
-  // Of two builds one is in the package.
+  // The package contains only one of the two builds.
   const digests = kept.filter((line) => !line.includes("scalar ")).map((line) => line.replace("snapshots simd", "snapshots").replace("simd", "digest"));
   const wanted = [...digests, EMBED.replace("digest", "embed")];
   deepEqual(lines.filter((line) => /^\w+ ([0-9a-f]{8}|[0-9a-f]{64})$/.test(line)).sort(), wanted.sort());

@@ -1,4 +1,4 @@
-// Servers that a row starts: none outlives the run.
+// Servers that a row starts: all of them end with the run.
 import { spawn } from "node:child_process";
 import { stripVTControlCharacters } from "node:util";
 
@@ -7,7 +7,7 @@ process.on("exit", () => {
   for (const child of running) child.kill();
 });
 
-/** A program that goes on, until it is killed. */
+/** Starts a program that runs until it is killed. */
 export function started(command, args, options) {
   const child = spawn(command, args, options);
   running.add(child);

@@ -1,7 +1,7 @@
 /**
- * What every runtime and every bundler runs, over the names that a user imports: every subpath; the digests of the engine, of snapshots, of sequences, of observers and replay
- * buffers, of mixtures, of draws by age, of goals, of embed.wasm; the recorded cases of these; batches of a dataset; a journal; readers of files whose packages may be missing. It says
- * a line each.
+ * Runs in every runtime and with every bundler, using the names that a user imports. It covers every subpath; the digests of the engine, snapshots, sequences, observers and
+ * replay buffers, mixtures, draws by age, goals and embed.wasm; their recorded cases; batches of a dataset; a journal; and readers of files whose packages may be missing. It
+ * prints a line for each.
  */
 
 import { subpaths } from "subpaths";
@@ -23,11 +23,11 @@ import { sayCases } from "./cases.ts";
 import { dataset, journal, written } from "./kept.ts";
 
 export interface Host {
-  /** Of a host with files: what Workshop.project puts there is read, and more is written. */
+  /** The folder of a host that has files: the suite reads the files of Workshop.project there, and writes more. */
   readonly folder?: string;
-  /** embed.wasm, for a host that compiles nothing. */
+  /** embed.wasm, for a host that cannot compile WebAssembly. */
   readonly embed?: WebAssembly.Module;
-  /** Leaves out what takes long: only the engine or the bundler could change it, and another row has the same one. */
+  /** Leaves out long parts. Only the engine or the bundler could change their result, and another row has the same engine and bundler. */
   readonly short?: boolean;
 }
 

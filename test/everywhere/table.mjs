@@ -1,4 +1,4 @@
-// The table of docs/reference/runtimes.md, made by the run itself.
+// Makes the table of docs/reference/runtimes.md from the results of the run.
 const BEGIN = "<!-- rows: made by npm run everywhere -- --write -->\n";
 const END = "<!-- end of rows -->\n";
 

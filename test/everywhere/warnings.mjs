@@ -1,4 +1,4 @@
-// What a bundler may not say because of the package: a warning of ours would be one that a user cannot mend.
+// Warnings of bundlers that must not occur: users could not fix a warning that our package causes.
 import { PEERS } from "../../build/manifest.mjs";
 
 /** A warning that names an optional package, or a file of it. */

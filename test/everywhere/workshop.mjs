@@ -1,4 +1,4 @@
-// Where the projects are made: outside of this one, so that nothing of it is found from there. Tools are installed once; a run has the package and projects of its own.
+// Makes the projects outside of this repository, so that nothing of it can be resolved from there. Tools are installed once; each run has its own package and projects.
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -81,7 +81,7 @@ export class Workshop {
     return folder;
   }
 
-  /** Under another name, until all is there: two runs may do that at once. */
+  /** Installs under a temporary name and then renames the folder, because two runs may install at the same time. */
   async #install() {
     const folder = mkdtempSync(`${this.folder}-`);
     mkdirSync(join(folder, "bare"));

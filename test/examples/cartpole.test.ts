@@ -1,4 +1,4 @@
-/** The first thing that a visitor runs: the environment beside Gymnasium's own runs, and the program as its users call it. */
+/** The first program that a visitor runs: its environment compared with recorded runs of Gymnasium, and the program as its users call it. */
 import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** examples/edge: whatever of a drain's files a kill leaves, the learner gets each transition once. */
+/** examples/edge: whatever files of a drain a kill leaves, the learner gets each transition once. */
 import { decodeTagged } from "reprise/storage";
 import { expect, test } from "vitest";
 import { drain, openGame } from "../../examples/edge/game.js";

@@ -1,4 +1,4 @@
-/** Behaviour cloning from the half-cheetah data: it comes down to the noise of the policy that made it, and does so again. */
+/** Behaviour cloning from the half-cheetah data: the loss falls to the noise of the recorded policy, and does so again in a second run. */
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** What the examples share: a run that goes on where it was interrupted, and where it was killed. */
+/** The run that examples share continues where it was interrupted, and where it was killed. */
 import { cpSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

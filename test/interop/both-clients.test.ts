@@ -1,4 +1,4 @@
-/** What programs may rely on with tables of this process and with those of a real server. The half with a server runs by `npm run interop`. */
+/** Guarantees for programs that hold for tables of this process and of a real server. `npm run interop` runs the half with a server. */
 import { describe, expect, it, vi } from "vitest";
 import { f32, fifo, i32, i64, maxHeap, minSize, queueLimiter, text } from "../../src/index.ts";
 import {

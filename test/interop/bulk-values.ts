@@ -1,4 +1,4 @@
-/** The values of bulk.test.ts: every item's follow from its number, here as in bulk.py. */
+/** The values of bulk.test.ts. They follow from the number of the item, here and in bulk.py. */
 import { bool, f32, f64, i32, i64, text, u8, u16 } from "../../src/schema/constructors.ts";
 
 /** A column as it is compared. */
@@ -84,7 +84,7 @@ function timed(steps: readonly Wanted[]): Wanted {
   return { dtype, shape: [steps.length, ...shape], data: made };
 }
 
-/** Of what Python wrote, each item's priority and columns. */
+/** The priority and the columns of each item that Python wrote. */
 export const PYTHONS: { readonly [shape: string]: () => Generator<readonly [priority: number, columns: readonly Wanted[]]> } = {
   *windows() {
     for (const s of windowEnds()) {

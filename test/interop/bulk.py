@@ -1,6 +1,6 @@
-"""Python's side of bulk.test.ts: `bulk.py ADDRESS TABLE SHAPE COUNT read|write`. The values of every item follow from its number, here as in bulk-values.ts.
+"""The Python side of bulk.test.ts: `bulk.py ADDRESS TABLE SHAPE COUNT read|write`. The values of every item follow from its number, here and in bulk-values.ts.
 
-`read` takes COUNT items and compares each column's dtype, shape and bytes; `write` writes them with the writer that SHAPE names. Prints a line of JSON:
+`read` takes COUNT items and compares each column's dtype, shape and bytes; `write` writes them with the writer that SHAPE names. It prints a line of JSON:
 {"items", "columns", "differences", "first"}.
 """
 import itertools, json, os, sys
@@ -13,7 +13,7 @@ PIXELS = np.arange(84 * 84, dtype=np.int64).reshape(84, 84)
 
 
 def steps(i):
-    """One step by `insert`: numbers of several sizes, among them those that are no ordinary ones."""
+    """Returns one step for `insert`: numbers of several sizes, some of them NaN, infinite or -0."""
     vec = ((i * 31 + np.arange(17) * 17) % 1009 / 8).astype(np.float32)
     if i % 97 == 0:
         vec[:3] = np.nan, -0.0, -np.inf
@@ -69,7 +69,7 @@ def all_types(s):
 
 
 def wanted(shape, count):
-    """Of each item its priority and its columns, in the order of their names."""
+    """Yields the priority and the columns of each item, in the order of their names."""
     if shape == "steps":
         for i in range(count):
             yield 1 + i % 5, [np.asarray(value)[np.newaxis] for value in steps(i).values()]

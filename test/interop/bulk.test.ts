@@ -1,4 +1,4 @@
-/** Many items, compared by value: what we write with what Python's own client reads, and what Python writes with what we read. */
+/** Many items, compared by value: the client of Python reads what we write, and we read what Python writes. */
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -9,12 +9,12 @@ import { differenceOf, episodes, imageStep, PYTHONS, SPECS, step, type Wanted, w
 import { type DeclaredServer, DeclaredServers } from "./declared.ts";
 import { python } from "./peer.ts";
 
-/** Of each shape that we write, and that Python writes: with REPRISE_SLOW five times as many. */
+/** How many items of each shape we write, and Python writes. REPRISE_SLOW makes it five times as many. */
 const COUNT = slow ? 100_000 : 20_000;
 const PYTHONS_COUNT = slow ? 30_000 : 6_000;
-/** Each gives every item once, in the order in which they came. */
+/** Each table returns every item once, in the order of insertion. */
 const TABLES = ["steps", "windows", "images", "python"];
-/** Two processors take a tenth of it. */
+/** Two processors need a tenth of this time. */
 const LIMIT_MS = 300_000;
 
 // biome-ignore lint/suspicious/noExplicitAny: histories by any name

@@ -1,4 +1,4 @@
-/** The same tables behind both kinds of client: in this process, and on a real server. For tests that hold for either. */
+/** The same tables behind both kinds of client, in this process and on a real server, for tests that hold for both. */
 import { afterAll, beforeAll, beforeEach } from "vitest";
 import { type Column, type Dtype, minSize, type Spec, uniform } from "../../src/index.ts";
 import { ReverbClient, type ReverbClientOptions } from "../../src/reverb/index.ts";

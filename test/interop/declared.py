@@ -1,8 +1,8 @@
-"""Real Reverb servers of this process, made as lines of JSON on its input ask; each is answered by a line. Ends with its input.
+"""Runs real Reverb servers in this process, as lines of JSON on its input request, and answers each with a line. It ends when its input ends.
 
-{"do": "start", "tables": [...]} -> {"id", "port"}, or {"error", "message"} of what the constructors refused. Tables are declared as in tfagents/README.md.
-{"do": "restart", "id", "tables": [...]} -> the same: a checkpoint is written, the server stopped, another one begins with it.
-{"do": "can_insert" | "can_sample", "id", "table", "n"} -> {"value"}: what only the server's own process can ask.
+{"do": "start", "tables": [...]} -> {"id", "port"}, or {"error", "message"} if the constructors raise. Tables are declared as in tfagents/README.md.
+{"do": "restart", "id", "tables": [...]} -> the same: writes a checkpoint, stops the server, and starts another one from the checkpoint.
+{"do": "can_insert" | "can_sample", "id", "table", "n"} -> {"value"}: only the process of the server can check this.
 {"do": "stop", "id"} -> {}
 """
 import json, os, shutil, sys, tempfile

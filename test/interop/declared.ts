@@ -1,4 +1,4 @@
-/** Real servers of Reverb's with the tables that a test declares in the words of test/conformance/tfagents/README.md, all in one process of Python's (declared.py). */
+/** Real Reverb servers with tables that a test declares as in test/conformance/tfagents/README.md, all in one Python process (declared.py). */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";

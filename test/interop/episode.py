@@ -1,4 +1,6 @@
-"""A real server with one episode that TF-Agents' ReverbAddEpisodeObserver wrote: prints its port, runs until its input ends. Arguments: steps of the episode."""
+"""Runs a real server with one episode that TF-Agents' ReverbAddEpisodeObserver wrote. Prints its port, and runs until its input ends. Arguments: the steps of the
+episode.
+"""
 import sys
 import numpy as np
 import reverb

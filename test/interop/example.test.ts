@@ -1,4 +1,4 @@
-/** examples/reverb as its users call it: the actors play by the learner's weights, it learns, and nothing is left behind, however it ends. */
+/** examples/reverb as its users call it: the actors use the weights of the learner, which learns, and no process or file is left behind, however it ends. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** A real server that is killed, stopped and started again in the middle of things. `npm run interop` makes the environment; without one these tests are skipped. */
+/** A real server that is killed, stopped and restarted in the middle of calls. `npm run interop` makes the environment; without it, these tests are skipped. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -94,7 +94,7 @@ describe.skipIf(python === undefined)("a real server that fails", () => {
     return { confirmed, ended: run() };
   }
 
-  /** Waits until each of them has had so many items confirmed since then. */
+  /** Waits until each run has had `count` items confirmed since the time `since`. */
   async function until(runs: readonly Run[], count: number, since: number): Promise<void> {
     const isThere = ({ confirmed }: Run) => [...confirmed.values()].filter((at) => at > since).length >= count;
     while (!runs.every(isThere)) await Promise.race([later(20), Promise.all(runs.map(({ ended }) => ended))]);
@@ -118,7 +118,7 @@ describe.skipIf(python === undefined)("a real server that fails", () => {
     const found = await taken(a);
     expect(new Set(found).size).toBe(found.length);
     const lost = [...confirmed].filter(([act, at]) => at > restarted && !found.includes(act));
-    // A flush tells of up to 50 items at once, of which the server before had confirmed some.
+    // A flush confirms up to 50 items together. The previous server may have confirmed some of them.
     const single = lost.filter(([act]) => act >= 3_000_000);
     expect(single).toEqual([]);
     for (const from of [0, 1_000_000, 2_000_000]) {

@@ -1,4 +1,4 @@
-"""A real server with tables of data types that JavaScript has no arrays for, some with an item: prints its port, runs until its input ends."""
+"""Runs a real server with tables of data types that JavaScript has no arrays for, some with an item. Prints its port, and runs until its input ends."""
 import sys
 import numpy as np
 import reverb

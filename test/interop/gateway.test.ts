@@ -1,4 +1,4 @@
-/** Actors that write through a gateway into the tables of a real server: the items are those that a Replay would make of the same calls. */
+/** Actors that write through a gateway into the tables of a real server: the items equal those that a Replay makes from the same calls. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { f32, fifo, type ItemRule, i32, Replay, text } from "../../src/index.ts";
 import { remoteWriter } from "../../src/remote/index.ts";

@@ -1,4 +1,4 @@
-/** The same calls by grpc-js and by our own, to the same real server: the same answers and the same errors. */
+/** The same calls with grpc-js and with our client, to the same real server: the answers and the errors are the same. */
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { Channel } from "../../src/reverb/grpc/channel.ts";
@@ -84,7 +84,7 @@ describe.skipIf(python === undefined)("a real server, by grpc-js and by our call
       ),
   };
 
-  /** An item of so many steps, each a chunk of its own, with a priority. */
+  /** Returns an item with a priority, whose steps are chunks of their own. */
   function item(table: string, steps: number, priority: number, seed: number) {
     const chunks = Array.from({ length: steps }, (_, t) => {
       const image = noise(BYTES, seed + t);

@@ -1,8 +1,9 @@
-"""Items of float16 and bfloat16 on a server of this process: `halves.py SEED TABLES`. Only TensorFlow's client of Reverb knows bfloat16, so all goes through it.
+"""Items of float16 and bfloat16 on a server of this process: `halves.py SEED TABLES`. Only TensorFlow's client of Reverb knows bfloat16, so all items go through
+it.
 
-Prints its port and the columns of each table, as [name, dtype, shape]. Then it answers lines of JSON: {"do": "write", "table"} inserts an item of random bits and prints
-its leaves; {"do": "read", "table"} samples one and prints its leaves. A leaf is [dtype, shape, bytes in base64]. Ends with its input.
-Table `known3` has the shapes of its columns in its signature, `open3` sizes that are not known, `rank3` no shapes.
+Prints its port and the columns of each table, as [name, dtype, shape]. Then it answers lines of JSON: {"do": "write", "table"} inserts an item of random bits
+and prints its leaves; {"do": "read", "table"} samples one and prints its leaves. A leaf is [dtype, shape, bytes in base64]. It ends when its input ends. Table
+`known3` has the shapes of its columns in its signature, `open3` has unknown sizes, and `rank3` has no shapes.
 """
 import base64, json, os, random, sys
 

@@ -1,4 +1,4 @@
-/** Items of f16 and bf16 between Python and this process on a real server, bit by bit; and what is checked of them where a signature leaves sizes or ranks open. */
+/** Items of f16 and bf16 between Python and this process on a real server, bit by bit, and the checks that remain if a signature leaves sizes or ranks open. */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Our client and a real server, beside Python's client. `npm run interop` makes the environment; without one these tests are skipped. */
+/** Our client and a real server, compared with the client of Python. `npm run interop` makes the environment; without it, these tests are skipped. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { ReverbClient } from "../../src/reverb/index.ts";
 import { f32, i32, text } from "../../src/schema/constructors.ts";

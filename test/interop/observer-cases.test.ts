@@ -1,4 +1,4 @@
-/** The cases of both observers through the wire: one observer writes to a real server, another to tables of this process, and after each op all that can be seen is compared. */
+/** The cases of both observers over the wire: one observer writes to a real server, another to tables of this process, and all visible state is compared after each op. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-/** A real server of Reverb's in a process of its own, and Python's client. */
+/** Starts a real Reverb server in its own process, and the client of Python. */
 import { spawn, spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

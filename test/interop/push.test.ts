@@ -1,4 +1,4 @@
-/** `reprise push --server`, and what Python's client then finds in the tables. */
+/** `reprise push --server`, and the tables as the client of Python then reads them. */
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createTrajectoryDataSpec, openRlds, pushRldsToReverb } from "../../src/datasets/rlds/index.ts";

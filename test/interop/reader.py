@@ -1,4 +1,4 @@
-"""What Python's own client reads: items of a table as JSON, in the order of the table, after it wrote some itself where it is asked to."""
+"""Prints the items of a table as the client of Python reads them, as JSON, in the order of the table. On request, it first writes some itself."""
 import json, sys
 import numpy as np
 import reverb

@@ -1,5 +1,5 @@
-// Speaks to a real Reverb server in whatever runtime it is run by: writes, samples, and reconnects in the middle of both. Prints a digest of all that came back.
-// Arguments: the server's address. It asks on its output for the server to be killed and started again, and waits for a line of its input.
+// Runs in any runtime against a real Reverb server: writes, samples, and reconnects in the middle of both. Prints a digest of all results. The argument is the address of the
+// server. The program requests on its output that the server is killed and restarted, and waits for a line of input.
 import { createHash } from "node:crypto";
 import { createInterface } from "node:readline";
 import { bool, f32, i32, text, u8 } from "../../dist/index.js";

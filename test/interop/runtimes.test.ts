@@ -1,4 +1,4 @@
-/** The same program against a real server in Node, Deno and Bun: the same values come back. `npm run runtimes` installs Deno and Bun. */
+/** The same program against a real server in Node, Deno and Bun has the same results. `npm run runtimes` installs Deno and Bun. */
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { describe, expect, it } from "vitest";

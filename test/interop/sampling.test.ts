@@ -1,4 +1,4 @@
-/** What datasets and buffers draw, the same from tables of this process and from those of a real server. The half with a server runs by `npm run interop`. */
+/** Datasets and buffers draw the same from tables of this process and from those of a real server. `npm run interop` runs the half with a server. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { f32, fifo, i32, maxHeap, prioritized, queueLimiter, uniform } from "../../src/index.ts";
 import { type Client, type ReplaySample, ReverbReplayBuffer, TimestepDataset, TrajectoryDataset } from "../../src/tf-agents/index.ts";

@@ -1,4 +1,4 @@
-/** The tables of a case on a real server, which our client speaks to. */
+/** The tables of a case on a real server, with our client. */
 
 import { ReverbClient } from "../../src/reverb/index.ts";
 import type { Client, TableInfo } from "../../src/tf-agents/index.ts";

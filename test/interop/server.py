@@ -1,4 +1,6 @@
-"""A real Reverb server on this machine: prints its port, runs until its input ends. Arguments: a port or 0, tables as JSON (see clients.ts) or "", a directory for checkpoints."""
+"""Runs a real Reverb server on this machine. Prints its port, and runs until its input ends. Arguments: a port or 0, tables as JSON (see clients.ts) or "", and a
+directory for checkpoints.
+"""
 import collections, json, re, sys
 import reverb
 import tensorflow as tf

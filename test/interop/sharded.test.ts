@@ -1,4 +1,4 @@
-/** Several real servers behind one client: who gets what, and what happens when one is killed in the middle of it and comes back. */
+/** Several real servers behind one client: which server gets which items, and what happens if one is killed in the middle and comes back. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { ReverbClient } from "../../src/reverb/index.ts";
 import { i32 } from "../../src/schema/constructors.ts";

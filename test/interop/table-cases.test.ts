@@ -1,4 +1,4 @@
-/** The tables' cases through the wire: every op on a real server by our client, each answer compared with that of the in-process client. */
+/** The cases of tables over the wire: our client runs every op on a real server, and each answer is compared with that of the in-process client. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

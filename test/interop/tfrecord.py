@@ -1,8 +1,8 @@
-"""Random nests through TF-Agents' own TFRecordObserver and load_tfrecord_dataset.
+"""Passes random nests through TF-Agents' own TFRecordObserver and load_tfrecord_dataset.
 
-tfrecord.py write FOLDER COUNT SEED: writes COUNT files, and prints a line of JSON per file.
-tfrecord.py read FOLDER COUNT: reads COUNT files, and prints the same of them.
-tfrecord.py tuples FOLDER COUNT: prints a line of JSON per file, the class of its spec and those of the parts of a transition.
+tfrecord.py write FOLDER COUNT SEED writes COUNT files, and prints a line of JSON per file.
+tfrecord.py read FOLDER COUNT reads COUNT files, and prints the same lines.
+tfrecord.py tuples FOLDER COUNT prints a line of JSON per file: the class of its spec, and the classes of the parts of a transition.
 A line is a list of records, each a dict of columns by path: [dtype, shape, bytes as base64].
 """
 
@@ -67,7 +67,7 @@ def columns(nest):
     found = {}
     for name, value in nest_utils.flatten_with_joined_paths(nest):
         value = np.asarray(value)
-        # The payload of a NaN is no part of its value.
+        # The payload of a NaN is not part of its value.
         if value.dtype.kind == "f":
             value = np.where(np.isnan(value), np.asarray(np.nan, value.dtype), value)
         found[name] = [value.dtype.name, list(value.shape), base64.b64encode(value.tobytes()).decode()]

@@ -1,4 +1,4 @@
-/** Random nests in TF-Agents' files: the real package writes and this one reads, and the other way round. */
+/** Random nests in TF-Agents' files: the real package reads what this one writes, and the other way round. */
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -47,7 +47,7 @@ function columnsOf(spec: Spec, element: unknown): Columns {
 
 function columnOf(dtype: Dtype, { data, shape }: Column): readonly [string, readonly number[], string] {
   const numbers = data as unknown as Float32Array;
-  // The payload of a NaN is no part of its value.
+  // The payload of a NaN is not part of its value.
   const array = dtype[0] === "f" ? numbers.map((x) => (Number.isNaN(x) ? Number.NaN : x)) : numbers;
   const stored = isHalf(dtype) ? narrowHalves(dtype, array).map((bits) => ((bits & 0x7fff) > 0x7c00 ? 0x7e00 : bits)) : array;
   return [DTYPE_NAMES[dtype as "f32"], shape, Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength).toString("base64")];

@@ -1,4 +1,4 @@
-/** A learner in JavaScript on what Python wrote: batches of TF-Agents' trajectories, and priorities back. */
+/** A learner in JavaScript on data that Python wrote: batches of TF-Agents' trajectories, and priorities that it sends back. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { f32, i64 } from "../../src/index.ts";
 import { ReverbClient } from "../../src/reverb/index.ts";

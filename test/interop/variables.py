@@ -1,8 +1,8 @@
-"""Random variables between Python's ReverbVariableContainer and another program's, on a server of this process: `variables.py SEED TABLES`.
+"""Random variables between Python's ReverbVariableContainer and another program, on a server of this process: `variables.py SEED TABLES`.
 
-Prints its port and the signatures, as `[dtype, shape]` under "leaf", a list as "list", a dict as "dict". Then it answers lines of JSON: {"do": "push", "table"} pushes a
-random nest and prints its leaves; {"do": "update", "table"} updates variables from the table and prints theirs. A leaf is `[dtype, shape, bytes in base64]`, of texts a
-list. Ends with its input.
+Prints its port and the signatures, as `[dtype, shape]` under "leaf", a list as "list", a dict as "dict". Then it answers lines of JSON: {"do": "push", "table"}
+pushes a random nest and prints its leaves; {"do": "update", "table"} updates variables from the table and prints them. A leaf is `[dtype, shape, bytes in
+base64]`; a leaf of texts has a list. It ends when its input ends.
 """
 import base64, collections, json, os, random, sys
 

@@ -1,4 +1,4 @@
-/** Variables between Python and this process on a real server: both classes on the same tables; and the recorded cases of both new classes through the wire. */
+/** Variables between Python and this process on a real server: both classes on the same tables, and the recorded cases of both classes over the wire. */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -63,9 +63,9 @@ function random(told: Told, numbers: TestRandom, isArray: boolean): unknown {
   if (dtype === "string") return columnOf([dtype, shape, Array.from({ length: size }, () => "aé日😀".slice(0, numbers.below(4)))]);
   const bytes = Uint8Array.from({ length: size * DTYPES[NAMES[dtype] as Dtype].bytes }, dtype === "bool" ? () => byte() % 2 : byte);
   const column = columnOf([dtype, shape, Buffer.from(bytes).toString("base64")]);
-  // A lone NaN is a number on its way, of which JavaScript does not keep the bits.
+  // A scalar NaN becomes a JavaScript number on the way, which does not keep its bits.
   if (shape.length === 0 && Number.isNaN(column.data[0])) (column.data as Float32Array)[0] = Number.NaN;
-  // As flat typed arrays, too.
+  // Flat typed arrays are also accepted.
   return isArray && shape.length > 0 ? column.data : column;
 }
 
@@ -102,7 +102,7 @@ describe.skipIf(python === undefined)("variables beside Python's class", { timeo
     lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
     const { port, signatures: told } = await read();
     signatures = told as typeof signatures;
-    // Of an actor: its own steps are something else.
+    // The client of an actor has the spec of its steps, which differs from that of the variables.
     client = new ReverbClient(`127.0.0.1:${port}`, { spec: f32() }) as unknown as ReverbClient;
     container = new ReverbVariableContainer(client, { tableNames: names });
   });

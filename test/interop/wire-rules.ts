@@ -1,4 +1,4 @@
-/** Where a real server's answer by our client differs from the in-process client's, by rule. Each rule has the reason; what no rule allows is a failure. */
+/** Rules for answers of a real server that differ from those of the in-process client. Each rule has a reason; any other difference is a failure. */
 import type { Op } from "../conformance/case.ts";
 
 export interface Asked {

@@ -1,4 +1,4 @@
-/** A host that compiles ahead of time gives the core as a module: then nothing may be compiled, since such hosts forbid it. */
+/** Hosts that compile WebAssembly ahead of time pass the core as a module. Nothing may be compiled then, since such hosts forbid it. */
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";

@@ -1,6 +1,6 @@
 /**
- * A project that installs the tarball and compiles against its declarations, libraries checked too: every TypeScript from the least one on, every way of resolving
- * modules, with and without the types of pages and of Node. What is compiled are the files in consumer/, and every program of the documents.
+ * A project installs the tarball and compiles against its declarations, with library checks. It uses every TypeScript from the oldest supported one on, every way to resolve
+ * modules, and compiles with and without the types of pages and of Node. It compiles the files in consumer/, and every program of the documents.
  */
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** The dependency direction: the repository keeps it, and a copy that does not is told where, which rule, and what to do. */
+/** The direction of imports: the repository keeps it. A copy that does not is told the place, the rule and the remedy. */
 import { spawnSync } from "node:child_process";
 import { appendFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -29,7 +29,7 @@ function add(file: string, lines: string): number {
 }
 
 describe("the dependency direction", () => {
-  // `npm run check` holds it, too.
+  // `npm run check` also checks this.
   test.runIf(whole)("holds in the repository", () => {
     const { status, faults, summary } = direction(root);
     expect(faults).toEqual([]);

@@ -1,4 +1,4 @@
-// Run by heap.test.ts with --expose-gc and --allow-natives-syntax: prints by how many bytes the heap grows in CALLS calls of each kind.
+// Prints the bytes by which the heap grows in CALLS calls of each kind. heap.test.ts runs it with --expose-gc and --allow-natives-syntax.
 
 import { heapGrowth } from "../../bench/measure.mjs";
 import { f32, i32, mixture, prioritized, Replay } from "../../dist/index.js";
@@ -27,7 +27,7 @@ const ofSequences = table.sequences({ gamma: 0.99, n: 3 });
 const sequences = { into: ofSequences.batch(BATCH, { beta: 0.4 }), beta: 0.4 };
 const errors = new Float32Array(2 * BATCH).fill(0.3);
 const ofErrors = { eta: 0.9, into: new Float64Array(BATCH) };
-// Of one Replay: calls of the core that are of several instances box fractions, whoever calls them.
+// All views belong to one Replay, because V8 boxes fractions in calls to the core if a call site sees several instances.
 const mix = mixture([
   { from: view, share: 0.5 },
   { from: table.transitions({ gamma: 0.9 }), share: 0.5 },

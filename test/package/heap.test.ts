@@ -1,18 +1,18 @@
-/** What a learner's loop leaves on the JavaScript heap: nothing. In a process of its own, whose heap nobody else uses. */
+/** A learner's loop allocates nothing on the JavaScript heap. It runs in its own process, so that nothing else uses the heap. */
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { scaled } from "../support/size.ts";
 
 const CALLS = scaled(100_000, 10_000);
-/** Less than an object a call. */
+/** Less than one object per call. */
 const MAX_BYTES = 64 * 1024;
 
 describe("the heap", () => {
   let seen: { growth: { [call: string]: number }; isFreed: boolean; isForgotten: boolean; fast: boolean[] };
 
   beforeAll(() => {
-    // Compiled at once: on a busy machine V8's other thread comes so late that what is measured is the interpreter, which boxes numbers.
+    // V8 compiles on this thread. On a busy machine, its other thread finishes so late that the interpreter, which boxes numbers, would be measured.
     const flags = ["--expose-gc", "--allow-natives-syntax", "--no-concurrent-recompilation"];
     seen = JSON.parse(execFileSync(process.execPath, [...flags, join(import.meta.dirname, "heap.mjs"), String(CALLS)], { encoding: "utf8" }));
   }, 60_000);

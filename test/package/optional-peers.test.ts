@@ -1,4 +1,4 @@
-/** What the package says of the packages that its users may install beside it. */
+/** The versions that package.json allows for packages that users may install. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** The form of the pages that teach: short paragraphs, and a way on at the end. The style sheet's rules that a program can see. */
+/** The form of pages that teach: short paragraphs, a link to the next page at the end, and the other rules of the style sheet that a program can check. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";

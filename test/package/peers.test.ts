@@ -1,4 +1,4 @@
-/** What of `npm run bench:peers` needs neither Python nor gcc: our own processes, refusals, thresholds, the chart and the page. */
+/** The parts of `npm run bench:peers` that need neither Python nor gcc: our own processes, refusals, thresholds, the chart and the page. */
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** The pictures of the documents: each is the work of its script, shows its colours without a style sheet, and shows what the package does. */
+/** The pictures of the documents: each is drawn by its script, has its colours without a style sheet, and shows what the package does. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { decodeApng } from "fast-png";

@@ -1,4 +1,4 @@
-/** The programs in README.md, CONTRIBUTING.md and docs/, as they stand there. */
+/** Extracts the programs in README.md, CONTRIBUTING.md and docs/, unchanged. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../support/core.ts";

@@ -1,4 +1,4 @@
-/** Every example of README.md and docs/ runs as it stands, by the package's own name, and prints what its comments say. */
+/** Every example of README.md and docs/ runs unchanged, with the package's own name, and prints what its comments say. */
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -1,4 +1,4 @@
-/** The programs of docs/recipes run as users run them, on a small budget; they learn what there is to learn, and say so. What a recipe is about is shown by breaking it. */
+/** The programs of docs/recipes run as users run them, on a small budget, and report that they learned. Breaking the feature of a recipe must stop it from learning. */
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

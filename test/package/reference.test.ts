@@ -1,4 +1,4 @@
-/** The reference pages against the source: codes, limits, selectors, rate limiters, and the messages that docs/guides/debug.md quotes. */
+/** The reference pages compared with the source: codes, limits, selectors, rate limiters, and the messages that docs/guides/debug.md quotes. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** Every regular expression of the package takes linear time, whatever the text: most of them see what somebody else wrote. */
+/** Every regular expression of the package takes linear time for any text, because most of them read text of other people. */
 import { readFileSync } from "node:fs";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-/** What is published, and under which names. */
+/** The published files, and the names under which they are published. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";

@@ -1,4 +1,4 @@
-/** What `npm test` leaves to whole runs has a file that stands for it there, and that file is not left out itself. */
+/** Each test that `npm test` leaves to whole runs has a file that stands in for it, and that file is not left out itself. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

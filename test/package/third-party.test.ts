@@ -1,4 +1,4 @@
-/** dist/third-party.txt: whose code is in the bundles, and under which terms. */
+/** dist/third-party.txt lists the owners and licences of all code in the bundles. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

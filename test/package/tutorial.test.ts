@@ -1,4 +1,4 @@
-/** The tutorial of docs/start: what it quotes stands in its programs, and the last one learns to balance a pole. */
+/** The tutorial of docs/start: its programs contain every quoted piece, and the last one learns to balance a pole. */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

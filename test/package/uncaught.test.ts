@@ -1,4 +1,4 @@
-/** An error that nobody catches, as Node prints it: it quotes the program's line, and a reader can follow the few frames below. */
+/** An uncaught error as Node prints it quotes the program's line, and a reader can follow the few frames below it. */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-// Writes pictures that move: APNG with one palette, each frame transparent where it is as the one before, which packs well.
+// Writes animated pictures: APNG with one palette, in which each frame is transparent where it equals the one before, which compresses well.
 import * as zlib from "node:zlib";
 
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);

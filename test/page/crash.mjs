@@ -1,6 +1,8 @@
-// The room Record, killed while it is played: `npm run crash:page [-- --runs N] [--seed N]`. Chromium shows the built folder as any visitor has it, and everything here is read from what stands on the page.
-// Half of the kills take the tab's process, half the whole browser. After each, nothing that was shown as saved may be gone; at the end all episodes are exported, and their states must follow from their actions.
-// The exports stay in dist/record, for real tools to open.
+// Kills the room Record while it is played: `npm run crash:page [-- --runs N] [--seed N]`. Chromium shows the built folder as for any visitor, and this program reads only what
+// the page shows.
+//
+// Half of the kills end the process of the tab, half the whole browser. After each, everything that was shown as saved must still exist. At the end, all episodes are exported,
+// and their states must follow from their actions. The exports stay in dist/record, for real tools to open.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
-// Makes docs/inspector.png and docs/inspector-dark.png anew: node test/page/inspector-picture.mjs, after npm run build.
-// A crop of the inspector, with three call-outs that say how to read it.
+// Makes docs/inspector.png and docs/inspector-dark.png: node test/page/inspector-picture.mjs, after npm run build. They show a part of the inspector, with three call-outs that
+// explain it.
 import { join } from "node:path";
 import { pages } from "../../build/pages.mjs";
 import { root } from "../../build/step.mjs";

@@ -1,4 +1,4 @@
-/** The inspector in Chromium and Firefox, as a person uses it, under a strict policy: in the page of its Replay, behind a port, in front of a worker. */
+/** The inspector in Chromium and Firefox, as a person uses it, with a strict policy: in the page of its Replay, behind a port, and in front of a worker. */
 import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runtimes } from "../../build/runtimes.mjs";
@@ -207,7 +207,7 @@ describe.each(["chromium", "firefox"] as const)("%s", (name) => {
         const element = document.querySelector("replay-inspector") as HTMLElement;
         element.remove();
       });
-      // The program, which was paused, goes on.
+      // The program was paused, and continues.
       await until(async () => (await steps()) > before + 10);
       await other.page.evaluate(() => document.body.append((globalThis as unknown as { inspector: HTMLElement }).inspector));
       await until(async () => (await text(other.page.locator(".status"))) === "Watching.");

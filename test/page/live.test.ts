@@ -1,4 +1,4 @@
-/** The room Live as a visitor uses it: the agent learns, and does what its buttons and keys say. */
+/** The room Live as a visitor uses it: the agent learns, and its buttons and keys work. */
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { ISOLATED, inBrowsers, inWorker, type Open, until } from "./support.ts";
@@ -69,7 +69,7 @@ inBrowsers((open, name) => {
   it("learns: greedy episodes become several times as long as those it began with", { timeout: 240_000 }, async () => {
     const page = await live(open);
     await speed(page, "Full speed");
-    // Of a policy that knows nothing, episodes last 22 steps on average. How well it learns does not depend on the browser.
+    // Episodes of an untrained policy last 22 steps on average. How well it learns does not depend on the browser.
     const wanted = name === "chromium" ? 150 : 60;
     const greedy = await until(
       () => figure(page, "Greedy mean"),
@@ -108,7 +108,7 @@ inBrowsers((open, name) => {
     );
     await page.keyboard.press("Space");
     await still(page);
-    // A button that has the focus takes the key once, and not the room, too.
+    // If a button has the focus, only the button handles the key, and not the room.
     await button(page, "Play").focus();
     await page.keyboard.press("Space");
     await button(page, "Pause").waitFor();
@@ -191,7 +191,7 @@ inBrowsers((open, name) => {
       (count) => count > 300,
       "300 steps",
     );
-    // Slow enough that a busy machine sees it before it has gone on.
+    // Slow enough that a busy machine sees the low count before it grows.
     await speed(page, "1×");
     await press(page, "Start again");
     await until(

@@ -1,4 +1,4 @@
-/** Exports of the room Look: what is flagged is left out, the rest opens again. */
+/** Exports of the room Look: flagged episodes are left out, and the export opens again. */
 import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";

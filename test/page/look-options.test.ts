@@ -1,4 +1,4 @@
-/** The room Look for who has no data, or data that is not as it should be: the example, reading options, salvage; and plots of few values. */
+/** The room Look without data or with faulty data: the example, reading options, salvage; and plots of few values. */
 import { expect, it } from "vitest";
 import { choose, data, dataset, player, rows, whole } from "./look-support.ts";
 import { inBrowsers, until } from "./support.ts";

@@ -1,4 +1,4 @@
-/** What tests of the room Look share. */
+/** Helpers for tests of the room Look. */
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { Page } from "playwright-core";

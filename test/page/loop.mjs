@@ -1,4 +1,4 @@
-// docs/page-loop.png and docs/page-loop-dark.png: the room Live in a few seconds, from the first steps to a balanced pole. `npm run page:picture`.
+// Makes docs/page-loop.png and docs/page-loop-dark.png: the room Live in a few seconds, from the first steps to a balanced pole. `npm run page:picture`.
 import { writeFileSync } from "node:fs";
 import { decode } from "fast-png";
 import { chromium } from "playwright-core";
@@ -9,7 +9,7 @@ import { apng } from "./apng.mjs";
 
 const OUT = { light: "docs/page-loop.png", dark: "docs/page-loop-dark.png" };
 const MOST = 800_000;
-/** While it learns: a frame per so many steps. */
+/** While it learns: a frame per `steps` steps. */
 const LEARNING = { frames: 18, steps: 400, delayMs: 160 };
 /** Then at the speed of the real pole. */
 const BALANCED = { frames: 16, delayMs: 120 };

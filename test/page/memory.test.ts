@@ -1,7 +1,8 @@
 /**
- * Each room, used round after round: what the browser holds in memory does not grow. It is measured after as many rounds of each kind, and when all garbage is collected, so
- * that a busy machine changes nothing.
- * `npm run test:page -- memory --minutes 5` takes about that long a room on an idle machine; without minutes, it is half of one.
+ * The memory of the browser does not grow while each room is used round after round. It is measured after the same number of rounds of each kind, when all garbage is
+ * collected, so that a busy machine changes nothing.
+ *
+ * `npm run test:page -- memory --minutes 5` takes about five minutes per room on an idle machine. Without minutes, it takes half a minute.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import type { CDPSession, Page } from "playwright-core";

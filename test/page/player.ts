@@ -1,4 +1,4 @@
-/** Someone who plays in the room Record, by what stands on the page. */
+/** Plays in the room Record, using only what the page shows. */
 import type { Page } from "playwright-core";
 import { Game } from "../../page/record/game.ts";
 import { until } from "./support.ts";

@@ -1,4 +1,4 @@
-/** The page around its rooms, and the folder that it is. */
+/** The page around its rooms, and its folder. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -65,7 +65,7 @@ inBrowsers((open, name) => {
     await page.keyboard.press("Enter");
     await page.waitForTimeout(300);
     expect(await page.evaluate(() => document.activeElement?.id)).toBe("room");
-    // It is the same room, which has not begun anew, and which is there again after the page was loaded anew.
+    // The room is the same and has not restarted. It opens again after a reload of the page.
     expect(await page.title()).toBe("Live · Reprise");
     expect(page.url()).toMatch(/#live\?seed=7$/);
   });

@@ -1,4 +1,4 @@
-/** The built page in real browsers, as its visitors have it: files on loopback, nothing else. Tests of all rooms use this. */
+/** The built page in real browsers, as visitors have it: only files on loopback. Tests of all rooms use this. */
 import { createReadStream, existsSync, statSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -35,7 +35,7 @@ export interface Served {
 }
 
 type Named = Readonly<Record<string, string>>;
-/** Of an answer, which may depend on what was asked for. */
+/** The headers of a response, which may depend on the URL. */
 type Headers = Named | ((url: string) => Named);
 
 /** Serves a folder's files below `/under/`, so that addresses that are not relative fail. */

@@ -1,4 +1,4 @@
-/** Actors in workers, in any runtime: what came of two that leave, of one that is killed, and of one in the same thread. */
+/** Actors in workers, in any runtime: the steps of two actors that leave, of one that is killed, and of one in the same thread. */
 import { f32, fifo, i32, Replay } from "../../dist/index.js";
 import { remoteWriter } from "../../dist/remote.js";
 
@@ -15,7 +15,7 @@ function start(actor, steps) {
   return worker;
 }
 
-/** Of each actor, whether its transitions begin with its steps, one after the other. */
+/** Returns whether the transitions of each actor begin with its steps, one after the other. */
 function inOrder({ memory }) {
   const { observation, steps } = memory.transitions({ gamma: 0.9 }).sample(memory.size, { replacement: false });
   const next = {};

@@ -1,4 +1,4 @@
-/** One number for what observers and replay buffers give: a fixed script of random episodes, every item, window, id and probability hashed. */
+/** A digest of observers and replay buffers: a fixed script of random episodes, with every item, window, id and probability hashed. */
 
 import { f32, f64, i32, prioritized, Replay, u8 } from "../../src/index.ts";
 import {

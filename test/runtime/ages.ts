@@ -1,4 +1,4 @@
-/** One number for draws by age: among the newest, with a sampler that prefers them, and in epochs, while items leave anywhere and others take their slots. */
+/** A digest of draws by age: among the newest items, with a sampler that prefers them, and in epochs, while items leave and others take their slots. */
 import { type Among, fifo, i32, lifo, maxHeap, prioritized, Replay, recency, type SampleOptions, uniform } from "../../src/index.ts";
 import { TestRandom } from "../support/random.ts";
 import { Sink } from "./sink.ts";

@@ -1,4 +1,4 @@
-/** Chromium, as tests drive it: pages of the project, served on loopback, in an empty profile. */
+/** Drives Chromium for tests: pages of the project, served on loopback, with an empty profile. */
 import { type Browser, chromium, type Page } from "playwright-core";
 import { ISOLATED, pages } from "../../build/pages.mjs";
 import { CHROMIUM_FLAGS } from "../../build/runtimes.mjs";
@@ -26,7 +26,7 @@ export class Chromium {
     return new Chromium(browser, await pages(0));
   }
 
-  /** Opens one of the project's pages, alone in its process, and waits until it is ready; `lines` fills with what it logs. An error in the page is thrown here. */
+  /** Opens a page of the project in its own process, and waits until it is ready. `lines` collects its log. An error in the page is thrown here. */
   async open(path: string, ready: string): Promise<{ page: Page; lines: string[] }> {
     const page = await this.#browser.newPage();
     const lines: string[] = [];

@@ -1,4 +1,4 @@
-// What the data sets of test/data come to in a runtime: a line each, of what openRlds found in it and the checksum of each column's bytes over all steps.
+// Prints a line for each dataset of test/data: what openRlds found in it, and the checksum of each column's bytes over all steps.
 import { openRlds } from "../../dist/rlds.js";
 
 export const DATASETS = [

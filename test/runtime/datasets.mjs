@@ -1,4 +1,4 @@
-// Node, Deno and Bun: `datasets.mjs FOLDER` opens what is in test/data by its paths.
+// Opens the datasets of test/data by their paths, in Node, Deno and Bun: `datasets.mjs FOLDER`.
 import process from "node:process";
 import { DATASETS, told } from "./datasets-story.mjs";
 

@@ -1,4 +1,4 @@
-/** One seed, the same bytes from every build of the core. What runs elsewhere is in runtimes.test.ts. */
+/** One seed gives the same bytes in every build of the core. runtimes.test.ts covers the other runtimes. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";

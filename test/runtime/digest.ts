@@ -1,13 +1,13 @@
-/** A fixed script of 11,500 operations, all its outputs hashed. Every runtime and every build of the core gives the same. */
+/** A fixed script of 11,500 operations, with all outputs hashed. Every runtime and every build of the core has the same digest. */
 import { scenes } from "./scenes.ts";
 import { play } from "./script.ts";
 import { Sink } from "./sink.ts";
 import { playTransitions } from "./transitions.ts";
 
 export interface Digests {
-  /** Of everything that the engine gives, also after a snapshot was restored, but for the bytes of snapshots. It changes only where an output is meant to change. */
+  /** A digest of all results of the engine except the bytes of snapshots, including results after a restore. It changes only if an output changes on purpose. */
   readonly outputs: string;
-  /** Of the bytes of snapshots. It changes with their format. */
+  /** A digest of the bytes of snapshots. It changes with their format. */
   readonly snapshots: string;
 }
 

@@ -1,4 +1,7 @@
-/** examples/edge: a Durable Object per game in workerd, and a server of Deno's with files. Both are killed while actors write and a learner pulls. `npm run runtimes` installs the two. */
+/**
+ * examples/edge: a Durable Object per game in workerd, and a server in Deno with files. Both are killed while actors write and a learner pulls. `npm run runtimes` installs the
+ * two.
+ */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -179,7 +182,7 @@ describe.runIf(whole && ready.workerd)("a game in workerd whose actors are silen
     for (let t = 0; t < 5; t++) await append(t);
     await writer.flush();
     const first = await instance("idle");
-    // workerd lets go of an object after ten seconds without a call; its sockets stay.
+    // workerd evicts an object after ten seconds without a call; its sockets stay open.
     await later(15_000);
     for (let t = 5; t < 10; t++) await append(t);
     await writer.endEpisode({ final: { observation: [7, 10, 0, 0] }, terminated: false });

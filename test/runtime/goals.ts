@@ -1,4 +1,4 @@
-/** One number for draws with goals of hindsight: a fixed script of goal episodes, every batch hashed, also after a snapshot was restored. */
+/** A digest of draws with hindsight goals: a fixed script of goal episodes, with every batch hashed, also after a snapshot was restored. */
 import { bool, f16, f32, packed, prioritized, type RelabelledSteps, Replay, shared, u8, type Writer } from "../../src/index.ts";
 import { TestRandom } from "../support/random.ts";
 import { Sink } from "./sink.ts";

@@ -1,10 +1,10 @@
-/** What every runtime does with a journal: the same sections, the same sums. */
+/** Writes and reads a journal in every runtime: the same sections give the same sums. */
 import { decodeTagged, encodeTagged, Log } from "../../dist/storage.js";
 
 const GROUPS = 300;
 const VALUE = { text: "ü\ud800", list: [1n << 70n, -0, null, undefined], map: new Map([["a", new Set([1])]]), bytes: Float32Array.of(1.5), when: new Date(0) };
 
-/** Writes it, group by group, through many small segments, and lets go of the first one again. The last of it is only flushed. */
+/** Writes the log, group by group, through many small segments, and releases the first segment again. The last groups are only flushed. */
 export function write(directory) {
   const log = Log.open(directory, { about: { of: "a story" }, segmentBytes: 5000, durability: "manual" });
   for (let group = 0; group < GROUPS; group++) {

@@ -1,4 +1,4 @@
-/** A worker that does as it is told: "write" stays and holds the journal, "try" says why it cannot be opened, "read" reads it. */
+/** A worker that follows commands: "write" stays and holds the journal, "try" reports why it cannot be opened, "read" reads it. */
 import { opfs } from "../../dist/storage.js";
 import { read, write } from "./journal-story.mjs";
 import { migrate, reopen } from "./migrate-story.mjs";
@@ -10,7 +10,7 @@ self.onmessage = async ({ data }) => {
     const directory = await opfs("runs/a", { spare: 60 });
     if (data === "write") {
       write(directory);
-      // Of the same worker: it is taken over.
+      // A journal of the same worker is taken over.
       const replays = await opfs("runs/replay", { spare: 60 });
       postMessage([read(await opfs("/runs/a/")), await open(replays), await migrate(replays)].join("\n"));
     } else if (data === "read") postMessage([read(directory), await reopen(await opfs("runs/replay", { spare: 60 }))].join("\n"));

@@ -1,4 +1,4 @@
-/** Node, Deno and Bun: `journal.mjs FOLDER` writes a journal and reads it, `journal.mjs FOLDER again` reads what another one wrote. */
+/** Runs in Node, Deno and Bun: `journal.mjs FOLDER` writes a journal and reads it, `journal.mjs FOLDER again` reads one that another runtime wrote. */
 import process from "node:process";
 import { node, ready } from "../../dist/storage.js";
 import { read, write } from "./journal-story.mjs";

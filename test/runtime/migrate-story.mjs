@@ -1,4 +1,4 @@
-/** What every runtime does with a Replay whose program has a next version: the journal is written anew as it is opened, and goes on. */
+/** The program of a Replay has a new version: every runtime rewrites the journal as it opens it, and continues it. */
 import { f64, i32, prioritized, Replay, shared, u8 } from "../../dist/index.js";
 
 /** Against the options of open-story.mjs: a leaf has another name and dtype, one is new, a table is smaller. */
@@ -13,7 +13,7 @@ const OPTIONS = {
   migrate: (step) => ({ ...step, mood: step.action % 5 }),
 };
 
-/** Opens what open-story.mjs left, goes on with its writer, and leaves it open; what it came to. */
+/** Opens the journal that open-story.mjs left, continues with its writer, and leaves it open. Returns a summary of the content. */
 export async function migrate(directory) {
   const replay = await Replay.open({ dir: directory, ...OPTIONS });
   const before = held(replay);
@@ -24,7 +24,7 @@ export async function migrate(directory) {
   return `migrated: ${before}`;
 }
 
-/** What the directory holds of that. Deno may not say on which machine it left it open, so whoever opens it says that nobody has it. */
+/** Returns a summary of the directory. Deno may be unable to record its machine in the lock, so this takes the lock over. */
 export async function reopen(directory) {
   const replay = await Replay.open({ dir: directory, takeOver: true, ...OPTIONS, migrate: undefined, onMismatch: undefined, rename: undefined });
   const after = held(replay);

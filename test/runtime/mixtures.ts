@@ -1,4 +1,4 @@
-/** One number for what mixtures give: a fixed script of steps in two Replays, every batch hashed, with states that go through JSON. */
+/** A digest of mixtures: a fixed script of steps in two Replays, with every batch hashed, and with states that go through JSON. */
 import { f32, i32, mixture, prioritized, Replay, text, u8 } from "../../src/index.ts";
 import { TestRandom } from "../support/random.ts";
 import { Sink } from "./sink.ts";

@@ -1,4 +1,4 @@
-/** A Durable Object that keeps a Replay in its storage, and plays worlds on it: `workerd.test.ts` asks it. */
+/** A Durable Object that keeps a Replay in its storage, and plays worlds on it, for `workerd.test.ts`. */
 import { DurableObject } from "cloudflare:workers";
 import { i32, Replay } from "reprise";
 import { Log, sqlite } from "reprise/storage";
@@ -19,7 +19,7 @@ export class Keeper extends DurableObject {
     });
   }
 
-  /** Appends so many numbers, which go on from what is there: resolves with how many there are. */
+  /** Appends `count` numbers that continue the stored ones. Resolves with the number of stored numbers. */
   async append(count) {
     const writer = this.#replay.writer({ name: "environment", items: [{ table: "t", length: 1 }] });
     const { table } = this;
@@ -42,7 +42,7 @@ export class Keeper extends DurableObject {
     return `played ${calls} calls of seed ${seed}`;
   }
 
-  /** Logs over many segments, some of them given back: what is read is what was written. */
+  /** Logs over many segments, some of them released: reading must return what was written. */
   async log(seed) {
     const random = new TestRandom(seed);
     const directory = sqlite(this.ctx.storage, { name: `log ${seed}` });
@@ -65,7 +65,7 @@ export class Keeper extends DurableObject {
     return `${written.length} sections in ${directory.list().length} files`;
   }
 
-  /** What the storage says of itself: what is refused, and how many rows an append of so many bytes writes. */
+  /** Returns facts about the storage: what it refuses, and how many rows an append of a number of bytes writes. */
   async facts() {
     const { sql } = this.ctx.storage;
     const counted = { rows: 0 };

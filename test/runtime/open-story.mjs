@@ -1,4 +1,4 @@
-/** What every runtime does with a Replay that survives: it is opened, interrupted and opened again; its draws are the same everywhere. */
+/** Opens a stored Replay in every runtime, interrupts it and opens it again: its draws are the same everywhere. */
 import { f32, i32, prioritized, Replay, shared, u8 } from "../../dist/index.js";
 
 const OPTIONS = {
@@ -9,7 +9,7 @@ const OPTIONS = {
   durability: "manual",
 };
 
-/** Opens it twice, and goes on each time; what it came to. */
+/** Opens a Replay three times, and continues it each time. Returns a summary. */
 export async function open(directory) {
   let sum = 0;
   for (let session = 0; session < 3; session++) {

@@ -1,4 +1,4 @@
-/** One number for what PFRL's buffers give: a fixed script of random episodes, every sample hashed, also after the buffers were saved and loaded. */
+/** A digest of PFRL's buffers: a fixed script of random episodes, with every sample hashed, also after the buffers were saved and loaded. */
 import { EpisodicReplayBuffer, PrioritizedEpisodicReplayBuffer, PrioritizedReplayBuffer, ReplayBuffer } from "../../src/pfrl/index.ts";
 import { memory } from "../../src/storage/index.ts";
 import { TestRandom } from "../support/random.ts";

@@ -1,4 +1,4 @@
-/** The same bytes and the same answers in every runtime that is installed: Node, Deno, Bun and Chromium. `npm run runtimes` installs those that are missing. */
+/** The same bytes and the same answers in every installed runtime: Node, Deno, Bun and Chromium. `npm run runtimes` installs missing ones. */
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -152,7 +152,7 @@ of("chromium")("chromium", () => {
 
   it("opens datasets by URLs, and as Blobs in the page and in a worker", async () => {
     const { lines } = await browser.open("/test/runtime/datasets.html", "document.title === 'done'");
-    // The browser says which names were tried in vain.
+    // The browser logs the names that do not exist.
     const told = lines.filter((line) => !line.startsWith("Failed to load resource"));
     expectDatasets(told.slice(0, 5));
     expectDatasets(told.slice(5, 10));

@@ -1,4 +1,4 @@
-/** The Replays of the digest's script, and how their steps are made. Between them they have every selector in both roles, every kind of leaf and every limit. */
+/** The Replays of the digest's script, and their steps. Together they have every selector in both roles, every kind of leaf and every limit. */
 import {
   bool,
   type ColumnSet,
@@ -40,7 +40,7 @@ export interface Scene {
   readonly writers: readonly WriterOptions<string, ColumnSet<Spec>>[];
   /** One step, nested as the spec. */
   step(random: TestRandom, time: number): unknown;
-  /** Whole columns of so many steps. */
+  /** Whole columns of `rows` steps. */
   columns(random: TestRandom, time: number, rows: number): unknown;
   /** Fills a staging record of one lane. */
   stage(staged: never, random: TestRandom, time: number): void;

@@ -1,4 +1,4 @@
-/** The digest's script: a scene's operations, chosen by a seeded generator, and everything that they give into the sinks. */
+/** The digest's script: a scene's operations, chosen by a seeded generator, with all their results written into the sinks. */
 import { type Batch, type Column, type ColumnSet, Replay, ReplayError, type SampleOptions, type Spec, type Table, type Writer } from "../../src/index.ts";
 import { TestRandom } from "../support/random.ts";
 import type { Scene } from "./scenes.ts";
@@ -175,7 +175,7 @@ class Player {
     if (count > 0) this.#keys = info.keys.slice(0, count);
   }
 
-  /** Every counter; how much memory it takes is no promise. */
+  /** Adds every counter, but not the memory in use, which no document promises. */
   #stats(): void {
     const { steps, tables, writers } = this.#replay.stats();
     this.#sink.value({ steps, tables, writers });

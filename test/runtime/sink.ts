@@ -1,4 +1,4 @@
-/** Everything that a run gave, as bytes on their way into SHA-256: hash = SHA-256(hash before, block), block by block. */
+/** Hashes all results of a run as bytes: hash = SHA-256(hash before, block), block by block. */
 const BLOCK_BYTES = 1 << 18;
 
 export class Sink {

@@ -1,4 +1,4 @@
-/** Actors over WebSockets of this runtime: its own server accepts, its own socket writes, one connection is cut. */
+/** Actors over WebSockets of this runtime: its own server accepts, its own socket writes, and one connection is cut. */
 import { f32, fifo, i32, Replay } from "../../dist/index.js";
 import { remoteWriter, ServerChannel } from "../../dist/remote.js";
 

@@ -1,4 +1,4 @@
-/** Durable Objects in workerd: their SQLite storage as a directory, and what is there after the process was killed. `npm run runtimes` installs workerd. */
+/** Durable Objects in workerd: their SQLite storage as a directory, and its content after the process was killed. `npm run runtimes` installs workerd. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,5 @@
-// Edits whose processes are killed: `npm run crash:edit [-- --runs N] [--seed N] [--format NAME]`, over all formats, snapshots and journals, in place and elsewhere. Prints what it counted.
+// Kills processes that edit: `npm run crash:edit [-- --runs N] [--seed N] [--format NAME]`, over all formats, snapshots and journals, in place and elsewhere. Prints its
+// counts.
 import { parseArgs } from "node:util";
 import { kills } from "./edit/kills.mjs";
 

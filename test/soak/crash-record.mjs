@@ -1,4 +1,4 @@
-// Recorders whose processes are killed: `npm run crash:record [-- --runs N] [--seed N]`, N kills over all ways in which frames can be kept. Prints what it counted.
+// Kills processes that record: `npm run crash:record [-- --runs N] [--seed N]`, with N kills over all ways to store frames. Prints its counts.
 import { parseArgs } from "node:util";
 import { kills } from "./record/kills.mjs";
 

@@ -1,5 +1,5 @@
-// Journals whose processes are killed, whose files are damaged, and whose disks fill up. `npm run crash [-- --runs N] [--seed N]`: N kills, 10 N damaged directories, 2 N
-// full disks. Prints what it counted, and the seed of what failed.
+// Kills processes with journals, damages their files, and fills up their disks: `npm run crash [-- --runs N] [--seed N]` does N kills, 10 N damaged directories and 2 N full
+// disks. Prints its counts, and the seed of each failure.
 import { parseArgs } from "node:util";
 import { mounted } from "./crash/full-disk.mjs";
 import { kills } from "./crash/kills.mjs";

@@ -1,5 +1,5 @@
-// Actors over sockets whose server is killed again and again: with confirm: "disk" no step may be lost or come twice. `npm run soak:sockets [-- KILLS ACTORS STEPS]`:
-// so many kills (200), actors (8), and steps of all of them together (a million).
+// Runs actors over sockets, and kills their server again and again: with confirm: "disk", no step may be lost or arrive twice. `npm run soak:sockets [-- KILLS ACTORS STEPS]`
+// sets the number of kills (200), of actors (8), and of all their steps (a million).
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";

@@ -1,6 +1,6 @@
 /**
- * Random worlds beside twins that know the documents only; of each seed there is one of sequences and one of mixtures, too. `npm run soak [-- --minutes N] [--seed S]`: so many
- * minutes of worlds, or the one world of a seed. Where the two differ, it prints the seed and the fewest operations found that show it.
+ * Compares random worlds with twins that only follow the documents. Each seed also has a world of sequences and one of mixtures. `npm run soak [-- --minutes N] [--seed S]` runs
+ * worlds for N minutes, or the world of one seed. If the two differ, it prints the seed and the fewest operations found that show the difference.
  */
 import { parseArgs } from "node:util";
 import { MixtureWorld } from "../model/mixtures/world.ts";
@@ -8,7 +8,7 @@ import { SequenceWorld } from "../model/sequence-worlds.ts";
 import { type Operation, type Plan, planOf } from "./worlds/plan.ts";
 import { World } from "./worlds/world.ts";
 
-/** Of a world of mixtures. */
+/** Operations in a world of mixtures. */
 const MIXTURE_OPERATIONS = 60;
 
 /** Calls that memory refused. */
@@ -67,7 +67,7 @@ for (let seed = one ?? Date.now() % 2 ** 31; failed < 5; seed = (seed + 1) % 2 *
   const plan = planOf(seed);
   const found = await difference(plan);
   worlds++;
-  // Of another kind of world: rules and views of sequences.
+  // Another kind of world has rules and views of sequences.
   const sequences = await new SequenceWorld(seed).run().catch((error: Error) => error);
   if (sequences instanceof Error) {
     failed++;

@@ -1,7 +1,7 @@
-// Each kind of writer and dataset of reprise/agents, through 10^6 steps with a table of 1,000 items: `npm run soak:writers [-- --steps N] [WORDS]`. Every kind in a process of
-// its own, which prints its memory after each tenth. It fails where that grows.
+// Takes each kind of writer and dataset of reprise/agents through 10^6 steps with a table of 1,000 items: `npm run soak:writers [-- --steps N] [WORDS]`. Every kind runs in its
+// own process, which prints its memory after each tenth. The run fails if the memory grows.
 //
-// kinds/NAME.mjs exports `kinds`: [{ name, make }]. `make()` gives a function (from, to), which takes steps `from` to before `to`, and may be async.
+// kinds/NAME.mjs exports `kinds`: [{ name, make }]. `make()` returns a function (from, to), which takes steps `from` to before `to`, and may be async.
 import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -13,9 +13,9 @@ const { values, positionals } = parseArgs({
 });
 const steps = Number(values.steps);
 const TENTHS = 10;
-/** The first tenths are for what is compiled, and for what grows once to its size. */
+/** During the first tenths, code is compiled and memory grows to its size. */
 const WARM = 3;
-/** Bytes by which the rest may differ: less than a byte a step. */
+/** Bytes by which the other tenths may differ: less than one byte per step. */
 const HEAP = 500e3;
 const ARRAYS = 200e3;
 

@@ -247,8 +247,8 @@ export const SCENES: { readonly [name: string]: Scene } = {
 };
 
 /**
- * Names of scenes: `npm test` runs each third of the following ones, starting at `turn`. Of the scenes with two selectors, it takes those in which each is the
- * sampler once and the remover once, and all others.
+ * Returns the names of the scenes that `npm test` runs: every third of a list, starting at `turn`. The list has scenes with two selectors, in
+ * which each selector is the sampler once and the remover once, and all other scenes.
  */
 export function sceneNames(turn: number): string[] {
   const some = SELECTORS.flatMap((sampler, i) => each(REMOVERS.length, REMOVERS, i + turn).map((remover) => `${sampler} over ${remover}`));

@@ -94,10 +94,10 @@ describe("a getter of the options that closes the writer, or disposes of the Rep
   const columns = { x: [1], o: new Float32Array(3), flag: [0], mask: new Uint8Array(4) };
   type World = ReturnType<typeof filled>;
   const calls: [string, (world: World, end: () => undefined) => unknown][] = [
-    ["appendColumns", ({ writer }, end) => writer.appendColumns(columns, { get final() { return end(); } })], // biome-ignore format: a call a line
-    ["createItem", ({ writer }, end) => writer.createItem("t", { length: 1, get priority() { return end(); } } as never)], // biome-ignore format: a call a line
-    ["endEpisode", ({ writer }, end) => writer.endEpisode({ terminated: true, get lane() { return end(); } } as never)], // biome-ignore format: a call a line
-    ["endEpisode without more", ({ writer }, end) => writer.endEpisode({ get lane() { return end(); } } as never)], // biome-ignore format: a call a line
+    ["appendColumns", ({ writer }, end) => writer.appendColumns(columns, { get final() { return end(); } })], // biome-ignore format: one call per line
+    ["createItem", ({ writer }, end) => writer.createItem("t", { length: 1, get priority() { return end(); } } as never)], // biome-ignore format: one call per line
+    ["endEpisode", ({ writer }, end) => writer.endEpisode({ terminated: true, get lane() { return end(); } } as never)], // biome-ignore format: one call per line
+    ["endEpisode without more", ({ writer }, end) => writer.endEpisode({ get lane() { return end(); } } as never)], // biome-ignore format: one call per line
   ];
   test.each(calls)("%s is CLOSED then, and nothing is done", (_, call) => {
     const first = filled();

@@ -280,11 +280,11 @@ test("types", () => {
   }>();
   expectTypeOf(writer.staged).toEqualTypeOf<{ task: string; words: readonly string[]; reward: number }>();
   const never = () => {
-    // @ts-expect-error text is no number
+    // @ts-expect-error text is not a number
     writer.append({ ...step, task: 5 });
-    // @ts-expect-error two of them
+    // @ts-expect-error an array of two texts
     writer.append({ ...step, words: "a" });
-    // @ts-expect-error one a step
+    // @ts-expect-error one text per step
     writer.appendColumns({ task: "a", words: ["a", "b"], reward: [1] });
     // @ts-expect-error a limit
     text({});

@@ -112,13 +112,13 @@ test("a step has the spec's structure and its values' kinds", () => {
   const never = () => {
     // @ts-expect-error a leaf is missing
     writer.append({ obs: step.obs, reward: 1 });
-    // @ts-expect-error a word is no number
+    // @ts-expect-error a word is not a number
     writer.append({ ...step, reward: "1" });
     // @ts-expect-error a bigint is for 64-bit leaves
     writer.append({ ...step, reward: 1n });
     // @ts-expect-error another dtype's array
     writer.append({ ...step, obs: { ...step.obs, image: new Float32Array(4) } });
-    // @ts-expect-error an array is no single number
+    // @ts-expect-error an array is not a single number
     writer.append({ ...step, reward: [1] });
     // @ts-expect-error columns are arrays
     writer.appendColumns({ ...step, reward: 1 });
@@ -241,7 +241,7 @@ test("the step that a migration returns is checked against the new spec, without
   () => Replay.open({ dir: "nowhere", spec: options.spec as Spec, tables: {}, onMismatch: "migrate", migrate: () => 3 });
   // @ts-expect-error: no mood
   () => Replay.open({ ...options, migrate: (step: Old) => ({ obs: step.obs }) });
-  // @ts-expect-error: a text is no number
+  // @ts-expect-error: a text is not a number
   () => Replay.open({ ...options, migrate: (step: Old) => ({ obs: step.obs, mood: "good" }) });
   // @ts-expect-error: no mood
   () => migrateSnapshot(new Uint8Array(), { spec: options.spec, migrate: (step: Old) => ({ obs: step.obs }) });

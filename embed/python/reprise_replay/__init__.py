@@ -1,4 +1,7 @@
-"""Experience replay by embed.wasm, with NumPy arrays: the same bytes as the TypeScript API of Reprise. docs/embed/protocol.md has the lines and the calls."""
+"""Experience replay with embed.wasm and NumPy arrays. It produces the same bytes as the TypeScript API of Reprise.
+
+docs/embed/protocol.md describes the lines and the calls.
+"""
 
 from .batches import Batches
 from .columns import Batch, Column

@@ -20,15 +20,16 @@ Beta = float | Callable[[int], float]
 
 
 class Batches:
-    """An iterable of batches. Each one is drawn when it is requested, so it sees every step and priority that was written before,
-    and a loop over it draws the same batches as calls of `sample`.
+    """An iterable of batches. Each batch is drawn when it is requested, so it includes every step and priority written so far. A
+    loop draws the same batches as calls of `sample`.
 
-    For a `DataLoader` of Torch it is an `IterableDataset`: `DataLoader(replay.batches(0, 256), batch_size=None)`. Import torch
-    before you make it; this module does not. `num_workers` must be 0: a worker is another process, and would draw from a copy
-    that stays as it was. Such a copy is refused with `UNSUPPORTED`.
+    For a `DataLoader` of Torch, the iterable is an `IterableDataset`: `DataLoader(replay.batches(0, 256), batch_size=None)`.
+    Import torch before you create it, because this module does not import torch. `num_workers` must be 0. A worker is another
+    process, and would draw from a copy that never changes. Drawing from such a copy raises `UNSUPPORTED`.
 
     If there is nothing to draw yet, `next` waits for steps up to `timeout` seconds. After that it raises `EMPTY`, `TOO_FEW` or
-    `RATE_LIMITED`, as `sample` does, and the iterator stays usable. A short batch is yielded, and `Replay.blocked` says why.
+    `RATE_LIMITED`, as `sample` does, and the iterator remains usable. A short batch is yielded, and `Replay.blocked` has the
+    reason.
     """
 
     def __init__(
@@ -58,7 +59,8 @@ class Batches:
     def draw(self, index: int) -> Batch:
         """Draws the batch of this index.
 
-        Raises ReplayError: `EMPTY`, `TOO_FEW` or `RATE_LIMITED` after the timeout, `UNSUPPORTED` in another process.
+        Raises ReplayError: `EMPTY`, `TOO_FEW` or `RATE_LIMITED` if no batch can be drawn before the timeout, `UNSUPPORTED` in
+        another process.
         """
         must(os.getpid() == self._process, WORKER)
         beta = self._beta(index) if callable(self._beta) else self._beta

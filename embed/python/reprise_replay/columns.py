@@ -20,7 +20,7 @@ HEAD, EACH, COUNT = 6, 10, 4  # words of COLUMNS and of COLUMN; and the bytes be
 
 
 class Column(NamedTuple):
-    """Where values lie: at an address, or at an offset in a packed step. The dtype of text is object, that of its bytes `raw`."""
+    """The place of values: an address, or an offset in a packed step. The dtype of text is object, and `raw` is the dtype of its bytes."""
 
     name: str
     dtype: np.dtype[Any]
@@ -38,7 +38,7 @@ class Column(NamedTuple):
 
     @property
     def strides(self) -> tuple[int, ...]:
-        """Bytes from an element of a value to the next one, per dimension."""
+        """The number of bytes from an element of a value to the next one, per dimension."""
         strides, size = [], self.raw.itemsize
         for length in reversed(self.shape):
             strides.append(size)
@@ -46,16 +46,16 @@ class Column(NamedTuple):
         return tuple(reversed(strides))
 
     def view(self, memory: Bytes, n: int) -> Array:
-        """n entries where they lie, read-only; texts as raw bytes."""
+        """Returns n entries in place, read-only. Texts are raw bytes."""
         return np.frombuffer(memory[self.at : self.at + n * self.bytes].data.toreadonly(), self.raw).reshape(n, *self.shape)
 
     def texts(self, values: Array) -> Array:
-        """Raw bytes of texts as an array of str."""
+        """Returns raw bytes of texts as an array of str."""
         texts = [text[COUNT : COUNT + int.from_bytes(text[:COUNT], "little")].decode() for text in values.ravel().tolist()]
         return np.array(texts, object).reshape(values.shape)
 
     def taken(self, given: ArrayLike, what: str) -> Array:
-        """Values of n steps as an array that can be put; the shape of one step may leave out n."""
+        """Returns the values of n steps as an array that `put` accepts. The shape of a single step may leave out n."""
         values = array(given, self.dtype, what, self.number in HALVES)
         values = values[None] if values.ndim == len(self.shape) else values
         must(values.shape[1:] == self.shape, f"SPEC_MISMATCH: {what} must have the shape {self.shape}, or n before it, got {values.shape}")

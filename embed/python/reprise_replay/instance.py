@@ -25,8 +25,10 @@ ENGINE = wasmtime.Engine()
 
 
 class ReplayError(Exception):
-    """A refused call. The text says why, and begins with `code`: INVALID, NOT_FOUND, OUT_OF_MEMORY, …
-    A refused call has changed nothing."""
+    """The error of a call that embed.wasm rejects. The text has the reason, and begins with `code`: INVALID, NOT_FOUND,
+    OUT_OF_MEMORY …
+    Such a call has changed nothing.
+    """
 
     code: str
     #: The number that embed.wasm returned; None if the call did not reach it.
@@ -50,7 +52,7 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
 
 
 class Instance:
-    """One embed.wasm, which holds one Replay at a time, for one thread at a time: its calls, without knowledge of layouts."""
+    """An instance of embed.wasm and its calls, without knowledge of layouts. It holds one Replay at a time, and serves one thread at a time."""
 
     def __init__(self, wasm: Wasm = None) -> None:
         self._store = wasmtime.Store(ENGINE)
@@ -68,7 +70,7 @@ class Instance:
     def call(self, name: str, *arguments: float) -> int:
         """Calls replay_NAME.
 
-        Raises ReplayError if the call is refused.
+        Raises ReplayError if embed.wasm rejects the call.
         """
         result = self._calls[name](*arguments)
         if name in ADDRESSES:
@@ -81,7 +83,7 @@ class Instance:
 
     @property
     def memory(self) -> Bytes:
-        """All of the memory, as bytes. It grows only in calls, and what is made of it keeps the instance alive."""
+        """Returns the whole memory as bytes. It grows only during calls, and arrays made of it keep the instance alive."""
         if self._memory.data_len(self._store) != len(self._bytes):
             buffer: Any = self._memory.get_buffer_ptr(self._store)
             buffer.store = self._store
@@ -89,7 +91,7 @@ class Instance:
         return self._bytes
 
     def room(self, *sizes: int) -> list[int]:
-        """Returns addresses in the input buffer for runs of that many bytes. The buffer is requested again only if it is too short."""
+        """Returns addresses in the input buffer for runs of the given numbers of bytes. Requests a new buffer only if the current one is too short."""
         *places, end = itertools.accumulate((size + -size % 16 for size in sizes), initial=0)
         must(end < 2**32, f"OUT_OF_MEMORY: what is handed in must have less than 4 GiB, got {end} bytes")
         if end > self._input[1]:
@@ -98,14 +100,14 @@ class Instance:
         return [self._input[0] + place for place in places]
 
     def give(self, *runs: Bytes) -> list[int]:
-        """Copies arrays of bytes in, and returns their addresses."""
+        """Copies arrays of bytes into the input buffer, and returns their addresses."""
         places = self.room(*map(len, runs))
         for at, run in zip(places, runs, strict=True):
             self.memory[at : at + len(run)] = run
         return places
 
     def chunks(self, handle: int) -> Iterator[Bytes]:
-        """Yields a snapshot in chunks. Each one is valid until the next."""
+        """Yields a snapshot in chunks. Each chunk is valid until the next one."""
         at = self.call("save", handle, 1)
         while (chunk := self.memory[at : at + 8].view(np.uint32).tolist())[1] > 0:
             yield self.memory[chunk[0] : sum(chunk)]

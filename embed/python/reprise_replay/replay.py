@@ -29,7 +29,7 @@ NO_ENDS: Bytes = np.empty(0, U1)
 
 
 class Replay(contextlib.AbstractContextManager["Replay", None]):
-    """Steps, tables and their items. Writers, tables and views are numbers: their positions in the text, from 0."""
+    """A replay memory of steps, tables and their items. Writers, tables and views are numbers: their positions in the text, from 0."""
 
     #: The column of each leaf by its path.
     leaves: dict[str, Column]
@@ -39,15 +39,18 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
     blocked: str | None
 
     def __init__(self, text: str, *, wasm: Wasm = None) -> None:
-        """Makes an empty Replay. `text`: lines as in docs/embed/protocol.md. `wasm`: the path of another embed.wasm.
+        """Creates an empty Replay.
 
-        Raises ReplayError if a line is wrong; the message counts the line.
+        `text`: lines as described in docs/embed/protocol.md. `wasm`: the path of another embed.wasm. Default: the one in this
+        package.
+
+        Raises ReplayError: `INVALID` and other codes if a line is wrong. The message has the number of the line.
         """
         self._begin(wasm, "create", text.encode())
 
     @classmethod
     def load(cls, snapshot: str | os.PathLike[str] | bytes | bytearray | memoryview | Bytes, text: str = "", *, wasm: Wasm = None) -> Replay:
-        """Opens a snapshot (bytes, or a path) of Python or JavaScript. `text`: lines after its own, such as views."""
+        """Opens a snapshot (bytes, or a path) of Python or JavaScript. `text`: lines to add to those of the snapshot, such as views."""
         replay = cls.__new__(cls)
         replay._begin(wasm, "load", np.fromfile(snapshot, U1) if isinstance(snapshot, (str, os.PathLike)) else snapshot, text.encode())
         return replay
@@ -65,10 +68,11 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
         self.step_bytes, self.leaves = told.step_bytes, told.found
 
     def append(self, writer: SupportsIndex, steps: Steps, ends: ArrayLike = (), finals: Steps | None = None) -> int:
-        """Appends steps in order, and returns how many items wait for a rate limiter. With lanes, step i belongs to lane i mod lanes.
+        """Appends steps in order, and returns the number of items that wait for a rate limiter. With lanes, step i belongs to lane i
+        mod lanes.
 
-        `steps`: arrays of shape [n, …] by the paths of the leaves, or packed steps as bytes. `ends`: one number per step,
-        0 or how its lane's episode ends with it. `finals`: a final observation for each end that needs one, as steps.
+        `steps`: arrays of shape [n, …] by the paths of the leaves, or packed steps as bytes. `ends`: one number per step, 0 or
+        the kind of end of its lane's episode. `finals`: a final observation for each end that needs one, in the form of steps.
         """
         (n, taken), (last, last_taken) = self._taken(steps, "steps"), self._taken(finals, "finals")
         how = np.ravel(array(ends, U1, "ends")) if np.size(ends) else NO_ENDS
@@ -84,7 +88,9 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
             return waiting
 
     def end(self, writer: SupportsIndex, how: SupportsIndex = TERMINATED, final: Steps | None = None, *, lane: SupportsIndex = 0) -> int:
-        """Ends the episode of a lane, and returns how many items wait. `final`: the final observation as a step; required unless terminated."""
+        """Ends the episode of a lane, and returns the number of items that wait for a rate limiter. `final`: the final observation
+        as a step; required unless the episode terminated.
+        """
         n, taken = self._taken(final, "final")
         must(n < 2, f"SPEC_MISMATCH: final must be one step, got {n}")
         with self._lock:
@@ -97,9 +103,10 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
     def item(
         self, writer: SupportsIndex, table: SupportsIndex, length: SupportsIndex, priority: float | Literal["max"] = 1.0, *, lane: SupportsIndex = 0
     ) -> bool:
-        """Makes an item of a lane's last steps. Returns whether it is in the table; otherwise it waits for the rate limiter.
+        """Creates an item of a lane's last steps. Returns True if the item is in the table, and False if it waits for the rate
+        limiter.
 
-        `priority`: a number, or "max": the larger of 1 and every priority that an item of the table was given.
+        `priority`: a number, or "max" for the larger of 1 and every priority that an item of the table has had.
         """
         with self._lock:
             if priority == "max":
@@ -111,9 +118,9 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
             return inside
 
     def discard(self, writer: SupportsIndex, *, lane: SupportsIndex = 0) -> int:
-        """Releases the steps of a lane's open episode, and deletes the items that begin in it. Returns how many.
+        """Releases the steps of a lane's open episode, and deletes the items that begin in it. Returns the number of deleted items.
 
-        Raises ReplayError: `UNSUPPORTED` for a writer that is `across`.
+        Raises ReplayError: `UNSUPPORTED` if the writer is `across`.
         """
         with self._lock:
             count = self._call("discard", _whole(writer), _whole(lane))
@@ -121,23 +128,25 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
             return count
 
     def truncate(self, writer: SupportsIndex) -> None:
-        """Truncates the open episodes of all lanes, as `close()` of a writer in JavaScript does: with rules of nStep or sequence the
-        newest step serves as the final one. The writer stays usable."""
+        """Truncates the open episodes of all lanes, as `close()` of a writer in JavaScript does. With nStep or sequence rules, the
+        newest step becomes the final step. The writer remains usable.
+        """
         with self._lock:
             self._call("truncate", _whole(writer))
             self._notify()
 
     def writer(self, writer: SupportsIndex) -> Writer:
-        """Describes a writer: its lanes, its window, its rules."""
+        """Returns the description of a writer: its lanes, its window and its rules."""
         with self._lock:
             at = self._call("writer", _whole(writer))
             return described(self._instance.memory, at)
 
     def sample(self, view: SupportsIndex, n: SupportsIndex, beta: float = float("nan"), *, copy: bool = True) -> Batch:
-        """Draws n entries: arrays of shape [n, …] by the names of columns. There are fewer entries if `blocked` says why.
+        """Draws n entries, and returns arrays of shape [n, …] by the names of columns. There are fewer entries if `blocked` has a
+        reason.
 
-        `beta`: required for a view with weights. Without `copy` the arrays lie in the instance, read-only, until the next call;
-        texts are always copied.
+        `beta`: the exponent of the weights, required for a view with weights. `copy`: if False, the arrays are read-only views of
+        the memory, valid until the next call. Texts are always copied.
         """
         with self._lock:
             self._call("sample", _whole(view), _whole(n), float(beta))
@@ -155,10 +164,10 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
         timeout: float | None = 0.0,
         copy: bool = True,
     ) -> Batches:
-        """Returns an iterable of batches, which a `torch.utils.data.DataLoader` takes as its dataset: see `Batches`.
+        """Returns an iterable of batches, which a `torch.utils.data.DataLoader` accepts as its dataset. See `Batches`.
 
-        `beta`: a number, or a function of the batch's index, from 0. `count`: how many batches there are; None never ends.
-        `timeout`: seconds to wait for a batch that is not empty; None waits without a limit.
+        `beta`: a number, or a function of the batch's index, from 0. `count`: the number of batches; None for no end. `timeout`:
+        the maximum wait in seconds for a batch that is not empty; None for no limit.
         """
         return Batches(self, view, n, beta, count, timeout, copy)
 
@@ -194,7 +203,7 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
     def set_mixture(
         self, view: SupportsIndex, *, random: ArrayLike | None = None, shares: ArrayLike | None = None, carry: ArrayLike | None = None
     ) -> None:
-        """Sets parts of a mixture's state: to continue from an earlier state, or to change shares."""
+        """Sets parts of a mixture's state, to continue from an earlier state or to change shares."""
         with self._lock:
             state = self.mixture(view)
             for name, given in (("random", random), ("shares", shares), ("carry", carry)):
@@ -206,9 +215,11 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
             self._call("set_mixture", _whole(view), *self._instance.give(np.concatenate([part.view(U1) for part in parts])))
 
     def get(self, view: SupportsIndex, keys: ArrayLike, *, copy: bool = True) -> Batch:
-        """Returns the items of keys that are still stored, as `sample` of the view returns them, in the order of the keys.
+        """Returns the items of keys that are still stored, in the order of the keys. The result has the form of `sample` of the
+        view.
 
-        The column `keys` says which items are there. Nothing is drawn or counted. The view must not have weights or `offset uniform`.
+        The column `keys` has the keys of these items. The call draws and counts nothing. The view must not have weights or
+        `offset uniform`.
         """
         wanted = _keys(keys)
         with self._lock:
@@ -216,10 +227,11 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
             return self._batch(operator.index(view), copy)
 
     def write(self, view: SupportsIndex, column: str, keys: ArrayLike, values: ArrayLike) -> int:
-        """Writes values to the stored steps that a column shows, such as targets that a learner recomputes. Returns how many were written.
+        """Writes values to the stored steps that a column shows, such as targets that a learner recomputes. Returns the number of
+        values written.
 
-        `keys`: of the entries. `values`: as the column of their batch, [n, …]. Padding, and entries whose items are gone, are
-        skipped; if several values belong to one step, the last one counts.
+        `keys`: the keys of the entries. `values`: the new values, in the form of the column of their batch, [n, …]. Padding, and
+        entries whose items no longer exist, are skipped. If several values belong to one step, the last one counts.
         """
         wanted = _keys(keys)
         with self._lock:
@@ -238,9 +250,11 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
     def epochs(
         self, view: SupportsIndex, n: SupportsIndex, epochs: SupportsIndex = 1, *, state: NDArray[np.float64] | None = None, copy: bool = True
     ) -> Iterator[Batch]:
-        """Yields batches in which each item that is stored when an epoch begins occurs once; the last batch of an epoch may be short.
+        """Yields batches in epochs. Each item that is stored when an epoch begins occurs once per epoch. The last batch of an epoch
+        may be short.
 
-        `state`: where to continue, from `epoch_state`. It is changed in place, and stays valid in a Replay loaded from a snapshot.
+        `state`: the position at which to start, from `epoch_state`. It is changed in place, and remains valid in a Replay loaded
+        from a snapshot.
         """
         at_state, left = epoch_state() if state is None else _state(state), operator.index(epochs)
         while left > 0:
@@ -269,14 +283,14 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
         return told.arrays(copy)
 
     def update(self, table: SupportsIndex, keys: ArrayLike, priorities: ArrayLike) -> int:
-        """Sets priorities of items by their keys, and returns how many were there. Keys of items that are gone are skipped."""
+        """Sets the priorities of items by their keys, and returns the number of items that still exist. Other keys are skipped."""
         of, new = _keys(keys), np.ravel(array(priorities, F8, "priorities"))
         must(len(of) == len(new), f"SPEC_MISMATCH: priorities must be {len(of)}, one per key, got {len(new)}")
         with self._lock:
             return self._call("update", _whole(table), *self._instance.give(of.view(U1), new.view(U1)), len(of))
 
     def delete(self, table: SupportsIndex, keys: ArrayLike) -> int:
-        """Deletes items by their keys, and returns how many were there."""
+        """Deletes items by their keys, and returns the number of deleted items."""
         of = _keys(keys)
         with self._lock:
             count = self._call("delete", _whole(table), *self._instance.give(of.view(U1)), len(of))
@@ -284,7 +298,7 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
             return count
 
     def stats(self, table: SupportsIndex = 0) -> dict[str, int]:
-        """Returns the counters of a table by the names in STATS; the last three are a key, and steps and bytes of all tables."""
+        """Returns the counters of a table by the names in STATS. The last three are a key, and the steps and bytes of all tables."""
         with self._lock:
             at = self._call("stats", _whole(table))
             return dict(zip(STATS, map(int, self._instance.memory[at : at + 8 * len(STATS)].view(F8)), strict=True))
@@ -294,7 +308,7 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
     @overload
     def save(self, path: str | os.PathLike[str]) -> None: ...
     def save(self, path: str | os.PathLike[str] | None = None) -> bytes | None:
-        """Returns a snapshot, which JavaScript also opens. With `path` it is written to PATH.part, which replaces PATH once it is whole."""
+        """Returns a snapshot, which JavaScript can also open. With `path`, the snapshot is written to PATH.part, which replaces PATH when it is complete."""
         with self._lock:
             if path is None:
                 return b"".join(chunk.tobytes() for chunk in self._instance.chunks(self._handle))
@@ -304,7 +318,7 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
         return None
 
     def close(self) -> None:
-        """Releases the memory, unless arrays of `copy=False` still lie in it. Later calls are refused."""
+        """Releases the memory, unless arrays of `copy=False` still use it. Later calls raise an error."""
         with self._lock:
             self._instance, self._columns = Instance(self._wasm), {}
             self._notify()
@@ -332,7 +346,7 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
 
 
 def epoch_state(seed: SupportsIndex = 0, *, shuffle: bool = True) -> NDArray[np.float64]:
-    """Returns the state of epochs that have not begun, for `Replay.epochs`: six numbers, of which the third counts epochs."""
+    """Returns the state of epochs that have not begun, for `Replay.epochs`. It consists of six numbers, of which the third counts epochs."""
     return np.array([shuffle, _whole(seed), 0, 0, 0, 0], F8)
 
 

@@ -25,7 +25,7 @@ def read(path):
     file = Path(path).read_bytes()
     magic, version, count, size = struct.unpack_from("<4s3I", file)
     if magic != b"RPOP" or version != 1:
-        raise SystemExit(f"{path} is no file of operations, or one of another version")
+        raise SystemExit(f"{path} is not a file of operations, or has another version")
     at, operations = 16 + size + -size % 8, []
     for _ in range(count):
         number, arguments, mask, payload = struct.unpack_from("<BBHI", file, at)

@@ -25,9 +25,9 @@ export type SampleSequences = SampleTransitions;
 export type SequenceDatasetOptions = TransitionDatasetOptions;
 
 export interface PriorityOptions {
-  /** The weight of the largest error; the mean has the weight 1 - eta. Default: 0.9, as in R2D2. */
+  /** The weight of the largest error. The mean of the errors has the weight 1 - eta. Default: 0.9, as in R2D2. */
   readonly eta?: number;
-  /** An array of at least `batch.count` elements to fill. Default: a new one. */
+  /** An array of at least `batch.count` elements to fill. Default: a new array. */
   readonly into?: Float64Array;
 }
 
@@ -83,14 +83,14 @@ interface SequenceColumns<Float extends "f32" | "f64", Returns extends readonly 
 export type SequenceBatch<S = any, R = any, O = any, P = any> = PartsOf<S, R, O, P> & {
   /**
    * Returns a copy of the sequences in plain arrays and numbers under the same names, for inspection or JSON. Only batches that Reprise made have this method.
-   * O(elements).
+   * Costs O(elements).
    */
   toArray(): SequenceOf<PartsOf<S, R, O, P>>[];
-  /** Returns a copy in plain objects with a separate array per column, to send to a worker or to keep only some columns. O(bytes). */
+  /** Returns a copy in plain objects with a separate array per column, to send to a worker or to keep only some columns. Costs O(bytes). */
   detached(): PartsOf<S, R, O, P>;
   /**
    * Returns a batch sampled with `recycle` to its view. Don't read its arrays afterwards: a later draw fills them as a different batch. No effect on other
-   * batches, or if the batch is already released. O(1).
+   * batches, or if the batch is already released. Costs O(1).
    */
   release(): void;
   /** Calls `release`, for `using`. */

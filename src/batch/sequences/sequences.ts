@@ -41,8 +41,8 @@ export class Sequences<S = any, R = any, O = any> {
   }
 
   /**
-   * Draws n items and copies their sequences into arrays. Never waits. With `into`, allocates nothing but strings. O(n log size + n × steps × rewards of a
-   * return + bytes).
+   * Draws n items and copies their sequences into arrays. Never waits. With `into`, allocates nothing but strings. Costs O(n log size + n × steps × rewards of
+   * a return + bytes).
    * @throws ReplayError EMPTY if the table has no items
    * @throws ReplayError RATE_LIMITED if the rate limiter does not allow n draws now
    * @throws ReplayError TOO_FEW if there are too few distinct items
@@ -68,7 +68,7 @@ export class Sequences<S = any, R = any, O = any> {
     return datasetOf(this.#draws, options as unknown as DatasetOptions) as unknown as DatasetOf<SequenceBatch<S, R, O, P>, P>;
   }
 
-  /** Returns new arrays for n sequences, to pass as `into`; with `beta`, also for weights. */
+  /** Returns new arrays for n sequences, to pass as `into`. With `beta`, the arrays also hold weights. */
   batch<const P extends Pick<SampleSequences, "beta">>(n: number, options?: P & Only<P, Pick<SampleSequences, "beta">>): SequenceBatch<S, R, O, P> {
     this.#draws.table.engine.open();
     return this.#view.batch(n, (options ?? {}) as SampleOptions) as unknown as SequenceBatch<S, R, O, P>;
@@ -77,7 +77,7 @@ export class Sequences<S = any, R = any, O = any> {
   /**
    * Returns the priority of each sequence of a batch, for `updatePriorities(batch.keys, priorities)`: eta × the largest absolute error + (1 - eta) × their
    * mean, over the steps whose `learningMask` is 1 (R2D2, Kapturowski et al., 2019, section 2.3). A sequence without such a step has the priority 0. Allocates
-   * nothing with `into`. O(steps).
+   * nothing with `into`. Costs O(steps).
    * @param errors one number per step in one flat array of shape [count, T], or longer; errors of other steps are not read
    * @returns an array of `batch.count` elements, or `into`, whose elements after `count` become 0
    * @throws TypeError if an argument has the wrong type

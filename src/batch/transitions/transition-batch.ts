@@ -97,14 +97,14 @@ interface TransitionColumns<Float extends "f32" | "f64", Returns extends readonl
 export type TransitionBatch<S = any, R = any, O = any, P = any> = PartsOf<S, R, O, P> & {
   /**
    * Returns a copy of the transitions in plain arrays and numbers under the same names, for inspection or JSON. Only batches that Reprise made have this
-   * method. O(elements).
+   * method. Costs O(elements).
    */
   toArray(): TransitionOf<PartsOf<S, R, O, P>>[];
-  /** Returns a copy in plain objects with a separate array per column, to send to a worker or to keep only some columns. O(bytes). */
+  /** Returns a copy in plain objects with a separate array per column, to send to a worker or to keep only some columns. Costs O(bytes). */
   detached(): PartsOf<S, R, O, P>;
   /**
    * Returns a batch sampled with `recycle` to its view. Don't read its arrays afterwards: a later draw fills them as a different batch. No effect on other
-   * batches, or if the batch is already released. O(1).
+   * batches, or if the batch is already released. Costs O(1).
    */
   release(): void;
   /** Calls `release`, for `using`. */

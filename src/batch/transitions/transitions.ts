@@ -36,7 +36,7 @@ export class Transitions<S = any, R = any, O = any> {
   }
 
   /**
-   * Draws n items and copies their transitions into arrays. Never waits. With `into`, allocates nothing but strings. O(n log size + n × steps + bytes).
+   * Draws n items and copies their transitions into arrays. Never waits. With `into`, allocates nothing but strings. Costs O(n log size + n × steps + bytes).
    * @throws ReplayError EMPTY if the table has no items
    * @throws ReplayError RATE_LIMITED if the rate limiter does not allow n draws now
    * @throws ReplayError TOO_FEW if there are too few distinct items
@@ -63,7 +63,7 @@ export class Transitions<S = any, R = any, O = any> {
     return datasetOf(this.#draws, options as unknown as DatasetOptions) as unknown as DatasetOf<TransitionBatch<S, R, O, P>, P>;
   }
 
-  /** Returns new arrays for n transitions, to pass as `into`; with `beta`, also for weights. */
+  /** Returns new arrays for n transitions, to pass as `into`. With `beta`, the arrays also hold weights. */
   batch<const P extends Pick<SampleTransitions, "beta">>(n: number, options?: P & Only<P, Pick<SampleTransitions, "beta">>): TransitionBatch<S, R, O, P> {
     this.#draws.table.engine.open();
     return this.#view.batch(n, (options ?? {}) as SampleOptions) as unknown as TransitionBatch<S, R, O, P>;

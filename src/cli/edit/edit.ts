@@ -98,20 +98,24 @@ function isFileName(name: string): boolean {
 function targetOf(from: string, to: string, options: EditOptions, reader: RldsReader, shares: object | undefined): Target {
   const isInPlace = existsSync(to) && existsSync(from) && realpathSync(from) === realpathSync(to);
   if (isInPlace) return ownPlace(to, options, reader, shares);
-  const format = formatOf(to, options.format);
+  const byName = formatOf(to, options.format);
   const isFile = isFileName(to);
+  const keeps = options.format === undefined && !isFile && FOLDER_FORMATS.some((name) => name === reader.format);
+  const format = keeps ? (reader.format as Format) : byName;
   if (shares !== undefined && isFile)
     throw new UsageError(`--split-into writes several datasets, but ${to} is one file. Name a folder, and pass --format ${format}`);
   if (shares !== undefined && options.split !== undefined) throw new UsageError("--split-into names the splits itself. Remove --split");
   if (isFile) return { format, path: to, below: [basename(to)], file: basename(to), options };
   // Parts of Minari are folders of datasets.
   const below = shares !== undefined && format !== "tfds" ? [] : datasetFolders(format, reader, options);
-  return { format, path: join(to, ...below), below, options };
+  return { format, path: join(to, ...below), below, options: keeps && isOlderLeRobot(reader) ? { ...OLDER, ...options } : options };
 }
 
+/** The formats of folders, which a folder OUT keeps. */
+const FOLDER_FORMATS: readonly Format[] = ["tfds", "lerobot", "minari"];
 /** The format to write for formats whose target has another name. */
 const OWN_FORMATS: { readonly [format: string]: string } = { robomimic: "hdf5" };
-/** The older version of LeRobot, which a dataset keeps when it is edited in place. */
+/** The older version of LeRobot, which a dataset keeps if its format is kept. */
 const OLDER = { lerobotVersion: "2.1" } as const;
 
 /** Returns the target of an edit in place. @throws UsageError */
@@ -135,8 +139,11 @@ function ownPlace(to: string, options: EditOptions, reader: RldsReader, shares: 
   if (format === "jsonl") throw new UsageError(`${to} is a folder with a file of JSON lines. Pass that file as IN and OUT`);
   const below = datasetFolders(format, reader, {});
   if (options.id !== undefined) throw new UsageError("--id names another dataset. Remove it, or name an OUT other than IN");
-  const isOlder = format === "lerobot" && String(reader.about.codebase_version).startsWith("v2");
-  return { format, path: to, below, options: isOlder ? { ...OLDER, ...options } : options };
+  return { format, path: to, below, options: isOlderLeRobot(reader) ? { ...OLDER, ...options } : options };
+}
+
+function isOlderLeRobot({ format, about }: RldsReader): boolean {
+  return format === "lerobot" && String(about.codebase_version).startsWith("v2");
 }
 
 /** Every folder of a Minari dataset contains one of these files. */

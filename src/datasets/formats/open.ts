@@ -82,7 +82,7 @@ const MAGIC_BYTES: readonly (readonly [bytes: string, format: Format])[] = [
 ];
 
 /**
- * Opens a dataset and detects its format:
+ * Opens a dataset and detects its format. The source may be:
  * - a folder of tensorflow_datasets (`features.json`), LeRobot (`meta/info.json`) or Minari (`data/main_data.hdf5`, `data/metadata.json`);
  * - a folder or file of Parquet or MCAP;
  * - an HDF5 file of Minari or D4RL, or an .npz file;

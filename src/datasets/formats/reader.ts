@@ -66,8 +66,8 @@ export interface RldsReader<S = RldsStep> extends AsyncIterable<ReadEpisode<S>> 
    */
   startingAt?(episode: number): AsyncIterable<ReadEpisode<S>>;
   /**
-   * Returns the number of steps per episode in order, without reading steps. Absent if the files do not contain these numbers. O(episodes), or O(rows) if a
-   * column marks the ends.
+   * Returns the number of steps per episode in order, without reading steps. Absent if the files do not contain these numbers. Costs O(episodes), or O(rows) if
+   * a column marks the ends.
    */
   lengths?(): Promise<readonly number[]>;
   /** The parts that could not be read so far. The list grows while episodes are read. Absent without the option `salvage`. */

@@ -43,7 +43,7 @@ export class PersistentEpisodicReplayBuffer<const S extends StepSpec = StepSpec>
   /**
    * Opens a directory like the constructor, in slices between which other tasks can run.
    * @throws the errors of the constructor
-   * @throws the signal's reason if it aborts
+   * @throws the signal's reason if the signal aborts
    */
   static async open<const S extends StepSpec>(
     dirname: string | Directory,

@@ -46,7 +46,7 @@ export class PersistentReplayBuffer<const S extends StepSpec = StepSpec> extends
   /**
    * Opens a directory like the constructor, in slices between which other tasks can run.
    * @throws the errors of the constructor
-   * @throws the signal's reason if it aborts
+   * @throws the signal's reason if the signal aborts
    */
   static async open<const S extends StepSpec>(
     dirname: string | Directory,

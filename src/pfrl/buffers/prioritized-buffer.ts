@@ -37,7 +37,7 @@ export abstract class PrioritizedBuffer<B, T> extends StoredBuffer<B, T> {
 
   /**
    * Sets priorities from errors. Without keys, the errors belong to the last sample, and this form can be called once per sample. With keys, the errors belong
-   * to the items of these keys, at any time. Keys of evicted items are skipped. O(n log size). If the call throws, nothing has changed.
+   * to the items of these keys, at any time. Keys of evicted items are skipped. Costs O(n log size). If the call throws, nothing has changed.
    * @returns the number of items that still existed
    * @throws TypeError if an argument is invalid
    * @throws RangeError if a priority is not finite and above 0
@@ -59,7 +59,7 @@ export abstract class PrioritizedBuffer<B, T> extends StoredBuffer<B, T> {
     return this.#priorities.toWeights(probabilities, minProbability, this.length, this.#stored.contents?.steps);
   }
 
-  /** Returns the keys and priorities of all items, oldest first. In a buffer of whole episodes, the items are the episodes. O(size). */
+  /** Returns the keys and priorities of all items, oldest first. In a buffer of whole episodes, the items are the episodes. Costs O(size). */
   priorities(): { readonly keys: Float64Array<ArrayBuffer>; readonly priorities: Float64Array<ArrayBuffer> } {
     const items = this.#stored.contents?.items;
     const slots = items?.slots() ?? new Uint32Array(0);

@@ -53,7 +53,7 @@ export abstract class StoredBuffer<B, T> {
 
   /**
    * Appends one step of an environment. The last step of an episode has `isStateTerminal`, or is followed by `stopCurrentEpisode`. Buffers of whole episodes
-   * store only completed episodes. O(bytes + numSteps), and O(steps) at the end of an episode. If the call throws, nothing has changed.
+   * store only completed episodes. Costs O(bytes + numSteps), and O(steps) at the end of an episode. If the call throws, nothing has changed.
    * @throws TypeError, RangeError if an argument is invalid
    * @throws ReplayError SPEC_MISMATCH if a value does not match the spec
    * @throws ReplayError INVALID_DATA if a value does not fit its dtype
@@ -71,7 +71,7 @@ export abstract class StoredBuffer<B, T> {
   /**
    * Draws n different transitions uniformly. A PrioritizedReplayBuffer draws them in proportion to their priorities, with importance weights. Then call
    * `updateErrors` before the next sample, unless `waitPriorityAfterSampling` is false. Single transitions from a buffer of whole episodes have no keys, and
-   * need no errors. O(n log size + bytes). If the call throws, nothing has changed.
+   * need no errors. Costs O(n log size + bytes). If the call throws, nothing has changed.
    * @throws TypeError, RangeError if an argument is invalid
    * @throws ReplayError EMPTY if the buffer is empty
    * @throws ReplayError TOO_FEW if the buffer has fewer than n items
@@ -95,7 +95,7 @@ export abstract class StoredBuffer<B, T> {
   /**
    * Writes all stored items like `save`, in slices between which other tasks can run. The buffer must not change in the meantime.
    * @throws the errors of `save`
-   * @throws the signal's reason if it aborts
+   * @throws the signal's reason if the signal aborts
    */
   saveAsync(file: SaveTarget, options: WorkOptions = {}): Promise<void> {
     return runIncrementally(this.#mustStayUnchanged(this.#saveTo(file)), options);
@@ -119,7 +119,7 @@ export abstract class StoredBuffer<B, T> {
   /**
    * Replaces the stored items like `load`, in slices between which other tasks can run. The buffer must not change in the meantime.
    * @throws the errors of `load`
-   * @throws the signal's reason if it aborts
+   * @throws the signal's reason if the signal aborts
    */
   loadAsync(file: SaveTarget, options: WorkOptions = {}): Promise<void> {
     return runIncrementally(this.#mustStayUnchanged(this.#loading(file)), options);
@@ -151,7 +151,7 @@ export abstract class StoredBuffer<B, T> {
   /** Checks the buffer before a call changes anything. */
   protected check(): void {}
 
-  /** Runs when a file has replaced the stored items. */
+  /** Updates the buffer after a file has replaced the stored items. */
   protected onLoad(): void {}
 
   /** Throws if the buffer changes between two slices, because the change would be lost or only partly saved. */

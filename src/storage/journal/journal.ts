@@ -35,7 +35,7 @@ export interface JournalStats {
 }
 
 export class Journal {
-  /** Sessions of remote writers. For the package's own modules. */
+  /** The sessions of remote writers. For the package's own modules. */
   readonly sessions: SessionRecords;
   readonly #replayState: ReplayState;
   readonly #engine: Engine;
@@ -108,7 +108,7 @@ export class Journal {
     };
   }
 
-  /** The last value passed to `keep`, in this run or an earlier one; undefined before the first. */
+  /** The last value passed to `keep`, in this run or an earlier one. Undefined before the first call. */
   // biome-ignore lint/suspicious/noExplicitAny: the program's own value
   get kept(): any {
     return this.#keptValue && decodeTagged(this.#keptValue);

@@ -34,7 +34,7 @@ export class Log {
     endOf = (log) => ({ run: log.#run, group: log.#group, segment: (log.#scanResult ?? log.#pendingRepair)?.next ?? log.segment + 1 });
   }
 
-  /** The directory's manifest; for a new directory, the option's value. */
+  /** The manifest of the directory. For a new directory, it is the value of the option `about`. */
   readonly about: object;
   readonly isNew: boolean;
   /** Whether damage was cut off, so that the contents are older than those that were on the disk. */
@@ -84,7 +84,7 @@ export class Log {
   #isClosed = false;
 
   /**
-   * Opens an existing log, or creates one. With `readOnly` it shows one moment, whatever its owner does.
+   * Opens an existing log, or creates one. With `readOnly`, the log shows the state at one moment, even if its owner continues to write.
    * @throws ReplayError LOCKED if another process has the directory, or if it constantly creates and removes files with `readOnly`, CORRUPT if the contents
    * were altered, UNSUPPORTED if another version wrote the files, IO if a file cannot be read or written
    */
@@ -200,7 +200,7 @@ export class Log {
     if (failure !== undefined) throw failure;
   }
 
-  /** Writes everything committed to the disk before it returns. @throws ReplayError IO if a write or sync failed */
+  /** Writes everything that was committed to the disk, and returns when it is there. @throws ReplayError IO if a write or sync failed */
   flush(): void {
     const writer = this.#writable();
     this.#flushTimer.cancel();
@@ -222,7 +222,7 @@ export class Log {
     }
   }
 
-  /** Logs a write failure, once until something is written. For failures without a waiting caller. */
+  /** Logs a write failure for which no caller waits. Logs it only once until something is written again. */
   warn(error: Error): void {
     if (!this.#isFailing) this.#logger.warn(`${error.message}. The changes are in memory`);
     this.#isFailing = true;

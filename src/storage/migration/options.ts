@@ -10,7 +10,7 @@ import type { Renames } from "./leaf-names.ts";
 export type AnyStep = any;
 
 export interface StateMigration<S extends Spec = Spec> {
-  /** The spec of the new steps. Default: that of the snapshot. */
+  /** The spec of the new steps. Default: the spec of the snapshot. */
   readonly spec?: S;
   /**
    * The new paths of leaves, by old path. They apply to steps before `migrate` receives them, and to the rules of writers, the columns of items, and

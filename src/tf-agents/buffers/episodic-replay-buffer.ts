@@ -127,7 +127,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
 
   /**
    * Adds a sequence of steps to the episode `id`, or to a new episode if the begin function returns true or `id` is negative. The end function completes the
-   * episode, but later steps can still be added to it. O(bytes). If the call throws, nothing was added.
+   * episode, but later steps can still be added to it. Costs O(bytes). If the call throws, nothing was added.
    * @param items nested like the data spec, each leaf [T, …]
    * @returns the id to continue with
    * @throws ReplayError SPEC_MISMATCH if the items do not match the spec
@@ -149,7 +149,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
 
   /**
    * Adds one step to each of several episodes, existing or new. All new ids are assigned first, row by row. If a new id takes the location of another row's
-   * episode, that row is left out with a warning. O(bytes). If the call throws, nothing was added.
+   * episode, that row is left out with a warning. Costs O(bytes). If the call throws, nothing was added.
    * @param items nested like the data spec, each leaf [rows, …]
    * @param ids the ids of the episodes, one per row
    * @returns the ids to continue with
@@ -205,7 +205,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
   }
 
   /**
-   * Returns copies of the episodes at some locations (id mod capacity). With `clearData`, their steps are dropped, but the ids stay valid. O(bytes).
+   * Returns copies of the episodes at some locations (id mod capacity). With `clearData`, their steps are dropped, but the ids stay valid. Costs O(bytes).
    * @throws RangeError if a location is invalid
    */
   extract(locations: ArrayLike<number>, clearData = false): ExtractedEpisodes<S> {
@@ -239,7 +239,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
     return Uint8Array.from(idList(ids), (id) => Number(this.#episodes.valid(id)));
   }
 
-  /** Returns the ids of the completed episodes, by location. O(capacity). */
+  /** Returns the ids of the completed episodes, by location. Costs O(capacity). */
   completedEpisodes(): number[] {
     const locations = Array.from({ length: this.capacity }, (_, location) => location);
     return locations.filter((location) => this.#episodes.isCompleted(location)).map((location) => this.#episodes.idAt(location));
@@ -301,7 +301,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
     if (all) this.#episodes.last = -1;
   }
 
-  /** Returns the number of steps of all episodes, including open ones. O(1). */
+  /** Returns the number of steps of all episodes, including open ones. Costs O(1). */
   numFrames(): number {
     return this.#episodes.frames;
   }

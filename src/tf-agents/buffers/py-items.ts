@@ -111,7 +111,7 @@ export class PyBuffer<S extends Spec> {
   }
 
   /**
-   * Draws an item, or a window of `numSteps` adjacent items in order of time, uniformly and without an info. O(sampleBatchSize × bytes of a window).
+   * Draws an item, or a window of `numSteps` adjacent items in order of time, uniformly and without an info. Costs O(sampleBatchSize × bytes of a window).
    * @returns by (sampleBatchSize, numSteps): [D], [B, D], [T, D], [B, T, D]; without timeStacked an array of T
    * @throws ReplayError EMPTY if the buffer is empty
    * @throws ReplayError TOO_FEW if there are fewer items than numSteps

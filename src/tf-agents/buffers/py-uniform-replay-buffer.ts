@@ -23,7 +23,8 @@ export class PyUniformReplayBuffer<const S extends Spec = Spec> extends PyBuffer
   }
 
   /**
-   * Adds a batch: one item, or several consecutive ones. If the buffer is full, the oldest items are evicted. O(bytes). If the call throws, nothing was added.
+   * Adds a batch: one item, or several consecutive ones. If the buffer is full, the oldest items are evicted. Costs O(bytes). If the call throws, nothing was
+   * added.
    * @param items nested like the data spec, each leaf [batch, …]: typed arrays, nested arrays, or columns {data, shape}; numbers are converted to the leaf's
    * dtype
    * @throws ReplayError SPEC_MISMATCH if the items do not match the spec

@@ -338,7 +338,7 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
   }
 }
 
-/** Returns whether the items alone determine the order in which a table returns them. */
+/** Returns whether a table returns its items in an order that involves no chance. */
 function isCertain({ sampler, remover }: TableInfo): boolean {
   return [sampler, remover].every(({ kind }) => kind !== "unknown" && SELECTOR_KINDS[kind].isDeterministic);
 }

@@ -77,7 +77,8 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
    * segment.
    *
    * As in TF-Agents, a window may cross the end of an episode. A boundary step (`stepType` LAST) then comes before its last step, and another episode follows.
-   * `asDataset` leaves such windows out with `dropBoundaries`. The ids are the times of the frames, one per frame. O(sampleBatchSize × bytes of a window).
+   * `asDataset` leaves such windows out with `dropBoundaries`. The ids are the times of the frames, one per frame. Costs O(sampleBatchSize × bytes of a
+   * window).
    * @returns [items, {ids, probabilities}]; by (sampleBatchSize, numSteps): [D], [B, D], [T, D], [B, T, D]; without timeStacked a tuple of T steps
    * @throws ReplayError EMPTY if the buffer is empty
    * @throws ReplayError TOO_FEW if there are fewer frames per segment than numSteps

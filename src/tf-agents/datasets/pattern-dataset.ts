@@ -17,7 +17,7 @@ import { RecentSteps } from "./recent-steps.ts";
 export interface PatternDatasetOptions<Step = unknown> {
   /** Whether items must not span two episodes. */
   readonly respectEpisodeBoundaries: boolean;
-  /** Returns whether an episode ends with a step. */
+  /** Returns whether the episode ends with this step. */
   readonly isEndOfEpisode: (step: Step) => boolean;
 }
 
@@ -32,7 +32,7 @@ export type TrajectoryOf<P> =
 /**
  * A dataset of the items that patterns select from steps. Use `for await (const item of dataset)`, `for (const item of dataset)` if the steps are synchronous,
  * or `dataset.stream()`. Each iteration restarts the steps, if the source allows it. Items own their memory. As in Reverb, a config waits for as many steps as
- * the longest of the configs up to it needs. O(bytes) per item.
+ * the longest of the configs up to it needs. Costs O(bytes) per item.
  */
 export class PatternDataset<P extends Pattern = Pattern, Step = unknown> implements AsyncIterable<TrajectoryOf<P>> {
   readonly #steps: Iterable<Step> | AsyncIterable<Step>;

@@ -46,7 +46,7 @@ class Elements<E> implements AsyncIterable<E> {
   /**
    * Starts an iteration with separate draws. An iteration that has ended restarts at the next call.
    * @throws the errors of the source
-   * @throws the signal's reason if it aborts
+   * @throws the signal's reason if the signal aborts
    */
   [Symbol.asyncIterator](): AsyncIterableIterator<E, undefined> {
     return new Iteration(this.begin, this.signal);

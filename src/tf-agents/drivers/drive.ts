@@ -39,7 +39,7 @@ const LIMIT = "steps, episodes, signal, transitionObservers, infoObservers, endE
  * Lets a policy act in an environment, and passes every trajectory to every observer, in order. A boundary trajectory follows the last step of an episode, so
  * that observers see the end. The state of a policy object restarts with each episode. The result is a promise only if the environment, the policy or an
  * observer returns a promise, as observers do when a table has no room. Await it in that case. With `steps: 0`, returns the first step immediately.
- * @param from the result of an earlier drive, to continue it. Default: a new episode
+ * @param from the result of an earlier drive, which this drive continues. Default: a new episode
  * @throws RangeError if no limit is set
  */
 export function drive<O, A>(

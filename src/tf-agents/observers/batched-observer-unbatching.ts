@@ -90,7 +90,7 @@ export class BatchedObserverUnbatching<F extends DelegatedObserver = DelegatedOb
    * Waits until no observer has a waiting call or item.
    * @throws ObserversError if an observer fails, after all were called. It also reports, once, failures of earlier calls whose promises no program has read
    * @throws ReplayError TIMEOUT if the time limit ends the wait
-   * @throws the signal's reason if it aborts
+   * @throws the signal's reason if the signal aborts
    */
   flush(options: WaitOptions = {}): Promise<void> | undefined {
     const { signal, timeoutMs } = onlyKeys("options", options, "signal, timeoutMs");

@@ -289,7 +289,7 @@ export abstract class CachedObserver<S extends Spec, C extends ClientLike<S>> ex
    * Waits until no item waits for a rate limiter or for the confirmation of a server. Returns undefined if no item waits.
    * @throws ReplayError CLOSED after `close`
    * @throws ReplayError TIMEOUT if the time limit ends the wait
-   * @throws the signal's reason if it aborts
+   * @throws the signal's reason if the signal aborts
    * @throws the error of an earlier call, once, if no program has read its promise, such as NOT_FOUND or SPEC_MISMATCH for an item
    */
   flush(options?: WaitOptions): Promise<void> | undefined {

@@ -34,7 +34,7 @@ export class Condition {
     Object.freeze(this);
   }
 
-  /** Compares the number of the newest step in its episode; the first is 0. */
+  /** Compares the number of the newest step in its episode. The first step has the number 0. */
   static stepIndex(): Comparable {
     return new Comparable({ of: "stepIndex" });
   }

@@ -27,7 +27,7 @@ export interface Sampler {
    * @throws ReplayError TIMEOUT if the rate limiter allows no draw within `rateLimiterTimeoutMs`
    * @throws ReplayError NOT_FOUND if the table does not exist
    * @throws ReplayError CLOSED after `close`
-   * @throws the signal's reason if it aborts
+   * @throws the signal's reason if the signal aborts
    */
   next(options?: Pick<WaitOptions, "signal">): DrawnItem | undefined | Promise<DrawnItem | undefined>;
   /**

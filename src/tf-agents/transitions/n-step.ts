@@ -12,7 +12,7 @@ const { LAST } = StepType;
 /**
  * Returns one transition of a trajectory [B, T] over its T - 1 steps: reward r_0 + γ d_0 r_1 + γ² d_0 d_1 r_2 + …, discount γ^(T - 2) d_0 d_1 …, and the last
  * observation. Rewards of another episode never count. If an episode ends within the trajectory, the transition ends with its last observation, after fewer
- * steps. O(bytes).
+ * steps. Costs O(bytes).
  * @param gamma the discount per step; the learner multiplies the result's discount by it once more
  * @returns the transitions, [B, …]. The reward and the discount of `timeStep` are unknown, and are NaN
  * @throws RangeError if the discount does not have the rank of [B, T]
@@ -84,7 +84,7 @@ export interface DiscountedReturnOptions {
 }
 
 /**
- * Returns discounted sums of rewards: R_t = r_t + d_t R_(t+1). O(steps).
+ * Returns discounted sums of rewards: R_t = r_t + d_t R_(t+1). Costs O(steps).
  * @param rewards the rewards, [T, B] or [T]; [B, T] if time is not first
  * @returns the sums, in the shape of `rewards`, or without the dimension of time
  * @throws RangeError if `rewards` has another rank

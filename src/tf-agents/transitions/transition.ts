@@ -40,7 +40,7 @@ type Transitions<O, A, P> = Transition<StepColumns<ColumnsIn<O>>, ColumnsIn<A>, 
 
 /**
  * Returns the T - 1 transitions of a trajectory [B, T] as [B, T - 1], including those over a boundary. If the following trajectory is also passed, returns one
- * transition per step, [B] or [B, T]. The arrays are then not copied, and the next observation comes from the following trajectory. O(bytes).
+ * transition per step, [B] or [B, T]. The arrays are then not copied, and the next observation comes from the following trajectory. Costs O(bytes).
  * @returns the transitions. The reward and the discount of `timeStep` are unknown, and are zeros
  * @throws RangeError if the discount has another rank
  * @throws TypeError if an array is not a column

@@ -89,7 +89,7 @@ export class ReverbVariableContainer {
    * @throws ReplayError TIMEOUT if the time limit ends the wait
    * @throws ReplayError IO if the server cannot be reached
    * @throws ReplayError CLOSED if the client is closed
-   * @throws the signal's reason if it aborts
+   * @throws the signal's reason if the signal aborts
    */
   async push(values: unknown, options: VariableOptions = {}): Promise<void> {
     const { table, wait } = this.#checkOptions(options);
@@ -124,7 +124,7 @@ export class ReverbVariableContainer {
    * @throws ReplayError TIMEOUT if the time limit ends the wait
    * @throws ReplayError IO if the server cannot be reached
    * @throws ReplayError CLOSED if the client is closed
-   * @throws the signal's reason if it aborts
+   * @throws the signal's reason if the signal aborts
    */
   // biome-ignore lint/suspicious/noExplicitAny: of any signature
   async pull(options: VariableOptions = {}): Promise<any> {

@@ -135,7 +135,7 @@ export abstract class ClientCalls<S extends Spec, N extends string, K extends Si
 
   /**
    * Inserts one step, as an episode by itself, into each table. Fields that the step leaves out are also missing in the items. If one table rejects the step,
-   * none receives it. O(bytes + tables).
+   * none receives it. Costs O(bytes + tables).
    * @returns `undefined`, or a promise. In this process, the promise resolves when no item of these tables waits for a rate limiter; with a server, when all
    * items are confirmed.
    * @throws RangeError if no table is named, or if a priority is invalid
@@ -147,7 +147,7 @@ export abstract class ClientCalls<S extends Spec, N extends string, K extends Si
    * @throws ReplayError TIMEOUT if the time limit ends the wait
    * @throws ReplayError IO if the server cannot be reached
    * @throws ReplayError CLOSED if the client is closed
-   * @throws the signal's reason if it aborts
+   * @throws the signal's reason if the signal aborts
    */
   insert(step: PartOf<StepOf<S>>, priorities: { readonly [T in N]?: number }, options: WaitOptions = {}): Inserted<K> {
     const tables = this.#tables;
@@ -171,7 +171,7 @@ export abstract class ClientCalls<S extends Spec, N extends string, K extends Si
 
   /**
    * Iterates over items, each drawn separately by the table's sampler. In this process, items are drawn lazily. `for` ends when the rate limiter allows no
-   * draw, and `for await` waits. With a server, items that were prefetched when the loop ends count as sampled. O(log size + steps + bytes) per item.
+   * draw, and `for await` waits. With a server, items that were prefetched when the loop ends count as sampled. Costs O(log size + steps + bytes) per item.
    * @param numSamples the number of items, or -1 for no limit. Default: 1
    * @throws TypeError, RangeError if an argument is invalid
    * @throws ReplayError NOT_FOUND if the table does not exist. With a server, it is thrown during iteration
@@ -211,10 +211,10 @@ export abstract class ClientCalls<S extends Spec, N extends string, K extends Si
   /**
    * Returns information about every table, by name. With several servers, counts and sizes are sums over the servers that answer; all other values come from
    * one of them. Waits for a server that is not reachable yet, up to `timeout` seconds, or up to `reconnectTimeoutMs` if `timeout` is omitted. In this process,
-   * the call never waits. O(tables).
+   * the call never waits. Costs O(tables).
    * @throws ReplayError TIMEOUT if no server answers in time
    * @throws ReplayError IO if no server can be reached
-   * @throws the signal's reason if it aborts
+   * @throws the signal's reason if the signal aborts
    */
   serverInfo(options: ServerInfoOptions = {}): Answer<K, { readonly [table: string]: TableInfo }> {
     const tables = this.#tables;
@@ -228,7 +228,7 @@ export abstract class ClientCalls<S extends Spec, N extends string, K extends Si
   }
 
   /**
-   * Sets priorities and deletes items. Keys of evicted items are skipped. If one change is invalid, none is made. O(changes × log size).
+   * Sets priorities and deletes items. Keys of evicted items are skipped. If one change is invalid, none is made. Costs O(changes × log size).
    * @throws TypeError, RangeError if a priority or a key is invalid. Nothing has changed then
    * @throws ReplayError NOT_FOUND if the table does not exist
    * @throws ReplayError IO if the server cannot be reached
@@ -241,7 +241,7 @@ export abstract class ClientCalls<S extends Spec, N extends string, K extends Si
   }
 
   /**
-   * Removes every item of a table and sets its counts to 0. Items that wait for room are then inserted. O(size log size).
+   * Removes every item of a table and sets its counts to 0. Items that wait for room are then inserted. Costs O(size log size).
    * @throws ReplayError NOT_FOUND if the table does not exist
    * @throws ReplayError IO if the server cannot be reached
    */

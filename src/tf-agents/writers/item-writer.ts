@@ -21,6 +21,11 @@ export class ItemWriter<K extends SinkKind> {
    * Waits until at most `blockUntilNumItems` items of this writer are pending. In this process, a pending item waits for a rate limiter. With a server, it
    * waits for the confirmation.
    * @returns a promise; in this process `undefined` if no more items are pending
+   * @throws TypeError, RangeError if an argument is invalid
+   * @throws ReplayError TIMEOUT if the time limit ends the wait
+   * @throws ReplayError NOT_FOUND, SPEC_MISMATCH once if the server rejected an item whose `createItem` promise no program reads
+   * @throws the error that ended the stream to a server
+   * @throws the signal's reason if the signal aborts
    */
   flush(options: FlushOptions = {}): Flushed<K> {
     return this.#sink.flush(options) as Flushed<K>;

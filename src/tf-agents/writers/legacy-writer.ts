@@ -25,7 +25,7 @@ export class LegacyWriter<S extends Spec = Spec, K extends SinkKind = "process">
   }
 
   /**
-   * Appends a step. The first step decides which fields of the spec are present. O(bytes). If the call throws, nothing has changed.
+   * Appends a step. The first step decides which fields of the spec are present. Costs O(bytes). If the call throws, nothing has changed.
    * @returns nothing; with a server, a promise that resolves when there is room, if a chunk is full and too many of its items are in flight
    * @throws ReplayError SPEC_MISMATCH if the step does not match the spec
    * @throws ReplayError INVALID_DATA if a value does not fit its dtype
@@ -41,7 +41,7 @@ export class LegacyWriter<S extends Spec = Spec, K extends SinkKind = "process">
   }
 
   /**
-   * Appends steps, each field with a leading dimension of time. If one step is invalid, none is appended. O(bytes).
+   * Appends steps, each field with a leading dimension of time. If one step is invalid, none is appended. Costs O(bytes).
    * @returns the same as `append`
    * @throws the errors of `append`
    */
@@ -58,7 +58,7 @@ export class LegacyWriter<S extends Spec = Spec, K extends SinkKind = "process">
 
   /**
    * Creates an item of the last `numTimesteps` steps. As in Reverb, a server receives the item when the chunk with its last step is full: after `chunkLength`
-   * steps, or at `flush`. O(numTimesteps + log size).
+   * steps, or at `flush`. Costs O(numTimesteps + log size).
    * @returns `undefined`, or a promise. In this process, it resolves when the rate limiter lets the item in; with a server, when its table is known and there
    * is room in flight.
    * @throws TypeError, RangeError if an argument is invalid

@@ -51,7 +51,7 @@ export class StructuredWriter<S extends Spec = Spec, K extends SinkKind = "proce
    * Appends a step, or a part of one, and creates an item for each config that then applies, at most one per config and step. A field that is null has no
    * value, but all steps must have the same fields as the first step. A whole step to which no config applies costs as much as `append` of a trajectory writer.
    * If the call throws, nothing has changed, except that the step is stored if memory ran out for an item. If no program reads a promise that rejects, the next
-   * `flush` throws its error. O(bytes + configs + items).
+   * `flush` throws its error. Costs O(bytes + configs + items).
    * @param options.partialStep leaves the step open: the next append continues it
    * @returns nothing; with a server, a promise that resolves when the tables of the items are known and there is room in flight
    * @throws ReplayError SPEC_MISMATCH if the step has another form, or if an earlier append has set a field
@@ -84,7 +84,7 @@ export class StructuredWriter<S extends Spec = Spec, K extends SinkKind = "proce
    * @throws ReplayError TIMEOUT if the time limit ends the wait
    * @throws ReplayError CLOSED after the writer was closed
    * @throws the error that ended the stream to a server
-   * @throws the signal's reason if it aborts
+   * @throws the signal's reason if the signal aborts
    * @throws ReplayError RATE_LIMITED if too many items already wait
    */
   endEpisode(options: EndEpisodeOptions = {}): Promise<void> | undefined {

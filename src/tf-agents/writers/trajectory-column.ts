@@ -76,7 +76,7 @@ export class TrajectoryColumn {
   }
 
   /**
-   * Returns a copy of the values. Corresponds to `numpy()` of Reverb. O(bytes).
+   * Returns a copy of the values. Corresponds to `numpy()` of Reverb. Costs O(bytes).
    * @throws RangeError if a step is no longer kept, or has no value of the field
    */
   values(): Column {

@@ -71,7 +71,7 @@ export class TrajectoryWriter<S extends Spec = Spec, K extends SinkKind = "proce
   }
 
   /**
-   * Appends a step, whole or without some of its fields. Nothing is sent to a server before an item needs it. O(bytes). If the call throws, nothing has
+   * Appends a step, whole or without some of its fields. Nothing is sent to a server before an item needs it. Costs O(bytes). If the call throws, nothing has
    * changed.
    * @param options.partialStep leaves the step open: the next append continues it
    * @throws ReplayError SPEC_MISMATCH if the step has another form, or if an earlier append has set a field
@@ -90,8 +90,8 @@ export class TrajectoryWriter<S extends Spec = Spec, K extends SinkKind = "proce
 
   /**
    * Creates an item from columns of this writer's history. The item holds all steps from the oldest to the newest one in the columns. Batches name its columns
-   * by their dotted paths. Items may use any number of different column sets. A server receives only the steps that it does not have yet. O(columns + steps
-   * between + log size).
+   * by their dotted paths. Items may use any number of different column sets. A server receives only the steps that it does not have yet. Costs O(columns +
+   * steps between + log size).
    * @returns `undefined`, or a promise. In this process, it resolves when the rate limiter lets the item in; with a server, when its table is known and there
    * is room in flight. `flush` waits for confirmations
    * @throws RangeError if a column has no steps, if one of its steps is not available, or if the priority is invalid
@@ -117,7 +117,7 @@ export class TrajectoryWriter<S extends Spec = Spec, K extends SinkKind = "proce
    * @throws ReplayError TIMEOUT if the time limit ends the wait
    * @throws ReplayError CLOSED after the writer was closed
    * @throws the error that ended the stream to a server
-   * @throws the signal's reason if it aborts
+   * @throws the signal's reason if the signal aborts
    */
   endEpisode(options: EndEpisodeOptions = {}): Promise<void> | undefined {
     this.#ends.check();

@@ -1,4 +1,6 @@
-"""Inputs of our own for trajectories, Python's buffers and drivers, random ones of a fixed seed: `generate_more.py OUT --cases agents.py --only trajectories,py-buffers,drivers`."""
+"""Our own inputs for trajectories, Python's buffers and drivers, and random ones with a fixed seed: `generate_more.py OUT --cases agents.py --only
+trajectories,py-buffers,drivers`.
+"""
 import random
 
 from morekit import *

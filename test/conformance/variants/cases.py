@@ -1,4 +1,6 @@
-"""More inputs of RLDS cases: `generate.py OUT --cases cases.py --only rlds` of the generator that tfagents/README.md tells of, with its folder on PYTHONPATH; rlds.json has some of what that gave."""
+"""More inputs of RLDS cases, for the generator of tfagents/README.md, whose folder must be on PYTHONPATH: `generate.py OUT --cases cases.py --only rlds`.
+rlds.json has some of the results.
+"""
 from casekit import *
 RLDS = []
 D = rlds_case(RLDS)

@@ -1,13 +1,16 @@
-"""Records what TF-Agents' BatchedObserverUnbatching and ReverbVariableContainer do, on real Reverb servers: `distributed.py OUT_DIR`, with tf-agents and dm-reverb.
+"""Records what TF-Agents' BatchedObserverUnbatching and ReverbVariableContainer do, on real Reverb servers: `distributed.py OUT_DIR`, with tf-agents and
+dm-reverb.
 
-Inputs are written here or random ones of a fixed seed; every `expect` is what happened. tfagents/README.md tells of values, specs and errors; here is what it has not.
+Inputs are written here, or random with a fixed seed; every `expect` is the recorded result. tfagents/README.md describes values, specs and errors. These parts
+are additional:
 
-batched-observer.json: `batch_size` observers of a `class` (`function`: what only notes its calls), observer i writes to table `t<i>`. Ops: `step` with a batched
-trajectory; `reset`, `close`, `open` of all; `close_one` of observer `index`. After each op all are flushed; `sizes` and `cached` are lists by observer; `calls`: of
-functions, by op, `[observer, trajectory]`.
+batched-observer.json: `batch_size` observers of a `class` (a `function` only notes its calls); observer i writes to table `t<i>`. Ops: `step` with a batched
+trajectory; `reset`, `close` and `open` of all observers; `close_one` of the observer `index`. After each op, all observers are flushed. `sizes` and `cached`
+are lists by observer; `calls` lists the calls of functions by op, as `[observer, trajectory]`.
 
-variables.json: `signature` of the table `variables` (null: none), `max_size`; `tables` of the container. Ops: `push` with `values`, `pull`, `update` with `variables` (their
-values before); `spec` is that of the values if it is not the signature. Results: `{value}` of pull, and of update: the variables after it; `{}`; or `{error}`.
+variables.json: `signature` of the table `variables` (null if there is none), `max_size`, and `tables` of the container. Ops: `push` with `values`, `pull`,
+`update` with `variables` (their values before). `spec` is that of the values, if it is not the signature. Results: `{value}` of pull; `{value}` of update, the
+variables after it; `{}`; or `{error}`.
 """
 import json, os, random, sys
 

@@ -1,4 +1,4 @@
-/* What must not happen, and what a host sees of it: a fault of the core's is a text, a lack of address space another, and a host's handlers of signals stay. */
+/* Faults as a host sees them: a fault of the core has one text, missing address space another, and the signal handlers of the host stay. */
 #define _DEFAULT_SOURCE
 #include "reprise.c"
 

@@ -1,5 +1,7 @@
-/* Mutated calls of the library and of the page below it: `fuzz SEED CALLS`. Each either does what it says, or is refused with a text, and then changes nothing; none traps.
- * Built with AddressSanitizer, all memory is of the very size that a call may read or write. */
+/*
+ * Mutated calls of the library and of embed.wasm below it: `fuzz SEED CALLS`. Each call succeeds, or is refused with a text and changes nothing. None traps. Built with
+ * AddressSanitizer, every buffer has exactly the size that a call may read or write.
+ */
 #include "reprise.c"
 
 #include <math.h>
@@ -96,7 +98,7 @@ static void mutate(uint8_t *bytes, size_t count) {
   }
 }
 
-/* Of a Replay that may be open: what its first table counts. */
+/* Returns the counters of the first table, or zeros if no Replay is open. */
 static reprise_numbers count_of(reprise_replay *replay) {
   reprise_numbers none = {0};
   const reprise_numbers *numbers = replay == NULL ? NULL : reprise_stats(replay, 0);

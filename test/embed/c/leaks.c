@@ -1,4 +1,4 @@
-/* Making and freeing a Replay keeps nothing, however often; and a late call on one that was freed lately is refused. */
+/* Making and freeing a Replay leaks nothing, however often it is repeated. A call on a Replay that was just freed is refused. */
 #define _DEFAULT_SOURCE
 #include "reprise.h"
 

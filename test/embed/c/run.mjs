@@ -1,4 +1,4 @@
-// The library for C, and Lua on it: `npm run test:c`. Closes with `N passed, N failed`.
+// Tests the library for C, and Lua on top of it: `npm run test:c`. Ends with `N passed, N failed`.
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";

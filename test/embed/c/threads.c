@@ -1,4 +1,4 @@
-/* Several Replays at the same time: each thread has one, and all see the same. Built with ThreadSanitizer. */
+/* Several Replays at the same time, one per thread: all have the same results. Built with ThreadSanitizer. */
 #include "reprise.h"
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
-// Whether the paddle of embed/lua/paddle learns, by what the game prints at its end.
+// Checks that the paddle of embed/lua/paddle learns, from the figures that the game prints at its end.
 const FRAMES = 900;
-/** Of the balls that came last; a paddle that moves at random gets one of four. */
+/** The share of the last balls that a paddle must catch. One that moves at random catches a quarter. */
 const LEARNED = 0.6;
 
 export const PADDLE = ["embed/lua/paddle", String(FRAMES)];

@@ -1,4 +1,4 @@
--- The wrapper for LuaJIT: values of all types go in and come out, and what is refused is an error with its text.
+-- Tests the wrapper for LuaJIT: values of all types go in and come out, and refused calls are errors with a text.
 package.path = arg[1] .. "/?.lua"
 local reprise = require("reprise").open(arg[2])
 local ffi = require("ffi")
@@ -83,7 +83,7 @@ local function with(name, value) return setmetatable({ [name] = value }, { __ind
 for _, wrong in ipairs { 0.5, 2 ^ 31, 0 / 0, 1 / 0, "1", true } do refused('INVALID_DATA: "action" must be a number', replay.append, replay, with("action", wrong)) end
 for _, wrong in ipairs { -1, 0.5, 2 ^ 64 } do refused('"count" must be a number that uint64_t holds', replay.append, replay, with("count", wrong)) end
 for _, wrong in ipairs { 2, "true" } do refused('"done" must be true or false', replay.append, replay, with("done", wrong)) end
-refused('the step has "speed", which is no leaf', replay.append, replay, with("speed", 1))
+refused('the step has "speed", which is not a leaf of the spec', replay.append, replay, with("speed", 1))
 refused('"reward" must be a number, got true', replay.append, replay, with("reward", true))
 refused('"words" must be a string, got 7', replay.append, replay, with("words", { "a", 7 }))
 refused("the step must be a table, got 5", replay.append, replay, { step(1), 5 })

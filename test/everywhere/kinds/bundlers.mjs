@@ -1,4 +1,4 @@
-// Bundlers for pages: what they make runs in Chromium, where the optional packages are there and where they are not. A bundler that says an error, or warns of ours, fails.
+// Bundlers for pages: their output runs in Chromium, with and without the optional packages. A bundler fails if it reports an error, or a warning about our package.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";

@@ -1,4 +1,4 @@
-// The library for C of this checkout (npm run build:c), and what stands on it.
+// The library for C of this checkout (npm run build:c), and the libraries on top of it.
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { root } from "../../../build/step.mjs";

@@ -1,4 +1,4 @@
-// The examples in engines of games: the game is learned while it is played.
+// The examples in game engines: the agent learns while the game runs.
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../../../build/step.mjs";
@@ -7,7 +7,7 @@ import { run } from "../workshop.mjs";
 const NAMES = ["babylon.js", "catch.js", "phaser.html", "phaser.js"];
 const FRAMES = 1000;
 
-/** Of the balls that came last, at least so many must be caught: a paddle that moves at random gets one of four. */
+/** The share of the last balls that must be caught. A paddle that moves at random catches a quarter. */
 const LEARNED = 0.6;
 
 const learned = (caught, balls) => (caught / balls >= LEARNED ? "learned" : `caught ${caught} of ${balls}`);

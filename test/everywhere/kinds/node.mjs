@@ -1,4 +1,4 @@
-// Node, of several versions and in several ways; Deno and Bun. All have files.
+// Node in several versions and ways, Deno, and Bun. All have files.
 import { runtimes } from "../../../build/runtimes.mjs";
 import { NODES, run } from "../workshop.mjs";
 

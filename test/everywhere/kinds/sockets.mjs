@@ -1,4 +1,4 @@
-// Actors over WebSockets: in Node, Deno and Bun to a server of their own, in pages to one in Node.
+// Actors over WebSockets: in Node, Deno and Bun to a server in the same runtime, in pages to a server in Node.
 import { cpSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";

@@ -158,7 +158,7 @@ describe("a set of streams", () => {
     expect<u32>(p.episode(one.last)).toBe(2);
     expect<u32>(zero.episodeStep).toBe(3);
     expect<u32>(p.next(zero.firstOf(2))).toBe(zero.last, "linked over the other's steps");
-    // Lent and taken back without a step: nothing changes.
+    // Lending a stream and taking it back without a step changes nothing.
     stream_lend(streamOf(set, 0), changetype<usize>(writer));
     stream_take(streamOf(set, 0), changetype<usize>(writer));
     expect<i32>(check(set, 2)).toBe(0);

@@ -3,7 +3,7 @@ import { halfNumber, halves_narrow, halvesWiden } from "../../../assembly/memory
 const COUNT: u32 = 65536;
 const F16_LEAST: f64 = 5.960464477539063e-8;
 
-/** What a half of so many bits of exponent and fraction is, by its definition. */
+/** Returns the number that a half with these bits of exponent and fraction is by definition. */
 function numberOf(half: u32, exponentBits: u32, fractionBits: u32): f64 {
   const sign: f64 = half >> 15 == 0 ? 1 : -1;
   const exponent = (half & 0x7fff) >> fractionBits;

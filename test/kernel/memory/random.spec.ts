@@ -66,7 +66,7 @@ describe("random", () => {
     const sixes: u32[] = [1, 4, 3, 0, 0, 4, 5, 2, 0, 5, 4, 5];
     random_init(state, 42, 0, 3);
     for (let i = 0; i < sixes.length; i++) expect<u32>(random_below(state, 6)).toBe(sixes[i]);
-    // Of 2^32 words a quarter is rejected.
+    // A quarter of the 2^32 words is rejected.
     const threeQuarters: u32[] = [
       999191613, 2577853199, 195093996, 2406734676, 3217850218, 11766716, 2923448653, 2457360940, 2761499163, 2311057866, 891617772, 3132212723,
     ];

@@ -62,7 +62,7 @@ describe("packed frames", () => {
       const dice = new Dice(k);
       let newest: u32 = 0;
       for (let time: u32 = 0; time < 4 * most; time++) {
-        // Fifo at first, then at random; now and then several at once.
+        // Frames leave in fifo order at first, then at random, and sometimes several together.
         const place = time < 2 * most ? time % most : dice.below(most);
         if (names[place] != 0) frames.release(names[place]);
         if (names[place] == newest) newest = 0;

@@ -11,7 +11,7 @@ import { newPool } from "../support/world";
 
 const U8: u32 = 2;
 
-/** A pool with one leaf of so many bytes. */
+/** Returns a pool with one leaf of `bytes` bytes. */
 function poolOf(kind: u32, bytes: u32): Pool {
   const at = zeroed(pool_bytes(1));
   pool_init(at, kind == WIDE ? 0 : bytes, 1);

@@ -85,7 +85,7 @@ describe("sum tree", () => {
     let total: f64 = 0;
     let slot: u32 = 0;
     for (let round = 0; round < 400; round++) {
-      // More than are renewed together, now and then; backwards, too, and the same again.
+      // Sometimes more leaves than are renewed together, sometimes backwards or the same leaf again.
       const run: u32 = round % 20 == 0 ? 3000 : dice.below(12);
       if (dice.below(3) == 0) slot = dice.below(leaves);
       for (let i: u32 = 0; i < run; i++) {

@@ -1,4 +1,4 @@
-/** Seeded random numbers for specs: mulberry32, another generator than the core's. */
+/** Seeded random numbers for specs: mulberry32, which differs from the core's generator. */
 export class Dice {
   state: u32;
 

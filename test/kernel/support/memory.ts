@@ -1,6 +1,6 @@
 /**
- * Memory for specs. as-pect's build begins at memoryBase (as-pect.asconfig.json): static data, then its runtime, which may grow.
- * Header and arena of the core have what is below: two allocators that never meet.
+ * Memory for specs. as-pect's build begins at memoryBase (as-pect.asconfig.json): static data, then its runtime, which may grow. Header and arena of the core have the memory
+ * below, so that the two allocators never meet.
  */
 import { arena_alloc, arena_init } from "../../../assembly/memory/arena";
 import { GRANULE, GRANULE_BITS, header } from "../../../assembly/memory/layout";

@@ -1,4 +1,4 @@
-/** A tiny pool, and streams, tables and writers on it. A step is its number (i32), a reward (f32) and a discount (f64): 16 bytes. */
+/** Makes a tiny pool, and streams, tables and writers on it. A step is its number (i32), a reward (f32) and a discount (f64): 16 bytes. */
 import { Draw, draw_bytes, draw_init } from "../../../assembly/draw/draw";
 import { NARROW } from "../../../assembly/rows/leaf";
 import { Pool, pool_bytes, pool_init, pool_leaf, pool_open } from "../../../assembly/rows/pool";
@@ -75,7 +75,7 @@ export function setLimits(table: usize, maxTimesSampled: u32, minDiff: f64, maxD
   table_limits(table, Infinity, maxTimesSampled, limits);
 }
 
-/** A writer with a stream a lane; rules are set by the spec. */
+/** Returns a writer with one stream per lane. The spec sets its rules. */
 export function newWriter(pool: Pool, lanes: u32, keep: u32, rules: u32, across: bool = false): usize {
   const writer = zeroed(<u32>writer_bytes(lanes, rules, keep));
   writer_init(writer, <u32>changetype<usize>(pool), lanes, rules, keep, across ? 1 : 0, 0, 0);

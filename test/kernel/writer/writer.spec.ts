@@ -134,7 +134,7 @@ describe("writer", () => {
       writer_append(writer, stage(0));
       for (let i: u32 = 0; i < 20; i++) {
         if (i % 3 == 0) expect<i32>(writer_append(writer, stage(i))).toBe(0);
-        // Of one row in the place of another: evicted in place; of two, where episodes change: through the queue of free slots.
+        // An item of one row evicts another in place. An item of two rows, when episodes change, takes a slot from the queue of free slots.
         else expect<i32>(table_insert(address(t), writer_stream(writer, 0), 1 + (i & 1), layoutOf(i), 1)).toBe(1);
         expect<u32>(t.slots().layout(t.newest)).toBe(i % 3 == 0 ? 0 : layoutOf(i));
         if (i % 6 == 2) stream_end(writer_stream(writer, 0), 1);

@@ -43,7 +43,7 @@ describe("an episodic buffer", () => {
   const LENGTHS = [3, 1, 5, 2, 8];
 
   function filled(completedOnly: boolean) {
-    // Of seven episodes the first two are overwritten and the last one is open.
+    // The first two of seven episodes are overwritten, and the last one is open.
     const ends = [true, true, true, true, true, true, false];
     let i = 0;
     const buffer = new EpisodicReplayBuffer(i32(), { capacity: 5, completedOnly, seed: 11, beginEpisodeFn: () => true, endEpisodeFn: () => ends[i] });

@@ -90,7 +90,7 @@ test("a writer's items are those of a list of steps, and what is refused leaves 
       const twin = new Twin(keeps);
       const table = client.table("t");
       let value = 0;
-      // A Replay has room for only so many sets of columns.
+      // A Replay has room for a limited number of sets of columns.
       for (const one of ops) {
         if (one.kind === "append") {
           const step: Step = Object.fromEntries(one.names.map((name) => [name, ++value]));

@@ -1,4 +1,4 @@
-/** The element as a page finds and makes it. */
+/** The element as a page finds and creates it. */
 import { f32, Replay } from "reprise";
 import type { ReplayInspector } from "reprise/inspector";
 

@@ -1,4 +1,4 @@
-/** What pages do with arrays: only where lib dom is there. */
+/** Uses of arrays in pages, which need lib dom. */
 import { f32, Replay } from "reprise";
 import { openRlds } from "reprise/rlds";
 

@@ -1,4 +1,4 @@
-/** Replay, Table and Writer without type arguments take every value, and are of use; with a spec they take every value of it. */
+/** Replay, Table and Writer without type arguments accept every value, and are useful; with a spec they accept every value of that spec. */
 import { type AnySteps, type Batch, type Column, f32, i32, type OpenReplay, Replay, shared, type Table, u8, type Writer } from "reprise";
 
 const spec = { observation: { image: shared("frame", u8(84, 84), 4), position: f32(3) }, action: i32(), reward: f32() };
@@ -76,7 +76,7 @@ typed(strange, replay.tables.memory, replay.writer());
 typed(replay, strange.tables.memory, replay.writer());
 // @ts-expect-error another spec
 typed(replay, replay.tables.memory, strange.writer());
-// @ts-expect-error a table is no writer
+// @ts-expect-error a table is not a writer
 write(replay.tables.memory);
-// @ts-expect-error a writer is no table
+// @ts-expect-error a writer is not a table
 draw(replay.writer());

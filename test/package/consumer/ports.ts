@@ -1,4 +1,4 @@
-/** Ports as pages and workers have them: `self` in a worker is a Window where a project has the types of pages. */
+/** Ports as pages and workers have them: `self` in a worker is a Window if a project has the types of pages. */
 import { type ByteChannel, f32, Replay } from "reprise";
 import { serveInspector } from "reprise/inspector";
 import { type PortLike, remoteWriter, ServerChannel, type WriterTarget } from "reprise/remote";

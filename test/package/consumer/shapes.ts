@@ -1,4 +1,4 @@
-/** Shapes are as concrete as the spec, and can be handed to other libraries: TensorFlow.js asks for tuples that are not readonly. */
+/** Shapes are as concrete as the spec, and can be passed to other libraries: TensorFlow.js requires tuples that are not readonly. */
 import { f32, f64, i32, i64, Replay, shared, text, u8 } from "reprise";
 
 const spec = {
@@ -60,7 +60,7 @@ tensor4d(steps.observation.matrix.data, steps.observation.matrix.shape);
 tensor3d(chosen.steps.first.data, chosen.steps.first.shape);
 // @ts-expect-error another rank
 tensor3d(steps.observation.matrix.data, steps.observation.matrix.shape);
-// @ts-expect-error numbers of 64 bits are no tensor
+// @ts-expect-error tensors do not hold numbers of 64 bits
 tensor(steps.reward.data, steps.reward.shape);
 // @ts-expect-error another size
 export const wrong: [number, number, 4, 3] = steps.observation.matrix.shape;

@@ -1,4 +1,4 @@
-// Chromium with a profile on the disk, whose processes can be killed one by one.
+// Starts Chromium with a profile on the disk, and kills its processes one by one.
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";

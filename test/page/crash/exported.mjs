@@ -1,4 +1,4 @@
-// All episodes, exported by the room: each has the steps that the list shows, and its states follow from its seed and its actions.
+// Checks all episodes that the room exported: each has the steps that the list shows, and its states follow from its seed and its actions.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
@@ -41,7 +41,7 @@ export async function exported(page, folder, known) {
       sum += reward;
       count++;
     }
-    // Of a cut episode nobody knows what its last action led to.
+    // A cut episode has no result of its last action.
     const expected = row.ending === "cut" ? row.steps - 1 : row.steps;
     if (!ended || count !== expected) throw new Error(`episode ${id} has ${count} steps in the export, and ${row.steps} in the list`);
     if (row.ending !== "cut" && Math.abs(sum - row.return) > 0.006)
@@ -51,7 +51,7 @@ export async function exported(page, folder, known) {
     steps += row.steps;
   }
   await data.close();
-  // Of a cut episode the last step only tells what was seen.
+  // The last step of a cut episode is only an observation.
   const whole = rows.filter((row) => row.ending !== "cut" || row.steps > 1);
   if (episodes !== whole.length) throw new Error(`${episodes} episodes are in the export, and ${whole.length} in the list`);
   return { episodes, steps };

@@ -1,4 +1,4 @@
-// The room Record as someone sees it who plays without a thought.
+// Plays in the room Record like a careless user.
 
 const KEYS = ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"];
 /** With more episodes, old ones are deleted. */

@@ -1,4 +1,4 @@
-// Files that were altered, cut, deleted, exchanged, or taken from elsewhere: they are refused, or give the state after some call.
+// Journals whose files were altered, cut, deleted, exchanged, or taken from elsewhere: opening them is refused, or returns the state after some call.
 import { Replay } from "reprise";
 import { memory } from "reprise/storage";
 import { act, KINDS, NAMES, Past, randomOf } from "./world.mjs";

@@ -1,4 +1,4 @@
-// Disks that fill up and have room again: no call is lost or half done, what was acknowledged is there, and all of it once there is room.
+// Disks that fill up and have room again: no call is lost or half done, acknowledged steps exist, and all steps exist once there is room.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

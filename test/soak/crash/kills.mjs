@@ -1,4 +1,4 @@
-// Processes that are killed at random moments; what they leave must be the state after some call, and after all that were acknowledged.
+// Kills processes at random moments: each must leave the state after some call, and after all acknowledged calls.
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-// Replays of several kinds, random calls that change them, and what can be seen of them as a digest.
+// Replays of several kinds, random calls that change them, and a digest of their visible state.
 import { createHash } from "node:crypto";
 import { f32, fifo, i32, lifo, packed, prioritized, Replay, shared, text, u8, uniform } from "reprise";
 

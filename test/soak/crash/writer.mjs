@@ -1,4 +1,4 @@
-// Makes random calls on a Replay in a directory until it is killed, and says how many were acknowledged. `node writer.mjs DIR KIND DURABILITY SEED`
+// Makes random calls on a Replay in a directory until it is killed, and prints how many were acknowledged. `node writer.mjs DIR KIND DURABILITY SEED`
 import { writeSync } from "node:fs";
 import { Replay } from "reprise";
 import { act, KINDS, randomOf } from "./world.mjs";

@@ -1,4 +1,4 @@
-// Edits that are killed at random moments: the source, or the target if it is the source, must be whole, and the next edit must finish the work.
+// Kills edits at random moments: the source, or the target if it is the source, must be whole, and the next edit must finish the work.
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -12,7 +12,7 @@ import { noiseOf } from "./noise.mjs";
 const CLI = fileURLToPath(new URL("../../../dist/cli.js", import.meta.url));
 const EPISODES = 60;
 const EDIT = ["--overwrite", "--drop-episodes", "1-3", "--cast", "action=f64"];
-/** Of a memory: its steps, and a table that loses items. */
+/** The edit of a memory: it changes the steps, and a table loses items. */
 const MEMORY_EDIT = ["--overwrite", "--cast", "action=f64", "--add", "mood=0:i32", "--max-size", "memory=3000"];
 const STEPS = 8000;
 const ASIDE = ".incomplete-";
@@ -75,7 +75,7 @@ async function writeJournal(_, folder) {
   replay.dispose();
 }
 
-/** Of what a journal holds, whatever files it has: of a copy, since opening writes. */
+/** Returns a digest of the content of a journal, independent of its files. It opens a copy, since opening writes. */
 async function journalDigest(path) {
   if (!existsSync(path)) return undefined;
   const copy = mkdtempSync(join(tmpdir(), "reprise-journal-"));
@@ -185,7 +185,7 @@ function started(args) {
   return { child, ended: new Promise((resolve) => child.on("close", (code, signal) => resolve({ code, signal, said }))) };
 }
 
-/** Of a file, or of all files of a folder that are complete; undefined if there is nothing. */
+/** Returns a digest of a file, or of all complete files of a folder; undefined if there is nothing. */
 function digestOf(path) {
   if (!existsSync(path)) return undefined;
   const hash = createHash("sha256");

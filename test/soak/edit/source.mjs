@@ -1,4 +1,4 @@
-// Makes a dataset of about that many bytes: `node source.mjs FORMAT PATH BYTES` prints how many episodes it has. Its observations are noise, which no codec makes smaller.
+// Makes a dataset of about BYTES bytes: `node source.mjs FORMAT PATH BYTES` prints how many episodes it has. Its observations are noise, which no codec compresses.
 import { StepColumns, writeParquet, writeTfds } from "../../../dist/rlds.js";
 import { noiseOf } from "./noise.mjs";
 

@@ -164,7 +164,7 @@ function filled(made) {
   return made;
 }
 
-/** One iteration of a dataset, or of a stream of one, as so many elements at a time. */
+/** Returns a function that reads elements of a dataset, or of its stream, `each` rows per element. */
 function through(elements, each = 1) {
   const reader = typeof elements.getReader === "function" ? elements.getReader() : undefined;
   const iterator = reader ? undefined : elements[Symbol.asyncIterator]();

@@ -1,4 +1,4 @@
-// An hour of recording in a process of its own: `node hour.mjs DIR IMAGES PLACE STEPS`. It prints a line of JSON: the most memory that it had, and the bytes of its frames.
+// Records an hour in its own process: `node hour.mjs DIR IMAGES PLACE STEPS`. It prints a line of JSON: its peak memory, and the bytes of its frames.
 import { existsSync, readFileSync } from "node:fs";
 import { f32, text, u8 } from "reprise";
 import { open } from "reprise/record";

@@ -1,4 +1,4 @@
-// Recorders that are killed at random moments: what they had acknowledged must be read, as it was recorded, and recording must go on.
+// Kills recorders at random moments: acknowledged steps must be read as they were recorded, and recording must continue.
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -49,7 +49,7 @@ async function sessions(first, count, seed, storage, counts) {
   const noise = noiseOf(Math.imul(seed + first, 2654435761));
   const random = (n) => (noise() >>> 8) % n;
   const dir = mkdtempSync(join(tmpdir(), "reprise-crash-record-"));
-  /** Of each episode: steps that are acknowledged or were found, whether it ended, or is to be discarded. */
+  /** The state of each episode: the steps that were acknowledged or found, and whether it ended or is to be discarded. */
   const acknowledged = new Map();
   try {
     for (let i = 0; i < count; i++) {
@@ -77,7 +77,7 @@ async function killed(args, random, acknowledged, counts) {
     said += chunk;
   });
   const ended = new Promise((resolve) => child.on("close", (_, signal) => resolve(signal)));
-  // Some while they open, too.
+  // Some recorders are killed while they open.
   const isEarly = random(6) === 0;
   const begun = Date.now();
   while (!isEarly && !said.includes("\n") && child.exitCode === null && Date.now() - begun < 60_000) await pause(2);
@@ -121,7 +121,7 @@ async function found(dir, acknowledged, counts, last) {
     }
     const said = acknowledged.get(episode);
     if (said?.ended && !read.finished) throw new Error(`episode ${episode} was acknowledged as ended, and is not`);
-    // Of one that was to be discarded another try may have taken the place.
+    // Another attempt may have taken the place of an episode that was to be discarded.
     const isSame = said !== undefined && said.discarded === (discarded === 1);
     if (isSame && read.steps.length < said.steps) throw new Error(`episode ${episode} has ${read.steps.length} steps, ${said.steps} were acknowledged`);
     acknowledged.set(episode, { steps: read.steps.length, ended: read.finished, discarded: false, counted: true });

@@ -1,4 +1,4 @@
-// Steps whose every value follows from a few numbers, which are among them: whoever reads one can tell whether it is what was recorded.
+// Steps whose values all follow from a few numbers in the step, so that a reader can check that a step is the one that was recorded.
 import { f32, i32, text, u8 } from "reprise";
 
 export const HEIGHT = 24;

@@ -1,5 +1,5 @@
-// Records until it is killed: `node writer.mjs DIR IMAGES PLACE MODE SESSION`. It says what was acknowledged, a line each, once it was: `step E N D`: N steps of episode E,
-// which will be discarded (1) or not; `episode E N`: it ended with so many; `discarded E N`.
+// Records until it is killed: `node writer.mjs DIR IMAGES PLACE MODE SESSION`. It prints a line for each acknowledgement:
+// `step E N D`: N steps of episode E, which will be discarded (1) or not; `episode E N`: it ended with N steps; `discarded E N`.
 import { writeSync } from "node:fs";
 import { open } from "reprise/record";
 import { noiseOf, SPEC, stepOf, successOf, taskOf } from "./step.mjs";

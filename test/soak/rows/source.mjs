@@ -1,4 +1,4 @@
-// A dataset of many rows, in files of one format: `node source.mjs FORMAT ROWS EPISODE FOLDER` prints their path. An episode has EPISODE rows.
+// Makes a dataset of many rows, in files of one format: `node source.mjs FORMAT ROWS EPISODE FOLDER` prints their path. An episode has EPISODE rows.
 import { closeSync, openSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";

@@ -1,4 +1,4 @@
-// A server of sockets whose Replay is in a directory: it is killed at any moment, and started again. `node server.mjs DIR STEPS`; it tells its parent its port.
+// A server of sockets whose Replay is in a directory. It is killed at any moment, and restarted. `node server.mjs DIR STEPS` sends its port to its parent.
 import { f32, fifo, i32, Replay } from "reprise";
 import { WebSocketServer } from "ws";
 

@@ -1,4 +1,4 @@
-/** What a draw gave beside what the twin says of it, and what the draw did to the twin. */
+/** Compares a draw with the twin, and applies the draw to the twin. */
 import type { Spec, Table } from "../../../src/index.ts";
 import { isRandom, type TwinItem, TwinTable, weightOf, windowOf as windowIn, within } from "../../model/twin-table.ts";
 import type { TestRandom } from "../../support/random.ts";

@@ -1,4 +1,4 @@
-/** Epochs that go on over other calls, restarts of the Replay too: every item that was there at the beginning, and still is, comes once. */
+/** Epochs that continue over other calls and over restarts of the Replay: every item that existed at the beginning, and still does, is drawn once. */
 import type { EpochState, Spec, Table } from "../../../src/index.ts";
 import { isRandom, type TwinItem } from "../../model/twin-table.ts";
 import type { TestRandom } from "../../support/random.ts";

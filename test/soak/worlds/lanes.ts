@@ -1,4 +1,4 @@
-/** The steps of one lane of a writer, as numbers that follow each other, and the items that rules make of them: what guide and options.md say, on plain arrays. */
+/** The steps of one lane of a writer, as consecutive numbers, and the items that rules make of them, computed on plain arrays as the guide and options.md describe. */
 import type { PlannedRule, PlannedTable, PlannedWriter } from "./plan.ts";
 
 /** How an episode ends with a step: by `endEpisode()`, or with a final one. */
@@ -44,7 +44,7 @@ export interface Made {
 export interface Lane {
   /** The number of the next step. */
   next: number;
-  /** Of the window, the oldest first: the episode of each step. */
+  /** The episode of each step in the window, the oldest first. */
   readonly episodes: number[];
   /** Steps since the writer was made, and those of the open episode. */
   steps: number;
@@ -112,7 +112,7 @@ export class Call {
     this.#finish(lane, how);
   }
 
-  /** Under "nextStep" the final step comes with the next call. Of one that terminated nothing counts: its items are there at once. */
+  /** Ends an episode under "nextStep", whose final step comes with the next call. If the episode terminated, that step's values don't count, so its items are made immediately. */
   endLater(lane: Lane, how: "truncated" | "terminated"): void {
     if (how === "terminated") this.final(lane, how, true);
     lane.awaits = how === "terminated" ? "value" : "final";

@@ -1,4 +1,4 @@
-/** Batches in someone's hands: each holder marks all of its bytes, and finds them so for as long as the batch is its own. */
+/** Batches that holders keep: each holder marks all bytes of its batch, and must find the marks for as long as it owns the batch. */
 interface Releasable {
   release(): void;
   [Symbol.dispose](): void;
@@ -6,14 +6,14 @@ interface Releasable {
 
 export interface Loan {
   readonly batch: Releasable;
-  /** Of which table it is, where that is known. */
+  /** The table that the batch came from, if that is known. */
   readonly table: string | undefined;
   readonly bytes: readonly Uint8Array[];
-  /** What its bytes are as long as nobody else writes to them. */
+  /** The content of the bytes until somebody else writes to them. */
   readonly marked: readonly Uint8Array[];
 }
 
-/** Batches that are nobody's to release stay so many. */
+/** The most batches kept that must not be released. */
 const KEPT = 6;
 
 export class Loans {
@@ -35,13 +35,13 @@ export class Loans {
     return loan;
   }
 
-  /** One that was drawn without `recycle` is its holder's for ever. */
+  /** Keeps a batch that was drawn without `recycle`: nothing may ever reuse its memory. */
   keep(batch: Releasable): void {
     this.#kept.push(this.hold(batch));
     if (this.#kept.length > KEPT) this.#held.delete(this.#kept.shift() as Loan);
   }
 
-  /** Batches that are lent, and not by a loop that goes on. */
+  /** Returns the batches that are lent, except those of a loop that is still running. */
   get lent(): readonly Loan[] {
     return [...this.#held].filter((loan) => !this.#kept.includes(loan));
   }

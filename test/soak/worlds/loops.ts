@@ -1,4 +1,4 @@
-/** Loops over datasets that stay open while other calls are made, beside what the guide says of them: what was drawn ahead and not given has changed no item. */
+/** Loops over datasets that stay open while other calls are made, compared with the guide: batches that were drawn ahead and never returned have changed no item. */
 import type { Spec, Table } from "../../../src/index.ts";
 import { isRandom, type TwinTable, weightOf } from "../../model/twin-table.ts";
 import type { TestRandom } from "../../support/random.ts";
@@ -60,7 +60,7 @@ export class Loops {
     this.#loans = loans;
   }
 
-  /** Begins a loop over a table, or goes on with the one that there is, or leaves it. */
+  /** Begins a loop over a table, or continues the loop that exists, or leaves it. */
   async run(pair: Pair, table: Table<Spec>, random: TestRandom): Promise<void> {
     const loop = this.#open.get(pair.plan.name);
     if (loop === undefined) this.#begin(pair, table, random);

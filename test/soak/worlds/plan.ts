@@ -1,4 +1,4 @@
-/** A world by its seed: what a step is, the tables, the writers, and operations whose numbers mean something whatever was before them, so that any of them can be left out. */
+/** A world by its seed: the spec, the tables, the writers, and the operations. Their numbers are valid after any other operations, so that each operation can be left out. */
 import {
   bool,
   f32,
@@ -136,7 +136,7 @@ function tableOf(random: TestRandom, name: string, writers: readonly PlannedWrit
   };
 }
 
-/** Whether the twin can follow several items that one call makes: all of them come in, and their victims are no matter of chance. */
+/** Returns whether the twin can follow a call that makes several items: all of them are inserted, and their victims do not depend on chance. */
 export function takesMany({ limiter, remover }: Pick<TwinOptions, "limiter" | "remover">): boolean {
   return limiter.maxDiff === Number.MAX_VALUE && !isRandom(remover);
 }

@@ -1,4 +1,6 @@
-/** How a draw reads its items, and what it must give then: windows, columns and n-step returns as README, guide and options.md say, on plain arrays of step numbers. */
+/**
+ * The options of a draw, and its expected result: windows, columns and n-step returns, computed on plain arrays of step numbers as README, the guide and options.md describe.
+ */
 import type { Among } from "../../../src/index.ts";
 import type { TwinItem, TwinTable } from "../../model/twin-table.ts";
 import type { TestRandom } from "../../support/random.ts";
@@ -8,7 +10,7 @@ import { elementOf } from "./steps.ts";
 export interface Reading {
   readonly length?: number;
   readonly offset?: "start" | "end" | "uniform";
-  /** Whether a window goes on over an episode's end, as it does by default. */
+  /** Whether a window continues past the end of an episode. Default: true. */
   readonly cross?: boolean;
   readonly mask?: boolean;
   readonly among?: Among;

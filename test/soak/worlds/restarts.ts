@@ -1,4 +1,4 @@
-/** What a Replay comes back from: snapshots, and a directory in memory. */
+/** Restarts of a Replay: from snapshots, and from a directory in memory. */
 
 import { type MemoryDirectory, memory } from "../../../src/files/memory.ts";
 import { Replay, type Spec } from "../../../src/index.ts";

@@ -1,8 +1,8 @@
-/** Steps whose every value is known by their number, so that bytes that are not theirs are seen. */
+/** Steps whose values all follow from their number, so that foreign bytes are noticed. */
 import type { Leaf, Spec } from "../../../src/index.ts";
 import { leaves, pack } from "../../../src/schema/nest.ts";
 
-/** Of a leaf: which number element k of a step has. */
+/** Returns the value of element k in a leaf of a step. */
 export function elementOf(path: string, dtype: string, id: number, k: number): number {
   if (path === "id") return id;
   const mixed = (id * 31 + path.length * 7 + path.charCodeAt(path.length - 1) + k * 13) % 251;

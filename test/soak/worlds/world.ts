@@ -1,4 +1,4 @@
-/** A Replay and its twin side by side, by the public API alone; what the twin knows is what README, guide and the tables of test/model say. */
+/** Runs a Replay and its twin side by side, using only the public API. The twin follows README, the guide and the tables of test/model. */
 import type { Spec, Table } from "../../../src/index.ts";
 import { isRandom, TwinTable } from "../../model/twin-table.ts";
 import { broken } from "../../support/health.ts";
@@ -134,12 +134,12 @@ export class World {
     const single = twin.pending.length > 0 && isRandom(plan.remover);
     const distinct = kind === "distinct";
     const most = single ? 1 : 1 + this.#random.below(2 * twin.live.length + 2);
-    // As large as those that a loop over the table gives back.
+    // As large as the batches that a loop over the table releases.
     const alike = single || kind !== "lend" ? undefined : this.#random.pick([undefined, this.#loops.batchSize(plan.name)]);
     const n = kind === "into" ? 4 : (alike ?? most);
     if (kind === "into" && single) return;
     const length = kind === "into" ? 8 : undefined;
-    // What waits comes in between such draws, or after them, by the table's remover (POLICY); the twin leaves it out.
+    // Waiting items are inserted between such draws, or after them, depending on the remover of the table (POLICY). The twin leaves them out.
     const waits = twin.pending.length > 0;
     const stratified = isRandom(plan.sampler) && !distinct && plan.maxTimesSampled === 0;
     const chosen =
@@ -210,7 +210,7 @@ export class World {
     pair.twin.settle();
   }
 
-  /** Gives a batch back, or, once more, one that was given back already. */
+  /** Releases a batch, or releases once more a batch that was released before. */
   #release(): void {
     const { lent, over } = this.#loans;
     const again = over.length > 0 && (lent.length === 0 || this.#random.below(2) === 0);
@@ -225,7 +225,7 @@ export class World {
     this.#loans.end(loan);
   }
 
-  /** While loops are open and episodes too: a snapshot is compared, and left; or the Replay goes on from one, or from its directory. */
+  /** Compares a restored snapshot and leaves it, or continues with the Replay from a snapshot or its directory. Loops and episodes may be open. */
   async #restore(): Promise<void> {
     if (this.#random.below(3) === 0) {
       const restored = sameSnapshot(this.#replay, { writers: "keep" }, false);

@@ -1,4 +1,4 @@
-/** The writers of a world beside what the twin knows of them: calls that append steps, end episodes and make items. */
+/** The writers of a world and their twins: calls that append steps, end episodes and make items. */
 import type { Replay, Spec, Writer } from "../../../src/index.ts";
 import type { TestRandom } from "../../support/random.ts";
 import { type Draws, type Pair, same } from "./draws.ts";
@@ -325,7 +325,7 @@ export class Writers {
     for (const episode of call.ended) this.#ended.add(episode);
     for (const item of call.made) {
       const isLast = !all.slice(all.indexOf(item) + 1).some(({ table }) => table === item.table);
-      // Of the others nobody tells the key: it is seen with the first draw.
+      // The keys of the other items are unknown until their first draw.
       const key = isLast ? seat.writer.lastKey(item.table) : this.#unseen--;
       this.#insert(this.#pairs.find((pair) => pair.plan.name === item.table) as Pair, item, key);
     }

@@ -210,6 +210,21 @@ describe.each(some(FILES, 1))("a file that ends with %s", (ending) => {
 describe("options", () => {
   const source = () => (WRITTEN.parquet as Written).write(random(new Array(20).fill(2)));
 
+  test("a folder OUT keeps the format of a folder IN, and the older version of LeRobot", async () => {
+    const kept: [from: string, words: string[], expected: object][] = [
+      [FILMED, ["--whole-films"], { format: "lerobot", about: { codebase_version: "v3.0" } }],
+      [join(DATA, "extra/lerobot_v2"), ["--without", "observation.images"], { format: "lerobot", about: { codebase_version: "v2.1" } }],
+      [CARTPOLE, [], { format: "tfds" }],
+    ];
+    for (const [from, words, expected] of kept) {
+      const out = fresh();
+      await document("edit", from, out, "--episodes", "0", ...words);
+      const reader = await openRlds(out);
+      expect(reader).toMatchObject(expected);
+      await reader.close();
+    }
+  });
+
   test("flags of the page, numbers and conditions choose together", async () => {
     const [path, flags, out] = [await source(), fresh(".json"), fresh(".jsonl")];
     const table = new EpisodeTable();

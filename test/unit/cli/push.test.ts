@@ -14,7 +14,7 @@ import { CARTPOLE, DATA, document, failure, HALF_CHEETAH, PIXELS, reprise, serve
 
 const temp = temporary();
 
-/** Of half_cheetah's 40, each of which has 250 steps, comes to 251 trajectories, and has 83 items of four steps, three apart. */
+/** Episodes of half_cheetah, which has 40. Each has 250 steps, which make 251 trajectories and 83 items of four steps, three apart. */
 const EPISODES = scaled(40, 6);
 const SPLIT = `train[:${EPISODES}]`;
 const inWords = (count: number) => count.toLocaleString("en");
@@ -255,7 +255,7 @@ test.runIf(whole)("faults are refused, mended or left out", async () => {
   expect((await reprise("inspect", temp("broken.jsonl"))).stdout).toMatch(/Faults in 1 episode:\n {2}dangling tails: 1 \(episode 1, step 46, is_last\)\n/);
 });
 
-/** A line of specs; then one an episode, and one for each of its steps. */
+/** Returns a line of specs, then a line for each episode and for each of its steps. */
 async function readLines(path: string, episodes: number): Promise<string[]> {
   const { status, stderr } = await reprise("convert", path, temp("lines.jsonl"), "--from-split", `train[:${episodes}]`, "--overwrite");
   expect({ status, stderr }).toEqual({ status: 0, stderr: "" });

@@ -17,7 +17,7 @@ import { root } from "../../support/core.ts";
 import { stride, whole } from "../../support/size.ts";
 import { DATA, failure, reprise, temporary } from "./support.ts";
 
-/** Folders that cannot be listed, whoever runs the tests. Not a module mock, because another file may have loaded the module. */
+/** Folders that cannot be listed, even if root runs the tests. Not a module mock, because another file may have loaded the module. */
 const locked = new Set<string>();
 const { readdir } = fs;
 fs.readdir = ((path: string, ...rest: unknown[]) =>

@@ -9,7 +9,7 @@ function counted(values: readonly number[], whole: boolean): Spread {
   return bins.spread;
 }
 
-/** How many values are in each bin, by its bounds alone. */
+/** Returns how many values are in each bin, using only the bounds of the bins. */
 function twin(values: readonly number[], { low, width, counts }: Spread): number[] {
   const found = new Array<number>(counts.length).fill(0);
   for (const value of values) {

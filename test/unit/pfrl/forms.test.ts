@@ -21,7 +21,7 @@ test("a Uint8ClampedArray (a canvas's pixels) is u8, not an object", () => {
 test("an extra that does not fit its column is told from 0 in a batch, or refused", () => {
   const buffer = new ReplayBuffer();
   buffer.append(step(0, { value: -1 }));
-  expect(() => buffer.append(step(1, { value: [-2] }))).toThrow(expect.objectContaining({ code: "SPEC_MISMATCH" })); // else its column says 0, and nothing says that this is no value
+  expect(() => buffer.append(step(1, { value: [-2] }))).toThrow(expect.objectContaining({ code: "SPEC_MISMATCH" })); // otherwise its column would hold 0, and no flag would mark that as a missing value
 });
 
 test("the dtype of a column does not hang on the values that were drawn", () => {

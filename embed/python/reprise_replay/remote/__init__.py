@@ -1,6 +1,6 @@
-"""Writers whose environment is at the other end of a WebSocket: both ends, by the protocol of docs/reference/actors-protocol.md.
+"""Both ends of writers whose environment is at the other end of a WebSocket, with the protocol of docs/reference/actors-protocol.md.
 
-Needs the library websockets: `pip install "reprise-replay[websockets]"`.
+Requires the library websockets: `pip install "reprise-replay[websockets]"`.
 """
 
 try:

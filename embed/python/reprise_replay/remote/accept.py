@@ -38,20 +38,21 @@ async def accept(
     keep_alive_timeout: float = 20.0,
     timeout: float | None = 30.0,
 ) -> AcceptedWriter:
-    """Lets a `remoteWriter` in, whose steps become those of a writer of the Replay. Speaks the protocol of docs/reference/actors-protocol.md.
+    """Accepts a `remoteWriter` at the other end of a WebSocket. Its steps become those of a writer of the Replay.
 
-    It returns once the two ends have met. Then `await websocket.wait_closed()` keeps the connection; `accepted.closed` resolves
-    at the end of the session. If the connection breaks, the actor comes again within `session_ttl` seconds, and `accept`
-    returns the same `AcceptedWriter`. Each step arrives once and in order.
+    Returns when both ends have met. Then `await websocket.wait_closed()` keeps the connection, and `accepted.closed` resolves at
+    the end of the session. If the connection breaks, the actor can reconnect within `session_ttl` seconds, and `accept` returns
+    the same `AcceptedWriter`. Each step arrives once and in order.
 
-    `writer`: the number of the writer in the Replay's text; it has one actor at a time. `max_in_flight`: steps that may be
-    unconfirmed, for all of a session. `limits`: for peers that nobody trusts. `keep_alive`, `keep_alive_timeout`: seconds of silence
-    until a ping, and until the connection counts as broken. `timeout`: seconds for the actor to say hello, None for no limit. For an
-    actor that comes again, the options of the newest call count.
+    `writer`: the number of the writer in the Replay's text; it has one actor at a time. `max_in_flight`: the maximum number of
+    unconfirmed steps per session. `limits`: the limits for untrusted peers. `keep_alive`, `keep_alive_timeout`: the seconds of
+    silence until a ping, and until the connection counts as broken. `timeout`: the seconds to wait for the actor's hello; None
+    for no limit. For an actor that reconnects, the options of the newest call count.
 
-    Raises ReplayError: `SPEC_MISMATCH` if the specs or lanes differ, `OUT_OF_TURN` if the writer has an actor, `NOT_FOUND` for a
-    session that is not known, `RATE_LIMITED` or `UNSUPPORTED` beyond `limits.sessions` or `limits.lanes`, `UNSUPPORTED` for `confirm`
-    "disk" (a Replay in Python has no journal), `CLOSED` or `INVALID_DATA` if the peer left or broke the protocol, `TIMEOUT`.
+    Raises ReplayError: `SPEC_MISMATCH` if the specs or lanes differ, `OUT_OF_TURN` if the writer has an actor, `NOT_FOUND` if the
+    session is unknown, `RATE_LIMITED` beyond `limits.sessions`, `UNSUPPORTED` beyond `limits.lanes` or for `confirm` "disk" (a
+    Replay in Python has no journal), `CLOSED` if the peer left, `INVALID_DATA` if the peer broke the protocol, `TIMEOUT` if the
+    actor sent no hello in time.
     """
     number, rules = operator.index(writer), (limits or Limits()).checked()
     intake = Intake(replay, number)
@@ -84,8 +85,9 @@ async def accept(
 
 
 def publish(replay: Replay, message: Any) -> None:
-    """Sends a message, such as new weights, to all writers that the Replay has accepted, and to those that come later. An actor that
-    is slow receives only the newest. Bytes go as they are, anything else as JSON. Call it in the thread of the event loop."""
+    """Sends a message, such as new weights, to all writers that the Replay has accepted or will accept. A slow actor receives only
+    the newest message. Bytes are sent unchanged, and other values as JSON. Call this function in the thread of the event loop.
+    """
     sessions = sessions_of(replay)
     sessions.newest = encoded(message)
     for accepted in list(sessions.open.values()):

@@ -23,7 +23,7 @@ _OWN_FAULTS = ("OUT_OF_MEMORY", "CLOSED", "KEYS_EXHAUSTED", "RATE_LIMITED", "OUT
 
 
 class Goodbye(NamedTuple):
-    """How a writer ended: by its `close`, because it is gone, by `close` here, or by an error that it was told."""
+    """The end of a writer: the actor called `close`, the actor is gone, `close` was called here, or an error occurred, which the actor receives."""
 
     how: Literal["left", "gone", "closed", "failed"]
     error: BaseException | None = None
@@ -51,7 +51,7 @@ class Waiting(NamedTuple):
 
 
 class AcceptedWriter:
-    """A writer whose environment is at the other end of a socket. `accept` makes it."""
+    """A writer whose environment is at the other end of a socket, created by `accept`."""
 
     #: Resolves when the writer has ended and its steps are in the Replay. It never raises.
     closed: asyncio.Future[Goodbye]
@@ -81,12 +81,12 @@ class AcceptedWriter:
 
     @property
     def steps(self) -> int:
-        """Rows that are in the Replay."""
+        """The number of rows that are in the Replay."""
         return self._intake.steps
 
     @property
     def connected(self) -> bool:
-        """Whether the writer has a connection now. Without one it may come again, until `closed` resolves."""
+        """Whether the writer has a connection now. Without a connection, it may reconnect until `closed` resolves."""
         return self._link is not None
 
     @property
@@ -95,11 +95,13 @@ class AcceptedWriter:
         return self._received, self._confirmed
 
     async def send(self, message: Any) -> None:
-        """Sends a message to the writer's `onmessage`, after all earlier ones: bytes as they are, anything else as JSON.
+        """Sends a message to the writer's `onmessage`, after all earlier messages. Bytes are sent unchanged, and other values as
+        JSON.
 
-        A message arrives once, even if the connection breaks and the writer comes again. It waits while 1 MiB is on its way.
+        A message arrives once, even if the connection breaks and the writer reconnects. The call waits while 1 MiB is
+        unconfirmed.
 
-        Raises ReplayError: `CLOSED` if the writer has ended. TypeError or ValueError for what JSON cannot hold.
+        Raises ReplayError: `CLOSED` if the writer has ended. Raises TypeError or ValueError if JSON cannot represent the message.
         """
         kind, data = encoded(message)
         while not self._is_over and self._messages.size > _SENT_BYTES:
@@ -110,7 +112,7 @@ class AcceptedWriter:
         self._post_message(self._messages.push(kind, data))
 
     def publish(self, message: Any) -> None:
-        """Sends a message like `send`, but replaces a published one that still waits: a slow writer receives only the newest."""
+        """Sends a message like `send`, but replaces a published message that is still waiting, so that a slow writer receives only the newest."""
         self._publish(*encoded(message))
 
     def _publish(self, kind: str, data: bytes) -> None:
@@ -119,7 +121,7 @@ class AcceptedWriter:
             self._post_message(message)
 
     def close(self) -> None:
-        """Ends the writer: steps that still wait for a rate limiter are dropped, the open episode is truncated, and the actor is told `CLOSED`."""
+        """Ends the writer. Drops steps that still wait for a rate limiter, and truncates the open episode. The actor receives `CLOSED`."""
         self.end(Goodbye("closed"), ReplayError("CLOSED: the writer was closed where the memory is"), Close.NORMAL)
 
     @property
@@ -129,16 +131,16 @@ class AcceptedWriter:
 
     @property
     def max_in_flight(self) -> int:
-        """Steps that may be unconfirmed."""
+        """The maximum number of unconfirmed steps."""
         return self._settings.max_in_flight
 
     @property
     def ttl(self) -> float:
-        """Seconds for which it waits for the writer."""
+        """The time in seconds within which the writer can reconnect."""
         return self._settings.session_ttl if self._reconnects else 0.0
 
     def begin(self, receipt: int) -> None:
-        """A writer that has handled so many messages of an earlier memory."""
+        """Numbers messages after `receipt`, the last message of an earlier memory that the writer has handled."""
         self._messages.begin(receipt)
 
     def handled(self, receipt: int) -> None:

@@ -23,17 +23,19 @@ async def remote_writer(
     reconnect_timeout: float = 60.0,
     timeout: float | None = 30.0,
 ) -> RemoteWriter:
-    """Connects to a Replay elsewhere, such as one that called `replay.acceptWriter` in Node, and returns once it is welcome.
+    """Connects to a Replay elsewhere, such as one that called `replay.acceptWriter` in Node. Returns when that end has welcomed the
+    writer.
 
-    `target`: the URL of a WebSocket, an open connection, or a function that opens one. All but an open connection are opened again
-    if the connection breaks, after a pause that doubles from 0.1 to 10 seconds. A URL is opened without compression.
-    `leaves`: lines `leaf …` as in the text of a Replay; both ends must have the same. `while_offline`: whether calls wait or fail
-    while there is no connection; a call that was taken in part waits. `on_message` receives what the memory sends: bytes, or what
-    JSON holds. `reconnect_timeout`: seconds from the loss of a connection to the next welcome, after which the writer fails with
-    `CLOSED`, even if the function that opens a connection has not returned. `timeout`: seconds until the first welcome, None for no
-    limit.
+    `target`: the URL of a WebSocket, an open connection, or a function that opens one. If the connection breaks, a URL or a
+    function is opened again, after a pause that doubles from 0.1 to 10 seconds. A URL is opened without compression. `leaves`:
+    lines `leaf …` as in the text of a Replay; both ends must have the same. `while_offline`: whether calls wait or fail while
+    there is no connection; a call that was accepted in part waits. `on_message`: receives the messages of the Replay's end, as
+    bytes or JSON values. `reconnect_timeout`: the seconds from the loss of a connection to the next welcome, after which the
+    writer fails with `CLOSED`, even if the function that opens a connection has not returned. `timeout`: the seconds to wait for
+    the first welcome; None for no limit.
 
-    Raises ReplayError: what the memory refused, `CLOSED` if there is no connection, `TIMEOUT`.
+    Raises ReplayError: the error of the Replay's end, `CLOSED` if there is no connection, `TIMEOUT` if there is no welcome in
+    time.
     """
     must(while_offline in ("wait", "fail"), f'INVALID: while_offline must be "wait" or "fail", got {while_offline!r}')
     number = operator.index(lanes)

@@ -131,7 +131,7 @@ class Intake:
         return frames.add([body.take(n * share.frame_bytes) for n, share in zip(new, shares, strict=True)])
 
     def _weight(self, rows: int, size: int, most: int) -> int:
-        """The bytes that a frame of so many rows counts for: those of the frame, or of its columns written out if they are more."""
+        """Returns the bytes that a frame of `rows` rows counts for: its size, or the size of its columns written out, if that is larger."""
         written = rows * self.layout.row_bytes
         fits(written, most, "the columns of a frame, written out,")
         return max(size, written)

@@ -1,4 +1,4 @@
-"""Limits for peers that nobody trusts."""
+"""Limits for untrusted peers."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Limits(NamedTuple):
     sessions: int = 4096
 
     def checked(self) -> Limits:
-        """These limits.
+        """Returns these limits after a check.
 
-        Raises ReplayError: `INVALID`.
+        Raises ReplayError: `INVALID` if a limit is out of range.
         """
         whole(self.frame_bytes, "frame_bytes", _LEAST_FRAME_BYTES, _MOST_FRAME_BYTES)
         for name in ("in_flight_bytes", "lanes", "sessions"):

@@ -24,7 +24,7 @@ _ITEM, _END, _DISCARD = 0, 1, 3
 
 
 class RemoteWriter:
-    """A writer of a Replay elsewhere. `remote_writer` makes it. Steps arrive once and in order, even if the connection breaks."""
+    """A writer of a Replay elsewhere, created by `remote_writer`. Steps arrive once and in order, even if the connection breaks."""
 
     #: Resolves when the writer has ended, to the error that ended it, or None.
     closed: asyncio.Future[ReplayError | None]
@@ -48,36 +48,36 @@ class RemoteWriter:
         self._leaving: asyncio.Task[None] | None = None
 
     async def met(self) -> None:
-        """Waits until the memory has welcomed the writer."""
+        """Waits until the Replay's end has welcomed the writer."""
         await asyncio.shield(self._conversation.met)
 
     @property
     def connected(self) -> bool:
-        """Whether the writer has a connection, over which it was welcome."""
+        """Whether the writer has a connection over which it was welcomed."""
         return self._conversation.link is not None
 
     @property
     def in_flight(self) -> int:
-        """Rows that are not confirmed."""
+        """The number of rows that are not confirmed."""
         return self._conversation.backlog.steps
 
     @property
     def keep(self) -> int:
-        """Steps in the window of a lane: the most that an item may have."""
+        """The number of steps in the window of a lane, which is the maximum length of an item."""
         return int(self._conversation.told().fields["keep"])
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """The tables of the Replay."""
+        """The names of the tables of the Replay."""
         return tuple(self._conversation.told().fields["tables"])
 
     async def append(self, steps: Mapping[str, ArrayLike], ends: ArrayLike = (), finals: Mapping[str, ArrayLike] | None = None) -> None:
-        """Appends steps as `Replay.append` does. It waits while as many steps are unconfirmed as the memory lets be.
+        """Appends steps as `Replay.append` does. The call waits while the maximum number of steps is unconfirmed.
 
-        A call that is cancelled while it waits may have appended the first of its steps.
+        If the call is cancelled while it waits, the first of its steps may be appended.
 
-        Raises ReplayError: `SPEC_MISMATCH` or `INVALID_DATA` for steps that do not fit, `IO` with `while_offline="fail"` and no
-        connection, `CLOSED` once `close` was called, and whatever ended the writer.
+        Raises ReplayError: `SPEC_MISMATCH` or `INVALID_DATA` if steps do not fit, `IO` if there is no connection and
+        `while_offline` is "fail", `CLOSED` after `close` was called, or the error that ended the writer.
         """
         self._must_stay()
         (n, taken), (last, last_taken) = self._take(steps, "steps"), self._take(finals, "finals")
@@ -107,7 +107,7 @@ class RemoteWriter:
                 at = end
 
     async def end(self, how: SupportsIndex = TERMINATED, final: Mapping[str, ArrayLike] | None = None, *, lane: SupportsIndex = 0) -> None:
-        """Ends the episode of a lane. `final`: the final observation as a step; required unless terminated."""
+        """Ends the episode of a lane. `final`: the final observation as a step; required unless the episode terminated."""
         self._must_stay()
         number, (n, taken) = operator.index(how), self._take(final, "final")
         must(number in _CODES, f"INVALID: how must be ENDED, TRUNCATED or TERMINATED, got {how}")
@@ -119,7 +119,7 @@ class RemoteWriter:
         await self._push(block(layout, int(n == 1 or number == TERMINATED), call, columns_of(layout, taken) if n else []))
 
     async def item(self, table: str, length: SupportsIndex, priority: float | Literal["max"] = 1.0, *, lane: SupportsIndex = 0) -> None:
-        """Makes an item of a lane's last steps."""
+        """Creates an item of a lane's last steps."""
         self._must_stay()
         must(table in self.tables, f"NOT_FOUND: table must be one of {list(self.tables)}, got {table!r}{did_you_mean(table, self.tables)}")
         number, size = -1.0 if priority == "max" else float(priority), operator.index(length)
@@ -133,17 +133,17 @@ class RemoteWriter:
         await self._push(block(self._conversation.layout, 0, [0, _DISCARD, self._lane(lane) + 1, 0, 0, 0, 0]))
 
     async def flush(self) -> None:
-        """Waits until everything before it is confirmed, and no item waits for a rate limiter."""
+        """Waits until all earlier steps are confirmed and no item waits for a rate limiter."""
         self._must_stay()
         async with self._turn:
             done = await self._conversation.push_flush()
         await done
 
     async def close(self) -> None:
-        """Says goodbye: waits until everything is confirmed, and ends the open episodes. From this call on nothing more is taken, even
-        if it is cancelled. No effect on a writer that has ended.
+        """Closes the writer: waits until everything is confirmed, and ends the open episodes. The writer accepts nothing after this
+        call, even if the call is cancelled. No effect on a writer that has ended.
 
-        Raises ReplayError if the writer ended by an error before it was done.
+        Raises ReplayError if the writer ended with an error before everything was confirmed.
         """
         if not self.closed.done():
             self._leaving = self._leaving or asyncio.get_running_loop().create_task(self._leave())

@@ -23,7 +23,7 @@ export interface FilmCut {
   write(bytes: Uint8Array): Promise<void>;
 }
 
-/** Cuts a video. The promise is fulfilled when all bytes are written. */
+/** A function that cuts a video. The promise is fulfilled when all bytes are written. */
 export type CutFilm = (cut: FilmCut) => Promise<void>;
 
 /** Adds the properties that meta/info.json declares for the camera's videos. */

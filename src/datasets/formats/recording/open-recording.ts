@@ -40,7 +40,7 @@ export interface Recording<S = RldsStep> extends RldsReader<S> {
    * @throws RangeError if `episode` is not an integer ≥ 0
    */
   startingAt(episode: number): AsyncIterable<ReadEpisode<S>>;
-  /** Returns the number of steps per episode, in order. O(episodes). */
+  /** Returns the number of steps per episode, in order. Costs O(episodes). */
   lengths(): Promise<readonly number[]>;
 }
 

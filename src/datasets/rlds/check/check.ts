@@ -54,7 +54,7 @@ const TEXTS: { readonly [fault in Fault]: (finding: Finding) => string } = {
  * @throws RldsError UNSUPPORTED if Reprise cannot read the data
  * @throws RldsError IO if a file cannot be read
  * @throws the errors of the source
- * @throws the signal's reason if it aborts
+ * @throws the signal's reason if the signal aborts
  */
 export async function checkRlds<S = RldsStep>(rlds: RldsDataset<S>, options: CheckOptions = {}): Promise<CheckReport> {
   const { timestamp, fps, maxJitter, minSteps, minShare, maxPlaces } = parseOptions(options);

@@ -26,7 +26,7 @@ interface Cast {
 /**
  * Returns the same steps with some numbers converted to other dtypes: `castLeaves(data, { action: "f32" })`. The path of a group selects all leaves below it.
  * Floats are rounded to the nearest float. An integer or a flag that the new dtype cannot represent is an error, as is a finite float that would become
- * infinite. Works lazily, and does not copy other columns. O(elements of the converted leaves).
+ * infinite. Works lazily, and does not copy other columns. Costs O(elements of the converted leaves).
  * @throws TypeError, RangeError if a dtype is invalid
  * @throws RangeError during iteration if a path does not name numbers
  * @throws RldsError INVALID_DATA during iteration if a value does not fit. The error names the episode, the step and the leaf

@@ -23,7 +23,7 @@ type ElementTest = (element: unknown) => boolean;
  * holds if any element meets it. A path that ends with an index selects one element: `observation/state/1 > 2`. Without a comparison, the condition holds for
  * values that are not zero, not false and not empty. Actions, rewards and discounts of final observations do not count.
  *
- * Works lazily, and keeps one episode in memory. O(elements of the leaf).
+ * Works lazily, and keeps one episode in memory. Costs O(elements of the leaf).
  * @throws TypeError, RangeError if a condition is invalid
  * @throws RangeError during iteration if the data does not have the path, or if text cannot be compared this way
  */

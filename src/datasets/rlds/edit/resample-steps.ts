@@ -41,7 +41,7 @@ interface TimePlan {
  *
  * The return of an episode does not change. The rewards of steps that are left out are added to the step before them. If a step is repeated, only its last copy
  * has its reward. Discounts are multiplied in the same way. The leaf with the times receives the new times. Works lazily, and keeps one episode in memory.
- * O(elements).
+ * Costs O(elements).
  * @throws TypeError, RangeError if an option is invalid
  * @throws RangeError during iteration if no times are known
  * @throws RldsError INVALID_DATA during iteration if times decrease, or if an episode would have more than 2^24 steps

@@ -28,7 +28,7 @@ const MODES: { readonly [mode in ImportMode]: ImportMode } = { strict: "strict",
  * grow with the dataset or its episodes. Each step costs O(leaves + float elements).
  * @throws TypeError if the value is not a dataset
  * @throws the errors of the source
- * @throws the signal's reason if it aborts
+ * @throws the signal's reason if the signal aborts
  */
 export async function inspectRlds<S = RldsStep>(rlds: RldsDataset<S>, options: PassOptions = {}): Promise<ImportReport> {
   onlyKeys("options", options, "signal, onProgress");

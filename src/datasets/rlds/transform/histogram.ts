@@ -9,7 +9,7 @@ export interface Histogram {
 
 /**
  * Returns a histogram with bins of equal width from the smallest to the largest value, like `numpy.histogram`. If all values are equal, the range extends half
- * a unit to each side. If there are no values, the range is 0 … 1. Values that are not finite are ignored. O(values).
+ * a unit to each side. If there are no values, the range is 0 … 1. Values that are not finite are ignored. Costs O(values).
  * @throws TypeError, RangeError if an argument is invalid
  */
 export function histogram(values: ArrayLike<number>, bins = 10): Histogram {

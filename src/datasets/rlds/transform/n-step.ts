@@ -20,7 +20,7 @@ export interface NStepTransitionOptions {
 export type NStepTransition<S = RldsStep> = Omit<S, "reward" | "discount"> & {
   /** The n-step return r_0 + γ d_0 r_1 + … + γ^(k-1) d_0 … d_(k-2) r_(k-1). */
   readonly reward: number;
-  /** γ^k d_0 … d_(k-1), the weight of the value of next_observation. 0 if next_observation is terminal. */
+  /** The weight of the value of next_observation: γ^k d_0 … d_(k-1). 0 if next_observation is terminal. */
   readonly discount: number;
   /** The actual number of steps k. It equals n, or is less at the end of an episode. */
   readonly n_steps: number;

@@ -29,7 +29,7 @@ export interface LeafStatistics {
   readonly min: number | bigint;
   readonly max: number | bigint;
   readonly mean: number;
-  /** The sample standard deviation: the sum of squares divided by the number of values minus one. */
+  /** The sample standard deviation, whose divisor is the number of values minus one. */
   readonly std: number;
   /** The statistics per element, in flat arrays. */
   readonly elements: {
@@ -79,11 +79,11 @@ const OUTCOMES: readonly string[] = ["action", "reward", "discount"];
  *
  * To normalise observations, use `const [{elements: {mean, std}}] = (await statistics(rlds, {paths: ["observation"]})).leaves` and then `mapSteps(rlds, (step)
  * => ({...step, observation: step.observation.map((x, i) => (x - mean[i]) / std[i])}))`. Keeps six numbers per element of a step and two per episode in memory.
- * O(elements).
+ * Costs O(elements).
  * @throws TypeError, RangeError if an argument is invalid, or if a path is not a leaf of numbers
  * @throws RldsError SPEC_MISMATCH if a value has another form than the spec
  * @throws the errors of the source
- * @throws the signal's reason if it aborts
+ * @throws the signal's reason if the signal aborts
  */
 export async function statistics<S = RldsStep>(rlds: RldsDataset<S>, options: StatisticsOptions = {}): Promise<DatasetStatistics> {
   const { paths, signal } = onlyKeys("options", options, "paths, signal, onProgress");
