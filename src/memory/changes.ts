@@ -13,7 +13,7 @@ export class Changes extends State {
   /** The address of the numbers of bytes that still count, one u32 per place of a segment. */
   readonly #live: number;
   readonly #places: number;
-  /** Passes over the pools: the frames of rows that waited are freed with them, and need another pass. */
+  /** The number of passes over the pools. The frames of rows that waited are freed with them, and need another pass. */
   #passes: number;
 
   /** @param places number of segments that can be distinguished: a power of two, at most 65,536 */
