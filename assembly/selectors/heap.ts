@@ -7,7 +7,7 @@
  *    8 │ items u32      │ stamps u32    │  ITEM, f64 × (slots + 1), the table's
  *   16 │ count u32      │ greatest u32  │  1: maxHeap
  *
- * ENTRY, 8 bytes: │ slot u32 │ key u32 │   the upper half of the priority's bits, inverted in a maxHeap: the least is first. If keys are equal, the items decide
+ * ENTRY, 8 bytes: │ slot u32 │ key u32 │   the upper half of the priority's bits, in a maxHeap inverted: the least is first. If keys are equal, the items decide
  * Comparing items is a cache miss. Comparing keys almost never is, because all children of a node are in one line.
  */
 import { Prefetch } from "../memory/prefetch";
