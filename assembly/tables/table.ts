@@ -236,7 +236,10 @@ export function table_init(table: usize, pool: u32, maxSize: u32, maxPending: u3
   const stamps = t.slots().stamps;
   // A fifo makes room before the insert, any other remover after it.
   const places = isFifo(remover) ? maxSize : maxSize + 1;
-  assert((remover & TOGETHER) != 0 || !kindHas(sampler, LINKED) || !kindHas(remover, LINKED), "a table has one linked order, because its links are in the items");
+  assert(
+    (remover & TOGETHER) != 0 || !kindHas(sampler, LINKED) || !kindHas(remover, LINKED),
+    "a table has one linked order, because its links are in the items",
+  );
   const bytes = laySelector(t.sampler(), sampler, at, slots, places, items, stamps);
   if ((remover & TOGETHER) == 0) at = align16(at + bytes);
   laySelector(t.remover(), remover, at, slots, places, items, stamps);

@@ -41,7 +41,8 @@ const print = values.json ? console.error : console.log;
 const run = values.from === undefined ? await measured() : JSON.parse(readFileSync(values.from, "utf8"));
 if (values.save !== undefined) writeFileSync(values.save, JSON.stringify(run));
 if (values.json) console.log(JSON.stringify(run));
-if (run.trial && (values.check || values.write)) throw new Error("the figures of a trial are not measurements, so they are neither checked nor written. Run without --trial");
+if (run.trial && (values.check || values.write))
+  throw new Error("the figures of a trial are not measurements, so they are neither checked nor written. Run without --trial");
 if (values.write) {
   writeFileSync(join(import.meta.dirname, KEPT), `${JSON.stringify(run, null, 1)}\n`);
   write(import.meta.dirname, run);

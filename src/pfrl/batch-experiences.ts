@@ -11,7 +11,7 @@ import { specOfBatch } from "./store/batches.ts";
 import type { Transition } from "./transition.ts";
 
 export interface BatchExperiencesOptions {
-  /** The discount per step, in [0, 1]. */
+  /** The discount per step, a finite number. */
   readonly gamma: number;
   /** Maps each state to the learner's input. States have the form of the list; for a batch, typed arrays are views of its columns. */
   readonly phi?: (state: never) => unknown;

@@ -194,8 +194,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   }
 
   /**
-   * Appends many steps in one call. Each leaf is one column with a leading dimension of time. With several lanes, it has leading dimensions of time and lane.
-   * Costs O(bytes + items).
+   * Appends many steps in one call. Each leaf is one column with a leading dimension of time, or of time and lane with several lanes. Costs O(bytes + items).
    * @returns the number of steps, summed over the lanes
    * @throws RangeError if columns differ in length
    * @throws ReplayError SPEC_MISMATCH if the step does not match the spec, INVALID_DATA if a value does not fit its dtype, NOT_FOUND if `priorities` names an
@@ -302,10 +301,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     return items;
   }
 
-  /**
-   * Resolves when no item waits for a rate limiter in the tables of the writer's rules, or in all tables if the writer has no rules. Returns `undefined` if no
-   * item is waiting.
-   */
+  /** Resolves when no item waits in the tables of the writer's rules, or in any table if it has no rules. Returns `undefined` if no item waits. */
   flush(options: WaitOptions = {}): Promise<void> | undefined {
     this.#open();
     const names = this.#ends.tables;

@@ -107,7 +107,12 @@ export function addEdit(command: Command): Command {
       "for a snapshot or journal: the number of draws after which an item is removed, such as memory=1 for a queue; may be repeated",
       repeatable,
     )
-    .addOption(new Option("--format <format>", "the format to write (default: by the ending of OUT; for a folder, the format of IN if it is a folder, too; otherwise tfds)").choices(FORMATS))
+    .addOption(
+      new Option(
+        "--format <format>",
+        "the format to write (default: by the ending of OUT; for a folder, the format of IN if that is also a folder; otherwise tfds)",
+      ).choices(FORMATS),
+    )
     .option("--from-split <split>", "the split of IN to read");
   return addFormatOptions(addOpen(addFinalStep(addMode(command)))).addHelpText("after", EXAMPLES);
 }

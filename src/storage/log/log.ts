@@ -41,10 +41,7 @@ export class Log {
   readonly salvaged: boolean;
   /** The segments that were valid at the point of damage and were released since. Their replacements came after the damage. */
   readonly lost: readonly number[];
-  /**
-   * A function of the owner, called when a new segment begins with an empty group. It writes the sections that every segment must hold. These sections are then
-   * committed.
-   */
+  /** A function of the owner, called when a new segment begins. It writes the sections that every segment must hold, which are then committed. */
   onSegment: (() => void) | undefined;
   /** A function of the owner, called before bytes are written. It is the last chance to sync data to which the bytes refer. */
   onWrite: (() => void) | undefined;
@@ -200,7 +197,7 @@ export class Log {
     if (failure !== undefined) throw failure;
   }
 
-  /** Writes everything that was committed to the disk, and returns when it is there. @throws ReplayError IO if a write or sync failed */
+  /** Writes everything that was committed, and returns when it is on the disk. @throws ReplayError IO if a write or sync failed */
   flush(): void {
     const writer = this.#writable();
     this.#flushTimer.cancel();

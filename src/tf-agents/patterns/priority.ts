@@ -6,11 +6,11 @@ import { pathText } from "../../schema/nest.ts";
 import type { FoundLeaf, Spec } from "../../schema/spec.ts";
 import { createReferenceStep, ReferenceField, type ReferenceStep } from "./pattern.ts";
 
-/** A function of an item that computes its priority, created by `constantPriorityFn` and `tdError`. */
+/** The rule that computes the priority of an item, created by `constantPriorityFn` and `tdError`. */
 export class PriorityFn {
   /** The constant priority, or the weight of the largest value against the mean. */
   readonly value: number;
-  /** The field of the errors; undefined for a constant priority. */
+  /** The field of the errors. Undefined for a constant priority. */
   readonly leaf: FoundLeaf | undefined;
 
   constructor(value: number, leaf?: FoundLeaf) {

@@ -80,7 +80,7 @@ export function asHalfTransition(spec: Specs, value: Experience, options: Omit<A
 }
 
 export interface AsNStepTransitionOptions {
-  /** The discount per step, in [0, 1]. */
+  /** The discount per step, a finite number. */
   readonly gamma: number;
   /** The number of steps that a transition must span. A trajectory must have one more step. Default: any number. */
   readonly n?: number;
