@@ -94,7 +94,7 @@ export class Draw {
     return load<u32>(this.u32At(START, i));
   }
 
-  /** Places of an entry in `rows`; the last of them may be empty. */
+  /** The places of an entry in `rows`; the last of them may be empty. */
   @inline
   rowsOf(i: u32): u32 {
     return this.picks != 0 ? this.width : load<u32>(this.u32At(LENGTH, i));

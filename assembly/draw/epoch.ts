@@ -11,7 +11,7 @@ import { Draw, PIECE, PROBABILITY, SLOT, WEIGHT } from "./draw";
 import { Permutation, placesOf } from "./permutation";
 import { AHEAD, fitsWith, prefetchItems, record, SAME_COLUMNS, see, takeBack } from "./sample";
 
-/** Flags in addition to those of table_sample: use a seeded order; only look, and change nothing. */
+/** The flags in addition to those of table_sample: use a seeded order; only look, and change nothing. */
 export const SHUFFLED: u32 = 128;
 export const LOOKS: u32 = 256;
 

@@ -20,7 +20,7 @@ import { openWindow, prefetchPacked, unpackOnce, WINDOW_HEAD } from "./unpacked-
 /** If several leaves are needed, rows of up to this many bytes, plus 16, are copied whole first. */
 const SHORT: u32 = NEAR_BYTES / PIECE;
 
-/** Bytes of the system's pages. */
+/** The number of bytes of the system's pages. */
 const PAGE: u32 = 4096;
 
 @unmanaged
@@ -244,7 +244,7 @@ export function gather_runs(draw: usize, pool: usize, outputs: usize, n: u32, fi
   return <u32>(last + RUN_BYTES - out) / <u32>RUN_BYTES;
 }
 
-/** Widens a value or frame of halves at `from` to f32 at `to`, and returns its address. 0 stands for zeros or padding. */
+/** Widens a value or frame of halves at `from` to f32 at `to`, and returns its address. 0 means zeros or padding. */
 function widened(leaf: Leaf, from: usize, to: usize): usize {
   if (from == 0) return 0;
   halvesWiden(to, from, leaf.bytes >> 1, leaf.dtype == BF16);

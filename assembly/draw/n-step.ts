@@ -20,7 +20,7 @@ import { prefetchRows } from "./gather";
 
 /** Marks a role without a leaf. */
 export const NONE: u32 = 0xffff;
-/** Flags: each row contains its own next observation; a plain end at the bootstrap counts as truncation even after a whole return. */
+/** The flags: each row contains its own next observation; a plain end at the bootstrap counts as truncation even after a whole return. */
 const OWN: u32 = 1;
 export const ENDS_BEHIND: u32 = 2;
 

@@ -50,7 +50,7 @@ export class Permutation {
     return (high << lowBits) | low;
   }
 
-  /** Mixes a half with a key to 32 bits, of which the upper ones are the best: the middle of a 64-bit product with an odd factor. */
+  /** Mixes a half with a key to 32 bits: the middle of a 64-bit product with an odd factor. The upper bits are mixed best. */
   @inline
   private static mix(half: u32, key: u64): u32 {
     const x = (<u64>half + (key >> 32) + 1) * (key | 1);

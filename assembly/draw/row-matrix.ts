@@ -131,7 +131,7 @@ class Step {
   }
 }
 
-/** Chooses where in a longer item its `width` steps begin, all starts with equal probability; 0 in an item that is not longer. */
+/** Chooses the place in a longer item at which its `width` steps begin, all starts with equal probability; 0 in an item that is not longer. */
 export function draw_starts(draw: usize, table: usize, width: u32): void {
   const t = changetype<Table>(table);
   const d = changetype<Draw>(draw);
@@ -161,7 +161,7 @@ function fillItems(d: Draw, t: Table, from: u32, cross: bool): void {
   }
 }
 
-/** Returns where in an item of `length` steps the window of entry i begins. */
+/** Returns the place in an item of `length` steps at which the window of entry i begins. */
 function startOf(d: Draw, t: Table, i: u32, length: u32, width: u32, from: u32): u32 {
   if (from == FROM_START) return d.start(i);
   if (from == FROM_ANY) {
@@ -200,7 +200,7 @@ function fillPlain(n: u32, at: usize, end: usize): usize {
   return at;
 }
 
-/** Stores how many rows an entry has, and empties the places after them. Returns where the next entry begins. */
+/** Stores the number of rows of an entry, and empties the places after them. Returns the address at which the next entry begins. */
 function close(length: usize, width: u32, row: usize, filled: usize): usize {
   store<u32>(length, <u32>(filled - row) >> 2);
   const end = row + ((<usize>width) << 2);

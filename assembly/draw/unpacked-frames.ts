@@ -15,7 +15,7 @@ import { Head, LINK_ROW } from "../rows/row";
 import { Draw } from "./draw";
 import { chooseRows, nameOf, OUTPUT_BYTES, Output } from "./output";
 
-/** Bytes before the frames of a WINDOW. */
+/** The number of bytes before the frames of a WINDOW. */
 export const WINDOW_HEAD: usize = 16;
 
 /** Forgets the places of unpacked frames. Returns the most bytes of the window that an entry takes. */

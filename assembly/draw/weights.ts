@@ -3,7 +3,7 @@ import { power, powerMany } from "../memory/power";
 import { Table } from "../tables/table";
 import { Draw, PROBABILITY, TABLE_SIZE, WEIGHT } from "./draw";
 
-/** Flags of the bounds that are set. */
+/** The flags of the bounds that are set. */
 const LOWER: u32 = 1;
 const UPPER: u32 = 2;
 

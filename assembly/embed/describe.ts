@@ -192,7 +192,7 @@ function columnAt(columns: Columns, i: u32): Column {
   return changetype<Column>(changetype<usize>(columns) + <usize>(COLUMNS_BYTES + i * COLUMN_BYTES));
 }
 
-/** Writes a column's name; returns where it ends. */
+/** Writes a column's name, and returns the address of its end. */
 function writeName(shown: ViewColumn, at: u32): u32 {
   const head = headName(shown.head);
   for (let i = 0; i < head.length; i++) store<u8>(at++, <u8>head.charCodeAt(i));

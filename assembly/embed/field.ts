@@ -272,7 +272,7 @@ function compare(a: Field, b: Field): i32 {
   }
 }
 
-/** Returns where the part of a path that begins at `from` ends. */
+/** Returns the place at which the part of a path that begins at `from` ends. */
 export function partEnd(field: Field, from: u32): u32 {
   while (from < field.bytes && <u32>load<u8>(<usize>(field.path + from)) != DOT) from++;
   return from;

@@ -134,7 +134,7 @@ function rowsIn(root: Root, mixture: View, m: Mixture, i: u32): i64 {
   return sure < <i64>n ? (sure < 0 ? sure : notReady(view, n, <u32>sure)) : width;
 }
 
-/** Makes room for a batch with its OUTPUTs; returns where the DRAWs are, or 0 if there is no memory. */
+/** Makes room for a batch with its OUTPUTs. Returns the address of the DRAWs, or 0 if there is no memory. */
 function plan(root: Root, mixture: View, n: u32, most: u32, rows: f64): usize {
   const head = OUTPUT_BYTES * mixture.count + 8;
   let bytes = aligned(head);

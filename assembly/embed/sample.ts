@@ -259,7 +259,7 @@ function refusedDraw(): i32 {
   return refusal.put("among newest needs a sampler that knows ages: lifo, fifo, recency, or uniform or prioritized with a fifo or lifo remover").code;
 }
 
-/** Makes room for a batch with its OUTPUTs; returns where its DRAW is, or 0 if there is no memory. */
+/** Makes room for a batch with its OUTPUTs. Returns the address of its DRAW, or 0 if there is no memory. */
 function plan(root: Root, view: View, n: u32, width: u32): usize {
   const steps = max(width, 2);
   const head = OUTPUT_BYTES * view.count + 4 * steps;

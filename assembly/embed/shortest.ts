@@ -5,7 +5,7 @@
  * SHORTEST, 32 bytes: │ count u32 │ point i32 │ digits u8 × 24 │   point: the number of digits before the decimal point
  */
 const SHORTEST_AT: usize = memory.data(32, 8);
-/** Bytes of a multi-word integer: 1280 bits fit the largest and the smallest double. */
+/** The number of bytes of a multi-word integer: 1280 bits fit the largest and the smallest double. */
 const WORD_BYTES: usize = 160;
 /** The number is VALUE / SCALE. Everything between (VALUE - BELOW) / SCALE and (VALUE + ABOVE) / SCALE parses to it. */
 const VALUE: usize = memory.data(800, 8);

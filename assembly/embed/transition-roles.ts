@@ -16,7 +16,7 @@ export const REWARD: u32 = 2;
 export const DISCOUNT: u32 = 3;
 export const TERMINATED: u32 = 4;
 export const ROLES: u32 = 5;
-/** Total bytes of the role names. */
+/** The total number of bytes of the role names. */
 export const NAMES_BYTES: u32 = 64;
 
 @unmanaged

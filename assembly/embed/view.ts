@@ -28,7 +28,7 @@ export const ITEMS: u32 = 1;
 export const TRANSITIONS: u32 = 2;
 export const MIXTURE: u32 = 3;
 
-/** Flags of a mixture: draw the source of each row; let the other sources replace one with too few items. */
+/** The flags of a mixture: draw the source of each row; let the other sources replace one with too few items. */
 export const RANDOM: u32 = 1;
 export const FALLBACK: u32 = 2;
 

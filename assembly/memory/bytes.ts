@@ -58,7 +58,7 @@ export class Bytes {
   }
 }
 
-/** Bytes.copy as a call, for code outside hot loops. */
+/** The number of bytes.copy as a call, for code outside hot loops. */
 export function copyBytes(to: usize, from: usize, bytes: u32): void {
   Bytes.copy(to, from, bytes);
 }

@@ -10,7 +10,7 @@ import { Work } from "./work";
 
 const STRETCH: u32 = 64;
 
-/** Bytes of the bit mask of all stretches. */
+/** The number of bytes of the bit mask of all stretches. */
 function bitsBytes(n: u32): u32 {
   return (((n + STRETCH - 1) >> 6) + 7) >> 3;
 }
@@ -144,7 +144,7 @@ export function applyPatch(work: usize, patch: usize, n: u32, to: usize): void {
   }
 }
 
-/** Writes `from` + 2^shift × k for each bit k of eight that is set, u32 each. Returns where that list ends; up to 32 bytes after it are overwritten. */
+/** Writes `from` + 2^shift × k for each bit k of eight that is set, u32 each. Returns the end of that list. Up to 32 bytes after it are overwritten. */
 function writeOffsets(work: usize, bits: u32, shift: i32, from: u32, to: usize): usize {
   if (ASC_FEATURE_SIMD) {
     const wide = i16x8.extend_low_i8x16_u(v128.load64_zero(Work.pick(work, bits)));

@@ -3,7 +3,7 @@ import { decodeBlock } from "./lz4";
 import { applyPatch, isPatch } from "./patch";
 import { initWork, workBytes } from "./work";
 
-/** Bytes of WORK, which `entry_init` fills. */
+/** The number of bytes of WORK, which `entry_init` fills. */
 export function entry_work_bytes(frame: u32): u32 {
   return workBytes(frame);
 }

@@ -15,14 +15,14 @@ const TABLES: usize = CHECKSUM_AT;
 if (8 * 256 * 4 != CHECKSUM_BYTES) ERROR("the memory map has room for eight tables");
 
 const DEGREE: usize = 266;
-/** Distances of the terms from the degree. */
+/** The distances of the terms from the degree. */
 const A: usize = DEGREE - 123;
 const B: usize = DEGREE - 145;
 const C: usize = DEGREE - 178;
 const D: usize = DEGREE - 195;
 /** The bytes left of a message: the degree, rounded up to vectors. */
 const REST: u32 = 272;
-/** Bytes folded at a time, in the fastest cache. */
+/** The number of bytes folded at a time, in the fastest cache. */
 const STRETCH: u32 = 8192;
 /** Shorter messages do not repay the folding. */
 const SHORT: u32 = 512;

@@ -165,7 +165,7 @@ function forgetEntry(change: Change, live: usize, unit: u32): void {
   change.linked = 0;
 }
 
-/** Writes a record; returns where it ends. */
+/** Writes a record, and returns the address of its end. */
 function saveEntry(p: Pool, row: u32, number: u32, at: usize): usize {
   const entry = Entry.of(row);
   store<u32>(at, number);

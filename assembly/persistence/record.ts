@@ -11,7 +11,7 @@ export function account(live: usize, segment: u32, bytes: u32): void {
   store<u32>(at, load<u32>(at) + bytes);
 }
 
-/** Bytes of the short record that supplements a whole one, and may be newer: the LINK of a row, the COUNT of a slot. */
+/** The number of bytes of the short record that supplements a whole one, and may be newer: the LINK of a row, the COUNT of a slot. */
 export const LINK_BYTES: u32 = 8;
 
 /** Notes that the newest short record is now in this segment. */

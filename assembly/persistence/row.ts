@@ -255,7 +255,7 @@ function linkOf(p: Pool, row: u32, number: u32): u32 {
   return (next == row + 1 ? number + 1 : numberOf(p, next)) | (link & LINK_ENDS);
 }
 
-/** Writes a link; returns where the next record begins, like `saveRow`. */
+/** Writes a link. Returns the address at which the next record begins, like `saveRow`. */
 function saveLink(p: Pool, row: u32, at: usize): usize {
   const number = numberOf(p, row);
   store<u32>(at, number);

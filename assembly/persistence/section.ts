@@ -7,7 +7,7 @@ import { crc32c } from "./crc32c";
 
 export const SECTION_BYTES: u32 = 16;
 
-/** Kinds of sections, as in src/base/kinds.ts. */
+/** The kinds of sections, as in src/base/kinds.ts. */
 export const HEAD: u32 = 32;
 export const WRITERS: u32 = 33;
 export const POOLS: u32 = 34;

@@ -15,7 +15,7 @@ import { Selector } from "../selectors/selector";
 import { Table } from "../tables/table";
 import { account, LINK_BYTES, noteLink, noteRecord } from "./record";
 
-/** Bytes of a slot's record. */
+/** The number of bytes of a slot's record. */
 export function record_slot_bytes(table: usize): u32 {
   const t = changetype<Table>(table);
   return 4 + 16 + 4 + 8 + (t.slots().stamps != 0 ? 8 : 0) + placeBytes(t.sampler()) + (t.hasSeparateRemover() ? placeBytes(t.remover()) : 0);
@@ -92,7 +92,7 @@ export function record_collect_slots(table: usize, segment: u32, slot: u32, limi
   return slot <= slots.high ? slot : 0;
 }
 
-/** Puts counts in their places, likewise. Returns 0 or CORRUPT. O(count) */
+/** Puts counts in their places. Returns 0 or CORRUPT. O(count) */
 export function record_load_counts(table: usize, count: u32, from: usize, segment: u32, live: usize): i32 {
   const slots = changetype<Table>(table).slots();
   for (; count > 0; count--, from += LINK_BYTES) {
@@ -131,7 +131,7 @@ function saveSlot(t: Table, slot: u32, at: usize, end: usize): void {
   store<u32>(at, slot);
   // In a free slot, `first` is a slot.
   store<u32>(at, slots.isUsed(slot) ? numberOf(t.rows(), item.first) : item.first, 4);
-  // The kind of a run depends on where rows are.
+  // The kind of a run depends on the places of rows.
   store<u32>(at, item.length(), 8);
   store<u32>(at, item.generation, 12);
   store<u32>(at, item.timesSampled, 16);

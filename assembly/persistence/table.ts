@@ -55,7 +55,7 @@ export function record_table(table: usize, out: usize): void {
   store<u32>(sinceAt(t, out), t.slots().since);
 }
 
-/** Returns where a record has `since`: a word that is 0 until the first epoch. */
+/** Returns the address of `since` in a record: a word that is 0 until the first epoch. */
 function sinceAt(t: Table, record: usize): usize {
   return record + (t.hasSeparateRemover() && t.remover().kind == UNIFORM ? SAMPLER_LAST : REMOVER_LAST);
 }

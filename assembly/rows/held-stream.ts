@@ -113,7 +113,7 @@ function continueFrom(to: Stream, from: Stream): void {
   to.numberedAt = from.numberedAt;
 }
 
-/** Returns where inline entries begin. */
+/** Returns the address at which inline entries begin. */
 function besideOf(s: Stream): u32 {
   return <u32>changetype<usize>(s) + stream_bytes(0);
 }

@@ -32,7 +32,7 @@ import { Head, LINK_ROW, PLACE } from "./row";
 export const ENTRY_HEAD: u32 = 8;
 const PACK_HEAD: u32 = 16;
 const PACKS_BYTES: u32 = 80;
-/** Bytes of a pack, unless a frame is larger; also the limit of where its last entry begins. */
+/** The number of bytes of a pack, unless a frame is larger. The last entry begins below this offset. */
 const PACK_BYTES: u32 = 65536;
 /** The most bytes that readers of entries read past them. */
 const SLACK: u32 = 32;

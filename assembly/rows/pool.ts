@@ -42,7 +42,7 @@ const TRACKED: u32 = 4;
 const PACKS: u32 = 8;
 const ENTRIES: u32 = 16;
 const SEVERAL: u32 = u32.MAX_VALUE;
-/** Offset of the jump before a block's bytes. */
+/** The offset of the jump before a block's bytes. */
 const JUMP: usize = 8;
 const NUMBER: usize = 4;
 /** A directory begins with one granule. */

@@ -71,7 +71,7 @@ export class Head {
     return changetype<Head>(Head.block(row) + <usize>((row & PLACE) * HEAD_BYTES));
   }
 
-  /** Returns where the row's block begins. */
+  /** Returns the address at which the row's block begins. */
   @inline
   static block(row: u32): usize {
     return <usize>((row >> PLACE_BITS) << GRANULE_BITS);

@@ -13,7 +13,7 @@
 import { Prefetch } from "../memory/prefetch";
 import { Items } from "./items";
 
-/** Children of a node, as a power of two, and their bytes. */
+/** The number of children of a node, as a power of two, and their bytes. */
 const BITS: u32 = 3;
 const WIDTH: u32 = 1 << BITS;
 const FAMILY: u32 = 8 << BITS;

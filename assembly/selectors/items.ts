@@ -4,7 +4,7 @@
  */
 
 export const ITEM_BYTES: u32 = 32;
-/** Offset of the links in an item: prev u32, next u32. */
+/** The offset of the links in an item: prev u32, next u32. */
 export const LINKS: usize = 24;
 const INFINITY_BITS: u64 = 0x7ff0000000000000;
 

@@ -135,7 +135,7 @@ export class Recency {
 }
 if (offsetof<Recency>() != RANKS_AT || RECENCY_BYTES != <u32>RANKS_AT) ERROR("RECENCY: RANKS at byte 16");
 
-/** Returns where the tree begins. */
+/** Returns the address at which the tree begins. */
 function treeFrom(slots: u32, items: u32): u32 {
   return (RECENCY_BYTES + ranksBytes(slots, items) + 15) & ~15;
 }

@@ -13,11 +13,11 @@ import { SumTree, sumTreeBytes, sumTreeInit } from "./sum-tree";
 import { keepRun, restoreRun } from "./tree-part";
 import { Uniform, uniformBytes, uniformInit } from "./uniform";
 
-/** Flags of a draw: without replacement; one draw from each n-th part; `among` counts the newest items. */
+/** The flags of a draw: without replacement; one draw from each n-th part; `among` counts the newest items. */
 export const DISTINCT: u32 = 1;
 export const STRATIFIED: u32 = 2;
 export const NEWEST: u32 = 4;
-/** The most words (u32) that describe where an order begins and ends. */
+/** The most words (u32) that describe the beginning and the end of an order. */
 export const END_WORDS: u32 = 3;
 
 /** A selector in a table: kind and address. */

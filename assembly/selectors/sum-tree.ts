@@ -31,7 +31,7 @@ const STALE_AT: usize = 112;
 const LEVELS_AT: usize = 120;
 /** The most leaves that are renewed together, which limits how long a call can take. */
 const MOST_STALE: u32 = 2048;
-/** Bytes of four nodes. */
+/** The number of bytes of four nodes. */
 const FAMILY: usize = 32;
 /** The least positive f64, 2^-1074. */
 const FAINT: f64 = 4.9406564584124654e-324;

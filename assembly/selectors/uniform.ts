@@ -114,7 +114,7 @@ export class Uniform {
     }
   }
 
-  /** Returns the address of the i-th word that describes where the ring begins and ends: disorder, head, count. */
+  /** Returns the address of the i-th word that describes the beginning and the end of the ring: disorder, head, count. */
   endAt(i: u32): usize {
     if (i == 0) return changetype<usize>(this) + offsetof<Uniform>("disorder");
     return changetype<usize>(this.ring()) + (i == 1 ? offsetof<Ring>("head") : offsetof<Ring>("count"));

@@ -122,7 +122,7 @@ export function table_find(table: usize, key: f64): u32 {
   return changetype<Table>(table).slots().find(key);
 }
 
-/** Properties of a slot, numbered as in src/base/abi.ts. */
+/** The properties of a slot, numbered as in src/base/abi.ts. */
 const ABOUT_PRIORITY: u32 = 0;
 const ABOUT_KEY: u32 = 1;
 const ABOUT_LENGTH: u32 = 2;

@@ -57,7 +57,7 @@ export function table_counter(table: usize, which: u32): f64 {
   }
 }
 
-/** Returns where the column layouts of the slots are: u32 each, from slot 0 on; 0 if no item has one. */
+/** Returns the address of the column layouts of the slots: u32 each, from slot 0 on; 0 if no item has one. */
 export function table_layouts(table: usize): u32 {
   return changetype<Table>(table).slots().layouts;
 }

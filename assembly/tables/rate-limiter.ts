@@ -65,7 +65,7 @@ export class RateLimiter {
   samplesAllowed(n: u32, size: u32): u32 {
     if (n == 0 || !this.canSample(1, size)) return 0;
     if (this.passes(n)) return n;
-    // The k-th sample passes while the cursor stays at minDiff or above: monotone in k.
+    // The k-th sample passes while the cursor stays at minDiff or above, which is monotone in k.
     let low: u32 = 1;
     let high = n;
     while (high - low > 1) {

@@ -52,7 +52,7 @@ export function columnsOf(layout: u32): u32 {
   return layout >> FORM_BITS == 0 ? 0 : layout;
 }
 
-/** Steps of burn-in of an item with this column layout. */
+/** The number of steps of burn-in of an item with this column layout. */
 export function burnInOf(layout: u32): u32 {
   return layout == 0 || layout >> FORM_BITS != 0 ? 0 : (layout - 1) >> 1;
 }
@@ -62,7 +62,7 @@ export function beginsEpisode(layout: u32): bool {
   return layout != 0 && layout >> FORM_BITS == 0 && ((layout - 1) & 1) != 0;
 }
 
-/** Priority of a free slot. */
+/** The priority of a free slot. */
 export const FREE: f64 = Infinity;
 const SIGN_BIT: u64 = 0x8000000000000000;
 /** Keys are exact in a double. */
@@ -261,13 +261,13 @@ export class Slots {
     return changetype<Change>(behind + ((<usize>slot) << 3));
   }
 
-  /** Notes for a journal that a slot, or its place in an order, has changed, or several consecutive ones; 0 stands for none. Only if changes are tracked. */
+  /** Notes for a journal that a slot, or its place in an order, has changed, or several consecutive ones; 0 means none. Only if changes are tracked. */
   track(slot: u32, count: u32 = 1): void {
     if (slot == 0) return;
     for (const end = slot + count; slot < end; slot++) chain(changetype<usize>(this.changeOf(0)), this.changeOf(slot), slot, BYTES);
   }
 
-  /** Returns where the mark of a slot is in DRAWN: its bit is `slot & 63`. */
+  /** Returns the address of a slot's mark in DRAWN. Its bit is `slot & 63`. */
   @inline
   drawnAt(slot: u32): usize {
     return changetype<usize>(this.changeOf(this.capacity + 1)) + ((<usize>(slot >> 6)) << 3);

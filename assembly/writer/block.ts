@@ -179,8 +179,8 @@ function zeroRow(pool: Pool, row: u32): void {
 }
 
 /**
- * A fast path for the common case: up to `limit` rows of which every rule makes an item each, all runs, each replacing one of the oldest in a full table.
- * Returns how many; 0 if the case does not apply.
+ * A fast path for the common case: up to `limit` rows from which every rule makes one item each, if all items are runs and each replaces one of the oldest in a
+ * full table. Returns the number of rows; 0 if the case does not apply.
  */
 function pushStraight(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32, r: u32, limit: u32): u32 {
   let count: u32 = s.awaits != ONE_MORE ? 0 : limit;

@@ -3,7 +3,7 @@
 export type ToWorker =
   /** Comes first. The port is for inspecting the memory and pausing the agent. */
   | { readonly type: "start"; readonly seed: number; readonly inspect: MessagePort }
-  /** Steps of the environment per second: Infinity for the maximum. */
+  /** The number of steps of the environment per second: Infinity for the maximum. */
   | { readonly type: "pace"; readonly rate: number }
   /** Requests one Scene. */
   | { readonly type: "look" };
@@ -18,13 +18,13 @@ export interface Scene {
   readonly action: number | undefined;
   readonly steps: number;
   readonly episode: number;
-  /** Steps of the current episode. */
+  /** The number of steps of the current episode. */
   readonly length: number;
   /** Ended episodes: the total steps at the end, and the return. */
   readonly returns: readonly Point[];
-  /** Means of 100 greedy episodes. */
+  /** The means of 100 greedy episodes. */
   readonly greedy: readonly Point[];
-  /** Milliseconds spent in the agent's steps so far, and the part of them spent in the memory. */
+  /** The number of milliseconds spent in the agent's steps so far, and the part of them spent in the memory. */
   readonly busyMs: number;
   readonly replayMs: number;
 }

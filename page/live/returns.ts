@@ -5,7 +5,7 @@ import type { Scene } from "./messages.ts";
 
 /** The return that Gymnasium counts as solved. */
 const SOLVED = 475;
-/** Milliseconds between two redraws of the curve. */
+/** The number of milliseconds between two redraws of the curve. */
 const CURVE_MS = 250;
 
 export class Returns {

@@ -3,10 +3,10 @@ import { i32, packed, Replay, u8 } from "reprise";
 import { Breakout, SIZE } from "./breakout.ts";
 import type { ScreensFrame } from "./screens.ts";
 
-/** Frames per observation. */
+/** The number of frames per observation. */
 const STACK = 4;
 const PIXELS = SIZE * SIZE;
-/** Steps per second, and milliseconds between two turns. */
+/** The number of steps per second, and milliseconds between two turns. */
 const RATE = 600;
 const TURN_MS = 50;
 /** Above this many bytes, the oldest transitions are evicted. */

@@ -15,7 +15,7 @@ export interface ScreensFrame {
   readonly ratio: number;
 }
 
-/** Milliseconds between two requests. */
+/** The number of milliseconds between two requests. */
 const LOOK_MS = 200;
 const STACK = 4;
 /** The size of DQN's memory. */

@@ -7,7 +7,7 @@ import { memory } from "../../examples/cartpole/experience.js";
 import type { FromWorker, Point, Scene, ToWorker } from "./messages.ts";
 import { Pace } from "./pace.ts";
 
-/** Milliseconds between two checks for messages. */
+/** The number of milliseconds between two checks for messages. */
 const SLICE = 8;
 
 const say = (message: FromWorker) => postMessage(message);

@@ -13,7 +13,7 @@ import { type FindingsView, findingsView } from "./ui/findings-view.ts";
 import { Overview } from "./ui/overview.ts";
 import { type Player, player } from "./ui/player.ts";
 
-/** A held-down key passes many episodes; one is read only where it stops. */
+/** A held-down key passes many episodes. An episode is read only if the key stops at it. */
 const REST_MS = 120;
 
 export class DatasetView {

@@ -41,22 +41,22 @@ export interface Opened {
   readonly split?: string;
   /** Metadata of the files, as text. */
   readonly about: readonly (readonly [name: string, text: string])[];
-  /** Bytes of the files; undefined if unknown. */
+  /** The number of bytes of the files; undefined if unknown. */
   readonly bytes?: number;
   /** Whether an episode can be read without the preceding ones. */
   readonly indexed: boolean;
   /** Whether steps have images that can become films. */
   readonly filmable: boolean;
-  /** Steps per second, if the files state it. */
+  /** The number of steps per second, if the files state it. */
   readonly fps?: number;
 }
 
 /** The progress of reading. */
 export interface ReadNews {
   readonly episodes: readonly EpisodeSummary[];
-  /** Lengths of all episodes, if the files list them. */
+  /** The lengths of all episodes, if the files list them. */
   readonly lengths?: readonly number[];
-  /** Bytes read from the files since they were opened. */
+  /** The number of bytes read from the files since they were opened. */
   readonly bytesRead: number;
   readonly distributions?: readonly Distribution[];
   readonly findings?: Found;
@@ -65,7 +65,7 @@ export interface ReadNews {
 export interface Found {
   readonly groups: readonly FindingGroup[];
   readonly faultyEpisodes: number;
-  /** Parts of salvaged files that could not be read, as sentences. */
+  /** The parts of salvaged files that could not be read, as sentences. */
   readonly losses: readonly string[];
 }
 
@@ -117,7 +117,7 @@ export interface ExportNews {
   readonly episodes: number;
   readonly steps: number;
   readonly bytes: number;
-  /** Bytes of the zip, once the files are complete. */
+  /** The number of bytes of the zip, once the files are complete. */
   readonly zipped?: number;
 }
 

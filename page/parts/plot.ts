@@ -170,7 +170,7 @@ function isAlone({ data }: uPlot, line: number): boolean {
   return count === 1;
 }
 
-/** Width of a digit, in pixels. */
+/** The width of a digit, in pixels. */
 const LETTER = 7.5;
 
 const longest = (values: readonly string[] | null): number => Math.max(0, ...(values ?? []).map((value) => value?.length ?? 0));

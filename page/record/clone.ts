@@ -6,10 +6,10 @@ import { Game, limited, STATE } from "./game.ts";
 
 const SIZES = [STATE.length, 64, 64, 2];
 const [RATE, MEAN, SQUARE] = [2e-3, 0.1, 0.001];
-/** Steps per update. */
+/** The number of steps per update. */
 export const BATCH = 128;
 
-/** The important inputs: where the ring and the rocks are relative to the boat, scaled to similar sizes. Columns are those inputs, rows are STATE. */
+/** The important inputs: the places of the ring and the rocks relative to the boat, scaled to similar sizes. Columns are those inputs, rows are STATE. */
 const SEEN = (() => {
   const rows = STATE.map(() => new Array<number>(STATE.length).fill(0));
   const put = (row: number, column: number, value: number) => ((rows[row] as number[])[column] = value);
@@ -57,7 +57,7 @@ const compiledUpdate = jit(update as any) as unknown as typeof update;
 // biome-ignore lint/suspicious/noExplicitAny: as above
 const compiledAct = jit(act as any) as unknown as typeof act;
 
-/** Columns of a batch of the Replay: observations and actions. */
+/** The columns of a batch of the Replay: observations and actions. */
 export interface Lesson {
   readonly state: { readonly data: Float32Array };
   readonly action: { readonly data: Float32Array };
@@ -117,7 +117,7 @@ export class Clone {
     return states.map((_, i) => limited(values[2 * i] as number, values[2 * i + 1] as number));
   }
 
-  /** Plays unseen games in parallel. @returns how many it docked in */
+  /** Plays unseen games in parallel. @returns the number of games in which it docked */
   trial(seeds: readonly number[]): number {
     const games = seeds.map((seed) => new Game(seed));
     let docked = 0;

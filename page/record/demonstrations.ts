@@ -101,7 +101,7 @@ export class Demonstrations {
     return this.#kept.next;
   }
 
-  /** Steps of the open episode. */
+  /** The number of steps of the open episode. */
   get openSteps(): number {
     return this.#writer.episodeSteps;
   }
@@ -130,7 +130,7 @@ export class Demonstrations {
     this.#return += step.reward;
   }
 
-  /** Ends the episode. An episode without a step leaves nothing behind. @param seen the last observation */
+  /** Ends the episode. An episode without a step is not saved. @param seen the last observation */
   end(ending: Ending, seen?: Step["observation"]): Episode | undefined {
     const { open: seed = 0, next, episodes } = this.#kept;
     const steps = this.openSteps;

@@ -1,7 +1,7 @@
 /** Implements the game of the room Record: steer a boat around two rocks and stop in the ring. The same seed and actions produce the same states everywhere. */
 import { seeded } from "../../examples/random.js";
 
-/** Steps per second. */
+/** The number of steps per second. */
 export const FPS = 20;
 /** An episode is truncated after this many steps: 15 seconds. */
 export const MAX_STEPS = 300;

@@ -4,7 +4,7 @@
  */
 import { BOAT, RING, ROCK } from "./game.ts";
 
-/** Width and height of the recorded picture. */
+/** The width and height of the recorded picture. */
 export const CAMERA = 64;
 
 type Colour = readonly [red: number, green: number, blue: number];

@@ -10,7 +10,7 @@ import { CAMERA } from "./picture.ts";
 import type { Recorder } from "./recorder.ts";
 import type { Camera, Stage, View } from "./stage.ts";
 
-/** Milliseconds between two episodes. */
+/** The number of milliseconds between two episodes. */
 const PAUSE_MS = 1000;
 /** The first seed of the clone's games, after those of its trial. */
 const CLONE_SEED = 1_000_100;

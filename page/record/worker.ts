@@ -9,11 +9,11 @@ import type { FromWorker, Name, Questions, Saved, ToWorker, Trial } from "./mess
 const FOLDER = "record";
 /** The most milliseconds until a step is on the disk. */
 const FLUSH_MS = 100;
-/** Milliseconds until a failed write is retried. */
+/** The number of milliseconds until a failed write is retried. */
 const RETRY_MS = 2000;
-/** Milliseconds of learning between two checks for messages. */
+/** The number of milliseconds of learning between two checks for messages. */
 const SLICE = 12;
-/** Games of a trial, which players never get. */
+/** The games of a trial, which players never get. */
 const TRIAL = Array.from({ length: 20 }, (_, i) => 1_000_000 + i);
 
 const say = (message: FromWorker) => postMessage(message);

@@ -1,6 +1,6 @@
 /** Implements a queue with a constant-time `shift`. The `shift` of an array takes time proportional to its length. */
 
-/** Number of removed elements after which the array is cut. */
+/** The number of removed elements after which the array is cut. */
 const SLACK = 1024;
 
 export class Fifo<T> {

@@ -1,23 +1,23 @@
 /** Limits for files from other programs. Real files stay far below them; a hostile file cannot use more memory or stack than they allow. */
 
-/** Default of the option `maxBytes`: bytes that a reader keeps per file. */
+/** The default of the option `maxBytes`: bytes that a reader keeps per file. */
 export const MAX_SOURCE_BYTES = 2 ** 30;
 
-/** Maximum bytes of Minari's metadata.json, and of the manifest in the head of a log. */
+/** The maximum number of bytes of Minari's metadata.json, and of the manifest in the head of a log. */
 export const MAX_METADATA_BYTES = 2 ** 26;
 export const MAX_MANIFEST_BYTES = 2 ** 20;
 
-/** Nesting of groups in HDF5 files and NPZ archives. Deeper groups form a cycle. */
+/** The nesting of groups in HDF5 files and NPZ archives. Deeper groups form a cycle. */
 export const MAX_GROUP_DEPTH = 16;
 
-/** Nesting of structs and lists in Thrift, the encoding of Parquet's own structures. */
+/** The nesting of structs and lists in Thrift, the encoding of Parquet's own structures. */
 export const MAX_THRIFT_DEPTH = 24;
 
-/** Nesting of values and specs in lines of JSON. */
+/** The nesting of values and specs in lines of JSON. */
 export const MAX_JSONL_DEPTH = 32;
 
-/** Nesting of TFDS features. */
+/** The nesting of TFDS features. */
 export const MAX_FEATURE_DEPTH = 64;
 
-/** Nesting of any JSON: later readers of its values recurse once per level. */
+/** The nesting of any JSON: later readers of its values recurse once per level. */
 export const MAX_JSON_DEPTH = 256;

@@ -48,7 +48,7 @@ export const SESSIONS = 47;
 /** Ends a former group after a migration rewrote the journal as one group. Only in journals with `retain: "all"`, whose steps are read by group. */
 export const GROUP_END = 48;
 
-/** Calls that fill a buffer of reprise/pfrl (pfrl/store/history.ts): 64 to 95. */
+/** The first kind of the calls that fill a buffer of reprise/pfrl (pfrl/store/history.ts): 64 to 95. */
 export const FORM = 64;
 export const STEP = 65;
 export const SINGLE = 66;

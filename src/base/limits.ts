@@ -1,30 +1,33 @@
 /** Limits that several parts of the package share. The core's own limits are in assembly/tables/slots.ts and assembly/tables/table.ts. */
 
-/** Maximum steps in an item, a window or an episode; maximum items or elements of a batch. */
+/** The maximum number of steps in an item, a window or an episode; maximum items or elements of a batch. */
 export const MAX_LENGTH = 2 ** 24 - 1;
 
-/** Maximum items of a table, and transitions of a buffer. */
+/** The maximum number of items of a table, and transitions of a buffer. */
 export const MAX_ITEMS = 2 ** 26 - 1;
 
-/** Maximum leaves of a step, and their maximum nesting. */
+/** The maximum number of leaves of a step, and their maximum nesting. */
 export const MAX_LEAVES = 4096;
 export const MAX_NEST_DEPTH = 64;
 export const MAX_LEAF_BYTES = 0x3fffffff;
 
-/** Bytes of a packed frame. A smaller frame would save less than its entry takes; an entry's head has 24 bits for the size (assembly/rows/packs.ts). */
+/**
+ * The minimum number of bytes of a packed frame. A smaller frame would save less than its entry takes; an entry's head has 24 bits for the size
+ * (assembly/rows/packs.ts).
+ */
 export const MIN_PACKED_BYTES = 256;
 export const MAX_PACKED_BYTES = 2 ** 24 - 1;
 
-/** Nesting of values that are saved as they are. Their reader is recursive. */
+/** The nesting of values that are saved as they are. Their reader is recursive. */
 export const MAX_VALUE_DEPTH = 128;
 
-/** Maximum bytes of a Replay: 4 GiB minus one page of WebAssembly, so that byte offsets stay below 2^32. */
+/** The maximum number of bytes of a Replay: 4 GiB minus one page of WebAssembly, so that byte offsets stay below 2^32. */
 export const MAX_REPLAY_BYTES = 0xffff0000;
 
-/** Maximum bytes of a section of a file, and of a buffer that waits for the disk. Without a limit, a full disk would use up all memory. */
+/** The maximum number of bytes of a section of a file, and of a buffer that waits for the disk. Without a limit, a full disk would use up all memory. */
 export const MAX_SECTION_BYTES = 2 ** 30;
 
-/** Default size of a journal's files, approximately. */
+/** The default size of a journal's files, approximately. */
 export const SEGMENT_BYTES = 1 << 24;
 
 /** setTimeout counts in 31 bits; longer timeouts would fire immediately. */

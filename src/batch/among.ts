@@ -17,7 +17,7 @@ const FORM = "a number, { newest: k }, { oldest: k }, or { newest: { share: 0.1 
 export class CheckedAmong {
   /** NEWEST, or 0. */
   flags = 0;
-  /** Number of items; 0: all items, or a share of them. */
+  /** The number of items; 0: all items, or a share of them. */
   #count = 0;
   /** The share; 0 if none is set. In an array, because a fraction in a field would be allocated. */
   readonly #share = new Float64Array(1);

@@ -370,7 +370,7 @@ function rangeOf(numbers: Uint32Array): string {
   return min === max ? String(min) : `${min} … ${max}`;
 }
 
-/** The columns of a draw behind `info` (without weights) and `nStep`. */
+/** The columns of a draw in `info` (without weights) and `nStep`. */
 export const INFO = {
   keys: KEY,
   probabilities: PROBABILITY,

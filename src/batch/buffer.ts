@@ -61,7 +61,7 @@ export class BatchBuffer {
   isFresh = false;
   /** The memory of new arrays. Undefined if it fills arrays of the caller. */
   #memory: Uint8Array<ArrayBuffer> | undefined;
-  /** Views of scratch: one for everything that is copied to memory, or several if the draw was made for another buffer. */
+  /** The views of scratch: one for everything that is copied to memory, or several if the draw was made for another buffer. */
   #pieces: readonly Piece[] = [];
   readonly #copies: Copy[] = [];
   /** The bytes of arrays that are not copied from scratch, by field number. Only for arrays of the caller. */
@@ -386,7 +386,7 @@ function detachedError({ path, each }: Field, n: number): Error {
 }
 
 const NOTHING = new Uint8Array(0);
-/** Stands for a batch that was passed to the caller. */
+/** Represents a batch that was passed to the caller. */
 const NO_BATCH: Filled = Object.freeze({ count: 0 });
 
 /** glibc maps memory above this size page by page, and unmaps it on free, until it has freed a larger mapping. */
@@ -394,7 +394,7 @@ const PAGED = 1 << 17;
 /** The largest mapping that raises glibc's threshold: 32 MiB including its header. */
 const LESSON = (1 << 25) - (1 << 14);
 let hasLearned = (globalThis as { readonly process?: { readonly release?: { readonly name?: string } } }).process?.release?.name !== "node";
-/** Offsets in a batch are u32. */
+/** The offsets in a batch are u32. */
 const MAX_BYTES = 2 ** 32;
 
 /** Returns the memory of a large batch. @throws ReplayError OUT_OF_MEMORY */

@@ -20,7 +20,7 @@ interface ColumnBatch {
 
 export abstract class ColumnView implements BatchView {
   readonly flags = 0;
-  /** Steps in a window of the last draw. */
+  /** The number of steps in a window of the last draw. */
   width = 0;
   abstract readonly from: number;
   abstract readonly nStep: NStep | undefined;
@@ -38,12 +38,12 @@ export abstract class ColumnView implements BatchView {
     this.float = oneOf<ArrayClass>("dtype", { f32: Float32Array, f64: Float64Array }, dtype);
   }
 
-  /** Names of the parts of a step that batches show. */
+  /** The names of the parts of a step that batches show. */
   protected abstract get parts(): readonly string[];
   protected abstract layoutOf(n: number, width: number, float: ArrayClass, holds: number): BatchLayout;
   /** Returns whether a buffer for windows of `has` steps fits windows of `width` steps. */
   protected abstract isWide(has: number, width: number): boolean;
-  /** Steps in a window of new arrays. `wholeWidth`: steps in a window of a batch of several parts, or of `into`. */
+  /** The number of steps in a window of new arrays. `wholeWidth`: steps in a window of a batch of several parts, or of `into`. */
   protected abstract batchWidth(): number;
   protected abstract wholeWidth(into: Into | undefined, parts?: readonly BatchBuffer[]): number;
   abstract choose(part: PartOf | undefined): BatchBuffer;

@@ -64,7 +64,7 @@ export function joinWindows(whole: BatchBuffer, parts: readonly Part[]): void {
 
 interface Rows {
   readonly data: AnyArray | readonly string[];
-  /** Elements per item. */
+  /** The number of elements per item. */
   readonly each: number;
 }
 

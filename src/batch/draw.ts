@@ -15,7 +15,7 @@ export class Draw {
   /** The value for `weigh`. It is in an array, because a fraction passed as an argument would be allocated. */
   readonly beta: Float64Array = new Float64Array(1);
   readonly #engine: Engine;
-  /** Bytes of a draw with `#n` entries. */
+  /** The number of bytes of a draw with `#n` entries. */
   #bytes = 0;
   #n = -1;
   /** The room that the last `prepare` made, and its address. */

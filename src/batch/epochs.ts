@@ -11,7 +11,7 @@ import { type Draws, stuck } from "./waiting.ts";
 const MAX_U32 = 0xffffffff;
 
 export interface EpochOptions {
-  /** Number of epochs: each yields every item that is in the table at its start once. Not with `beta`, and not for a table with `maxTimesSampled`. */
+  /** The number of epochs: each yields every item that is in the table at its start once. Not with `beta`, and not for a table with `maxTimesSampled`. */
   readonly epochs: number;
   /** Whether the order of an epoch is random. Otherwise it is the order of slots, which is insertion order until an item is removed. Default: true. */
   readonly shuffle?: boolean;
@@ -36,7 +36,7 @@ export interface EpochDataset<B> extends Dataset<B> {
   state(): EpochState;
 }
 
-/** Numbers of items at the start of an epoch and of inserts since. Until an item is removed, the number of remaining items follows from them. */
+/** The numbers of items at the start of an epoch and of inserts since. Until an item is removed, the number of remaining items follows from them. */
 interface Counts {
   items: number;
   inserts: number;

@@ -27,16 +27,16 @@ import { Draw } from "./draw.ts";
 import { gather } from "./gather.ts";
 import { type ItemBuffer, itemBuffer } from "./item-layout.ts";
 
-/** Maximum items per call of `see`, whose numbers fit into the reserved scratch. */
+/** The maximum number of items per call of `see`, whose numbers fit into the reserved scratch. */
 export const MOST = 256;
-/** Maximum items per call of `rows`, and their rows, for the same reason. */
+/** The maximum number of items per call of `rows`, and their rows, for the same reason. */
 const MOST_RUNS = 128;
 export const MOST_ROWS = 1024;
-/** Maximum bytes of values per call. */
+/** The maximum number of bytes of values per call. */
 const MOST_BYTES = 32768;
 const RANDOM_BYTES = 32;
 
-/** Numbers of some items, one of each per item. */
+/** The numbers of some items, one of each per item. */
 export interface Seen {
   readonly slots: Uint32Array;
   readonly keys: Float64Array;
@@ -48,7 +48,7 @@ export interface Seen {
   readonly episodes: Uint32Array;
 }
 
-/** Rows of some items, `width` per item, padded with 0; and one number per step. */
+/** The rows of some items, `width` per item, padded with 0; and one number per step. */
 export interface SeenRows {
   readonly width: number;
   readonly rows: Uint32Array;
@@ -66,7 +66,7 @@ export class Probe {
   readonly #engine: Engine;
   readonly #table: number;
   readonly #draw: Draw;
-  /** Buffers for rows and one number per step, by number of items and steps. */
+  /** The buffers for rows and one number per step, by number of items and steps. */
   readonly #buffers = new Map<string, ItemBuffer>();
 
   /** @param table its handle */
@@ -87,7 +87,7 @@ export class Probe {
     return x.table_find(this.#table, x.table_newest(this.#table));
   }
 
-  /** Steps of the longest item since the table was last empty. */
+  /** The number of steps of the longest item since the table was last empty. */
   get longest(): number {
     return this.#engine.core.x.table_counter(this.#table, LONGEST);
   }

@@ -10,9 +10,9 @@ import { type ArraySpec, BatchLayout, COMPONENTS, type ColumnSpec, MASK, RETURNS
 
 /** The part of items that a batch has room for. */
 export interface ItemShape {
-  /** Maximum items. */
+  /** The maximum number of items. */
   readonly n: number;
-  /** Steps in a window. */
+  /** The number of steps in a window. */
   readonly width: number;
   readonly selections: readonly Selection[];
   /** Whether columns nest like the spec; otherwise they are under their names. */
@@ -32,7 +32,7 @@ export type ItemBuffer = BatchBuffer & { readonly batch: Omit<Batch<unknown>, "c
 export class Items extends BatchLayout implements ItemLayout {
   readonly selections: readonly Selection[];
   readonly isWhole: boolean;
-  /** Minimum steps of the longest item for these selections. */
+  /** The minimum number of steps of the longest item for these selections. */
   readonly least: number;
 
   constructor(engine: Engine, { n, width, selections, isWhole, holds, isOpen = false, mayPick = false }: ItemShape) {

@@ -93,7 +93,7 @@ class Later<E> implements AsyncIterableIterator<E, undefined> {
   readonly #source: ElementSource<E>;
   readonly #prefetch: number;
   readonly #signal: AbortSignal | undefined;
-  /** Elements fetched ahead, in order. Filled within `next`, so that nothing changes while the body of the loop runs. */
+  /** The elements fetched ahead, in order. Filled within `next`, so that nothing changes while the body of the loop runs. */
   readonly #ready: Outcome<E>[] = [];
   /** Requests ahead that take time, in order. */
   readonly #coming: Promise<E | undefined>[] = [];
@@ -124,7 +124,7 @@ class Later<E> implements AsyncIterableIterator<E, undefined> {
     return turn;
   }
 
-  /** A batch that is still waited for would draw items that nobody receives. */
+  /** A wait that continues would draw items for a batch without a receiver. */
   return(): Promise<IteratorResult<E, undefined>> {
     this.#left = true;
     this.#stop.abort();

@@ -22,7 +22,7 @@ export const SOURCE = 8;
 /** From this bit on: the number of components of a return, minus one. */
 export const COMPONENTS = 4;
 
-/** Bytes of frames unpacked, or halves widened, at a time. Small enough that they are copied on while still in the caches. */
+/** The number of bytes of frames unpacked, or halves widened, at a time. Small enough that they are copied on while still in the caches. */
 const WINDOW_BYTES = 256 * 1024;
 
 /** Windows shorter than this always look up all steps. */
@@ -61,7 +61,7 @@ interface ComputedNumbers extends OwnNumbers {
 export interface ColumnSpec {
   readonly name: string;
   readonly arrays: readonly ArraySpec[];
-  /** How the arrays nest: under these names, or through a function; undefined for a single array. */
+  /** The nesting of the arrays: under these names, or through a function; undefined for a single array. */
   readonly nest?: readonly string[] | ((values: readonly unknown[]) => unknown);
 }
 
@@ -72,7 +72,7 @@ export interface Field {
   readonly path: string;
   /** The class of the array. Undefined for text, which is stored in a plain array. */
   readonly type: ArrayClass | undefined;
-  /** Elements per item. */
+  /** The number of elements per item. */
   readonly each: number;
   readonly shape: readonly number[] | undefined;
   /** The place of the array: among the values, in a column of the draw (by number), or after both if it is not copied from scratch. */
@@ -102,9 +102,9 @@ export interface NestedFields {
 }
 
 export interface LayoutOptions {
-  /** Maximum items. */
+  /** The maximum number of items. */
   readonly n: number;
-  /** Steps in a full window. */
+  /** The number of steps in a full window. */
   readonly width: number;
   /** The content shown of items: layouts with the same object have the same columns, except the optional ones. */
   readonly content: object;
@@ -119,9 +119,9 @@ export interface LayoutOptions {
   readonly columns: readonly ColumnSpec[];
   /** Whether its draws may look up only the steps that columns name. */
   readonly mayPick?: boolean;
-  /** Bytes that the core needs to compute numbers of a batch before its leaves are gathered. Default: 0. */
+  /** The number of bytes that the core needs to compute numbers of a batch before its leaves are gathered. Default: 0. */
   readonly work?: number;
-  /** Bytes of scratch for other data. */
+  /** The number of bytes of scratch for other data. */
   readonly extra?: number;
 }
 
@@ -140,9 +140,9 @@ export class BatchLayout {
   readonly texts: Output[] = [];
   /** The offset of each array in memory. */
   readonly starts: readonly number[];
-  /** Maximum rows of a draw. */
+  /** The maximum number of rows of a draw. */
   rows: number;
-  /** Bytes of the values, of the part copied from scratch, and of all. */
+  /** The number of bytes of the values, of the part copied from scratch, and of all. */
   values = 0;
   readonly copied: number;
   readonly bytes: number;
@@ -151,8 +151,8 @@ export class BatchLayout {
   /** The leaf that shows a goal of another step in some items. */
   relabelled: PlacedLeaf | undefined;
   /**
-   * Bytes in scratch: the plan with the runs, the runs, temporary data (lists of differing items, text), the stops, the window for unpacked or widened frames,
-   * other data; and all of these with the values.
+   * The number of bytes in scratch: the plan with the runs, the runs, temporary data (lists of differing items, text), the stops, the window for unpacked or
+   * widened frames, other data; and all of these with the values.
    */
   head = 0;
   runs = 0;
@@ -163,12 +163,12 @@ export class BatchLayout {
   readonly scratch: number;
   /** The steps that columns name, if they are few of a long window: OUTPUTs then hold positions in this list. Undefined: OUTPUTs hold steps. */
   readonly picks: readonly number[] | undefined;
-  /** Length of all lists of steps together. */
+  /** The length of all lists of steps together. */
   #steps = 0;
-  /** Columns of the draw that are copied, and bytes after them. */
+  /** The columns of the draw that are copied, and bytes after them. */
   #drawColumns = 0;
   #direct = 0;
-  /** Maximum bytes of the window per item. */
+  /** The maximum number of bytes of the window per item. */
   #windowed = 0;
 
   constructor({ n, width, content, holds, batch, isBlockable, columns, mayPick = false, work = 0, extra = 0 }: LayoutOptions) {
@@ -298,7 +298,7 @@ function windowedBytes(leaf: PlacedLeaf): number {
 /** The arguments of draw_n_step: leaf numbers or NONE, n, gamma and flags. */
 export interface NStep {
   readonly reward: number;
-  /** Components of a reward. */
+  /** The number of components of a reward. */
   readonly components: number;
   readonly discount: number;
   readonly terminated: number;
@@ -309,7 +309,7 @@ export interface NStep {
 
 /** How the windows of a batch were read, so that their steps can be found again. */
 export interface Windows {
-  /** Steps of a window. */
+  /** The number of steps of a window. */
   width: number;
   /** The part of longer items, as in draw_rows (assembly/draw/row-matrix.ts). */
   from: number;

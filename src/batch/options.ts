@@ -74,7 +74,7 @@ export class ParsedOptions {
   n = 0;
   /** Set only during the call. */
   into: Into | undefined;
-  /** Number of oldest (or, with NEWEST in `flags`, newest) items to draw from; 0: all. */
+  /** The number of oldest (or, with NEWEST in `flags`, newest) items to draw from; 0: all. */
   among = 0;
   length: number | undefined;
   columns: object | undefined;

@@ -34,7 +34,7 @@ export class Part implements Filled {
 
 export class PartBuffer extends BatchBuffer {
   declare readonly batch: Part;
-  /** Views of the rows in scratch that are copied, by field number. */
+  /** The views of the rows in scratch that are copied, by field number. */
   #views: (Uint8Array | undefined)[] = [];
   /** The number of items of the views; -1 if memory has moved since. */
   #count = -1;

@@ -5,7 +5,7 @@
 import type { BatchBuffer } from "./buffer.ts";
 import type { Recycle } from "./options.ts";
 
-/** Maximum buffers kept of each kind; more are garbage-collected. */
+/** The maximum number of buffers kept of each kind; more are garbage-collected. */
 const MAX_SPARE = 2;
 const MAX_RETURNED = 32;
 
@@ -13,11 +13,11 @@ const MAX_RETURNED = 32;
 const DETACHING = { back: (buffer: BatchBuffer): void => buffer.detach() };
 
 export class BatchPool {
-  /** Buffers of batches to refill, and of parts of batches. */
+  /** The buffers of batches to refill, and of parts of batches. */
   readonly known = new WeakMap<object, BatchBuffer>();
-  /** Buffers whose batches were passed to the caller. */
+  /** The buffers whose batches were passed to the caller. */
   readonly #spare: BatchBuffer[] = [];
-  /** Buffers whose lent batches were released. */
+  /** The buffers whose lent batches were released. */
   readonly #returned: BatchBuffer[] = [];
 
   /** Returns a buffer with a new batch of this layout, or with a released one; undefined if there is none. */

@@ -113,7 +113,7 @@ export class Sampler<B extends { readonly count: number } = { readonly count: nu
   readonly pool = new BatchPool();
   /** Warnings of a call, logged at its end, because a logger may call back. */
   readonly unsaid: string[] = [];
-  /** Number of items in the last draw. */
+  /** The number of items in the last draw. */
   lastCount = 0;
   readonly #view: BatchView;
   readonly #ahead: Draw;

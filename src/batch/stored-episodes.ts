@@ -11,11 +11,11 @@ import { CoreStream } from "../memory/stream.ts";
 export interface Piece {
   /** The episode's number. Several pieces of one episode have steps between them that are not held. */
   readonly episode: number;
-  /** Numbers of the rows, oldest first. */
+  /** The numbers of the rows, oldest first. */
   readonly rows: Uint32Array;
   /** How the episode ends at the last row (`Engine.endOf`). */
   readonly end: number;
-  /** Steps of the episode so far, if a writer continues it after the last row; otherwise 0. */
+  /** The number of steps of the episode so far, if a writer continues it after the last row; otherwise 0. */
   readonly openSteps: number;
 }
 
@@ -32,7 +32,7 @@ export function openEpisodes(engine: Engine, { writers }: StateParts): OpenEpiso
   return open;
 }
 
-/** Rows read per call. */
+/** The number of rows read per call. */
 const CHUNK = 1024;
 
 /** Returns the pieces in the order in which their episodes began; within an episode, the piece that ends or continues it comes last. O(rows of all items) */
@@ -84,12 +84,12 @@ export function storedEpisodes(engine: Engine, { tables, writers }: StateParts):
 /** A map from rows to their successors, with open addressing: a few million links take no longer than the rows themselves. */
 class Links {
   readonly #shift: number;
-  /** Rows; 0 in empty places. */
+  /** The rows; 0 in empty places. */
   readonly #keys: Uint32Array;
   readonly #next: Uint32Array;
   /** Whether another row leads to it. */
   readonly #follows: Uint8Array;
-  /** Number of unproven links that lead to it; 2 stands for several. */
+  /** The number of unproven links that lead to it; 2 means several. */
   readonly #claims: Uint8Array;
   /** The rows in insertion order. */
   readonly #visited: Uint32Array;

@@ -2,7 +2,7 @@
 import { number } from "./text.ts";
 
 export interface Bin {
-  /** Values of the bin are >= from and < to; in the last bin, and if from = to, they are <= to. */
+  /** The values of the bin are >= from and < to; in the last bin, and if from = to, they are <= to. */
   readonly from: number;
   readonly to: number;
   readonly count: number;

@@ -106,7 +106,7 @@ export interface PushVerbOptions extends Omit<OpenOptions, "mode">, ModeOption, 
 
 const MAX_SIZE = 1_000_000;
 
-/** Options of a push into a journal. */
+/** The options of a push into a journal. */
 type JournalOptions = PushVerbOptions & { readonly dir: string };
 
 export function push(path: string, options: PushVerbOptions, host: Host): Promise<Result> {
@@ -158,7 +158,7 @@ function noItemsError({ episodes, sequenceLength = 2, nStep }: PushVerbOptions, 
   return new ReplayError("EMPTY", `no item was made of ${of}, because no episode has ${countText(minLength, "step")} that can be an item${remedy}`);
 }
 
-/** Flags that work only with a journal. */
+/** The flags that work only with a journal. */
 const JOURNAL_FLAGS = {
   nStep: "--n-step",
   sampler: "--sampler",

@@ -28,7 +28,7 @@ export interface Fs {
 /** Rejects a pipe before it is opened to be read, since that could wait for a writer forever. @throws a system error with the code ESPIPE */
 export function refusePipe(fs: Fs, path: string): void {
   const stat = fs.statSync(path);
-  // Opening a folder fails by itself.
+  // Opening a folder fails without this check.
   if (!stat.isFile() && !stat.isDirectory()) throw Object.assign(new Error(`${path} is not a file`), { code: "ESPIPE" });
 }
 

@@ -19,9 +19,9 @@ export interface SqliteOptions {
 
 /** A row with fewer bytes is continued by the next append, since SQLite writes whole pages. */
 const PAGE = 4096;
-/** Maximum bytes of a row. Cloudflare allows 2 MB. */
+/** The maximum number of bytes of a row. Cloudflare allows 2 MB. */
 const MAX_ROW_BYTES = 1 << 20;
-/** Maximum bytes of a file. The id of a row is the number of its file times this, plus its offset. */
+/** The maximum number of bytes of a file. The id of a row is the number of its file times this, plus its offset. */
 const MAX_FILE_BYTES = 2 ** 32;
 
 /** SQL statements. */

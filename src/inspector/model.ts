@@ -7,7 +7,7 @@ const MAX_SAMPLES = 4;
 /** The number of episodes to keep; beyond it, every other older episode is dropped. */
 const MAX_EPISODES = 1024;
 
-/** Numbers of items, without those that only the surveyor needs. */
+/** The numbers of items, without those that only the surveyor needs. */
 export interface SamplePool {
   readonly isWhole: boolean;
   readonly n: number;

@@ -47,7 +47,7 @@ export interface TableCounts extends TableStats {
   readonly canInsert: boolean;
 }
 
-/** Numbers of the items of a table: of all items, or of a random sample. */
+/** The numbers of the items of a table: of all items, or of a random sample. */
 export interface Sample {
   readonly isWhole: boolean;
   readonly keys: Float64Array;

@@ -23,7 +23,7 @@ export interface BlockParts {
   /** One column per leaf. */
   readonly columns: readonly unknown[];
   readonly ends: EpisodeEnds;
-  /** Columns of final steps, one step for each row that `terminated` or `truncated` ends. A leaf without a column is zeros. */
+  /** The columns of final steps, one step for each row that `terminated` or `truncated` ends. A leaf without a column is zeros. */
   readonly finals: readonly unknown[] | undefined;
   /** The priorities of the items of each rule; undefined for a rule without priorities. */
   readonly priorities: readonly (ArrayLike<number> | undefined)[];
@@ -39,7 +39,7 @@ export interface Block {
   readonly finals: number;
   /** Copies of the flags. */
   readonly endFlags: EpisodeEnds;
-  /** Number of rows that `terminated` or `truncated` ends, and of those that only `truncated` ends. */
+  /** The number of rows that `terminated` or `truncated` ends, and of those that only `truncated` ends. */
   readonly endCount: number;
   readonly truncated: number;
 }
@@ -50,7 +50,7 @@ export interface Block {
  */
 export type BlockMemory = Pick<Core, "u8" | "u32" | "f64"> & Partial<Pick<Core, "narrow">>;
 
-/** Elements of a column checked for NaN: in the first blocks, and in later blocks, each at different positions. */
+/** The number of elements of a column checked for NaN: in the first blocks, and in later blocks, each at different positions. */
 const FIRST_NAN_CHECKS = 256;
 const LATER_NAN_CHECKS = 16;
 const FIRST_BLOCKS = 16;

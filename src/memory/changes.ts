@@ -7,13 +7,13 @@ import { bufferBytes } from "./journal-bytes.ts";
 import { COUNT_BYTES, LINK_BYTES, type Section, State, type StateParts } from "./state.ts";
 
 export class Changes extends State {
-  /** The place where payloads are made or loaded. Not scratch, because a call may have results there when its changes are written. */
+  /** The address at which payloads are made or loaded. It is not in scratch, because a call may have results there when its changes are written. */
   readonly #buffer: number;
   readonly #bufferBytes: number;
-  /** Bytes that still count, one u32 per place of a segment. */
+  /** The address of the numbers of bytes that still count, one u32 per place of a segment. */
   readonly #live: number;
   readonly #places: number;
-  /** Passes over the pools: the frames of rows that waited are freed with them, and need another pass. */
+  /** The number of passes over the pools. The frames of rows that waited are freed with them, and need another pass. */
   #passes: number;
 
   /** @param places number of segments that can be distinguished: a power of two, at most 65,536 */

@@ -6,7 +6,7 @@ import { type ColumnLayout, columnsText, hasRoom, jointOf, type Selection, sameO
 import type { PlacedLeaf } from "../schema/layout.ts";
 import type { Core } from "./core.ts";
 
-/** Layouts kept before the first search for unused ones. */
+/** The layouts kept before the first search for unused ones. */
 const FIRST_LIMIT = 1024;
 /** Numbers per chunk, as a power of two. Files have one section per chunk. */
 const CHUNK_BITS = 6;
@@ -28,7 +28,7 @@ interface Joint {
   readonly selections: readonly Selection[];
 }
 
-/** Layouts that show the same leaves under the same names, at different steps. */
+/** The layouts that show the same leaves under the same names, at different steps. */
 interface LayoutGroup {
   readonly number: number;
   readonly layouts: Set<ColumnLayout>;

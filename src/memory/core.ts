@@ -12,7 +12,7 @@ export class Core {
   readonly x: Exports;
   /** The build of the core, if the host passed one. */
   readonly module: WebAssembly.Module | undefined;
-  /** Views of memory, one per dtype. These are the ones used by name. */
+  /** The views of memory, one per dtype. These are the ones used by name. */
   u8!: Uint8Array<ArrayBuffer>;
   u32!: Uint32Array<ArrayBuffer>;
   i32!: Int32Array<ArrayBuffer>;

@@ -165,7 +165,7 @@ export class Engine {
     this.waiters.rejectAll(disposed);
   }
 
-  /** Number of placed blocks. Each is checked for NaN at different positions (memory/block.ts). */
+  /** The number of placed blocks. Each is checked for NaN at different positions (memory/block.ts). */
   blocks = 0;
   /** Receives the path of a leaf with a NaN value. */
   readonly reportNaN = (leaf: string): void => this.warnings.noteNaN(leaf);
@@ -196,7 +196,7 @@ export class Engine {
     return [...this.writers].some(({ items }) => items.some((rule) => rule.table === table && rule.length >= length));
   }
 
-  /** Number of steps that are held. */
+  /** The number of steps that are held. */
   get steps(): number {
     return this.core.x.pool_live(this.pool);
   }
@@ -229,7 +229,7 @@ export class Engine {
     return [...this.writers].flatMap(({ items }) => items.filter((rule) => rule.table === table).map(({ length }) => length));
   }
 
-  /** Bytes in use. */
+  /** The number of bytes in use. */
   get bytes(): number {
     return this.core.x.arena_used();
   }

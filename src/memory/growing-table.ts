@@ -13,12 +13,12 @@ import { CoreTable, type CoreTableOptions, tableBytes } from "./table.ts";
 
 export interface GrowingTableOptions {
   readonly sampler: Selector;
-  /** Maximum items; Infinity if only memory limits them. */
+  /** The maximum number of items; Infinity if only memory limits them. */
   readonly maxSize: number;
-  /** Maximum total steps of the items; Infinity if there is no limit. */
+  /** The maximum total steps of the items; Infinity if there is no limit. */
   readonly maxSteps: number;
   readonly seed: number | bigint;
-  /** Initial capacity. */
+  /** The initial capacity. */
   readonly capacity?: number;
 }
 

@@ -3,7 +3,7 @@ import { type Layout, measureLeaves, type PlacedLeaf, poolsOf } from "../schema/
 import type { FoundLeaf } from "../schema/spec.ts";
 import { SectionMemory } from "./section-memory.ts";
 
-/** Bytes of PLACE, and of PLACED, which follows all of them. */
+/** The number of bytes of PLACE, and of PLACED, which follows all of them. */
 const PLACE = 24;
 const PLACED = 12;
 

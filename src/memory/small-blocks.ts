@@ -7,9 +7,9 @@ const MAX_BYTES = GRANULE / 2;
 
 export class SmallBlocks {
   readonly #core: Core;
-  /** Free blocks, by size. */
+  /** The free blocks, by size. */
   readonly #free = new Map<number, number[]>();
-  /** Number of used blocks, by the address of their granule. */
+  /** The number of used blocks, by the address of their granule. */
   readonly #counts = new Map<number, number>();
 
   constructor(core: Core) {
@@ -62,7 +62,7 @@ function sizeOf(bytes: number): number {
   return Math.ceil(bytes / 64) * 64;
 }
 
-/** Addresses are unsigned 32-bit numbers. */
+/** The addresses are unsigned 32-bit numbers. */
 function granuleOf(at: number): number {
   return at - (at % GRANULE);
 }

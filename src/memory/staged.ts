@@ -173,9 +173,9 @@ function nodeMaker(names: readonly string[], parts: readonly StagedPart[], list:
 /** The first steps of a writer are all checked for NaN, later ones at this interval. */
 const FIRST_CHECKS = 100;
 const CHECK_INTERVAL = 1024;
-/** Number of steps until a check that never comes; still a small integer. */
+/** The number of steps until a check that never comes; still a small integer. */
 const NEVER = 2 ** 30;
-/** Maximum elements of a value that are checked; larger values are sampled evenly. */
+/** The maximum number of elements of a value that are checked; larger values are sampled evenly. */
 const MAX_CHECKED = 256;
 
 /** Replaces the fields of a closed writer. */
@@ -214,15 +214,15 @@ export class Staging {
   readonly #memory: StagedMemory;
   readonly #at: number;
   #views: readonly LeafView[];
-  /** Number of times that memory has moved. */
+  /** The number of times that memory has moved. */
   #moves = 0;
   /** The number of moves at the last check of all lent arrays. */
   #checkedMoves = -1;
   #isUsed = false;
-  /** Leaves of flags, which accept any number, and leaves of floats, which accept NaN. */
+  /** The leaves of flags, which accept any number, and leaves of floats, which accept NaN. */
   readonly #flags: readonly LeafView[];
   readonly #floats: readonly LeafView[];
-  /** Leaves of half floats, whose arrays accept numbers that half floats cannot represent. */
+  /** The leaves of half floats, whose arrays accept numbers that half floats cannot represent. */
   readonly #halves: readonly LeafView[];
 
   /**

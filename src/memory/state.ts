@@ -9,17 +9,17 @@ import type { Engine } from "./engine.ts";
 
 export type Section = readonly [kind: number, id: number, payload: Uint8Array];
 
-/** Maximum bytes of a section of records, unless a single record is larger. */
+/** The maximum number of bytes of a section of records, unless a single record is larger. */
 export const SECTION_MAX = 64 * 1024;
-/** Bytes before the records of a section: their count. */
+/** The number of bytes before the records of a section: their count. */
 export const COUNT_BYTES = 4;
-/** Bytes of a row's link, and of a slot's count. */
+/** The number of bytes of a row's link, and of a slot's count. */
 export const LINK_BYTES = 8;
 const RUN_BYTES = 8;
-/** Bytes of a pool's numbers, and of a stream. */
+/** The number of bytes of a pool's numbers, and of a stream. */
 const POOL_BYTES = 8;
 const STREAM_BYTES = 24;
-/** Bytes before a payload, for the head of its section. */
+/** The number of bytes before a payload, for the head of its section. */
 const HEAD_BYTES = 16;
 
 /** The parts of a Replay with state, besides its engine. */
@@ -31,12 +31,12 @@ export interface StateParts {
 
 export class State {
   readonly core: Core;
-  /** Pools of entries, then of frames, then of steps: rows of steps refer to rows of frames, and packed frames refer to entries. */
+  /** The pools of entries, then of frames, then of steps: rows of steps refer to rows of frames, and packed frames refer to entries. */
   readonly pools: readonly number[];
   /** The number of pools of entries. */
   readonly entryPools: number;
   readonly tables: readonly number[];
-  /** Bytes of a record, per pool and per table. */
+  /** The bytes of a record, per pool and per table. */
   readonly rowBytes: readonly number[];
   readonly slotBytes: readonly number[];
   readonly #tableBytes: number;

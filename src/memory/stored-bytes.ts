@@ -28,7 +28,7 @@ export class StoredBytes {
     core.x.stored_bytes_init(this.#handle, max, maxStepBytes(layout), table, at, pools.length);
   }
 
-  /** Bytes of the steps now. O(pools) */
+  /** The number of bytes of the steps now. O(pools) */
   get now(): number {
     return this.#engine.core.x.stored_bytes_now(this.#handle);
   }

@@ -14,7 +14,7 @@ export class StreamSet {
   readonly #engine: Engine;
   readonly #first: number;
   readonly #stride: number;
-  /** Bytes of the set and its own streams after it. */
+  /** The number of bytes of the set and its own streams after it. */
   readonly #bytes: number;
 
   /** @throws ReplayError OUT_OF_MEMORY */

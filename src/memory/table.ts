@@ -15,7 +15,7 @@ export interface CoreTableOptions {
   readonly sampler: Selector;
   readonly remover: Selector;
   readonly rateLimiter: RateLimiter;
-  /** Number.MAX_SAFE_INTEGER if there is no limit; likewise below. */
+  /** The limit of steps. Number.MAX_SAFE_INTEGER if there is no limit, here and below. */
   readonly maxSteps: number;
   readonly maxTimesSampled: number;
 }
@@ -92,7 +92,7 @@ export class CoreTable {
     return this.counter(0);
   }
 
-  /** Total steps of all items. */
+  /** The total number of steps of all items. */
   get steps(): number {
     return this.counter(1);
   }

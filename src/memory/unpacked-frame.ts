@@ -2,7 +2,7 @@
 import { alignUp } from "../schema/layout.ts";
 import { SectionMemory } from "./section-memory.ts";
 
-/** Bytes after an entry that the core may read. */
+/** The number of bytes after an entry that the core may read. */
 const SLACK = 32;
 
 export class UnpackedFrame {

@@ -6,7 +6,7 @@ import type { SmallBlocks } from "./small-blocks.ts";
 
 export interface CoreWriterOptions {
   readonly lanes: number;
-  /** Number of steps that each lane holds. */
+  /** The number of steps that each lane holds. */
   readonly keep: number;
   /** Whether they stay past the ends of episodes. */
   readonly across: boolean;
@@ -95,7 +95,7 @@ export class CoreWriter {
     });
   }
 
-  /** Number of episodes that ended before a rule made an item of them. */
+  /** The number of episodes that ended before a rule made an item of them. */
   get barrenEpisodes(): number {
     return this.#x.writer_barren(this.#handle);
   }

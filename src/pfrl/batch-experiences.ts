@@ -92,7 +92,7 @@ export function parseOptions(options: BatchExperiencesOptions): BatchSettings {
   return { gamma, phi, mapState: (state) => (phi === undefined ? state : phi(state as never)), states, actions };
 }
 
-/** Returns checked lists of transitions, which nobody changes. */
+/** Returns checked lists of transitions, which are not changed afterwards. */
 export function listsOf(experiences: unknown, rule: string): readonly (readonly Transition[])[] {
   if (!Array.isArray(experiences)) throw mustBe(TypeError, "experiences", rule, experiences);
   if (experiences.length === 0) throw mustBe(RangeError, "experiences", "at least one", experiences);

@@ -48,10 +48,10 @@ const MAX_IN_FLIGHT = 1024;
 const SESSION_TTL_MS = 60_000;
 const KEEP_ALIVE_MS = 30_000;
 const KEEP_ALIVE_TIMEOUT_MS = 20_000;
-/** Default time for a socket to send its hello. */
+/** The default time for a socket to send its hello. */
 const HELLO_MS = 30_000;
 
-/** Codes of errors after which an actor may reconnect. */
+/** The codes of errors after which an actor may reconnect. */
 const PASSING: readonly unknown[] = ["IO", "TIMEOUT"];
 
 /** The messages that an actor's end sends. */

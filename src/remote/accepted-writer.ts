@@ -42,9 +42,9 @@ export interface Goodbye {
 export interface Terms {
   readonly maxInFlight: number;
   readonly confirm: "memory" | "disk";
-  /** Limits of a socket; undefined for a port. */
+  /** The limits of a socket; undefined for a port. */
   readonly limits?: ResolvedLimits | undefined;
-  /** Milliseconds to wait for an actor whose connection broke; 0 if it cannot reconnect. */
+  /** The number of milliseconds to wait for an actor whose connection broke; 0 if it cannot reconnect. */
   readonly ttlMs: number;
 }
 
@@ -65,7 +65,7 @@ export interface AcceptedOptions {
   readonly onEnd: (farewell: ClosedMessage, code: number) => void;
 }
 
-/** Maximum bytes of answers that wait in a socket whose other end does not read. */
+/** The maximum number of bytes of answers that wait in a socket whose other end does not read. */
 const MAX_ANSWERS = 1 << 20;
 
 export class AcceptedWriter {

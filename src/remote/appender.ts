@@ -128,7 +128,7 @@ export class Appender {
     this.#onProgress = from.onProgress ?? (() => {});
   }
 
-  /** Number of steps in memory. */
+  /** The number of steps in memory. */
   get steps(): number {
     return this.#steps;
   }

@@ -3,7 +3,7 @@ import { foreignMessage } from "./appender.ts";
 import { tooMuch } from "./credits.ts";
 import { isCount } from "./validators.ts";
 
-/** Maximum number of calls that wait for an answer. */
+/** The maximum number of calls that wait for an answer. */
 const MAX_CALLS = 1000;
 /** The number of the goodbye, which no flush has. */
 export const GOODBYE = -1;
@@ -45,7 +45,7 @@ export class Calls {
     if (this.#due.length === 1) this.#answerAll().catch((error) => signal.aborted || fail(error));
   }
 
-  /** One wait for all flushes that are due, since each waits for at least the same. */
+  /** Waits once for all flushes that are due, since each waits for at least the same confirmations. */
   async #answerAll(): Promise<void> {
     const { settle, answer, signal } = this.#options;
     while (this.#due.length > 0) {

@@ -36,7 +36,7 @@ export interface HostWriter {
 
 export interface Host {
   readonly engine: HostEngine;
-  /** Names of its tables. */
+  /** The names of its tables. */
   readonly tables: readonly string[];
   /** The messages published to all actors. */
   readonly publication: Publication;

@@ -18,7 +18,7 @@ import { type FrameRules, piecesOf } from "./wire/pieces.ts";
 
 const isConfirmation = fieldsOf({ number: isCount, buffer: maybe((value) => isBuffer(value) && (value as ArrayBuffer).byteLength % 8 === 0) });
 
-/** Maximum calls of `flush` that wait for an answer. Together with a goodbye, it is the limit of the Replay's end. */
+/** The maximum number of calls of `flush` that wait for an answer. Together with a goodbye, it is the limit of the Replay's end. */
 const MAX_FLUSHES = 999;
 
 /** A message that is sent in its turn, and again on the next link. */
@@ -54,7 +54,7 @@ export class Outbox {
   readonly #options: OutboxOptions;
   readonly #rowBytes: number;
   #link: Link | undefined;
-  /** Maximum steps in flight, and items in flight per table; and maximum bytes of sent messages. */
+  /** The maximum number of steps in flight, and items in flight per table; and maximum bytes of sent messages. */
   readonly #max: number;
   #maxBytes = Number.POSITIVE_INFINITY;
   /** The limits of frames on a socket; undefined for a port. */
@@ -87,7 +87,7 @@ export class Outbox {
     this.builder = new BlockBuilder(leaves, lanes, maxInFlight, record, addresses);
   }
 
-  /** Number of unconfirmed steps. */
+  /** The number of unconfirmed steps. */
   get inFlight(): number {
     return this.#inFlight[0] as number;
   }

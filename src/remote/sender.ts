@@ -7,7 +7,7 @@ import { makePending, type Pending } from "./pending.ts";
 /** Unreceipted bytes above which sending stops, and above which the program has to wait. */
 const IN_FLIGHT_BYTES = 1 << 18;
 const WAITING_BYTES = 1 << 20;
-/** Bytes that a message counts in addition to its body, so that empty messages are also limited. */
+/** The number of bytes that a message counts in addition to its body, so that empty messages are also limited. */
 const HEAD_BYTES = 64;
 
 interface Entry extends EncodedMessage {
@@ -22,7 +22,7 @@ export class MessageSender {
   #entries: Entry[] = [];
   #sentEntries = 0;
   #numbers = 0;
-  /** Bytes of all messages except published ones, and of the sent messages. */
+  /** The number of bytes of all messages except published ones, and of the sent messages. */
   #waitingBytes = 0;
   #sentBytes = 0;
   #room: Pending | undefined;

@@ -45,12 +45,12 @@ const OVERHEAD = 192 * 1024;
 const WINDOW = 32;
 /** The maximum bytes of a record in addition to those of a row. */
 const RECORD = 64;
-/** Bytes of an entry in a table's map of episodes, which is at most half full. */
+/** The number of bytes of an entry in a table's map of episodes, which is at most half full. */
 const EPISODE_BYTES = 8;
 /** Memory is allocated in multiples of this. */
 const GRANULE = 4096;
 
-/** Bytes of a pack of entries, and of its head (assembly/rows/packs.ts). */
+/** The number of bytes of a pack of entries, and of its head (assembly/rows/packs.ts). */
 const PACK_BYTES = 65_536;
 const PACK_HEAD_BYTES = 32;
 /** Memory of the packing itself: tables, spare packs, and a cache of some frames. */
@@ -79,7 +79,7 @@ function framesPerStep({ pools, leaves }: Layout): number[] {
   return pools.map(({ name }) => leaves.reduce((sum, { leaf }) => sum + (leaf.shared === name ? (leaf.stack ?? 1) : 0), 0));
 }
 
-/** Default steps of an item. */
+/** The default steps of an item. */
 export const ITEM_STEPS = 4;
 
 /** The steps that a table holds: the newest ones (fifo), the oldest ones (lifo), or those of scattered items. */
@@ -96,12 +96,12 @@ function untouchedBytes(options: ResolvedTableOptions): number {
   return orderOf(options) === "newest" ? (SELECTOR_KINDS[options.sampler.kind].orderBytes ?? 0) * options.maxSize : 0;
 }
 
-/** Maximum rows and frames that tables hold, excluding the windows of writers. */
+/** The maximum number of rows and frames that tables hold, excluding the windows of writers. */
 interface HeldRows {
   readonly steps: number;
   /** The frames, with one number per pool. */
   readonly frames: readonly number[];
-  /** Bytes of the maps of episodes. */
+  /** The number of bytes of the maps of episodes. */
   readonly bytes: number;
 }
 

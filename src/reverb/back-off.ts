@@ -9,7 +9,7 @@ const STABLE_MS = 60_000;
 export class BackOff {
   readonly limitMs: number;
   #next = FIRST_MS;
-  /** Milliseconds without a connection since data last came through, until `#lostAt`. */
+  /** The number of milliseconds without a connection since data last came through, until `#lostAt`. */
   #lostMs = 0;
   #lossAt: number | undefined;
   #openedAt: number | undefined;

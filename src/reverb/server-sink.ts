@@ -158,7 +158,7 @@ export class ServerSink implements StepSink {
     const send = (found: TableEntry) => {
       const item = { key: randomKey(), table, priority, timesSampled: 0, columns: this.#fit(table, found, messages, shapes) };
       const room = this.#stream.insert(item, [...chunks], this.#closed ? {} : { signal: this.#closing.signal });
-      // Nobody waits for the room of a closed writer.
+      // No caller waits for the room of a closed writer.
       return this.#closed ? undefined : room;
     };
     if (known !== undefined && this.#line === undefined) return send(known);

@@ -34,7 +34,7 @@ export class Servers {
     this.channels = channels;
     this.address = channels.map(({ address }) => address).join(", ");
     this.#logger = logger;
-    // Several programs with one writer each should not all start with the same server.
+    // With one writer each, several programs should not all start with the same server.
     this.#nextIndex = Number(randomKey() % BigInt(channels.length));
   }
 

@@ -182,7 +182,7 @@ export class ShardedSource implements ItemSource {
   async #run(source: Source): Promise<void> {
     source.isRunning = true;
     while (!this.#isDone) {
-      // While every server has timed out and nobody waits, request nothing more.
+      // While every server has timed out and no call waits, nothing more is requested.
       const mayRequest = () => (this.#unrequested > 0 && (!source.hasTimedOut || this.#waiting > 0)) || this.#isDone || undefined;
       await this.#waiters.until(mayRequest, () => "a share");
       const share = Math.min(this.#share, this.#unrequested);

@@ -85,7 +85,7 @@ export function keyError(subject: string, keys: ArrayLike<unknown>, rule: string
   return trimStack(new RangeError(`${subject} must be ${rule}: ${summary}, got ${show(keys[first])}. Pass the keys of the batch unchanged`));
 }
 
-/** Returns a hint where a batch, or its info, has the keys. */
+/** Returns a hint about the place of the keys in a batch, or in its info. */
 function keysIn(input: unknown): string {
   const { keys, info } = (input ?? {}) as { readonly keys?: unknown; readonly info?: { readonly keys?: unknown } };
   if (kindOf(info?.keys) !== undefined) return ", such as batch.info.keys (batch.keys for transitions)";

@@ -31,7 +31,7 @@ export interface ViewTarget extends LeafTarget {
   readonly narrow?: (() => number) | undefined;
 }
 
-/** Options of `put`: values accepted in addition to typed arrays of the dtype, and to numbers that are flat or nested like the shape. */
+/** The options of `put`: values accepted in addition to typed arrays of the dtype, and to numbers that are flat or nested like the shape. */
 export interface PutOptions {
   /** Accepts typed arrays of any dtype, booleans and bigints as numbers. */
   readonly anyNumbers?: boolean;
@@ -113,7 +113,7 @@ export function mustPut(target: LeafTarget, to: NumberArray, at: number, value: 
   if (misfit !== undefined) throw mismatchError(misfit.code, keys, misfit.rule, misfit.value);
 }
 
-/** Returns which of two forms of equal size a value has; the first if it has neither. */
+/** Returns the form of a value, of two forms of equal size; the first if it has neither. */
 export function matchingTarget(value: unknown, target: LeafTarget, other?: LeafTarget): LeafTarget {
   return other !== undefined && put(target, undefined, 0, value) !== undefined && put(other, undefined, 0, value) === undefined ? other : target;
 }
@@ -175,7 +175,7 @@ function indexOfNonFlag(bytes: NumberArray, n: number): number {
   return -1;
 }
 
-/** Returns whether a value is a typed array of the dtype. Text and bytes have none. */
+/** Returns whether a value is a typed array of the dtype. There is none for text and bytes. */
 function isTyped(dtype: AnyLeaf["dtype"], value: unknown): value is NumberArray {
   return Object.hasOwn(DTYPES, dtype) && isArrayOf(dtype as Dtype, value);
 }

@@ -44,7 +44,7 @@ export type ArrayClass = {
 export interface DtypeInfo {
   /** The number of the dtype in the core. */
   readonly code: number;
-  /** Bytes per element in a row. */
+  /** The number of bytes per element in a row. */
   readonly bytes: number;
   /** The class of arrays in batches, whose elements may be larger. */
   readonly array: ArrayClass;

@@ -19,25 +19,25 @@ export const ENTRY = 4;
 export const DIRECT_BYTES = 1024;
 /** The bytes of a row's count, link and episode. */
 export const HEAD_BYTES = 12;
-/** Bytes of an entry of a packed frame in a pack, in addition to its own bytes. */
+/** The number of bytes of an entry of a packed frame in a pack, in addition to its own bytes. */
 const ENTRY_HEAD_BYTES = 8;
 
 /** The measures of a leaf that do not depend on other leaves. */
 export interface MeasuredLeaf extends FoundLeaf {
   readonly index: number;
-  /** Bytes of one value in rows, including all frames of a stack. */
+  /** The number of bytes of one value in rows, including all frames of a stack. */
   readonly bytes: number;
-  /** Bytes of one value in an array of a column or a batch: twice as many for half floats. */
+  /** The number of bytes of one value in an array of a column or a batch: twice as many for half floats. */
   readonly arrayBytes: number;
-  /** Bytes of one frame in rows, or of the value if it is not a stack. */
+  /** The number of bytes of one frame in rows, or of the value if it is not a stack. */
   readonly frameBytes: number;
 }
 
 export interface PlacedLeaf extends MeasuredLeaf {
   readonly kind: number;
-  /** Offset in the row. */
+  /** The offset in the row. */
   readonly offset: number;
-  /** Offset in a staging record. */
+  /** The offset in a staging record. */
   readonly staged: number;
 }
 
@@ -60,7 +60,7 @@ export interface FramePool {
 export interface PackedFrames {
   /** The expected ratio of their size to their packed size. */
   readonly ratio: number;
-  /** Bytes of a row of the image, and of a pixel: the distances between bytes that are usually similar. */
+  /** The number of bytes of a row of the image, and of a pixel: the distances between bytes that are usually similar. */
   readonly row: number;
   readonly element: number;
 }
@@ -140,7 +140,7 @@ function addPool(pools: FramePool[], { leaf, frameBytes, path }: MeasuredLeaf, n
     throw mustBe("SPEC_MISMATCH", `${path}`, `${ratio === undefined ? "not packed" : `packed with ratio ${ratio}`}, ${others}`, leaf.packed ?? "not packed");
 }
 
-/** Maximum channels of a pixel, if they are the last dimension. */
+/** The maximum channels of a pixel, if they are the last dimension. */
 const MAX_CHANNELS = 4;
 
 /** Returns a frame as an image: bytes of a row and of a pixel. The last dimension is the channels if it is short and there are at least two others. */

@@ -1,6 +1,6 @@
 /** Stores JavaScript values, which rows cannot hold, by row number. */
 
-/** Rows checked for each row taken. This bounds the values kept for free rows by the number of held rows. */
+/** The number of rows checked for each row taken. This bounds the values kept for free rows by the number of held rows. */
 const CHECKS_PER_ROW = 2;
 
 export class ObjectStore {
@@ -13,7 +13,7 @@ export class ObjectStore {
     this.#isLive = isLive;
   }
 
-  /** Number of rows with values. */
+  /** The number of rows with values. */
   get size(): number {
     return this.#values.size;
   }

@@ -61,10 +61,10 @@ export type ColumnsOf<S> =
         ? Nested<string>
         : { readonly [K in keyof S]: ColumnsOf<S[K]> };
 
-/** Columns of any subset of the leaves. */
+/** The columns of any subset of the leaves. */
 export type PartialColumnsOf<S> = IsAny<S> extends true ? unknown : S extends RowLeaf ? ColumnsOf<S> : { readonly [K in keyof S]?: PartialColumnsOf<S[K]> };
 
-/** Columns of any subset of the leaves, with null for rows that are not read. */
+/** The columns of any subset of the leaves, with null for rows that are not read. */
 export type GappedColumnsOf<S> =
   IsAny<S> extends true ? unknown : S extends RowLeaf ? ColumnsOf<S> | readonly (StepOf<S> | null)[] : { readonly [K in keyof S]?: GappedColumnsOf<S[K]> };
 
@@ -91,7 +91,7 @@ export interface FoundLeaf {
   readonly path: string;
   readonly keys: readonly string[];
   readonly leaf: RowLeaf;
-  /** Elements of one value, including all frames of a stack. */
+  /** The number of elements of one value, including all frames of a stack. */
   readonly size: number;
   /** The value's shape, beginning with the stack if there is one. */
   readonly shape: readonly number[];

@@ -62,7 +62,7 @@ export interface JournalOptions {
   readonly onProgress?: (progress: { readonly bytes: number; readonly of: number }) => void;
 }
 
-/** Options of the Replay itself. They may be omitted for an existing Replay. */
+/** The options of the Replay itself. They may be omitted for an existing Replay. */
 interface ReplayOptions {
   readonly spec?: object;
   readonly tables?: object;
@@ -74,7 +74,7 @@ interface ReplayOptions {
 
 const OPTIONS =
   "dir, spec, tables, maxBytes, seed, transition, module, durability, retain, segmentBytes, salvage, writers, takeOver, onMismatch, rename, migrate, logger, signal, onProgress";
-/** Bytes read between two checks of the signal. */
+/** The number of bytes read between two checks of the signal. */
 const YIELD_BYTES = 32 << 20;
 
 /** A directory's manifest of its Replay. */

@@ -30,7 +30,7 @@ export interface ReplayState<R = unknown> {
   readonly hasOrphans: boolean;
 }
 
-/** What happens to the writers of an earlier run. */
+/** The treatment of the writers of an earlier run. */
 export type OpenWriters = "keep" | "close";
 
 const OPEN_WRITERS = ["keep", "close"] as const;

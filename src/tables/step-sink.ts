@@ -59,7 +59,7 @@ export interface ItemPattern {
     readonly node: { readonly isSqueezed: boolean; readonly leaf: Pick<PlacedLeaf, "leaf" | "shape"> };
   }[];
   readonly length: number;
-  /** Steps between the item's newest step and the newest step of all. */
+  /** The number of steps between the item's newest step and the newest step of all. */
   readonly endOffset: number;
   /** The same columns in the form of a Replay's items. */
   readonly columns: { readonly [name: string]: ColumnOf };
@@ -68,7 +68,7 @@ export interface ItemPattern {
 /** Accepts steps leaf by leaf, also in parts, and makes items of any columns. Steps are numbered from 0, in append order. */
 export interface StepSink {
   readonly leaves: readonly PlacedLeaf[];
-  /** Number of steps so far, including an open one. */
+  /** The number of steps so far, including an open one. */
   readonly total: number;
   /** Complete steps of the open episode. */
   readonly episodeSteps: number;

@@ -68,7 +68,7 @@ export interface Explanation {
 
 /** Above this, new items (priority 1) are almost never drawn. */
 const HIGH_PRIORITY = 10;
-/** Number of steps, and of too short episodes, below which an empty table is normal. */
+/** The number of steps, and of too short episodes, below which an empty table is normal. */
 const MIN_STEPS = 5;
 const MIN_EPISODES = 2;
 

@@ -8,7 +8,7 @@ interface UntoldError {
   readonly answer: ItemPromise | undefined;
 }
 
-/** Maximum number kept; the first errors show the cause. */
+/** The maximum number kept; the first errors show the cause. */
 const MAX_ERRORS = 16;
 
 /** Returns whether a call failed because its wait was ended, which its caller requested. */

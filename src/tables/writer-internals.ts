@@ -27,7 +27,10 @@ export interface WriterInternals {
    * @param isEarlier 1 if the writer has already made an item for the table that ends later
    */
   createItem(table: string, options: ItemOptions<ColumnSet<unknown>>, behind: number, isEarlier: number): Promise<void> | undefined;
-  /** Does the same with the number of a column layout, without a promise. Allocates nothing. @returns whether the item is in the table */
+  /**
+   * Creates an item like `createItem`, with the number of a column layout and without a promise. Allocates nothing.
+   * @returns whether the item is in the table
+   */
   insert(table: AnyTable, length: number, priority: number, behind: number, layout: number, isEarlier: number): boolean;
   /** Returns how many items would wait for a table's rate limiter after n more inserts. */
   waiting(table: AnyTable, n: number): number;

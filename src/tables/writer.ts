@@ -54,7 +54,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   #isClosed = false;
   readonly #isVector: boolean;
   readonly #barrenEpisodes: BarrenEpisodes;
-  /** Steps until the next check for warnings. One field for all checks: each further field costs `append` a tenth of its time. */
+  /** The number of steps until the next check for warnings. One field for all checks: each further field costs `append` a tenth of its time. */
   #stepsToCheck = 1;
   /** The table used last, because comparing names is cheaper than a lookup in the map. */
   #last: AnyTable | undefined;
@@ -65,7 +65,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
         return writer.#state();
       },
       resume: () => {
-        // Whether createItem made an item of the open episode is unknown.
+        // It is unknown whether createItem made an item of the open episode.
         if (writer.streams.some((_, lane) => writer.#writer.episodeSteps(lane) > 0)) writer.#barrenEpisodes.createsItems = true;
       },
       createItem: (table, options, stepsBack, isEarlier) => writer.#createItem(table, options, stepsBack, isEarlier),

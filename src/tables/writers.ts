@@ -67,7 +67,7 @@ export class Writers {
     return this.#create(resolved, options);
   }
 
-  /** Returns the writer of an earlier run with a name that nobody has continued; undefined if there is none. */
+  /** Returns the writer of an earlier run with a name that was not continued; undefined if there is none. */
   orphan(name: string): Writer | undefined {
     return [...this.#orphans.keys()].find((writer) => writer.options.name === name);
   }

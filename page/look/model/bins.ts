@@ -4,7 +4,7 @@ export const BINS = 64;
 
 /** The contents of the bins, for a plot. */
 export interface Spread {
-  /** Number of counted values. */
+  /** The number of counted values. */
   readonly count: number;
   /** The number of NaN and infinite values, which are in no bin. */
   readonly nonFinite: number;

@@ -8,7 +8,7 @@ export interface LeafColumn {
   readonly dtype: string;
   /** The shape of one step's value. */
   readonly shape: readonly number[];
-  /** Elements of one step's value. */
+  /** The number of elements of one step's value. */
   readonly size: number;
   /** All elements in order of time; a list for text and bytes. */
   readonly data: ColumnData;

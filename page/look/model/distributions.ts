@@ -40,7 +40,7 @@ interface LeafCount {
 }
 
 const FLOATS = ["f32", "f64", "f16", "bf16"];
-/** Fields without meaning in a final observation. */
+/** The fields without meaning in a final observation. */
 const OUTCOME = /^(action|reward|discount)(\/|$)/;
 
 export class Distributions {

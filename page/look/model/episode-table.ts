@@ -1,6 +1,6 @@
 /** Holds the columns of the list of episodes, which grow: a few bytes per episode, and none of its steps. */
 
-/** Points of the sketch of an episode's actions. */
+/** The number of points of the sketch of an episode's actions. */
 export const SKETCH = 24;
 /** A point without data in a sketch. */
 export const NO_POINT = 255;

@@ -1,7 +1,7 @@
 /** Gathers the faults of a dataset, gathered from episodes in any order, each with its places. */
 import type { Fault, ImportReport } from "reprise/rlds";
 
-/** Kinds of findings of an inspection, including those that are not faults. */
+/** The kinds of findings of an inspection, including those that are not faults. */
 export type FindingKind = Fault | "zeroFinalObservations";
 
 /** Descriptions for users. */

@@ -8,7 +8,7 @@ export interface ListView {
 }
 
 export interface ListWindow {
-  /** Rows from … to - 1 are drawn. */
+  /** The number of rows from … to - 1 are drawn. */
   readonly from: number;
   readonly to: number;
   /** The top of the first of them, relative to the list; negative if it is out of sight. */
@@ -20,7 +20,7 @@ export interface ListWindow {
 /** Browsers limit the height of a page: Firefox to 17.8 million pixels. */
 export const MAX_HEIGHT = 8_000_000;
 
-/** Rows drawn beyond both edges. */
+/** The number of rows drawn beyond both edges. */
 const SPARE = 4;
 
 /** Computes the visible rows. O(1). If the list has more rows than its maximum height allows, one pixel of the scroll bar represents several rows. */

@@ -91,7 +91,7 @@ export class Caller {
     }
   }
 
-  /** Rejects every pending call, because nobody is left to answer. */
+  /** Rejects every pending call, because the other side is gone. */
   fail(error: unknown): void {
     for (const { reject } of this.#waiting.values()) reject(error);
     this.#waiting.clear();

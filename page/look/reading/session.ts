@@ -15,16 +15,16 @@ import { countedSource } from "./sources.ts";
 import { stoppable } from "./stoppable.ts";
 import { namedTexts } from "./texts.ts";
 
-/** Limits of a sample: the share of the files' bytes, the total bytes, and the time. */
+/** The limits of a sample: the share of the files' bytes, the total bytes, and the time. */
 const SAMPLE_SHARE = 0.03;
 const SAMPLE_BYTES = 20 * 2 ** 20;
 const SAMPLE_MS = 1200;
 /** Smaller datasets are read immediately, whatever their format. */
 const SMALL = 16 * 2 ** 20;
 const KEPT_BYTES = 128 * 2 ** 20;
-/** Milliseconds between two progress messages; the first ones come sooner. */
+/** The number of milliseconds between two progress messages; the first ones come sooner. */
 const NEWS_MS = 250;
-/** Milliseconds of work between two checks for other requests. */
+/** The number of milliseconds of work between two checks for other requests. */
 const TURN_MS = 40;
 
 type Reader = RldsReader<unknown>;

@@ -7,7 +7,7 @@ import { withReadNow } from "./url-blocks.ts";
 
 export interface CountedSource {
   readonly from: Source;
-  /** Bytes of all its files; undefined if unknown. */
+  /** The number of bytes of all its files; undefined if unknown. */
   readonly bytes?: number;
 }
 

@@ -9,7 +9,7 @@ const PIECE = 1 << 20;
 export interface Zipped {
   readonly report: WriteReport;
   readonly zip: Blob;
-  /** Its name on the private disk, where it stays until it is removed. */
+  /** The name of the zip on the private disk, which stores the zip until it is removed. */
   readonly onDisk?: string;
 }
 

@@ -6,7 +6,7 @@ import { Bins, type Spread } from "../model/bins.ts";
 import type { Distribution } from "../model/distributions.ts";
 import type { EpisodeTable } from "../model/episode-table.ts";
 
-/** Cards shown initially. */
+/** The number of cards shown initially. */
 const CARDS = 12;
 const LAST = ["is_first", "is_last", "is_terminal"];
 

@@ -32,7 +32,7 @@ const FORMATS: { readonly [format in Opened["format"]]: string } = {
   recording: "Recording of Reprise",
 };
 
-/** Milliseconds between two progress texts, because a screen reader reads each. */
+/** The number of milliseconds between two progress texts, because a screen reader reads each. */
 const TEXT_MS = 1500;
 
 export class Overview {

@@ -149,7 +149,7 @@ export class MixedSources {
     return isRepeated ? this.#lackingTogether(i) : undefined;
   }
 
-  /** Returns the same for all sources that draw from its table together. */
+  /** Returns the error of all sources that draw from its table together, or undefined. */
   #lackingTogether(i: number): Error | undefined {
     const { table } = (this.list[i] as Source).draws;
     let n = 0;

@@ -16,14 +16,14 @@ export interface MixtureState {
   readonly random: readonly number[];
 }
 
-/** Bytes of RANDOM, which comes first (assembly/draw/mixture.ts). */
+/** The number of bytes of RANDOM, which comes first (assembly/draw/mixture.ts). */
 const RANDOM_BYTES = 32;
 const WORD_END = 2 ** 32 - 1;
 
 export class Shares {
   /** The number of the next draw. */
   draw = 0;
-  /** Rows per source, as `split` computes them. */
+  /** The rows per source, as `split` computes them. */
   readonly rows: Uint32Array;
   readonly #core: Core;
   /** The constant shares; 0 for functions. Separate from the functions, because a value of either type would be allocated. */

@@ -49,7 +49,7 @@ type StateOf<O> = 0 extends 1 & O ? never : O extends { readonly state: readonly
 
 /** Numbers per step of each sequence; 0 after the end of a shorter sequence. */
 interface SequenceColumns<Float extends "f32" | "f64", Returns extends readonly number[] = [number, number]> {
-  /** Number of sequences in the batch. Ignore array elements after them. */
+  /** The number of sequences in the batch. Ignore array elements after them. */
   readonly count: number;
   /**
    * r_0 + γ d_0 r_1 + … of up to n steps, fewer at the end of the episode or sequence; 0 for a step without a following step. A vector reward has one return

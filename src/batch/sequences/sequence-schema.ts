@@ -14,7 +14,7 @@ export interface SequenceSchema {
 }
 
 const CALLER = "sequences()";
-/** Columns of a batch that are not leaves. */
+/** The columns of a batch that are not leaves. */
 export const NUMBERS = ["returns", "discounts", "bootstraps", "mask", "learningMask", "isFirst", "isLast", "isTerminal"] as const;
 const OWN = ["count", "observation", "action", "reward", ...NUMBERS, "weights", "keys", "toArray", "detached", "release"];
 

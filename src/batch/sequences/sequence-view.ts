@@ -120,7 +120,7 @@ export class SequenceView extends ColumnView {
     return [...parts, ...state].map(({ name }) => name);
   }
 
-  /** Names of the columns. */
+  /** The names of the columns. */
   get names(): string[] {
     return [...this.parts, ...NUMBERS, "keys"];
   }

@@ -63,7 +63,7 @@ const STRATEGIES = { future: FUTURE, final: FINAL, episode: EPISODE };
 /** Rounding error of a product of a share and a count. */
 const DUST = 1e-9;
 
-/** Addresses in scratch of the parts of a draw's goals. */
+/** The addresses in scratch of the parts of a draw's goals. */
 interface Places {
   readonly room: number;
   readonly goals: number;
@@ -81,9 +81,9 @@ export class Goals {
   readonly #reward: RelabelOptions["reward"];
   readonly #terminated: RelabelOptions["terminated"];
   readonly #table: SampledTable;
-  /** Components of a reward. */
+  /** The number of components of a reward. */
   readonly #components: number;
-  /** Values of the last draw. */
+  /** The values of the last draw. */
   #count = 0;
   #steps: Omit<RelabelledSteps, "batch"> | undefined;
 

@@ -73,7 +73,7 @@ type PartAt<S, R, Name extends string> = Name extends "action" ? NodeAt<S, PathI
 
 /** Numbers, one per transition. */
 interface TransitionColumns<Float extends "f32" | "f64", Returns extends readonly number[] = [number]> {
-  /** Number of transitions in the batch. Ignore array elements after them. */
+  /** The number of transitions in the batch. Ignore array elements after them. */
   readonly count: number;
   /** r_0 + γ d_0 r_1 + … over the steps of the transition. A vector reward has one return per component. */
   readonly returns: Column<Float, Returns>;

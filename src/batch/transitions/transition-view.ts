@@ -141,7 +141,7 @@ export class TransitionView extends ColumnView {
     return this.schema.parts.map(({ name }) => name);
   }
 
-  /** Names of the columns. */
+  /** The names of the columns. */
   get names(): string[] {
     return [...this.parts, "returns", "discounts", "steps", "terminated", "truncated", ...(this.goals ? ["relabelled"] : []), "keys"];
   }

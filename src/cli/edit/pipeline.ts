@@ -33,11 +33,11 @@ export interface EditedDataset {
 
 export interface PassSettings {
   readonly options: EditOptions;
-  /** Episodes of the first source that are left out. */
+  /** The episodes of the first source that are left out. */
   readonly flagged: readonly number[];
   /** Whether steps refer to the combined films of all sources. */
   readonly joinsFilms: boolean;
-  /** Paths of films that are decoded to pixels and encoded again. */
+  /** The paths of films that are decoded to pixels and encoded again. */
   readonly encoded: readonly string[];
   readonly host: Host;
   /** Receives each episode that is read. */

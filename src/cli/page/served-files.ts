@@ -14,7 +14,7 @@ export interface ServedFile {
   readonly size: number;
 }
 
-/** Paths of files and folders that exist and are not served. Hidden files are not listed. */
+/** The paths of files and folders that exist and are not served. Hidden files are not listed. */
 export interface Exclusions {
   /** Links that lead out of the folder, or nowhere. */
   readonly links: readonly string[];

@@ -56,7 +56,7 @@ const TYPES: { readonly [ending: string]: string } = {
 const DATA_TYPES: { readonly [ending: string]: string } = { mp4: "video/mp4", webm: "video/webm", png: "image/png", jpg: "image/jpeg", jpeg: "image/jpeg" };
 const BYTES = "application/octet-stream";
 
-/** Starts to serve. @throws RldsError NOT_FOUND, IO for what cannot be served */
+/** Starts to serve. @throws RldsError NOT_FOUND, IO for a path that cannot be served */
 export async function pageServer({ page, path, port }: PageServerOptions): Promise<PageServer> {
   const [pageFiles, data] = [await servedFiles(page), await servedFiles(path)];
   const { exclusions } = await data.list();

@@ -52,7 +52,7 @@ export async function checkArchive(file: SourceFile, text: string): Promise<void
   throw unsupportedFile({ file: file.name }, `the file is ${what}: unpack it, and open the file or folder that results`);
 }
 
-/** Files that describe a dataset but are not one: JSON objects with one of these keys. */
+/** The files that describe a dataset but are not one: JSON objects with one of these keys. */
 const DESCRIPTIONS: readonly (readonly [keys: readonly string[], dataset: string, folder: string])[] = [
   [["codebase_version"], "LeRobot", "the folder that contains meta/info.json"],
   [["pythonClassName", "fileFormat"], "tensorflow_datasets", "the folder that contains features.json"],

@@ -20,7 +20,7 @@ export interface ChunkOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Steps between two checks of the signal. */
+/** The number of steps between two checks of the signal. */
 const STEPS_PER_CHECK = 1024;
 /** If the number of steps is limited, a chunk also stays below this many bytes plus one step. */
 const PIECE_BYTES = 2 ** 24;

@@ -1,4 +1,4 @@
-/** Copies steps so that nobody else can change their arrays. */
+/** Copies steps so that no other code can change their arrays. */
 import { setPart } from "../../schema/nest.ts";
 import { StepColumns } from "./step-columns.ts";
 

@@ -9,9 +9,9 @@ import { leavesOf } from "./leaves.ts";
 import { applyStage, type Stage } from "./maybe-async.ts";
 import { type ColumnData, StepColumns, slicedColumn } from "./step-columns.ts";
 
-/** Fields without a meaning in a final observation. */
+/** The fields without a meaning in a final observation. */
 const OUTCOMES: readonly unknown[] = ["action", "reward", "discount"];
-/** Flags that move to the final observation. */
+/** The flags that move to the final observation. */
 const ENDS: readonly unknown[] = ["is_last", "is_terminal"];
 
 /**

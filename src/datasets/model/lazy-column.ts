@@ -5,7 +5,7 @@ import type { ColumnData } from "./column-data.ts";
 export interface LazyValues {
   /** The number of values. */
   readonly rows: number;
-  /** Elements per value. */
+  /** The number of elements per value. */
   readonly size: number;
   /** Reads the values from … to - 1 into a new array. */
   read(from: number, to: number): AnyArray;
@@ -13,7 +13,7 @@ export interface LazyValues {
   check(): void;
 }
 
-/** Stands in for an array from which usually only pieces are read. */
+/** Replaces an array of which usually only pieces are read. */
 export class LazyColumn {
   readonly #values: LazyValues;
   /** The index of the first element, in the elements of the source. */

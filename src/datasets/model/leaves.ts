@@ -8,7 +8,7 @@ export interface LeafEntry {
   readonly path: string;
   readonly keys: readonly string[];
   readonly leaf: StepLeaf;
-  /** Elements per value. */
+  /** The number of elements per value. */
   readonly size: number;
 }
 

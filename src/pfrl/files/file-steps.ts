@@ -8,7 +8,7 @@ import { TransitionLists } from "../store/transition-lists.ts";
 export class FileSteps {
   readonly #contents: BufferContents;
   readonly #episodes: FileEpisodes;
-  /** Used if the extras differ: separate rows for the file, which are read value by value. */
+  /** The separate rows of a file whose extras differ, which are read value by value. */
   #foreign: { readonly episodes: FileEpisodes; readonly records: Records; readonly lists: TransitionLists } | undefined;
 
   /** @throws ReplayError SPEC_MISMATCH if states, actions or rewards differ */

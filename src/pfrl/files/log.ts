@@ -41,7 +41,7 @@ interface SegmentItems {
   items: number;
 }
 
-/** Stands for items of other directories, instead of a segment number. */
+/** The number that denotes items of other directories instead of a segment. */
 const ELSEWHERE = 0;
 
 export class BufferLog {

@@ -21,7 +21,7 @@ export function targetOf(target: SaveTarget): Target {
   throw mustBe(TypeError, "file", "the path of a file, or {directory, file}", target);
 }
 
-/** Segments of a log are numbered files. The first one is the file itself; the others have their number after its name. */
+/** The segments of a log are numbered files. The first one is the file itself; the others have their number after its name. */
 const SEGMENT = /^(\d+)\.rpr$/;
 
 /** A directory with one log, in files of this name. */

@@ -34,7 +34,7 @@ export const RANDOM_STRATEGY: DrawStrategy = {
   },
 };
 
-/** Returns the error for a sample of n items of which only some exist. */
+/** Returns the error for a sample of n items if fewer exist. */
 export function tooFew(n: number, available: number, itemsName: string): Error {
   return mustBe("TOO_FEW", "n", `at most ${available}, because there are only ${available} ${itemsName}`, n);
 }

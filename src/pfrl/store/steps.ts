@@ -54,7 +54,7 @@ export class Steps {
   readonly #append: () => void;
   readonly #keep: number;
   readonly #envs = new Map<unknown, Env>();
-  /** Streams of ended episodes, for reuse. */
+  /** The streams of ended episodes, for reuse. */
   readonly #freeStreams: StandaloneStream[] = [];
   #openCount = 0;
 

@@ -2,7 +2,7 @@
 import { type ByteChannel, CHANNEL_KINDS, type ChannelHandlers, channelOf, claimSocket, releaseSocket, type Socket } from "./channel.ts";
 import { isPort, listen, type PortLike } from "./port.ts";
 
-/** Maximum bytes to hold. Before its welcome, an actor sends only its hello. */
+/** The maximum number of bytes to hold. Before its welcome, an actor sends only its hello. */
 const WAITING_BYTES = 1 << 20;
 
 /** A channel that listens from the start, and passes held messages on once there are handlers. */

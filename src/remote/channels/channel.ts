@@ -73,7 +73,7 @@ function bytesOf(data: unknown): ArrayBuffer | Uint8Array | undefined {
 
 class SocketChannel implements ByteChannel {
   readonly #socket: SocketLike;
-  /** Messages for a socket that is not open yet. */
+  /** The messages for a socket that is not open yet. */
   #waiting: Uint8Array[] | undefined;
 
   constructor(socket: SocketLike) {

@@ -1,4 +1,4 @@
-/** Defines codes for the reasons why a socket is closed (docs/actors-protocol.md). */
+/** Defines codes for the reasons why a socket is closed (docs/reference/actors-protocol.md). */
 import { codeOf } from "../../base/error.ts";
 
 export const CLOSE = {
@@ -24,7 +24,7 @@ export function isFinal(code: number | undefined): boolean {
   return code === CLOSE.normal || (code !== undefined && code >= CLOSE.failed && code <= CLOSE.replaced);
 }
 
-/** Codes of errors that the writer's end did not cause. */
+/** The codes of errors that the writer's end did not cause. */
 const OWN_FAULTS: readonly unknown[] = ["OUT_OF_MEMORY", "IO", "CLOSED", "LOCKED", "KEYS_EXHAUSTED", "RATE_LIMITED", "TIMEOUT", "OUT_OF_TURN"];
 
 /** Returns the code with which an error closes its socket. */

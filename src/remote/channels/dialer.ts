@@ -18,7 +18,7 @@ const FROM_MEMORY: ReadonlySet<KindName> = new Set(["invite", "welcome", "refuse
 /** The first and the longest pause before another attempt. */
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 10_000;
-/** Maximum time from the start of a socket to its welcome. */
+/** The maximum time from the start of a socket to its welcome. */
 const WELCOME_MS = 10_000;
 
 export interface DialerOptions {

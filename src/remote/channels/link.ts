@@ -19,7 +19,7 @@ export interface Link {
   readonly isOver?: boolean;
   /** Whether sent buffers are transferred, and return with a confirmation. */
   readonly transfers: boolean;
-  /** Bytes that have not left yet. */
+  /** The number of bytes that have not left yet. */
   readonly buffered: number;
   /** Sends a message. Returns the bytes of its frame. */
   post(message: AnyMessage, transfer?: readonly object[]): number;
@@ -67,7 +67,7 @@ export interface StepCodec {
   decode?(frame: Frame): BlockMessage | ColumnsMessage;
 }
 
-/** Maximum bytes of a frame before the welcome: a hello names all leaves of a spec. */
+/** The maximum number of bytes of a frame before the welcome: a hello names all leaves of a spec. */
 const HELLO_BYTES = 1 << 20;
 /** A socket with this much data to send is alive without a pong. */
 const PONG_BYTES = 1 << 16;

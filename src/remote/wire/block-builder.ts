@@ -6,15 +6,15 @@ import type { PlacedLeaf } from "../../schema/layout.ts";
 import { type BlockLayout, blockLayout } from "./block.ts";
 import type { BlockMessage } from "./messages.ts";
 
-/** Approximate bytes and slots of a block: large enough that the overhead of a message is small. */
+/** The approximate number of bytes and slots of a block: large enough that the overhead of a message is small. */
 const BLOCK_BYTES = 64 << 10;
 const MAX_SLOTS = 1024;
-/** Maximum bytes of a block's text (the Replay's end must have room for it), of its head, and of a call without columns. */
+/** The maximum number of bytes of a block's text (the Replay's end must have room for it), of its head, and of a call without columns. */
 export const TEXT_BYTES = 1 << 16;
 const HEAD_BYTES = 1024;
 const CALL_BYTES = 64;
 const MAX_COLUMNS_BYTES = TEXT_BYTES - HEAD_BYTES - CALL_BYTES;
-/** Number of blocks for `maxInFlight` steps, so that some return while others are filled. */
+/** The number of blocks for `maxInFlight` steps, so that some return while others are filled. */
 const BLOCKS = 4;
 
 /** Up to this many bytes, a loop copies faster than a call of `set`. */
@@ -50,7 +50,7 @@ export class BlockBuilder {
   #used = 0;
   #calls: number[] = [];
   #columns: object[] = [];
-  /** Maximum bytes of the calls. */
+  /** The maximum number of bytes of the calls. */
   #textBytes = 0;
 
   /**
@@ -147,7 +147,7 @@ export class BlockBuilder {
     });
   }
 
-  /** Writes how the lanes' episodes end with the step of the next slot. */
+  /** Writes for each lane how its episode ends with the step of the next slot. */
   putEnds(ends: EpisodeEnds): void {
     const { lanes, flags } = this.layout;
     placeEnds({ u8: (this.#block as { bytes: Uint8Array<ArrayBuffer> }).bytes }, flags + this.#used * lanes, ends, lanes);

@@ -12,7 +12,7 @@ import type { BlockMessage, ColumnsMessage } from "./messages.ts";
 export const CALL = 7;
 /** Slot, ITEM, table, length, priority, lane, columns + 1 (0 without). */
 export const ITEM = 0;
-/** Stands for the priority "max" of an item. */
+/** The number that denotes the priority "max" of an item. */
 export const LARGEST_PRIORITY = -1;
 /** Slot, END, lane + 1 (0 for all), terminated + 1 (0 if not passed), whether the slot has the final step in its first row. */
 export const END = 1;

@@ -79,7 +79,7 @@ export function readFrame(message: ArrayBuffer | Uint8Array): Frame {
   return { kind, fields, bytes, body: Math.min(body, bytes.length) };
 }
 
-/** @param what what is wrong with a frame */
+/** @param what the fault of a frame */
 export function corruptFrame(what: string): ReplayError {
   return new ReplayError("CORRUPT", `a frame ${what}. The other end breaks the protocol of remote writers`);
 }

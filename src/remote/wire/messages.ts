@@ -5,7 +5,7 @@ import type { SharedLeaves } from "./shared-frames.ts";
 /** The version of the protocol, which must be the same at both ends. */
 export const VERSION = 1;
 
-/** Maximum lanes of a writer. */
+/** The maximum number of lanes of a writer. */
 export const MAX_LANES = 65_536;
 
 /** An error in a message. */
@@ -18,7 +18,7 @@ export interface SentError {
 /** A leaf in a message. */
 export interface LeafDescription {
   readonly path: string;
-  /** Dtype and shape; for text also its maximum length. */
+  /** The dtype and shape; for text also its maximum length. */
   readonly text: string;
 }
 
@@ -60,7 +60,7 @@ export interface WelcomeMessage {
   /** The last block that the Replay has, and the last confirmed one. */
   readonly received: number;
   readonly confirmed: number;
-  /** Maximum bytes of a frame, and of unconfirmed frames. Undefined for a port. */
+  /** The maximum number of bytes of a frame, and of unconfirmed frames. Undefined for a port. */
   readonly frameBytes?: number | undefined;
   readonly inFlightBytes?: number | undefined;
   readonly shared?: readonly SharedLeaves[] | undefined;
@@ -76,7 +76,7 @@ export interface BlockMessage {
   readonly buffer: ArrayBuffer;
   /** The offset of the block in the buffer. */
   readonly base: number;
-  /** Capacity in slots, and the number of used slots. */
+  /** The capacity in slots, and the number of used slots. */
   readonly slots: number;
   readonly used: number;
   /** CALL numbers per call. */
@@ -95,7 +95,7 @@ export interface ColumnsMessage {
   readonly columns: readonly number[];
   /** The offset of the bytes that end episodes, one per row; 0 for none. */
   readonly ends: number;
-  /** Number of final steps, and the offset of each leaf's column of them. */
+  /** The number of final steps, and the offset of each leaf's column of them. */
   readonly finals: number;
   readonly finalColumns: readonly number[];
   /** The offset of each rule's priorities; 0 for none. */

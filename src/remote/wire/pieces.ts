@@ -4,9 +4,9 @@ import { endsWithFinal, rowBytesOf } from "./block.ts";
 import type { ColumnsMessage } from "./messages.ts";
 import { referenceBytesOf, type SharedLeaves } from "./shared-frames.ts";
 
-/** Approximate bytes of a frame's text and padding. */
+/** The approximate number of bytes of a frame's text and padding. */
 const OVERHEAD = 8192;
-/** Bytes per leaf, or per entry of shared leaves. */
+/** The number of bytes per leaf, or per entry of shared leaves. */
 const LEAF_BYTES = 16;
 
 /** The frame limits that the Replay's end has set. */

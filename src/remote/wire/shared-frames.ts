@@ -1,4 +1,4 @@
-/** Sends frames only once: columns of leaves that share them have references, and both ends keep the most recent frames (docs/actors-protocol.md). */
+/** Sends frames only once: columns of leaves that share them have references, and both ends keep the most recent frames (docs/reference/actors-protocol.md). */
 import type { PlacedLeaf } from "../../schema/layout.ts";
 import { corruptFrame } from "./frame.ts";
 
@@ -6,12 +6,12 @@ import { corruptFrame } from "./frame.ts";
 export interface SharedLeaves {
   /** The numbers of the leaves. */
   readonly leaves: readonly number[];
-  /** Bytes of a frame in a column. */
+  /** The number of bytes of a frame in a column. */
   readonly frameBytes: number;
   readonly capacity: number;
 }
 
-/** Bytes of a reference. */
+/** The number of bytes of a reference. */
 export const REFERENCE_BYTES = 4;
 
 /** Returns the bytes of a row's references, which are added to its frames if all of them are new. */
@@ -31,7 +31,7 @@ export class FrameSender {
   #ringWords = new Int32Array(0);
   /** The newest number per hash. */
   readonly #numbers = new Map<number, number>();
-  /** Hashes by place in the ring. */
+  /** The hashes by place in the ring. */
   readonly #hashes: number[] = [];
   #count = 0;
 
@@ -84,7 +84,7 @@ export class FrameReceiver {
   readonly #bytes: number;
   readonly #capacity: number;
   #ring = new Uint8Array(0);
-  /** Number of frames received. */
+  /** The number of frames received. */
   #count = 0;
 
   constructor({ frameBytes, capacity }: SharedLeaves) {

@@ -2,7 +2,7 @@
 import { arrayFrameBytes, type PlacedLeaf } from "../../schema/layout.ts";
 import { REFERENCE_BYTES, type SharedLeaves } from "./shared-frames.ts";
 
-/** Maximum bytes of frames kept per connection. */
+/** The maximum number of bytes of frames kept per connection. */
 const KEPT_BYTES = 4 << 20;
 
 /** @param lanes of the writer; each lane has separate frames */

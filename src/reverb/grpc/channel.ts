@@ -23,7 +23,7 @@ interface Socket {
 export interface ChannelOptions extends Partial<ConnectionOptions> {
   /** The maximum size of one answer, in bytes. */
   readonly maxMessageBytes: number;
-  /** Options of `tls.connect`. Without them, the connection is not encrypted. */
+  /** The options of `tls.connect`. Without them, the connection is not encrypted. */
   readonly credentials?: object | undefined;
   /** The time limit for connecting, in milliseconds, until the server's first frame. */
   readonly connectTimeoutMs: number;

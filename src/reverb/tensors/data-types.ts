@@ -41,7 +41,7 @@ const TYPES = [
 const BY_NUMBER: readonly (DataType | undefined)[] = Array.from({ length: 24 }, (_, number) => TYPES.find((dataTypeEntry) => dataTypeEntry.number === number));
 const BY_WORD = new Map(TYPES.map((dataTypeEntry) => [dataTypeEntry.name, dataTypeEntry]));
 
-/** Types of signatures whose tensors cannot be read. */
+/** The types of signatures whose tensors cannot be read. */
 const UNREADABLE = new Map([
   [20, "resource"],
   [21, "variant"],

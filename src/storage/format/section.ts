@@ -8,7 +8,7 @@ import type { SectionMemory } from "../../memory/section-memory.ts";
 
 export const MAGIC = "REPRISE1";
 export const SECTION_BYTES = 16;
-/** Bytes of a u64 number, the content of the sections that the log writes itself. */
+/** The number of bytes of a u64 number, the content of the sections that the log writes itself. */
 export const NUMBER_BYTES = 8;
 
 /** Parses sections from incoming bytes. Each is checked in place before its contents are used. */
@@ -22,10 +22,10 @@ export class SectionParser {
   end = 0;
   /** The reason why there can be no next section. */
   fault: string | undefined;
-  /** Bytes that must be available from `end` on before `next` can continue. */
+  /** The bytes that must be available from `end` on before `next` can continue. */
   need = MAGIC.length;
   readonly #memory: SectionMemory;
-  /** Number of bytes of the source in memory, from `base` on; the first `#at` of them are consumed. */
+  /** The number of bytes of the source in memory, from `base` on; the first `#at` of them are consumed. */
   #length = 0;
   #at = 0;
   /** The payload of the section of `next`. */

@@ -15,13 +15,13 @@ import type { Log } from "../log/log.ts";
 import type { ReplayState } from "../replay-state.ts";
 import { Layouts } from "./layouts.ts";
 
-/** Bytes of changes that make a group, unless it is needed earlier. */
+/** The number of bytes of changes that make a group, unless it is needed earlier. */
 const GROUP = 128 * 1024;
-/** Minimum bytes that one share of compaction reads. */
+/** The minimum number of bytes that one share of compaction reads. */
 const SHARE = 1 << 20;
-/** Maximum shares per group, if one is not enough. */
+/** The maximum number of shares per group, if one is not enough. */
 const SHARES = 1000;
-/** Maximum bytes that wait for a full disk. */
+/** The maximum number of bytes that wait for a full disk. */
 const MAX_WAITING = 8 << 20;
 /** Interval for writing draw counts. A busy learner draws every item of its table each second, and each count takes 8 bytes. */
 const COUNTS_MS = 1000;
@@ -48,7 +48,7 @@ export class Journal {
   readonly #logger: FullLogger;
   /** Whether the last write failed. */
   #isFailing = false;
-  /** Number of changes that make a group. */
+  /** The number of changes that make a group. */
   readonly #max: number;
   /** The last written section of each kind and id that exists once. */
   readonly #lastWritten = new Map<string, Uint8Array>();

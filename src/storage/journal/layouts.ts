@@ -7,7 +7,7 @@ export class Layouts {
   readonly #replayState: ReplayState;
   /** The newest section of each id, and its segment. */
   readonly #sections = new Map<number, { readonly segment: number; readonly payload: Uint8Array }>();
-  /** Bytes of these sections, by segment. */
+  /** The bytes of these sections, by segment. */
   readonly #liveBytes = new Map<number, number>();
 
   constructor(replayState: ReplayState) {

@@ -25,7 +25,7 @@ export interface JournalMigration {
   readonly module: WebAssembly.Module | undefined;
   readonly logger: FullLogger;
   readonly warningLogger: Logger | null;
-  /** Maximum bytes of the new journal with `retain: "all"`. Default: the bytes that a reader of its steps can address in one file. */
+  /** The maximum number of bytes of the new journal with `retain: "all"`. Default: the bytes that a reader of its steps can address in one file. */
   readonly maxBytes?: number;
 }
 

@@ -28,9 +28,9 @@ export function checkRetain(value: Retain): Retain {
   throw mustBe(typeof value === "string" ? RangeError : TypeError, "retain", '"capacity" or "all"', value);
 }
 
-/** Minimum milliseconds between two attempts to write without a request. */
+/** The minimum number of milliseconds between two attempts to write without a request. */
 const RETRY_MS = 100;
-/** Maximum requests between two looks at the clock. */
+/** The maximum number of requests between two looks at the clock. */
 const MAX_REQUESTS = 16;
 
 /** A delayed call that runs even if a busy loop keeps timers from firing, and at the latest when the process ends. */
@@ -76,7 +76,7 @@ export class DelayedCall {
     cancelAtExit(this.#call);
   }
 
-  /** A loop without await gives timers no turn. */
+  /** A loop without await prevents timers from running. */
   #checkClock(ms: number): void {
     const now = performance.now();
     if (now >= this.#at) {

@@ -11,7 +11,7 @@ import { fileOf, segmentOf } from "./segment-head.ts";
 
 type Awaitable<T> = T | Promise<T>;
 
-/** Files that another process may be writing. Each call sees their present state. */
+/** The files that another process may be writing. Each call sees their present state. */
 export interface LogFiles {
   /** Returns the names of all files, in any order. */
   list(): Awaitable<readonly string[]>;
@@ -24,11 +24,11 @@ export interface LogFiles {
 /** Sizes by name, in any order. */
 export type SegmentSizes = ReadonlyMap<string, number>;
 
-/** Maximum number of moments that the reader tries. */
+/** The maximum number of moments that the reader tries. */
 const TRIES = 100;
-/** Maximum number of later segments to follow, if each is full when it is read. */
+/** The maximum number of later segments to follow, if each is full when it is read. */
 const HOPS = 8;
-/** Bytes of a SEAL. */
+/** The bytes of a SEAL. */
 const END_BYTES = SECTION_BYTES + NUMBER_BYTES;
 const HEAD_BYTES = MAGIC.length + SECTION_BYTES;
 
@@ -67,7 +67,7 @@ export async function readConsistently<T>(name: string, read: () => Promise<T>, 
   }
 }
 
-/** Does the same synchronously. */
+/** Reads in the same way, synchronously. */
 export function readConsistentlyNow<T>(name: string, read: () => T): T {
   for (const failures = new Failures(name); ; ) {
     try {

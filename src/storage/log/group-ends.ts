@@ -8,7 +8,7 @@ import { openSegment } from "./segment-file.ts";
 import { fileOf } from "./segment-head.ts";
 
 const CHUNK_BYTES = 1 << 20;
-/** Bytes of a COMMIT or a SEAL. */
+/** The bytes of a COMMIT or a SEAL. */
 export const END_BYTES = SECTION_BYTES + NUMBER_BYTES;
 
 /** A complete COMMIT or SEAL. */
@@ -16,7 +16,7 @@ export interface GroupEnd {
   readonly kind: number;
   /** The offset of the end in the file. */
   readonly at: number;
-  /** Number of the group; for a SEAL, of the next group. */
+  /** The number of the group; for a SEAL, of the next group. */
   readonly group: number;
 }
 

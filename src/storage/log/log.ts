@@ -62,20 +62,20 @@ export class Log {
   /** The findings of opening, until the replay ends; then, until the first write, the pending repair. */
   #scanResult: ScanResult | undefined;
   #pendingRepair: ScanResult | undefined;
-  /** Segments before the newest without a seal, oldest first. */
+  /** The segments before the newest without a seal, oldest first. */
   #unsealedSegments: readonly UnsealedSegment[] = [];
   readonly #readOnly: boolean;
   #writer: SegmentWriter | undefined;
-  /** Number of the open group, and its position in the segment. */
+  /** The number of the open group, and its position in the segment. */
   #group: number;
   #groupAt: Mark = { bytes: 0, sum: 0 };
-  /** Number of waiting bytes at which the next write is tried. */
+  /** The number of waiting bytes at which the next write is tried. */
   #retryAt = FULL_BYTES;
   /** An error that occurred without a waiting caller. */
   #failure: Error | undefined;
   /** Whether a write failure was logged, and nothing was written since. */
   #isFailing = false;
-  /** Bytes that the owner wrote at the beginning of the segment. */
+  /** The number of bytes that the owner wrote at the beginning of the segment. */
   #preamble = 0;
   #isBeginning = false;
   #isClosed = false;

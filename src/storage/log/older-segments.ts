@@ -16,7 +16,7 @@ interface SummedSegment extends Segment {
 
 export class OlderSegments {
   readonly #segments = new Map<number, SummedSegment>();
-  /** Segments to be released as soon as their replacement is on the disk. */
+  /** The segments to be released as soon as their replacement is on the disk. */
   #pendingDrops: Segment[] = [];
 
   add(segment: SummedSegment): void {

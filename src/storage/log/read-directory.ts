@@ -19,17 +19,17 @@ export interface RecoverOptions {
 
 export interface ScanResult {
   readonly head: SegmentHead;
-  /** Segments, oldest first; the last one may be continued. `bytes` are valid; `sum` is the sum of its sections. */
+  /** The segments, oldest first; the last one may be continued. `bytes` are valid; `sum` is the sum of its sections. */
   readonly segments: readonly { readonly id: number; readonly bytes: number; readonly sum: number }[];
-  /** Number of the next group. */
+  /** The number of the next group. */
   readonly group: number;
   /** Whether damage was cut off, so that the contents are older than those that were on the disk. */
   readonly salvaged: boolean;
   /** Number for a new segment: higher than that of any file, since a removed file may reappear after a crash. */
   readonly next: number;
-  /** Files to remove, newest first. They have no valid contents. */
+  /** The files to remove, newest first. They have no valid contents. */
   readonly remove: readonly string[];
-  /** Segments that were valid at the point of damage, and were released since. */
+  /** The segments that were valid at the point of damage, and were released since. */
   readonly lost: readonly number[];
 }
 

@@ -15,7 +15,7 @@ const CHUNK_BYTES = 1 << 20;
 export interface SegmentStart {
   /** The offset of a section. */
   readonly at: number;
-  /** Number of the group that begins there; undefined if only its end has the number. */
+  /** The number of the group that begins there; undefined if only its end has the number. */
   readonly group: number | undefined;
   readonly head: SegmentHead | undefined;
 }
@@ -28,14 +28,14 @@ export class SegmentReader {
   readonly segment: number;
   /** The parser, with the section of `next`. */
   readonly sections: SectionParser;
-  /** Valid bytes of the file. */
+  /** The number of valid bytes of the file. */
   readonly size: number;
-  /** Number of pieces read, so that a caller of many files can yield between them. */
+  /** The number of pieces read, so that a caller of many files can yield between them. */
   chunks = 0;
   head: SegmentHead | undefined;
-  /** Number of the next group; NaN until the end of the first group is read, if only that has the number. */
+  /** The number of the next group; NaN until the end of the first group is read, if only that has the number. */
   group = 0;
-  /** Number of the first group read; NaN in the same case. */
+  /** The number of the first group read. NaN if the number is not known until the end of that group is read. */
   firstGroup = Number.NaN;
   /** The end of the last complete group, or of the head; and the sum of all sections up to there. */
   wholeBytes = 0;
@@ -44,7 +44,7 @@ export class SegmentReader {
   isSealed = false;
   /** Whether it is not even a cut beginning of a segment: a file of another program. */
   isForeign = false;
-  /** Segments that complete groups release. */
+  /** The segments that complete groups release. */
   readonly drops: number[] = [];
   /** The reason why there is no next section; undefined at the end of the file. */
   fault: string | undefined;
@@ -56,7 +56,7 @@ export class SegmentReader {
   #read = 0;
   /** The sum of all sections so far. */
   #sum = 0;
-  /** Segments that the open group releases. */
+  /** The segments that the open group releases. */
   #groupDrops: number[] = [];
   /** Whether sections follow the last complete group. */
   #hasOpenGroup = false;

@@ -23,13 +23,13 @@ export interface Stretch<V> {
   readonly start: SegmentStart | undefined;
   /** The offset of the end of the stretch in the file. */
   readonly to: number;
-  /** Number of its first group, and of the group after it. */
+  /** The number of its first group, and of the group after it. */
   readonly firstGroup: number;
   readonly endGroup: number;
   readonly visitor: V;
 }
 
-/** Bytes without a complete group. */
+/** The bytes without a complete group. */
 export interface Gap {
   readonly from: number;
   readonly to: number;

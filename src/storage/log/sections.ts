@@ -23,7 +23,7 @@ export type Visit = (kind: number, id: number, payload: Uint8Array, segment: num
 export interface UnsealedSegment {
   readonly id: number;
   readonly mark: Mark;
-  /** Number of the next group. */
+  /** The number of the next group. */
   readonly group: number;
 }
 

@@ -7,16 +7,16 @@ export const FORMAT = 2;
 
 export interface SegmentHead {
   readonly format: number;
-  /** A random id of the directory, the same in all of its segments. */
+  /** A random id of the directory. All of its segments have the same id. */
   readonly run: string;
   readonly segment: number;
-  /** Number of its first group. */
+  /** The number of its first group. */
   readonly group: number;
   /** The earlier segments that were kept when it began, as ranges: [first, last]. */
   readonly kept: readonly (readonly [number, number])[];
   /** The sum of the sections of each of them, which identifies its contents. */
   readonly sums: Uint32Array;
-  /** The owner's value, the same in each segment. */
+  /** The owner's value, which is the same in each segment. */
   readonly about: object;
 }
 

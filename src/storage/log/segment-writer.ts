@@ -8,11 +8,11 @@ import type { SectionMemory } from "../../memory/section-memory.ts";
 import { addToSum, MAGIC, numberBytes, SECTION_BYTES } from "../format/section.ts";
 import { fileOf } from "./segment-head.ts";
 
-/** Number of waiting bytes from which they are written without a request. */
+/** The number of waiting bytes from which they are written without a request. */
 export const FULL_BYTES = 1 << 17;
 /** Whole pages are written if possible, since the system copies aligned data faster (measured: a quarter). */
 const PAGE = 4096;
-/** Maximum number of files kept open until they are synced. */
+/** The maximum number of files kept open until they are synced. */
 const MAX_UNSYNCED = 32;
 /** Up to this length, a loop copies faster than a call. */
 const SHORT = 48;
@@ -37,9 +37,9 @@ export class SegmentWriter {
   readonly #directory: Directory;
   readonly #memory: SectionMemory;
   #file: StorageFile | undefined;
-  /** Valid bytes of the file. */
+  /** The number of valid bytes of the file. */
   #writtenBytes: number;
-  /** Waiting bytes. */
+  /** The number of waiting bytes. */
   #pendingBytes = 0;
   /** The sum of all sections, including waiting ones. */
   #sum: number;

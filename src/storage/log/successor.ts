@@ -14,9 +14,9 @@ import { FULL_BYTES, SegmentWriter } from "./segment-writer.ts";
 /** The position at which a log continues. */
 export interface LogEnd {
   readonly run: string;
-  /** Number of the next group. */
+  /** The number of the next group. */
   readonly group: number;
-  /** Number of a new segment. */
+  /** The number of a new segment. */
   readonly segment: number;
 }
 
@@ -34,7 +34,7 @@ export class Successor {
     this.#writer.add(SEGMENT, 0, headBytes({ format: FORMAT, run, segment, group, kept: [], sums: new Uint32Array(0), about }));
   }
 
-  /** Bytes of the segment so far. */
+  /** The number of bytes of the segment so far. */
   get bytes(): number {
     return this.#writer.bytes;
   }

@@ -3,7 +3,7 @@ import { ReplayError } from "../../base/error.ts";
 import type { FramePool, Layout, PlacedLeaf } from "../../schema/layout.ts";
 import type { LeafNames } from "./leaf-names.ts";
 
-/** Bytes of a pool in POOLS. */
+/** The number of bytes of a pool in POOLS. */
 const POOL_BYTES = 8;
 
 export class FramePools {
@@ -67,7 +67,7 @@ export class FramePools {
   }
 }
 
-/** Returns the pools in the order of sections; undefined stands for the steps. */
+/** Returns the pools in the order of sections; undefined denotes the steps. */
 function idsOf({ pools }: Layout): readonly ({ readonly pool: FramePool; readonly isEntries: boolean } | undefined)[] {
   const entries = pools.filter(({ packed }) => packed !== undefined).map((pool) => ({ pool, isEntries: true }));
   return [...entries, ...pools.map((pool) => ({ pool, isEntries: false })), undefined];

@@ -2,7 +2,7 @@
 
 export interface SavedItem {
   readonly slot: number;
-  /** Number of its first row. */
+  /** The number of its first row. */
   readonly first: number;
   readonly generation: number;
   readonly length: number;

@@ -12,7 +12,7 @@ import type { SavedItem } from "./saved-item.ts";
 import { type PlacedOrder, SlotForm, TABLE_BYTES } from "./slot-form.ts";
 import { AT, eachRecord, freeRecord, isLive, isPending, isUsed, NUMBERS_BYTES } from "./slot-record.ts";
 
-/** Offsets in a TABLE. */
+/** The offsets in a TABLE. */
 const NEWEST = 0;
 const STEPS = 4;
 const STAMP = 12;
@@ -26,7 +26,7 @@ const HIGH = 76;
 const FREE_FIRST = 80;
 const FREE_LAST = 84;
 const RETIRED = 88;
-/** Offsets in a DRAWN: its random state, followed by the samples. */
+/** The offsets in a DRAWN: its random state, followed by the samples. */
 const RANDOM_AT = 8;
 const SAMPLES = 40;
 
@@ -38,7 +38,7 @@ interface Place {
 
 export interface TableChange {
   readonly sections: readonly Section[];
-  /** Number of removed items. */
+  /** The number of removed items. */
   readonly removed: number;
   /** Whether the items have new keys, because the new capacity has no room for the old keys. */
   readonly hasNewKeys: boolean;
@@ -370,7 +370,7 @@ interface Links {
 
 interface Places {
   readonly of: ReadonlyMap<SavedItem, Place>;
-  /** Free places in the order of reuse. */
+  /** The free places in the order of reuse. */
   readonly free: readonly Place[];
   /** The slots of pending items. */
   readonly queued: readonly number[];

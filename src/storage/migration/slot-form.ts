@@ -6,7 +6,7 @@ import type { ResolvedTableOptions } from "../../schema/table-options.ts";
 
 /** Added to a remover's kind if it shares the sampler's structure (assembly/selectors/kinds.ts). */
 const TOGETHER = 32;
-/** Words of a slot's place in a stored order. */
+/** The number of words of a slot's place in a stored order. */
 const PLACE_WORDS: { readonly [K in SelectorName]: number } = { fifo: 2, lifo: 2, recency: 2, uniform: 1, prioritized: 0, minHeap: 0, maxHeap: 0 };
 const SLOT_BYTES = 32;
 const STAMP_BYTES = 8;
@@ -22,7 +22,7 @@ export interface PlacedOrder {
 }
 
 export class SlotForm {
-  /** Bytes of a SLOT. */
+  /** The number of bytes of a SLOT. */
   readonly bytes: number;
   /** The offset of the stamp in a SLOT; undefined if there are none. */
   readonly stampAt: number | undefined;
@@ -30,7 +30,7 @@ export class SlotForm {
   readonly links: PlacedOrder | undefined;
   /** The rings of uniform roles. */
   readonly rings: readonly PlacedOrder[];
-  /** Maximum items of a ring. */
+  /** The maximum number of items of a ring. */
   readonly ringCapacity: number;
   /** The offset in a TABLE of the smallest generation of future items. */
   readonly sinceAt: number;

@@ -2,7 +2,7 @@
 import { dataView } from "../../base/bytes.ts";
 import { COUNT_BYTES } from "../../memory/state.ts";
 
-/** Offsets in a SLOT. */
+/** The offsets in a SLOT. */
 export const AT = { first: 4, length: 8, generation: 12, timesSampled: 16, layout: 20, priority: 24 } as const;
 export const NUMBERS_BYTES = 32;
 const PENDING = 0x80000000;

@@ -23,7 +23,7 @@ export interface MigratedSnapshot extends IterableIterator<Uint8Array<ArrayBuffe
   readonly report: MigrationReport;
 }
 
-/** Bytes copied at a time. */
+/** The number of bytes copied at a time. */
 const CHUNK_BYTES = 1 << 20;
 
 /**
@@ -53,7 +53,7 @@ class SnapshotMigrator {
   readonly #module: WebAssembly.Module | undefined;
   readonly #output: SectionMemory;
   #migrator: StateMigrator | undefined;
-  /** Number of sections read, and written. */
+  /** The number of sections read, and written. */
   #read = 0;
   #written = 0;
   #hasEnded = false;

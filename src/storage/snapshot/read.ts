@@ -32,7 +32,7 @@ export interface RestoreOptions<S extends Spec = any> {
   readonly logger?: Logger | null;
 }
 
-/** Bytes copied at a time. */
+/** The number of bytes copied at a time. */
 const CHUNK_BYTES = 1 << 20;
 
 export function restore<R>(source: SnapshotSource | AsyncIterable<Uint8Array>, options: RestoreOptions, make: MakeReplay<R>): R | Promise<R> {

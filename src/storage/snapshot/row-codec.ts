@@ -10,7 +10,7 @@ import { flattener, type Nest, pack } from "../../schema/nest.ts";
 import type { Spec } from "../../schema/spec.ts";
 import { readTexts } from "../../schema/text.ts";
 
-/** Bytes of number, link and episode before the values. */
+/** The number of bytes of number, link and episode before the values. */
 export const ROW_HEAD_BYTES = 12;
 
 interface LeafPlace {
@@ -20,9 +20,9 @@ interface LeafPlace {
 }
 
 export class RowCodec {
-  /** Bytes of a record. */
+  /** The number of bytes of a record. */
   readonly bytes: number;
-  /** The spec without shared leaves, of which a row has only the frame numbers. */
+  /** The spec without shared leaves. A row has only the frame numbers of shared leaves. */
   readonly #spec: Nest<AnyLeaf>;
   readonly #places: readonly LeafPlace[];
   readonly #flatten: (step: unknown) => unknown[];

@@ -1,4 +1,4 @@
-/** Detects where episodes begin and end, with a program's functions or from the step types of trajectories. */
+/** Detects the beginnings and ends of episodes, with a program's functions or from the step types of trajectories. */
 
 import { mustBe } from "../../base/error.ts";
 import type { StepsOf } from "../../batch/batch.ts";

@@ -11,7 +11,7 @@ export interface TraversalOptions extends AsDatasetOptions<Spec> {
   readonly dropRemainder: boolean;
 }
 
-/** Steps of an episode that are read together. */
+/** The steps of an episode that are read together. */
 interface EpisodeSlice {
   readonly id: number;
   readonly location: number;

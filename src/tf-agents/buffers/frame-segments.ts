@@ -28,7 +28,7 @@ const MAX_ROUNDS = 64;
 
 export interface SegmentOptions extends StoreOptions {
   readonly batchSize: number;
-  /** Frames per segment. */
+  /** The number of frames per segment. */
   readonly maxLength: number;
 }
 

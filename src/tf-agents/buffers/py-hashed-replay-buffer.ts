@@ -24,7 +24,7 @@ export class PyHashedReplayBuffer<const S extends TrajectorySpec<Spec, Spec, Spe
   readonly #frames: FrameStore;
   readonly #array: ArrayClass;
   readonly #shape: readonly number[];
-  /** Frames per observation, and elements per frame. */
+  /** The number of frames per observation, and elements per frame. */
   readonly #stack: number;
   readonly #size: number;
   /** The frames of the item at each place. */

@@ -23,8 +23,8 @@ export interface DriverMode {
   /** The policy state of a transition: before its action, or after it. */
   readonly statePhase: "before" | "after";
   /**
-   * When the policy state restarts: at the end of an episode, or only when the next episode of the same run acts. Never for a batch, whose policy resets its
-   * rows itself.
+   * The time at which the policy state restarts: at the end of an episode, or only when the next episode of the same run acts. Never for a batch, whose policy
+   * resets its rows itself.
    */
   readonly stateReset: "over" | "acting" | "never";
 }

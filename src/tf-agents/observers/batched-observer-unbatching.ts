@@ -135,7 +135,7 @@ class ObserverCalls {
   readonly #observers: readonly DelegatedObserver[];
   /** Calls that are not done yet. They settle without an error. */
   readonly #pending = new Set<Promise<void>>();
-  /** Errors of calls whose promises need not be read. */
+  /** The errors of calls whose promises need not be read. */
   readonly #errors = new UntoldErrors();
 
   constructor(observers: readonly DelegatedObserver[]) {
@@ -175,7 +175,7 @@ class ObserverCalls {
     return undefined;
   }
 
-  /** Returns the failures of earlier calls that nobody has read. */
+  /** Returns the failures of earlier calls that were not read. */
   #earlier(): ObserverFailure[] {
     return this.#errors.take().flatMap((error) => (error as Partial<ObserversError>).failures ?? []);
   }

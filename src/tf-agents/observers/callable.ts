@@ -17,7 +17,7 @@ export const Callable = functions(
   call: F,
 ) => F;
 
-/** Gives instances the methods of functions, including `bind` and `call`. */
+/** Adds the methods of functions to instances, including `bind` and `call`. */
 function functions<C extends new (...args: never[]) => object>(target: C): C {
   Object.setPrototypeOf(target.prototype, Function.prototype);
   return target;

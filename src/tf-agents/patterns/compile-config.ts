@@ -1,4 +1,4 @@
-/** Prepares a config for its writer: computes once which steps of which leaves, and which comparisons, it uses. */
+/** Prepares a config for its writer. It determines once which steps of which leaves, and which comparisons, the config uses. */
 import { mustBe } from "../../base/error.ts";
 import type { ColumnOf } from "../../schema/columns.ts";
 import { leafText } from "../../schema/leaf.ts";

@@ -4,7 +4,7 @@ import type { CompiledConfig } from "./compile-config.ts";
 /** The values of a step, one per leaf; undefined for a leaf that the step left out. */
 type Values = readonly unknown[];
 
-/** Stands for "no step" among step numbers. */
+/** The number that denotes "no step" among step numbers. */
 const NEVER = -1;
 
 export class Matcher {

@@ -31,11 +31,11 @@ type Samples<K, T> = K extends "server" ? AsyncIterable<T> : Dataset<T>;
 export interface SinkRequest {
   /** The client's method that makes the writer. */
   readonly maker: "legacyWriter" | "structuredWriter" | "trajectoryWriter";
-  /** Steps in the longest item. */
+  /** The number of steps in the longest item. */
   readonly keep: number;
   /** Whether items must fit their table's signature. Default: true. */
   readonly validates?: boolean;
-  /** Options of a legacy writer. */
+  /** The options of a legacy writer. */
   readonly legacy?: ResolvedLegacyOptions;
 }
 

@@ -62,7 +62,7 @@ export class History implements ColumnSource {
     return this.#keeps.reduce((max, keep) => Math.max(max, keep), 0);
   }
 
-  /** Returns what `keep` would be if one leaf were kept for `steps` steps. */
+  /** Returns the value of `keep` if one leaf were kept for `steps` steps. */
   longest(leaf: number, steps: number): number {
     return this.#keeps.reduce((max, keep, i) => Math.max(max, i === leaf ? 0 : keep), steps);
   }

@@ -75,7 +75,8 @@ export function columnOf({ leaf: { path }, steps, isSqueezed }: ItemColumn, firs
 }
 
 /**
- * Returns a step of a run of `length`, counted from the nearer end, so that items of different lengths share a column layout if their columns mean the same.
+ * Returns a step of a run of `length`, counted from the nearer end. Items of different lengths then share a column layout if their columns have the same
+ * meaning.
  */
 function nearest(at: number, length: number): number {
   return at < length / 2 ? at : at - length;

@@ -26,7 +26,7 @@ export interface ResolvedLegacyOptions {
   readonly maxSequenceLength: number;
   readonly chunkLength: number;
   readonly deltaEncoded: boolean;
-  /** Undefined for the client's own limit. */
+  /** The maximum number of items in flight. Undefined for the client's own limit. */
   readonly maxInFlightItems: number | undefined;
 }
 

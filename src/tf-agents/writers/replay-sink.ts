@@ -22,7 +22,7 @@ import { tableNames } from "./step-client.ts";
 import { shapesOf } from "./structure.ts";
 
 export interface ReplaySinkOptions {
-  /** Steps in the longest item. */
+  /** The number of steps in the longest item. */
   readonly keep: number;
   /** Whether items may span episodes. If so, the engine's writer is created with the first step, since `keep` may lengthen its window until then. */
   readonly across: boolean;
@@ -67,7 +67,7 @@ export class ReplaySink<S extends Spec> implements StepSink {
   #windows: Windows | undefined;
   #step: OpenStep<S> | undefined;
   #isOpen = false;
-  /** Steps in the engine's writer. */
+  /** The number of steps in the engine's writer. */
   #rows = 0;
   /** By table, the end of the item that ends last. */
   readonly #ends = new Map<string, ItemEnd>();

@@ -9,7 +9,7 @@ import type { Fields, Values } from "./fields.ts";
 export class Structure<S extends Spec> {
   readonly matcher: Matcher;
   readonly #fields: Fields<S>;
-  /** Fields whose values must be finite, because priorities are computed from them. */
+  /** The fields whose values must be finite, because priorities are computed from them. */
   readonly #errors: readonly number[];
   /** The fields that steps have a key for; the first step decides. */
   #keyed: readonly boolean[] | undefined;

@@ -13,7 +13,7 @@ export class Column {
   readonly leaf: StepLeaf;
   /** The number of rows. Undefined for a single value without rows. */
   readonly rows: number | undefined;
-  /** Bytes per row; an estimate for text without a fixed width. */
+  /** The number of bytes per row; an estimate for text without a fixed width. */
   readonly rowBytes: number;
   /** The number of rows stored together as a chunk. Reading fewer rows reads a chunk more than once. */
   readonly chunkRows: number;

@@ -26,7 +26,7 @@ export interface Transitions {
   /** Whether a step with the final observation follows. */
   readonly finalStep: boolean;
   readonly ending: Ending;
-  /** Rows in which the environment terminated are marked with 1, even in the middle of an episode. */
+  /** The rows in which the environment terminated are marked with 1, even in the middle of an episode. */
   readonly terminated?: ColumnData;
 }
 

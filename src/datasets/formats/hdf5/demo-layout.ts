@@ -24,7 +24,7 @@ const FLAGS = ["is_first", "is_last", "is_terminal"];
 const OUTCOMES = ["action", "reward", "discount"];
 /** Names that the layout uses for other purposes. */
 const RESERVED = ["obs", "next_obs", "actions", "rewards", "dones", "truncated"];
-/** Parts of a name that HDF5 would resolve to another place. */
+/** The parts of a name that HDF5 would resolve to another place. */
 const BAD_NAME = /^\.*$/;
 const BAD_LETTERS = /[/\0]/g;
 /** Contains the simulator states of robomimic, which are the observations of an episode without others. */

@@ -16,7 +16,7 @@ export interface Element {
   readonly dtype: StepLeaf["dtype"];
   /** The additional dimensions of an array type, after those of the dataset. */
   readonly shape: readonly number[];
-  /** Bytes per element, as HDF5 returns it. */
+  /** The number of bytes per element, as HDF5 returns it. */
   readonly bytes: number;
   /** Whether HDF5 allocates memory for the element, which must be freed after reading. */
   readonly allocates: boolean;

@@ -28,8 +28,9 @@ export function pluginOf(filter: number): string | undefined {
 }
 
 /**
- * Installs a plugin where the library looks for it, unless it exists there. @param subject the beginning of messages, which names what needs the plugin @throws
- * RldsError UNSUPPORTED if the plugin is not available
+ * Installs a plugin in the folder in which the library looks for it, unless it exists there.
+ * @param subject the beginning of messages, which names what needs the plugin
+ * @throws RldsError UNSUPPORTED if the plugin is not available
  */
 export async function installPlugin(library: Library, plugin: string, subject: string): Promise<void> {
   const { FS } = library;

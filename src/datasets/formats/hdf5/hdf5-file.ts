@@ -19,7 +19,7 @@ import type { H5wasm } from "./package.ts";
 /** The filters built into HDF5: deflate, shuffle, checksums, szip, n-bit, scale-offset. */
 const FILTERS = [1, 2, 3, 4, 5, 6];
 
-/** The limit of the library's own errors per instance. Its stack has room for many more. */
+/** The limit of the library's own errors per instance. The library's stack has room for many more. */
 const MAX_THROWN = 100;
 
 /** The number of bytes of rows that the library reads together. */

@@ -30,7 +30,7 @@ interface Row {
 }
 
 const FLAGS = ["is_first", "is_last", "is_terminal"] as const;
-/** Fields that are single numbers, even if the file contains lists of one. */
+/** The fields that are single numbers, even if the file contains lists of one. */
 const SINGLE: readonly string[] = ["reward", "discount"];
 const STEP_NAMES: readonly string[] = ["observation", "action", ...SINGLE, ...FLAGS];
 

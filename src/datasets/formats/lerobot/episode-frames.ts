@@ -83,7 +83,7 @@ export class EpisodeFrames {
     for (const [column, chunks] of this.#chunks) {
       const all = chunks.splice(0);
       const { leaf } = this.#leafAt(column);
-      // Leaves that nobody needs as a whole remain in pieces, so that an episode is not in memory twice.
+      // Leaves that are not needed as a whole remain in pieces, so that an episode is not in memory twice.
       const isWhole = all.length === 1 || isText(leaf) || this.#episodeLeaves.has(column);
       const whole = isWhole ? (all.length === 1 ? (all[0] as ColumnData) : joined(leaf, all)) : undefined;
       pieces.set(column, whole === undefined ? all : [whole]);

@@ -12,7 +12,7 @@ export interface OutputFeature {
   /** The name, for example `observation.images.top` */
   readonly name: string;
   readonly leaf: StepLeaf;
-  /** Elements per value. */
+  /** The number of elements per value. */
   readonly size: number;
   /** The index among the leaves of a step. */
   readonly column: number;

@@ -28,7 +28,7 @@ export interface FilmCopyPlan {
   readonly films: Films;
   readonly create: (path: string) => Promise<StagedFile>;
   readonly layout: Layout;
-  /** Frames per second. */
+  /** The number of frames per second. */
   readonly fps: number;
   /** The function that cuts videos. Undefined if videos are copied whole. */
   readonly cutFilm: CutFilm | undefined;

@@ -13,7 +13,7 @@ import { type Feature, INFO, type LeRobotInfo } from "./info.ts";
 
 export interface ImageLeaf {
   readonly path: string;
-  /** Height, width, channels. */
+  /** The height, width, channels. */
   readonly shape: readonly [number, number, number];
   /** The type of a pixel. */
   readonly type: "u8" | "u16";

@@ -20,7 +20,7 @@ export interface StepForm {
   readonly decode: ImageDecoder;
 }
 
-/** Fields that end an episode and do not belong to a step. */
+/** The fields that end an episode and do not belong to a step. */
 export const TERMINALS = ["terminated", "done", "is_terminal"];
 /** The memory of a value in a list, in addition to its bytes. */
 const VALUE_BYTES = 64;

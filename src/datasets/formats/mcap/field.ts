@@ -104,7 +104,7 @@ function remedyOf(at: unknown, name: string): string {
   return `${near === undefined ? "; the" : `. Did you mean ${near}? The`} fields are ${names.slice(0, MAX_SHOWN).join(", ")}`;
 }
 
-/** A message with a single field, such as those of std_msgs, stands for that field. */
+/** A message with a single field, such as those of std_msgs, counts as that field. */
 function unwrapped(value: unknown): unknown {
   let at = value;
   for (let depth = 0; depth < MAX_NEST_DEPTH && typeof at === "object" && at !== null && !Array.isArray(at) && !ArrayBuffer.isView(at); depth++) {

@@ -9,7 +9,7 @@ type PixelDtype = "u8" | "u16" | "f32";
 /** An image as stored in its message. Pixels are decoded on access. */
 export interface Image {
   readonly dtype: PixelDtype;
-  /** Height, width, channels. */
+  /** The height, width, channels. */
   readonly shape: readonly [height: number, width: number, channels: number];
   readonly bytes: Uint8Array;
   /** The layout of pixels in rows; undefined for a file. */

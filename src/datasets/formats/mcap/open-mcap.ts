@@ -25,7 +25,7 @@ import { type McapMessage, type MessageOptions, messagesOf } from "./messages.ts
 import { type Mapping, MCAP_OPTIONS, type McapOptions, mappingOf, type TopicLeaf } from "./options.ts";
 import { McapTopicsError, mappingText } from "./topics-error.ts";
 
-/** Files that were recorded one after the other and are read as one. */
+/** The files that were recorded one after the other and are read as one. */
 interface Recording {
   readonly name: string;
   readonly files: readonly (() => Promise<SourceFile>)[];

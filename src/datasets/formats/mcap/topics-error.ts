@@ -13,7 +13,7 @@ export interface McapTopicInfo {
 }
 
 const MAX_SHOWN = 100;
-/** Types of which usually only one field is used. */
+/** The types of which usually only one field is used. */
 const FIELDS: readonly (readonly [schema: RegExp, field: string])[] = [
   [/\bJointState$/, "position"],
   [/\bPose(WithCovariance)?Stamped$/, "pose"],

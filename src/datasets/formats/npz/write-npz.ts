@@ -144,7 +144,7 @@ class Archive {
   }
 }
 
-/** Names of the additional arrays. */
+/** The names of the additional arrays. */
 const RESERVED = ["lengths", "episode", MARK];
 
 /** Returns the name of a leaf's array. It is renamed if another array has this name or a part contains a slash, which is recorded as a loss. */

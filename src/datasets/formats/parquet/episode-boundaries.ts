@@ -1,4 +1,4 @@
-/** Finds the ends of episodes in generic files: where their number changes, or where a flag is set. */
+/** Finds the ends of episodes in generic files, at which their number changes or a flag is set. */
 import type { StepLeaf } from "../../model/dataset.ts";
 import { columnRemedy, RldsError } from "../../model/rlds-error.ts";
 import type { ColumnData } from "../../model/step-columns.ts";
@@ -23,7 +23,7 @@ export interface EpisodeBoundary {
 export class EpisodeBoundaries {
   readonly #mapping: Mapping;
   #previous: unknown;
-  /** Rows of the current episode. */
+  /** The number of rows of the current episode. */
   #length = 0;
 
   constructor(mapping: Mapping) {

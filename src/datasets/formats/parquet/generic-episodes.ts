@@ -1,4 +1,4 @@
-/** Reads episodes of generic files, which are rows that are cut where an episode's number changes or a flag is set. */
+/** Reads episodes of generic files. Their rows are cut at each change of an episode's number and at each flag. */
 
 import { zeros } from "../../../schema/dtype.ts";
 import { blank } from "../../../schema/leaf.ts";

@@ -1,4 +1,4 @@
-/** Finds where the episodes of generic files begin, reading only the columns that mark them. */
+/** Finds the beginnings of the episodes of generic files, reading only the columns that mark them. */
 import { EpisodeBoundaries, endsWithData, roleColumns, rolesOf, sameColumn } from "./episode-boundaries.ts";
 import type { GenericSchema } from "./generic-schema.ts";
 import type { ParquetFile } from "./parquet-file.ts";

@@ -11,7 +11,7 @@ const GROUP_ELEMENTS = 2 ** 20;
 /** The number of bytes of texts and bytes that completes a row group. */
 const GROUP_BYTES = 2 ** 25;
 
-/** Rows of one episode that begin with step `from`. */
+/** The rows of one episode that begin with step `from`. */
 export interface Rows {
   readonly episode: number;
   readonly from: number;

@@ -15,7 +15,7 @@ export type Codec = "SNAPPY" | "UNCOMPRESSED";
 export interface ColumnRows {
   readonly name: string;
   readonly data: readonly unknown[];
-  /** Default: the choice of hyparquet-writer */
+  /** The encoding. Default: the choice of hyparquet-writer */
   readonly encoding?: "PLAIN";
 }
 

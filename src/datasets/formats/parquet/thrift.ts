@@ -4,7 +4,7 @@ import { MAX_THRIFT_DEPTH } from "../../../base/file-limits.ts";
 
 export type ThriftValue = number | bigint | boolean | Uint8Array | readonly ThriftValue[] | ThriftStruct;
 
-/** Fields by number. */
+/** The fields by number. */
 export interface ThriftStruct {
   readonly [field: number]: ThriftValue | undefined;
 }

@@ -110,7 +110,7 @@ class OpenEpisode {
       return undefined;
     }
     if (kind !== RECORDED_STEP && kind !== RECORDED_FINAL && kind !== RECORDED_END) return undefined;
-    // An episode that was cut ends where the next one begins.
+    // An episode that was cut ends at the beginning of the next one.
     while (this.#nextEntry !== undefined && this.#nextEntry.number < id) this.end();
     if (this.#nextEntry?.number !== id) {
       frames.forget();

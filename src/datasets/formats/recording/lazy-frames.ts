@@ -1,4 +1,4 @@
-/** Stores where each frame of one camera of a long episode is. Frames are read and decoded on access. */
+/** Stores the place of each frame of one camera in a long episode. Frames are read and decoded on access. */
 import { crc32c } from "../../../base/crc32c.ts";
 import { LazyColumn } from "../../model/lazy-column.ts";
 import type { FrameLeaf } from "../../model/recording/row-layout.ts";

@@ -23,7 +23,7 @@ export interface FrameReading {
   readonly reads: ReadsLeaf;
 }
 
-/** Buffers frames until their step arrives. */
+/** The buffers frames until their step arrives. */
 export class PendingFrames {
   readonly #leaves: readonly FrameLeaf[];
   readonly #decode: ImageDecoder | undefined;

@@ -23,7 +23,7 @@ export interface ReadPart {
   readonly hasIndex: boolean;
 }
 
-/** Bytes that could not be read. */
+/** The bytes that could not be read. */
 export interface LostPart {
   readonly segment: number;
   readonly file: string;

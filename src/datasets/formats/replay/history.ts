@@ -51,7 +51,7 @@ class Records {
   /** The maximum size of a record. */
   readonly bytes: number;
   readonly segments = new Uint32List();
-  /** Offsets in a file, which has at most 2 GiB and one group. */
+  /** The offsets in a file, which has at most 2 GiB and one group. */
   readonly offsets = new Uint32List();
   /** The newest record of each row by its number, counted from 1. */
   readonly newest = new Map<number, number>();

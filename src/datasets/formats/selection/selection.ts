@@ -27,7 +27,7 @@ export interface SelectionOptions {
 /** The names of these options, for lists in messages. */
 export const SELECTION_OPTIONS = "without, only, rename, null";
 
-/** Fields with values, which `only` restricts. All other fields describe the course of an episode. */
+/** The fields with values, which `only` restricts. All other fields describe the course of an episode. */
 const VALUES: readonly (Field | undefined)[] = ["observation", "action", "reward", "discount"];
 /** The maximum number of names in an error. */
 const MAX_NAMES = 40;

@@ -6,7 +6,7 @@ export interface NamedTuple {
   readonly name: string;
   /** The names of the fields in JavaScript and in Python, in the order of TF-Agents. */
   readonly fields: ReadonlyMap<string, string>;
-  /** Fields that are named tuples themselves, if they have the fields of one. */
+  /** The fields that are named tuples themselves, if they have the fields of one. */
   readonly parts?: { readonly [field: string]: NamedTuple };
 }
 

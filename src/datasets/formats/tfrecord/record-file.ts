@@ -99,7 +99,7 @@ export class RecordFile {
     return allOf([async () => file && (await attempt(this.#path, () => file.close())), async () => release && (await attempt(this.#path, () => release()))]);
   }
 
-  /** Marks the promise as handled, because nobody may be waiting for it. The next call reports a failure. */
+  /** Marks the promise as handled, because no caller may be waiting for it. The next call reports a failure. */
   #watch(): void {
     this.#work.catch((error) => {
       this.#failure ??= { error };

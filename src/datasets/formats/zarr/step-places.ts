@@ -22,7 +22,7 @@ export interface StepPart extends StepPlace {
   readonly column: Column;
 }
 
-/** Fields with values. All other fields describe the course of an episode. */
+/** The fields with values. All other fields describe the course of an episode. */
 const VALUES: readonly (Field | undefined)[] = ["observation", "action", "reward", "discount"];
 const ENDS: readonly (Field | undefined)[] = ["is_terminal", "terminated", "done"];
 /** Times are not part of the observation, as in every other format. */

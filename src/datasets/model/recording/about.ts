@@ -20,7 +20,7 @@ export interface RecordingAbout {
   readonly about: { readonly [key: string]: unknown };
 }
 
-/** Fields of a step that follow from its place in the episode. */
+/** The fields of a step that follow from its place in the episode. */
 export const DERIVED = ["is_first", "is_last", "is_terminal"] as const;
 
 /** Returns why a spec cannot be that of a recording, or undefined if it can. */

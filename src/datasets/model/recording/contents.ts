@@ -18,7 +18,7 @@ const ALL = 15;
 
 export interface EpisodePart {
   readonly episode: number;
-  /** Steps in this segment. The final observation counts as a step. */
+  /** The number of steps in this segment. The final observation counts as a step. */
   steps: number;
   /** The flags of the part, which are 0 until the part has ended. */
   flags: number;
@@ -47,7 +47,7 @@ export interface Progress {
   readonly kept: number;
   /** The number of the open episode, or of the next one. */
   readonly episode: number;
-  /** Steps of the open episode; 0 if none is open. */
+  /** The number of steps of the open episode; 0 if none is open. */
   readonly length: number;
 }
 

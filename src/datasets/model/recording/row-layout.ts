@@ -16,7 +16,7 @@ interface LeafLocation {
   readonly keys: readonly string[];
   /** The index among all leaves. */
   readonly index: number;
-  /** Elements per value. */
+  /** The number of elements per value. */
   readonly size: number;
 }
 
@@ -56,7 +56,7 @@ export class RowLayout {
   readonly numbers: readonly NumberLeaf[];
   readonly texts: readonly TextLeafOf[];
   readonly frames: readonly FrameLeaf[];
-  /** Bytes of the numbers. The texts follow them. */
+  /** The bytes of the numbers. The texts follow them. */
   readonly numberBytes: number;
 
   /** @throws TypeError, RangeError if the spec is not valid */

@@ -11,7 +11,7 @@ export const CHECK_FAULTS = [
   "shortFilms",
   /** Videos that steps refer to, but that cannot be read. */
   "missingFilms",
-  /** Parts of the files that cannot be read. */
+  /** The parts of the files that cannot be read. */
   "unreadable",
 ] as const;
 export type CheckFault = Fault | "timestampRepeats" | "shortFilms" | "missingFilms" | "unreadable";
@@ -19,7 +19,7 @@ export type CheckFault = Fault | "timestampRepeats" | "shortFilms" | "missingFil
 export const CHECK_WARNINGS = [
   /** Intervals between timestamps that differ from the usual one. */
   "timestampJitter",
-  /** Elements of observations and actions that have one value in all steps. */
+  /** The elements of observations and actions that have one value in all steps. */
   "constantDimensions",
   /** A reward that has one value in all transitions. */
   "constantRewards",

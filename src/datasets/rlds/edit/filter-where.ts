@@ -10,7 +10,7 @@ import { type LeafEntry, leavesOf } from "../../model/leaves.ts";
 import { type Comparison, conditionOf, type EpisodeCondition } from "./condition.ts";
 import { type ColumnDataset, type ColumnEpisode, mapColumns } from "./map-columns.ts";
 
-/** Fields without a meaning in a final observation. */
+/** The fields without a meaning in a final observation. */
 const OUTCOMES: readonly unknown[] = ["action", "reward", "discount"];
 
 type Test = (episode: ColumnEpisode) => boolean;

@@ -75,7 +75,7 @@ export class ImportReader {
   }
 }
 
-/** What mode "repair" does about each fault, for messages. */
+/** The repair of each fault in mode "repair", for messages. */
 const REMEDIES: { readonly [fault in Fault]: string } = {
   emptyEpisodes: "leaves it out",
   danglingTails: "sets it",

@@ -3,13 +3,13 @@
 import type { Repair } from "./import-report.ts";
 import { FIRST, LAST, type NonFiniteLeaf, TERMINAL } from "./step-checks.ts";
 
-/** Fields without a meaning in the last step, in which zeros can replace values that are not finite. */
+/** The fields without a meaning in the last step, in which zeros can replace values that are not finite. */
 const OUTCOMES: readonly string[] = ["action", "reward", "discount"];
 
 /** The facts about each step of an episode. */
 export interface EpisodeFacts {
   readonly flags: Uint8Array;
-  /** Indices of the steps that have another form. */
+  /** The indices of the steps that have another form. */
   readonly misfits: ReadonlySet<number>;
   readonly nonFinite: ReadonlyMap<number, readonly NonFiniteLeaf[]>;
 }
@@ -20,7 +20,7 @@ export interface Segment {
   readonly to: number;
   readonly setFirst: boolean;
   readonly setLast: boolean;
-  /** Leaves of the last step to be filled with zeros. */
+  /** The leaves of the last step to be filled with zeros. */
   readonly zeroed: readonly NonFiniteLeaf[];
 }
 

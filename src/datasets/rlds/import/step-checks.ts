@@ -12,7 +12,7 @@ import { type ColumnData, StepColumns, slicedColumn } from "../../model/step-col
 import { STEP_FIELDS } from "../../model/step-fields.ts";
 import { type Mismatch, stepChecker, stepSpecOf } from "../../model/step-spec.ts";
 
-/** Fields whose numbers must be finite. In metadata of a step, NaN means a missing value, and nothing learns from it. */
+/** The fields whose numbers must be finite. In metadata of a step, NaN means a missing value, and nothing learns from it. */
 const FINITE_FIELDS: readonly string[] = ["observation", "action", "reward", "discount"];
 /** The number of steps of a column that are checked together. */
 const PIECE_STEPS = 4096;

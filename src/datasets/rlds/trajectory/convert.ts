@@ -84,7 +84,7 @@ export async function* trajectories(
   const setSpec = (spec: StepSpec) => {
     stepSpec = spec;
     pairing.stepSpec = spec;
-    // The spec is computed even if nobody reads it, so that a missing field throws before the first trajectory.
+    // The spec is computed even if it is never read, so that a missing field throws before the first trajectory.
     dataSpec = dataSpecOf(spec, limit);
   };
   if (stepSpec !== undefined) setSpec(stepSpec);

@@ -36,7 +36,7 @@ interface EpisodeFlags {
 }
 
 const FLAGS = ["is_first", "is_last", "is_terminal"] as const;
-/** Fields without a meaning in a final observation. */
+/** The fields without a meaning in a final observation. */
 const ACTION_FIELDS: readonly unknown[] = ["action", "reward", "discount"];
 /** The approximate size of the blocks of rows that are copied to a Replay. */
 const BLOCK_BYTES = 2 ** 22;

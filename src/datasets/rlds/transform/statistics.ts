@@ -68,7 +68,7 @@ export interface StatisticsOptions extends PassOptions {
   readonly paths?: readonly string[];
 }
 
-/** Fields without a meaning in a final observation. */
+/** The fields without a meaning in a final observation. */
 const OUTCOMES: readonly string[] = ["action", "reward", "discount"];
 
 /**
