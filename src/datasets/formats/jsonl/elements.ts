@@ -82,7 +82,7 @@ class Scanner {
     if (this.#depth === 0) return;
     this.#parts.push(chunk.subarray(from));
     const bytes = at + chunk.length - this.#begin;
-    if (bytes > this.#maxBytes) throw this.#error(`goes on for more than the ${this.#maxBytes} bytes that maxBytes allows: give a larger one`, this.#begin);
+    if (bytes > this.#maxBytes) throw this.#error(`is longer than the ${this.#maxBytes} bytes that maxBytes allows. Increase maxBytes`, this.#begin);
   }
 
   /** @throws RldsError CORRUPT if the file ends inside a value */
@@ -109,7 +109,7 @@ class Scanner {
       this.#hasComma = false;
       return false;
     }
-    throw this.#error(`must be an object of JSON${this.#inArray ? ", with a comma before the next one" : ""}`, at);
+    throw this.#error(`must be a JSON object${this.#inArray ? ", with a comma before the next one" : ""}`, at);
   }
 
   /** Returns undefined for a value that is lost. */
@@ -138,7 +138,7 @@ class Scanner {
     try {
       text = parts.map((part) => decoder.decode(part, { stream: true })).join("") + decoder.decode();
     } catch {
-      throw corruptFile(inLine(this.#file, place), "is no UTF-8");
+      throw corruptFile(inLine(this.#file, place), "is not valid UTF-8");
     }
     try {
       return { ...place, value: parseExactJson(text) };

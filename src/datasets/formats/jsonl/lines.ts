@@ -63,7 +63,7 @@ export async function* linesOf(file: SourceFile, { maxBytes, signal, losses }: L
     if (from < chunk.length) parts.push(chunk.subarray(from));
     bytes += chunk.length - from;
     if (bytes > maxBytes)
-      throw corruptFile(inLine(file.name, { number, at: begin }), `goes on for more than the ${maxBytes} bytes that maxBytes allows: give a larger one`);
+      throw corruptFile(inLine(file.name, { number, at: begin }), `is longer than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`);
   }
   yield* parse(parts, { number, at: begin, bytes: file.size - begin });
 }
@@ -80,7 +80,7 @@ function parseLine(parts: readonly Uint8Array[], place: Omit<Line, "value">, fil
   try {
     text = parts.map((part) => decoder.decode(part, { stream: true })).join("") + decoder.decode();
   } catch {
-    throw corruptFile(inLine(file, place), "is no UTF-8");
+    throw corruptFile(inLine(file, place), "is not valid UTF-8");
   }
   if (text.trim() === "") return undefined;
   let value: unknown;

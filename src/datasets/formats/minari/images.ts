@@ -51,7 +51,7 @@ function pixels(column: Column, { type, dtype, shape }: Space, file: string, max
       if ((to - from) * size > maxBytes)
         throw corruptFile(
           { file },
-          `${column.path} needs ${(to - from) * size} bytes at once, more than the ${maxBytes} that maxBytes allows: give a larger one`,
+          `${column.path} needs ${(to - from) * size} bytes at once, more than the ${maxBytes} that maxBytes allows. Increase maxBytes`,
         );
       const [data, decode] = [await column.read(from, to), await imageDecoder()];
       const all = new Uint8Array((to - from) * size);

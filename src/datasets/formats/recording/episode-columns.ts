@@ -106,6 +106,6 @@ function textOf(bytes: Uint8Array, path: string): string {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    throw new Error(`${path} is no UTF-8`);
+    throw new Error(`${path} is not valid UTF-8`);
   }
 }

@@ -299,7 +299,7 @@ describe("withFilmPixels", () => {
   test("films of an unknown size or rate, and too few pixels, are errors", async () => {
     const decode = () => new Uint8Array(1);
     expect(() => withFilmPixels(filmed(["a"]), { films: filmsOf({}), decode })).toThrow("top must have a shape [height, width, 3]");
-    expect(() => withFilmPixels(filmed(["a"]), { films: { ...films, fps: undefined }, decode })).toThrow("the films must have a number of frames a second");
+    expect(() => withFilmPixels(filmed(["a"]), { films: { ...films, fps: undefined }, decode })).toThrow("the films must have a number of frames per second");
     const [episode] = await listOf(withFilmPixels(filmed(["a"]), { films, decode }));
     expect(() => episode?.steps.at(0)).toThrow("the result of decode must be 6 bytes, got 1");
   });
