@@ -282,7 +282,7 @@ function encodedFilms({ films, stepSpec }: RldsReader, { resampleFps, swapChanne
   if (encoded.length === 0 || hasFfmpeg()) return encoded;
   const isOne = encoded.length === 1;
   const change = isResampled
-    ? `of ${films?.fps} frames a second, and cannot be copied as ${isOne ? "one" : "some"} of ${resampleFps}`
+    ? `of ${films?.fps} frames per second, and cannot be copied as ${isOne ? "one" : "some"} of ${resampleFps}`
     : "whose channels cannot change places as it is copied";
   throw new RldsError(
     "UNSUPPORTED",

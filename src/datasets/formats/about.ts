@@ -5,7 +5,7 @@ export type About = { readonly [key: string]: unknown };
 
 /** @throws TypeError if the value is not an object */
 export function mustBeAbout(about: unknown): About {
-  if (typeof about !== "object" || about === null || Array.isArray(about)) throw mustBe(TypeError, "about", "an object of JSON", about);
+  if (typeof about !== "object" || about === null || Array.isArray(about)) throw mustBe(TypeError, "about", "a JSON object", about);
   return jsonOf(about) as About;
 }
 

@@ -192,7 +192,7 @@ describe("LeRobot's films", () => {
     expectError(
       await errorFrom(writeLeRobot(reader, folder, { fps: 5, films: reader.films as never, overwrite: true })),
       "UNSUPPORTED",
-      /10 frames a second, got fps 5/,
+      /10 frames per second, got fps 5/,
     );
     expect(filesOf(folder)).toEqual(before);
   });

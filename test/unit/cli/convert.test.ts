@@ -168,7 +168,7 @@ test("a format and its options must fit each other", async () => {
 test("what is there stays, but with --overwrite", async () => {
   const to = temp("kept.jsonl");
   expect((await reprise("convert", CARTPOLE, to, "--from-split", "train[:2]")).stdout).toMatch(/kept\.jsonl \(jsonl\): 2 episodes, 168 steps, .* in 1 file\n/);
-  expect((await failure(1, "convert", CARTPOLE, to)).line).toMatch(/IO: the file exists already: --overwrite replaces it/);
+  expect((await failure(1, "convert", CARTPOLE, to)).line).toMatch(/IO: the file already exists. Pass --overwrite to replace it/);
   expect((await document("inspect", to)).episodes).toBe(2);
   await document("convert", CARTPOLE, to, "--overwrite");
   expect((await document("inspect", to)).episodes).toBe(40);

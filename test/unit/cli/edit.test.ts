@@ -371,7 +371,7 @@ describe("films", () => {
     await withoutPrograms(async () => {
       const { error } = await failure(1, "edit", FILMED, fresh(), "--format", "lerobot", "--resample-fps", "2");
       expect(error.message).toBe(
-        "observation/images/top is a film of 10 frames a second, and cannot be copied as one of 2: install ffmpeg, which encodes it again, or leave it out with --without",
+        "observation/images/top is a film of 10 frames per second, and cannot be copied as one of 2: install ffmpeg, which encodes it again, or leave it out with --without",
       );
       await document("edit", FILMED, fresh(), "--format", "lerobot", "--resample-fps", "2", "--without", CAMERA);
       const other = await failure(1, "edit", FILMED, fresh(), "--format", "lerobot", "--swap-channels", CAMERA);

@@ -91,7 +91,7 @@ describe("steps that are none", () => {
       /^CORRUPT: words is cut/,
     ],
     [
-      "a text that is no UTF-8",
+      "a text that is not valid UTF-8",
       [
         [RECORDED_FRAME, 0, FRAME],
         [RECORDED_STEP, 0, Uint8Array.of(...cut, 255)],
@@ -216,7 +216,7 @@ describe("an index that lies", () => {
     log.close();
     await expect(openRecording(dir).then(all)).rejects.toMatchObject({
       code: "UNSUPPORTED",
-      message: expect.stringMatching(/^the episode's 2\d+ steps take 1\d+ bytes in memory, more than the 1073741824 that maxBytes allows: give a larger one/),
+      message: expect.stringMatching(/^the episode's 2\d+ steps take 1\d+ bytes in memory, more than the 1073741824 that maxBytes allows. Increase maxBytes/),
     });
     await expect(openRecording(dir, { maxBytes: 2 ** 50 }).then(all)).rejects.toMatchObject({
       name: "RldsError",

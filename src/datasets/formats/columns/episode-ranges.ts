@@ -40,7 +40,7 @@ export async function rangeSteps(
   const length = to - from;
   const bytes = columns.reduce((sum, { rowBytes }) => sum + rowBytes * (length + 1), 0);
   if (bytes > maxBytes)
-    throw corruptFile({ file, episode }, `an episode takes ${bytes} bytes, more than the ${maxBytes} that maxBytes allows: give a larger one`);
+    throw corruptFile({ file, episode }, `an episode takes ${bytes} bytes, more than the ${maxBytes} that maxBytes allows. Increase maxBytes`);
   const data: ColumnData[] = [];
   for (const [i, { keys }] of leavesOf(transition as unknown as StepSpec).entries()) {
     const column = columns[i] as Column;

@@ -81,7 +81,7 @@ export async function* tableRows(file: SourceFile, { delimiter, newline }: Table
     text = text.slice(done);
     awaited = 2 * text.length;
   };
-  const encodingError = (): RldsError => corruptFile(inLine(file.name, { number, at: begin }), "or a later line is not valid UTF-8");
+  const encodingError = (): RldsError => corruptFile(inLine(file.name, { number, at: begin }), "or a later one is not valid UTF-8");
   for (let at = 0; at < file.size; at += CHUNK_BYTES) {
     signal?.throwIfAborted();
     const chunk = await file.read(at, Math.min(CHUNK_BYTES, file.size - at));
@@ -92,7 +92,7 @@ export async function* tableRows(file: SourceFile, { delimiter, newline }: Table
     }
     if (text.length >= awaited) yield* rows(false);
     if (text.length > maxBytes)
-      throw corruptFile(inLine(file.name, { number, at: begin }), `has more than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`);
+      throw corruptFile(inLine(file.name, { number, at: begin }), `is longer than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`);
   }
   try {
     text += decoder.decode();

@@ -33,14 +33,14 @@ async function withPixels(column: Column, { name: file, maxBytes }: Hdf5File): P
     throw imageError(0, cause);
   }
   const size = shape[0] * shape[1] * CHANNELS;
-  if (!(size > 0 && 4 * size <= maxBytes)) throw corruptFile({ file }, `${path} has images of ${size} bytes, more than maxBytes allows: give a larger one`);
+  if (!(size > 0 && 4 * size <= maxBytes)) throw corruptFile({ file }, `${path} has images of ${size} bytes, more than maxBytes allows. Increase maxBytes`);
   return new Column({
     ...column,
     leaf: { dtype: "u8", shape },
     rowBytes: size,
     async read(from, to) {
       if ((to - from) * size > maxBytes)
-        throw corruptFile({ file }, `${path} needs ${(to - from) * size} bytes, more than the ${maxBytes} that maxBytes allows. Increase maxBytes`);
+        throw corruptFile({ file }, `${path} needs ${(to - from) * size} bytes at once, more than the ${maxBytes} that maxBytes allows. Increase maxBytes`);
       const [data, decode] = [(await column.read(from, to)) as Uint8Array, await imageDecoder()];
       const all = new Uint8Array((to - from) * size);
       for (let i = 0; i < to - from; i++) {

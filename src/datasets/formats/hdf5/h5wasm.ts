@@ -93,7 +93,7 @@ async function importLibrary(customPackage?: H5wasm): Promise<Library> {
     return library;
   } catch (cause) {
     instanceCount = 0;
-    throw unsupportedFile({}, "HDF5 files are read by the package h5wasm, which is not installed: npm install h5wasm", cause);
+    throw unsupportedFile({}, "h5wasm is required to read HDF5. Run npm install h5wasm", cause);
   }
 }
 

@@ -55,7 +55,7 @@ const GYM = 2;
 export function writeHdf5(rlds: RldsDataset<unknown>, to: Sink, options: Hdf5WriteOptions = {}): Promise<WriteReport> {
   const format = { endings: [".hdf5", ".h5"], name: "demo.hdf5", options: "envArgs, maxBytes, h5wasm" };
   return writeSingleFile(rlds, to, format, options, async (task, { envArgs, maxBytes = MAX_SOURCE_BYTES, h5wasm, onProgress }) => {
-    if (envArgs !== undefined && (typeof envArgs !== "object" || envArgs === null)) throw mustBe(TypeError, "envArgs", "an object of JSON", envArgs);
+    if (envArgs !== undefined && (typeof envArgs !== "object" || envArgs === null)) throw mustBe(TypeError, "envArgs", "a JSON object", envArgs);
     integer("maxBytes", maxBytes, 1);
     const { data, file, signal, about = {} } = task;
     const hdf5 = await Hdf5Writer.of(h5wasm);

@@ -82,7 +82,7 @@ class Scanner {
     if (this.#depth === 0) return;
     this.#parts.push(chunk.subarray(from));
     const bytes = at + chunk.length - this.#begin;
-    if (bytes > this.#maxBytes) throw this.#error(`has more than the ${this.#maxBytes} bytes that maxBytes allows. Increase maxBytes`, this.#begin);
+    if (bytes > this.#maxBytes) throw this.#error(`is longer than the ${this.#maxBytes} bytes that maxBytes allows. Increase maxBytes`, this.#begin);
   }
 
   /** @throws RldsError CORRUPT if the file ends inside a value */
@@ -109,7 +109,7 @@ class Scanner {
       this.#hasComma = false;
       return false;
     }
-    throw this.#error(`must be an object of JSON${this.#inArray ? ", with a comma before the next one" : ""}`, at);
+    throw this.#error(`must be a JSON object${this.#inArray ? ", with a comma before the next one" : ""}`, at);
   }
 
   /** Returns undefined for a value that is lost. */

@@ -110,7 +110,7 @@ export class GenericJsonl {
       if (areEpisodes) metadata = this.#metadata(group.metadata, { ...fresh, episode });
       bytes += line.bytes;
       if (bytes > maxBytes)
-        throw corruptFile(inLine(this.#file.name, line), `is in an episode of more than the ${maxBytes} bytes that maxBytes allows: give a larger one`);
+        throw corruptFile(inLine(this.#file.name, line), `is in an episode of more than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`);
       for (const [i, step] of group.steps.entries()) {
         if (layout !== "steps" && rows.begins(step, fresh)) {
           yield await finishEpisode(true);

@@ -63,7 +63,7 @@ export async function* linesOf(file: SourceFile, { maxBytes, signal, losses }: L
     if (from < chunk.length) parts.push(chunk.subarray(from));
     bytes += chunk.length - from;
     if (bytes > maxBytes)
-      throw corruptFile(inLine(file.name, { number, at: begin }), `has more than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`);
+      throw corruptFile(inLine(file.name, { number, at: begin }), `is longer than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`);
   }
   yield* parse(parts, { number, at: begin, bytes: file.size - begin });
 }

@@ -85,7 +85,7 @@ export async function* readRepriseEpisodes(
       if (metadata === undefined) throw lineError("is a step before any episode");
       if (elements > line.bytes) throw lineError(`must have ${elements} elements, and has ${line.bytes} bytes`);
       bytes += line.bytes;
-      if (bytes > maxBytes) throw lineError(`is in an episode of more than the ${maxBytes} bytes that maxBytes allows: give a larger one`);
+      if (bytes > maxBytes) throw lineError(`is in an episode of more than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`);
       steps ??= new Collector(stepSpec, 1);
       steps.add(valuesOfJson(stepSpec, typeof step === "object" && step !== null ? selection.value(step) : step), { ...place, step: steps.length });
     }

@@ -90,7 +90,7 @@ export interface RowSchema {
 
 /** @param names the names of the first row; no later row may have a field under two names */
 function rowOf(value: unknown, place: Place, names?: ReadonlyMap<string, Field>): Row {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw corruptFile(place, "a step must be an object of JSON");
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw corruptFile(place, "a step must be a JSON object");
   const fields: Fields = {};
   const metadata: [string, unknown][] = [];
   const known = fieldsOf(Object.keys(value));

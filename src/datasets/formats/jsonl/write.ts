@@ -52,7 +52,8 @@ async function writeDataset(
   { folder, name, overwrite, about, strict, signal, onProgress }: Lines,
 ): Promise<WriteReport> {
   const existing = (await staging.list()).filter((path) => path === name);
-  if (existing.length > 0 && !overwrite) throw new RldsError("IO", "the file exists already: overwrite: true replaces it", { file: `${folder.name}/${name}` });
+  if (existing.length > 0 && !overwrite)
+    throw new RldsError("IO", "the file already exists. Pass overwrite: true to replace it", { file: `${folder.name}/${name}` });
   const { stepSpec, metadataSpec, episodes, close } = await withSchema(rlds, signal);
   try {
     const losses = new Losses();

@@ -193,5 +193,5 @@ async function countFrames(source: SourceFile): Promise<number> {
 /** @throws RldsError UNSUPPORTED if the rate differs, since copying keeps the frames at their times */
 export function checkFilmRate({ fps }: Films, wanted: number): void {
   if (fps !== undefined && fps !== wanted)
-    throw new RldsError("UNSUPPORTED", `the films have ${fps} frames a second, got fps ${wanted}. Leave fps as it is, or the films out`);
+    throw new RldsError("UNSUPPORTED", `the films have ${fps} frames per second, got fps ${wanted}. Leave fps as it is, or the films out`);
 }

@@ -65,7 +65,7 @@ export function framesOf<S>(table: StepColumns<unknown>, entry: EpisodeEntry, op
     for (const { path, shape, type } of images) {
       const size = shape[0] * shape[1] * shape[2];
       if (size * length * (type === "u16" ? 2 : 1) > maxBytes)
-        throw corruptFile(place, `${path} takes more than the ${maxBytes} bytes that maxBytes allows: give a larger one`);
+        throw corruptFile(place, `${path} takes more than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`);
       const pixels = type === "u16" ? new Uint16Array(size * length) : new Uint8Array(size * length);
       (columns.get(path) as readonly Uint8Array[]).forEach((bytes, step) => {
         try {

@@ -96,7 +96,7 @@ export async function readText(folder: SourceFolder, path: string, maxBytes: num
   const file = await folder.open(path);
   try {
     if (file.size > maxBytes)
-      throw corruptFile({ file: path }, `the file has ${file.size} bytes, more than the ${maxBytes} that maxBytes allows: give a larger one`);
+      throw corruptFile({ file: path }, `the file has ${file.size} bytes, more than the ${maxBytes} that maxBytes allows. Increase maxBytes`);
     return new TextDecoder("utf-8", { fatal: true }).decode(await file.read(0, file.size));
   } catch (cause) {
     if (cause instanceof TypeError) throw corruptFile({ file: path }, "the file is not valid UTF-8", cause);

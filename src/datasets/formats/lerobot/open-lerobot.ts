@@ -69,7 +69,7 @@ export async function openLeRobot<S = RldsStep>(from: Source, options: LeRobotOp
   const { folder, file } = await sourceOf(from, { signal, fetch, maxBytes });
   if (folder === undefined) {
     await file.close();
-    throw unsupportedFile({ file: file.name }, `a LeRobot dataset is a folder, got a file. Pass the folder that has ${INFO}`);
+    throw unsupportedFile({ file: file.name }, `a LeRobot dataset is a folder, got a file. Pass the folder that contains ${INFO}`);
   }
   const selection = new Selection(options);
   const losses = damageOf(salvage);
@@ -172,7 +172,7 @@ function jsonOf(text: string): unknown {
   try {
     return parseJson(text);
   } catch (cause) {
-    throw corruptFile({ file: INFO }, "the file is not JSON", cause);
+    throw corruptFile({ file: INFO }, "the file is not valid JSON", cause);
   }
 }
 

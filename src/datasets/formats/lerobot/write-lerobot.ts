@@ -98,7 +98,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, folder
   const { overwrite, signal, images, videos, films, taskLeaf } = all;
   const existing = await listExistingFiles(staging, folder);
   if (existing.length > 0 && !overwrite)
-    throw new RldsError("IO", "the folder has a dataset of LeRobot already: overwrite: true replaces it", { file: `${folder.name}/${existing[0]}` });
+    throw new RldsError("IO", "the folder already has a LeRobot dataset. Pass overwrite: true to replace it", { file: `${folder.name}/${existing[0]}` });
   const { stepSpec, metadataSpec, episodes, close } = await withSchema(rlds, signal);
   let writer: DatasetWriter | undefined;
   try {
@@ -188,7 +188,7 @@ function parseOptions(options: LeRobotWriteOptions): LeRobotSettings {
     ...rest
   } = known;
   const { overwrite = false, strict = false, about, signal, onProgress } = rest;
-  if (typeof fps !== "number") throw mustBe(TypeError, "fps", "frames a second", fps);
+  if (typeof fps !== "number") throw mustBe(TypeError, "fps", "frames per second", fps);
   if (!(fps > 0 && fps < 1e6)) throw mustBe(RangeError, "fps", "more than 0, and less than a million", fps);
   for (const [subject, text] of Object.entries({ task, taskLeaf, robotType }))
     if (text !== undefined && typeof text !== "string") throw mustBe(TypeError, subject, "a string", text);

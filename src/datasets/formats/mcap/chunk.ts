@@ -28,7 +28,7 @@ export async function plainChunk(body: Uint8Array, bounds: ChunkBounds): Promise
   const from = HEAD_BYTES + nameBytes + 8;
   const length = Number(view.getBigUint64(from - 8, true));
   if (from + length > body.length) throw new Error(`its records have ${length} bytes, and ${body.length - from} are there`);
-  if (size > bounds.maxBytes) throw new Error(`it has ${size} bytes, more than the ${bounds.maxBytes} that maxBytes allows: give a larger one`);
+  if (size > bounds.maxBytes) throw new Error(`it has ${size} bytes, more than the ${bounds.maxBytes} that maxBytes allows. Increase maxBytes`);
   const records = await decompressed(body.subarray(from, from + length), compression, size, bounds);
   if (records.length !== size) throw new Error(`it has ${records.length} bytes, and says ${size}`);
   const record = new Uint8Array(RECORD_HEAD + HEAD_BYTES + 8 + records.length);

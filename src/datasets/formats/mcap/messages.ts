@@ -74,7 +74,7 @@ export async function* messagesOf(file: SourceFile, options: MessageOptions): As
     try {
       if (length > maxBytes) {
         input.position += length;
-        throw fail(`a record has ${length} bytes, more than the ${maxBytes} that maxBytes allows: give a larger one`);
+        throw fail(`a record has ${length} bytes, more than the ${maxBytes} that maxBytes allows. Increase maxBytes`);
       }
       const body = await input.read(length);
       try {

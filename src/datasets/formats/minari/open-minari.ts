@@ -309,7 +309,7 @@ async function findColumns(store: EpisodeStore, group: string, episode: number, 
     throw corruptFile({ file, episode }, `${group}/terminations must have one boolean per reward`);
   const bytes = columns.reduce((sum, { rows, rowBytes }) => sum + (rows as number) * rowBytes, 0);
   if (bytes > store.maxBytes)
-    throw corruptFile({ file, episode }, `${group} takes ${bytes} bytes, more than the ${store.maxBytes} that maxBytes allows: give a larger one`);
+    throw corruptFile({ file, episode }, `${group} takes ${bytes} bytes, more than the ${store.maxBytes} that maxBytes allows. Increase maxBytes`);
   return { transition, columns, terminations, length };
 }
 

@@ -85,7 +85,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: P
   const { signal, onProgress, overwrite, strict, folder, path } = all;
   const existing = await listExistingFiles(staging, folder, path);
   if (existing.length > 0 && !overwrite)
-    throw new RldsError("IO", "the folder is not empty: overwrite: true replaces the dataset in it", { file: `${folder.name}/${path}` });
+    throw new RldsError("IO", "the folder is not empty. Pass overwrite: true to replace the dataset in it", { file: `${folder.name}/${path}` });
   const { stepSpec, metadataSpec, episodes, close } = await withSchema(rlds, signal);
   try {
     const schema = new MinariSchema(stepSpec, (await import("../images/encode-png.ts")).encodePng);

@@ -173,7 +173,7 @@ async function arraysOf(
   const areNamed = bytesOf(entries) > MAX_LOADED_BYTES;
   const bytes = bytesOf(entries.filter((entry) => !(areNamed && isStored(entry))));
   if (bytes > maxBytes)
-    throw corruptFile({ file: file.name }, `the arrays take ${bytes} bytes, more than the ${maxBytes} that maxBytes allows: give a larger one`);
+    throw corruptFile({ file: file.name }, `the arrays take ${bytes} bytes, more than the ${maxBytes} that maxBytes allows. Increase maxBytes`);
   const columns = new Map<string, Column>();
   const unread = new Map<string, unknown>();
   for (const entry of entries) {
@@ -207,7 +207,7 @@ async function loadedColumn(
   const { dtype, shape, data } = await npyArray(pieces, array);
   const leaf = { dtype, shape: shape.slice(1) } as StepLeaf;
   const size = sizeOf(leaf.shape);
-  if (!(size <= maxBytes)) throw corruptFile({ file: array.file }, `a row of ${array.name} has ${size} elements, more than maxBytes allows: give a larger one`);
+  if (!(size <= maxBytes)) throw corruptFile({ file: array.file }, `a row of ${array.name} has ${size} elements, more than maxBytes allows. Increase maxBytes`);
   const read = async (from: number, to: number) =>
     (shape.length === 0 ? data : (isText(leaf) ? data : (data as Float32Array)).slice(from * size, to * size)) as ColumnData;
   return new Column({ path, leaf, rows: shape[0], rowBytes: isText(leaf) ? 16 * size : size * (data as Float32Array).BYTES_PER_ELEMENT, read });

@@ -110,7 +110,7 @@ export async function planOf(
         if (remaining-- > 0) continue;
         const bytes = (range.to - range.from) * rowBytes;
         if (bytes > options.maxBytes)
-          throw corruptFile({ file }, `an episode takes ${bytes} bytes, more than the ${options.maxBytes} that maxBytes allows: give a larger one`);
+          throw corruptFile({ file }, `an episode takes ${bytes} bytes, more than the ${options.maxBytes} that maxBytes allows. Increase maxBytes`);
         const steps = await stepsOfRange(table, stepSpec, range);
         yield { steps, [FINAL_STEP]: finalStepOf({}, hasRldsFlags && lastFlagOf(steps) === true) };
       }

@@ -49,7 +49,10 @@ export async function storedColumn(file: SourceFile, entry: ZipEntry, array: Npy
     async read(from: number, to: number): Promise<ColumnData> {
       const neededBytes = (to - from) * size * type.memoryBytes;
       if (neededBytes > maxBytes)
-        throw corruptFile({ file: file.name }, `${array.name} needs ${neededBytes} bytes, more than the ${maxBytes} that maxBytes allows. Increase maxBytes`);
+        throw corruptFile(
+          { file: file.name },
+          `${array.name} has rows of ${neededBytes} bytes at once, more than the ${maxBytes} that maxBytes allows. Increase maxBytes`,
+        );
       const bytes = await file.read(at + begin + from * rowBytes, (to - from) * rowBytes);
       if (from === 0) [next, sum] = [0, crc32(head.subarray(0, begin))];
       if (from === next) {

@@ -64,7 +64,7 @@ export function decodeChunk(bytes: Uint8Array, schema: ChunkSchema, packages: Hy
   const { column, rows, entries, maxBytes } = schema;
   // Runs expand a few bytes to many values, so the size is checked before decoding.
   if (entries * (WIDTHS[column.physical] ?? 8) > maxBytes)
-    throw new RangeError(`its ${entries} values take more than the ${maxBytes} bytes that maxBytes allows: give a larger one`);
+    throw new RangeError(`its ${entries} values take more than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`);
   const columnBuffer = new ColumnBuffer(column, rows, entries);
   let dictionary: PageValues | undefined;
   for (const { head, type, body } of pagesOf(bytes, schema)) {
@@ -93,7 +93,7 @@ function* pagesOf(
     const [type, size, packed] = [1, 2, 3].map((field) => numberAt(head, field)) as [number, number, number];
     if (packed > bytes.length - thrift.at) throw new RangeError(`a page of ${packed} bytes goes beyond its column`);
     total += size;
-    if (total > maxBytes) throw new RangeError(`its pages take more than the ${maxBytes} bytes that maxBytes allows: give a larger one`);
+    if (total > maxBytes) throw new RangeError(`its pages take more than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`);
     const raw = bytes.subarray(thrift.at, thrift.at + packed);
     at = thrift.at + packed;
     if (type === INDEX) continue;
@@ -207,7 +207,7 @@ function decodeDeltaBytes(bytes: Uint8Array, count: number, maxBytes: number, { 
     const [prefix, suffix] = [prefixes[i] as number, suffixes[i] as number];
     if (prefix < 0 || suffix < 0 || prefix > previous.length || suffix > bytes.length - reader.offset) throw new RangeError("a value goes beyond its page");
     total += prefix + suffix;
-    if (total > maxBytes) throw new RangeError(`its values take more than the ${maxBytes} bytes that maxBytes allows: give a larger one`);
+    if (total > maxBytes) throw new RangeError(`its values take more than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`);
     // Most values equal the previous one and are decoded only once.
     if (suffix > 0 || prefix !== previous.length) {
       const value = new Uint8Array(prefix + suffix);

@@ -83,7 +83,7 @@ export async function parquetFile(file: SourceFile, maxBytes: number): Promise<P
         for (const column of selected) {
           const { start, length, entries, codec } = chunks[placeOf(column)] as Chunk;
           if (length > maxBytes)
-            throw corruptFile(at(start), `column ${column.path} has ${length} bytes, more than the ${maxBytes} that maxBytes allows: give a larger one`);
+            throw corruptFile(at(start), `column ${column.path} has ${length} bytes, more than the ${maxBytes} that maxBytes allows. Increase maxBytes`);
           const decompress = await decompressOf(codec, packages, file.name);
           const bytes = await file.read(start, length);
           try {

@@ -84,7 +84,7 @@ export async function* readRepriseEpisodes<S>(
         (k) => columnOf(read[k] as never, { dtype: "i64", shape: [] }, rows, { file: file.name, column: readColumns[k] as never }) as BigInt64Array,
       ) as [BigInt64Array, BigInt64Array];
       const data = columns.map(({ column, leaf }, k) => columnOf(read[k + 2] as never, leaf, rows, { file: file.name, column }));
-      if (bytesOf(data) > maxBytes) throw corrupt(`a row group has more than the ${maxBytes} bytes that maxBytes allows: give a larger one`);
+      if (bytesOf(data) > maxBytes) throw corrupt(`a row group has more than the ${maxBytes} bytes that maxBytes allows. Increase maxBytes`);
       const ofSteps = data.filter((_, k) => columns[k]?.of === "step");
       const ofEpisode = data.filter((_, k) => columns[k]?.of === "episode");
       for (let from = 0; from < rows; ) {

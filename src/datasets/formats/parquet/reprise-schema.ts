@@ -19,7 +19,7 @@ export function readRepriseSchema({ about, name: file }: ParquetFile): FileSchem
   try {
     json = (parseJson(text) ?? {}) as Partial<FileSchema>;
   } catch (cause) {
-    throw corruptFile(where, "is not JSON", cause);
+    throw corruptFile(where, "is not valid JSON", cause);
   }
   const { version, stepSpec, metadataSpec, part, last, episodes, steps, empty } = json;
   if (version !== 1) throw unsupportedFile({ file }, `the file has form version ${version}; only 1 can be read`);

@@ -88,7 +88,9 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, parsed
     });
   if (existing.length > 0 && !overwrite) {
     const problem =
-      single === undefined ? "the folder is not empty: overwrite: true replaces the parts in it" : "the file exists already: overwrite: true replaces it";
+      single === undefined
+        ? "the folder is not empty. Pass overwrite: true to replace the parts in it"
+        : "the file already exists. Pass overwrite: true to replace it";
     throw new RldsError("IO", problem, { file: single === undefined ? folder.name : `${folder.name}/${single}` });
   }
   const { stepSpec, metadataSpec, episodes, close } = await withSchema(rlds, signal);

@@ -189,7 +189,7 @@ class OpenEpisode {
     const tooLarge = (bytes: number, reason: string, cause?: unknown) =>
       unsupportedFile({ episode }, `the episode's ${steps} steps take ${bytes} bytes in memory, ${reason}`, cause);
     const check = (bytes: number) => {
-      if (bytes > maxBytes) throw tooLarge(bytes, `more than the ${maxBytes} that maxBytes allows: give a larger one`);
+      if (bytes > maxBytes) throw tooLarge(bytes, `more than the ${maxBytes} that maxBytes allows. Increase maxBytes`);
     };
     const bytes = isLazy ? steps * EpisodeColumns.stepBytes(layout, reads, true) : wholeBytes;
     check(bytes);

@@ -156,7 +156,10 @@ export class SourceDirectory implements Directory, RecordingFolder {
     const from = Math.min(at, previous?.at ?? at);
     const to = Math.max(at + length, previous === undefined ? 0 : previous.at + previous.bytes.length);
     if (to - from > this.#maxBytes)
-      throw corruptFile({ file: name }, `reading needs ${to - from} bytes, more than the ${this.#maxBytes} that maxBytes allows. Increase maxBytes`);
+      throw corruptFile(
+        { file: name },
+        `${to - from} bytes would be in memory at once, more than the ${this.#maxBytes} that maxBytes allows. Increase maxBytes`,
+      );
     this.#fetched.set(name, { at: from, bytes: await file.read(from, to - from) });
   }
 }

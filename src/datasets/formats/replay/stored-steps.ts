@@ -76,7 +76,7 @@ export class StoredSteps {
     const n = rows.length;
     const bytes = n * this.#rowBytes;
     if (bytes > this.#maxBytes)
-      throw new RldsError("UNSUPPORTED", `an episode takes ${bytes} bytes, more than the ${this.#maxBytes} that maxBytes allows: give a larger one`);
+      throw new RldsError("UNSUPPORTED", `an episode takes ${bytes} bytes, more than the ${this.#maxBytes} that maxBytes allows. Increase maxBytes`);
     const columns = this.#history?.columns(rows, this.#leaves) ?? this.#gatherColumns(rows);
     const of = (leaf: PlacedLeaf | undefined) => leaf && (columns[leaf.index] as ArrayLike<number | bigint>);
     const flagColumn = (name: string) => of(leaves.get(name)) as Uint8Array | undefined;

@@ -54,7 +54,7 @@ export async function writeSingleFile<O extends WriteOptions>(
     if (file === undefined) checkAlone(paths, folder.name, { endings, name });
     const existing = paths.filter((path) => path === name);
     if (existing.length > 0 && !overwrite)
-      throw new RldsError("IO", "the file exists already: overwrite: true replaces it", { file: `${folder.name}/${name}` });
+      throw new RldsError("IO", "the file already exists. Pass overwrite: true to replace it", { file: `${folder.name}/${name}` });
     const data = await withSchema(rlds, signal);
     try {
       const losses = new Losses();

@@ -49,7 +49,7 @@ export class TfRecords {
       // The size of the record is known, so reading can continue after it.
       this.#reader.skip(length + FOOT);
       this.isPast = true;
-      throw this.#corrupt(`a record of ${length} bytes is more than maxBytes, ${this.#maxBytes}: give a larger one`);
+      throw this.#corrupt(`a record of ${length} bytes is more than maxBytes, ${this.#maxBytes}. Increase maxBytes`);
     }
     const bytes = await this.#reader.read(length + FOOT);
     this.isPast = true;

@@ -83,8 +83,8 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: R
     throw new RldsError(
       "IO",
       dataset === undefined
-        ? "the folder is not empty: overwrite: true replaces the dataset in it"
-        : `split ${split} is there already: overwrite: true replaces it`,
+        ? "the folder is not empty. Pass overwrite: true to replace the dataset in it"
+        : `split ${split} is there already. Pass overwrite: true to replace it`,
       { file: `${folder.name}/${path}` },
     );
   const { stepSpec, metadataSpec: wholeMetadataSpec, episodes, close } = await withSchema(rlds, signal);

@@ -70,7 +70,7 @@ export class EpisodeCollector {
     if (this.#bytes > this.#maxBytes)
       throw unsupportedFile(
         { file: this.#file, episode: episode + ended.length },
-        `an episode takes more than the ${this.#maxBytes} bytes that maxBytes allows: give a larger one`,
+        `an episode takes more than the ${this.#maxBytes} bytes that maxBytes allows. Increase maxBytes`,
       );
     return type === LAST ? [...ended, ...this.end()] : ended;
   }

@@ -38,7 +38,7 @@ export class ChunkStore {
     if (file === undefined) return undefined;
     try {
       if (file.size > maxBytes)
-        throw corruptFile({ file: path }, `a chunk has ${file.size} bytes, more than the ${maxBytes} that maxBytes allows: give a larger one`);
+        throw corruptFile({ file: path }, `a chunk has ${file.size} bytes, more than the ${maxBytes} that maxBytes allows. Increase maxBytes`);
       // The slice is a new array at the beginning of its own buffer.
       const bytes = (await file.read(0, file.size)).slice();
       await checkChunk(bytes, metadata.chunkBytes, { path, maxBytes, ...(signal && { signal }) });

@@ -19,7 +19,7 @@ export async function zipFolder(file: SourceFile, maxBytes: number, signal?: Abo
       if (entry === undefined) throw new RldsError("NOT_FOUND", "there is no such file", { file: `${file.name}/${path}` });
       if (entry.size > MAX_LOADED_BYTES && isStored(entry)) return storedFile(file, entry);
       if (entry.size > maxBytes)
-        throw corruptFile({ file: file.name }, `${path} has ${entry.size} bytes, more than the ${maxBytes} that maxBytes allows: give a larger one`);
+        throw corruptFile({ file: file.name }, `${path} has ${entry.size} bytes, more than the ${maxBytes} that maxBytes allows. Increase maxBytes`);
       return bytesFile(path, await bytesOf(file, entry, signal));
     },
     async list() {

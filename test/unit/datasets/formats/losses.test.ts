@@ -61,7 +61,7 @@ describe.each(WRITERS)("%s", (_, write) => {
   });
 
   test("refuses options of another type", async () => {
-    expectError(await errorFrom(write(data(), memorySink(), { about: 1 as never })), TypeError, /^about must be an object of JSON/);
+    expectError(await errorFrom(write(data(), memorySink(), { about: 1 as never })), TypeError, /^about must be a JSON object/);
     expectError(await errorFrom(write(data(), memorySink(), { strict: "yes" as never })), TypeError, /^strict must be/);
     expectError(await errorFrom(write(data(), memorySink(), { strict: true, about: [] as never })), TypeError, /^about must be/);
   });
@@ -177,7 +177,7 @@ describe("films", () => {
   test.each([
     ["two files in one episode", filmed(["a.mp4", 0], ["b.mp4", 0.1]), films(), "UNSUPPORTED", /one behind the other.*episode 0, step 1/],
     ["a gap between frames", filmed(["a.mp4", 0], ["a.mp4", 0.5]), films(), "UNSUPPORTED", /one behind the other.*episode 0, step 1/],
-    ["another rate", filmed(["a.mp4", 0]), films({ fps: 30 }), "UNSUPPORTED", /30 frames a second, got fps 10/],
+    ["another rate", filmed(["a.mp4", 0]), films({ fps: 30 }), "UNSUPPORTED", /30 frames per second, got fps 10/],
     ["a name that leads out of the folder", filmed(["a.mp4", 0]), films({}, "../../top"), "UNSUPPORTED", /must be the name of a folder/],
     ["a name with a slash", filmed(["a.mp4", 0]), films({}, "a/b"), "UNSUPPORTED", /must be the name of a folder/],
     ["no films at all", filmed(["a.mp4", 0]), 7 as never, TypeError, /^films must be/],

@@ -285,7 +285,7 @@ describe("NPZ that is stored", () => {
         })(),
       ),
       "CORRUPT",
-      /an episode takes 20960000 bytes, more than the 4194304 that maxBytes allows: give a larger one/,
+      /an episode takes 20960000 bytes, more than the 4194304 that maxBytes allows. Increase maxBytes/,
     );
   });
 });

@@ -39,7 +39,7 @@ describe.each(WRITERS)("%s", (ending, name, write) => {
     const path = join(folder, `a.${ending}`);
     const { files, bytes, episodes, steps, repeated } = await write(data(), path, options);
     expect([files, episodes, steps, repeated, bytes]).toEqual([[`a.${ending}`], 2, 7, 0, readFileSync(path).length]);
-    await expect(write(data([2]), path, options)).rejects.toMatchObject({ code: "IO", message: expect.stringContaining("overwrite: true replaces it") });
+    await expect(write(data([2]), path, options)).rejects.toMatchObject({ code: "IO", message: expect.stringContaining("overwrite: true") });
     expect(readFileSync(path)).toEqual(readFileSync(join(folder, name)));
     expect((await write(data([2]), path, { overwrite: true })).steps).toBe(2);
     expect(readFileSync(path)).not.toEqual(readFileSync(join(folder, name)));
@@ -74,7 +74,7 @@ describe.each(WRITERS)("%s", (ending, name, write) => {
     const path = join(folder, `b.${ending}`);
     await expect(write(source, path, { overwite: true } as never)).rejects.toThrow(TypeError);
     await expect(write(source, path, { strict: 1 } as never)).rejects.toThrow("strict must be a boolean, got 1");
-    await expect(write(source, path, { about: [] } as never)).rejects.toThrow("about must be an object of JSON");
+    await expect(write(source, path, { about: [] } as never)).rejects.toThrow("about must be a JSON object");
     expect([asked, existsSync(path)]).toEqual([false, false]);
     await expect(write([] as never, memorySink())).rejects.toMatchObject({ code: "EMPTY" });
   });

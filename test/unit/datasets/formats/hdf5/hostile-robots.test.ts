@@ -13,8 +13,8 @@ it.each<[string, "UNSUPPORTED" | "CORRUPT", RegExp]>([
   ["nowhere", "UNSUPPORTED", /obs\/gone is a link that leads nowhere/],
   ["outside", "UNSUPPORTED", /obs\/passwd is a link that leads nowhere in this file/],
   ["paths", "UNSUPPORTED", /links lead to more than 4096 groups and datasets/],
-  ["rows", "CORRUPT", /an episode takes \d+ bytes, more than the \d+ that maxBytes allows: give a larger one/],
-  ["wide", "CORRUPT", /needs 4000000000 bytes, more/],
+  ["rows", "CORRUPT", /an episode takes \d+ bytes, more than the \d+ that maxBytes allows. Increase maxBytes/],
+  ["wide", "CORRUPT", /needs 4000000000 bytes at once/],
 ])("%s", async (name, code, message) => {
   const read = async () => {
     const reader = (await openRlds(path(name))) as RldsReader;

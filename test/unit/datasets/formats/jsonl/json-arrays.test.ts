@@ -43,9 +43,9 @@ describe("an array", () => {
   it.each([
     ["cut within an element", '[{"observation": [1], "action": 0, "rewa', /element 1 is cut/],
     ["cut between elements", `[${JSON.stringify(step(0))}, `, /the array of JSON is cut/],
-    ["without a comma", `[${JSON.stringify(step(0))} ${JSON.stringify(step(1))}]`, /element 2 must be an object of JSON, with a comma/],
-    ["with a comma too many", `[${JSON.stringify(step(0))}, ]`, /element 2 must be an object/],
-    ["of numbers", "[1, 2, 3]", /element 1 must be an object of JSON/],
+    ["without a comma", `[${JSON.stringify(step(0))} ${JSON.stringify(step(1))}]`, /element 2 must be a JSON object, with a comma/],
+    ["with a comma too many", `[${JSON.stringify(step(0))}, ]`, /element 2 must be a JSON object/],
+    ["of numbers", "[1, 2, 3]", /element 1 must be a JSON object/],
     ["with more behind it", `[${JSON.stringify(step(0))}] x`, /element 2 must be/],
     ["damaged", '[{"observation": [1], "action": , "reward": 1}]', /element 1 is not JSON/],
   ])("that is %s is refused with its place", async (_, file, message) => {

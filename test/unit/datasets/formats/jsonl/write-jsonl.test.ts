@@ -72,7 +72,7 @@ it("is a file by its path, replaces none, and leaves none that is not whole", as
     const path = join(folder, "deep/data.jsonl");
     await writeJsonl(everything(), path);
     expect(lines(readFileSync(path))).toHaveLength(15);
-    expectError(await errorFrom(writeJsonl(everything(), path)), "IO", /exists already/);
+    expectError(await errorFrom(writeJsonl(everything(), path)), "IO", /already exists/);
     await writeJsonl(everything([1]), path, { overwrite: true });
     expect(lines(readFileSync(path))).toHaveLength(3);
     const data = everything();

@@ -86,7 +86,7 @@ describe.each(["lerobot_v2", "lerobot_v3"])("%s", (folder) => {
 });
 
 it("refuses what is no dataset of LeRobot", async () => {
-  expectError(await errorFrom(openLeRobot(`${EXTRA}plain.parquet`)), "UNSUPPORTED", /a LeRobot dataset is a folder, got a file/);
+  expectError(await errorFrom(openLeRobot(`${EXTRA}plain.parquet`)), "UNSUPPORTED", /a LeRobot dataset is a folder/);
   expectError(await errorFrom(openLeRobot(EXTRA)), "NOT_FOUND");
   expectError(await errorFrom(openLeRobot(EXTRA, { terminal: "x" as never })), RangeError, /^terminal/);
   expectError(await errorFrom(openLeRobot(EXTRA, { images: "x" as never })), RangeError, /^images/);

@@ -285,7 +285,7 @@ describe("films", () => {
 
   it("of another dataset go with it where it is replaced", async () => {
     const files = await written(demonstrations(), { videos, videoEncoder: films([]) });
-    expectError(await errorFrom(writeLeRobot(demonstrations() as never, files, { fps: 10 })), "IO", /has a dataset of LeRobot already/);
+    expectError(await errorFrom(writeLeRobot(demonstrations() as never, files, { fps: 10 })), "IO", /already has a LeRobot dataset/);
     await writeLeRobot(demonstrations() as never, files, { fps: 10, finalStep: "transition", overwrite: true });
     expect([...files.keys()].filter((path) => path.startsWith("videos/"))).toEqual([]);
     expect(await all(await openLeRobot(files))).toHaveLength(3);

@@ -208,7 +208,7 @@ describe("sizes", () => {
       "of a chunk before compression",
       "lz4",
       (view: DataView, at: number) => view.setBigUint64(at + 9 + 16, 2n ** 63n, true),
-      /more than the 1073741824 that maxBytes allows: give a larger one/,
+      /more than the 1073741824 that maxBytes allows. Increase maxBytes/,
     ],
     ["of a record", "none", (view: DataView, at: number) => view.setBigUint64(at + 1, 10n ** 9n, true), /a record has 1000000000 bytes, and \d+ follow/],
     ["of a record", "none", (view: DataView, at: number) => view.setBigUint64(at + 1, 2n ** 64n - 1n, true), /a record has \d+ bytes, and \d+ follow/],

@@ -73,7 +73,7 @@ describe("what writeParquet wrote", () => {
     const one = await openParquet(path);
     expect(await all(one)).toHaveLength(4);
     await one.close();
-    expectError(await errorFrom(writeParquet(everything(), path)), "IO", /exists already/);
+    expectError(await errorFrom(writeParquet(everything(), path)), "IO", /already exists/);
     expect((await writeParquet(everything([1]), path, { overwrite: true })).episodes).toBe(1);
     const folder = join(FOLDER, "parts");
     await writeParquet(everything([2, 2, 2, 2]), folder, { fileBytes: 1, groupRows: 1 });

@@ -408,7 +408,7 @@ describe("damage", () => {
       const reader = await openRlds(from, { maxBytes: 1000, salvage });
       const failure = (await errorFrom(all(reader))) as RldsError;
       expect(failure).toMatchObject({ code: "UNSUPPORTED", file: "t.tfrecord", episode: 1 });
-      expect(failure.message).toMatch(/^an episode takes more than the 1000 bytes that maxBytes allows: give a larger one \(/);
+      expect(failure.message).toMatch(/^an episode takes more than the 1000 bytes that maxBytes allows. Increase maxBytes \(/);
       expect(failure.message).not.toContain("salvage");
       expect(reader.losses ?? []).toEqual([]);
     }
@@ -427,7 +427,7 @@ describe("damage", () => {
     const options = { maxBytes: 4100 } as const;
     expect(await errorFrom(openRlds(from, options).then(all))).toMatchObject({
       code: "CORRUPT",
-      message: expect.stringMatching(/a record of 4\d+ bytes is more than maxBytes, 4100: give a larger one; salvage: true reads the rest/),
+      message: expect.stringMatching(/a record of 4\d+ bytes is more than maxBytes, 4100. Increase maxBytes; salvage: true reads the rest/),
     });
     const reader = await openRlds(from, { ...options, salvage: true });
     expect((await all(reader)).map(({ steps }) => [...steps][0]?.observation[0])).toEqual([1n, 2n]);
