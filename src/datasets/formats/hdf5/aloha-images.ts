@@ -40,7 +40,7 @@ async function withPixels(column: Column, { name: file, maxBytes }: Hdf5File): P
     rowBytes: size,
     async read(from, to) {
       if ((to - from) * size > maxBytes)
-        throw corruptFile({ file }, `${path} needs ${(to - from) * size} bytes at once, more than the ${maxBytes} that maxBytes allows. Increase maxBytes`);
+        throw corruptFile({ file }, `${path} needs ${(to - from) * size} bytes, more than the ${maxBytes} that maxBytes allows. Increase maxBytes`);
       const [data, decode] = [(await column.read(from, to)) as Uint8Array, await imageDecoder()];
       const all = new Uint8Array((to - from) * size);
       for (let i = 0; i < to - from; i++) {

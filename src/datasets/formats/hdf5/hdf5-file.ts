@@ -273,7 +273,7 @@ export class Hdf5File {
 
   #checkBytes(path: string, bytes: number): void {
     if (bytes > this.maxBytes)
-      throw corruptFile({ file: this.name }, `${path} needs ${bytes} bytes at once, more than the ${this.maxBytes} that maxBytes allows. Increase maxBytes`);
+      throw corruptFile({ file: this.name }, `${path} needs ${bytes} bytes, more than the ${this.maxBytes} that maxBytes allows. Increase maxBytes`);
   }
 
   /** Reads rows of a dataset. Many rows are read in pieces, because the library's memory never shrinks. */

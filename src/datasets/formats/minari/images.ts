@@ -49,10 +49,7 @@ function pixels(column: Column, { type, dtype, shape }: Space, file: string, max
     rowBytes: size,
     async read(from, to) {
       if ((to - from) * size > maxBytes)
-        throw corruptFile(
-          { file },
-          `${column.path} needs ${(to - from) * size} bytes at once, more than the ${maxBytes} that maxBytes allows. Increase maxBytes`,
-        );
+        throw corruptFile({ file }, `${column.path} needs ${(to - from) * size} bytes, more than the ${maxBytes} that maxBytes allows. Increase maxBytes`);
       const [data, decode] = [await column.read(from, to), await imageDecoder()];
       const all = new Uint8Array((to - from) * size);
       const length = leaf.shape[0] as number;

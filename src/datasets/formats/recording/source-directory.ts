@@ -158,7 +158,7 @@ export class SourceDirectory implements Directory, RecordingFolder {
     if (to - from > this.#maxBytes)
       throw corruptFile(
         { file: name },
-        `${to - from} bytes would be in memory at once, more than the ${this.#maxBytes} that maxBytes allows. Increase maxBytes`,
+        `${to - from} bytes would be in memory together, more than the ${this.#maxBytes} that maxBytes allows. Increase maxBytes`,
       );
     this.#fetched.set(name, { at: from, bytes: await file.read(from, to - from) });
   }

@@ -31,7 +31,7 @@ export async function arrayColumn(zarr: Zarrita, name: string, options: ColumnOp
   const { shape, chunks, shards = chunks, dtype, memoryBytes, indexBytes = 0 } = metadata;
   const bytes = Math.max(sizeOf(chunks) * memoryBytes, sizeOf(shape.slice(1)) * memoryBytes, indexBytes);
   if (!(bytes <= maxBytes))
-    throw corruptFile({ file: path }, `${name} needs ${bytes} bytes at once, more than the ${maxBytes} that maxBytes allows. Increase maxBytes`);
+    throw corruptFile({ file: path }, `${name} needs ${bytes} bytes, more than the ${maxBytes} that maxBytes allows. Increase maxBytes`);
   const row = shape.slice(1);
   const size = sizeOf(row);
   const read = await reader(zarr, name, options);
@@ -74,7 +74,7 @@ async function reader({ get, open, slice }: Zarrita, name: string, options: Colu
       throw corruptFile({ file: path }, `${name} has ${sizeOf(counts)} chunks in ${to - from} rows, more than ${MAX_CHUNKS}`);
     const bytes = (to - from) * sizeOf(shape.slice(1)) * memoryBytes;
     if (shape.length > 0 && !(bytes <= maxBytes))
-      throw corruptFile({ file: path }, `${name} has rows of ${bytes} bytes at once, more than the ${maxBytes} that maxBytes allows. Increase maxBytes`);
+      throw corruptFile({ file: path }, `${name} has rows of ${bytes} bytes, more than the ${maxBytes} that maxBytes allows. Increase maxBytes`);
     try {
       const selection = shape.map((_, i) => (i === 0 ? slice(from, to) : null));
       const found = (await get(array, selection, { createQueue })) as Piece | number;

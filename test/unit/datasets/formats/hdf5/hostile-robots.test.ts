@@ -14,7 +14,7 @@ it.each<[string, "UNSUPPORTED" | "CORRUPT", RegExp]>([
   ["outside", "UNSUPPORTED", /obs\/passwd is a link that leads nowhere in this file/],
   ["paths", "UNSUPPORTED", /links lead to more than 4096 groups and datasets/],
   ["rows", "CORRUPT", /an episode takes \d+ bytes, more than the \d+ that maxBytes allows. Increase maxBytes/],
-  ["wide", "CORRUPT", /needs 4000000000 bytes at once/],
+  ["wide", "CORRUPT", /needs 4000000000 bytes/],
 ])("%s", async (name, code, message) => {
   const read = async () => {
     const reader = (await openRlds(path(name))) as RldsReader;
