@@ -52,7 +52,8 @@ export async function dataset(from: Source): Promise<string> {
 
 function refusal(error: unknown): string {
   const { code, message } = error as { readonly code?: string; readonly message: string };
-  return `${code}: ${message}`;
+  // test/package/messages.txt has the sentences.
+  return `${code}, run ${/npm install \w+/.exec(message)?.[0]}`;
 }
 
 /** A dataset of a folder, written there as JSON lines, and read again. */
