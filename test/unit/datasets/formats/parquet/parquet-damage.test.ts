@@ -171,7 +171,7 @@ describe("LeRobot", () => {
     expectError(await read(info({ data_path: 3 })), "CORRUPT", /data_path/);
     const map = base();
     map.set("meta/info.json", new TextEncoder().encode("{"));
-    expectError(await read(map), "CORRUPT", /not JSON/);
+    expectError(await read(map), "CORRUPT", /not valid JSON/);
     map.delete("meta/info.json");
     expectError(await read(map), "NOT_FOUND");
   });

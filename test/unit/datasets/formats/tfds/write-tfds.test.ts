@@ -109,7 +109,7 @@ describe("files", () => {
 
   it("are in no folder that has others, unless they are to be replaced", async () => {
     await writeTfds(everything(), FOLDER, { name: "twice", shards: 3 });
-    expectError(await errorFrom(writeTfds(everything(), FOLDER, { name: "twice" })), "IO", /split train is there already: overwrite/);
+    expectError(await errorFrom(writeTfds(everything(), FOLDER, { name: "twice" })), "IO", /split train is there already. Pass overwrite: true/);
     writeFileSync(join(FOLDER, "twice/1.0.0/notes.txt"), "stays");
     await writeTfds(everything([1]), FOLDER, { name: "twice", overwrite: true });
     expect(readdirSync(join(FOLDER, "twice/1.0.0")).sort()).toEqual(["dataset_info.json", "features.json", "notes.txt", "twice-train.tfrecord-00000-of-00001"]);
