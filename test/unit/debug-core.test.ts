@@ -56,10 +56,10 @@ test.for(["debug", "release", "scalar"] as const)("the tables of the checksum li
 });
 
 describe("an assertion of the debug core", () => {
-  test("fires where a run of the arena is given back that was not taken", () => {
+  test("fires if a run of the arena is freed that was not allocated", () => {
     const x = debugCore();
-    expect(trapOf(x, () => x.arena_free(4100, 8))).toEqual(place("memory/arena.ts", "only what was taken is given back"));
-    expect(trapOf(x, () => x.arena_free(1 << 24, 4096))).toEqual(place("memory/arena.ts", "only what was taken is given back"));
+    expect(trapOf(x, () => x.arena_free(4100, 8))).toEqual(place("memory/arena.ts", "frees only runs that were allocated"));
+    expect(trapOf(x, () => x.arena_free(1 << 24, 4096))).toEqual(place("memory/arena.ts", "frees only runs that were allocated"));
   });
 
   test("fires where a link of an item's run is lost", () => {
@@ -69,11 +69,11 @@ describe("an assertion of the debug core", () => {
     expect(trapOf(x, () => x.table_insert(table, stream, 3, 0, 1))).toEqual(place("rows/run.ts", "a run is linked to its end"));
   });
 
-  test("fires where a row is let go of more often than it was held", () => {
+  test("fires if a row is released more often than it is held", () => {
     const x = debugCore();
     const { table, u32, head } = threeSteps(x);
     u32[head >> 2] = 0;
-    expect(trapOf(x, () => x.table_clear(table))).toEqual(place("rows/pool.ts", "a row is let go of as often as it was held"));
+    expect(trapOf(x, () => x.table_clear(table))).toEqual(place("rows/pool.ts", "a row is released at most as often as it is held"));
   });
 
   test("fires where an episode loses an item that it does not have", () => {
