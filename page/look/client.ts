@@ -28,12 +28,12 @@ export class Client {
   constructor(signal: AbortSignal) {
     this.#signal = signal;
     this.#caller = this.#start();
-    signal.addEventListener("abort", () => this.#end("the room was left"));
+    signal.addEventListener("abort", () => this.#end("the room was closed"));
   }
 
   open(argument: OpenArgument, signal: AbortSignal): Promise<Opened> {
     // A worker that is still busy with the previous dataset is useless.
-    if (this.#isUsed) this.#end("something else was opened");
+    if (this.#isUsed) this.#end("another dataset was opened");
     this.#isUsed = true;
     return this.#call<Opened>("open", argument, signal);
   }
@@ -55,7 +55,7 @@ export class Client {
     this.#caller ??= this.#start();
     let late: ReturnType<typeof setTimeout> | undefined;
     const stop = () => {
-      late = setTimeout(() => this.#end("it was stopped during its work. Open the dataset again"), PATIENCE_MS);
+      late = setTimeout(() => this.#end("the work was stopped. Open the dataset again"), PATIENCE_MS);
     };
     signal.addEventListener("abort", stop, { once: true });
     try {

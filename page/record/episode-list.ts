@@ -15,7 +15,7 @@ const ENDINGS: { readonly [E in Ending]: readonly [word: string, meaning: string
   wrecked: ["wrecked", "It hit a rock"],
   late: ["late", "The time ran out"],
   stopped: ["stopped", "You stopped it"],
-  cut: ["cut", "The page was closed or crashed before it ended: this much was saved"],
+  cut: ["cut", "The page was closed or crashed before the episode ended. These steps were saved"],
 };
 
 export class EpisodeList {

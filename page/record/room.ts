@@ -124,7 +124,7 @@ export async function room(host: HTMLElement, signal: AbortSignal): Promise<void
     }
     if (!lasting) {
       const why = full ? "There is no room left on this disk" : "This browser keeps no files for pages here, as in a private window";
-      fleeting.replaceChildren(trouble(`${why}: what you record is gone when the page is closed. Save it as a dataset before`));
+      fleeting.replaceChildren(trouble(`${why}: what you record is lost when the page is closed. Save it as a dataset first`));
       const texts = ["Episodes, not saved", "Steps, not saved", "In memory"];
       for (const [i, name] of names.entries()) name.textContent = texts[i] as string;
     }

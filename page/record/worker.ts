@@ -120,7 +120,7 @@ const answers: { readonly [N in Name]: (...args: Parameters<Questions[N]>) => Re
   },
   read: (id) => there().read(id),
   act(state) {
-    if (clone === undefined) throw new Error("There is no clone yet. Train it first");
+    if (clone === undefined) throw new Error("There is no clone yet. Train one first");
     return clone.actions([state])[0] as [number, number];
   },
   train,

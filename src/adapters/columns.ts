@@ -70,7 +70,7 @@ export function int32(data: AnyArray, path: string): Int32Array<ArrayBuffer> {
   for (let i = 0; i < data.length; i++) {
     const value = Number(data[i]);
     result[i] = value;
-    if (result[i] !== value) throw mustBe(RangeError, `${path}[${i}]`, "from -2^31 to 2^31 - 1, the integers that a tensor can have", data[i]);
+    if (result[i] !== value) throw mustBe(RangeError, `${path}[${i}]`, "an int32, from -2^31 to 2^31 - 1", data[i]);
   }
   return result;
 }

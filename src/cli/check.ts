@@ -9,9 +9,7 @@ import { CHECK_FAULTS, CHECK_WARNINGS } from "./program-parts.ts";
 import type { Host, Result } from "./result.ts";
 import { countText, escapeText } from "./text.ts";
 
-const FIRST_EXAMPLE = `  $ npx reprise check lerobot/pick_cube --without observation/image
-
-`;
+const FIRST_EXAMPLE = "  $ npx reprise check lerobot/pick_cube --without observation/image\n";
 
 /** The names of faults and warnings, as in the document of --json. */
 const KINDS: readonly string[] = [...CHECK_FAULTS, ...CHECK_WARNINGS];

@@ -29,7 +29,7 @@ Without --format, the name TO selects the format. A name that ends with .parquet
 Any other name is a folder of TFDS datasets, in which <name>/<version>/ is created. If it has another ending, add a slash.
 --format lerobot makes TO the folder of a dataset of version 3.0, or 2.1 with --lerobot-version; films of a LeRobot dataset are copied, other images are in the rows. --format minari creates <id>/ in the folder TO.
 
-Data of FROM that TO cannot hold is listed; with --strict, nothing is written then. A result without steps is an error.
+If TO cannot store some data of FROM, that data is listed; with --strict, nothing is written. A result without steps is an error.
 
 Examples:
   $ npx reprise convert cartpole/scripted-v0 tensorflow_datasets --name cartpole --shards 4
@@ -43,7 +43,8 @@ Examples:
 
 export function addConvert(command: Command): Command {
   command
-    .description("Writes a dataset in another format. Existing files stay unless you give --overwrite.")
+    .addHelpText("before", "  $ npx reprise convert tensorflow_datasets/cartpole cartpole.parquet\n")
+    .description("Writes a dataset in another format. Existing files stay unless you pass --overwrite.")
     .argument("<from>", `a file or folder, or a URL: ${SOURCES}`)
     .argument("<to>", "a file that ends with .parquet, .jsonl, .npz, .hdf5 or .csv, or a folder")
     .addOption(new Option("--format <format>", "the format to write (default: by the ending of TO)").choices(FORMATS))
@@ -160,7 +161,7 @@ export function checkFormatOptions(to: string, format: Format, options: FormatOp
 export function emptyRemedy({ episodes, kept, faults }: ImportReport): string {
   if (episodes === 0 || kept.steps > 0) return "";
   const [fault] = Object.entries(faults).find(([, { count }]) => count > 0) ?? [];
-  return fault === undefined ? "" : `: all ${episodes} episodes have faults, which reprise inspect lists, and none could be kept`;
+  return fault === undefined ? "" : `, because all ${episodes} episodes have faults. List the faults with reprise inspect`;
 }
 
 /** Here, `--split` is the split of the target. */

@@ -52,32 +52,31 @@ function codeOf(error: unknown): string | undefined {
 /** Phrases of package messages, and their replacements. */
 const PHRASES: readonly (readonly [original: string, replacement: string])[] = [
   ["overwrite: true", "--overwrite"],
-  ["bytes of maxBytes. Raise maxBytes, or write Parquet", "bytes that this format may take. Write Parquet instead"],
   ["salvage: true reads the rest", "--mode salvage reads the rest"],
   ["takeOver: true", "--take-over"],
-  ["set maxTextBytes", "set --max-text-bytes"],
+  ["Set maxTextBytes", "Set --max-text-bytes"],
   ["maxSequenceLength", "--max-length"],
-  ["leave it out, or make numbers of it, with mapSteps", "leave it out with --without"],
-  ["leave it out with mapSteps", "leave it out with --without"],
-  ["leave the array out with mapSteps", "leave the array out with --without"],
+  ["Leave it out, or convert it to numbers, with mapSteps", "Leave it out with --without"],
   ["mapEpisodes can leave it out", "no option leaves it out"],
-  [": convert it with mapSteps(data, change, { stepSpec })", ": another journal can hold it"],
-  ['import it with mode "repair" or "drop"', "give --mode repair or --mode drop"],
-  ['importRlds in mode "repair"', "--mode repair"],
-  ['in mode "drop" it leaves', "--mode drop leaves"],
-  ["maxBytes", "--open maxBytes=BYTES"],
+  ["Convert it with mapSteps(data, change, { stepSpec })", "Use another journal"],
+  ['import it with mode "repair" or "drop"', "pass --mode repair or --mode drop"],
+  ['mode: "repair" to importRlds', "--mode repair"],
+  ['mode: "drop"', "--mode drop"],
   ["finalObservation", "--open finalObservation=…"],
   ["compressImage: true", "--open compressImage=true"],
   ["leave compressImage out", "leave --open compressImage=true out"],
   ["pass the option spec", "pass --open spec={…}"],
   ["columns: {", "--open columns={"],
-  ["describe it in stepSpec", "describe it by --open stepSpec={…}"],
+  ["describe it in stepSpec", "describe it with --open stepSpec={…}"],
   ["images must be", "--image must name"],
   ["shards and shardBytes exclude each other", "--shards excludes shardBytes"],
 ];
 
 /** Options with names in them, and their flags. */
 const OPTION_PATTERNS: readonly (readonly [original: RegExp, replacement: string])[] = [
+  [/\b[Ll]eave (it|the array|them) out (?:by|with) mapSteps/g, "Leave $1 out with --without"],
+  [/bytes of maxBytes\. \w+ maxBytes, or write Parquet/, "bytes that this format may take. Write Parquet instead"],
+  [/\b(?:Increase|[Rr]aise) maxBytes/, "Pass a larger --open maxBytes=BYTES"],
   [/\bwithout: \["([^"\\]+)"\]/g, "--without $1"],
   [/\bnull: \{ "([^"\\]+)": … \}/g, "--null $1=VALUE"],
   [/\brename: \{ NAME: "([^"\\]+)" \}/g, "--rename NAME=$1"],
@@ -95,7 +94,7 @@ const OPTION_PATTERNS: readonly (readonly [original: RegExp, replacement: string
     "--resample-fps needs the times of the steps, which have no leaf timestamp. Rename it: --rename LEAF=timestamp, or pass --source-fps",
   ],
   [/\bthe option (infos=true) reads/, "--open $1 reads"],
-  [/leave the films out with without$/, "leave the films out with --without"],
+  [/\bthe option without$/, "--without"],
 ];
 
 /** An unknown option and the known ones, whose names stay as `--open` takes them. */

@@ -20,6 +20,7 @@ Examples:
 
 export function addInspect(command: Command): Command {
   return addOpen(addSalvage(command))
+    .addHelpText("before", "  $ npx reprise inspect tensorflow_datasets/half_cheetah\n")
     .description("Shows the format and the spec of a dataset, the lengths and returns of its episodes, and its faults.")
     .argument("<path|url>", `a file or folder: ${SOURCES}`)
     .option("--split <split>", "the split to read")

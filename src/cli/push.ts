@@ -57,12 +57,13 @@ Examples:
 
 export function addPush(command: Command): Command {
   command
+    .addHelpText("before", "  $ npx reprise push cartpole.parquet --dir runs/a --table transitions\n")
     .description(
       "Pushes a dataset, as trajectories or transitions, into the tables of a journal, which a program opens with Replay.open({ dir }), or of a Reverb server.",
     )
     .argument("<path|url>", `a file or folder: ${SOURCES}`)
     .option("--dir <journal>", "the folder of the journal; created if it does not exist")
-    .option("--server <host:port>", "a Reverb server, in the place of a journal")
+    .option("--server <host:port>", "a Reverb server, instead of a journal")
     .requiredOption("--table <name>", "a table to push every item into; may be repeated", repeatable)
     .option("--sequence-length <n>", "number of steps in an item (default: 2)", wholeNumber(1))
     .option("--stride <n>", "number of steps between the starts of two items (default: 1)", wholeNumber(1))
@@ -155,7 +156,7 @@ function noItemsError({ episodes, sequenceLength = 2, nStep }: PushVerbOptions, 
   const minLength = nStep !== undefined ? 2 : episodes ? 1 : sequenceLength;
   const remedy = sequenceLength > 2 && nStep === undefined && !episodes ? ". Pass a smaller --sequence-length" : "";
   const of = `${countText(kept.episodes, "episode")} with ${countText(kept.steps, "step")}`;
-  return new ReplayError("EMPTY", `no item was made of ${of}, because no episode has ${countText(minLength, "step")} that can be an item${remedy}`);
+  return new ReplayError("EMPTY", `no item was made from ${of}, because no episode has ${countText(minLength, "step")} that can be an item${remedy}`);
 }
 
 /** The flags that work only with a journal. */
@@ -170,18 +171,18 @@ const JOURNAL_FLAGS = {
 
 function checkUsage(options: PushVerbOptions): void {
   const { dir, server, table, episodes, sequenceLength, stride, maxLength, nStep, priority } = options;
-  if ((dir === undefined) === (server === undefined)) throw new UsageError("push takes either --dir, for a journal, or --server, for a Reverb server");
+  if ((dir === undefined) === (server === undefined)) throw new UsageError("push requires either --dir (a journal) or --server (a Reverb server)");
   const journalOption =
     server === undefined ? undefined : (Object.keys(JOURNAL_FLAGS) as (keyof typeof JOURNAL_FLAGS)[]).find((name) => options[name] !== undefined);
   if (journalOption !== undefined)
     throw new UsageError(`${JOURNAL_FLAGS[journalOption]} works only with --dir, because the server already has its tables. Remove it`);
   if (nStep !== undefined && priority !== undefined) throw new UsageError("--priority works only with trajectories. Remove it, or remove --n-step");
-  if (new Set(table).size < table.length) throw new UsageError("--table names the same table twice");
+  if (new Set(table).size < table.length) throw new UsageError("--table names the same table twice. Pass it once");
   if (nStep !== undefined && (episodes ?? sequenceLength ?? stride) !== undefined)
     throw new UsageError("--n-step makes one transition of each step. Remove --sequence-length, --stride and --episodes");
   if (episodes && (sequenceLength ?? stride) !== undefined)
     throw new UsageError("--episodes makes an item of each whole episode. Remove --sequence-length and --stride");
-  if (!episodes && maxLength !== undefined) throw new UsageError("--max-length works only with --episodes");
+  if (!episodes && maxLength !== undefined) throw new UsageError("--max-length works only with --episodes. Remove it, or pass --episodes");
 }
 
 /** Opens the existing journal, or creates one. @throws ReplayError SPEC_MISMATCH if it has another spec or other tables */
@@ -224,7 +225,7 @@ function largest(bytesOf: (maxSize: number) => number): number {
 function checkContents({ options: { spec } }: OpenReplay, dir: string, trajectories: boolean): void {
   if ("nextStepType" in spec === trajectories) return;
   const contents = trajectories ? "no trajectories. Push transitions with --n-step" : "trajectories. Remove --n-step";
-  throw new ReplayError("SPEC_MISMATCH", `the journal in ${dir} holds ${contents}, or use another folder`);
+  throw new ReplayError("SPEC_MISMATCH", `the journal in ${dir} has ${contents}, or use another folder`);
 }
 
 function checkTable(existing: TableOptions, { sampler, maxSize }: Partial<TableOptions>, name: string): void {

@@ -25,6 +25,7 @@ Examples:
 
 export function addSample(command: Command): Command {
   return addSelect(addSalvage(command))
+    .addHelpText("before", "  $ npx reprise sample runs/a --table transitions\n")
     .description("Draws items from a table of a journal and shows their steps.")
     .argument("<journal>", "the folder of the journal")
     .requiredOption("--table <name>", "the table to draw from")
@@ -99,7 +100,7 @@ function noItemsError(table: Table): ReplayError {
   if (size === 0) return new ReplayError("EMPTY", `table ${table.name} has no items`);
   return new ReplayError(
     "RATE_LIMITED",
-    `the rate limiter of table ${table.name} allows no draw: it needs at least ${minSize} items and enough inserts, and there are ${size} items`,
+    `the rate limiter of table ${table.name} allows no draw: it needs at least ${minSize} items and enough inserts, but it has ${size} items`,
   );
 }
 

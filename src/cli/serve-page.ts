@@ -21,6 +21,7 @@ Examples:
 
 export function addServePage(command: Command): Command {
   return command
+    .addHelpText("before", "  $ npx reprise serve-page lerobot/pusht\n")
     .description("Serves a page for your browser that shows a dataset, journal or snapshot of this machine: its episodes, faults and distributions.")
     .argument("<path>", "a file or folder")
     .option("--port <port>", "the port of 127.0.0.1 to listen on (default: a free one)", wholeNumber(0, 65535))

@@ -28,6 +28,7 @@ Examples:
 
 export function addStats(command: Command): Command {
   return addOpen(addSalvage(command))
+    .addHelpText("before", "  $ npx reprise stats runs/a\n")
     .description(
       "Shows the sizes, counters and priorities of the tables of a journal or a snapshot, or the minimum, maximum, mean and standard deviation of every leaf of a dataset.",
     )
@@ -39,7 +40,7 @@ export function addStats(command: Command): Command {
 export function stats(path: string, options: OpenOptions, host: Host): Promise<Result> {
   const kind = isJournal(path) ? "journal" : isUrl(path) ? undefined : memoryKind(path);
   if (kind === undefined) return datasetStats(path, options, host);
-  if ((options.split ?? options.open) !== undefined) throw new UsageError(`--split and --open work only with datasets, and this is a ${kind}`);
+  if ((options.split ?? options.open) !== undefined) throw new UsageError(`--split and --open work only with datasets, and this is a ${kind}. Remove them`);
   return kind === "journal" ? journalStats(path, options, host) : snapshotStats(path, options, host);
 }
 

@@ -46,7 +46,7 @@ const DEFAULT_DTYPE: DefaultDtype = { dtype: undefined, fractions: "f64" };
  */
 export function batchRecurrentExperiences(experiences: readonly (readonly Transition[])[], options: BatchExperiencesOptions): RecurrentExperiences {
   const { gamma, mapState, states, actions } = parseOptions(options);
-  const lists = listsOf(experiences, 'a list of episodes, as sampleEpisodes(n, maxLength, { form: "list" }) gives it');
+  const lists = listsOf(experiences, 'a list of episodes, as sampleEpisodes(n, maxLength, { form: "list" }) returns it');
   lists.forEach(({ length }, i) => {
     const previousLength = lists[i - 1]?.length ?? length;
     if (length > previousLength)

@@ -81,12 +81,13 @@ export function checkGiven(name: string, value: unknown): void {
 
 /** @throws TypeError for an extra that means the end of an episode */
 export function checkEnd(name: string, value: unknown, { isStateTerminal }: AppendedTransition): void {
-  if (isStateTerminal === undefined && END_KEYS.includes(name)) throw mustBe(TypeError, name, "given as isStateTerminal (or beside it, as an extra)", value);
+  if (isStateTerminal === undefined && END_KEYS.includes(name))
+    throw mustBe(TypeError, name, "given as isStateTerminal (or in addition to it, as an extra)", value);
 }
 
 /** @throws TypeError for an extra that has another name here, or that objects cannot store */
 export function checkExtra(name: string, value: unknown): void {
-  if (Object.hasOwn(RENAMED_KEYS, name)) throw mustBe(TypeError, name, `written ${RENAMED_KEYS[name]}`, value);
+  if (Object.hasOwn(RENAMED_KEYS, name)) throw mustBe(TypeError, name, `renamed to ${RENAMED_KEYS[name]}`, value);
   if (name === "__proto__") throw mustBe(TypeError, "__proto__", "renamed, because it cannot be an extra", value);
 }
 

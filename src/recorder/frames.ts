@@ -39,7 +39,7 @@ export class Frames {
 
   /** @throws ReplayError IO if an earlier sync failed */
   check(): void {
-    if (this.#syncError !== undefined) throw ioError(`${this.#syncError.message}; the state of the disk is unknown. Open the recording again`, this.#syncError);
+    if (this.#syncError !== undefined) throw ioError(`${this.#syncError.message}. The state of the disk is unknown. Open the recording again`, this.#syncError);
   }
 
   /** Writes a step's frames. @throws ReplayError IO; `takeBack` then removes the written ones */

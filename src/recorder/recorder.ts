@@ -179,7 +179,7 @@ export class Recorder<S extends Spec = Spec> {
     if (this.#isClosed)
       throw new ReplayError("CLOSED", `the recorder of ${this.#name} was closed, or its directory was opened again. A directory has only one owner`);
     if (this.#isBusy)
-      throw new ReplayError("OUT_OF_TURN", "this was called while another call was reading its arguments. Call it after that call has returned");
+      throw new ReplayError("OUT_OF_TURN", "the recorder was called while another call was reading its arguments. Wait until that call has returned");
   }
 
   /** Reads the caller's arguments, whose getters may call this recorder. */
@@ -193,7 +193,7 @@ export class Recorder<S extends Spec = Spec> {
   }
 
   #finishEpisode(end: End, final: boolean): void {
-    if (this.#length === 0) throw new ReplayError("EMPTY", "an episode must have at least one step: none was recorded since the last one ended");
+    if (this.#length === 0) throw new ReplayError("EMPTY", "an episode must have at least one step. Record a step before the episode ends");
     const write = () => {
       if (final) this.#writeStaged(RECORDED_FINAL);
       this.#log.write(RECORDED_END, this.#episode, endBytes(end));
@@ -270,7 +270,7 @@ export class Recorder<S extends Spec = Spec> {
       this.#flush();
     } catch (error) {
       // No caller waits for this write, so its failure is logged.
-      if (!this.#isFailing) this.#logger.warn(`${(error as Error).message}; the recorded steps are kept in memory`);
+      if (!this.#isFailing) this.#logger.warn(`${(error as Error).message}. The recorded steps are kept in memory`);
       this.#isFailing = true;
     }
   }
@@ -285,7 +285,7 @@ export class Recorder<S extends Spec = Spec> {
     const { code, message, cause } = error as ReplayError;
     if (code !== "IO") return error;
     const remedy = this.#broken ? "" : ". Repeat this call when the directory can be written again";
-    return Object.assign(new ReplayError(code, `${message}; earlier steps are kept, and this call had no effect${remedy}`), { cause });
+    return Object.assign(new ReplayError(code, `${message}. Earlier steps are kept, and this call had no effect${remedy}`), { cause });
   }
 
   #onTakeover(): void {

@@ -30,7 +30,7 @@ export class ResumeReader {
     const contents = this.#contents as Contents;
     if (kind === RECORDED_STEP || kind === RECORDED_FINAL) contents.step(id);
     else if (kind === RECORDED_END) contents.end(id, endOf(payload));
-    else if (kind !== RECORDED_FRAME && kind !== RECORDED_INDEX) throw new ReplayError("CORRUPT", `the recording has a section of kind ${kind}`);
+    else if (kind !== RECORDED_FRAME && kind !== RECORDED_INDEX) throw new ReplayError("CORRUPT", `the recording has a section of unknown kind ${kind}`);
   }
 
   /** Returns the state, once all sections were visited. @param newest the number of the newest segment @throws ReplayError CORRUPT */

@@ -37,7 +37,7 @@ export function decodeItem({ info: { item, probability, tableSize }, chunks }: P
 
 function withColumn(error: unknown, table: string, column: string): unknown {
   if (!(error instanceof ReplayError)) return error;
-  const remedy = error.code === "OUT_OF_MEMORY" ? ". Raise maxMessageBytes, or write items of fewer steps" : "";
+  const remedy = error.code === "OUT_OF_MEMORY" ? ". Increase maxMessageBytes, or write items of fewer steps" : "";
   const located = new ReplayError(error.code, `column ${column} of table ${table}: ${error.message}${remedy}`);
   located.cause = error;
   return located;

@@ -63,7 +63,7 @@ export class ServerHost implements Host {
     if (across) throw unsupported("across", "Items on a server cannot span episodes");
     if (autoreset === "nextStep") throw unsupported('autoreset: "nextStep"', 'Pass the last observation as `final`, and autoreset: "sameStep"');
     if (integer("lanes", lanes, 1) > MAX_LANES)
-      throw unsupported(`more than ${MAX_LANES} lanes`, "Open several remote writers, because each lane needs its own stream");
+      throw unsupported(`lanes > ${MAX_LANES}`, "Open several remote writers, because each lane needs its own stream");
     const longest = Array.isArray(items) ? Math.max(DEFAULT_KEEP, ...items.map((rule) => Number(rule?.length) || 1)) : DEFAULT_KEEP;
     const checked = checkRules({ keep: keep ?? Math.min(longest, MAX_LENGTH), items });
     const rules = checked.rules.map((rule) => ({ ...rule, nStep: 0, finite: false }));

@@ -162,7 +162,7 @@ export class Servers {
     if (this.#isClosed) return;
     const count = countReachable();
     this.#logger.warn(
-      `reprise: ${(error as Error).message}; ${count === 0 ? "no other server is left" : `${count} of ${this.channels.length} servers continue`}`,
+      `reprise: ${(error as Error).message}. ${count === 0 ? "No other server is left" : `${count} of ${this.channels.length} servers continue`}`,
     );
   }
 

@@ -1,7 +1,6 @@
 /** Handles nests: objects and arrays with leaves at their ends. The order of leaves is the same everywhere: objects by sorted key, arrays by index. */
-import { mustBe, type ReplayErrorCode } from "../base/error.ts";
+import { didYouMean, mustBe, type ReplayErrorCode } from "../base/error.ts";
 import { MAX_NEST_DEPTH } from "../base/limits.ts";
-import { nearestWord } from "../base/nearest-word.ts";
 import { type AnyLeaf, isLeaf } from "./leaf.ts";
 
 export type Nest<L> = L | readonly Nest<L>[] | { readonly [name: string]: Nest<L> };
@@ -116,8 +115,8 @@ export function visitor<L>(spec: Nest<L>, leaf: (index: number, keys: readonly s
 }
 
 function nearText(unknown: string, names: readonly string[]): string {
-  const near = nearestWord(unknown, names);
-  return near === undefined ? "" : `: did you mean ${near}?`;
+  const hint = didYouMean(unknown, names);
+  return hint && `.${hint}`;
 }
 
 /** The rule for an object or array of a nest: it names the key that a value lacks, and the one that it has too many. @param path of the value */

@@ -189,7 +189,7 @@ describe.skipIf(python === undefined)("several servers", () => {
       },
     ])
       await expect(call()).rejects.toMatchObject(all);
-    expect(lines("no other server is left")).toHaveLength(1);
+    expect(lines("No other server is left")).toHaveLength(1);
     hasty.close();
   }, 60_000);
 });

@@ -97,7 +97,7 @@ inBrowsers((open, name) => {
 
     it("refuses an address that is none of the web", async () => {
       const { page } = await open("#look?from=javascript:alert(1)");
-      await page.getByRole("alert").getByText("an address begins with https:// or http://").waitFor();
+      await page.getByRole("alert").getByText("an address must begin with https:// or http://").waitFor();
     });
   });
 

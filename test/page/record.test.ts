@@ -275,7 +275,7 @@ inBrowsers((open, name) => {
     await pointed(page, 1);
     expect((await listed(page)).map(({ id, ending }) => [id, ending])).toEqual([[1, "wrecked"]]);
     expect(await page.locator(".record .figures").innerText()).toContain("Steps, not saved");
-    expect(await page.getByRole("alert").innerText()).toContain("is gone when the page is closed");
+    expect(await page.getByRole("alert").innerText()).toContain("is lost when the page is closed");
   });
 
   it("says so where what is saved is damaged, and begins anew if the visitor wants that", async () => {
@@ -410,7 +410,7 @@ inBrowsers((open, name) => {
     await page.getByRole("link", { name: "Record" }).click();
     await opened(page);
     expect(await page.getByRole("alert").innerText()).toBe(
-      "There is no room left on this disk: what you record is gone when the page is closed. Save it as a dataset before.",
+      "There is no room left on this disk: what you record is lost when the page is closed. Save it as a dataset first.",
     );
     await press(page, "Play");
     await pointed(page, 1);

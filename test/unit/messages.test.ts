@@ -29,7 +29,7 @@ test.each<[string, unknown, RegExp]>([
   [
     "a misspelt field",
     { ...lacking, rewrd: 1 },
-    /^step must be an object with reward and without rewrd \(step\.reward is missing, step\.rewrd is not in the spec: did you mean reward\?\)/,
+    /^step must be an object with reward and without rewrd \(step\.reward is missing, step\.rewrd is not in the spec\. Did you mean "reward"\?\)/,
   ],
   ["no object", null, /^step must be an object with keys action, observation, reward, got null$/],
   ["a bigint for a number", { ...step, action: 1n }, /^action must be i32, .*, got 1n$/],
@@ -47,7 +47,7 @@ test("a nested field is named with its path, also where a sibling is misspelt", 
   const writer = new Replay({ spec: { o: { image: u8(2), speed: f32() } } }).writer();
   expect(errorOf(() => writer.append({ o: { image: [1, 2] } } as never)).message).toMatch(/^o must be an object with speed \(o\.speed is missing\)/);
   expect(errorOf(() => writer.append({ o: { image: [1, 2], sped: 1 } } as never)).message).toMatch(
-    /o\.speed is missing, o\.sped is not in the spec: did you mean speed\?/,
+    /o\.speed is missing, o\.sped is not in the spec\. Did you mean "speed"\?/,
   );
 });
 

@@ -14,7 +14,7 @@ export const SENTENCES: { readonly [kind in FindingKind]: string } = {
   terminalsWithoutLast: "Steps that are is_terminal and not is_last",
   nonFinite: "Numbers that are NaN or infinite",
   wrongForms: "Steps of another form than the dataset's spec",
-  zeroFinalObservations: "Last observations of zeros: perhaps they were never recorded",
+  zeroFinalObservations: "Last observations of zeros, which perhaps were never recorded",
 };
 
 const KINDS = Object.keys(SENTENCES) as FindingKind[];

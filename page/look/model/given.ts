@@ -30,8 +30,7 @@ export function chosenFiles(files: Iterable<File>): GivenFile[] {
 export function givenUrl(text: string, base: string): Given {
   const trimmed = text.trim();
   const url = trimmed === "" ? undefined : urlOf(trimmed, base);
-  if (url === undefined || !/^https?:$/.test(url.protocol))
-    throw new TypeError(`an address begins with https:// or http://, and this one is ${JSON.stringify(text)}`);
+  if (url === undefined || !/^https?:$/.test(url.protocol)) throw new TypeError(`an address must begin with https:// or http://, got ${JSON.stringify(text)}`);
   return { kind: "url", url: url.href };
 }
 

@@ -85,7 +85,7 @@ export class Session {
         if (at++ === index) return this.#keep(index, episode);
         if (await turn.passed()) tell({ passed: at });
       }
-      throw new RangeError(`the dataset has no episode ${index}, only ${at} episodes`);
+      throw new RangeError(`the dataset has no episode ${index}, because it has only ${at} episodes`);
     } finally {
       this.#asked--;
     }

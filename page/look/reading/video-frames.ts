@@ -100,9 +100,13 @@ function replaced(nest: unknown, [key, ...rest]: readonly string[], part: unknow
 
 async function pixelsOf(sample: VideoSample, width: number, height: number, file: string): Promise<Uint8Array> {
   if (sample.codedWidth !== width || sample.codedHeight !== height)
-    throw new RldsError("UNSUPPORTED", `the video has frames of ${sample.codedWidth} × ${sample.codedHeight} pixels, the first one ${width} × ${height}`, {
-      file,
-    });
+    throw new RldsError(
+      "UNSUPPORTED",
+      `the video has a frame of ${sample.codedWidth} × ${sample.codedHeight} pixels, but its first frame has ${width} × ${height}`,
+      {
+        file,
+      },
+    );
   const four = new Uint8Array(sample.allocationSize({ format: "RGBX" }));
   await sample.copyTo(four, { format: "RGBX" });
   const three = new Uint8Array(width * height * 3);

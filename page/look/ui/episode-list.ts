@@ -186,7 +186,7 @@ export class EpisodeList {
       h("span", { class: "return" }, Number.isNaN(sum) ? "" : figure(sum)),
       sketch(table.sketchOf(episode)),
       h("span", { class: faults > 0 ? "mark-faults" : "ending" }, faults > 0 ? "!" : (MARKS[ending] ?? "")),
-      h("span", { class: "flag", title: flagged ? "Take the flag away" : "Flag" }, flagged ? "⚑" : "⚐"),
+      h("span", { class: "flag", title: flagged ? "Remove the flag" : "Flag" }, flagged ? "⚑" : "⚐"),
     );
   }
 

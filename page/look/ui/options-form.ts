@@ -28,7 +28,7 @@ export function optionsForm(again: () => void, query: URLSearchParams): OptionsF
     "form",
     { class: "options" },
     ...[without, only, rename, nulls].map(({ row }) => row),
-    h("label", { class: "check" }, salvage, "Salvage damaged or incomplete files: read what is whole"),
+    h("label", { class: "check" }, salvage, "Salvage damaged or incomplete files: read their intact parts"),
     button,
   );
   form.addEventListener("submit", (event) => {

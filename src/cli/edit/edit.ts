@@ -60,7 +60,7 @@ export async function edit(from: string, to: string, options: EditOptions, host:
       const target = targetOf(from, to, options, readers[0] as RldsReader, shares);
       checkFormatOptions(to, target.format, writeOptionsOf(target.options));
       if (options.wholeFilms && target.format !== "lerobot")
-        throw new UsageError(`--whole-films works only with LeRobot, but ${to} becomes ${target.format}: leave it out`);
+        throw new UsageError(`--whole-films works only with LeRobot, but ${to} becomes ${target.format}. Remove it`);
       const sources = readers.map((reader, k) => ({ name: paths[k] as string, reader }));
       replacement = await Replacement.begin(target.path, target.below);
       return await writeParts(sources, target, { shares, flagged, to, folder: replacement.to }, host).catch((error) => {
@@ -132,7 +132,7 @@ function ownPlace(to: string, options: EditOptions, reader: RldsReader, shares: 
   checkUnread(to, options, reader);
   if (isFileName(to)) return { format, path: to, below: [basename(to)], file: basename(to), options };
   if (statSync(to).isFile())
-    throw new UsageError(`${to} is a file that edit can read but not write, since its name ends with none of ${FILES.join(", ")}. Name another OUT`);
+    throw new UsageError(`edit can read ${to} but not write it, because its name does not end with ${FILES.join(", ")}. Name another OUT`);
   if (format === "tfds") return ownVersion(to, options, reader);
   // A reader also finds a dataset below a folder, and the new dataset would be written next to it.
   if (format === "minari" && !MINARI_FILES.some((name) => existsSync(join(to, name)))) throw belowError(to);
@@ -150,7 +150,7 @@ function isOlderLeRobot({ format, about }: RldsReader): boolean {
 const MINARI_FILES = ["data/metadata.json", "data/main_data.hdf5"];
 
 function belowError(to: string): UsageError {
-  return new UsageError(`${to} is not the folder of the dataset itself, which would stay beside the new one. Pass that folder as IN and OUT`);
+  return new UsageError(`${to} is not the folder of the dataset itself, which would stay next to the new one. Pass that folder as IN and OUT`);
 }
 
 /** Checks that no unread data would be deleted with the dataset. @throws UsageError */
@@ -159,9 +159,10 @@ function checkUnread(to: string, { open = [] }: EditOptions, { unread = [], abou
   const lost = unread.filter(({ what }) => !open.some((option) => option.startsWith(`${what}=`)));
   const names = [...lost.map(({ what }) => what), ...unreadPaths(about)];
   if (names.length === 0) return;
-  const remedies = lost.map(({ what, remedy }) => `${remedyText(remedy)}${remedy.includes(`${what}=true`) ? `, --open ${what}=false deletes them` : ""}; `);
+  const remedies = lost.map(({ what, remedy }) => `${remedyText(remedy)}${remedy.includes(`${what}=true`) ? `, --open ${what}=false deletes them` : ""}`);
+  const hint = [...new Set(remedies)].join("; ");
   throw new UsageError(
-    `${names.join(", ")} of ${to} would be deleted, since they are not read: ${[...new Set(remedies)].join("")}else give another OUT than IN`,
+    `${names.join(", ")} of ${to} would be deleted, because they are not read${hint && ` (${hint})`}. Name another OUT${hint && ", or pass such an option"}`,
   );
 }
 
@@ -231,7 +232,8 @@ async function writeParts(
   const reports: PartReport[] = [];
   try {
     for (const part of names) {
-      const remedy = () => (part === undefined ? emptyRemedy(edited.reports()[0] as ImportReport) : ` as ${part}: there are too few episodes for its share`);
+      const remedy = () =>
+        part === undefined ? emptyRemedy(edited.reports()[0] as ImportReport) : ` as ${part}, because there are too few episodes for its share`;
       const data = nonEmpty(part === undefined ? edited.data : (parts?.[part] as RldsDataset), remedy);
       const isSplit = part !== undefined && format === "tfds";
       const path = join(folder, part === undefined || isSplit ? (file ?? "") : `${part}${PART_ENDINGS[format] ?? ""}`);
@@ -261,7 +263,7 @@ function changedReader(sources: readonly FilmSource[], { data }: EditedDataset, 
   const [first] = sources as readonly [FilmSource];
   const { reader } = first;
   if (resampleFps !== undefined && fps !== undefined && fps !== resampleFps)
-    throw new UsageError(`--fps ${fps} is not --resample-fps ${resampleFps}: remove --fps, whose default is the new rate`);
+    throw new UsageError(`--fps ${fps} differs from --resample-fps ${resampleFps}. Remove --fps, whose default is the new rate`);
   if (format === "lerobot" && resampleFps === undefined && fps === undefined) checkRates(sources);
   const { stepSpec = reader.stepSpec, metadataSpec = reader.metadataSpec } = data;
   const about = resampleFps === undefined ? reader.about : { ...reader.about, fps: resampleFps };
@@ -282,11 +284,11 @@ function encodedFilms({ films, stepSpec }: RldsReader, { resampleFps, swapChanne
   if (encoded.length === 0 || hasFfmpeg()) return encoded;
   const isOne = encoded.length === 1;
   const change = isResampled
-    ? `of ${films?.fps} frames per second, and cannot be copied as ${isOne ? "one" : "some"} of ${resampleFps}`
-    : "whose channels cannot change places as it is copied";
+    ? `of ${films?.fps} frames per second, and cannot be copied at a rate of ${resampleFps}`
+    : "whose channels cannot be swapped in a copy";
   throw new RldsError(
     "UNSUPPORTED",
-    `${encoded.join(", ")} ${isOne ? "is a film" : "are films"} ${change}: install ffmpeg, which encodes ${isOne ? "it" : "them"} again, or leave ${isOne ? "it" : "them"} out with --without`,
+    `${encoded.join(", ")} ${isOne ? "is a film" : "are films"} ${change}. Install ffmpeg, which encodes ${isOne ? "it" : "them"} again, or leave ${isOne ? "it" : "them"} out with --without`,
   );
 }
 

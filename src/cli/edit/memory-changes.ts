@@ -68,8 +68,8 @@ export function changesOf(
 function checkMemory({ spec, tables, maxBytes = MAX_REPLAY_BYTES, storedBytes }: SavedOptions<ResolvedTableOptions>): void {
   const { bytes } = planOf(layoutOf(leavesOf(spec)), tables, new Core(maxBytes), 0, undefined, storedBytes?.max);
   if (bytes <= maxBytes) return;
-  const remedy = maxBytes < MAX_REPLAY_BYTES ? ", or raise the limit with migrateSnapshot of reprise/storage" : "";
-  throw new UsageError(`the tables and their steps would need ${bytes} bytes, but the limit of its Replay is ${maxBytes}. Pass a smaller --max-size${remedy}`);
+  const remedy = maxBytes < MAX_REPLAY_BYTES ? ", or increase the limit with migrateSnapshot of reprise/storage" : "";
+  throw new UsageError(`the tables and their steps would need ${bytes} bytes, but the limit of the Replay is ${maxBytes}. Pass a smaller --max-size${remedy}`);
 }
 
 function additionOf(text: string): { readonly path: string; readonly dtype: string; readonly value: number | boolean | bigint } {

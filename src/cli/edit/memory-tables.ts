@@ -95,7 +95,7 @@ export function checkLimiters(changes: Changes, tables: { readonly [name: string
     const { maxSize, rateLimiter } = tables[name] as { readonly maxSize: number; readonly rateLimiter: RateLimiter };
     if (rateLimiter.minSize > maxSize)
       throw new UsageError(
-        `draws of table ${name} would wait for ${rateLimiter.minSize} items, but it holds ${maxSize}. Pass a larger --max-size, or another --rate-limiter`,
+        `draws of table ${name} would wait for ${rateLimiter.minSize} items, but its size is at most ${maxSize}. Pass a larger --max-size, or another --rate-limiter`,
       );
   }
 }

@@ -31,9 +31,7 @@ export interface EditOptions extends Omit<ConvertOptions, "task"> {
   readonly rateLimiter?: readonly string[];
 }
 
-const FIRST_EXAMPLE = `  $ npx reprise edit runs/pick runs/pick-good --drop-episodes 3,17-19 --where "return > 0" --task "Pick up the cube"
-
-`;
+const FIRST_EXAMPLE = '  $ npx reprise edit runs/pick runs/pick-good --drop-episodes 3,17-19 --where "return > 0" --task "Pick up the cube"\n';
 
 const EXAMPLES = `
 The name OUT selects the format, as with convert; if OUT is IN, the format stays. OUT is written to a temporary place and moved only when it is complete.
@@ -145,7 +143,7 @@ export function sharesOf(text: string): { readonly [part: string]: number } {
     const [name, share, ...more] = part.split("=").map((side) => side.trim());
     const isShare = /^[A-Za-z][\w-]*$/.test(name as string) && /^(\d+|\d*\.\d+)$/.test(share ?? "") && more.length === 0;
     if (!isShare) throw new UsageError(`--split-into takes NAME=SHARE,…, such as train=0.9,val=0.1, got ${JSON.stringify(text)}`);
-    if (shares.has(name as string)) throw new UsageError(`--split-into names ${name} twice. Name it once`);
+    if (shares.has(name as string)) throw new UsageError(`--split-into names ${name} twice. Pass it once`);
     shares.set(name as string, Number(share));
   }
   return Object.fromEntries(shares);

@@ -65,7 +65,7 @@ export async function pageServer({ page, path, port }: PageServerOptions): Promi
     respond(request, response, { pageFiles, data, token, port: (server.address() as AddressInfo).port }).catch((error) => respondWithError(response, error));
   });
   await new Promise<void>((resolve, reject) => {
-    server.once("error", (cause) => reject(new RldsError("IO", `port ${port} of 127.0.0.1 cannot be listened on: ${cause.message}`, {}, { cause })));
+    server.once("error", (cause) => reject(new RldsError("IO", `listening on port ${port} of 127.0.0.1 failed: ${cause.message}`, {}, { cause })));
     server.listen(port, "127.0.0.1", resolve);
   });
   // The name is encoded twice: for the path, and for the hash.

@@ -49,18 +49,18 @@ export function writeEpisode({ records }: EpisodeContents, number: number, rows:
 
 class EpisodesSink extends StoreLoader<EpisodeContents> {
   step(episode: number, payload: Uint8Array, isItem: boolean): void {
-    if (isItem) throw damaged("a step that is an item");
+    if (isItem) throw damaged("a step is marked as an item");
     this.steps.read(episode, payload);
   }
 
   item(): void {
-    throw damaged("an item among episodes");
+    throw damaged("an item is stored among episodes");
   }
 
   end(episode: number, priority: number | undefined): void {
     const { items, memory } = this.contents;
     const env = this.steps.find(episode);
-    if (env === undefined || (priority !== undefined && !(priority >= 0))) throw damaged("the end of no episode");
+    if (env === undefined || (priority !== undefined && !(priority >= 0))) throw damaged("an end belongs to no episode");
     memory.reserve(env.length);
     items.reserve(1);
     memory.hold(env.stream);

@@ -78,13 +78,13 @@ export abstract class StoreLoader<M extends BufferContents = BufferContents> imp
     const state = this.#state;
     if (this.#contents === undefined) {
       // A directory or a file may be empty; then there is no spec.
-      if (this.opening === undefined && !this.#cleared) throw damaged("no spec");
-      if ((state?.count ?? 0) !== 0) throw damaged("other items than it says");
+      if (this.opening === undefined && !this.#cleared) throw damaged("it has no spec");
+      if ((state?.count ?? 0) !== 0) throw damaged("it has more or fewer items than it declares");
       if (store.contents === undefined) return;
       this.#contents = store.createSeparate(store.contents.spec, this.opening?.max);
     }
     const contents = this.#contents;
-    if (state !== undefined && state.count !== contents.items.size) throw damaged("other items than it says");
+    if (state !== undefined && state.count !== contents.items.size) throw damaged("it has more or fewer items than it declares");
     this.#steps?.endAll();
     const random = this.#cleared ? this.#random : (state?.random ?? this.#random);
     if (random !== undefined) contents.items.randomState = random;
@@ -99,12 +99,12 @@ export abstract class StoreLoader<M extends BufferContents = BufferContents> imp
   }
 
   protected get steps(): FileSteps {
-    if (this.#steps === undefined) throw damaged("steps before their spec");
+    if (this.#steps === undefined) throw damaged("steps come before their spec");
     return this.#steps;
   }
 
   protected get contents(): M {
-    if (this.#contents === undefined) throw damaged("steps before their spec");
+    if (this.#contents === undefined) throw damaged("steps come before their spec");
     return this.#contents;
   }
 }

@@ -66,7 +66,7 @@ export const EMPTY: Uint8Array = new Uint8Array(0);
 export function deliver(loader: HistoryLoader, kind: number, id: number, payload: Uint8Array): void {
   const view = dataView(payload);
   const sized = (bytes: number) => {
-    if (payload.length !== bytes) throw damaged(`a section of kind ${kind} with ${payload.length} bytes`);
+    if (payload.length !== bytes) throw damaged(`a section of kind ${kind} has ${payload.length} bytes`);
   };
   if (kind === FORM) loader.schema(parseSchema(payload));
   else if (kind === STEP || kind === SINGLE) loader.step(id, payload, kind === SINGLE);
@@ -82,7 +82,7 @@ export function deliver(loader: HistoryLoader, kind: number, id: number, payload
     sized(32);
     loader.random(payload);
   } else if (kind === CLEAR) loader.clear();
-  else throw damaged(`a section of kind ${kind}`);
+  else throw damaged(`it has a section of kind ${kind}`);
 }
 
 /** Writes a buffer that has no steps yet. */
@@ -116,12 +116,12 @@ function parseSchema(payload: Uint8Array): HistorySchema {
   try {
     schema = decodeTagged(payload) as Partial<HistorySchema>;
   } catch {
-    throw damaged("a spec that is none");
+    throw damaged("the spec is invalid");
   }
   const { family, numSteps, spec } = schema ?? {};
   const max = family === "transitions" ? MAX_LENGTH : 0;
   const right = (family === "transitions" || family === "episodes") && Number.isSafeInteger(numSteps) && typeof spec?.inferred === "boolean";
-  if (!(right && (numSteps as number) >= Math.min(1, max) && (numSteps as number) <= max)) throw damaged("a spec without its parts");
+  if (!(right && (numSteps as number) >= Math.min(1, max) && (numSteps as number) <= max)) throw damaged("the spec lacks its parts");
   return schema as HistorySchema;
 }
 
@@ -136,6 +136,6 @@ function stateOf(value: unknown): HistoryState {
     Number.isSafeInteger(high) &&
     (waiting === null || waiting instanceof Float64Array) &&
     (slots === undefined || slots instanceof Uint32Array);
-  if (!right) throw damaged("a state without its parts");
+  if (!right) throw damaged("the state lacks its parts");
   return state;
 }

@@ -31,7 +31,7 @@ export class Records {
   read(env: Env, payload: Uint8Array): void {
     this.#steps.mayGrow(env);
     const usedBytes = this.#codec.append(env.stream, payload);
-    if (usedBytes === 0) throw damaged("a step is not of this spec");
+    if (usedBytes === 0) throw damaged("a step does not match the spec");
     this.#steps.onAppend(env, usedBytes < payload.length ? recordOf(payload.subarray(usedBytes)) : undefined);
   }
 }

@@ -190,7 +190,7 @@ export class Channel {
         }
       };
       const timer = setTimeout(() => {
-        const problem = isConnected ? "it accepted the connection, but does not answer in HTTP/2" : "no connection";
+        const problem = isConnected ? "it accepted the connection, but did not answer in HTTP/2" : "it accepted no connection";
         onLost(new Error(`${problem} within ${connectTimeoutMs} ms`));
         session.destroy();
       }, connectTimeoutMs);

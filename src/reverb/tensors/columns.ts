@@ -116,7 +116,7 @@ export class Chunks {
   #addBytes(sum: number, bytes: number, subject: string): number {
     const all = sum + bytes;
     if (all <= this.#maxBytes) return all;
-    throw new ReplayError("OUT_OF_MEMORY", `its ${subject} unpack to ${all} bytes or more, and maxMessageBytes is ${this.#maxBytes}`);
+    throw new ReplayError("OUT_OF_MEMORY", `its ${subject} unpack to ${all} bytes or more, but maxMessageBytes is ${this.#maxBytes}`);
   }
 }
 

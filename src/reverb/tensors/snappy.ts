@@ -181,7 +181,7 @@ export function uncompress(block: Uint8Array, size: number, taking?: () => void)
         at += 2;
       }
     }
-    if (distance === 0 || distance > to || length > size - to) throw corrupt(UNREADABLE, "a copy reaches out of it");
+    if (distance === 0 || distance > to || length > size - to) throw corrupt(UNREADABLE, "a copy reaches outside the block");
     if (distance >= length && length >= 24) bytes.copyWithin(to, to - distance, to - distance + length);
     // A copy may overlap its own output.
     else for (let i = 0; i < length; i++) bytes[to + i] = bytes[to + i - distance] as number;

@@ -51,7 +51,7 @@ export function readStrings(content: Uint8Array, count: number, taking?: () => v
   const texts = new Array<string>(count);
   for (let i = 0; i < count; i++) {
     const length = lengths[i] as number;
-    if (length > content.length - at) throw corrupt(UNREADABLE, `a text of ${length} bytes should follow, and ${content.length - at} do`);
+    if (length > content.length - at) throw corrupt(UNREADABLE, `a text of ${length} bytes should follow, but ${content.length - at} bytes remain`);
     texts[i] = length === 0 ? "" : FROM.decode(content.subarray(at, at + length));
     at += length;
   }

@@ -76,7 +76,7 @@ function countOf(shape: readonly number[]): number {
   for (let i = 0; i < shape.length; i++) {
     const n = shape[i] as number;
     count *= n;
-    if (n < 0 || count > 2 ** 40) throw new ReplayError("CORRUPT", `a tensor has the shape [${shape.join(", ")}]`);
+    if (n < 0 || count > 2 ** 40) throw new ReplayError("CORRUPT", `a tensor has the impossible shape [${shape.join(", ")}]`);
   }
   return count;
 }

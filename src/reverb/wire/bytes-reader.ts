@@ -31,7 +31,7 @@ export class BytesReader {
   tag(): number {
     if (this.#at >= this.#end) return 0;
     const tag = this.#low();
-    if (tag < 8) throw this.corruptError("there is no field 0");
+    if (tag < 8) throw this.corruptError("it has a field 0, which protobuf does not have");
     return tag;
   }
 
@@ -118,12 +118,12 @@ export class BytesReader {
 
   #length(): number {
     const length = this.#low();
-    if (length > this.#end - this.#at) throw this.corruptError(`${length} bytes should follow, and ${this.#end - this.#at} do`);
+    if (length > this.#end - this.#at) throw this.corruptError(`${length} bytes should follow, but ${this.#end - this.#at} remain`);
     return length;
   }
 
   #skipBytes(bytes: number): void {
-    if (bytes > this.#end - this.#at) throw this.corruptError(`${bytes} bytes should follow, and ${this.#end - this.#at} do`);
+    if (bytes > this.#end - this.#at) throw this.corruptError(`${bytes} bytes should follow, but ${this.#end - this.#at} remain`);
     this.#at += bytes;
   }
 

@@ -91,7 +91,7 @@ test("many batches leave no array behind, consumed by a compiled function or dis
 test("an integer beyond 32 bits is refused by its path, and no array is left behind", () => {
   const made: np.Array[] = [];
   const numpy = { array: (...args: Parameters<typeof np.array>) => made[made.push(np.array(...args)) - 1] as np.Array };
-  expect(() => arrays(numpy, TOO_BIG)).toThrow(new RangeError("b.0[1] must be from -2^31 to 2^31 - 1, the integers that a tensor can have, got 2147483648n"));
+  expect(() => arrays(numpy, TOO_BIG)).toThrow(new RangeError("b.0[1] must be an int32, from -2^31 to 2^31 - 1, got 2147483648n"));
   expect(made.map(({ refCount }) => refCount)).toEqual([0]);
 });
 
@@ -103,5 +103,5 @@ test("arguments in the wrong order are told", () => {
     [[batch, np], "an object"],
     [[{ numpy: np }, batch], "an object with keys numpy"],
   ] as const)
-    expect(() => other(...given)).toThrow(new RegExp(`^numpy must be that of jax-js \\(import { numpy } from "@jax-js/jax"\\), got ${got}`));
+    expect(() => other(...given)).toThrow(new RegExp(`^numpy must be the numpy of jax-js \\(import { numpy } from "@jax-js/jax"\\), got ${got}`));
 });

@@ -119,7 +119,7 @@ test("many batches leave no tensor behind, freed by `using`, by tf.dispose, or i
 
 test("an integer that no tensor can have is refused by its path, and no tensor is left behind", () => {
   const before = tf.memory().numTensors;
-  expect(() => tensors(tf, TOO_BIG)).toThrow(new RangeError("b.0[1] must be from -2^31 to 2^31 - 1, the integers that a tensor can have, got 2147483648n"));
+  expect(() => tensors(tf, TOO_BIG)).toThrow(new RangeError("b.0[1] must be an int32, from -2^31 to 2^31 - 1, got 2147483648n"));
   expect(tf.memory().numTensors).toBe(before);
 });
 

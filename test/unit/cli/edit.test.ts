@@ -370,12 +370,10 @@ describe("films", () => {
   test("that would have to be encoded again are refused by their names without ffmpeg, and may be left out", async () => {
     await withoutPrograms(async () => {
       const { error } = await failure(1, "edit", FILMED, fresh(), "--format", "lerobot", "--resample-fps", "2");
-      expect(error.message).toBe(
-        "observation/images/top is a film of 10 frames per second, and cannot be copied as one of 2: install ffmpeg, which encodes it again, or leave it out with --without",
-      );
+      expect(error.message).toContain("observation/images/top is a film of 10 frames per second, and cannot be copied at a rate of 2. Install ffmpeg");
       await document("edit", FILMED, fresh(), "--format", "lerobot", "--resample-fps", "2", "--without", CAMERA);
       const other = await failure(1, "edit", FILMED, fresh(), "--format", "lerobot", "--swap-channels", CAMERA);
-      expect(other.error.message).toContain("observation/images/top is a film whose channels cannot change places");
+      expect(other.error.message).toContain("observation/images/top is a film whose channels cannot be swapped");
     });
     const { error } = await failure(1, "edit", FILMED, fresh(".jsonl"), "--swap-channels", CAMERA);
     expect(error.message).toContain("observation/images/top is a film, whose channels are not swapped");
@@ -516,7 +514,7 @@ describe("the target", () => {
     const [header, ...rows] = ["observation,action,reward,done", "1,0,1,false", "2,1,1,true"];
     writeFileSync(path, ending === ".json" ? '{"observation": 1, "action": 0, "reward": 1}' : [header, ...rows].join("\n").replaceAll(",", "\t"));
     const { line } = await failure(2, "edit", path, path, "--overwrite");
-    expect(line).toContain(`${path} is a file that edit can read but not write`);
+    expect(line).toContain(`edit can read ${path} but not write it`);
   });
 
   test("splits of robomimic have the episodes that they had, in place as well, and none is deleted unasked", async () => {
@@ -580,7 +578,7 @@ describe("the target", () => {
     const before = [filesOf(path), await contentOf(path, { infos: true })] as const;
     const { line } = await failure(2, "edit", path, path, "--overwrite", "--drop-episodes", "0");
     expect(line).toContain(
-      `infos of ${path} would be deleted, since they are not read: --open infos=true reads them, --open infos=false deletes them; else give another OUT`,
+      `infos of ${path} would be deleted, because they are not read (--open infos=true reads them, --open infos=false deletes them). Name another OUT, or`,
     );
     expect(filesOf(path)).toEqual(before[0]);
     await document("edit", path, path, "--overwrite", "--drop-episodes", "0", "--open", "infos=true");
@@ -652,7 +650,7 @@ describe("the target", () => {
     mkdirSync(dirname(pipe), { recursive: true });
     execFileSync("mkfifo", [pipe]);
     const { error } = await failure(1, "edit", path, pipe, "--overwrite");
-    expect(error).toMatchObject({ code: "IO", message: expect.stringContaining("a pipe or a device is in its place, which would be lost: write elsewhere") });
+    expect(error).toMatchObject({ code: "IO", message: expect.stringContaining("a pipe or a device is in its place, which would be lost") });
     expect(statSync(pipe).isFIFO()).toBe(true);
   });
 

@@ -185,9 +185,7 @@ describe("a program ffmpeg", () => {
       const out = fresh();
       const { error } = await failure(1, "edit", FILMED, out, "--format", "lerobot", "--drop-episodes", "1");
       expect(error.code).toBe("UNSUPPORTED");
-      expect(error.message).toContain(
-        "the film has frames of other episodes: install ffmpeg, which cuts it, leave the film out with --without, or keep all of its frames with --whole-films",
-      );
+      expect(error.message).toContain("the film has frames of other episodes. Install ffmpeg");
       expect(existsSync(out)).toBe(false);
       await document("edit", FILMED, out, "--format", "lerobot", "--drop-episodes", "1", "--whole-films");
       expect(readFileSync(join(out, FILM)).equals(readFileSync(join(FILMED, FILM)))).toBe(true);
@@ -207,7 +205,7 @@ describe("a program ffmpeg", () => {
   test("is not started for a codec that it is not known to encode, or a path out of the folder", async () => {
     await withPath(program("exit 1"), async () => {
       const cut = filmCutter({ folders: [FILMED], signal });
-      await expect(cut(cutOf({ codec: "prores" }))).rejects.toThrow("its codec prores is not one that is cut (h264, hevc, av1, vp9)");
+      await expect(cut(cutOf({ codec: "prores" }))).rejects.toThrow("its codec must be one of h264, hevc, av1, vp9 to be cut, got prores");
       await expect(cut(cutOf({ path: "../film.mp4" }))).rejects.toMatchObject({ code: "CORRUPT" });
     });
   });

@@ -45,10 +45,7 @@ describe("the token of serve-page", () => {
     [`http://127.0.0.1:8000/${token}/data/meta/info.json: the server answered 404`, "data/meta/info.json: the server answered 404"],
     [`cannot open http://[::1]:8000/${token}/data/`, "cannot open data/"],
     [`/${token}/data/a%20b.parquet ends too early`, "data/a%20b.parquet ends too early"],
-    [
-      `an address begins with https://, and this one is "#look?from=%2F${token}%2Fdata%2F"`,
-      'an address begins with https://, and this one is "#look?from=data%2F"',
-    ],
+    [`an address must begin with https://, got "#look?from=%2F${token}%2Fdata%2F"`, 'an address must begin with https://, got "#look?from=data%2F"'],
     [`two: http://127.0.0.1:1/${token}/data/a and http://127.0.0.1:1/${token}/data`, "two: data/a and data"],
   ])("is not in %s", (text, shown) => {
     expect(withoutToken(text)).toBe(shown);
@@ -113,7 +110,7 @@ describe("calls", () => {
         [0, 1, 2],
       ]);
       await expect(caller.call("fail", 0)).rejects.toMatchObject({ name: "RldsError", code: "CORRUPT", file: "a.npz", episode: 3 });
-      await expect(caller.call("toString", 0)).rejects.toThrow("there is no toString");
+      await expect(caller.call("toString", 0)).rejects.toThrow("no verb toString");
     }));
 
   it("can be called off, and the others go on", () =>

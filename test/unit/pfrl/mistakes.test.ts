@@ -50,7 +50,7 @@ test.each(["done", "terminated", "terminal"])("%s is no isStateTerminal: alone i
     expectError(
       errorOf(() => buffer.append(step(9, { [name]: true }))),
       TypeError,
-      new RegExp(`${name} (must be given|is required) as isStateTerminal \\(or beside it, as an extra\\), got true`),
+      new RegExp(`${name} (must be given|is required) as isStateTerminal \\(or in addition to it, as an extra\\), got true`),
     );
     expect(buffer.length).toBe(length);
     buffer.append(step(9, { [name]: true, isStateTerminal: false }));

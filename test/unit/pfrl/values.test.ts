@@ -220,7 +220,7 @@ test("names of the document that a program may have kept are pointed out", () =>
     expectError(
       errorOf(() => buffer.append({ ...step(1), [name as string]: 1 })),
       TypeError,
-      new RegExp(`${name} must be written ${ours}`),
+      new RegExp(`${name} must be renamed to ${ours}`),
     );
   expectError(
     errorOf(() => buffer.append({ ...step(1), isStateTerminal: 1 } as never)),

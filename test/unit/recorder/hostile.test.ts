@@ -148,7 +148,10 @@ describe("an order that nobody recorded", () => {
   });
 
   test("a kind of section that there is not is passed over by who reads, and refused by who would go on", async () => {
-    expect(await outcome(forged([...STEP, [120, 0, FRAME]]))).toEqual([[1], expect.stringMatching(/^CORRUPT: the recording has a section of kind 120/)]);
+    expect(await outcome(forged([...STEP, [120, 0, FRAME]]))).toEqual([
+      [1],
+      expect.stringMatching(/^CORRUPT: the recording has a section of unknown kind 120/),
+    ]);
     expect((await outcome(forged([none, ...STEP])))[0]).toEqual([1]);
   });
 });

@@ -160,7 +160,7 @@ describe("what is no message", () => {
     refused(
       [0x0a, 0x05, 1],
       field((at) => at.bytes()),
-      "5 bytes should follow, and 1 do",
+      "5 bytes should follow, but 1 remain",
     ),
   );
   it(
@@ -168,12 +168,12 @@ describe("what is no message", () => {
     refused(
       [0x0a, 0x02, 0x0a, 0x05, 1, 2, 3, 4, 5],
       field((at) => [at.enter(), at.tag(), at.bytes()]),
-      "5 bytes should follow, and 0 do",
+      "5 bytes should follow, but 0 remain",
     ),
   );
   it(
     "field 0",
-    refused([0x02, 0x00], (at) => at.tag(), "there is no field 0"),
+    refused([0x02, 0x00], (at) => at.tag(), "it has a field 0"),
   );
   it(
     "groups",
@@ -188,7 +188,7 @@ describe("what is no message", () => {
     refused(
       [0x09, 1, 2, 3, 4, 5],
       field((at) => at.double()),
-      "4 bytes should follow, and 1 do",
+      "4 bytes should follow, but 1 remain",
     ),
   );
   it(

@@ -277,7 +277,7 @@ describe("messages", () => {
     await expect(sampler.next()).rejects.toMatchObject({
       code: "OUT_OF_MEMORY",
       message: expect.stringMatching(
-        /^column 0 of table t: its columns unpack to 200000000 bytes or more, and maxMessageBytes is 1048576\. Raise maxMessageBytes/,
+        /^column 0 of table t: its columns unpack to 200000000 bytes or more, but maxMessageBytes is 1048576\. Increase maxMessageBytes/,
       ),
     });
     expect((await sampler.next())?.columns.length).toBe(3);

@@ -46,7 +46,7 @@ it("all are asked; one that is gone is told once and left out, and asked again o
   await a.server.stop();
   for (let k = 0; k < 3; k++) await client.mutatePriorities("t", { deletes: [1n] });
   expect([b.asked.length, client.goneServers]).toEqual([4, [a.server.address]]);
-  expect(told).toEqual([expect.stringMatching(/^reprise: the Reverb server at .* ended MutatePriorities with UNAVAILABLE: .*; 1 of 2 servers/)]);
+  expect(told).toEqual([expect.stringMatching(/^reprise: the Reverb server at .* ended MutatePriorities with UNAVAILABLE: .*\. 1 of 2 servers/)]);
   expect(told[0]).toContain(a.server.address);
   const again = await serve(a.server.port);
   open.push({ close: () => again.server.stop() });
@@ -97,11 +97,11 @@ it("that no other server is left is said only where none is: one that is back is
   await vi.waitFor(() => expect(told.length).toBe(3));
   const [lost, ...others] = told as [string, ...string[]];
   expect(lost).toContain(`${a.server.address} ended`);
-  expect(others).toContainEqual(expect.stringMatching(new RegExp(`^reprise: the Reverb server at ${b.server.address} ended .*; 1 of 2 servers`)));
+  expect(others).toContainEqual(expect.stringMatching(new RegExp(`^reprise: the Reverb server at ${b.server.address} ended .*\\. 1 of 2 servers`)));
   expect(others).toContain(`reprise: the Reverb server at ${a.server.address} is back`);
   await again.server.stop();
   await client.reset("t").catch(() => {});
-  await vi.waitFor(() => expect(told[3]).toMatch(new RegExp(`^reprise: the Reverb server at ${a.server.address} ended .*; no other server is left$`)));
+  await vi.waitFor(() => expect(told[3]).toMatch(new RegExp(`^reprise: the Reverb server at ${a.server.address} ended .*\\. No other server is left$`)));
 });
 
 it("nor is it said of servers that are all closed by then", async () => {
@@ -110,7 +110,7 @@ it("nor is it said of servers that are all closed by then", async () => {
   client.close();
   await reset;
   await new Promise((resolve) => setTimeout(resolve, 50));
-  expect(told.filter((line) => line.includes("no other server"))).toEqual([]);
+  expect(told.filter((line) => line.includes("No other server"))).toEqual([]);
 });
 
 it("an item without a confirmation goes to another server with the same key, by which a copy on both is told", async () => {

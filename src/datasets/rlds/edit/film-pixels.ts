@@ -43,7 +43,7 @@ export function withFilmPixels(rlds: RldsDataset<unknown>, options: FilmPixelOpt
   const pictures = new Map(paths.map((path) => [path, pictureOf(path, films?.cameras.get(path))]));
   const fps = films?.fps;
   if (typeof fps !== "number")
-    throw new RldsError("UNSUPPORTED", "the films must have a number of frames per second, to locate a frame: leave the films out with without");
+    throw new RldsError("UNSUPPORTED", "the films must have a number of frames per second, to locate a frame. Leave the films out with the option without");
   return mapColumns(rlds, {
     stepSpec: (spec) => pixelSpec(spec, pictures),
     begin(spec) {

@@ -96,7 +96,7 @@ const lengthTest =
 
 function returnTest(test: ElementTest, stepSpec: StepSpec): Test {
   const index = leavesOf(stepSpec).findIndex(({ path, size, leaf }) => path === "reward" && size === 1 && !isText(leaf));
-  if (index < 0) throw mustBe(RangeError, "where", "without return, as the data have no reward that is a single number", "return");
+  if (index < 0) throw mustBe(RangeError, "where", "without return, because the data have no reward that is a single number", "return");
   return (episode) => {
     const rewards = episode.steps.data[index] as ArrayLike<number | bigint>;
     let sum = 0;
@@ -134,9 +134,9 @@ const COMPARE: { readonly [comparison in Comparison]: (a: Ordered, b: Ordered) =
 function elementTest({ path, comparison, value }: EpisodeCondition, { dtype }: StepLeaf): ElementTest {
   if (comparison === undefined) return dtype === "bytes" ? (bytes) => (bytes as Uint8Array).length > 0 : Boolean;
   const compare = COMPARE[comparison] as (a: unknown, b: unknown) => boolean;
-  if (dtype === "bytes") throw mustBe(RangeError, `where: ${path}`, "without a comparison, as it is bytes", comparison);
+  if (dtype === "bytes") throw mustBe(RangeError, `where: ${path}`, "without a comparison, because it is bytes", comparison);
   if (dtype === "string") {
-    if (comparison !== "=" && comparison !== "!=") throw mustBe(RangeError, `where: ${path}`, "compared by = or !=, as it is a text", comparison);
+    if (comparison !== "=" && comparison !== "!=") throw mustBe(RangeError, `where: ${path}`, "compared with = or !=, because it is text", comparison);
     const text = String(value);
     return (element) => compare(element, text);
   }

@@ -106,9 +106,13 @@ function nearestRows(times: Float64Array, fps: number, isFinal: boolean, episode
   // Less than half a step is dropped.
   const count = Math.max(Math.ceil((last - first) * fps - 0.5 - TOLERANCE), length > 1 ? 1 : 0) + 1;
   if (count > Math.max(MAX_STEPS, length))
-    throw new RldsError("INVALID_DATA", `the episode lasts ${last - first} s, and would have ${count} steps at fps ${fps}: at most ${MAX_STEPS} are possible`, {
-      episode,
-    });
+    throw new RldsError(
+      "INVALID_DATA",
+      `the episode lasts ${last - first} s and would have ${count} steps at fps ${fps}, more than ${MAX_STEPS}. Pass a smaller fps`,
+      {
+        episode,
+      },
+    );
   const rows = new Uint32Array(count);
   // A final observation occurs once.
   const latest = isFinal ? Math.max(length - 2, 0) : length - 1;
@@ -174,7 +178,7 @@ function sums(column: AnyArray, { leaf, path, size }: LeafEntry, all: Rows): Col
       for (let i = 0; i < size; i++) total[k * size + i] = ((total[k * size + i] as number) + (column[step * size + i] as number)) as number;
   });
   const fail = (i: number, rule: string, value: unknown) =>
-    new RldsError("INVALID_DATA", mustBe(RangeError, `the sum of ${path}`, `${rule}: cast it first`, value).message, {
+    new RldsError("INVALID_DATA", mustBe(RangeError, `the sum of ${path}`, `${rule} (cast it first)`, value).message, {
       episode: all.index,
       step: all.rows[Math.floor(i / size)] as number,
     });

@@ -77,19 +77,22 @@ export class ImportReader {
 
 /** The repair of each fault in mode "repair", for messages. */
 const REMEDIES: { readonly [fault in Fault]: string } = {
-  emptyEpisodes: "leaves it out",
-  danglingTails: "sets it",
-  missingFirsts: "sets it",
+  emptyEpisodes: "leaves the episode out",
+  danglingTails: "sets is_last",
+  missingFirsts: "sets is_first",
   firstsInMidEpisode: "begins an episode there",
   lastsInMidEpisode: "ends the episode there",
-  terminalsWithoutLast: "sets it, and ends the episode there",
-  nonFinite: "ends the episode before it",
-  wrongForms: "ends the episode before it",
+  terminalsWithoutLast: "sets is_last and ends the episode there",
+  nonFinite: "ends the episode before the step",
+  wrongForms: "ends the episode before the step",
 };
 
 /** Returns an episode's fault as an error: SPEC_MISMATCH for a step of another form, otherwise INVALID_DATA. */
 export function violationError({ fault, subject, rule, value, step }: Violation, episode: number): RldsError {
   const code = fault === "wrongForms" ? "SPEC_MISMATCH" : "INVALID_DATA";
   const { message } = mustBe(TypeError, subject, rule, value);
-  return new RldsError(code, `${message}; importRlds in mode "repair" ${REMEDIES[fault]}, in mode "drop" it leaves such episodes out`, { episode, step });
+  return new RldsError(code, `${message}. Pass mode: "repair" to importRlds, which ${REMEDIES[fault]}, or mode: "drop", which leaves such episodes out`, {
+    episode,
+    step,
+  });
 }

@@ -36,7 +36,7 @@ export class EpisodeValidator {
     if (i === 0 && !(flags & FIRST)) this.#flag("missingFirsts", i, "is_first", "at an episode's first step", true);
     if (i > 0 && flags & FIRST) this.#flag("firstsInMidEpisode", i, "is_first", "after an episode's first step", false);
     if (i > 0 && this.#flags & LAST) this.#flag("lastsInMidEpisode", i - 1, "is_last", "before an episode's last step", false);
-    if ((flags & (TERMINAL | LAST)) === TERMINAL) this.#flag("terminalsWithoutLast", i, "is_last", "where is_terminal is", true);
+    if ((flags & (TERMINAL | LAST)) === TERMINAL) this.#flag("terminalsWithoutLast", i, "is_last", "if is_terminal is true", true);
     for (const { path, count, value } of nonFinite ?? []) this.#report({ fault: "nonFinite", step: i, subject: path, rule: "finite", value, count });
     this.#flags = flags;
   }

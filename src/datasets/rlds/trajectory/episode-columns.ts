@@ -79,7 +79,7 @@ export class EpisodeReader {
       const expected = `${path || "a step"} is ${leafText(leaf.dtype, shape)} in the writer's spec, and `;
       if (isLeaf(dataLeaf)) {
         const actual = `${keys.join("/")} is ${leafText(dataLeaf.dtype, dataLeaf.shape)} in the data`;
-        throw new RldsError("SPEC_MISMATCH", `${expected}${actual}: convert it with mapSteps(data, change, { stepSpec })`);
+        throw new RldsError("SPEC_MISMATCH", `${expected}${actual}. Convert it with mapSteps(data, change, { stepSpec })`);
       }
       const paths = leavesOf(stepSpec).map((leafEntry) => leafEntry.path);
       throw new RldsError(

@@ -109,9 +109,9 @@ export function replayable(spec: StepSpec, field: string, maxTextBytes: number |
     const { dtype, shape, maxBytes = maxTextBytes } = leaf;
     const infoPath = [field, ...keys].join("/");
     if (dtype === "bytes")
-      throw new RldsError("UNSUPPORTED", `${infoPath} is bytes, which a Replay cannot hold: leave it out, or make numbers of it, with mapSteps`);
+      throw new RldsError("UNSUPPORTED", `${infoPath} is bytes, which a Replay cannot store. Leave it out, or convert it to numbers, with mapSteps`);
     if (maxBytes === undefined)
-      throw new RldsError("UNSUPPORTED", `${infoPath} is text: set maxTextBytes, the limit of a string, or leave it out with mapSteps`);
+      throw new RldsError("UNSUPPORTED", `${infoPath} is text. Set maxTextBytes, the limit of a string, or leave it out with mapSteps`);
     return { ...leaf, dtype, shape, maxBytes };
   });
 }

@@ -114,7 +114,7 @@ function appender(writer: ColumnWriter, isRemote: boolean, reader: EpisodeReader
         if (isRemote || from === to || codeOf(error) !== "RATE_LIMITED") throw error;
         if (await flushWriter(writer, signal)) continue;
         if (to - from === 1)
-          throw new ReplayError("RATE_LIMITED", "a table's rate limiter blocks the item, and maxPending leaves no room for it to wait: raise maxPending");
+          throw new ReplayError("RATE_LIMITED", "a table's rate limiter blocks the item, and maxPending leaves no room for it to wait. Increase maxPending");
         maxRows = (to - from) >> 1;
       }
     }
@@ -145,9 +145,10 @@ function itemsOf({ nStep, length, stride }: ResolvedRule, rows: number): number 
 /** @throws TypeError, ReplayError OUT_OF_TURN */
 function mustTake(writer: Writer | RemoteWriter): void {
   const { appendColumns, spec } = (writer ?? {}) as Partial<Writer>;
-  if (typeof appendColumns !== "function" || spec === undefined) throw mustBe(TypeError, "writer", "a writer, of replay.writer or remoteWriter", writer);
+  if (typeof appendColumns !== "function" || spec === undefined) throw mustBe(TypeError, "writer", "a writer from replay.writer or remoteWriter", writer);
   const { lanes, autoreset } = "options" in writer ? writer.options : { lanes: writer.lanes, autoreset: "disabled" };
-  if (lanes > 1) throw mustBe(TypeError, "writer", `of one lane (it has ${lanes}), since episodes are of different lengths`, writer);
-  if (autoreset === "nextStep") throw mustBe(TypeError, "writer", 'without autoreset: "nextStep", since episodes end with their own last step', writer);
+  if (lanes > 1) throw mustBe(TypeError, "writer", `a writer with one lane (it has ${lanes}), because episodes have different lengths`, writer);
+  if (autoreset === "nextStep")
+    throw mustBe(TypeError, "writer", 'a writer without autoreset: "nextStep", because episodes end with their own last step', writer);
   if (writer.episodeSteps > 0) throw new ReplayError("OUT_OF_TURN", `the writer has an open episode of ${writer.episodeSteps} steps. End it first`);
 }

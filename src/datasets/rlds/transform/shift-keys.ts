@@ -19,7 +19,7 @@ import { applyStage, type Stage } from "../../model/maybe-async.ts";
  */
 export function shiftKeys<S = RldsStep>(rlds: RldsDataset<S>, keys: readonly (keyof S & string)[], shift: number): RldsDataset<S> {
   const distance = Math.abs(integer("shift", shift, -MAX_LENGTH, MAX_LENGTH));
-  if (!Array.isArray(keys) || keys.some((key) => typeof key !== "string")) throw mustBe(TypeError, "keys", "an array of fields' names", keys);
+  if (!Array.isArray(keys) || keys.some((key) => typeof key !== "string")) throw mustBe(TypeError, "keys", "an array of field names", keys);
   const names: readonly (keyof S & string)[] = keys;
   const stage = (keep: (step: S) => S): Stage<S, S> => {
     // The steps are in order, oldest first.

@@ -93,7 +93,7 @@ const CASES: readonly {
   {
     name: "a dangling tail",
     steps: changed(goodEpisode(4, 1), { 3: { is_last: false, reward: 5 } }),
-    says: /^is_last must be true at an episode's last step, got false; .*"repair" sets it.*"drop"/,
+    says: /^is_last must be true at an episode's last step, got false\. .*"repair" .*"drop"/,
     fault: "danglingTails",
     step: 3,
     repaired: { lastsSet: 1 },
@@ -156,7 +156,7 @@ const CASES: readonly {
   {
     name: "is_terminal without is_last in mid-episode",
     steps: changed(goodEpisode(5, 1), { 1: { is_terminal: true } }),
-    says: /^is_last must be true where is_terminal is, got false/,
+    says: /^is_last must be true if is_terminal is true, got false/,
     fault: "terminalsWithoutLast",
     step: 1,
     repaired: { splits: 1, lastsSet: 1, firstsSet: 1 },
@@ -168,7 +168,7 @@ const CASES: readonly {
   {
     name: "an observation that is not finite",
     steps: changed(goodEpisode(5, 1), { 3: state(1, NAN, Infinity) }),
-    says: /^observation\/state must be finite, got NaN; .*"repair" ends the episode before it/,
+    says: /^observation\/state must be finite, got NaN\. .*"repair" .*ends the episode/,
     fault: "nonFinite",
     count: 2,
     step: 3,
@@ -218,7 +218,7 @@ const CASES: readonly {
   {
     name: "a step of another form",
     steps: changed(goodEpisode(5, 1), { 2: state(1, 2) }),
-    says: /^observation\/state must be f32 of shape \[3\], got Float32Array\(2\); .*"repair" ends the episode before it/,
+    says: /^observation\/state must be f32 of shape \[3\], got Float32Array\(2\)\. .*"repair" .*ends the episode/,
     fault: "wrongForms",
     code: "SPEC_MISMATCH",
     step: 2,
@@ -240,7 +240,7 @@ const CASES: readonly {
   {
     name: "an empty episode",
     steps: [],
-    says: /^the steps of an episode must be at least one, got 0; .*"repair" leaves it out/,
+    says: /^the steps of an episode must be at least one, got 0\. .*"repair" .*leaves the episode out/,
     fault: "emptyEpisodes",
     repaired: {},
     pieces: [],
