@@ -58,7 +58,7 @@ export function replay_end(handle: u32, writer: u32, lane: u32, how: u32, final:
   if (lane >= options.lanes) return noLane(options, lane);
   if (how - 1 >= TERMINATES) return Refusal.of(INVALID).put("how must be 1 (without a final step), 2 (truncated) or 3 (terminated), got ").number(how).code;
   if (how == ENDS && options.transitions != 0) return mustSay();
-  if (how == ENDS && final != 0) return Refusal.of(INVALID).put("final must be 0 where an episode ends without a final step").code;
+  if (how == ENDS && final != 0) return Refusal.of(INVALID).put("final must be 0 if an episode ends without a final step").code;
   if (how == TRUNCATES && final == 0) return mustSee();
   if (final != 0 && !root.holds(final, root.stepBytes)) return outside("final", final, root.stepBytes);
   if (how == ENDS) {
@@ -113,7 +113,7 @@ function appendBlock(root: Root, options: WriterOptions, steps: usize, n: u32, e
 /** Returns the number of steps that end an episode with a final step, or a code if an end is invalid. */
 function countEnds(options: WriterOptions, ends: usize, n: u32, finals: usize): i32 {
   if (finals != 0 && options.autoreset == NEXT_STEP)
-    return Refusal.of(INVALID).put("finals must be 0 with autoreset nextStep, where they come as the next steps").code;
+    return Refusal.of(INVALID).put("finals must be 0 with autoreset nextStep, which appends them as next steps").code;
   let ended = 0;
   for (let i: u32 = 0; ends != 0 && i < n; i++) {
     const how = load<u8>(ends + <usize>i);
@@ -136,7 +136,7 @@ function mustSay(): i32 {
 }
 
 function mustSee(): i32 {
-  return Refusal.of(INVALID).put("a final step must be given where an episode is truncated: what was seen last, which its transitions bootstrap from").code;
+  return Refusal.of(INVALID).put("a truncated episode requires a final step, because its transitions bootstrap from it").code;
 }
 
 function endsAlready(): i32 {
@@ -161,7 +161,7 @@ function refusedStep(options: WriterOptions, code: i32, lane: u32): i32 {
   const value = header().errorValue;
   switch (code) {
     case E_RATE_LIMITED:
-      return Refusal.of(code).put("as many items as `pending` says already wait for the rate limiter: sample from the table").code;
+      return Refusal.of(code).put("the limit `pending` of waiting items is reached. Sample from the table").code;
     case E_PRIORITY:
       return Refusal.of(INVALID).put("priority must be a finite number >= 0, with a weight (priority^exponent) of at most 2^990, got ").number(value).code;
     case E_REWARD: {

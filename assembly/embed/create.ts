@@ -101,7 +101,7 @@ function readLine(words: TextReader): i32 {
 
 /** Reads `writers keep` or `writers close`, which sets whether the open episodes of a snapshot stay open. */
 function readWriters(words: TextReader): i32 {
-  if (words.want("the word behind writers") != 0) return INVALID;
+  if (words.want("the word after writers") != 0) return INVALID;
   const closes = words.is("close");
   if (!closes && !words.is("keep")) return words.unknown("keep or close");
   Root.the().closes = u32(closes);

@@ -209,7 +209,7 @@ export function endField(words: TextReader, field: Field): i32 {
 function readFrames(words: TextReader, field: Field, isPacked: bool): i32 {
   field.isShared = 1;
   if (isPacked) field.ratio = DEFAULT_RATIO;
-  let code = words.keep(isPacked ? "the name behind packed" : "the name behind shared", changetype<usize>(field) + offsetof<Field>("share"));
+  let code = words.keep(isPacked ? "the name after packed" : "the name after shared", changetype<usize>(field) + offsetof<Field>("share"));
   while (code == 0 && words.next()) {
     if (words.is("stack")) {
       code = words.integer("the frames of a stack", 1, MAX_STACK);

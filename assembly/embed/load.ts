@@ -100,7 +100,7 @@ function withColumns(): i32 {
 }
 
 function noRoom(): i32 {
-  return Refusal.of(E_OUT_OF_MEMORY).put("there is no room for the Replay beside its snapshot: raise bytes, by a line of the text").code;
+  return Refusal.of(E_OUT_OF_MEMORY).put("there is no room for the Replay and its snapshot. Increase bytes with a line of the text").code;
 }
 
 /** Checks that every section exists and has its checksum; the last one contains their number. Returns 0, or the code of a refusal. */
@@ -118,7 +118,7 @@ function checkSections(snapshot: u32, bytes: u32): i32 {
     if (section.kind == LAYOUTS) return withColumns();
     at += SECTION_BYTES + section.bytes;
     if (section.kind != END) continue;
-    if (at != end || section.bytes != 4 || load<u32>(section.payload()) != count) return corrupt("sections are missing, or stand behind the end");
+    if (at != end || section.bytes != 4 || load<u32>(section.payload()) != count) return corrupt("sections are missing, or follow the end");
     return 0;
   }
   return corrupt("the end is missing");
@@ -212,7 +212,7 @@ function finish(root: Root, first: u32, end: u32, streams: u32): i32 {
     const table = newest(first, end, TABLE, id);
     const drawn = newest(first, end, DRAWN, id);
     if (table === null || table.bytes != record_table_bytes()) return corrupt("what there is one of a table is missing");
-    if (drawn === null || drawn.bytes != record_drawn_bytes()) return corrupt("what draws change of a table is missing");
+    if (drawn === null || drawn.bytes != record_drawn_bytes()) return corrupt("the part of a table that draws change is missing");
     const handle = TableOptions.of(id).handle;
     code = record_load_drawn(handle, drawn.payload());
     if (code == 0) code = record_load_table(handle, table.payload());
@@ -220,7 +220,7 @@ function finish(root: Root, first: u32, end: u32, streams: u32): i32 {
   // Steps hold frames, so frames are settled after steps.
   for (let id = poolCount(); code == 0 && id > 0; id--) code = record_hold_frames(poolOf(id - 1), 0);
   if (code == 0) return 0;
-  return code == E_OUT_OF_MEMORY ? noRoom() : corrupt("records are missing, or name what is not there");
+  return code == E_OUT_OF_MEMORY ? noRoom() : corrupt("records are missing, or refer to missing ones");
 }
 
 function takeStreams(first: u32, end: u32, id: u32, count: u32): i32 {

@@ -135,7 +135,7 @@ if (offsetof<Refusal>() != 8) ERROR("REFUSAL is 8 bytes");
 
 /** Refuses a text if there is no memory for it. */
 export function noRoom(): i32 {
-  return Refusal.of(E_OUT_OF_MEMORY).put("there is no memory for what the text says: raise bytes").code;
+  return Refusal.of(E_OUT_OF_MEMORY).put("there is no memory for the described Replay. Increase bytes").code;
 }
 
 /** Refuses names that are not valid text. */

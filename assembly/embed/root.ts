@@ -212,7 +212,7 @@ export function replay_input(bytes: u32): u32 {
   const at = root.region(INPUT, max(bytes, 1));
   if (at != 0) return <u32>at;
   if (grows) reset(had);
-  Refusal.of(E_OUT_OF_MEMORY).put("there is no room for ").number(bytes).put(" bytes of input: free the Replay, or hand in less at a time");
+  Refusal.of(E_OUT_OF_MEMORY).put("there is no room for ").number(bytes).put(" bytes of input. Free the Replay, or pass less at a time");
   return 0;
 }
 

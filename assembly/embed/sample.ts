@@ -229,11 +229,11 @@ export function look(root: Root, view: View, n: u32, state: usize): Draw | null 
 }
 
 export function noRoomForBatch(n: u32): i32 {
-  return Refusal.of(E_OUT_OF_MEMORY).put("there is no room for a batch of ").number(n).put(": ask for fewer, or raise bytes").code;
+  return Refusal.of(E_OUT_OF_MEMORY).put("there is no room for a batch of ").number(n).put(". Request fewer, or increase bytes").code;
 }
 
 function noRoomToLook(n: u32): i32 {
-  return Refusal.of(E_OUT_OF_MEMORY).put("there is no room to draw ").number(n).put(": ask for fewer, or raise bytes").code;
+  return Refusal.of(E_OUT_OF_MEMORY).put("there is no room to draw ").number(n).put(". Request fewer, or increase bytes").code;
 }
 
 /** Refuses with the reason why n draws do not pass now. */

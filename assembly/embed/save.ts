@@ -95,7 +95,7 @@ export function reserveSave(root: Root): bool {
 }
 
 function noRoomToSave(): u32 {
-  Refusal.of(E_OUT_OF_MEMORY).put("there is no room for a chunk of a snapshot: raise bytes");
+  Refusal.of(E_OUT_OF_MEMORY).put("there is no room for a chunk of a snapshot. Increase bytes");
   return 0;
 }
 

@@ -82,7 +82,7 @@ function checkText(field: Field, number: u32, k: u32, at: usize): i32 {
   if (bytes > field.maxBytes) return wrong(field, number, k).put(" must have at most ").number(field.maxBytes).put(" bytes, got ").number(bytes).code;
   if (!isUtf8(at + TEXT_HEAD, bytes)) return wrong(field, number, k).put(" must be UTF-8").code;
   const used = TEXT_HEAD + bytes;
-  return bytesZero(at + used, field.elementBytes() - used) ? 0 : wrong(field, number, k).put(" must have zeros behind its text").code;
+  return bytesZero(at + used, field.elementBytes() - used) ? 0 : wrong(field, number, k).put(" must have zeros after its text").code;
 }
 
 function wrong(field: Field, step: u32, element: u32): Refusal {

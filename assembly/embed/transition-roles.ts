@@ -55,7 +55,7 @@ export function readRole(words: TextReader): i32 {
   const role = roleNamed(words);
   if (role == ROLES) return words.unknown("a role: observation, action, reward, discount or terminated");
   if (Role.of(role).isSet != 0) return words.here(INVALID).put("the role ").put(roleName(role)).put(" must be set only once").code;
-  code = words.want("the path behind the role");
+  code = words.want("the path after the role");
   if (code == 0) code = setRole(words, role);
   return code == 0 ? words.done() : code;
 }

@@ -116,7 +116,7 @@ function readDraw(words: TextReader, view: View): i32 {
   else if (words.is("stratified")) view.flags |= STRATIFIED;
   else if (words.is("among")) return readAmong(words, view);
   else if (words.is("weights")) {
-    code = words.want("the word behind weights");
+    code = words.want("the word after weights");
     view.weighs = words.is("none") ? 1 : words.is("batch") ? 2 : words.is("table") ? 3 : 0;
     if (code == 0 && view.weighs == 0) return words.unknown("none, batch or table");
   } else return view.kind == ITEMS ? readItems(words, view) : readTransitions(words, view);
@@ -133,7 +133,7 @@ function readAmong(words: TextReader, view: View): i32 {
   const newest = words.is("newest");
   if (newest) view.flags |= NEWEST;
   if (newest || words.is("oldest")) {
-    code = words.want("the number of items behind among");
+    code = words.want("the number of items after among");
     if (code != 0) return code;
     if (words.is("share")) {
       code = words.number("the share of among", f64.MIN_VALUE, 1);
@@ -155,7 +155,7 @@ function readItems(words: TextReader, view: View): i32 {
     view.n = <u32>words.value;
     return code;
   } else if (words.is("offset")) {
-    const code = words.want("the word behind offset");
+    const code = words.want("the word after offset");
     if (code != 0) return code;
     view.from &= CROSS;
     if (words.is("end")) view.from |= FROM_END;
@@ -176,9 +176,9 @@ function readTransitions(words: TextReader, view: View): i32 {
     view.gamma = words.value;
     return code;
   } else if (words.is("next")) {
-    const at = words.entry(Root.the().nexts(), offsetof<Word>(), "names behind next");
+    const at = words.entry(Root.the().nexts(), offsetof<Word>(), "names after next");
     view.nextCount += 1;
-    return at == 0 ? Refusal.last() : words.keep("the name behind next", at);
+    return at == 0 ? Refusal.last() : words.keep("the name after next", at);
   } else return words.unknown("gamma, n, next, f64, distinct, stratified, among or weights");
   return 0;
 }

@@ -74,7 +74,7 @@ function writeTo(root: Root, view: View, c: ViewColumn, keys: usize, n: u32, row
   const head = aligned(<u64>OUTPUT_BYTES + 4 * <u64>steps);
   const stored = aligned(<u64>n * <u64>each);
   const work = root.region(WORK, head + stored + <u64>draw_bytes(n) + 12 * <u64>n * <u64>rows);
-  if (work == 0) return Refusal.of(E_OUT_OF_MEMORY).put("there is no room to write ").number(n).put(" entries: write fewer at a time").code;
+  if (work == 0) return Refusal.of(E_OUT_OF_MEMORY).put("there is no room to write ").number(n).put(" entries. Write fewer at a time").code;
   const draw = work + <usize>(head + stored);
   const table = view.tableOptions().handle;
   const d = changetype<Draw>(draw);

@@ -111,7 +111,7 @@ export function readWriter(words: TextReader): i32 {
   while (words.next()) {
     let code = 0;
     if (words.is("name")) {
-      code = words.want("the name behind name");
+      code = words.want("the name after name");
       if (code == 0) code = nameWriter(words, options);
     } else if (words.is("lanes")) {
       code = words.integer("lanes", 1, MAX_LANES);
@@ -122,7 +122,7 @@ export function readWriter(words: TextReader): i32 {
     } else if (words.is("across")) {
       options.across = 1;
     } else if (words.is("autoreset")) {
-      code = words.want("the word behind autoreset");
+      code = words.want("the word after autoreset");
       options.autoreset = autoresetNamed(words);
       if (code == 0 && options.autoreset == 0) return words.unknown("disabled, nextStep or sameStep");
     } else {
@@ -224,7 +224,7 @@ export function endRule(words: TextReader, rule: ItemRule, priority: bool, strid
     if (!stride) rule.stride = longest;
     if (rule.stride > longest) {
       const refusal = words.here(INVALID).put("stride of a rule of sequence must be at most ").number(longest);
-      return refusal.put(", its steps behind the burn-in but for the last, got ").number(rule.stride).code;
+      return refusal.put(", its steps after the burn-in except the last, got ").number(rule.stride).code;
     }
   }
   if (rule.hasReturns()) {

@@ -18,11 +18,11 @@ describe("a text", () => {
     ["leaf a text 16777708 1073710081 shared s stack 1024", /bytes of "a" must be an integer up to 1073741823/],
     ["leaf a text 16777212 1073741824 shared s stack 1024", /bytes of "a" must be an integer up to 1073741823/],
     ["leaf a text 0", /the most bytes of a text must be an integer from 1/],
-    ["leaf a f32 shared", /the name behind shared must be given/],
+    ["leaf a f32 shared", /the name after shared must be given/],
     ["leaf a f32 shared s stack 1025", /the frames of a stack must be an integer from 1 up to 1024 .*, got "1025"/],
     ["leaf a f32 4 stack 2", /got "stack"/],
     ["leaf a f32 shared s\nleaf b f64 shared s", /^SPEC_MISMATCH: a frame of "b" must be of 4 bytes, like the other leaves shared as "s", got 8/],
-    ["leaf a u8 300 packed", /line 1: the name behind packed must be given/],
+    ["leaf a u8 300 packed", /line 1: the name after packed must be given/],
     ["leaf a u8 300 packed s stack 1025", /the frames of a stack must be an integer from 1 up to 1024 .*, got "1025"/],
     ["leaf a u8 300 packed s ratio", /the ratio must be given/],
     ["leaf a u8 300 packed s ratio 0.5", /the ratio must be a number from 1 \(decimal, .*, got "0.5"/],
@@ -130,7 +130,7 @@ describe("a text", () => {
       );
     const nexts = many(4097, () => "next action").replaceAll("\n", " ");
     expect(() => embed.create(`${leaves}view t transitions gamma 1 ${nexts}`)).toThrowError(
-      /^INVALID: line 5: the number of names behind next must be at most 4096/,
+      /^INVALID: line 5: the number of names after next must be at most 4096/,
     );
     embed.create(many(4096, (i) => `leaf x${(i * 1111) % 4096} u8`));
     const names = embed.columns(-1).columns.map(({ name }) => name);

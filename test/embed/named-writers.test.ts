@@ -137,10 +137,10 @@ describe("a text behind a snapshot", () => {
 });
 
 test.each<[string, RegExp]>([
-  ["writer name", /^INVALID: line 6: the name behind name must be given, and the line ends/],
+  ["writer name", /^INVALID: line 6: the name after name must be given, and the line ends/],
   ['writer name ""', /^INVALID: line 6: the name of a writer must be not empty/],
   ["writer name a\nwriter name b\nwriter name a", /^INVALID: line 8: a writer must have a name of its own, got "a"/],
-  ["writers", /^INVALID: line 6: the word behind writers must be given/],
+  ["writers", /^INVALID: line 6: the word after writers must be given/],
   ["writers open", /^INVALID: line 6: the word must be keep or close, got "open"/],
   ["writers close now", /^INVALID: line 6: the line must be at its end, got "now"/],
 ])("is refused: %s", (lines, why) => {

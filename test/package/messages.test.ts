@@ -24,7 +24,7 @@ test("the list has what errors, helpers, warnings, the core, Python and Lua say,
   has("src/storage", /^NOT_FOUND +there is no Replay in \$\{name\}/);
   has("src/reverb/tensors", /^CORRUPT .*a tensor has no dimension of time/);
   has("src/cli/edit", /^USAGE .*there is no leaf \$\{name\}/);
-  has("assembly/embed", /^OUT_OF_MEMORY +there is no memory for what the text says/);
+  has("assembly/embed", /^OUT_OF_MEMORY +there is no memory for the described Replay/);
   has("embed/python/reprise_replay", /^INVALID_DATA +\$\{what\} must be numbers/);
   has("embed/lua", /^INVALID +the step must be a table/);
   expect(lines.filter((line) => line !== "" && !line.startsWith("# ")).length).toBeGreaterThan(1500);

@@ -235,7 +235,7 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
         """
         wanted = _keys(keys)
         with self._lock:
-            must(operator.index(view) in self._columns, f"OUT_OF_TURN: sample or get a batch of view {view} first: it says which columns there are")
+            must(operator.index(view) in self._columns, f"OUT_OF_TURN: sample or get a batch of view {view} first, which determines its columns")
             found, given = self._columns[operator.index(view)].found, np.asarray(values)
             must(column in found, f"NOT_FOUND: column must be one of {list(found)}, got {column!r}{did_you_mean(column, found)}")
             place = found[column]

@@ -215,7 +215,7 @@ export class Log {
     try {
       await this.#directory.confirm?.();
     } catch (cause) {
-      throw ioError(`confirming what was written to ${this.#directory.name} failed: ${reasonOf(cause)}`, cause);
+      throw ioError(`confirming the data written to ${this.#directory.name} failed: ${reasonOf(cause)}`, cause);
     }
   }
 
@@ -412,7 +412,7 @@ export class Log {
       this.onTakeover?.();
       this.close();
     } catch (error) {
-      this.#logger.warn(`${this.#directory.name} was opened again, and what was not flushed is lost: ${(error as Error).message}`);
+      this.#logger.warn(`${this.#directory.name} was opened again, and unflushed data is lost: ${(error as Error).message}`);
     }
   }
 

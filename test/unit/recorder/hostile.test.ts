@@ -199,7 +199,7 @@ describe("an index that lies", () => {
     }
     log.close();
     expect(log.segment).toBe(2);
-    const said = /^the episode is said to have 42949\d+ steps, and the files have \d+ bytes for it \(00000001.rpr, byte \d+; episode 0, step 0\)$/;
+    const said = /^the episode states 42949\d+ steps, but the files have \d+ bytes for it \(00000001.rpr, byte \d+; episode 0, step 0\)$/;
     for (const maxBytes of [1000, 2 ** 30, 2 ** 40])
       await expect(openRecording(dir, { maxBytes }).then(all)).rejects.toMatchObject({
         name: "RldsError",
@@ -237,9 +237,7 @@ describe("an index that lies", () => {
       log.commit();
     }
     log.close();
-    expect((await outcome(dir))[0]).toMatch(
-      /^CORRUPT: the episode has more than the 2 steps that it is said to have \(00000001.rpr, byte \d+; episode 0, step 2\)/,
-    );
+    expect((await outcome(dir))[0]).toMatch(/^CORRUPT: the episode has more than the stated 2 steps \(00000001.rpr, byte \d+; episode 0, step 2\)/);
   });
 });
 
@@ -283,7 +281,7 @@ test("PNGs that are none, or larger than said; and files beside that lead elsewh
     )[0],
   ).toMatch(/^CORRUPT: observation\/image is a png of 65536 × 65536 instead/);
   const beside = { ...ABOUT, imagesIn: "files" };
-  expect((await outcome(forged(STEP, beside)))[0]).toMatch(/^CORRUPT: of the file 000000-000000.observation.image.raw 12 bytes are told instead of 8/);
+  expect((await outcome(forged(STEP, beside)))[0]).toMatch(/^CORRUPT: the length of the file 000000-000000.observation.image.raw has 12 bytes instead of 8/);
   const told: readonly Section[] = [
     [RECORDED_FRAME, 0, new Uint8Array(8)],
     [RECORDED_STEP, 0, ROW],

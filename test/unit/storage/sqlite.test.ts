@@ -292,7 +292,7 @@ describe("flush", () => {
     const replay = await Replay.open({ dir: sqlite(storage), ...SPEC });
     storage.confirmed = Promise.reject(new Error("the object was reset"));
     await expect(replay.flush()).rejects.toThrow(
-      expect.objectContaining({ code: "IO", message: "confirming what was written to reprise failed: the object was reset" }),
+      expect.objectContaining({ code: "IO", message: "confirming the data written to reprise failed: the object was reset" }),
     );
   });
 });

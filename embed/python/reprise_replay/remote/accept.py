@@ -75,9 +75,9 @@ async def accept(
     try:
         return await asyncio.wait_for(asyncio.shield(met), timeout)
     except asyncio.TimeoutError:
-        link.close(Close.SILENT, "no remoteWriter said hello")
+        link.close(Close.SILENT, "no remoteWriter sent a hello")
         met.cancel()
-        raise ReplayError(f"TIMEOUT: no remoteWriter said hello within {timeout} seconds") from None
+        raise ReplayError(f"TIMEOUT: no remoteWriter sent a hello within {timeout} seconds") from None
     except asyncio.CancelledError:
         link.close(Close.NORMAL)
         reading.cancel()
@@ -106,7 +106,7 @@ class _Meeting:
         link = self._link
         try:
             await link.frames(self._on_frame)
-            self._reject(ReplayError("CLOSED: the socket closed before its remoteWriter said hello"))
+            self._reject(ReplayError("CLOSED: the socket closed before its remoteWriter sent a hello"))
         except ReplayError as error:
             self._reject(error)
             self._fail(error)

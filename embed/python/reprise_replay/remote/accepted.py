@@ -122,7 +122,7 @@ class AcceptedWriter:
 
     def close(self) -> None:
         """Ends the writer. Drops steps that still wait for a rate limiter, and truncates the open episode. The actor receives `CLOSED`."""
-        self.end(Goodbye("closed"), ReplayError("CLOSED: the writer was closed where the memory is"), Close.NORMAL)
+        self.end(Goodbye("closed"), ReplayError("CLOSED: the process of the memory closed the writer"), Close.NORMAL)
 
     @property
     def runs(self) -> bool:

@@ -250,7 +250,7 @@ class Intake:
         """Ends episodes. Returns the slots that it used."""
         used = int(has_final == 1 or terminated == 2)
         if terminated > 2 or has_final > 1 or (used and len(slot) == 0):
-            raise ProtocolError("an end says 0, 1 or 2, and has its slot in the block")
+            raise ProtocolError("an end must be 0, 1 or 2, with a slot in the block")
         how = TERMINATED if terminated == 2 else TRUNCATED if has_final else ENDED
         lanes = self._lanes(lane)
         if used and len(lanes) > 1:

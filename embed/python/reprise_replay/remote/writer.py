@@ -112,8 +112,8 @@ class RemoteWriter:
         number, (n, taken) = operator.index(how), self._take(final, "final")
         must(number in _CODES, f"INVALID: how must be ENDED, TRUNCATED or TERMINATED, got {how}")
         must(n < 2, f"SPEC_MISMATCH: final must be one step, got {n}")
-        must(number != TRUNCATED or n == 1, "INVALID: final must be given where an episode is truncated: its transitions bootstrap from it")
-        must(number != ENDED or n == 0, "INVALID: final must be left out where an episode ends without a final step")
+        must(number != TRUNCATED or n == 1, "INVALID: final is required if an episode is truncated, because its transitions bootstrap from it")
+        must(number != ENDED or n == 0, "INVALID: final must be omitted if an episode ends without a final step")
         layout = self._conversation.layout
         call: list[float] = [0, _END, self._lane(lane) + 1, _CODES[number], n, 0, 0]
         await self._push(block(layout, int(n == 1 or number == TERMINATED), call, columns_of(layout, taken) if n else []))

@@ -19,10 +19,10 @@ export async function imageDecoder(): Promise<ImageDecoder> {
     const head = imageHead(bytes);
     const { width, height, format, depth } = head;
     if (width * height === 0) throw new Error(`the image is ${width} × ${height}`);
-    if ((depth === 16) !== (type === "u16")) throw new Error(`the image has ${depth} bits a channel, and is said to be ${type}`);
+    if ((depth === 16) !== (type === "u16")) throw new Error(`the image has ${depth} bits per channel instead of ${type}`);
     // Decoding needs memory for the pixels and the same amount for intermediate data.
     if (4 * width * height * Math.max(channels, head.channels) * (depth === 16 ? 2 : 1) > maxBytes)
-      throw new Error(`the image is said to be ${width} × ${height}, which is more than maxBytes leaves`);
+      throw new Error(`the image states ${width} × ${height} pixels, more than maxBytes allows`);
     return (format === "png" ? decodePng : decodeJpeg)(bytes, head, channels, maxBytes);
   };
 }

@@ -68,7 +68,7 @@ export class FilmCopies {
     const isApart = (i: number) => paths[i] !== path || Math.abs((times[i] as number) - from - (frameTimes[i] as number)) > TOLERANCE;
     const at = paths.findIndex((_, i) => isApart(i));
     if (at >= 0)
-      throw unsupportedFile({ episode, step: at }, `${this.camera.name} must have its frames one behind the other in one film, to be copied as they are`);
+      throw unsupportedFile({ episode, step: at }, `${this.camera.name} must have its frames one after the other in one film, so that they can be copied`);
     if (layout.isPerEpisode) return this.#addAlone(path, { from, frames: paths.length }, episode);
     const film = await this.#filmAt(path);
     const start = from - this.#cutBefore(film, { from, frames: paths.length }, episode) / fps;

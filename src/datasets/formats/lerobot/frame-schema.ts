@@ -30,7 +30,7 @@ export function frameMapping(file: ParquetFile, { features }: LeRobotInfo, selec
     if (dtype === "video" || name === "episode_index") continue;
     const column = find(dtype === "image" ? [name, "bytes"] : [name]);
     if (column?.dtype === undefined)
-      throw corruptFile({ file: file.name }, `meta/info.json says that there is a ${name} of ${dtype}: the file has no such column${columnRemedy([name])}`);
+      throw corruptFile({ file: file.name }, `meta/info.json names a ${name} of ${dtype}, but the file has no such column${columnRemedy([name])}`);
     if (name === "is_terminal" && column.dtype === "bool" && column.listDepth === 0) terminal = column;
     else leaves.push({ column: { ...column, nullValue: nullFor(column, selection.nullOf([name], keys)) }, keys });
   }

@@ -30,7 +30,7 @@ export async function plainChunk(body: Uint8Array, bounds: ChunkBounds): Promise
   if (from + length > body.length) throw new Error(`its records have ${length} bytes, and ${body.length - from} are there`);
   if (size > bounds.maxBytes) throw new Error(`it has ${size} bytes, more than the ${bounds.maxBytes} that maxBytes allows. Increase maxBytes`);
   const records = await decompressed(body.subarray(from, from + length), compression, size, bounds);
-  if (records.length !== size) throw new Error(`it has ${records.length} bytes, and says ${size}`);
+  if (records.length !== size) throw new Error(`it has ${records.length} bytes instead of the stated ${size}`);
   const record = new Uint8Array(RECORD_HEAD + HEAD_BYTES + 8 + records.length);
   const head = dataView(record);
   record[0] = CHUNK;

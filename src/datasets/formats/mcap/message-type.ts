@@ -56,7 +56,7 @@ export class MessageTypes {
       return { type, value: type.decode(data) };
     } catch (cause) {
       const name = schema === undefined ? channel.messageEncoding : schema.name;
-      throw corruptFile({ file: this.#file, offset }, `a message of ${channel.topic} is not what ${name} says: ${(cause as Error).message}`, cause);
+      throw corruptFile({ file: this.#file, offset }, `a message of ${channel.topic} does not match ${name}: ${(cause as Error).message}`, cause);
     }
   }
 

@@ -109,7 +109,7 @@ export async function* readRepriseEpisodes<S>(
     if (buffer.length > 0) yield finishEpisode();
     yield* empty(fileSchema.episodes);
     if (episode !== fileSchema.episodes || waiting.length > 0)
-      throw corrupt(`the file says that ${fileSchema.episodes} episodes end with it, and ${episode} do`);
+      throw corrupt(`the file states that ${fileSchema.episodes} episodes end with it, but ${episode} do`);
   }
   if (!last && !isPart) throw corruptFile({}, `the last part of the dataset is missing: found ${part}`);
 }

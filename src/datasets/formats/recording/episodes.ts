@@ -130,7 +130,7 @@ class OpenEpisode {
     const at = { ...place, episode: this.#next, step: columns.length };
     const { steps } = this.#nextEntry;
     if (columns.length === steps) {
-      this.#fail(corruptFile(at, `the episode has more than the ${steps} steps that it is said to have`));
+      this.#fail(corruptFile(at, `the episode has more than the stated ${steps} steps`));
       return undefined;
     }
     if (frames.areSeparate && !columns.isLazy) return this.#addRow(at, columns, payload.slice(), id);
@@ -147,7 +147,7 @@ class OpenEpisode {
     const columns = this.#columns ?? new EpisodeColumns(layout, 1, selected.reads);
     const { length } = columns;
     if (!this.#isLost && (length !== entry.steps || length === 0))
-      this.#fail(corruptFile({ episode: this.#next }, `the episode has ${length} steps, and is said to have ${entry.steps}`));
+      this.#fail(corruptFile({ episode: this.#next }, `the episode has ${length} steps instead of the stated ${entry.steps}`));
     if (this.#isLost) {
       this.#begin();
       return;
@@ -178,10 +178,7 @@ class OpenEpisode {
     const { reads } = selected;
     const availableBytes = listing.segments.slice(segment).reduce((sum, file) => sum + file.bytes, 0);
     if (steps * SECTION_BYTES > availableBytes)
-      throw corruptFile(
-        { ...place, episode: this.#next, step: 0 },
-        `the episode is said to have ${steps} steps, and the files have ${availableBytes} bytes for it`,
-      );
+      throw corruptFile({ ...place, episode: this.#next, step: 0 }, `the episode states ${steps} steps, but the files have ${availableBytes} bytes for it`);
     const episode = this.#next;
     const wholeBytes = steps * EpisodeColumns.stepBytes(layout, reads);
     const { readNow } = this.#folder;

@@ -107,7 +107,7 @@ export class PendingFrames {
   /** Parses the section that describes a frame's file. */
   #fileOf(section: Uint8Array, episode: number, step: number, camera: number): { readonly name: string; readonly size: number; readonly sum: number } {
     const name = (this.#names as FrameNames).of(episode, step, camera);
-    if (section.length !== 8) throw new Error(`of the file ${name} ${section.length} bytes are told instead of 8`);
+    if (section.length !== 8) throw new Error(`the length of the file ${name} has ${section.length} bytes instead of 8`);
     const view = dataView(section);
     return { name, size: view.getUint32(0, true), sum: view.getUint32(4, true) };
   }

@@ -51,7 +51,7 @@ export async function salvageRecording(folder: RecordingFolder, { signal, losses
   const episodes = new SalvagedEpisodes(partsOf(slots), statedContents(slots), new RowLayout(about.spec));
   for (const error of episodes.losses()) losses.add(error);
   const last = segments.at(-1);
-  if (last?.isSealed) losses.add(corruptFile({ file: fileOf(last.id + 1) }, "the file is missing, and the one before it says that it was there"));
+  if (last?.isSealed) losses.add(corruptFile({ file: fileOf(last.id + 1) }, "the file is missing, but the one before it refers to it"));
   const listed = slots.map(({ id, segment }) => ({
     ...{ id, bytes: segment?.size ?? 0, sum: segment?.sum ?? 0 },
     stretches: (segment?.parts ?? []).flatMap((part) => (isStretch(part) ? [{ start: part.start, to: part.to }] : [])),

@@ -114,7 +114,7 @@ export class SourceDirectory implements Directory, RecordingFolder {
   async bytes(name: string, maxBytes: number): Promise<Uint8Array> {
     const file = await this.#folder.open(this.#prefix + name);
     try {
-      if (file.size > maxBytes) throw corruptFile({ file: name }, `the file has ${file.size} bytes where at most ${maxBytes} can be`);
+      if (file.size > maxBytes) throw corruptFile({ file: name }, `the file has ${file.size} bytes, more than the possible ${maxBytes}`);
       return await file.read(0, file.size);
     } finally {
       await file.close();

@@ -200,7 +200,7 @@ export class Selection {
 /** @throws RangeError if a value that states the kind of an episode's last step would be lost, and with it the last transition */
 function checkFinalStep(value: unknown, keys: readonly string[] | undefined): void {
   if (statedFinalStep({ [FINAL_STEP]: value }) === undefined || keys?.join("/") === FINAL_STEP) return;
-  const rule = `names of columns other than ${FINAL_STEP}, which says what last steps are (finalStep and --final-step override it)`;
+  const rule = `names of columns other than ${FINAL_STEP}, which states the kind of last steps (finalStep and --final-step override it)`;
   throw mustBe(RangeError, keys === undefined ? "without" : "rename", rule, FINAL_STEP);
 }
 

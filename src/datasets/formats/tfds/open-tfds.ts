@@ -190,7 +190,7 @@ async function* shardOf(
     for (let i = 0; i < end; i++) {
       signal?.throwIfAborted();
       if (records.atEnd) {
-        throw corruptFile({ file: file.name, offset: records.position }, `the file must have ${length} records, as ${INFO} says, got ${i}`);
+        throw corruptFile({ file: file.name, offset: records.position }, `the file must have ${length} records, as ${INFO} states, got ${i}`);
       }
       if (i < begin) {
         await records.skip();
@@ -204,7 +204,7 @@ async function* shardOf(
       if (bytes !== undefined) yield { bytes, offset: records.offset, file: file.name };
     }
     if (end === length && !records.atEnd) {
-      throw corruptFile({ file: file.name, offset: records.position }, `the file must have ${length} records, as ${INFO} says, but has more`);
+      throw corruptFile({ file: file.name, offset: records.position }, `the file must have ${length} records, as ${INFO} states, but has more`);
     }
   } finally {
     await records.close();

@@ -71,12 +71,12 @@ export class TfRecords {
     this.offset = this.#reader.position;
     this.isPast = false;
     if (this.#reader.remaining < HEAD)
-      throw this.#corrupt(`a record's head has ${HEAD} bytes, and the file has ${this.#reader.remaining} left: it was cut off`);
+      throw this.#corrupt(`a record's head has ${HEAD} bytes, and the file has ${this.#reader.remaining} left, so it was cut off`);
     const head = await this.#reader.read(HEAD);
     if (!hasValidHead(head)) throw this.#corrupt("the checksum of a record's length does not fit: the file is damaged, or no TFRecord file");
     const length = u32(head, 0) + u32(head, 4) * 2 ** 32;
     const remaining = this.#reader.remaining - FOOT;
-    if (length > remaining) throw this.#corrupt(`a record is said to have ${length} bytes, and the file has ${Math.max(remaining, 0)} left: it was cut off`);
+    if (length > remaining) throw this.#corrupt(`a record states ${length} bytes, but the file has only ${Math.max(remaining, 0)} left, so it was cut off`);
     return length;
   }
 

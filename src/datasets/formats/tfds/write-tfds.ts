@@ -84,7 +84,7 @@ async function writeDataset(staging: Staging, rlds: RldsDataset<unknown>, all: R
       "IO",
       dataset === undefined
         ? "the folder is not empty. Pass overwrite: true to replace the dataset in it"
-        : `split ${split} is there already. Pass overwrite: true to replace it`,
+        : `split ${split} already exists. Pass overwrite: true to replace it`,
       { file: `${folder.name}/${path}` },
     );
   const { stepSpec, metadataSpec: wholeMetadataSpec, episodes, close } = await withSchema(rlds, signal);

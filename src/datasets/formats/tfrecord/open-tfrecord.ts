@@ -162,7 +162,7 @@ async function filesOf(
     const paths = (await folder.list()) ?? [];
     const found = sortPaths(paths.filter((path) => paths.includes(`${path}${SPEC_ENDING}`)));
     if (found.length === 0)
-      throw new RldsError("NOT_FOUND", "there is no file with its spec next to it, such as steps.tfrecord and steps.tfrecord.spec: name the file", {
+      throw new RldsError("NOT_FOUND", "there is no file with its spec next to it, such as steps.tfrecord and steps.tfrecord.spec. Pass the file", {
         file: folder.name,
       });
     const spec = statedSpec ?? (await specOfFiles(found, (path) => folder.open(path), maxBytes));

@@ -159,7 +159,7 @@ class StructureReader {
       if (wire === WireType.LengthDelimited) {
         const length = reader.uint32();
         const end = reader.pos + length;
-        if (end > to) throw this.#corrupt(`the spec says ${length} bytes follow, and ${to - reader.pos} do`);
+        if (end > to) throw this.#corrupt(`the spec states that ${length} bytes follow, but ${to - reader.pos} do`);
         onMessage(field, reader.pos, end);
         reader.pos = end;
       } else if (wire === WireType.Varint && onNumber !== undefined) onNumber(field, Number(reader.int64()));

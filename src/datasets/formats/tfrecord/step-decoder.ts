@@ -40,12 +40,12 @@ export class StepDecoder {
     const { name, dtype, shape, size } = leaf;
     if (dtype === "f32" || dtype === "i64") {
       const values = dtype === "f32" ? floatsOf(example, name) : integersOf(example, name, "i64");
-      if (values.length !== size) throw example.corruptError(`feature ${name} must have ${size} values, as the spec says, got ${values.length}`);
+      if (values.length !== size) throw example.corruptError(`feature ${name} must have ${size} values, as the spec states, got ${values.length}`);
       return values;
     }
     const values = bytesOf(example, name);
     const [part] = values;
-    if (part === undefined || values.length > 1) throw example.corruptError(`feature ${name} must have one value, as the spec says, got ${values.length}`);
+    if (part === undefined || values.length > 1) throw example.corruptError(`feature ${name} must have one value, as the spec states, got ${values.length}`);
     const at = part.byteOffset - example.bytes.byteOffset;
     const width = DTYPES[dtype].bytes;
     const decodeImage = this.#decodeImage;
@@ -61,7 +61,7 @@ export class StepDecoder {
       return pixels as AnyArray;
     }
     if (part.length !== size * width) {
-      const rule = `feature ${name} must have ${size * width} bytes, as the spec says, got ${part.length}`;
+      const rule = `feature ${name} must have ${size * width} bytes, as the spec states, got ${part.length}`;
       // This is not damage, and salvaging cannot help.
       if (isImage(leaf) && isJpeg(part)) throw example.unsupported(`${rule}: these are a JPEG, which compressImage: true decodes`);
       throw example.corruptError(rule, at);

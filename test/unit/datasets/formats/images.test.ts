@@ -32,7 +32,7 @@ test("16 bits", () => {
   const data = Uint16Array.from({ length: 6 }, (_, i) => i * 12_345);
   const bytes = encode({ width: 3, height: 2, data, channels: 1, depth: 16 });
   expect(decode(bytes, { type: "u16", channels: 1 }, ROOM)).toEqual(data);
-  expect(() => decode(bytes, { type: "u8", channels: 1 }, ROOM)).toThrow(/16 bits a channel, and is said to be u8/);
+  expect(() => decode(bytes, { type: "u8", channels: 1 }, ROOM)).toThrow(/16 bits per channel instead of u8/);
 });
 
 test("channels come and go as TensorFlow has it: grey becomes colour, alpha is let go or full", () => {

@@ -162,7 +162,8 @@ describe("only keeps the ends of episodes and their metadata", () => {
 describe("final_step of rows", () => {
   it.each(["CSV", "a step per line", "an episode per line", "columns per line"])("is neither left out nor renamed in %s", async (format) => {
     const from = await (WRITTEN[format] as () => Promise<Source>)();
-    const rule = /must be names of columns other than final_step, which says what last steps are \(finalStep and --final-step override it\), got "final_step"/;
+    const rule =
+      /must be names of columns other than final_step, which states the kind of last steps \(finalStep and --final-step override it\), got "final_step"/;
     expectError(await errorFrom(read(from, { without: ["final_step"] })), RangeError, new RegExp(`^without ${rule.source}`));
     expectError(await errorFrom(read(from, { rename: { final_step: "ending" } })), RangeError, new RegExp(`^rename ${rule.source}`));
     const { episodes } = await read(from, { rename: { final_step: "final_step" } });

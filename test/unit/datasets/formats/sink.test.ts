@@ -67,7 +67,7 @@ describe.each([true, false])("a folder of a page whose files can be moved: %s", 
     for (const to of [folder as unknown as Sink, map]) await writeTfds(everything(), to, { name: "made", shards: 2 });
     expect([...folder.flat()].sort()).toEqual([...map].sort());
     expect(await all(await openTfds(folder.flat()))).toHaveLength(4);
-    expectError(await errorFrom(writeTfds(everything(), folder as unknown as Sink, { name: "made" })), "IO", /split train is there already/);
+    expectError(await errorFrom(writeTfds(everything(), folder as unknown as Sink, { name: "made" })), "IO", /split train already exists/);
     await writeTfds(everything([1]), folder as unknown as Sink, { name: "made", overwrite: true });
     expect(await all(await openTfds(folder.flat()))).toHaveLength(1);
   });

@@ -109,7 +109,7 @@ describe("files", () => {
 
   it("are in no folder that has others, unless they are to be replaced", async () => {
     await writeTfds(everything(), FOLDER, { name: "twice", shards: 3 });
-    expectError(await errorFrom(writeTfds(everything(), FOLDER, { name: "twice" })), "IO", /split train is there already. Pass overwrite: true/);
+    expectError(await errorFrom(writeTfds(everything(), FOLDER, { name: "twice" })), "IO", /split train already exists. Pass overwrite: true/);
     writeFileSync(join(FOLDER, "twice/1.0.0/notes.txt"), "stays");
     await writeTfds(everything([1]), FOLDER, { name: "twice", overwrite: true });
     expect(readdirSync(join(FOLDER, "twice/1.0.0")).sort()).toEqual(["dataset_info.json", "features.json", "notes.txt", "twice-train.tfrecord-00000-of-00001"]);
@@ -128,7 +128,7 @@ describe("another split", () => {
       const reader = await openTfds(to);
       expect([reader.splits, reader.about.description]).toEqual([["train", "test"], "of everything"]);
       expect([await episodesOf(to, "train"), await episodesOf(to, "test"), await episodesOf(to, "all")]).toEqual([4, 2, 6]);
-      expectError(await errorFrom(writeTfds(everything(), to, { name: "parts", split: "test" })), "IO", /split test is there already/);
+      expectError(await errorFrom(writeTfds(everything(), to, { name: "parts", split: "test" })), "IO", /split test already exists/);
       await writeTfds(everything([3]), to, { name: "parts", overwrite: true });
       expect([await episodesOf(to, "train"), await episodesOf(to, "test")]).toEqual([1, 2]);
     }
