@@ -76,7 +76,7 @@ export class TextReader {
 
   /** Reads the next word, which is required. Returns 0 or INVALID. */
   want(what: string): i32 {
-    return this.next() && this.broken == 0 ? 0 : this.refused(what, "given");
+    return this.next() && this.broken == 0 ? 0 : this.got(this.here(INVALID).put(what).put(" is required"));
   }
 
   /** Reads the next word as a number into `value`. Returns 0 or INVALID. */

@@ -181,7 +181,7 @@ describe.each<Build>(["embed", "embed.scalar"])("mixtures of the build %s", (bui
 
   test.each([
     ["mixture", /must have sources/],
-    ["mixture source 0", /share of a source must be given/],
+    ["mixture source 0", /share of a source is required/],
     ["mixture source 3 1", /view of a source must be/],
     ["mixture source 2 1", /must be views of transitions, and view 2 is not/],
     ["mixture source 0 0", /sum of the shares/],

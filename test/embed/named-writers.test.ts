@@ -91,7 +91,7 @@ describe("a text behind a snapshot", () => {
       'lanes of the writer "the first" must be 2 as in the snapshot, got 1',
     ],
     ["keep", "writer name third across keep 33\nrule windows length 3 stride 2 priority 2", 'keep of the writer "third" must be 32 as in the snapshot, got 33'],
-    ["across", "writer name third\nrule windows length 3 stride 2 priority 2", 'across of the writer "third" must be given as in the snapshot'],
+    ["across", "writer name third\nrule windows length 3 stride 2 priority 2", 'across of the writer "third" is required as in the snapshot'],
     [
       "autoreset",
       "writer name third across autoreset nextStep\nrule windows length 3 stride 2 priority 2",
@@ -137,10 +137,10 @@ describe("a text behind a snapshot", () => {
 });
 
 test.each<[string, RegExp]>([
-  ["writer name", /^INVALID: line 6: the name after name must be given, and the line ends/],
+  ["writer name", /^INVALID: line 6: the name after name is required, and the line ends/],
   ['writer name ""', /^INVALID: line 6: the name of a writer must be not empty/],
   ["writer name a\nwriter name b\nwriter name a", /^INVALID: line 8: a writer must have a name of its own, got "a"/],
-  ["writers", /^INVALID: line 6: the word after writers must be given/],
+  ["writers", /^INVALID: line 6: the word after writers is required/],
   ["writers open", /^INVALID: line 6: the word must be keep or close, got "open"/],
   ["writers close now", /^INVALID: line 6: the line must be at its end, got "now"/],
 ])("is refused: %s", (lines, why) => {

@@ -320,7 +320,7 @@ test("a snapshot that a Replay is too small for is refused, and the instance goe
 test("a refusal counts the host's lines, and names the snapshot where it is its own", () => {
   expect(refusal(WHOLE, new Embed(), `# more\n\n${LIMIT}\nview memory items\nview nothing items`)).toMatch(/^NOT_FOUND: line 5: the table must be one/);
   expect(refusal(WHOLE, new Embed(), `${LIMIT}\nview memory\nview memory items`)).toMatch(
-    /^INVALID: line 2: items or transitions must be given, and the line ends/,
+    /^INVALID: line 2: items or transitions is required, and the line ends/,
   );
   const numbered = new Replay({ spec: f32(2), tables: { 12: { maxSize: 1 } } });
   expect(refusal(new Uint8Array(Buffer.concat([...numbered.snapshot()])))).toBe(

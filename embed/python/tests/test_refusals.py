@@ -51,7 +51,7 @@ def test_steps():
         refused("SPEC_MISMATCH", lambda wrong=wrong: replay.append(0, whole, wrong))
     refused("INVALID", lambda: replay.append(0, whole, [0, 0, 0, 4]))
     refused("INVALID_DATA", lambda: replay.append(0, whole, [0, 0, 0, 300]))
-    assert "a final step must be given" in refused("INVALID", lambda: replay.append(0, whole, [0, 0, 0, TRUNCATED]))
+    assert "requires a final step" in refused("INVALID", lambda: replay.append(0, whole, [0, 0, 0, TRUNCATED]))
     refused("SPEC_MISMATCH", lambda: replay.append(0, whole, [0, 0, 0, TERMINATED], steps(2)))
     refused("SPEC_MISMATCH", lambda: replay.append(0, whole, finals=steps(1)))
     refused("SPEC_MISMATCH", lambda: replay.end(0, TERMINATED, steps(2)))
