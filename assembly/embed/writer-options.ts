@@ -286,7 +286,7 @@ function mustMatch(options: WriterOptions, there: WriterOptions): i32 {
   if (options.keep != there.keep) return differs(there, "keep").number(there.keep).put(" as in the snapshot, got ").number(options.keep).code;
   if (options.across != there.across)
     return differs(there, "across")
-      .put(there.across != 0 ? "given" : "left out")
+      .put(there.across != 0 ? "set" : "omitted")
       .put(" as in the snapshot").code;
   if (max(options.autoreset, DISABLED) != max(there.autoreset, DISABLED)) return differs(there, "autoreset").put("as in the snapshot").code;
   if (options.rules != there.rules) return differs(there, "the rules").number(there.rules).put(" as in the snapshot, got ").number(options.rules).code;

@@ -91,7 +91,7 @@ describe("a text behind a snapshot", () => {
       'lanes of the writer "the first" must be 2 as in the snapshot, got 1',
     ],
     ["keep", "writer name third across keep 33\nrule windows length 3 stride 2 priority 2", 'keep of the writer "third" must be 32 as in the snapshot, got 33'],
-    ["across", "writer name third\nrule windows length 3 stride 2 priority 2", 'across of the writer "third" is required as in the snapshot'],
+    ["across", "writer name third\nrule windows length 3 stride 2 priority 2", 'across of the writer "third" must be set as in the snapshot'],
     [
       "autoreset",
       "writer name third across autoreset nextStep\nrule windows length 3 stride 2 priority 2",
