@@ -319,13 +319,13 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
     const isUnbatched = sampleBatchSize === undefined;
     if (numSteps === undefined) {
       const streamDraw = this.#windows.drawStream(UNIFORM);
-      if (streamDraw === undefined) throw this.#emptyError("no episode is completed");
+      if (streamDraw === undefined) throw this.#emptyError("no episode has been completed. End an episode first");
       const items = this.#read(streamDraw.stream);
       const info = { ids: numbers([this.#episodes.idAt(streamDraw.stream)], []), probabilities: numbers([streamDraw.probability], []) };
       return [preprocess === undefined ? items : preprocess(items as StepsOf<S>), info] as Element<S>;
     }
     const windowDraw = this.#windows.draw(sampleBatchSize ?? 1, numSteps, timeStacked ? "stacked" : "apart", BY_STEPS);
-    if (windowDraw === undefined) throw this.#emptyError(`no episode that can be drawn has ${numSteps} steps (numSteps)`);
+    if (windowDraw === undefined) throw this.#emptyError(`no episode that can be drawn has ${numSteps} steps. Pass a smaller numSteps`);
     const { streams, starts, probabilities } = windowDraw;
     let { items } = windowDraw;
     if (preprocess !== undefined) {

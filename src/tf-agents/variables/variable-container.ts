@@ -224,6 +224,6 @@ async function within<T>(what: string, wait: WaitOptions, call: (signal: AbortSi
   try {
     return await abortable(call(ended.signal), what, wait);
   } finally {
-    ended.abort(new ReplayError("CLOSED", `the call has ended: ${what}`));
+    ended.abort(new ReplayError("CLOSED", `the call for ${what} has ended`));
   }
 }

@@ -46,6 +46,6 @@ function describeColumn({ keys, ages, node: { isSqueezed, leaf } }: CompiledConf
 function mergeColumns(a: ColumnSignature, b: ColumnSignature): ColumnSignature {
   const areEqual = a.dtype === b.dtype && a.shape.length === b.shape.length && a.shape.every((n, i) => i === 0 || n === b.shape[i]);
   if (!areEqual)
-    throw mustBe(RangeError, `the column ${a.name} of each config`, `${signatureText(a)}, like the first one's, but for its length`, signatureText(b));
+    throw mustBe(RangeError, `the column ${a.name} of each config`, `${signatureText(a)}, as in the first config, except for its length`, signatureText(b));
   return { ...a, shape: a.shape.map((n, i) => (n === b.shape[i] ? n : null)) };
 }

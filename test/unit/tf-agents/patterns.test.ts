@@ -83,7 +83,7 @@ test.each([
   [
     () => inferSignature([createConfig(pattern, "t"), createConfig({ a: step.done.at(-1) }, "t")], spec),
     RangeError,
-    'the column a of each config must be i32 of shape [], like the first one\'s, but for its length, got "bool of shape []"',
+    'the column a of each config must be i32 of shape [], as in the first config, except for its length, got "bool of shape []"',
   ],
   [
     () => inferSignature([createConfig(pattern, "t")], { other: f32() }),
