@@ -186,7 +186,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
   extendEpisodes(ids: ArrayLike<number>, indices: ArrayLike<number>, episodes: Episodes<S>): number[] {
     this.#engine.open();
     const idNumbers = idList(ids);
-    const idIndices = integersOf("indices", "a list with a place in ids per episode", indices, 0, idNumbers.length - 1);
+    const idIndices = integersOf("indices", "a list with an index into ids per episode", indices, 0, idNumbers.length - 1);
     const { length, completed, items } = onlyKeys("episodes", episodes, "length, completed, items");
     for (const [name, list] of Object.entries({ length, completed, items }))
       if (!isList(list) || listLength(list) !== idIndices.length)

@@ -20,10 +20,10 @@ export function inferSignature(configs: readonly Config[], stepSpec: Spec): Sign
   const [first] = all as [CompiledConfig, ...CompiledConfig[]];
   all.forEach(({ config, nodes }, i) => {
     const { table } = first.config;
-    if (config.table !== table) throw mustBe(RangeError, `the table of configs[${i}]`, `${show(table)}, like the first one's`, config.table);
+    if (config.table !== table) throw mustBe(RangeError, `the table of configs[${i}]`, `${show(table)}, as in the first config`, config.table);
     const namesOf = (configNodes: CompiledConfig["nodes"]) => configNodes.map(({ keys }) => nameOf(keys)).join(", ");
     if (namesOf(nodes) !== namesOf(first.nodes))
-      throw mustBe(RangeError, `the pattern of configs[${i}]`, `one with the columns ${namesOf(first.nodes)}, like the first one's`, namesOf(nodes));
+      throw mustBe(RangeError, `the pattern of configs[${i}]`, `a pattern with the columns ${namesOf(first.nodes)}, like the first pattern`, namesOf(nodes));
   });
   const signature = (k: number): LeafSignature => {
     const { dtype, shape } = all.map(({ nodes }) => describeColumn(nodes[k] as CompiledConfig["nodes"][number])).reduce(mergeColumns);

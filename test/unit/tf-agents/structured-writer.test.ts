@@ -63,7 +63,7 @@ test("a priority that the table does not take is refused with the config", () =>
   const huge = createConfig(newest, "t", { priority: constantPriorityFn(1e300) });
   const client = LocalClient.of({ spec, tables: [{ ...QUEUE, sampler: prioritized(4) }], logger: null });
   expect(() => client.structuredWriter([config])).not.toThrow();
-  expect(() => client.structuredWriter([config, huge])).toThrow('the priority of configs[1] must be one that table "t" takes, got 1e+300');
+  expect(() => client.structuredWriter([config, huge])).toThrow('the priority of configs[1] must be a priority that table "t" takes, got 1e+300');
   expect(client.replay.writers.length).toBe(0);
 });
 

@@ -262,7 +262,7 @@ describe("refuses", () => {
     expectError(
       await refusal(new ReverbVariableContainer(client).pull()),
       "SPEC_MISMATCH",
-      /^the item of table variables must be one step, as push makes it, got "2 steps"$/,
+      /^the item of table variables must be one step, as push writes it, got "2 steps"$/,
     );
   });
 });
