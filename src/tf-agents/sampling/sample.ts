@@ -90,7 +90,7 @@ export function mustBeAs(table: string, spec: Signature, item: DrawnItem, column
       throw mustBe(
         "SPEC_MISMATCH",
         `column ${i} of table ${table}`,
-        `as ${keys.join(".") || "the only one"} of spec, ${signatureText(leaf)}`,
+        `${signatureText(leaf)}, as ${keys.join(".") || "the only one"} of spec`,
         signatureText({ dtype, shape }),
       );
   });
