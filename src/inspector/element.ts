@@ -242,7 +242,7 @@ export class InspectorElement extends Base {
       (error) => {
         if (generation !== this.#generation) return;
         this.#isWaiting = false;
-        if ((error as Partial<ReplayError>).code === "CLOSED") this.#end("The Replay was disposed of.");
+        if ((error as Partial<ReplayError>).code === "CLOSED") this.#end("The Replay was disposed.");
         else this.#showError(error.message);
       },
     );

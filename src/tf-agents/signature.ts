@@ -63,7 +63,7 @@ export function mustFit(table: string, signature: Signature | undefined, columns
     throw mustBe(
       "SPEC_MISMATCH",
       `an item of table ${table}`,
-      `of the ${expectedLeaves.length} columns of its signature: ${columnNames(expectedLeaves)}`,
+      `a list of the ${expectedLeaves.length} columns of its signature: ${columnNames(expectedLeaves)}`,
       columnsText(columns),
     );
   for (let i = 0; i < expectedLeaves.length; i++) {
@@ -72,7 +72,7 @@ export function mustFit(table: string, signature: Signature | undefined, columns
     const name = keys.join(".") || "the only one";
     if (leaf.stored !== undefined) throw unwritable(table, name, leaf.stored, column);
     if (matchesColumn(leaf, column) || (steps !== undefined && matchesColumn(leaf, steps[i] as ColumnShape))) continue;
-    const rule = `as ${name} of its signature, ${signatureText(leaf)}`;
+    const rule = `${signatureText(leaf)}, as ${name} of its signature`;
     throw mustBe("SPEC_MISMATCH", `column ${i} of an item of table ${table}`, rule, leafText(column.dtype, column.shape));
   }
 }
@@ -98,14 +98,14 @@ function unwritable(table: string, name: string, stored: string, { dtype, shape 
 export function mustAgree(subject: string, signature: Signature, spec: Signature): void {
   const [tableLeaves, specLeaves] = [leaves(signature), leaves(spec)];
   if (tableLeaves.length !== specLeaves.length)
-    throw mustBe("SPEC_MISMATCH", subject, `of ${tableLeaves.length} columns, like the table's signature`, `${specLeaves.length} columns`);
+    throw mustBe("SPEC_MISMATCH", subject, `a spec of ${tableLeaves.length} columns, like the table's signature`, `${specLeaves.length} columns`);
   specLeaves.forEach(({ keys, leaf }, i) => {
     const { leaf: expected } = tableLeaves[i] as (typeof tableLeaves)[number];
     if (!agree(expected, leaf))
       throw mustBe(
         "SPEC_MISMATCH",
         `${keys.join(".") || "the only column"} of ${subject}`,
-        `as its signature, ${signatureText(expected)}`,
+        `${signatureText(expected)}, as in its signature`,
         signatureText(leaf),
       );
   });

@@ -181,7 +181,7 @@ describe.each(["chromium", "firefox"] as const)("%s", (name) => {
         };
         made.replay.dispose();
       });
-      await until(async () => (await text(page.locator(".status"))) === "The Replay was disposed of.");
+      await until(async () => (await text(page.locator(".status"))) === "The Replay was disposed.");
       await settled(page);
       expect(await page.evaluate(() => (globalThis as { asked?: number }).asked)).toBe(1);
       expect(await inserted(page)).toBeGreaterThan(3000);

@@ -169,7 +169,7 @@ function checkUnread(to: string, { open = [] }: EditOptions, { unread = [], abou
 /** Adds the unread data to the error of a path that no leaf has. */
 function withUnread(error: unknown, readers: readonly RldsReader[]): unknown {
   const unread = new Map(readers.flatMap((reader) => (reader.unread ?? []).map(({ what, remedy }) => [what, remedy] as const)));
-  if (!(error instanceof RangeError) || unread.size === 0 || !/ must be (on one of|paths of leaves) /.test(error.message)) return error;
+  if (!(error instanceof RangeError) || unread.size === 0 || !/ must be (a condition on one of|paths of leaves) /.test(error.message)) return error;
   const text = [...unread].map(([what, remedy]) => `${what} of the source are not read, ${remedyText(remedy)}`).join("; ");
   return Object.assign(error, { message: `${error.message} (${text})` });
 }

@@ -95,27 +95,27 @@ export function explanationText(
   if (state === "gone") return "It is no longer in the table: it was evicted, deleted, or drawn as often as the table allows.";
   if (state === "waiting") return "It waits for the rate limiter and cannot be drawn yet.";
   const drawsText = timesSampled === 0 ? "It was never drawn." : `It was drawn ${numberText(timesSampled)} ${timesSampled === 1 ? "time" : "times"}.`;
-  if (kind === "uniform") return `Every one of ${countText(size, "item")} is equally likely. ${drawsText}`;
+  if (kind === "uniform") return `All ${countText(size, "item")} are equally likely. ${drawsText}`;
   // A Replay of another version may have other kinds of selectors.
   const known: KindInfo | undefined = SELECTOR_KINDS[kind];
   if (known?.weighs) {
     const share = Number.isNaN(weight)
       ? "all priorities are 0, so every item is equally likely"
       : `its share is priority^${numberText(exponent)} = ${numberText(weight)} of all weights`;
-    return `Priority ${numberText(priority)}: ${share}; that is ${numberText(probability * size)} times what uniform draws would give it. ${drawsText}`;
+    return `Priority ${numberText(priority)}: ${share}; that is ${numberText(probability * size)} times its share in uniform draws. ${drawsText}`;
   }
   if (kind === "recency")
-    return `Its share is age^-${numberText(exponent)} of all; that is ${numberText(probability * size)} times what uniform draws would give it. ${drawsText}`;
+    return `Its share is age^-${numberText(exponent)} of all; that is ${numberText(probability * size)} times its share in uniform draws. ${drawsText}`;
   return probability > 0
-    ? `The next draw gives it: ${kind} takes ${known?.picks}. ${drawsText}`
-    : `The next draw gives another: ${kind} takes ${known?.picks}. ${drawsText}`;
+    ? `The next draw returns it: ${kind} picks ${known?.picks}. ${drawsText}`
+    : `The next draw returns another item: ${kind} picks ${known?.picks}. ${drawsText}`;
 }
 
 /** Returns the age of an item, as far as the table shows it. */
 export function ageText(age: number, episodeAge: number): string {
   const parts = [];
   if (!Number.isNaN(age)) parts.push(`${countText(age, "item")} came after it`);
-  if (!Number.isNaN(episodeAge)) parts.push(`${countText(episodeAge, "episode")} began after its own`);
+  if (!Number.isNaN(episodeAge)) parts.push(`${countText(episodeAge, "episode")} began after its episode`);
   return parts.join("; ") || "–";
 }
 

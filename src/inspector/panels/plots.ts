@@ -76,7 +76,7 @@ function timesOverAges(): PlotPanel {
         x: edges.slice(0, -1),
         ys: [values],
         range: [edges[0] as number, edges.at(-1) as number],
-        summary: `The newest ${numberText(first)} draws each, the oldest ${numberText(finite.at(-1) ?? Number.NaN)}; age in ${agesIn}`,
+        summary: `Draws per item: newest ${numberText(first)}, oldest ${numberText(finite.at(-1) ?? Number.NaN)}; age in ${agesIn}`,
         rows: () => means.map((mean, i) => [`${numberText(edges[i] as number)} … ${numberText(edges[i + 1] as number)}`, numberText(mean)]),
       });
     },
@@ -108,7 +108,7 @@ export function lineOf(episodes: readonly Episode[]): PlotContent {
   return {
     x: episodes.map(({ number }) => number),
     ys: [episodes.map(value)],
-    summary: `${countText(episodes.length, "episode")} seen from start to end; mean of the last ${last.length}: ${valueText}${mean(({ length }) => length)} steps`,
+    summary: `${countText(episodes.length, "episode")} seen from start to end, mean of the last ${last.length}: ${valueText}${mean(({ length }) => length)} steps`,
     rows: () => [...episodes].reverse().map((episode) => [String(episode.number), numberText(episode.return), `${numberText(episode.length)}, ${episode.end}`]),
   };
 }

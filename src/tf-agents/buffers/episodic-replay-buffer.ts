@@ -186,7 +186,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
   extendEpisodes(ids: ArrayLike<number>, indices: ArrayLike<number>, episodes: Episodes<S>): number[] {
     this.#engine.open();
     const idNumbers = idList(ids);
-    const idIndices = integersOf("indices", "a list with a place in ids per episode", indices, 0, idNumbers.length - 1);
+    const idIndices = integersOf("indices", "a list with an index into ids per episode", indices, 0, idNumbers.length - 1);
     const { length, completed, items } = onlyKeys("episodes", episodes, "length, completed, items");
     for (const [name, list] of Object.entries({ length, completed, items }))
       if (!isList(list) || listLength(list) !== idIndices.length)
@@ -319,13 +319,13 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
     const isUnbatched = sampleBatchSize === undefined;
     if (numSteps === undefined) {
       const streamDraw = this.#windows.drawStream(UNIFORM);
-      if (streamDraw === undefined) throw this.#emptyError("no episode is completed");
+      if (streamDraw === undefined) throw this.#emptyError("no episode has been completed. End an episode first");
       const items = this.#read(streamDraw.stream);
       const info = { ids: numbers([this.#episodes.idAt(streamDraw.stream)], []), probabilities: numbers([streamDraw.probability], []) };
       return [preprocess === undefined ? items : preprocess(items as StepsOf<S>), info] as Element<S>;
     }
     const windowDraw = this.#windows.draw(sampleBatchSize ?? 1, numSteps, timeStacked ? "stacked" : "apart", BY_STEPS);
-    if (windowDraw === undefined) throw this.#emptyError(`no episode that can be drawn has ${numSteps} steps (numSteps)`);
+    if (windowDraw === undefined) throw this.#emptyError(`no episode that can be drawn has ${numSteps} steps. Pass a smaller numSteps`);
     const { streams, starts, probabilities } = windowDraw;
     let { items } = windowDraw;
     if (preprocess !== undefined) {

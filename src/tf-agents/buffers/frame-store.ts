@@ -152,14 +152,14 @@ export class FrameStore {
     const slabs = this.#high >> this.#bits < this.#blocks.length ? 0 : 1;
     const more = slabs * this.#slabBytes + 16 * (frames - this.#refs.length);
     if (this.#otherBytes() + this.bytes + more > this.#maxBytes)
-      throw new ReplayError("OUT_OF_MEMORY", `maxBytes must be more than ${this.#maxBytes} for another frame. Raise maxBytes, or lower capacity`);
+      throw new ReplayError("OUT_OF_MEMORY", `maxBytes must be more than ${this.#maxBytes} for another frame. Increase maxBytes, or lower capacity`);
     let block: FrameBlock | undefined;
     let largerArrays: Uint32Array<ArrayBuffer>[] = [];
     try {
       if (slabs === 1) block = this.#createBlock(1 << this.#bits);
       if (frames > this.#refs.length) largerArrays = [new Uint32Array(frames), new Uint32Array(frames), new Uint32Array(frames), new Uint32Array(frames)];
     } catch (error) {
-      throw new ReplayError("OUT_OF_MEMORY", `the host must have memory for another frame (lower capacity): ${(error as Error).message}`);
+      throw new ReplayError("OUT_OF_MEMORY", `no memory is left for another frame: ${(error as Error).message}. Lower capacity`);
     }
     if (block !== undefined) this.#blocks.push(block);
     const [refs, hashes, next, buckets] = largerArrays;

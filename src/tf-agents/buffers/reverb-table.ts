@@ -179,7 +179,7 @@ function infoAt({ keys, probabilities, tableSizes, priorities, timesSampled }: B
 const NO_ITEMS: Items = {
   count: 0,
   item: () => {
-    throw new RangeError("no items");
+    throw new RangeError("there are no items");
   },
 };
 

@@ -34,14 +34,14 @@ export class Config<P extends Pattern = Pattern> {
 export function createConfig<P extends Pattern>(pattern: P, table: string, options: ConfigOptions = {}): Config<P> {
   const { conditions = [], priority = constantPriorityFn(1) } = onlyKeys("options", options, "conditions, priority");
   const names = nodesOf(pattern).map(({ keys }) => nameOf(keys));
-  if (names.length === 0) throw mustBe(RangeError, "pattern", "a nest with at least one node, as { x: step.field.at(-1) }", pattern);
+  if (names.length === 0) throw mustBe(RangeError, "pattern", "a nest with at least one node, such as { x: step.field.at(-1) }", pattern);
   const duplicate = names.find((name, i) => names.indexOf(name) !== i);
   if (duplicate !== undefined) throw mustBe(RangeError, "pattern", "without two nodes of the same dotted name", duplicate);
   if (typeof table !== "string") throw mustBe(TypeError, "table", "a string", table);
   if (table === "") throw mustBe(RangeError, "table", "the name of a table", table);
   if (!Array.isArray(conditions)) throw mustBe(TypeError, "conditions", "an array of conditions", conditions);
   conditions.forEach((condition: unknown, i) => {
-    if (condition instanceof Comparable) throw mustBe(TypeError, `conditions[${i}]`, "compared with a number, as Condition.stepIndex().ge(2)", condition);
+    if (condition instanceof Comparable) throw mustBe(TypeError, `conditions[${i}]`, "compared with a number, such as Condition.stepIndex().ge(2)", condition);
     if (!(condition instanceof Condition)) throw mustBe(TypeError, `conditions[${i}]`, "made by Condition", condition);
   });
   if (!(priority instanceof PriorityFn)) throw mustBe(TypeError, "priority", "made by constantPriorityFn or tdError", priority);

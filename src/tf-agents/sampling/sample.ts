@@ -57,7 +57,7 @@ export function stepsOf(table: string, { columns }: DrawnItem, allowsSqueezed: b
   const lengths = columns.map(({ column, isSqueezed }) => (isSqueezed ? (allowsSqueezed ? 1 : -1) : (column.shape[0] as number)));
   const [length = 0] = lengths;
   if (length >= 0 && lengths.every((candidate) => candidate === length)) return length;
-  const rule = "one whose columns have a dimension of time and the same number of steps, to be split into steps";
+  const rule = "an item whose columns have a dimension of time and the same number of steps, to be split into steps";
   const shapes = columns.map(({ column }) => `[${column.shape.join(", ")}]`).join(" ");
   throw mustBe("SPEC_MISMATCH", `an item of table ${table}`, rule, `columns of shapes ${shapes}`);
 }
@@ -90,7 +90,7 @@ export function mustBeAs(table: string, spec: Signature, item: DrawnItem, column
       throw mustBe(
         "SPEC_MISMATCH",
         `column ${i} of table ${table}`,
-        `as ${keys.join(".") || "the only one"} of spec, ${signatureText(leaf)}`,
+        `${signatureText(leaf)}, as ${keys.join(".") || "the only one"} of spec`,
         signatureText({ dtype, shape }),
       );
   });

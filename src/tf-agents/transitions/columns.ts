@@ -38,7 +38,7 @@ export function numbersIn(subject: string, value: unknown, dtype: Dtype): Column
   const fill = (part: unknown, depth: number): void => {
     if (depth === shape.length) {
       if (typeof part !== "number") throw mustBe(TypeError, subject, "a column {data, shape}, a typed array, or numbers", part);
-      if (isOverflow(dtype, part)) throw mustBe("INVALID_DATA", subject, `numbers that ${dtype} holds`, part);
+      if (isOverflow(dtype, part)) throw mustBe("INVALID_DATA", subject, `numbers that ${dtype} can hold`, part);
       data[next++] = part;
       return;
     }

@@ -26,7 +26,7 @@ export function toNStepTransition<O, A, P>(
   const outerShape = outerShapeOf("trajectory", trajectory, 2, 2);
   const [rows = 0, steps = 0] = outerShape;
   finite("gamma", gamma);
-  if (steps < 2) throw mustBe("SPEC_MISMATCH", "trajectory", "of at least 2 steps", steps);
+  if (steps < 2) throw mustBe("SPEC_MISMATCH", "trajectory", "a trajectory of at least 2 steps", steps);
   const stepType = leading("trajectory.stepType", trajectory.stepType, outerShape, "i32");
   const nextStepType = leading("trajectory.nextStepType", trajectory.nextStepType, outerShape, "i32");
   const reward = floats("trajectory.reward", leading("trajectory.reward", trajectory.reward, outerShape), outerShape);

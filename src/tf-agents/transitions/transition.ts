@@ -80,7 +80,7 @@ export function experienceToTransitions(experience: TrajectoryBatch, options: { 
   const transitions = toTransition(experience);
   if (!squeezeTimeDim) return transitions;
   const [, steps] = transitions.timeStep.discount.shape;
-  if (steps !== 1) throw mustBe("SPEC_MISMATCH", "experience", "of two steps, to be squeezed into one transition", (steps as number) + 1);
+  if (steps !== 1) throw mustBe("SPEC_MISMATCH", "experience", "a trajectory of two steps, to be squeezed into one transition", (steps as number) + 1);
   return withoutTime(transitions as unknown as Transition<StepColumns>);
 }
 
@@ -106,7 +106,7 @@ const FIELDS = ["stepType", "observation", "action", "policyInfo", "nextStepType
 
 /** @throws TypeError, RangeError unless it is a spec of trajectories */
 export function checkTrajectorySpec<S extends TrajectorySpec<Spec, Spec, Spec>>(spec: S): S {
-  if (typeof spec !== "object" || spec === null) throw mustBe(TypeError, "spec", "a spec of trajectories, such as trajectorySpec(…) makes", spec);
+  if (typeof spec !== "object" || spec === null) throw mustBe(TypeError, "spec", "a spec of trajectories, such as trajectorySpec(…) returns", spec);
   for (const field of FIELDS) if (!Object.hasOwn(spec, field)) throw mustBe(RangeError, "spec", `a spec of trajectories, with ${FIELDS.join(", ")}`, spec);
   return spec;
 }

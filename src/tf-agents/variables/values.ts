@@ -64,7 +64,7 @@ export function leavesIn(
 export function valuesOf(table: string, signature: Signature, nest: unknown): VariableValue[] {
   return leavesIn("values", signature, nest).map(({ keys, leaf, at }) => {
     const path = ["values", ...keys].join(".");
-    const refuse = (value: unknown) => mustBe("SPEC_MISMATCH", path, `as the signature of table ${table}, ${signatureText(leaf)}`, value);
+    const refuse = (value: unknown) => mustBe("SPEC_MISMATCH", path, `${signatureText(leaf)}, as in the signature of table ${table}`, value);
     if (leaf.dtype === "unknown" || leaf.stored !== undefined) throw refuse(`a value: Reprise cannot write ${leaf.stored}`);
     const { dtype } = leaf;
     const shape = shapeIn(leaf, at);

@@ -164,7 +164,7 @@ export class ReverbVariableContainer {
       try {
         const item = await sampler.next({ signal });
         if (item === undefined || stepsOf(table, item, true) !== 1)
-          throw mustBe("SPEC_MISMATCH", `the item of table ${table}`, "one step, as push makes it", item && `${stepsOf(table, item, true)} steps`);
+          throw mustBe("SPEC_MISMATCH", `the item of table ${table}`, "one step, as push writes it", item && `${stepsOf(table, item, true)} steps`);
         // Once the wait has ended, nothing is assigned.
         signal.throwIfAborted();
         return await use(stepColumns(item, 0), signal);
@@ -224,6 +224,6 @@ async function within<T>(what: string, wait: WaitOptions, call: (signal: AbortSi
   try {
     return await abortable(call(ended.signal), what, wait);
   } finally {
-    ended.abort(new ReplayError("CLOSED", `the call has ended: ${what}`));
+    ended.abort(new ReplayError("CLOSED", `the call for ${what} has ended`));
   }
 }

@@ -20,10 +20,10 @@ export function inferSignature(configs: readonly Config[], stepSpec: Spec): Sign
   const [first] = all as [CompiledConfig, ...CompiledConfig[]];
   all.forEach(({ config, nodes }, i) => {
     const { table } = first.config;
-    if (config.table !== table) throw mustBe(RangeError, `the table of configs[${i}]`, `${show(table)}, like the first one's`, config.table);
+    if (config.table !== table) throw mustBe(RangeError, `the table of configs[${i}]`, `${show(table)}, as in the first config`, config.table);
     const namesOf = (configNodes: CompiledConfig["nodes"]) => configNodes.map(({ keys }) => nameOf(keys)).join(", ");
     if (namesOf(nodes) !== namesOf(first.nodes))
-      throw mustBe(RangeError, `the pattern of configs[${i}]`, `one with the columns ${namesOf(first.nodes)}, like the first one's`, namesOf(nodes));
+      throw mustBe(RangeError, `the pattern of configs[${i}]`, `a pattern with the columns ${namesOf(first.nodes)}, like the first pattern`, namesOf(nodes));
   });
   const signature = (k: number): LeafSignature => {
     const { dtype, shape } = all.map(({ nodes }) => describeColumn(nodes[k] as CompiledConfig["nodes"][number])).reduce(mergeColumns);
@@ -46,6 +46,6 @@ function describeColumn({ keys, ages, node: { isSqueezed, leaf } }: CompiledConf
 function mergeColumns(a: ColumnSignature, b: ColumnSignature): ColumnSignature {
   const areEqual = a.dtype === b.dtype && a.shape.length === b.shape.length && a.shape.every((n, i) => i === 0 || n === b.shape[i]);
   if (!areEqual)
-    throw mustBe(RangeError, `the column ${a.name} of each config`, `${signatureText(a)}, like the first one's, but for its length`, signatureText(b));
+    throw mustBe(RangeError, `the column ${a.name} of each config`, `${signatureText(a)}, as in the first config, except for its length`, signatureText(b));
   return { ...a, shape: a.shape.map((n, i) => (n === b.shape[i] ? n : null)) };
 }

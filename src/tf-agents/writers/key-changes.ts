@@ -16,7 +16,7 @@ export interface KeyChanges {
 const PAIRS_RULE = "a Map, or pairs [key, priority]";
 
 /** Keys of this process are numbers; keys of a server are bigints. */
-const RULE = "whole numbers from 0 to 2^53 - 1, or bigints below 2^64, as samples have them";
+const RULE = "whole numbers from 0 to 2^53 - 1, or bigints below 2^64, as samples return them";
 
 /** @throws TypeError, RangeError */
 export function keyChangesOf(changes: PriorityChanges): KeyChanges {

@@ -341,7 +341,7 @@ export class ReplaySink<S extends Spec> implements StepSink {
       try {
         this.#replay.writer({ items: [{ table, length: 1, priority: value }] } as object).close();
       } catch (error) {
-        if (error instanceof RangeError) throw mustBe(RangeError, `the priority of configs[${i}]`, `one that table ${show(table)} takes`, value);
+        if (error instanceof RangeError) throw mustBe(RangeError, `the priority of configs[${i}]`, `a priority that table ${show(table)} takes`, value);
         throw error;
       }
     });

@@ -672,7 +672,7 @@ describe("wrong usage", () => {
     [["--cast", "nothing=f32"], "--cast must be paths of leaves of a step"],
     [["--episodes", "9-3"], "--episodes must be"],
     [["--drop-episodes", "40"], "--drop-episodes must be numbers of episodes in 0 … 39, got 40"],
-    [["--where", "nothing > 1"], "--where must be on one of return, length"],
+    [["--where", "nothing > 1"], "--where must be a condition on one of return, length"],
     [["--split-into", "train=0.5"], "--split-into writes several datasets"],
     [["--seed", "1"], "--seed works only with --split-into"],
     [["--source-fps", "1"], "--source-fps works only with --resample-fps"],

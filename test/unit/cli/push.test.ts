@@ -205,7 +205,7 @@ test.runIf(whole)("whole episodes as items", async () => {
   expect((await document("stats", temp("episodes"))).tables[0].maxSize).toBe(100_000);
   const missing = await failure(1, ...["push", PIXELS, "--dir", temp("short"), "--table", "t", "--sequence-length", "26"]);
   expect(missing.line).toBe(
-    "reprise: EMPTY: no item was made of 8 episodes with 188 steps, because no episode has 26 steps that can be an item. Pass a smaller --sequence-length",
+    "reprise: EMPTY: no item was made from 8 episodes with 188 steps, because no episode has 26 steps that can be an item. Pass a smaller --sequence-length",
   );
   expect(existsSync(temp("short"))).toBe(false);
   const short = await failure(2, "push", PIXELS, "--dir", temp("short"), "--table", "t", "--episodes", "--max-length", "24");

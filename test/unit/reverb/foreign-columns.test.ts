@@ -86,7 +86,7 @@ describe("writing", () => {
 
   it.each(refusals)("into table %s is refused by every writer, by the column's name, before anything is sent", async (table, type) => {
     const client = clientOf(spec);
-    const refused = { code: "SPEC_MISMATCH", message: expect.stringMatching(new RegExp(`table ${table}.*\\bobs\\b.*${type}`)) };
+    const refused = { code: "SPEC_MISMATCH", message: expect.stringMatching(new RegExp(`table ${table}(?=.*\\bobs\\b).*${type}`)) };
     await expect(client.insert(step, { [table]: 1 })).rejects.toMatchObject(refused);
 
     const writer = client.trajectoryWriter({ numKeepAliveRefs: 2 });
@@ -117,7 +117,7 @@ describe("writing", () => {
     expect(twin.came).toBe(2);
     await expect(clientOf({ obs: f64(3), act: i32() }).insert(step, { rank: 1 })).rejects.toMatchObject({
       code: "SPEC_MISMATCH",
-      message: expect.stringContaining("as obs of its signature, f32 of any shape"),
+      message: expect.stringContaining("f32 of any shape, as obs of its signature"),
     });
     expect(twin.came).toBe(2);
   });
@@ -125,7 +125,7 @@ describe("writing", () => {
   it("a column that is known is still compared, beside one of any rank", async () => {
     await expect(clientOf({ obs: f32(3), act: f32() }).insert(step, { rank: 1 })).rejects.toMatchObject({
       code: "SPEC_MISMATCH",
-      message: expect.stringContaining("as act of its signature, i32 of shape [any]"),
+      message: expect.stringContaining("i32 of shape [any], as act of its signature"),
     });
     expect(twin.came).toBe(0);
   });

@@ -82,9 +82,9 @@ it("what cannot be written, or does not fit, is refused before it is sent", asyn
   const container = new ReverbVariableContainer(client, { tableNames: ["variables", "other"] });
   await expect(container.push({ c: [[1, 0], [2, 0]] })).rejects.toMatchObject({ code: "SPEC_MISMATCH", message: expect.stringContaining("complex64") }); // biome-ignore format: short
   for (const [values, message] of [
-    [{ step: 1, w: [[1, 2, 3]] }, /^values\.w must be as the signature of table other, f32 of shape \[2, any\]/],
+    [{ step: 1, w: [[1, 2, 3]] }, /^values\.w must be f32 of shape \[2, any\], as in the signature of table other/],
     [{ step: 1, w: new Float32Array(3) }, /^values\.w must be/],
-    [{ step: 1, w: [[1, 2], [3]] }, /^values\.w must be as the signature of table other, f32 of shape \[2, any\], got an array of 2$/], // biome-ignore format: short
+    [{ step: 1, w: [[1, 2], [3]] }, /^values\.w must be f32 of shape \[2, any\], as in the signature of table other, got an array of 2$/], // biome-ignore format: short
     [{ step: 1, w: new Column(new Float64Array(2), [2, 1]) }, /^values\.w must be/],
   ] as const)
     await expect(container.push(values, { table: "other" }), String(message)).rejects.toThrow(message);

@@ -76,7 +76,7 @@ test("an insert that is refused leaves no writer behind", () => {
 test("an observer goes on with a writer only, not with what looks like one", () => {
   const replay = new Replay({ spec: SPEC, tables: { t: ONCE } });
   const observer = new ReverbAddEpisodeObserver(replay, { tableName: "t", maxSequenceLength: 3 });
-  expectRefused(replay, () => observer.resume({ ...replay.writers[0] } as never), TypeError, /^writer must be a writer that Replay\.open brought back/);
+  expectRefused(replay, () => observer.resume({ ...replay.writers[0] } as never), TypeError, /^writer must be a writer that Replay\.open restored/);
   observer({ ...step(1), stepType: StepType.LAST });
   expect(replay.table("t").size).toBe(1);
 });

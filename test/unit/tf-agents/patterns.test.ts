@@ -39,7 +39,7 @@ test.each([
   [() => step.action.slice(null, -1, 2), RangeError, "step of action must be left out, because there is no start, got 2"],
   [() => createReferenceStep({ a: f32 } as never), TypeError, /^spec of a must be a leaf .* \(call it: f32\(\)/],
   [() => patternFromTransform(spec, undefined as never), TypeError, "transform is required: a function"],
-  [() => createConfig({}, "t"), RangeError, "pattern must be a nest with at least one node, as { x: step.field.at(-1) }, got an object without keys"],
+  [() => createConfig({}, "t"), RangeError, "pattern must be a nest with at least one node, such as { x: step.field.at(-1) }, got an object without keys"],
   [() => createConfig({ x: 3 } as never, "t"), TypeError, /^pattern.x must be made .*reference step.*got 3$/],
   [() => createConfig({ x: step.action } as never, "t"), TypeError, /^pattern.x must be made .*reference step/],
   [() => createConfig({ a: { b: pattern.a }, "a.b": pattern.a }, "t"), RangeError, 'pattern must be without two nodes of the same dotted name, got "a.b"'],
@@ -48,7 +48,7 @@ test.each([
   [
     () => createConfig(pattern, "t", { conditions: [Condition.stepIndex() as never] }),
     TypeError,
-    /^conditions\[0\] must be compared with a number, as Condition.stepIndex\(\).ge\(2\)/,
+    /^conditions\[0\] must be compared with a number, such as Condition.stepIndex\(\).ge\(2\)/,
   ],
   [() => createConfig(pattern, "t", { priority: 3 as never }), TypeError, "priority must be made by constantPriorityFn or tdError, got 3"],
   [() => createConfig(pattern, "t", { prioriy: 3 } as never), TypeError, /has no option "prioriy"/],
@@ -73,17 +73,17 @@ test.each([
   [
     () => inferSignature([createConfig(pattern, "t"), createConfig(pattern, "u")], spec),
     RangeError,
-    'the table of configs[1] must be "t", like the first one\'s, got "u"',
+    'the table of configs[1] must be "t", as in the first config, got "u"',
   ],
   [
     () => inferSignature([createConfig(pattern, "t"), createConfig({ b: pattern.a }, "t")], spec),
     RangeError,
-    'the pattern of configs[1] must be one with the columns a, like the first one\'s, got "b"',
+    'the pattern of configs[1] must be a pattern with the columns a, like the first pattern, got "b"',
   ],
   [
     () => inferSignature([createConfig(pattern, "t"), createConfig({ a: step.done.at(-1) }, "t")], spec),
     RangeError,
-    'the column a of each config must be i32 of shape [], like the first one\'s, but for its length, got "bool of shape []"',
+    'the column a of each config must be i32 of shape [], as in the first config, except for its length, got "bool of shape []"',
   ],
   [
     () => inferSignature([createConfig(pattern, "t")], { other: f32() }),

@@ -166,14 +166,14 @@ describe("observer.resume", () => {
       expectError(
         errorOf(() => observer.resume(other as never)),
         "SPEC_MISMATCH",
-        /writer must be one that this observer made: 1 lane, keep 3, rules .* t 3\/1\/1/,
+        /writer must be a writer that this observer made: 1 lane, keep 3, rules .* t 3\/1\/1/,
       );
     }
     expect(replay.writers.length).toBe(4);
     expectError(
       errorOf(() => observer.resume(replay.writers[9] as never)),
       TypeError,
-      /writer is required: a writer that Replay.open brought back/,
+      /writer is required: a writer that Replay.open restored/,
     );
   });
 });

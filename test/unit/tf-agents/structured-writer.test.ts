@@ -43,7 +43,7 @@ test("what no writer takes is refused where it is made, and there is no writer",
 
 test("items must fit their table's signature, and the writer is not made where they do not", () => {
   const signature = { x: { dtype: "i32", shape: [3] } };
-  expect(() => made([createConfig(last2, "t")], {}, signature)).toThrow("column 0 of an item of table t must be as x of its signature, i32 of shape [3]");
+  expect(() => made([createConfig(last2, "t")], {}, signature)).toThrow("column 0 of an item of table t must be i32 of shape [3], as x of its signature");
   expect(() =>
     made(
       [
@@ -63,7 +63,7 @@ test("a priority that the table does not take is refused with the config", () =>
   const huge = createConfig(newest, "t", { priority: constantPriorityFn(1e300) });
   const client = LocalClient.of({ spec, tables: [{ ...QUEUE, sampler: prioritized(4) }], logger: null });
   expect(() => client.structuredWriter([config])).not.toThrow();
-  expect(() => client.structuredWriter([config, huge])).toThrow('the priority of configs[1] must be one that table "t" takes, got 1e+300');
+  expect(() => client.structuredWriter([config, huge])).toThrow('the priority of configs[1] must be a priority that table "t" takes, got 1e+300');
   expect(client.replay.writers.length).toBe(0);
 });
 

@@ -184,7 +184,7 @@ describe("what is refused", () => {
       "three squeezed",
       () => experienceToTransitions(batch, { squeezeTimeDim: true }),
       "SPEC_MISMATCH",
-      /^experience must be of two steps, to be squeezed into one transition, got 3$/,
+      /^experience must be a trajectory of two steps, to be squeezed into one transition, got 3$/,
     ],
     [
       "one step",

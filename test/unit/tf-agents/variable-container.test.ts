@@ -175,20 +175,17 @@ describe("refuses", () => {
     [{ ...nest(1), policy_variables: [[1, 2, 3]] }, /^values\.policy_variables must be an array of 2, got an array of 1$/],
     [{ ...nest(1), extra: 1 }, /extra is not in the spec/],
     [{ policyVariables: [], train_step: 1 }, /^values must be .*values\.policy_variables is missing/],
-    [{ ...nest(1), train_step: [1, 2] }, /^values\.train_step must be as the signature of table variables, i64 of shape \[\], got an array of 2$/],
+    [{ ...nest(1), train_step: [1, 2] }, /^values\.train_step must be i64 of shape \[\], as in the signature of table variables, got an array of 2$/],
     [
       { ...nest(1), policy_variables: [new Float32Array(5), [1, 2, 3]] },
-      /^values\.policy_variables\.0 must be .*f32 of shape \[2, 3\], got Float32Array\(5\)$/,
+      /^values\.policy_variables\.0 must be f32 of shape \[2, 3\].*, got Float32Array\(5\)$/,
     ],
     [{ ...nest(1), policy_variables: [new Column(new Float32Array(6), [3, 2]), [1, 2, 3]] }, /\.0 must be .*got "a column of shape \[3, 2\]"$/],
     [
       { ...nest(1), policy_variables: [new Float64Array(6), [1, 2, 3]] },
-      /^values\.policy_variables\.0 must be as the signature of table variables, f32 of shape \[2, 3\], got Float64Array\(6\)$/,
+      /^values\.policy_variables\.0 must be f32 of shape \[2, 3\], as in the signature of table variables, got Float64Array\(6\)$/,
     ],
-    [
-      { ...nest(1), policy_variables: [new Column(new Float32Array(7), [2, 3]), [1, 2, 3]] },
-      /^values\.policy_variables\.0 must be as the .*got Float32Array\(7\)$/,
-    ],
+    [{ ...nest(1), policy_variables: [new Column(new Float32Array(7), [2, 3]), [1, 2, 3]] }, /^values\.policy_variables\.0 must be .*got Float32Array\(7\)$/],
     [{ ...nest(1), train_step: 0.5 }, /^values\.train_step must be i64, a bigint or a safe integer, as in the signature of table variables, got 0\.5$/],
     [
       { ...nest(1), train_step: 2n ** 63n },
@@ -209,7 +206,7 @@ describe("refuses", () => {
           [1, 2, 3],
         ],
       }, // prettier-ignore
-      /^values\.policy_variables\.0 must be as the signature of table variables, f32 of shape \[2, 3\], got an array of 2$/,
+      /^values\.policy_variables\.0 must be f32 of shape \[2, 3\], as in the signature of table variables, got an array of 2$/,
     ],
   ])("values of another structure, dtype or shape: %#", async (values, message) => {
     const replay = replayOf();
@@ -265,7 +262,7 @@ describe("refuses", () => {
     expectError(
       await refusal(new ReverbVariableContainer(client).pull()),
       "SPEC_MISMATCH",
-      /^the item of table variables must be one step, as push makes it, got "2 steps"$/,
+      /^the item of table variables must be one step, as push writes it, got "2 steps"$/,
     );
   });
 });

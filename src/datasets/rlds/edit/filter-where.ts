@@ -57,7 +57,7 @@ function testOf(condition: EpisodeCondition, stepSpec: StepSpec, metadataSpec: {
   const specs = [stepSpec, metadataSpec as StepSpec];
   // The same path may exist in the steps and in the metadata.
   const paths = new Set(["return", "length", ...specs.flatMap((spec) => leavesOf(spec).map((leaf) => leaf.path))]);
-  throw mustBe(RangeError, "where", `on one of ${[...paths].join(", ")}`, condition.path, paths);
+  throw mustBe(RangeError, "where", `a condition on one of ${[...paths].join(", ")}`, condition.path, paths);
 }
 
 interface ElementEntry extends LeafEntry {
@@ -75,7 +75,7 @@ function elementsAt(path: string, stepSpec: StepSpec): readonly ElementEntry[] {
     const indices = path.slice(leaf.path.length + 1).split("/");
     if (shape.length === 0 || !indices.every((one) => /^\d{1,15}$/.test(one))) return [];
     const isIn = indices.length === shape.length && indices.every((one, i) => Number(one) < (shape[i] as number));
-    if (!isIn) throw mustBe(RangeError, "where", `on ${leaf.path} or an element of it, whose shape is ${shape.join(" × ")}`, path);
+    if (!isIn) throw mustBe(RangeError, "where", `a condition on ${leaf.path} or an element of it, whose shape is ${shape.join(" × ")}`, path);
     return [{ ...leaf, index, element: indices.reduce((at, one, i) => at * (shape[i] as number) + Number(one), 0) }];
   });
 }
@@ -140,7 +140,7 @@ function elementTest({ path, comparison, value }: EpisodeCondition, { dtype }: S
     const text = String(value);
     return (element) => compare(element, text);
   }
-  if (typeof value === "string") throw mustBe(RangeError, `where: ${path}`, `compared with a number, as it is ${dtype}`, value);
+  if (typeof value === "string") throw mustBe(RangeError, `where: ${path}`, `compared with a number, because it is ${dtype}`, value);
   const wanted = typeof value === "bigint" ? value : storedNumber(dtype, Number(value));
   return (element) => compare(typeof element === "boolean" ? Number(element) : element, wanted);
 }

@@ -163,14 +163,14 @@ describe("filterWhere", () => {
   });
 
   test("what cannot be compared is refused", async () => {
-    expectFailure(await failure(filterWhere(data as never, "nothing")), RangeError, "where must be on one of return, length, action, discount");
+    expectFailure(await failure(filterWhere(data as never, "nothing")), RangeError, "where must be a condition on one of return, length, action, discount");
     expectFailure(await failure(filterWhere(data as never, "task < pick")), RangeError, "where: task must be compared with = or !=");
-    expectFailure(await failure(filterWhere(data as never, "reward = high")), RangeError, "where: reward must be compared with a number, as it is f32");
+    expectFailure(await failure(filterWhere(data as never, "reward = high")), RangeError, "where: reward must be compared with a number, because it is f32");
     for (const path of ["observation/x/2", "observation/x/0/0"])
       expectFailure(
         await failure(filterWhere(data as never, `${path} > 1`)),
         RangeError,
-        "where must be on observation/x or an element of it, whose shape is 2",
+        "where must be a condition on observation/x or an element of it, whose shape is 2",
       );
     const twice = await failure(filterWhere(Object.assign([...episodes], { metadataSpec: { note: leaf("string") } }) as never, "nothing"));
     expect((twice as Error).message.match(/\bnote\b/g)).toHaveLength(1);
