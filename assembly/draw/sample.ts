@@ -154,7 +154,7 @@ export function table_get(table: usize, draw: usize, n: u32, flags: u32): i32 {
 
 /** The number of bytes of a batch above which it is worthwhile to measure its items before room is made for it. */
 const LARGE: f64 = 16777216;
-/** The number of bytes of room per slot above which measuring pays off, if a longer item may have left. */
+/** The number of bytes of room per slot above which measuring pays off if a longer item may have been evicted. */
 const LOOSE: f64 = 512;
 
 /**

@@ -177,7 +177,7 @@ export function rowsOf(root: Root, view: View, keys: usize, n: u32): i64 {
   return view.n == 0 ? longest : min(view.n + 1, longest);
 }
 
-/** Returns the steps of the longest item that may be drawn, or the code of a refusal. */
+/** Returns the length, in steps, of the longest item that may be drawn, or the code of a refusal. */
 function windowRows(root: Root, view: View, n: u32, state: usize): i64 {
   if (view.n != 0) return view.n;
   const longest = view.tableOptions().table().longest;

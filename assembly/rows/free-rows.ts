@@ -24,7 +24,7 @@ export class FreeRows {
   @inline
   push(row: u32): void {
     this.count += 1;
-    // A name after the last place of a block is not a row.
+    // The number after a block's last row is not a row, so a run never crosses the end of a block.
     if (row != this.last + 1) this.begin(row);
     this.last = row;
   }

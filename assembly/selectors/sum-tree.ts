@@ -386,7 +386,7 @@ export class SumTree {
     return load<f64>(this.leaf(slot)) > FLOOR;
   }
 
-  /** Whether nothing is left to draw: no weight, or only faint leaves although there was more. */
+  /** Whether nothing is left to draw: there is no weight, or only faint leaves are left of a draw that began with heavier ones. */
   @inline
   exhausted(floor: f64): bool {
     const total = this.total();

@@ -101,7 +101,7 @@ export interface BatchView {
   readonly columns?: BatchLayout;
   /** Returns the buffer of a whole batch of a mixture, for the options of the call. @param longest steps of the longest item of a part */
   blank(longest: number): BatchBuffer;
-  /** Returns the steps of the longest item that a draw with the options of the call may return. @param isSure whether no other source draws first */
+  /** Returns the length, in steps, of the longest item that a draw with the options of the call may return. @param isSure whether no other source draws first */
   longest(isSure: boolean): number;
   /** Returns a buffer for all parts of a batch together. */
   whole(parts: readonly BatchBuffer[], options: SampleOptions, n: number): BatchBuffer;
@@ -260,7 +260,7 @@ export class Sampler<B extends { readonly count: number } = { readonly count: nu
     return this.#view.columns;
   }
 
-  /** Returns the steps of the longest item that a draw may return. @param isSure whether nothing else is drawn from the table first */
+  /** Returns the length, in steps, of the longest item that a draw may return. @param isSure whether nothing else is drawn from the table first */
   longest(isSure: boolean): number {
     return this.#view.longest(isSure);
   }

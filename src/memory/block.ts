@@ -13,7 +13,7 @@ import type { Engine } from "./engine.ts";
 
 /** The steps that end an episode: one value per step, not 0 if the episode ends with it. */
 export interface EpisodeEnds {
-  /** Ends without a final step. */
+  /** Flags for the steps after which an episode ends without a final step. */
   readonly ends?: ArrayLike<unknown> | undefined;
   readonly terminated?: ArrayLike<unknown> | undefined;
   readonly truncated?: ArrayLike<unknown> | undefined;

@@ -1,7 +1,7 @@
 /** Computes the memory that a journal takes from a Replay. Separate from the journal's code, which is loaded on demand. */
 import { SECTION_MAX } from "./state.ts";
 
-/** Returns the number of segments that a journal can distinguish: more than it can ever have files. */
+/** Returns the number of segments that a journal can distinguish, which exceeds the number of files that it can have. */
 export function placesFor(maxBytes: number, segmentBytes: number): number {
   let places = 1024;
   while (places < 65_536 && places < (4 * maxBytes) / segmentBytes) places *= 2;

@@ -29,7 +29,7 @@ export interface RecordOptions<S extends Spec = Spec> {
   readonly segmentBytes?: number;
   /** Whether to open a damaged recording. The data before the damage is kept, and the rest is cut off. Default: false. */
   readonly salvage?: boolean;
-  /** Whether to take the directory from an owner that has certainly ended, if this cannot be detected. Default: false. */
+  /** Whether to take over the directory if it cannot be detected whether its owner has ended. Set it only if you are sure. Default: false. */
   readonly takeOver?: boolean;
   /** Receives warnings, such as data that a crash cut off, or a full disk. Default: console.warn; null silences it. */
   readonly logger?: Logger | null;

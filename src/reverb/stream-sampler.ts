@@ -122,7 +122,7 @@ export class StreamSource implements ItemSource {
     for (const stream of this.#streams) stream.requestMore();
   }
 
-  /** Runs when a stream has timed out. The limiter has allowed nothing for the time limit when all streams have. */
+  /** Runs when a stream has timed out. Once all streams have, the limiter has allowed nothing for the whole time limit. */
   #late(): void {
     const { channel, table, timeoutMs } = this.#context;
     if (this.#stored.length > 0 || this.#streams.some((stream) => stream.isWaiting)) return;

@@ -184,7 +184,7 @@ export class MixedSources {
     throw new ReplayError("RATE_LIMITED", `source ${i} of the mixture: table ${show(table.name)} cannot provide its share, because ${why}. Sample fewer`);
   }
 
-  /** Returns the steps of the longest item that a source may draw. */
+  /** Returns the length, in steps, of the longest item that a source may draw. */
   longest(): number {
     const { list: sources, shares } = this;
     let longest = 0;

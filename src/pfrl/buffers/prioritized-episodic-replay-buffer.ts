@@ -81,7 +81,7 @@ export class PrioritizedEpisodicReplayBuffer<const S extends StepSpec = StepSpec
    * steps. Call `updateErrors` before the next sample, unless `waitPriorityAfterSampling` is false. If the call throws, nothing has changed.
    * @throws TypeError, RangeError if an argument is invalid
    * @throws ReplayError EMPTY if the buffer is empty
-   * @throws ReplayError TOO_FEW if the buffer has fewer than n of them
+   * @throws ReplayError TOO_FEW if the buffer has fewer than n episodes
    * @throws ReplayError OUT_OF_TURN if the last sample still waits for its errors
    */
   sampleEpisodes(n: number, options: ListOptions): SampleList<Transition[]>;

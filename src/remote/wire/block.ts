@@ -19,8 +19,7 @@ export const END = 1;
 /** Slot, DISCARD, lane + 1 (0 for all). */
 export const DISCARD = 3;
 /**
- * Slot, FLAGS, number of final steps: the step of several lanes in the slot ends some of their episodes, as its bytes define; the final steps are in the next
- * slot.
+ * Slot, FLAGS, number of final steps. In this slot, the episodes of some lanes end, and the slot's bytes define which. Their final steps are in the next slot.
  */
 export const FLAGS = 2;
 

@@ -1,6 +1,6 @@
 /** Defines names and numbers of TensorFlow's StructuredValue, and of its file. */
 
-/** The ending that the name of a spec file has after the name of the records' file. */
+/** The suffix that is appended to the name of a file of records to form the name of its spec file. */
 export const SPEC_ENDING = ".spec";
 
 /** The fields of StructuredValue. */
