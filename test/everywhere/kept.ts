@@ -52,8 +52,9 @@ export async function dataset(from: Source): Promise<string> {
 
 function refusal(error: unknown): string {
   const { code, message } = error as { readonly code?: string; readonly message: string };
-  // test/package/messages.txt has the sentences.
-  return `${code}, run ${/npm install \w+/.exec(message)?.[0]}`;
+  // The sentences about missing packages are in test/package/messages.txt.
+  const install = /npm install \w+/.exec(message)?.[0];
+  return install === undefined ? `${code}: ${message}` : `${code}, run ${install}`;
 }
 
 /** A dataset of a folder, written there as JSON lines, and read again. */
