@@ -130,15 +130,27 @@ interface FlatRange {
 async function* flatRanges(table: FlatTable, options: FlatOptions, row: number): AsyncGenerator<FlatRange, void, undefined> {
   const flags = flagsOf(table);
   const count = rowsOf(flags, table.file);
-  const height = Math.max(FLAG_ROWS, ...flags.map(({ chunkRows }) => chunkRows));
+  const chunkRows = Math.max(...flags.map((column) => column.chunkRows));
+  let height = Math.max(FLAG_ROWS, chunkRows);
   let begin = row;
-  for (let from = row; from < count; from += height) {
+  for (let from = row; from < count; ) {
     options.signal?.throwIfAborted();
-    const [terminal, timeout] = await readColumns(flags, from, Math.min(count, from + height));
+    const to = Math.min(count, from + height);
+    let block: ColumnData[];
+    try {
+      block = await readColumns(flags, from, to);
+    } catch (error) {
+      if (height <= Math.max(SLICE_ROWS, chunkRows)) throw error;
+      // Smaller blocks reach the episodes before damaged flags.
+      height = Math.max(SLICE_ROWS, chunkRows);
+      continue;
+    }
+    const [terminal, timeout] = block;
     for (const { end, ending } of findEpisodeEnds(terminal as ColumnData, timeout, from - begin, options)) {
       yield { from: begin, to: from + end, ending };
       begin = from + end;
     }
+    from = to;
   }
   if (begin < count) yield { from: begin, to: count, ending: tailEnding(table.timeouts !== undefined || table.areEnds === true, options) };
 }
