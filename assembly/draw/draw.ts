@@ -125,7 +125,7 @@ function strideOf(items: u32): u32 {
   return align16(items << 3);
 }
 
-/** Returns the bytes of a draw of up to `items` items, with room to gather. Each row that their windows may have takes 12 more. */
+/** Returns the number of bytes of a draw of up to `items` items, with room to gather. Each row that their windows may have takes 12 more. */
 export function draw_bytes(items: u32): u32 {
   return <u32>COLUMNS_AT + ROWS * strideOf(items) + 16 + NEAR_BYTES;
 }

@@ -59,17 +59,17 @@ export class Field {
     return changetype<Field>(Root.the().fields().get(i));
   }
 
-  /** Returns the bytes of one element. */
+  /** Returns the number of bytes of one element. */
   elementBytes(): u32 {
     return this.dtype == TEXT ? (4 + this.maxBytes + 3) & ~3 : dtypeBytes(this.dtype);
   }
 
-  /** Returns the bytes of the leaf's value in a host's format. */
+  /** Returns the number of bytes of the leaf's value in a host's format. */
   arrayBytes(): u32 {
     return this.valueBytes << isHalf(this.dtype);
   }
 
-  /** Returns the bytes of one of the leaf's frames, or of the value if it has no stack. */
+  /** Returns the number of bytes of one of the leaf's frames, or of the value if it has no stack. */
   frameBytes(): u32 {
     return this.valueBytes / this.frames;
   }
@@ -91,12 +91,12 @@ export class Field {
     return this.rank - u32(this.stack != 0) > 2 && this.dim(0) <= MAX_CHANNELS;
   }
 
-  /** Returns the bytes of a pixel, if a frame is an image, as in TypeScript (src/schema/layout.ts). */
+  /** Returns the number of bytes of a pixel, if a frame is an image, as in TypeScript (src/schema/layout.ts). */
   pixelBytes(): u32 {
     return this.elementBytes() * (this.hasChannels() ? this.dim(0) : 1);
   }
 
-  /** Returns the bytes of an image row, if a frame is an image, as in TypeScript. */
+  /** Returns the number of bytes of an image row, if a frame is an image, as in TypeScript. */
   imageRowBytes(): u32 {
     return this.pixelBytes() * this.dim(u32(this.hasChannels()));
   }

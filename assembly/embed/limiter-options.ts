@@ -1,4 +1,4 @@
-/** Defines the options of a rate limiter (LIMITER_OPTIONS in tables/rate-limiter.ts) in texts and snapshots, each at its place there. */
+/** Defines the options of a rate limiter in texts and snapshots, in the order of LIMITER_OPTIONS (tables/rate-limiter.ts). */
 import { LIMITER_NUMBERS, LimiterOptions } from "../tables/rate-limiter";
 import { MAX_WHOLE } from "./decimal";
 import { OBJECT, Put, Tags } from "./tags";

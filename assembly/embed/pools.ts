@@ -72,7 +72,7 @@ export function makePools(root: Root): i32 {
   return 0;
 }
 
-/** Places the leaves in packed steps; half floats are there as f32, after the staged part. Returns the bytes of a step. */
+/** Places the leaves in packed steps; half floats are there as f32, after the staged part. Returns the number of bytes of a step. */
 function placeArrays(root: Root): f64 {
   let bytes = root.stagedBytes;
   for (let i: u32 = 0; i < root.fields().count; i++) {

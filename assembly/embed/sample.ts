@@ -282,7 +282,7 @@ function plan(root: Root, view: View, n: u32, width: u32): usize {
   return at;
 }
 
-/** Returns the bytes of a column of n entries, unless it belongs to the draw. */
+/** Returns the number of bytes of a column of n entries, unless it belongs to the draw. */
 function columnBytes(column: ViewColumn, n: u32, width: u32): f64 {
   if (column.source == DRAWN) return 0;
   if (column.source == SUMMED) return aligned(<f64>n * <f64>column.returnBytes());

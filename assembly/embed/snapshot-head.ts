@@ -71,7 +71,7 @@ export function putWriters(put: Put): void {
   }
 }
 
-/** Writes the part of the spec that the leaves from `first` to `end` share up to a place in their paths. */
+/** Writes the part of the spec that contains the leaves from `first` to `end`, whose paths are equal before offset `from`. */
 function putNode(put: Put, first: u32, end: u32, from: u32): void {
   const leaf = Field.of(first);
   if (from > leaf.bytes || leaf.bytes == 0) return putLeaf(put, leaf);

@@ -89,7 +89,7 @@ function wrong(field: Field, step: u32, element: u32): Refusal {
   return Refusal.of(INVALID_DATA).put("step").index(step).put(": ").word(field.path, field.bytes).index(element);
 }
 
-/** Returns the bytes of n steps as a block: addresses of columns and of the rules' priorities, then columns. */
+/** Returns the number of bytes of n steps as a block: addresses of columns and of the rules' priorities, then columns. */
 export function blockBytes(root: Root, rules: u32, n: u32): u64 {
   let bytes = headOf(root, rules);
   for (let i: u32 = 0; i < root.fields().count; i++) bytes += columnOf(Field.of(i), n);

@@ -89,7 +89,7 @@ function maxStepBytes(root: Root): f64 {
   return bytes;
 }
 
-/** Returns the bytes of a frame with its head; for a packed one also with the head of its entry. */
+/** Returns the number of bytes of a frame with its head; for a packed one also with the head of its entry. */
 function frameRoom(field: Field): u32 {
   return field.ratio == 0 ? HEAD_BYTES + ((field.frameBytes() + 7) & ~7) : 2 * HEAD_BYTES + entryBytes(field.frameBytes());
 }

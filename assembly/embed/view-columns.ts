@@ -62,7 +62,7 @@ export class ViewColumn {
     );
   }
 
-  /** Returns the bytes of an entry's returns, one return per component. */
+  /** Returns the number of bytes of an entry's returns, one return per component. */
   returnBytes(): u32 {
     return Field.of(this.which).size * dtypeBytes(this.dtype);
   }
@@ -239,7 +239,7 @@ function isOther(view: View, i: u32): bool {
   return i != view.reward && i != view.discount && i != view.terminated;
 }
 
-/** Returns the bytes of the first part of a path. */
+/** Returns the number of bytes of the first part of a path. */
 function topBytes(field: Field): u32 {
   return partEnd(field, 0);
 }

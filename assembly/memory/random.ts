@@ -4,7 +4,7 @@
  * RANDOM, 32 bytes: │ s0 u64 │ s1 u64 │ s2 u64 │ s3 u64 │
  */
 
-/** Returns the bytes of a state. */
+/** Returns the number of bytes of a state. */
 export function random_bytes(): u32 {
   return 32;
 }

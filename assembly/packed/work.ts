@@ -27,7 +27,7 @@ const SLACK: u32 = 256;
 /** Marks a missing byte in SPREAD and PICK. */
 const NONE: u64 = 0x8080808080808080;
 
-/** Returns the bytes of WORK for frames of a size. */
+/** Returns the number of bytes of WORK for frames of a size. */
 export function workBytes(frame: u32): u32 {
   return <u32>TRIED_AT + 2 * tried(frame) + align16(frame) + 16;
 }

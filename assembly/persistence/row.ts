@@ -22,7 +22,7 @@ import { account, FREED, forget, LINK_BYTES, LOADED, noteLink, noteRecord } from
 const HEAD: u32 = 12;
 const RUN_BYTES: u32 = 8;
 
-/** Returns the bytes of a row's record; for an entry, the most bytes. */
+/** Returns the number of bytes of a row's record; for an entry, the most bytes. */
 export function record_row_bytes(pool: usize): u32 {
   const p = changetype<Pool>(pool);
   let bytes = HEAD + p.rowBytes;

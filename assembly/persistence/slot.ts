@@ -82,7 +82,7 @@ export function record_changed_counts(table: usize, segment: u32, live: usize, d
   return 0;
 }
 
-/** Marks the slots as changed whose newest record or count is in a segment, from `slot` on. Returns the slot to continue with, 0 = done. O(limit) */
+/** Marks as changed the slots, from `slot` on, whose newest record or count is in a segment. Returns the slot to continue with, 0 = done. O(limit) */
 export function record_collect_slots(table: usize, segment: u32, slot: u32, limit: u32): u32 {
   const slots = changetype<Table>(table).slots();
   for (; slot <= slots.high && limit > 0; limit--, slot++) {

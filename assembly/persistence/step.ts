@@ -50,7 +50,7 @@ export function record_write(pool: usize, row: u32, before: u32, out: usize): u3
   return <u32>(at - out);
 }
 
-/** Appends the step of a record to a stream. Returns the bytes of the record; 0 if it is invalid, or a code, in which cases nothing changed. O(bytes) */
+/** Appends the step of a record to a stream. Returns the number of bytes of the record; if nothing changed, 0 (invalid record) or a code. O(bytes) */
 export function record_append(stream: usize, from: usize, bytes: u32): i32 {
   const s = changetype<Stream>(stream);
   const p = s.rows();
@@ -81,7 +81,7 @@ export function record_append(stream: usize, from: usize, bytes: u32): i32 {
   return <i32>used;
 }
 
-/** Returns the bytes of a record; 0 if it is invalid. */
+/** Returns the number of bytes of a record; 0 if it is invalid. */
 function measure(p: Pool, before: u32, from: usize, bytes: u32): u32 {
   if (bytes < p.rowBytes) return 0;
   const frames = framesOf(p);

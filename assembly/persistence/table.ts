@@ -24,12 +24,12 @@ const END_BYTES: u32 = END_WORDS << 2;
 const SAMPLER_LAST: usize = ENDS_AT + END_BYTES - 4;
 const REMOVER_LAST: usize = ENDS_AT + 2 * END_BYTES - 4;
 
-/** Returns the bytes of a TABLE. */
+/** Returns the number of bytes of a TABLE. */
 export function record_table_bytes(): u32 {
   return <u32>ENDS_AT + 2 * END_BYTES;
 }
 
-/** Returns the bytes of a DRAWN. */
+/** Returns the number of bytes of a DRAWN. */
 export function record_drawn_bytes(): u32 {
   return DRAWN_BYTES;
 }

@@ -3,7 +3,7 @@ import { BLOCK_BYTES, GRANULE } from "../memory/layout";
 import { CHANGE_BYTES, tracking } from "./changes";
 import { PLACE } from "./row";
 
-/** Returns the bytes of the blocks for `rows` rows of `each` bytes, including their HEADs. */
+/** Returns the number of bytes of the blocks for `rows` rows of `each` bytes, including their HEADs. */
 export function pool_room(each: u32, rows: u32): f64 {
   const block = rowsOfBlock(each);
   return Math.ceil(<f64>rows / <f64>block) * <f64>blockBytes(block, each);
@@ -22,7 +22,7 @@ function blockBytes(rows: u32, each: u32): u32 {
   return (rows * (each + changeBytes()) + overhead() + GRANULE - 1) & ~(GRANULE - 1);
 }
 
-/** Returns the bytes of a block besides its rows: jump, number, and the alignment of row bytes, columns and CHANGEs. */
+/** Returns the number of bytes of a block besides its rows: jump, number, and the alignment of row bytes, columns and CHANGEs. */
 function overhead(): u32 {
   return tracking() ? 32 : 24;
 }

@@ -52,7 +52,7 @@ export class Leaf {
   staged: u32;
   pool: u32;
 
-  /** Returns the bytes of one value, including all of its frames. */
+  /** Returns the number of bytes of one value, including all of its frames. */
   @inline
   valueBytes(): u32 {
     return this.bytes * this.frames;
@@ -71,7 +71,7 @@ export function isHalf(dtype: u32): u32 {
   return u32(dtype - F16 <= BF16 - F16);
 }
 
-/** Returns the bytes of one element, except for text, whose leaf defines them. */
+/** Returns the number of bytes of one element, except for text, whose leaf defines them. */
 export function dtypeBytes(dtype: u32): u32 {
   switch (dtype) {
     case BOOL:

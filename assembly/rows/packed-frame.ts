@@ -109,7 +109,7 @@ export function packFrame(frames: Pool, row: u32, bytes: usize, base: u32): void
   packs.clean();
 }
 
-/** Returns the bytes of the key of an entry's chain. */
+/** Returns the number of bytes of the key of an entry's chain. */
 function keyBytes(entry: u32): u32 {
   for (let base = Head.of(entry).next & LINK_ROW; base != 0; base = Head.of(entry).next & LINK_ROW) entry = base;
   return Entry.of(entry).size;

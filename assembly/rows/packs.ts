@@ -92,7 +92,7 @@ export class Pack {
 }
 if (offsetof<Pack>() != PACK_HEAD) ERROR("PACK is 16 bytes");
 
-/** Returns the bytes of an entry with its head: entries begin at multiples of 4. */
+/** Returns the number of bytes of an entry with its head: entries begin at multiples of 4. */
 export function entryBytes(size: u32): u32 {
   return (ENTRY_HEAD + size + 3) & ~3;
 }
@@ -300,7 +300,7 @@ export function initPacks(packs: usize, frame: u32, row: u32, element: u32, entr
   p.packBytes = packOf(p.most, each);
 }
 
-/** Returns the bytes of a pack with room for `entries` of the largest entries. */
+/** Returns the number of bytes of a pack with room for `entries` of the largest entries. */
 function packOf(entries: u32, each: u32): u32 {
   return (PACK_HEAD + entries * each + SLACK + GRANULE - 1) & ~(GRANULE - 1);
 }

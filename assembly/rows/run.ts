@@ -66,7 +66,7 @@ export class Run {
     return row + n;
   }
 
-  /** Returns how many of n rows from one on exist before an episode ends after one of them. O(n) */
+  /** Returns how many of n rows from `row` on exist before an episode ends after one of them. O(n) */
   static reach(p: Pool, row: u32, n: u32): u32 {
     let count: u32 = 1;
     for (; count < n && !p.ends(row); count++) row = p.next(row);

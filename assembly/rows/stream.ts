@@ -105,7 +105,7 @@ export class Stream {
     if (this.last != 0) p.noteChange(this.last, LINK);
   }
 
-  /** Adds a row to the recent steps; if there is no room, the oldest leaves. */
+  /** Adds a row to the recent steps. If there is no room, the row replaces the oldest one. */
   @inline
   keep(p: Pool, row: u32): void {
     const recent = this.recent();
@@ -221,7 +221,7 @@ export class Stream {
 }
 if (offsetof<Stream>() != RING_AT || RING_AT + offsetof<Ring>() != STREAM_BYTES) ERROR("STREAM: RING at byte 48");
 
-/** Returns the bytes of a stream with inline room for `room` recent steps: a multiple of 8, because streams are contiguous. */
+/** Returns the number of bytes of a stream with inline room for `room` recent steps: a multiple of 8, because streams are contiguous. */
 export function stream_bytes(room: u32): u32 {
   return STREAM_BYTES + (((room + 1) >> 1) << 3);
 }

@@ -90,7 +90,7 @@ export function placeWords(kind: u32): u32 {
   return traitsOf(kind) & PLACE_WORDS;
 }
 
-/** Whether a remover always makes room first, which is not observable, because the new item is never its victim. */
+/** Returns whether a remover always evicts before the new item is inserted. This is not observable, because it would never evict the new item. */
 export function isFifo(kind: u32): bool {
   return (kind & KIND) == FIFO;
 }

@@ -513,8 +513,8 @@ export function table_remover(sampler: u32, remover: u32, alike: bool): u32 {
 }
 
 /**
- * Returns the bytes of a selector's structure. With an address `at`, it is also laid out there as `s` in zeroed memory, empty and for at most `max` items. A
- * selector TOGETHER with the structure at `at` only notes its kind.
+ * Returns the number of bytes of a selector's structure. With an address `at`, it is also laid out there as `s` in zeroed memory, empty and for at most `max`
+ * items. A selector TOGETHER with the structure at `at` only notes its kind.
  */
 export function laySelector(s: Selector, kind: u32, at: u32, slots: u32, max: u32, items: u32, stamps: u32): u32 {
   if (at != 0) {
@@ -545,7 +545,7 @@ export function laySelector(s: Selector, kind: u32, at: u32, slots: u32, max: u3
   }
 }
 
-/** Returns the bytes of a selector's structure. */
+/** Returns the number of bytes of a selector's structure. */
 export function selectorBytes(kind: u32, slots: u32): u32 {
   return laySelector(changetype<Selector>(0), kind, 0, slots, 0, 0, 0);
 }

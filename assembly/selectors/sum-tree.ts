@@ -507,7 +507,7 @@ export class SumTree {
 }
 if (offsetof<SumTree>() != SUMS_AT) ERROR("SUM_TREE: the levels' addresses follow at byte 32");
 
-/** Returns the bytes of all levels up to one with a single family, and the root; each in whole families. */
+/** Returns the number of bytes of all levels up to one with a single family, and the root; each in whole families. */
 export function sumTreeBytes(slots: u32, withMin: bool): u32 {
   const leaves = (slots | 3) + 1;
   let upper: u32 = 0;

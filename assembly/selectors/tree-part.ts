@@ -78,7 +78,7 @@ export function restoreRun(t: SumTree, order: Order, k: u32, youngest: bool, ite
   t.end();
 }
 
-/** Writes the sum of the counting leaves below it to each node above the k slots on a level, with a sign that marks it. */
+/** Stores in each node above the k slots on a level the sum of the counting leaves below that node. A negative sign marks the node. */
 function mark(t: SumTree, order: Order, k: u32, youngest: bool, level: u32): void {
   let last = u32.MAX_VALUE;
   let slot = order.end(youngest);

@@ -59,8 +59,8 @@ export class EvictInPlace {
   }
 
   /**
-   * Returns how many single runs of this episode, up to `limit`, can replace the oldest items together: these are in neighbouring slots, alike, plain or
-   * sliding in pieces, and of one episode that keeps some items; each begins a row after the previous one.
+   * Returns how many single runs of this episode, up to `limit`, can replace the oldest items together. Those items are in neighbouring slots and have
+   * the same form, either plain or sliding in pieces. They belong to one episode that keeps other items, and each begins one row after the previous one.
    */
   static fitting(t: Table, episode: u32, limit: u32): u32 {
     const slots = t.slots();

@@ -147,7 +147,7 @@ export class Item {
     return this.word & (MAX_LENGTH | PLAIN | SINGLE | PIECEWISE | NUMBERED | SLIDES);
   }
 
-  /** Returns the most episodes that it may touch. */
+  /** Returns the maximum number of episodes that the item can touch. */
   @inline
   episodes(): u32 {
     return this.single() ? 1 : this.length();

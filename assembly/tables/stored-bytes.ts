@@ -24,7 +24,7 @@ class StoredBytes {
   table: u32;
   pools: u32;
 
-  /** Returns the bytes that count towards the limit. O(pools) */
+  /** Returns the number of bytes that count towards the limit. O(pools) */
   now(): f64 {
     let bytes: f64 = 0;
     const end = changetype<usize>(this) + STORED_HEAD + ((<usize>this.pools) << 2);
@@ -34,7 +34,7 @@ class StoredBytes {
 }
 if (offsetof<StoredBytes>() != STORED_HEAD) ERROR("STORED_BYTES: the pools follow at byte 24");
 
-/** Returns the bytes of a pool's rows, with the entries of packed frames. */
+/** Returns the number of bytes of a pool's rows, with the entries of packed frames. */
 function bytesOf(p: Pool): f64 {
   const rows = <f64>p.live() * <f64>rowBytes(p);
   if (!p.packs()) return rows;
@@ -48,7 +48,7 @@ function rowBytes(p: Pool): u32 {
   return bytes;
 }
 
-/** Returns the bytes of a STORED_BYTES for `pools` pools. */
+/** Returns the number of bytes of a STORED_BYTES for `pools` pools. */
 export function stored_bytes_bytes(pools: u32): u32 {
   return <u32>STORED_HEAD + (pools << 2);
 }
@@ -67,7 +67,7 @@ export function stored_bytes_init(limit: usize, max: f64, step: f64, table: u32,
   changetype<Pool>(<usize>load<u32>(pools)).limit = <u32>limit;
 }
 
-/** Returns the bytes that the limited pools take. */
+/** Returns the number of bytes that the limited pools take. */
 export function stored_bytes_now(limit: usize): f64 {
   return changetype<StoredBytes>(limit).now();
 }

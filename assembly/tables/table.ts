@@ -206,7 +206,7 @@ export function slotsOf(maxSize: u32, maxPending: u32): u32 {
   return maxSize + 1 + maxPending;
 }
 
-/** Returns the bytes of a table with its arrays, without its map of episodes; may exceed the maximum memory. */
+/** Returns the number of bytes of a table with its arrays, without its map of episodes; may exceed the maximum memory. */
 export function table_bytes(maxSize: u32, maxPending: u32, sampler: u32, remover: u32): f64 {
   const slots = slotsOf(maxSize, maxPending);
   let bytes = <u64>align16(TABLE_BYTES) + slotsBytes(slots, comparesStamps(sampler, remover));
@@ -414,7 +414,8 @@ function admit(t: Table, slot: u32, priority: f64): void {
 }
 
 /**
- * Reads the memory that the next removals need first. The first entries of a heap leave soon, and their items are anywhere: the misses overlap with other work.
+ * Prefetches the memory that the next removals need. The first entries of a heap are removed soon and their items are scattered, so the cache misses overlap
+ * with other work.
  */
 function bringNear(t: Table): void {
   const heap = t.remover().heap();

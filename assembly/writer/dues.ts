@@ -1,9 +1,9 @@
 /**
- * Keeps due priorities, which came with the first steps of transitions that are not made yet.
+ * Stores the priorities that were set with the first step of a transition until the transition is created.
  *
- * DUES of a rule, once one came: f64 × n × lanes, n the steps of its transitions. Step number k of a lane's open episode has place (k - 1) mod n; -1: the
- * rule's own priority. A transition of n steps is made when the step after its last one arrives, which takes its place; shorter ones are made at the end of the
- * episode.
+ * DUES of a rule, allocated for its first such priority: f64 × n × lanes; n is the number of steps of its transitions. Step number k of a lane's open episode
+ * has index (k - 1) mod n; -1 means the rule's own priority. A transition of n steps is created when the step after its last one arrives, and that step takes
+ * its index. Shorter transitions are created at the end of the episode.
  */
 import { arena_alloc, arena_free } from "../memory/arena";
 import { E_CORRUPT, E_OUT_OF_MEMORY, fail } from "../memory/error";

@@ -110,7 +110,7 @@ export class Writer {
 }
 if (offsetof<Writer>() != RULES_AT) ERROR("WRITER: the rules follow at byte 40");
 
-/** Returns the bytes of a writer, which may exceed the memory. `keep`: steps that each lane holds. */
+/** Returns the number of bytes of a writer, which may exceed the memory. `keep`: steps that each lane holds. */
 export function writer_bytes(lanes: u32, rules: u32, keep: u32): f64 {
   return <f64>(<u32>RULES_AT + rules * RULE_BYTES) + <f64>lanes * <f64>stream_bytes(keep);
 }

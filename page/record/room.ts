@@ -1,4 +1,4 @@
-/** Implements the room to play a game. Every step is saved during play; then a clone can learn from it, and the recording can be exported. */
+/** Implements the room in which a visitor plays a game. Every step is saved during play; then a clone can learn from it, and the recording can be exported. */
 import { h, section } from "../parts/element.ts";
 import { bytes, count } from "../parts/figures.ts";
 import { trouble } from "../parts/trouble.ts";

@@ -47,7 +47,7 @@ export class BatchBuffer {
   isPlanned = false;
   /** The address of the plan in scratch. */
   base = 0;
-  /** If each item has columns of different steps: the lists of each output, item by item. */
+  /** The lists of each output, item by item. Undefined unless items have columns of different steps. */
   lists: readonly Int32Array[] | undefined;
   texts: Texts = NO_TEXTS;
   /** The lease of its batch; undefined if Reprise did not make the batch. */

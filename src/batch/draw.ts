@@ -100,7 +100,7 @@ export class Draw {
     return x.table_get(table, this.handle, keys.length, flags);
   }
 
-  /** Computes the result that `sample` would have, without changes: the number of items or a code, and DRAW_LONGEST, DRAW_SHORTEST and DRAW_LAYOUT. */
+  /** Computes the result of `sample` without drawing: the number of items or a code, and DRAW_LONGEST, DRAW_SHORTEST and DRAW_LAYOUT. */
   peek(table: number, n: number, flags: number, among: number): number {
     return this.#engine.core.x.table_peek(table, this.handle, n, flags, among);
   }

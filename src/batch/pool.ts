@@ -41,7 +41,7 @@ export class BatchPool {
     return buffer.lend(recycle === true ? this : DETACHING);
   }
 
-  /** Returns the batch of a buffer to the caller for good. */
+  /** Passes the batch of a buffer to the caller permanently. */
   give(buffer: BatchBuffer): object {
     const batch = buffer.give();
     this.#spare.push(buffer);

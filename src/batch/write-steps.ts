@@ -191,7 +191,7 @@ function headOf({ steps }: Output, n: number): number {
   return alignUp(OUTPUT_BYTES + 4 * steps.length * n, 16);
 }
 
-/** Returns the bytes of `headOf` including the values. */
+/** Returns the number of bytes of `headOf` including the values. */
 function roomOf(output: Output, n: number): number {
   return headOf(output, n) + alignUp(output.steps.length * output.leaf.arrayBytes * n, 16);
 }

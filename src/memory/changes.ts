@@ -107,7 +107,7 @@ export class Changes extends State {
     return rows ? x.record_collect_rows(handle, place, from, max) : x.record_collect_slots(handle, place, from, max);
   }
 
-  /** Returns the bytes of records in a segment that still count. */
+  /** Returns the number of bytes of records in a segment that still count. */
   liveIn(segment: number): number {
     return this.core.u32[this.#live / 4 + this.#place(segment)] as number;
   }

@@ -14,7 +14,7 @@ const CHUNK_BITS = 6;
 const GROUP_BITS = 16;
 const MAX_GROUPS = 2 ** (32 - GROUP_BITS);
 const MAX_GROUP_SIZE = 2 ** GROUP_BITS;
-/** Joint columns that a group remembers. */
+/** The maximum number of joint columns that a group remembers. */
 const MAX_JOINTS = 8;
 
 /** Returns the columns of items with a layout. Without a group they are whole steps, even if the number carries more information (assembly/tables/slots.ts). */
@@ -191,7 +191,7 @@ export class ColumnLayouts {
   }
 }
 
-/** Returns the content that items with these columns show, independent of the order of names and of the steps. */
+/** Returns a key that is equal for columns that differ only in their order or their steps. */
 function groupKey(selections: readonly Selection[]): string {
   const parts = selections.map(({ keys, leaf, squeezed, steps }) => [keys[0], leaf.index, squeezed, steps?.[0] === BOOTSTRAP]);
   return JSON.stringify(parts.sort(([a], [b]) => ((a as string) < (b as string) ? -1 : 1)));

@@ -68,7 +68,7 @@ export class Core {
     return code;
   }
 
-  /** Returns the bytes that a pool takes for `rows` rows of `bytesPerRow` bytes each, including HEAD. */
+  /** Returns the number of bytes that a pool takes for `rows` rows of `bytesPerRow` bytes each, including HEAD. */
   poolRoom(bytesPerRow: number, rows: number): number {
     return this.x.pool_room(bytesPerRow, rows);
   }

@@ -122,7 +122,7 @@ export class GrowingTable extends CoreTable {
     }
   }
 
-  /** Returns the steps of the item in a slot. */
+  /** Returns the number of steps of the item in a slot. */
   lengthOf(slot: number): number {
     return this.engine.core.x.table_about(this.handle, slot, ABOUT_LENGTH);
   }
@@ -135,7 +135,7 @@ export class GrowingTable extends CoreTable {
     return this.engine.core.x.table_about(this.handle, slot, ABOUT_PRIORITY);
   }
 
-  /** Returns the numbers of its rows: all, or n of them from one on. O(from + n) */
+  /** Returns the numbers of the rows of the item in a slot: all, or n of them from index `from` on. O(from + n) */
   rowsOf(slot: number, from = 0, n: number = this.lengthOf(slot) - from): Uint32Array {
     const { core, pool } = this.engine;
     const at = core.scratch(4 * n);

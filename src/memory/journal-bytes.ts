@@ -8,7 +8,7 @@ export function placesFor(maxBytes: number, segmentBytes: number): number {
   return places;
 }
 
-/** Returns the bytes that a journal takes from a Replay's memory. @param record bytes of the longest record */
+/** Returns the number of bytes that a journal takes from a Replay's memory. @param record bytes of the longest record */
 export function journalBytes(record: number, places: number): number {
   return bufferBytes(record) + 4 * places;
 }

@@ -41,7 +41,7 @@ export class ErrorPriorities {
     if (done < n) throw mustBe(RangeError, `errors[${done}]`, `at least ${-this.#eps} with alpha ${this.#alpha} (or set errorMin)`, core.f64[at / 8 + done]);
   }
 
-  /** Raises n priorities to ones that can be drawn. Returns whether one of them is above `max`. @throws RangeError if an item cannot have one of them */
+  /** Raises priorities that are too small to be drawn. Returns whether one of the n is above `max`. @throws RangeError if one is too large or not above 0 */
   check({ f64 }: Core, at: number, n: number): boolean {
     const { max } = this;
     let isAbove = false;

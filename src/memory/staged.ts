@@ -60,8 +60,8 @@ export function stepMaker(spec: Spec, leaves: readonly PlacedLeaf[], scalars: bo
 }
 
 /**
- * One object of a step. Its accessors are short enough for V8 to inline them into any caller, so that an assigned number is not allocated. In Node 20 the limit
- * is 27 bytes of bytecode, and the setter of a number has 26.
+ * A step, or an object nested in a step. Its accessors are short enough for V8 to inline them into any caller, so that an assigned number is not allocated. In
+ * Node 20 the limit is 27 bytes of bytecode, and the setter of a number has 26.
  */
 class Step {
   readonly #staging: Staging;

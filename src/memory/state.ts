@@ -11,7 +11,7 @@ export type Section = readonly [kind: number, id: number, payload: Uint8Array];
 
 /** The maximum number of bytes of a section of records, unless a single record is larger. */
 export const SECTION_MAX = 64 * 1024;
-/** The number of bytes before the records of a section: their count. */
+/** The size, in bytes, of the count of records that precedes the records of a section. */
 export const COUNT_BYTES = 4;
 /** The number of bytes of a row's link, and of a slot's count. */
 export const LINK_BYTES = 8;

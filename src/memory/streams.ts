@@ -3,7 +3,7 @@ import type { Engine } from "./engine.ts";
 
 export interface StreamSetOptions {
   readonly seed: number | bigint;
-  /** The lanes of a writer; or the number of the set's own streams, which grow. */
+  /** The streams of a writer's lanes, or the number of streams to create in the set. Created streams grow. */
   readonly streams: readonly number[] | number;
 }
 

@@ -40,7 +40,7 @@ export function kindsOf(x: Exports, sampler: Selector, remover: Selector): { sam
   return { sampler: samplerKind, remover: x.table_remover(samplerKind, removerKind, Number(sampler.exponent === remover.exponent)) };
 }
 
-/** Returns the bytes of a table. */
+/** Returns the number of bytes of a table. */
 export function tableBytes({ x }: Core, { maxSize, maxPending, sampler, remover }: CoreTableOptions): number {
   const kinds = kindsOf(x, sampler, remover);
   return x.table_bytes(maxSize, maxPending, kinds.sampler, kinds.remover);

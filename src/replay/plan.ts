@@ -57,12 +57,12 @@ const PACK_HEAD_BYTES = 32;
 const PACKING_BYTES = 5 * 65_536;
 const PACKING_FRAMES = 11;
 
-/** Returns the bytes of one frame including its heads. @param isWorst whether to count packed frames at full size */
+/** Returns the number of bytes of one frame including its heads. @param isWorst whether to count packed frames at full size */
 function frameBytesOf(pool: FramePool, isWorst: boolean): number {
   return storedFrameBytes(pool, isWorst ? 1 : pool.packed?.ratio);
 }
 
-/** Returns the bytes of `frames` frames. */
+/** Returns the number of bytes of `frames` frames. */
 function framesRoom(core: Core, pool: FramePool, frames: number, isWorst: boolean): number {
   if (pool.packed === undefined) return core.poolRoom(frameBytesOf(pool, isWorst), frames);
   const each = frameBytesOf(pool, isWorst) - 2 * HEAD_BYTES;
@@ -91,7 +91,7 @@ function orderOf({ sampler, remover, maxTimesSampled }: ResolvedTableOptions): O
   return SELECTOR_KINDS[remover.kind].leaves ?? "scattered";
 }
 
-/** Returns the bytes of a full table that are never touched. */
+/** Returns the number of bytes of a full table that are never touched. */
 function untouchedBytes(options: ResolvedTableOptions): number {
   return orderOf(options) === "newest" ? (SELECTOR_KINDS[options.sampler.kind].orderBytes ?? 0) * options.maxSize : 0;
 }

@@ -127,9 +127,9 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
   }
 
   /**
-   * Returns the memory that a Replay with these options would need, without allocating it. Each item counts with one new step, and with one new frame per pool
-   * of `shared`. If the order of eviction is neither insertion order nor its reverse, each item counts with all its steps and frames. This is the case for
-   * removers other than fifo and lifo, and for `maxTimesSampled`.
+   * Returns the memory that a Replay with these options would need, without allocating it. Each item is assumed to add one new step, and one new frame per
+   * pool of `shared`. If the order of eviction is neither insertion order nor its reverse, each item is assumed to add all its steps and frames. This is the
+   * case for removers other than fifo and lifo, and for `maxTimesSampled`.
    * @param options.itemSteps the number of steps of the longest items that writers will make: `nStep` + 1, or the length of a rule or of `createItem`. Default:
    * 4
    */

@@ -31,7 +31,7 @@ export interface ServerSinkOptions extends ChunkOptions {
   readonly sendsAfter?: number;
 }
 
-/** A step of an item, with the steps of the leaf: all that the server needs for a column. */
+/** The properties of an item's column that the server needs. */
 type SinkColumn = Pick<ItemColumn, "leaf" | "steps" | "isSqueezed">;
 
 export class ServerSink implements StepSink {

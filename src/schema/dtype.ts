@@ -107,7 +107,7 @@ export function dtypeOf(value: unknown): Dtype | undefined {
   return BY_ARRAY.get(kindOf(value));
 }
 
-/** Returns the dtype that the typed array of a dtype has on its own. */
+/** Returns the dtype that a dtype's typed array has by default, such as u8 for bool. */
 export function arrayDtype(dtype: string): string {
   return ARRAY_DTYPE[dtype] ?? dtype;
 }

@@ -90,7 +90,7 @@ export function isDirect(found: PlacedLeaf, steps: readonly number[]): boolean {
   return (areNeighbours ? steps.length : 1) * arrayFrameBytes(found) >= DIRECT_BYTES;
 }
 
-/** Returns the bytes of one frame in an array of a batch. */
+/** Returns the number of bytes of one frame in an array of a batch. */
 export function arrayFrameBytes({ arrayBytes, leaf }: MeasuredLeaf): number {
   return arrayBytes / (leaf.stack ?? 1);
 }
@@ -101,7 +101,7 @@ export function canBeDirect(found: PlacedLeaf): boolean {
   return (kind === WIDE || (kind === SHARED && arrayFrameBytes(found) >= DIRECT_BYTES)) && leaf.dtype !== "string";
 }
 
-/** Returns the bytes of a stored frame, including its heads. @param ratio the packing ratio; 1 for a frame that does not compress */
+/** Returns the number of bytes of a stored frame, including its heads. @param ratio the packing ratio; 1 for a frame that does not compress */
 export function storedFrameBytes({ frameBytes, packed }: FramePool, ratio = 1): number {
   if (packed === undefined) return HEAD_BYTES + alignUp(frameBytes, 8);
   return 2 * HEAD_BYTES + alignUp(ENTRY_HEAD_BYTES + frameBytes / ratio, 4);

@@ -93,7 +93,7 @@ export function dtypeCode({ dtype }: RowLeaf): number {
   return dtype === "string" ? TEXT_CODE : DTYPES[dtype].code;
 }
 
-/** Returns the bytes of one element in a row. */
+/** Returns the number of bytes of one element in a row. */
 export function elementBytes(leaf: RowLeaf): number {
   return leaf.dtype === "string" ? textBytes(leaf.maxBytes) : DTYPES[leaf.dtype].bytes;
 }

@@ -7,7 +7,7 @@ const encoder = new TextEncoder();
 // A byte order mark is part of the text.
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** Returns the bytes of one text in a row: a multiple of 4. */
+/** Returns the number of bytes of one text in a row: a multiple of 4. */
 export function textBytes(maxBytes: number): number {
   return (HEAD_BYTES + maxBytes + 3) & ~3;
 }

@@ -585,7 +585,7 @@ def test_a_farewell_that_was_lost_with_the_session():
 
 
 def test_pings_are_as_the_memory_says():
-    """One that hibernates would be woken by each of them; one that is in a hurry hears more."""
+    """The Replay's end sets the interval of pings: pings would wake a host that hibernates, and frequent pings detect a dead actor sooner."""
 
     async def work():
         replay = Replay(text())

@@ -168,7 +168,7 @@ export class SequenceView extends ColumnView {
     return this.#widthOf(undefined);
   }
 
-  /** Returns the steps of a window: of the batch to refill, of the option `length`, or of the longest item and rule. */
+  /** Returns the number of steps per window: that of the batch to refill, the option `length`, or that of the longest item and rule. */
   #widthOf(into: object | undefined): number {
     const known = into === undefined || into === null ? undefined : (leaseOf(into)?.layout ?? this.sampler.pool.known.get(into)?.layout);
     if (known !== undefined) return known.width;

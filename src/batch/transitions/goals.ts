@@ -119,7 +119,7 @@ export class Goals {
     }
   }
 
-  /** Returns the bytes of scratch for batches of n windows of `width` rows. */
+  /** Returns the number of bytes of scratch for batches of n windows of `width` rows. */
   bytes(n: number, width: number): number {
     return this.#places(0, n, width).end;
   }

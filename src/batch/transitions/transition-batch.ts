@@ -56,7 +56,7 @@ export type NodeAt<S, P extends string> = P extends keyof S
 export type Without<S, Used extends string, At extends string> = S extends RowLeaf | readonly unknown[]
   ? S
   : { readonly [K in keyof S & string as Left<S[K], Used, `${At}${K}`> extends never ? never : K]: Without<S[K], Used, `${At}${K}.`> };
-/** Never if nothing is left; otherwise the path. */
+/** The paths of the unused leaves at or below `At`; never if all are used. */
 type Left<S, Used extends string, At extends string> = At extends Used
   ? never
   : S extends RowLeaf | readonly unknown[]

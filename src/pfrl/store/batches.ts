@@ -156,7 +156,7 @@ export class BatchFiller {
     this.#pool = pool;
   }
 
-  /** Creates the draw. An allocation that fails does so here. */
+  /** Creates the draw. If an allocation fails, this call throws. */
   prepare(): this {
     this.#buffer.prepare();
     return this;

@@ -102,7 +102,7 @@ export class Priorities {
   }
 
   /**
-   * Sets priorities of items by key, by default of the last sample. Keys of evicted items are skipped. O(n log size)
+   * Sets the priorities of items by key, or those of the last sample if there are no keys. Keys of evicted items are skipped. O(n log size)
    * @returns the number of items that still existed
    * @throws RangeError, TypeError · ReplayError OUT_OF_TURN; nothing has changed then
    */

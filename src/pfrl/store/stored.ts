@@ -159,7 +159,7 @@ export abstract class Stored<M extends BufferContents = BufferContents> {
     this.changes++;
   }
 
-  /** Releases the items of separate contents. Its steps remain. */
+  /** Releases the items of `contents`, but not their steps. */
   drop(contents: M): void {
     contents.items.close();
   }

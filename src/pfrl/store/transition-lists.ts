@@ -23,7 +23,7 @@ export class TransitionLists {
     this.#selections = steps.engine.layout.leaves.map((leaf) => ({ keys: [String(leaf.index)], leaf, steps: [0], start: 0, step: 1, squeezed: true }));
   }
 
-  /** Returns the transitions of an item: all, or `length` of them from one on. O(bytes) */
+  /** Returns the transitions of an item: all, or `length` of them from index `from` on. O(bytes) */
   item(items: GrowingTable, slot: number, from?: number, length?: number): Transition[] {
     return this.transitions(items.rowsOf(slot, from, length));
   }

@@ -122,13 +122,13 @@ export class Arrival {
     this.channel.hold();
   }
 
-  /** Returns the channel for good. */
+  /** Takes the channel permanently and returns it. */
   takeChannel(): HeldChannel {
     this.#isTaken = true;
     return this.channel as HeldChannel;
   }
 
-  /** Listens to the port for good, including messages that arrived before. Returns a function that stops this. */
+  /** Takes the port permanently and listens to it, including messages that arrived before. Returns a function that stops this. */
   takePort(onMessage: (message: unknown) => void, onEnd: () => void): () => void {
     this.#isTaken = true;
     return (this.#heldPort as HeldPort).listen(onMessage, onEnd);

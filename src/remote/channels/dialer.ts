@@ -74,7 +74,7 @@ export class Dialer {
     }
   }
 
-  /** Closes the connection for good. */
+  /** Closes the connection permanently. */
   close(code: number = CLOSE.normal, reason = ""): void {
     this.#isOver = true;
     clearTimeout(this.#timer);

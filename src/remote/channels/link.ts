@@ -21,7 +21,7 @@ export interface Link {
   readonly transfers: boolean;
   /** The number of bytes that have not left yet. */
   readonly buffered: number;
-  /** Sends a message. Returns the bytes of its frame. */
+  /** Sends a message. Returns the number of bytes of its frame. */
   post(message: AnyMessage, transfer?: readonly object[]): number;
   /** Sets whether the link keeps a Node process alive. */
   keepAlive(isAlive: boolean): void;

@@ -30,7 +30,7 @@ interface LeafCopy {
   readonly to: number;
 }
 
-/** Returns the bytes of an item's columns in a block's text. @throws ReplayError UNSUPPORTED if they exceed a block's text */
+/** Returns the number of bytes of an item's columns in a block's text. @throws ReplayError UNSUPPORTED if they exceed a block's text */
 export function columnsBytes(text: string): number {
   const bytes = new TextEncoder().encode(text).length + 1;
   if (bytes <= MAX_COLUMNS_BYTES) return bytes;

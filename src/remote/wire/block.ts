@@ -57,14 +57,14 @@ export function columnAt({ leaf, size }: PlacedLeaf, buffer: ArrayBuffer, at: nu
   return texts;
 }
 
-/** Returns the bytes of one row in columns: one step of one lane. */
+/** Returns the number of bytes of one row in columns: one step of one lane. */
 export function rowBytesOf(leaves: readonly PlacedLeaf[]): number {
   return leaves.reduce((sum, { arrayBytes }) => sum + arrayBytes, 0);
 }
 
 /**
- * Returns the bytes that a block or columns count toward `inFlightBytes`, at both ends: its frame, or its rows if they are larger, since shared frames are
- * expanded on arrival.
+ * Returns the number of bytes that a block or columns count toward `inFlightBytes`, at both ends: its frame, or its rows if they are larger, since shared
+ * frames are expanded on arrival.
  */
 export function creditBytes(message: BlockMessage | ColumnsMessage, frameBytes: number, lanes: number, rowBytes: number): number {
   const rows = message.kind === "block" ? message.used * lanes : message.rows + message.finals;

@@ -14,7 +14,7 @@ export interface SharedLeaves {
 /** The number of bytes of a reference. */
 export const REFERENCE_BYTES = 4;
 
-/** Returns the bytes of a row's references, which are added to its frames if all of them are new. */
+/** Returns the number of bytes of a row's references, which are added to its frames if all of them are new. */
 export function referenceBytesOf(leaves: readonly PlacedLeaf[], shared: readonly SharedLeaves[]): number {
   const bytesOf = (entry: SharedLeaves) =>
     entry.leaves.reduce((sum, leaf) => sum + (leaves[leaf] as PlacedLeaf).arrayBytes / entry.frameBytes, 0) * REFERENCE_BYTES;

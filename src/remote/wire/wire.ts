@@ -44,7 +44,7 @@ abstract class StepWire {
     });
   }
 
-  /** Returns the bytes of a leaf's values on the wire. */
+  /** Returns the number of bytes of a leaf's values on the wire. */
   protected wireBytes(leaf: number, rows: number): number {
     const reference = this.references[leaf];
     return rows * (reference === undefined ? (this.leaves[leaf] as PlacedLeaf).arrayBytes : reference.frames * REFERENCE_BYTES);
@@ -70,7 +70,7 @@ abstract class StepWire {
     ];
   }
 
-  /** Returns the bytes of a part on the wire. */
+  /** Returns the number of bytes of a part on the wire. */
   protected sizeOf({ leaf, bytes }: Part): number {
     return leaf === undefined ? bytes : this.wireBytes(leaf, bytes / (this.leaves[leaf] as PlacedLeaf).arrayBytes);
   }

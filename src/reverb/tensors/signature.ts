@@ -9,7 +9,7 @@ import { dataType, typeName } from "./data-types.ts";
 export interface WireSignature {
   /** The signature. Dicts and named tuples are objects, lists and tuples are arrays. */
   readonly nest: Signature;
-  /** The leaf of the nest for each column of an item, since named tuples have a separate order. */
+  /** For each column of an item, the index of its leaf in `nest`. The two orders differ for named tuples. */
   readonly order: readonly number[];
 }
 

@@ -15,7 +15,7 @@ type Awaitable<T> = T | Promise<T>;
 export interface LogFiles {
   /** Returns the names of all files, in any order. */
   list(): Awaitable<readonly string[]>;
-  /** Returns the bytes of a file; undefined if it does not exist (any more). */
+  /** Returns the number of bytes of a file; undefined if it does not exist (any more). */
   size(name: string): Awaitable<number | undefined>;
   /** Reads bytes of a file. Returns fewer if it has become shorter. */
   read(name: string, at: number, length: number): Awaitable<Uint8Array>;

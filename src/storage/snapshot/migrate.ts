@@ -32,7 +32,7 @@ const CHUNK_BYTES = 1 << 20;
  * with its remover. Reads the source once. Keeps a chunk, a section, and about 1.2 KB per item of a changed table in memory.
  * @throws TypeError, RangeError if an option is invalid
  * @throws ReplayError CORRUPT while it is read, if the snapshot is damaged
- * @throws ReplayError UNSUPPORTED while it is read, if another version wrote the snapshot, or if a leaf becomes or was shared or packed
+ * @throws ReplayError UNSUPPORTED while it is read, if another version wrote the snapshot, or if a leaf starts or stops being shared or packed
  * @throws ReplayError NOT_FOUND while it is read, if a table is unknown, or if a writer, an item or `transition` uses a removed leaf
  * @throws ReplayError SPEC_MISMATCH while it is read, if a step does not match the new spec
  * @throws ReplayError INVALID_DATA while it is read, if a value does not fit its new dtype

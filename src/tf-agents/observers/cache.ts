@@ -176,7 +176,7 @@ export class Cache<S extends Spec> {
     return this.#withRoom((writer) => writer.append(step));
   }
 
-  /** Creates an item of the last steps in every table. @returns a promise of those that a server may reject after the call */
+  /** Creates an item of the last steps in every table. @returns a promise for the items that a server may reject after the call */
   *createItems(length: number, priority: number): Task<Promise<void> | undefined> {
     const answers: ItemPromise[] = [];
     for (const table of this.tables) {

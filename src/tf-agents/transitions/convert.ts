@@ -64,9 +64,9 @@ export function asTransition(spec: Specs, value: Experience, options: AsTransiti
 }
 
 /**
- * Returns every step of a trajectory [B, T] as a transition whose next observation is unknown. The next observation is a zero, f32 [B, T]. A transition must
- * already have this form.
- * @param options squeezeTimeDim: whether transitions have no dimension of time, from a trajectory of one step. Default: false
+ * Returns every step of a trajectory [B, T] as a transition whose next observation is unknown and set to zeros, f32 [B, T]. A value that is a
+ * transition must already have this form.
+ * @param options squeezeTimeDim: whether transitions have no time dimension, which requires trajectories of one step. Default: false
  * @throws the errors of asTrajectory
  */
 export function asHalfTransition(spec: Specs, value: Experience, options: Omit<AsTransitionOptions, "prependT0ToNextTimeStep"> = {}): Transition {

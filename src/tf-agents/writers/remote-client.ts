@@ -47,7 +47,7 @@ export class RemoteClient<S extends Spec = Spec> implements StepClient<S> {
   }
 }
 
-/** The remote writer while an observer has it. Its rules are kept here, since they belong to the observer and the other end does not know it. */
+/** The remote writer while an observer uses it. The observer's rules are applied here, since the other end does not know the observer. */
 class RemoteSteps<S extends Spec> implements StepWriter<S> {
   readonly #remote: RemoteWriter<S>;
   readonly #rules: readonly ItemRule[];
