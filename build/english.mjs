@@ -9,8 +9,7 @@ import { textsOf } from "./texts.mjs";
 const FOLDERS = [".", "assembly", "bench", "build", "docs", "embed", "examples", "page", "src", "test"];
 const PROSE = /\.(?:ts|mjs|js|md|py|lua|c|h|cs|rs)$/;
 /** Files that a tool or other people wrote, and data. */
-const NO_PROSE =
-  /(?:^|\/)(?:node_modules|dist|\.[^/]+)\/|\.d\.ts$|^test\/(?:data|originals)\/|^(?:build|embed\/python\/build)\/[^/]+\/|egg-info|__pycache__/;
+const NO_PROSE = /(?:^|\/)(?:node_modules|dist|\.[^/]+)\/|\.d\.ts$|^test\/(?:data|originals)\/|^(?:build|embed\/python\/build)\/[^/]+\/|egg-info|__pycache__/;
 /** Files whose literals are values to compare, and not messages. */
 const TESTS = /^test\/|\/tests\//;
 
