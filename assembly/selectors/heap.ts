@@ -6,9 +6,11 @@
  *    0 │ entries u32    │ positions u32 │  ENTRY × slots; u32 × (slots + 1)
  *    8 │ items u32      │ stamps u32    │  ITEM, f64 × (slots + 1), the table's
  *   16 │ count u32      │ greatest u32  │  1: maxHeap
+ *   24 │ mask u64                       │  the bits of an entry that hold its slot
  *
- * ENTRY, 8 bytes: │ slot u32 │ key u32 │   the upper half of the priority's bits, in a maxHeap inverted: the least is first. If keys are equal, the items decide
- * Comparing items is a cache miss. Comparing keys almost never is, because all children of a node are in one line.
+ * ENTRY, 8 bytes: the slot in as many low bits as the highest slot needs; above them, the highest bits of the priority except its sign, in a maxHeap inverted:
+ * the least entry is first. If all of these bits are equal, the items decide. Comparing items is a cache miss. Comparing entries almost never is, because all
+ * children of a node are in one line.
  */
 import { Prefetch } from "../memory/prefetch";
 import { Items } from "./items";
@@ -26,7 +28,7 @@ export class Heap {
   stamps: u32;
   count: u32;
   greatest: u32;
-  unused: u64;
+  mask: u64;
 
   @inline
   private static lesser(a: u64, b: u64): u64 {
@@ -40,10 +42,14 @@ export class Heap {
 
   @inline
   slot(i: u32): u32 {
-    return load<u32>(this.entry(i));
+    return this.slotOf(this.at(i));
   }
 
-  /** Returns key and slot. */
+  @inline
+  private slotOf(entry: u64): u32 {
+    return <u32>(entry & this.mask);
+  }
+
   @inline
   private at(i: u32): u64 {
     return load<u64>(this.entry(i));
@@ -58,7 +64,7 @@ export class Heap {
   @inline
   entryOf(slot: u32): u64 {
     const bits = reinterpret<u64>(Items.priority(<usize>this.items, slot));
-    return ((this.greatest != 0 ? ~bits : bits) & 0xffffffff00000000) | <u64>slot;
+    return (((this.greatest != 0 ? ~bits : bits) << 1) & ~this.mask) | <u64>slot;
   }
 
   /** Returns the slot to pick; 0 = empty. */
@@ -72,6 +78,15 @@ export class Heap {
     const i = this.count;
     this.count = i + 1;
     this.rise(i, this.entryOf(slot));
+  }
+
+  /** Inserts a slot like `insert` and removes the slot to pick, which may be the same. Returns the removed one. O(log n) */
+  exchange(slot: u32): u32 {
+    const entry = this.entryOf(slot);
+    if (this.count == 0 || this.before(entry, this.at(0))) return slot;
+    const top = this.slot(0);
+    this.sink(0, entry);
+    return top;
   }
 
   /** Updates a slot. Call it after priority or stamp of the slot changed. O(log n) */
@@ -103,10 +118,10 @@ export class Heap {
   /** Whether the slot of entry a is picked before that of entry b. */
   @inline
   private before(a: u64, b: u64): bool {
-    return a >> 32 == b >> 32 ? this.decide(<u32>a, <u32>b) : a < b;
+    return (a ^ b) <= this.mask ? this.decide(this.slotOf(a), this.slotOf(b)) : a < b;
   }
 
-  /** Like `before`, for slots with the same key. */
+  /** Like `before`, for slots whose entries do not differ above the slot. */
   private decide(a: u32, b: u32): bool {
     const p = Items.priority(<usize>this.items, a);
     const q = Items.priority(<usize>this.items, b);
@@ -117,7 +132,7 @@ export class Heap {
   @inline
   private put(i: u32, entry: u64): void {
     store<u64>(this.entry(i), entry);
-    store<u32>(this.position(<u32>entry), i);
+    store<u32>(this.position(this.slotOf(entry)), i);
   }
 
   /** Moves an entry to its place, from the i-th on, whose content may be overwritten. */
@@ -174,10 +189,10 @@ export class Heap {
           5 * u32(e5 == least) +
           6 * u32(e6 == least) +
           7 * u32(e7 == least);
-        const key = least >> 32;
-        // Equal keys are rare; then the items decide.
-        const low = u32(e0 >> 32 == key) + u32(e1 >> 32 == key) + u32(e2 >> 32 == key) + u32(e3 >> 32 == key);
-        const high = u32(e4 >> 32 == key) + u32(e5 >> 32 == key) + u32(e6 >> 32 == key) + u32(e7 >> 32 == key);
+        // Entries that differ in nothing but the slot are rare; then the items decide.
+        const mask = this.mask;
+        const low = u32((e0 ^ least) <= mask) + u32((e1 ^ least) <= mask) + u32((e2 ^ least) <= mask) + u32((e3 ^ least) <= mask);
+        const high = u32((e4 ^ least) <= mask) + u32((e5 ^ least) <= mask) + u32((e6 ^ least) <= mask) + u32((e7 ^ least) <= mask);
         if (low + high != 1) {
           best = this.bestOf(first, first + WIDTH);
           least = this.at(best);
@@ -214,5 +229,6 @@ export function heapInit(h: Heap, slots: u32, items: u32, stamps: u32, greatest:
   h.items = items;
   h.stamps = stamps;
   h.greatest = greatest ? 1 : 0;
+  h.mask = ((<u64>1) << (64 - clz<u64>(slots))) - 1;
   h.count = 0;
 }

@@ -124,6 +124,12 @@ export class Table {
     return this.remover().handle != this.sampler().handle;
   }
 
+  /** Whether it has more items or steps than its limits allow. */
+  @inline
+  exceeds(): bool {
+    return this.count > this.maxSize || this.steps > this.maxSteps;
+  }
+
   /** Whether both roles accept the priority: it and its weight are finite and not negative. */
   @inline
   takes(priority: f64): bool {
@@ -328,13 +334,18 @@ export function admitPending(t: Table): void {
 
 /** Removes a live item. Its rows are released immediately, or when the open draw ends. */
 export function removeItem(t: Table, slot: u32): void {
+  leave(t, slot, t.hasSeparateRemover());
+}
+
+/** Like `removeItem`. `listed`: whether a separate remover still holds the item. */
+function leave(t: Table, slot: u32, listed: bool): void {
   const item = t.slots().item(slot);
   if (tracking()) {
     t.slots().track(slot);
     t.trackLeave(slot);
   }
   t.sampler().remove(slot);
-  if (t.hasSeparateRemover()) t.remover().remove(slot);
+  if (listed) t.remover().remove(slot);
   t.count -= 1;
   if (t.count == 0 && t.pending == 0) {
     t.layout = 0;
@@ -406,11 +417,12 @@ function admit(t: Table, slot: u32, priority: f64): void {
     t.trackJoin();
   }
   t.sampler().insert(slot, priority);
-  if (t.hasSeparateRemover()) t.remover().insert(slot, priority);
-  if (t.count <= t.maxSize && t.steps <= t.maxSteps) return;
-  do removeItem(t, t.remover().pick(t.random(), t.count));
-  while (t.count > t.maxSize || t.steps > t.maxSteps);
-  if (t.remover().isHeap()) bringNear(t);
+  if (t.exceeds() && t.remover().isHeap() && t.hasSeparateRemover()) {
+    // One descent of the heap instead of two.
+    leave(t, t.remover().heap().exchange(slot), false);
+    bringNear(t);
+  } else if (t.hasSeparateRemover()) t.remover().insert(slot, priority);
+  while (t.exceeds()) removeItem(t, t.remover().pick(t.random(), t.count));
 }
 
 /**

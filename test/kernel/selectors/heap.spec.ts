@@ -92,9 +92,12 @@ describe("heap", () => {
     lockStep(true);
   });
 
-  it("tells priorities apart of which only the lower half of the bits differs, likewise", () => {
-    lockStep(false, 1 / <f64>((<u64>1) << 40));
-    lockStep(true, 1 / <f64>((<u64>1) << 40));
+  it("tells apart priorities that differ only in bits that an entry does not hold, likewise", () => {
+    // With two slots or more, an entry has no room for the last bit.
+    for (let bits = 44; bits <= 52; bits++) {
+      lockStep(false, 1 / <f64>((<u64>1) << bits));
+      lockStep(true, 1 / <f64>((<u64>1) << bits));
+    }
   });
 
   it("gives everything in order, at every size of a 4-ary tree up to 70", () => {
@@ -114,6 +117,32 @@ describe("heap", () => {
         assert(heap.check(left - 1, n) == 0, "check");
       }
       expect<u32>(heap.count).toBe(0);
+    }
+  });
+
+  it("exchanges the top for another slot, in lock-step with a search of all", () => {
+    for (let slots: u32 = 1; slots <= SLOTS; slots += slots < 8 ? 1 : 13) {
+      const dice = new Dice(slots);
+      const heap = empty(slots, false);
+      const live = new StaticArray<bool>(slots + 1);
+      let free: u32 = 1;
+      // All slots but one are live.
+      for (let slot: u32 = 2; slot <= slots; slot++) {
+        changeOf(slot, <f64>dice.below(5));
+        heap.insert(slot);
+        live[slot] = true;
+      }
+      for (let i = 0; i < 1500; i++) {
+        changeOf(free, <f64>dice.below(5));
+        live[free] = true;
+        const expected = best(live, false);
+        const removed = heap.exchange(free);
+        assert(removed == expected, "removed");
+        live[removed] = false;
+        free = removed;
+        assert(heap.check(slots - 1, slots) == 0, "check");
+      }
+      expect<i32>(heap.check(slots - 1, slots)).toBe(0);
     }
   });
 
