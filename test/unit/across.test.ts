@@ -1,4 +1,4 @@
-/** Writers that are `across`: items from the lane's continuous stream of steps, made by rules and by calls, with steps appended in every way. */
+/** Tests `across` writers: rules and calls make items from a lane's continuous stream of steps, whichever method appended the steps. */
 import { describe, expect, test, vi } from "vitest";
 import { memory } from "../../src/files/memory.ts";
 import { f32, fifo, i32, queueLimiter, Replay } from "../../src/index.ts";
@@ -22,7 +22,7 @@ function items({ tables: { t } }: Any): number[][] {
         .map(({ observation }) => observation as number[]);
 }
 
-/** Returns the windows of a stream in which some steps are final: none begins with one. */
+/** Returns the windows of a stream that do not begin with a final step. */
 function windows(stream: readonly number[], finals: ReadonlySet<number>, length: number, stride = 1): number[][] {
   return stream.flatMap((_, i) => {
     const window = stream.slice(i, i + length);
@@ -30,7 +30,7 @@ function windows(stream: readonly number[], finals: ReadonlySet<number>, length:
   });
 }
 
-/** Returns ids of `count` episodes of `steps` steps, optionally with a final step after each. */
+/** Returns the step ids of `count` episodes of `steps` steps, optionally with a final step after each episode. */
 function episodes(count: number, steps: number, final: boolean) {
   const each = steps + Number(final);
   const all = Array.from({ length: count * each }, (_, id) => id + 1);
@@ -183,7 +183,7 @@ test("an item of createItem over a border is shown whole; cross: false stops at 
   expect([...t.sample(1, { into }).steps.observation.data]).toEqual([1, 2, 3, 4]);
   const cut = t.sample(1, { cross: false });
   expect([[...cut.steps.observation.data], [...cut.lengths]]).toEqual([[1, 2, 0, 0], [2]]);
-  // A return still ends with its episode.
+  // A return still stops at the end of its episode.
   const { nStep } = t.sample(1, { nStep: { n: 3, gamma: 1, reward: "reward" } });
   expect([nStep.returns[0], nStep.steps[0], nStep.truncated[0]]).toEqual([1, 1, 1]);
 });

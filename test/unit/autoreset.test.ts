@@ -1,4 +1,4 @@
-/** Episodes that terminated, in lanes that reset with the next step: nothing still to come has value. */
+/** Tests terminated episodes in lanes that reset with the next step: steps after the end contribute no value. */
 import { describe, expect, test } from "vitest";
 import { memory } from "../../src/files/memory.ts";
 import { f32, fifo, i32, Replay, shared, u8 } from "../../src/index.ts";
@@ -33,7 +33,7 @@ function seen({ tables: { t } }: Any) {
 
 const options = { lanes: 2, autoreset: "nextStep", items: [{ table: "t", nStep: 2 }] } as const;
 
-/** Two steps of two lanes; then lane 0 terminates. */
+/** Appends two steps to each of two lanes, then terminates lane 0. */
 function lived(replay = new Replay({ spec, tables })) {
   const writer = replay.writer(options);
   writer.append(two(1, 11));

@@ -1,4 +1,4 @@
-/** Episodes without an item: no warning if `createItem` made one, or still can. */
+/** Tests the warning about episodes without items: none is logged if `createItem` made an item or still can. */
 import { expect, test } from "vitest";
 import { f32, Replay } from "../../src/index.ts";
 

@@ -1,4 +1,4 @@
-/** 64-bit numbers in JavaScript's forms. */
+/** Tests 64-bit numbers in all JavaScript representations. */
 import { expect, test } from "vitest";
 import { i64, Replay, u64 } from "../../src/index.ts";
 

@@ -1,4 +1,4 @@
-/** The debug core: its assertions fire, report where and why, and hold under a random load. */
+/** Tests the debug core: its assertions fire, report their place and cause, and hold under a random load. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -10,14 +10,14 @@ import { TestRandom } from "../support/random.ts";
 import { some } from "../support/size.ts";
 import { debugCore, trapOf } from "../support/trap.ts";
 
-/** Finds the assertion in the source: the trap must name this place. */
+/** Finds the assertion in the source; the trap must name this place. */
 function place(file: string, message: string): { line: number; column: number; message: string } {
   const lines = readFileSync(join(root, "assembly", file), "utf8").split("\n");
   const line = lines.findIndex((text) => text.includes(`"${message}"`));
   return { line: line + 1, column: (lines[line] ?? "").indexOf("assert(") + 1, message };
 }
 
-/** A pool of steps of 8 bytes with a writer that keeps 4, and a table with three steps and an item of them. */
+/** Creates a pool of 8-byte steps, a writer that keeps 4 steps, and a table with one item of three steps. */
 function threeSteps(x: Exports) {
   const alloc = (bytes: number) => x.arena_alloc(bytes);
   const pool = alloc(x.pool_bytes(1));
@@ -38,7 +38,7 @@ function threeSteps(x: Exports) {
   x.table_item(table, x.table_newest(table), scratch);
   const u32 = new Uint32Array(x.memory.buffer);
   const row = new Float64Array(x.memory.buffer)[scratch >> 3] as number;
-  // HEAD of assembly/rows/row.ts: refs, next, episode.
+  // The row's head (HEAD in assembly/rows/row.ts) contains refs, next and episode.
   const head = ((row >>> 10) << 12) + (row & 1023) * 12;
   return { pool, stream, writer, table, scratch, u32, head };
 }
@@ -109,7 +109,7 @@ describe("the debug core under a random load", () => {
   type Name = keyof typeof tables;
   const names = Object.keys(tables) as Name[];
 
-  /** Returns a digest of all answers, with every invariant checked on the way. */
+  /** Returns a digest of all results, and checks every invariant after each call. */
   function run(module: WebAssembly.Module, seed: number): string {
     const replay = new Replay({ spec, tables, module, seed, maxBytes: 16 << 20 });
     const random = new TestRandom(seed);
@@ -150,7 +150,7 @@ describe("the debug core under a random load", () => {
         } else if (kind === 8 && random.below(4) === 0) note(table.delete([known, i]));
         else note(table.size);
       } catch (error) {
-        // Rejected: too short a window, too many waiting items.
+        // The call was rejected because the window is too short or too many items are waiting.
         if (!(error instanceof RangeError) && (error as { code?: string }).code !== "RATE_LIMITED") throw error;
         note(1);
       }

@@ -1,4 +1,4 @@
-/** Discarded episodes whose final step is still to come: that step is not the first one of the next episode. */
+/** Tests discarding an episode before its final step arrives: that step does not become the first one of the next episode. */
 import { expect, test } from "vitest";
 import { f32, i32, Replay } from "../../src/index.ts";
 import { memory } from "../../src/storage/index.ts";
@@ -12,12 +12,12 @@ const spec = { observation: i32(), action: i32(), reward: f32() };
 const TABLES = { t: { maxSize: 1000 } };
 const rule = { table: "t", nStep: 1 } as const;
 
-/** The expected table for one environment with autoreset "nextStep": pairs of an observation and the next one. */
+/** Models the expected table for one environment with autoreset "nextStep", as pairs of consecutive observations. */
 class Lane {
   pairs: string[] = [];
   #episode: string[] = [];
   #last: number | undefined;
-  /** The kind of the next step, if it is not just another or the first one. */
+  /** The kind of the next step; undefined for a regular or first step. */
   next: "final" | "value" | "dropped" | undefined;
 
   step(id: number, end: "no" | "truncated" | "terminated"): void {
@@ -41,7 +41,7 @@ class Lane {
     }
   }
 
-  /** Returns how many items are deleted. */
+  /** Returns the number of deleted items. */
   discard(): number {
     const count = this.#episode.length;
     if (this.next === "value" || this.next === "dropped") return 0;
@@ -81,7 +81,7 @@ async function world(seed: number): Promise<void> {
   const writerOptions = { name: "w", lanes, items: [rule], autoreset: "nextStep" } as const;
   const journal = { spec, tables: TABLES, logger: null, dir, durability: "manual" } as const;
   let replay: Replay = (how === "journal" ? await Replay.open(journal) : new Replay({ spec, tables: TABLES, logger: null })) as never;
-  // biome-ignore lint/suspicious/noExplicitAny: a writer here, or at the other end of a port
+  // biome-ignore lint/suspicious/noExplicitAny: a local or remote writer
   let writer: any;
   if (how === "port") {
     const { name: _, ...options } = writerOptions;

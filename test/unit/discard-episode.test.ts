@@ -1,4 +1,4 @@
-/** Discarded episodes: nothing of them is left, and everything else is unchanged. */
+/** Tests discarded episodes: all of their data is removed, and everything else is unchanged. */
 import { expect, test } from "vitest";
 import { f32, i32, prioritized, queueLimiter, Replay, shared, u8, uniform } from "../../src/index.ts";
 import { memory } from "../../src/storage/index.ts";
@@ -10,7 +10,7 @@ import { pair, until } from "./remote/support.ts";
 
 const SPEC = { observation: shared("frames", u8(4), 2), action: i32(), reward: f32(), episode: i32() };
 
-/** Returns the episodes of the steps of all items of a table. */
+/** Returns the episode of each step in all items of a table. */
 function episodesIn(replay: Replay, name: string): Set<number> {
   const table = replay.table(name);
   if (table.size === 0) return new Set();

@@ -1,4 +1,4 @@
-/** Ends of episodes: requirements, errors, and recent steps. */
+/** Tests the ends of episodes: requirements, errors, and recent steps. */
 import { describe, expect, test, vi } from "vitest";
 import { f32, fifo, i32, prioritized, queueLimiter, Replay, text, u8 } from "../../src/index.ts";
 import { broken } from "../support/health.ts";

@@ -1,4 +1,4 @@
-/** The queue compared with an array. */
+/** Compares the queue with an array. */
 import { expect, test } from "vitest";
 import { Fifo } from "../../src/base/fifo.ts";
 import { TestRandom } from "../support/random.ts";
@@ -8,7 +8,7 @@ test("a queue gives what an array gives, also behind the places that it cuts", (
   const queue = new Fifo<number>();
   let twin: number[] = [];
   for (let n = 0; n < 20_000; n++) {
-    // It grows first, then shrinks.
+    // The queue first grows, then shrinks.
     if (random.below(10) < (n < 8000 ? 8 : 3)) {
       queue.push(n);
       twin.push(n);

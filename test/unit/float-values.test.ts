@@ -1,4 +1,4 @@
-/** Floats at the edge: finite numbers that f32 would make infinite are rejected, infinite numbers are values, NaN is allowed with one warning. */
+/** Tests extreme floats: finite numbers that overflow f32 are rejected, infinities are accepted, and NaN causes one warning. */
 import { describe, expect, test } from "vitest";
 import { f32, f64, Replay, shared } from "../../src/index.ts";
 import { PrioritizedReplayBuffer } from "../../src/pfrl/index.ts";
@@ -22,12 +22,12 @@ const good = () => ({
 });
 type Step = ReturnType<typeof good>;
 
-/** The largest f32, and the first number that is no longer rounded to it. */
+/** The largest f32, and the smallest number that rounds to infinity. */
 const MAX = 3.4028234663852886e38;
 const BEYOND = 3.4028235677973366e38;
 const FAR = [1e39, -1e39, BEYOND, -BEYOND, Number.MAX_VALUE, 3.5e38];
 
-/** One step with a number somewhere in a leaf of f32. */
+/** Returns a step with the number at some position in an f32 leaf. */
 const placed: [string, (x: number) => Partial<Record<keyof Step, unknown>>][] = [
   ["a number", (one) => ({ one })],
   ["an array", (x) => ({ line: [1, x, 3] })],

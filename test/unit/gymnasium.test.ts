@@ -1,4 +1,4 @@
-/** Data of the real Gymnasium, through README's first program and through writers with lanes: each transition compared with naively computed returns. */
+/** Compares transitions of real Gymnasium data with naively computed returns, for the first program of README and for writers with lanes. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -28,14 +28,14 @@ interface Transition {
   readonly next: readonly number[];
 }
 
-/** The transitions of an episode, by definition: one per step, up to n steps on. An open episode has those that are whole before its last step. */
+/** Returns an episode's transitions by definition: one per step, over up to n steps. An open episode has only those that end before its last step. */
 function transitionsOf({ observations, actions, rewards, terminated, truncated }: Episode, n: number): Transition[] {
   const ends = terminated || truncated;
   const made: Transition[] = [];
   for (let t = 0; t < actions.length; t++) {
     const steps = Math.min(n, actions.length - t);
     const isLast = t + steps === actions.length;
-    // The observation after the last step of an open episode is not a row yet.
+    // In an open episode, the observation after the last step is not stored yet.
     if (!ends && isLast) continue;
     let returns = 0;
     for (let k = steps - 1; k >= 0; k--) returns = (rewards[t + k] as number) + GAMMA * returns;
@@ -82,7 +82,7 @@ function alike(got: readonly Transition[], wanted: readonly Transition[]): void 
   });
 }
 
-/** README's first program, with recorded episodes instead of a policy and an environment. Each replacement must find its target. */
+/** Returns the first program of README with recorded episodes instead of a policy and an environment. Each replacement must find its target. */
 function firstProgram(n: number): (parts: object) => Memory {
   const readme = readFileSync(join(root, "README.md"), "utf8");
   let code = (readme.match(/^## First program\n[\s\S]*?^```js\n([\s\S]*?)^```$/m) as RegExpMatchArray)[1] as string;
@@ -103,7 +103,7 @@ function firstProgram(n: number): (parts: object) => Memory {
   return (parts) => new Function(...Object.keys(parts), `${code}; return replay;`)(...Object.values(parts)) as Memory;
 }
 
-/** Consecutive episodes in the form of an environment. */
+/** Plays recorded episodes one after another, with the interface of an environment. */
 class World {
   readonly steps: number;
   readonly #episodes: readonly Episode[];
@@ -163,7 +163,7 @@ describe("README's first program on Gymnasium's CartPole", () => {
 const AUTORESET = { NEXT_STEP: "nextStep", SAME_STEP: "sameStep", DISABLED: "disabled" } as const;
 const tables = { memory: { maxSize: 10_000, sampler: prioritized(0.6) } };
 
-/** Events between two steps of the environments: the Replay continues from its state. */
+/** Interruptions between two environment steps; the Replay must continue from its previous state. */
 const MEANWHILE: {
   readonly [name: string]: { make(): Promise<Memory>; go(replay: Memory): Promise<Memory>; writer?(replay: Memory, options: object): Promise<Taker> };
 } = {
@@ -184,10 +184,10 @@ const MEANWHILE: {
   },
 };
 
-/** A writer, here or at the other end of a port. */
+/** A local or remote writer. */
 type Taker = Pick<reprise.Writer, "flush"> & Record<"append" | "appendColumns" | "endEpisode", (...given: never[]) => unknown>;
 
-/** Across a port, with few bytes in flight. */
+/** Creates a remote writer with a small limit of data in flight. */
 async function remote(replay: Memory, { lanes = 1, ...options }: { readonly lanes?: number } = {}): Promise<Taker> {
   const [here, there] = ends();
   const [writer] = await Promise.all([remoteWriter(there, { spec, lanes }), replay.acceptWriter(here, { ...options, maxInFlight: 7 })]);
@@ -216,7 +216,7 @@ async function lanesOf(run: VectorRun, n: number, meanwhile: string): Promise<Me
   return replay;
 }
 
-/** Transitions of lanes come in turns, so they are sorted. */
+/** Sorts transitions, because those of different lanes are interleaved. */
 function sorted(transitions: readonly Transition[]): Transition[] {
   const name = ({ observation, steps }: Transition) => `${[...Float32Array.from(observation)].join()} ${steps}`;
   return [...transitions].sort((a, b) => (name(a) < name(b) ? -1 : 1));

@@ -1,4 +1,4 @@
-/** Leaves of half floats: two bytes in rows, f32 in batches, rounded to the nearest half on every way in. */
+/** Tests half-float leaves: two bytes in rows, f32 in batches, and rounding to the nearest half for all inputs. */
 import { describe, expect, test } from "vitest";
 import { bf16, f16, f32, Replay, type Spec, shared } from "../../src/index.ts";
 import { ReplayBuffer } from "../../src/pfrl/index.ts";
@@ -15,15 +15,15 @@ import { some } from "../support/size.ts";
 type Half = "f16" | "bf16";
 const LEAVES = { f16, bf16 };
 const HALVES = ["f16", "bf16"] as const;
-/** The largest number, and the least one that is not rounded to it. */
+/** The largest finite value, and the smallest number that rounds to infinity. */
 const EDGES = { f16: [65504, 65520], bf16: [3.3895313892515355e38, 3.39617752923046e38] } as const;
-/** Bits of infinity: NaNs are above it. */
+/** The bits of infinity; larger bit patterns are NaN. */
 const INFINITE = { f16: 0x7c00, bf16: 0x7f80 } as const;
 
 const bitsOf = (numbers: Float32Array) => new Uint32Array(numbers.buffer, numbers.byteOffset, numbers.length);
 const all = Uint16Array.from({ length: 65536 }, (_, i) => i);
 
-/** Returns the value of a half, by definition. */
+/** Returns the value of a half float, computed from its definition. */
 function numberOf(dtype: Half, bits: number): number {
   const [exponentBits, fractionBits] = dtype === "f16" ? [5, 10] : [8, 7];
   const exponent = (bits & 0x7fff) >> fractionBits;
@@ -61,7 +61,7 @@ describe.each(some(HALVES, 1))("%s", (dtype) => {
     for (let bits = 0; bits < INFINITE[dtype] - 1; bits++) {
       const [low, high] = [numberOf(dtype, bits), numberOf(dtype, bits + 1)];
       const middle = (low + high) / 2;
-      // Too close for f32 to distinguish.
+      // The difference is too small for f32.
       const [below, above] = [middle * (1 - 2 ** -50), middle * (1 + 2 ** -50)];
       const even = bits % 2 === 0 ? low : high;
       const results = [middle, below, above, -middle, -below, -above].map((number) => roundHalf(dtype, number));
@@ -120,7 +120,7 @@ describe.each(some(HALVES, 1))("%s", (dtype) => {
       },
       { line: [1, 2, x] },
     ];
-    // As a typed array, if f32 holds it.
+    // Numbers in the range of f32 are also passed as typed arrays.
     if (Number.isFinite(Math.fround(x))) bad.push({ line: Float32Array.of(1, x, 2) }, { wide: wide(0) }, { wide: wide(8) }, { wide: wide(599) });
     for (const part of bad) {
       const step = { ...good, ...part };
@@ -129,7 +129,7 @@ describe.each(some(HALVES, 1))("%s", (dtype) => {
       expectRefused(replay, () => writer.appendColumns(columns as never), "INVALID_DATA", ...says);
       expectRefused(replay, () => writer.endEpisode({ final: part as never, terminated: true }), "INVALID_DATA", /^final\./, ...says);
       expectRefused(replay, () => lanes.append(columns as never), "INVALID_DATA", ...says);
-      // A rejected step is not the next one.
+      // A rejected step is not stored, so the next call succeeds.
       writer.append(good);
       expect([...(replay.table("t").sample(1).steps as never as { line: { data: Float32Array } }).line.data]).toEqual([1, 2, 3]);
     }

@@ -1,4 +1,4 @@
-/** Deceptive values: arrays with a wrong length or detached memory, getters that call back, objects that change later. */
+/** Tests deceptive values: arrays with a wrong length or detached memory, getters that call the Replay, and objects that change later. */
 import { describe, expect, test } from "vitest";
 import { bool, f32, f64, i32, Replay, text } from "../../src/index.ts";
 import { broken } from "../support/health.ts";
@@ -14,7 +14,7 @@ function filled() {
   return { replay, writer, table: replay.table("t") };
 }
 
-/** Reports a wrong length. */
+/** An array that reports a wrong length. */
 class Liar extends Float64Array {
   override get length(): number {
     return 2;
@@ -102,7 +102,7 @@ describe("a getter of the options that closes the writer, or disposes of the Rep
   test.each(calls)("%s is CLOSED then, and nothing is done", (_, call) => {
     const first = filled();
     expectError(errorOf(() => call(first, () => void first.writer.close())), "CLOSED", /^this writer was closed/); // biome-ignore format: short
-    // Another writer has the former memory of this one.
+    // A new writer reuses the memory of the closed writer.
     const other = first.replay.writer({ items: [{ table: "t", length: 1 }] });
     expect([other.length, first.table.size]).toEqual([0, 10]);
     expect(broken(first.replay)).toEqual([]);

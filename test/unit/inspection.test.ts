@@ -1,4 +1,4 @@
-/** Inspecting contents: columns one by one, batches as plain values, objects in a console. */
+/** Tests inspection of contents: columns one by one, batches as plain values, and objects in a console. */
 import { inspect } from "node:util";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { bool, type Column, f32, fifo, i32, i64, prioritized, Replay, text, uniform } from "../../src/index.ts";
@@ -13,7 +13,7 @@ const SPEC = {
   words: text({ maxBytes: 4 }, 2),
 } as const;
 
-/** Three items of two steps and one of one, oldest first. */
+/** Creates three items of two steps. */
 function filled() {
   const replay = new Replay({ spec: SPEC, tables: { t: { maxSize: 10, sampler: fifo(), remover: fifo() } } });
   const writer = replay.writer({ items: [{ table: "t", length: 2 }] });
@@ -27,7 +27,7 @@ function filled() {
   return { replay, writer, table: replay.tables.t };
 }
 
-/** A batch of all its items, each once. */
+/** Returns a batch that contains each item once. */
 function all(length = 2) {
   const { writer, table } = filled();
   writer.createItem("t", { length: 1 });
@@ -170,7 +170,7 @@ describe("batch.toArray", () => {
   });
 });
 
-/** Two transitions of one step, the second of which terminates. */
+/** Returns two one-step transitions; the second one terminates. */
 function transitions() {
   const spec = { observation: { image: f32(2, 2), name: text({ maxBytes: 4 }) }, action: i64(), reward: f32(), mask: bool(3) };
   const replay = new Replay({ spec, tables: { t: { maxSize: 10, sampler: fifo(), maxTimesSampled: 2 } } });
@@ -252,7 +252,7 @@ describe("a batch of transitions has toArray", () => {
   });
 });
 
-/** Called like Deno's console. */
+/** Calls the inspection method as Deno's console does. */
 const inDeno = (value: object) => (value as { [symbol: symbol]: (how: unknown, options: object) => string })[Symbol.for("Deno.customInspect")]?.(inspect, {});
 
 describe("in a console", () => {

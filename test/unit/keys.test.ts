@@ -1,4 +1,4 @@
-/** Validity of keys: arrays that would lose bits are rejected, and so are values that were never keys; stale keys are skipped. */
+/** Tests the validation of keys: arrays that would lose bits and numbers that were never keys are rejected; stale keys are skipped. */
 import { describe, expect, test } from "vitest";
 import { i32, mixture, prioritized, Replay } from "../../src/index.ts";
 import { PrioritizedReplayBuffer } from "../../src/pfrl/index.ts";
@@ -20,7 +20,7 @@ function filled() {
   return { replay, table: replay.table("t"), keys };
 }
 
-/** Arrays that cannot hold every key. */
+/** Typed arrays that cannot represent every key. */
 const NARROW: readonly (new (list: number[]) => ArrayLike<number>)[] = [
   Float32Array,
   Int8Array,
@@ -38,7 +38,7 @@ test("columns of priorities have one dimension, or the shape of the keys; every 
   const six = Float64Array.from(keys);
   const two = (shape: number[], Numbers: typeof Float32Array | typeof Int32Array = Float32Array) => ({ data: new Numbers(6).fill(2), shape });
   const refused = (of: () => unknown, says: RegExp) => expectRefused(replay, of, RangeError, says);
-  // Otherwise they would apply to other keys.
+  // Otherwise the priorities would apply to the wrong keys.
   refused(
     () => table.updatePriorities({ data: six, shape: [3, 2] }, two([2, 3])),
     /^priorities must be a column of the keys' shape \[3, 2\], or of one dimension, got "a column of shape \[2, 3\]"/,
@@ -81,7 +81,7 @@ test("columns of keys and priorities are taken, of any shape, by every call that
   expect(buffer.updateErrors({ data: new Float32Array([1, 2]), shape: [2] }, { data: Float64Array.from(batch.keys), shape: [2] })).toBe(2);
 });
 
-/** Values that are not keys: with how many of [key, ...these] are invalid. */
+/** Numbers that are not keys, with the expected description of the invalid ones in [key, ...numbers]. */
 const NO_KEYS: readonly [number[], string][] = [
   [[1.5, Number.NaN, -1], "3 are not, the first is keys[1], got 1.5"],
   [[7, Number.NaN], "1 is not, the first is keys[2], got NaN"],
@@ -186,7 +186,7 @@ describe("keys of a client", () => {
   });
 
   test.each(cases)("of a server: %s", async (_, changes, kind, says) => {
-    // Nobody listens there: the error occurs before anything is sent.
+    // No server listens on this port, so the error must occur before anything is sent.
     await using client = new ReverbClient("127.0.0.1:1");
     const error = await client.mutatePriorities("t", changes as never).then(
       () => new Error("the call was not refused"),

@@ -1,4 +1,4 @@
-/** An explicit single lane: code for vector environments runs with one environment, here and across a port; omitted flags. */
+/** Tests an explicit single lane: code for vector environments runs with one environment, locally and across a port, and flags may be omitted. */
 import { describe, expect, test } from "vitest";
 import { bool, f32, fifo, i32, Replay, text } from "../../src/index.ts";
 import { remoteWriter } from "../../src/remote/index.ts";
@@ -33,7 +33,7 @@ function reference(): unknown {
   return items(replay);
 }
 
-/** Makes the same steps with vector calls. */
+/** Appends the steps of `reference` with vector calls. */
 async function play(writer: { append(step: never, ends?: never): unknown }, form: (id: number) => unknown): Promise<void> {
   const put = async (id: number, how?: object) => void (await writer.append(form(id) as never, how as never));
   await put(1);

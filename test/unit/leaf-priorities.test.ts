@@ -1,4 +1,4 @@
-/** Rules that read an item's priority from a leaf in its first step. */
+/** Tests rules that read an item's priority from a leaf of its first step. */
 import { expect, test } from "vitest";
 import { f16, f32, f64, i32, minHeap, prioritized, Replay, shared, text, u8 } from "../../src/index.ts";
 import { memory } from "../../src/storage/index.ts";
@@ -11,7 +11,7 @@ import { pair } from "./remote/support.ts";
 const SPEC = { observation: f32(), action: i32(), reward: f32(), value: f64() };
 type Any = Replay<typeof SPEC>;
 
-/** Returns the priorities of all live items of a table, with the leaf's value in their first steps. */
+/** Returns each live item's priority and the leaf's value in the item's first step. */
 function prioritiesOf(replay: Any, name: string): [number, number][] {
   const table = replay.table(name);
   if (table.size === 0) return [];

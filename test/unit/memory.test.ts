@@ -4,7 +4,7 @@ import { broken } from "../support/health.ts";
 import { errorOf, expectError } from "../support/refused.ts";
 import { whole } from "../support/size.ts";
 
-/** Each item has eight steps of its own, more than plan() expects. */
+/** Each item has eight unshared steps, more than plan() expects. */
 const LENGTH = 8;
 const tables = { t: { maxSize: 2000 } };
 
@@ -29,7 +29,7 @@ function full(spec: Spec, step: (i: number) => unknown) {
     } catch (thrown) {
       error = thrown as Error;
     }
-    // To draw at the limit, the memory for a draw must exist already.
+    // Drawing at the memory limit only works if the memory for draws exists already.
     if (i === 50 * LENGTH) replay.table("t").sample(16, { length: 1 });
     if (error !== undefined || i % LENGTH !== 0) continue;
     writer.createItem("t", { length: LENGTH });
@@ -38,7 +38,7 @@ function full(spec: Spec, step: (i: number) => unknown) {
   return { replay, writer, keys, steps: i, error: error as Error };
 }
 
-/** Returns everything that can be seen without allocating. */
+/** Returns all visible state that can be read without allocating memory. */
 function state(replay: Replay<Spec, "t">) {
   const { bytes, ...rest } = replay.stats();
   return rest;
@@ -70,7 +70,7 @@ test.each<[string, Spec, (i: number) => unknown]>([
   }
   expect(state(replay)).toEqual(before);
   expect(broken(replay)).toEqual([]);
-  // The oldest items leave, and their rows are reused.
+  // The oldest items are deleted, and their rows are reused.
   expect(table.delete(keys.slice(0, 100))).toBe(100);
   for (let i = 0; i < 50 * LENGTH; i++) {
     writer.append(step(i));
@@ -80,7 +80,7 @@ test.each<[string, Spec, (i: number) => unknown]>([
   expect(broken(replay)).toEqual([]);
 });
 
-/** The same step 40 times, as columns. */
+/** Returns the same step 40 times, as columns. */
 function columnsOf(spec: Spec, step: (i: number) => unknown): unknown {
   const many = (value: unknown) => Array.from({ length: 40 }, () => value);
   return "dtype" in spec ? many(step(1)) : Object.fromEntries(Object.entries(step(1) as object).map(([key, value]) => [key, many(value)]));
@@ -90,7 +90,7 @@ test("an item that finds no place in the map of episodes is refused", () => {
   const options = { spec: i32(), tables: { t: { maxSize: 20_000 } } };
   const replay = new Replay({ ...options, maxBytes: Replay.plan(options).bytes });
   const writer = replay.writer();
-  // Each item is its own episode, which costs more than planned.
+  // Each item is a separate episode, which costs more memory than planned.
   let refused: Error | undefined;
   for (let i = 0; i < 20_000 && refused === undefined; i++) {
     const before = replay.stats().tables;
@@ -192,7 +192,7 @@ test("at the limit of memory no item of a step is lost: single steps and blocks"
       writer.append({ x: episode });
       writer.endEpisode();
     }
-    // No memory is left for a larger map of episodes.
+    // A larger map of episodes does not fit into memory.
     const error = errorOf(() => {
       for (;;) replay.writer({ keep: 1000 });
     });

@@ -1,4 +1,4 @@
-/** Mistakes of a first program are reported with the argument, the rule, the value and the remedy. */
+/** Tests that the errors of typical first mistakes name the argument, the rule, the value and the remedy. */
 import { afterEach, expect, test, vi } from "vitest";
 import { openError } from "../../src/datasets/formats/sources/node-source.ts";
 import { withIoErrors } from "../../src/files/io-errors.ts";
@@ -125,7 +125,7 @@ test.each<[string, object | undefined]>([
     TypeError,
     says,
   );
-  // If the next step is the final one, an end without a step has no final step.
+  // The next step would be the final one, so an end without a step has no final step.
   const next = replay.writer({ items, lanes: 2, autoreset: "nextStep" });
   next.append(two);
   expectError(

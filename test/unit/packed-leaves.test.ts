@@ -1,4 +1,4 @@
-/** Packed leaves in all functions that read and write steps for others: the results equal those of unpacked leaves that share frames. */
+/** Tests packed leaves in all functions that copy or convert steps: the results equal those of shared leaves without compression. */
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import { openReplay, pushEpisodes } from "../../src/datasets/rlds/index.ts";
@@ -25,7 +25,7 @@ import { bytesOf, errorOf, expectError } from "../support/refused.ts";
 import { pair } from "./remote/support.ts";
 import { episode } from "./tf-agents/support.ts";
 
-/** A leaf that shares its frames, and the same packed. */
+/** A leaf that shares its frames, and its packed counterpart. */
 const FORMS = [shared("screens", u8(20, 20), 2), packed("screens", u8(20, 20), 2)] as const;
 const pictures = (n: number, size = 400) => {
   const made = new Pictures(size, 20, new TestRandom(n));
@@ -36,7 +36,7 @@ const stacks = (n: number) => {
   return Array.from({ length: n }, (_, t) => new Uint8Array([...(frames[t] as Uint8Array), ...(frames[t + 1] as Uint8Array)]));
 };
 
-/** Returns the results of a call for each of the two leaves. */
+/** Returns the result of a call for each of the two leaves. */
 const both = async <T>(make: (leaf: RowLeaf & { readonly stack: number }) => T | Promise<T>): Promise<[T, T]> => [
   await make(FORMS[0] as never),
   await make(FORMS[1] as never),

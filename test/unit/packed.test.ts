@@ -4,7 +4,7 @@ import { errorOf, expectError } from "../support/refused.ts";
 
 const FRAME = 1200;
 const noise = (seed: number) => (i: number) => (Math.imul(i + 1, 2654435761) ^ Math.imul(seed, 40503)) >>> 13;
-/** A frame with 1,100 constant bytes and some changing ones, or an incompressible one. */
+/** Returns a mostly constant frame (1,100 bytes never change), or an incompressible one. */
 const frameOf = (t: number, noisy = t % 40 > 30) => Uint8Array.from({ length: FRAME }, (_, i) => (noisy ? noise(t)(i) : i === (t * 7) % FRAME ? 255 : i % 60));
 
 test("packed declares a leaf as shared does, with a ratio", () => {
@@ -61,7 +61,7 @@ test("a plan counts the ratio, and says what it would be without", () => {
   expect(Replay.plan({ spec: { o: packed("f", u8(84, 84)) }, tables, storedBytes: { max: 2e6 } }).bytes).toBeLessThan(four.bytes - 15e6);
 });
 
-/** Appends steps of a stack of two frames; returns the peak of the stored bytes after a call. */
+/** Appends steps with a stack of two frames; returns the maximum of the stored bytes after each call. */
 function fill(replay: Replay, steps: number, from = 0): number {
   const writer = replay.writers[0] ?? replay.writer({ items: [{ table: "t", length: 2 }] });
   let peak = 0;

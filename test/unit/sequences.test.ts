@@ -1,4 +1,4 @@
-/** Rules and views of sequences: columns, types, priorities, options, errors. test/model/sequences.test.ts covers the items and the values of steps. */
+/** Tests rules and views of sequences: columns, types, priorities, options, errors. test/model/sequences.test.ts covers items and step values. */
 
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { bool, f32, fifo, i32, minSize, prioritized, Replay, type Sequences, shared, text } from "../../src/index.ts";
@@ -20,7 +20,7 @@ const spec = {
 } as const;
 const sequence = { length: 6, burnIn: 2 } as const;
 
-/** An episode of `steps` steps, cut off, and `open` steps of another one that continues. */
+/** Writes a truncated episode of `steps` steps, and `open` steps of an unfinished episode. */
 function filled(steps = 9, open = 0, options: object = {}) {
   const replay = new Replay({ spec, tables: { memory: { maxSize: 100, sampler: prioritized(0.6), ...options } }, seed: 3 });
   const writer = replay.writer({ items: [{ table: "memory", sequence }] });
@@ -82,12 +82,12 @@ test("types follow the spec, the roles and the options", () => {
   expectTypeOf(batch.returns.data).toEqualTypeOf<Float64Array<ArrayBuffer>>();
   expectTypeOf(batch.bootstraps.data).toEqualTypeOf<Uint32Array<ArrayBuffer>>();
   expectTypeOf(batch.weights.data).toEqualTypeOf<Float64Array<ArrayBuffer>>();
-  // @ts-expect-error a leaf that there is not
+  // @ts-expect-error no such leaf
   const wrong = () => table.sequences({ gamma: 0.5, state: ["x"] });
   expectError(errorOf(wrong), "NOT_FOUND", /each of state must be .*"hidden".*"note".*got "x"/);
-  // @ts-expect-error an option that there is not
+  // @ts-expect-error no such option
   expect(() => table.sequences({ gamma: 0.5, burnIn: 2 })).toThrow(/burnIn/);
-  // @ts-expect-error weights come with beta
+  // @ts-expect-error weights require beta
   expect(view.sample(1).weights).toBeUndefined();
 });
 
@@ -290,7 +290,7 @@ describe("a rule", () => {
   });
 
   test.runIf(whole)("makes the items of Acme's SequenceAdder, truncated or padded at the end of an episode", () => {
-    /** The items of acme/adders/reverb/sequence.py for a buffer of at most `longest` steps: first steps and lengths. */
+    /** Returns the first steps and lengths of the items that acme/adders/reverb/sequence.py makes for a buffer of at most `longest` steps. */
     const adder = (steps: number, longest: number, period: number) => {
       const items: string[] = [];
       const create = (step: number, rows: number, end: number) => {

@@ -18,7 +18,7 @@ function sceneBytes(name: string): Buffer {
   return bytesOf(replay);
 }
 
-/** Returns where each section begins, and the end. */
+/** Returns the start offset of each section, and the end of the last section. */
 function borders(bytes: Buffer): number[] {
   const found: number[] = [];
   for (let at = 8; at < bytes.length; at += 16 + bytes.readUInt32LE(at + 8)) found.push(at);
@@ -95,7 +95,7 @@ test("a queue of free slots that leads to a slot in use is CORRUPT, though its c
   const bytes = Buffer.from(sceneBytes("prioritized over fifo"));
   const at = borders(bytes).find((from) => bytes.readUInt32LE(from) === TABLE) as number;
   const payload = bytes.subarray(at + 16, at + 16 + bytes.readUInt32LE(at + 8));
-  // After the counts of the table and the highest slot ever used; slot 1 has a live item.
+  // The first free slot follows the table's counts and the highest slot ever used; slot 1 has a live item.
   expect(payload.readUInt32LE(FREE_FIRST)).toBe(0);
   payload.writeUInt32LE(1, FREE_FIRST);
   bytes.writeUInt32LE(crc32c(Buffer.concat([bytes.subarray(at, at + 12), payload])), at + 12);

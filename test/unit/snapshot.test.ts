@@ -9,7 +9,7 @@ import { scaled, some, whole } from "../support/size.ts";
 const DRAWS = 10_000;
 const CALLS = scaled(250, 100);
 
-/** Returns the next draws of every table, including those that use items up: keys, probabilities and steps, as bytes. */
+/** Returns the next draws of every table as bytes: keys, probabilities and steps. Draws from some tables use items up. */
 function draws(replay: AnyReplay): Buffer {
   const leaf = "x" in (replay.options.spec as object) ? "x" : "r";
   const parts = Object.values(replay.tables).flatMap((table) =>
@@ -35,7 +35,7 @@ test.each(sceneNames(4))("a restored Replay goes on as the original: %s", (name)
   for (const [i, writer] of original.writers.entries()) {
     for (const table of Object.values(original.tables)) expect(restored.writers[i]?.lastKey(table.name)).toBe(writer.lastKey(table));
   }
-  // On another core, with the same calls.
+  // The same calls are also made on another core.
   const other = Replay.restore(bytes, { module: moduleOf("scalar") }) as AnyReplay;
   const futures = [original, restored, other].map((replay) => {
     const random = new TestRandom(5);
@@ -55,7 +55,7 @@ test("the same calls give the same snapshot, and taking one changes nothing", ()
     act(a, ra);
     act(b, rb);
     if (i % 20 === 0) expect(bytesOf(a).equals(bytesOf(b))).toBe(true);
-    // Only one of them is inspected between the calls.
+    // Only one of the two Replays is inspected between the calls.
     if (i % 3 === 0) bytesOf(a);
   }
   expect(bytesOf(a).equals(bytesOf(b))).toBe(true);
@@ -143,7 +143,7 @@ test("a Replay that changes while its snapshot is read says so", () => {
     );
     expect(bytesOf(Replay.restore(bytesOf(made.replay))).equals(bytesOf(made.replay))).toBe(true);
   }
-  // Inspecting is not a change.
+  // Inspecting must not change the state.
   const { replay } = small();
   const chunks = replay.snapshot()[Symbol.iterator]();
   chunks.next();

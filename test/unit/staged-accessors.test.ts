@@ -10,10 +10,10 @@ function made() {
   return { replay, writer: replay.writer({ items: [{ table: "t", length: 1 }] }) };
 }
 
-/** Appends steps until memory moves, which detaches the arrays on it. */
+/** Appends steps until memory grows, which detaches the arrays that refer to it. */
 function grow({ replay, writer }: ReturnType<typeof made>): void {
   const witness = replay.writer().staged.deep.pixels;
-  void writer.staged; // what is appended below
+  void writer.staged; // append() without a step appends the staged one
   for (let i = 0; witness.length > 0 && i < tables.t.maxSize; i++) writer.append();
   expect(witness.length).toBe(0);
 }

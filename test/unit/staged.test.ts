@@ -5,7 +5,7 @@ import { errorOf, expectError, expectRefused } from "../support/refused.ts";
 const spec = { a: i32(), o: f32(3), deep: [{ flag: bool() }, i64()], image: u8(2000) } as const;
 const tables = { t: { maxSize: 40 } };
 
-/** Makes the core's memory grow, which detaches every array on it. */
+/** Makes the core's memory grow, which detaches all arrays that refer to it. */
 function grow(replay: Replay): void {
   const { used } = replay.stats().bytes;
   replay.writer({ keep: 1_000_000 });
@@ -57,7 +57,7 @@ test("memory growth: numbers and fresh arrays go on, arrays that were kept are t
   grow(replay as unknown as Replay);
   expect(kept.length).toBe(0);
   expectRefused(replay, () => writer.append(), "OUT_OF_TURN", /staged\.o is out of date because memory has grown/);
-  // Written values still exist, and can be read and overwritten.
+  // The written values still exist, and can be read and overwritten.
   expect([...staged.o]).toEqual([1, 2, 3]);
   staged.o[0] = 4;
   staged.a++;
@@ -67,7 +67,7 @@ test("memory growth: numbers and fresh arrays go on, arrays that were kept are t
   expect([...steps.a.data]).toEqual([5, 6]);
   expect([...steps.o.data]).toEqual([1, 2, 3, 4, 2, 3]);
   grow(replay as unknown as Replay);
-  // A passed step ignores stored values.
+  // If a step is passed, the staged values are ignored.
   writer.append({ a: 1, o: [1, 2, 3], deep: [{ flag: true }, 1n], image: new Uint8Array(2000) });
 });
 

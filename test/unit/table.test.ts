@@ -115,7 +115,7 @@ test("explain says what became of an item", () => {
   expect(table.explain(last)).toEqual({ key: last, state: "waiting", length: 1, timesSampled: 0, priority: 9, probability: 0 });
   expect(table.updatePriorities([last], [3])).toBe(1);
   table.sample(1);
-  // One sample lets one insert in, and a full fifo drops its oldest.
+  // One sample admits one insert, and a full fifo table evicts its oldest item.
   expect(table.explain(first)).toEqual({ key: first, state: "gone" });
   expect(table.explain(last)).toMatchObject({ state: "live", priority: 3 });
   table.sample(1);
@@ -178,7 +178,7 @@ test("uniform and prioritized samplers draw with the probabilities that they tel
       const expected = n * (table.explain(keys[x] as number).probability as number);
       chi2 += (count - expected) ** 2 / expected;
     }
-    // 4 degrees of freedom; the seed is fixed.
+    // The limit is for 4 degrees of freedom; the seed is fixed.
     expect(chi2).toBeLessThan(18.5);
   }
 });

@@ -6,7 +6,7 @@ import { errorOf, expectError, expectRefused } from "../support/refused.ts";
 
 const spec = { task: text({ maxBytes: 8 }), words: text({ maxBytes: 3 }, 2), reward: f32() } as const;
 const tables = { t: { maxSize: 10, sampler: fifo() } } as const;
-/** Each item once, the oldest first. */
+/** Options that draw each item once, oldest first. */
 const ALL = { replacement: false } as const;
 const step = { task: "push", words: ["a", "bc"], reward: 1 } as const;
 
@@ -282,11 +282,11 @@ test("types", () => {
   const never = () => {
     // @ts-expect-error text is not a number
     writer.append({ ...step, task: 5 });
-    // @ts-expect-error an array of two texts
+    // @ts-expect-error the leaf is an array of two texts
     writer.append({ ...step, words: "a" });
-    // @ts-expect-error one text per step
+    // @ts-expect-error columns have one text per step
     writer.appendColumns({ task: "a", words: ["a", "b"], reward: [1] });
-    // @ts-expect-error a limit
+    // @ts-expect-error maxBytes is required
     text({});
   };
   expectTypeOf(never).toBeFunction();

@@ -1,4 +1,4 @@
-/** `priorities` of appendColumns with `nStep` rules: one for each transition, by its first step. */
+/** Tests `priorities` of appendColumns with `nStep` rules: each transition gets the priority of its first step. */
 import { describe, expect, test } from "vitest";
 import { memory } from "../../src/files/memory.ts";
 import { f32, fifo, i32, prioritized, Replay, type Writer } from "../../src/index.ts";

@@ -5,7 +5,7 @@ import { errorOf, expectError, expectRefused } from "../support/refused.ts";
 
 const spec = { observation: { x: f32(2) }, action: i32(), reward: f32(), mask: u8(3), note: text({ maxBytes: 8 }) } as const;
 
-/** Nine steps of one episode, as transitions of three steps; the episode continues. */
+/** Appends nine steps of an unfinished episode, as transitions of three steps. */
 function filled(steps = 9) {
   const replay = new Replay({ spec, tables: { memory: { maxSize: 100, sampler: prioritized(0.6) } }, seed: 3 });
   const writer = replay.writer({ items: [{ table: "memory", nStep: 3 }] });
@@ -71,7 +71,7 @@ test("roles by other names and in subtrees; what is beside them in a subtree sta
   expect([...batch.discounts.data]).toEqual([...batch.action.data].map((act) => Number(act === 0)));
   expect([...batch.nextEnv.info.lives.data]).toEqual([...batch.action.data].map((act) => act + 1));
   expect(Object.keys(batch.env)).toEqual(["info"]);
-  // @ts-expect-error: the reward is in the returns
+  // @ts-expect-error: the reward is only in the returns
   expect(batch.env.r).toBeUndefined();
 });
 
@@ -253,7 +253,7 @@ test("types: parts by the spec and its roles, dtype, next and beta; any table ta
   const misspelt = () => table.transitions({ gamma: 0.5, next: ["masks"] });
   // @ts-expect-error: gamma is required
   const without = () => table.transitions({});
-  // @ts-expect-error: an option of the general form
+  // @ts-expect-error: not an option of transition views
   const general = () => view.sample(1, { columns: {} });
   expectError(errorOf(misspelt), "NOT_FOUND");
   for (const call of [without, general]) expectError(errorOf(call), TypeError);
@@ -272,7 +272,7 @@ test("more draws than maxTimesSampled allows are refused for that reason, and no
     "TOO_FEW",
     /^table "t" has 2 items, and maxTimesSampled .* 2 draws/,
   );
-  // Replacement does not allow more draws either.
+  // Without replacement, the remedy is also a smaller sample.
   expectError(
     errorOf(() => view.sample(2, { replacement: false })),
     "TOO_FEW",

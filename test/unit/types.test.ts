@@ -92,7 +92,7 @@ test("names that are not in the spec or among the tables do not compile", () => 
     replay.writer({ items: [{ table: "c", length: 1 }] });
     // @ts-expect-error no such leaf
     table.sample(1, { columns: { x: { leaf: "obs.imag" } } });
-    // @ts-expect-error a node, not a leaf
+    // @ts-expect-error a group, not a leaf
     table.sample(1, { columns: { x: { leaf: "obs" } } });
     // @ts-expect-error no such leaf
     table.sample(1, { nStep: { n: 1, gamma: 1, reward: "rewards" } });
@@ -112,17 +112,17 @@ test("a step has the spec's structure and its values' kinds", () => {
   const never = () => {
     // @ts-expect-error a leaf is missing
     writer.append({ obs: step.obs, reward: 1 });
-    // @ts-expect-error a word is not a number
+    // @ts-expect-error a string is not a number
     writer.append({ ...step, reward: "1" });
-    // @ts-expect-error a bigint is for 64-bit leaves
+    // @ts-expect-error bigints are only for 64-bit leaves
     writer.append({ ...step, reward: 1n });
-    // @ts-expect-error another dtype's array
+    // @ts-expect-error an array of the wrong dtype
     writer.append({ ...step, obs: { ...step.obs, image: new Float32Array(4) } });
-    // @ts-expect-error an array is not a single number
+    // @ts-expect-error an array instead of a single number
     writer.append({ ...step, reward: [1] });
     // @ts-expect-error columns are arrays
     writer.appendColumns({ ...step, reward: 1 });
-    // @ts-expect-error a key too many
+    // @ts-expect-error an unknown key
     writer.append({ ...step, other: 1 });
   };
   expectTypeOf(never).toBeFunction();
@@ -164,7 +164,7 @@ test("a writer with lanes takes and stages arrays of them", () => {
   const some = Number("3");
   expectTypeOf(replay.writer({ lanes: some }).staged.reward).toEqualTypeOf<number | Float64Array>();
   const never = () => {
-    // @ts-expect-error a number for every lane
+    // @ts-expect-error every lane needs a value
     lanes.append({
       ...step,
       obs: {
@@ -216,7 +216,7 @@ test("a batch of a mixture is that of its sources, with the number of the source
   expectTypeOf<Drawn["nextAction"]>().toEqualTypeOf<Column<"i32", [number]>>();
   expectTypeOf<Drawn["weights"]>().toEqualTypeOf<Column<"f32", [number]>>();
   expectTypeOf<Drawn["source"]>().toEqualTypeOf<Column<"u8", [number]>>();
-  // @ts-expect-error an option of items
+  // @ts-expect-error only an option of items
   () => mix.sample(2, { length: 3 });
   // @ts-expect-error no such option
   () => mix.dataset({ batchSize: 3, mask: true });
@@ -234,14 +234,14 @@ test("the step that a migration returns is checked against the new spec, without
   type Old = { readonly obs: { readonly place: Float32Array } };
   const open = () => Replay.open({ ...options, migrate: (step: Old) => ({ obs: step.obs, mood: 0 }) });
   async () => expectTypeOf((await open()).table("t").sample(1).steps.mood).toEqualTypeOf<Column<"i32", [number, number]>>();
-  // Fields spread from a step of unknown type are accepted.
+  // A step of unknown type may be spread into the result.
   () => Replay.open({ ...options, migrate: (step) => ({ ...step, mood: 0 }) });
   () => migrateSnapshot(new Uint8Array(), { spec: options.spec, migrate: (step: Old) => ({ obs: step.obs, mood: 0 }) });
-  // An unknown spec accepts any step.
+  // If the spec's type is unknown, any step is accepted.
   () => Replay.open({ dir: "nowhere", spec: options.spec as Spec, tables: {}, onMismatch: "migrate", migrate: () => 3 });
   // @ts-expect-error: no mood
   () => Replay.open({ ...options, migrate: (step: Old) => ({ obs: step.obs }) });
-  // @ts-expect-error: a text is not a number
+  // @ts-expect-error: a string is not a number
   () => Replay.open({ ...options, migrate: (step: Old) => ({ obs: step.obs, mood: "good" }) });
   // @ts-expect-error: no mood
   () => migrateSnapshot(new Uint8Array(), { spec: options.spec, migrate: (step: Old) => ({ obs: step.obs }) });
@@ -261,7 +261,7 @@ test("a view that relabels says which transitions have another goal, and takes p
   expectTypeOf<ReturnType<ReturnType<typeof plain>["sample"]>>().not.toHaveProperty("relabelled");
   // @ts-expect-error: no leaf has this path
   expect(() => goals.transitions({ gamma: 1, relabel: { goal: "observation.wish", achieved: "observation.place", reward } })).toThrow("relabel.goal");
-  // @ts-expect-error: there is no such strategy
+  // @ts-expect-error: no such strategy
   expect(() => goals.transitions({ gamma: 1, relabel: { goal: "observation.wanted", achieved: "observation.place", strategy: "past", reward } })).toThrow(
     "past",
   );

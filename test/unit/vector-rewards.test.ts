@@ -1,25 +1,25 @@
-/** Rewards of several numbers: each component of a return is computed separately. */
+/** Tests rewards with several components: the return of each component is computed separately. */
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { bool, type Column, f16, f32, f64, i32, mixture, prioritized, Replay, sampleToInsertRatio } from "../../src/index.ts";
 import { TestRandom } from "../support/random.ts";
 import { errorOf, expectError } from "../support/refused.ts";
 import { scaled } from "../support/size.ts";
 
-/** Leaves of 256 bytes and more are stored differently. */
+/** Leaves of at least 256 bytes are stored differently. */
 const WIDE = 64;
 const parts = { observation: f32(2), action: i32(), other: f32(2) };
 
-// biome-ignore lint/suspicious/noExplicitAny: of any options
+// biome-ignore lint/suspicious/noExplicitAny: the options vary
 type Loose = any;
 interface World {
   readonly replays: readonly Replay[];
-  /** The single component of each Replay except the first. */
+  /** The stored reward component of each Replay except the first. */
   readonly components: readonly number[];
   readonly size: number;
 }
 type AnyBatch = { readonly [name: string]: Column | ArrayLike<number> };
 
-/** The same Replay several times: with a reward of several numbers, and with only one of its components each. */
+/** Creates equal Replays: the first one stores all components of the reward, each of the others only one component. */
 function world(seed: number): void {
   const random = new TestRandom(seed);
   const lanes = 1 + random.below(3);
@@ -67,7 +67,7 @@ function world(seed: number): void {
 
 type Drawn = (replay: Replay, k: number, round: number) => AnyBatch;
 
-/** Makes the same draw on each Replay: every number of the first batch equals that of the others, and its returns equal theirs component by component. */
+/** Draws the same batch from each Replay, and checks that all numbers are equal and that returns are equal per component. */
 function compare({ replays, components, size }: World, names: readonly string[], draw: Drawn): void {
   for (let round = 0; round < 3 && replays[0]?.table("t").ready(7); round++) {
     const [batch, ...others] = replays.map((replay, k) => draw(replay, k, round));

@@ -1,4 +1,4 @@
-/** Warnings: probable mistakes are reported once and counted, and certain ones throw. */
+/** Tests warnings: each kind of probable mistake is logged once and counted, and definite mistakes throw. */
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { bool, type ColumnSet, f32, fifo, i32, lifo, maxHeap, minHeap, prioritized, Replay, type ReplayOptions, uniform } from "../../src/index.ts";
 import { LocalClient, ReverbReplayBuffer } from "../../src/tf-agents/index.ts";
@@ -13,7 +13,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** A Replay of one table, and the messages to its logger. */
+/** Creates a Replay with one table, and records the messages to its logger. */
 function told(options: Partial<ReplayOptions> = {}) {
   const said: string[] = [];
   const replay = new Replay({ spec: SPEC, tables: { t: { maxSize: 100, ...options.tables?.t } }, logger: (message) => void said.push(message) });
@@ -24,7 +24,7 @@ function steps(writer: { append(step: typeof STEP): void }, n: number): void {
   for (let i = 0; i < n; i++) writer.append(STEP);
 }
 
-/** Samples an empty table: the simplest way to a warning. */
+/** Samples an empty table, the simplest way to cause a warning. */
 function warns(replay: Replay<typeof SPEC, "t">): void {
   steps(replay.writer(), 10);
   for (let i = 0; i < 3; i++) replay.tables.t.sample(4);
@@ -106,7 +106,7 @@ test("an empty table that no rule and no createItem fills is told of", () => {
 test("an empty table whose rules are longer than all episodes is told of", () => {
   const { replay, table, said } = told();
   const writer = replay.writer({ items: [{ table: "t", length: 5 }] });
-  // The episodes have a warning of their own.
+  // Episodes without items cause a separate warning.
   const ofTable = () => said.filter((message) => message.includes("table"));
   steps(writer, 3);
   writer.endEpisode();
@@ -178,7 +178,7 @@ describe("rules of two steps and a plain endEpisode, as in a Gymnasium loop that
   const message = expect.stringMatching(
     /^reprise: the last step of an episode in table "t" has a reward or a terminal flag .*endEpisode\(\{ final, terminated \}\)/,
   );
-  /** Three episodes of four steps, of which the last has these. */
+  /** Plays three episodes of four steps; the last step of each has the given values. */
   function lived(last: object, end: object = {}) {
     const said: string[] = [];
     const replay = new Replay({ spec, tables, transition: { terminated: "done" }, logger: (text) => void said.push(text) });
@@ -258,7 +258,7 @@ test.each<[Columns, string]>([
   const batch = errorOf(() => table.batch(2, { columns, length: 2 }));
   expect(batch).toMatchObject({ name: "RangeError", message: `columns.${because("length is 2")}` });
   expect(table.stats()).toMatchObject({ size: 4, samples: 0 });
-  // A longer item has the step; shorter ones are padded to its length.
+  // The longer item contains the requested step, and shorter items are padded to its length.
   writer.createItem("t", { length: 4 });
   expect(table.sample(2, { columns }).count).toBe(2);
 });
@@ -301,7 +301,7 @@ test.each([{ sampler: prioritized(1), priority: 1 }, { sampler: fifo() }])("prio
   steps(replay.writer({ items: [{ table: "t", length: 1, ...rule }] }), 4);
   table.updatePriorities(table.sample(4).info.keys, [50, 50, 50, 50]);
   expect(replay.stats().warnings.defaultPriority).toBe(0);
-  // A fifo has an additional warning.
+  // A fifo sampler causes one additional warning.
   expect(said).toHaveLength(Number(sampler.kind === "fifo"));
 });
 
@@ -310,7 +310,7 @@ describe("ignoredPriorities", () => {
   type Name = keyof typeof SELECTORS;
   const IGNORING: readonly Name[] = ["fifo", "lifo", "uniform"];
 
-  /** Two tables with these roles and five items each, and the messages to the logger. */
+  /** Creates two tables with the given roles and five items each, and records the messages to the logger. */
   function weighed(sampler: Name, remover: Name) {
     const said: string[] = [];
     const table = { maxSize: 100, sampler: SELECTORS[sampler], remover: SELECTORS[remover] };

@@ -70,7 +70,7 @@ test("closed writers of different lanes leave no staging memory behind", () => {
   const { used } = replay.stats().bytes;
   for (let lanes = 1; lanes < 60; lanes++) replay.writer({ lanes }).close();
   expect(replay.stats().bytes.used).toBe(used);
-  // Borrowed arrays may still be referenced; they are detached when memory grows.
+  // Borrowed arrays may still be referenced, so they are detached when memory grows.
   for (let lanes = 1; lanes < 60; lanes++) {
     const writer = replay.writer({ lanes: lanes as number });
     void (writer.staged as { b: unknown }).b;
@@ -125,7 +125,7 @@ describe("writers that share a staging record", () => {
     others[1].append(step(11));
     expect([others[0].staged.a, single.staged.a]).toEqual([10, 7]);
     others[0].append();
-    // From now on, a passed step is the staged one.
+    // From this call on, `staged` shows the passed step.
     others[0].append(step(12));
     expect([others[0].staged.a, ...others[0].staged.b]).toEqual([12, 12, -12]);
     expectError(

@@ -113,7 +113,7 @@ test("a block's ends and priorities are checked before a step of it is taken", (
     [{ priorities: { t: [Number.POSITIVE_INFINITY, 2, 3] } }, RangeError, /^priorities\[0\] must/, /Infinity/],
   ];
   for (const [options, kind, ...says] of bad) expectRefused(replay, () => writer.appendColumns(columns, options as never), kind, ...says);
-  // And none of it is stored.
+  // A rejected call stores nothing.
   writer.append(step(9));
   expect(replay.table("t").explain(writer.lastKey("t")).priority).toBe(2);
 });

@@ -1,7 +1,7 @@
-/** Batches for the tests of both adapters. */
+/** Creates batches for the tests of both adapters. */
 import { bool, f32, f64, i8, i32, i64, prioritized, Replay, text, u8, u32 } from "../../../src/index.ts";
 
-/** A table of transitions, 3 steps long, of a spec with every kind of leaf. */
+/** Creates a table of three-step transitions with a spec that contains every kind of leaf. */
 export function filled() {
   const spec = {
     observation: { position: f32(2), pixels: u8(2, 2) },
@@ -24,14 +24,14 @@ export function filled() {
 
 export const OPTIONS = { length: 3, nStep: { n: 2, gamma: 0.5, reward: "reward" }, beta: 0.5, mask: true } as const;
 
-/** A nest of columns in which one number, the last one visited, exceeds 32 bits. */
+/** Nested columns in which only the number visited last exceeds 32 bits. */
 export const TOO_BIG = {
   a: { data: Float32Array.of(1, 2), shape: [2] },
   b: [{ data: BigInt64Array.of(1n, 2n ** 31n), shape: [2] }],
 };
 
-/** A view of the same transitions, with leaves of all kinds in addition to the usual ones. */
+/** Options of a view of these transitions that adds the leaves of the next action. */
 export const VIEW = { gamma: 0.5, next: ["action"] } as const;
 
-/** Names of the numeric columns in its batch, with weights. */
+/** Names of all numeric columns in a batch of the view, including weights. */
 export const VIEWED = "action big counter discounts nextAction nextObservation observation ok returns small steps terminated truncated weights".split(" ");

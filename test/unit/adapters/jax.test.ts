@@ -36,7 +36,7 @@ test("a batch of transitions goes whole into a compiled function", () => {
     const a = arrays(np, batch);
     const made = tree.leaves(a) as np.Array[];
     expect(Object.keys(a).sort()).toEqual(VIEWED);
-    // The position sums to 0.
+    // The values of `position` sum to 0.
     const expected = batch.returns.data.reduce((sum, x, j) => sum + x * (batch.weights.data[j] as number), 0) / 4;
     expect(mean(a).item()).toBeCloseTo(expected, 4);
     expect(made.filter(({ refCount }) => refCount !== 0)).toEqual([]);

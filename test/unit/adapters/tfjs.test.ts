@@ -23,7 +23,7 @@ test("a batch becomes tensors under the same names, with the same numbers", () =
   expect([...t.steps.big.dataSync()]).toEqual([...batch.steps.big.data].map(Number));
   expect([...t.steps.small.dataSync()]).toEqual([...batch.steps.small.data]);
   expect([...t.steps.observation.pixels.dataSync()]).toEqual([...batch.steps.observation.pixels.data]);
-  // Values that are not numbers for learning stay in the batch.
+  // Values that cannot become numeric tensors stay in the batch.
   expect([Object.hasOwn(t.info, "keys"), Object.hasOwn(t.steps, "note")]).toEqual([false, false]);
   tf.dispose(t);
 });

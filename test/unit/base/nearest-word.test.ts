@@ -1,4 +1,4 @@
-/** Suggestions of the nearest known word. */
+/** Tests suggestions of the nearest known word. */
 import { expect, test } from "vitest";
 import { nearestWord } from "../../../src/base/nearest-word.ts";
 

@@ -1,4 +1,4 @@
-/** `reprise check`: one line per finding, and the exit code. */
+/** Tests `reprise check`: one line per finding, and the exit code. */
 import { cpSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -30,7 +30,7 @@ function lines(name: string, episodes: readonly (readonly object[])[]): string {
   return path;
 }
 
-/** Returns the document of a check, whatever its exit code. */
+/** Returns the JSON document of a check, whatever its exit code. */
 const checked = async (...args: string[]) => JSON.parse((await reprise("check", ...args, "--json")).stdout);
 
 const good = Array.from({ length: 6 }, (_, i) => step(i));

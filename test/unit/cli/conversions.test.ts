@@ -1,4 +1,4 @@
-/** `convert` keeps films, names, bounds and texts. It lists the parts that it cannot keep, and rejects them with --strict. */
+/** Tests that `convert` keeps films, names, bounds and texts. It lists the parts that it cannot keep, and rejects them with --strict. */
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -13,7 +13,7 @@ const FILMED = join(DATA, "wild/lerobot_video");
 const CAMERA = "observation.images.top";
 const FILM = `videos/${CAMERA}/chunk-000/file-000.mp4`;
 
-/** All files of a folder, by their paths. */
+/** Returns all files of a folder by path. */
 function filesOf(folder: string): { readonly [path: string]: string } {
   const paths = (readdirSync(folder, { recursive: true, withFileTypes: true }) as { name: string; parentPath: string; isFile(): boolean }[])
     .filter((entry) => entry.isFile())
@@ -23,7 +23,7 @@ function filesOf(folder: string): { readonly [path: string]: string } {
 
 const contentOf = (path: string) => (statSync(path).isDirectory() ? filesOf(path) : readFileSync(path).toString("latin1"));
 
-/** Returns a writable copy. */
+/** Returns the path of a writable copy. */
 function copied(from: string, name: string): string {
   const to = temp(name);
   mkdirSync(to, { recursive: true });
@@ -136,7 +136,7 @@ describe("LeRobot's films", () => {
       (steps as { observation: { images: { front: { path: string } } } }[]).map(({ observation }) => observation.images.front.path),
     );
     expect(new Set(paths)).toEqual(new Set([moved]));
-    // And back.
+    // The conversion is reversible.
     const back = temp("renamed-back");
     await document(
       "convert",
@@ -162,7 +162,7 @@ describe("LeRobot's films", () => {
   test("of fewer episodes, and of one film an episode (v2), are where the tables say", async () => {
     const to = temp("v2");
     const source = copied(join(DATA, "extra/lerobot_v2"), "v2-source");
-    // The films of these fixtures are missing: any bytes are copied unchanged.
+    // The fixtures have no films. Arbitrary bytes replace them, because films are copied unchanged.
     const films = ["000000", "000001", "000002"].map((number) => `videos/chunk-000/observation.images.wrist/episode_${number}.mp4`);
     for (const [k, film] of films.entries()) {
       mkdirSync(join(source, film, ".."), { recursive: true });
@@ -223,13 +223,13 @@ test("what Minari says of a dataset stays: environment, author, bounds", async (
   };
   expect((await document("convert", MINARI, to, "--format", "minari", "--id", "a/b-v0")).losses).toEqual([]);
   checkSame(json(join(to, "a/b-v0/data/metadata.json")));
-  // And through any other format.
+  // The bounds also survive a conversion through any other format.
   for (const name of ["m.parquet", "m.jsonl", "m-tfds"]) {
     await document("convert", MINARI, temp(name));
     expect((await document("convert", temp(name), to, "--format", "minari", "--id", "a/b-v0", "--overwrite")).losses).toEqual([]);
     checkSame(json(join(to, "a/b-v0/data/metadata.json")));
   }
-  // LeRobot has other names for single values, so its space differs.
+  // LeRobot uses other names for single values, so the restored space differs.
   await document("convert", MINARI, temp("m-lerobot"), "--format", "lerobot", "--fps", "50");
   const { losses } = await document("convert", temp("m-lerobot"), to, "--format", "minari", "--id", "a/b-v0", "--overwrite");
   expect(losses.map(({ what }: { what: string }) => what)).toContain("observation_space");

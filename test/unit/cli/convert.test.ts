@@ -1,4 +1,4 @@
-/** `reprise convert`: the same data in each format. */
+/** Tests that `reprise convert` writes the same data in each format. */
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import { CARTPOLE, DATA, document, failure, HALF_CHEETAH, PIXELS, reprise, serve
 
 const temp = temporary();
 
-/** Returns all episodes: the bytes of their columns, and their other data. */
+/** Returns all episodes: the bytes of their columns, and their metadata. */
 async function contentOf(path: string, split?: string) {
   const reader = await openRlds(path, split === undefined ? {} : { split });
   const episodes: { readonly columns: unknown; readonly length: number; readonly metadata: { readonly [name: string]: unknown } }[] = [];
@@ -74,7 +74,7 @@ test.runIf(whole)("to LeRobot and Minari, and back", async () => {
     steps: 180,
   });
   expect(await document("inspect", lerobot)).toMatchObject({ format: "lerobot", episodes: 8, steps: 180 });
-  // LeRobot has no row for a final observation: 8 of 188. The frame rate is that of the data, if it states one.
+  // LeRobot has no rows for final observations, here 8 of 188 rows. The data determines the frame rate if it contains one.
   expect((await document("convert", lerobot, temp("again"), "--format", "lerobot")).steps).toBe(180);
   expect(await document("convert", PIXELS, minari, "--format", "minari")).toMatchObject({ format: "minari", episodes: 8, steps: 188 });
   expect(await document("inspect", join(minari, "cartpole_pixels-v0"))).toMatchObject({
@@ -119,7 +119,7 @@ test.runIf(whole)("what was recorded as `final` is no action to LeRobot, and wha
     for (let i = 1; i < 3; i++) recorder.step({ observation: [i, i], action: [i] });
     await recorder.endEpisode(end);
   }
-  recorder.step({ observation: [1, 1], action: [1] }); // Cut.
+  recorder.step({ observation: [1, 1], action: [1] }); // The recording is cut off after this step.
   await recorder.close();
   const said = ["transition", "observation", "transition", "transition"];
   const finalSteps = async (path: string) => (await contentOf(path)).episodes.map(({ metadata }) => metadata.final_step);
@@ -132,7 +132,7 @@ test.runIf(whole)("what was recorded as `final` is no action to LeRobot, and wha
   expect(await actionsOf(lerobot)).toEqual(own);
   await document("convert", dir, minari, "--format", "minari", "--id", "a-v0");
   expect(await actionsOf(join(minari, "a-v0"))).toEqual(padded);
-  // The written file states its contents, so nothing is lost on further conversions.
+  // The written file describes its final steps, so further conversions lose nothing.
   expect(await finalSteps(lerobot)).toEqual(said.map(() => "transition"));
   expect(await finalSteps(join(minari, "a-v0"))).toEqual(said.map(() => "observation"));
   await document("convert", lerobot, minari, "--format", "minari", "--id", "b-v0");
@@ -142,7 +142,7 @@ test.runIf(whole)("what was recorded as `final` is no action to LeRobot, and wha
   await document("convert", dir, temp("ends.jsonl"));
   expect(await finalSteps(temp("ends.jsonl"))).toEqual(said);
 
-  // An option overrides the data.
+  // An option takes precedence over the data.
   await document("convert", dir, temp("ends-frames"), "--format", "lerobot", "--final-step", "transition");
   expect(await actionsOf(temp("ends-frames"))).toEqual([[1, 2], [1, 2, 0], [1, 2], [1]]);
   await document("convert", dir, minari, "--format", "minari", "--id", "c-v0", "--final-step", "transition");
@@ -211,7 +211,7 @@ test("a journal is written as any format", async () => {
   const from = join(DATA, "golden/journal");
   const { error } = await failure(1, "convert", from, temp("open.jsonl"));
   expect(error).toMatchObject({ code: "INVALID_DATA", episode: 0 });
-  // RLDS has a final observation, which these episodes lack.
+  // RLDS adds a final observation to these episodes.
   for (const [to, wanted] of [
     [temp("a.jsonl"), 36],
     [temp("a.parquet"), 36],

@@ -1,4 +1,4 @@
-/** Laws of `reprise edit` and `reprise check` over all formats, on random specs that each format can hold. */
+/** Tests laws of `reprise edit` and `reprise check` in all formats, on random specs that each format can represent. */
 import { describe, expect, test } from "vitest";
 import type { StepLeaf } from "../../../src/datasets/model/dataset.ts";
 import { leavesOf } from "../../../src/datasets/model/leaves.ts";
@@ -36,7 +36,7 @@ const STATED: { readonly [format: string]: readonly string[] } = {
   lerobot: ["--fps", "10", "--where", "length > 1"],
 };
 
-/** A random spec: numbers, vectors, matrices, images and texts, single and in groups. */
+/** Returns a random spec of numbers, vectors, matrices, images and texts, some of them in groups. */
 function randomSpec(random: TestRandom): StepSpec {
   const shape = () => random.pick([[], [], [1], [3], [2, 3]]);
   const one = (): StepLeaf => {
@@ -56,7 +56,7 @@ function randomSpec(random: TestRandom): StepSpec {
   } as unknown as StepSpec;
 }
 
-/** Episodes of it, with times that advance. */
+/** Returns random episodes of the spec, with increasing timestamps. */
 function randomData(spec: StepSpec, lengths: readonly number[]): RldsDataset<unknown> {
   const metadataSpec = { id: leaf("i64"), final_step: leaf("string") } as { readonly [name: string]: StepSpec };
   const metadata = (k: number) => ({ id: BigInt(k), final_step: k % 2 === 0 ? "observation" : "transition" });
@@ -66,7 +66,7 @@ function randomData(spec: StepSpec, lengths: readonly number[]): RldsDataset<unk
   return data as unknown as RldsDataset<unknown>;
 }
 
-/** Returns the same episodes with faults that `repair` fixes. The second step of an episode always has one. */
+/** Returns the episodes with faults that `repair` fixes. The second step of an episode always has a fault. */
 function spoil(data: RldsDataset<unknown>, random: TestRandom): RldsDataset<unknown> {
   const faults: readonly object[] = [{ is_last: true }, { is_first: true }, { reward: Number.POSITIVE_INFINITY }, { action: [Number.NaN, 1] }];
   for (const { steps } of data as unknown as { readonly steps: object[] }[])
@@ -81,7 +81,7 @@ async function contentOf(path: string, options: object) {
   return { stepSpec: reader.stepSpec, metadataSpec: reader.metadataSpec, episodes };
 }
 
-/** Only steps: formats count episodes, and LeRobot the frames of all. */
+/** Returns only the steps, because formats number episodes, and LeRobot also numbers frames across episodes. */
 const stepsOf = async (path: string, options: object) =>
   (await contentOf(path, options)).episodes.map(({ steps }) => steps.map((step) => ({ ...(step as object), index: undefined, episode_index: undefined })));
 
@@ -93,7 +93,7 @@ const SEEDS = Array.from({ length: scaled(6, 1) }, (_, seed) => seed);
 
 describe.each(some(Object.keys(WRITTEN), 2))("%s", (format) => {
   const { write, target } = WRITTEN[format] as Written;
-  // Minari's infos are read only on request.
+  // Minari infos are read only on request.
   const [options, open] = format === "minari" ? [{ infos: true }, ["--open", "infos=true"]] : [{}, []];
 
   test.each(SEEDS)("spec %i: no option is the identity, and so is a name there and back", async (seed) => {

@@ -1,4 +1,4 @@
-/** `reprise edit` of a snapshot or a journal: the kind stays, the steps and tables change. */
+/** Tests `reprise edit` of a snapshot or a journal: the output has the same kind, with edited steps and tables. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { f32, i32, minSize, prioritized, queueLimiter, Replay, type Spec, sampleToInsertRatio } from "../../../src/index.ts";
@@ -118,7 +118,7 @@ describe("a snapshot", () => {
       expect([memory?.rateLimiter, memory?.maxTimesSampled]).toEqual([limiter, 1]);
       expect(other?.rateLimiter).toEqual(minSize(1));
     }
-    // A full queue: each item is drawn once.
+    // Sampling a full queue draws each item once.
     const queue = restored(to).table("memory");
     expect(queue.sample(20).info.timesSampled).toEqual(new Uint32Array(20).fill(1));
     expect(queue.size).toBe(0);
@@ -206,7 +206,7 @@ describe("a journal", () => {
     const third = (await Replay.open({ dir: to })) as unknown as Any;
     expect(third.table("memory").size).toBe(3);
     third.dispose();
-    // An edit that was killed while it replaced this journal left it aside.
+    // An edit that was killed while it replaced the journal left the old one in a temporary folder.
     mkdirSync(temp(".incomplete-two-edit"));
     renameSync(to, temp(".incomplete-two-edit/old"));
     expect(await document("edit", to, temp("three"))).toMatchObject({ kind: "journal" });

@@ -1,4 +1,4 @@
-/** `reprise edit`: the laws of edits over all formats, also in place, and its errors. */
+/** Tests `reprise edit`: the laws of edits in all formats, edits in place, and errors. */
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -29,14 +29,14 @@ async function contentOf(path: string, options: object = {}) {
 
 const idsOf = async (path: string, options: object = {}) => (await contentOf(path, options)).episodes.map(({ id }) => Number(id));
 
-/** Returns a writable copy. */
+/** Returns the path of a writable copy. */
 function copied(from: string): string {
   const to = fresh(statSync(from).isDirectory() ? "" : from.slice(from.lastIndexOf(".")));
   cpSync(from, to, { recursive: true });
   return to;
 }
 
-/** Returns everything in a folder, by path. */
+/** Returns all files of a folder by path, or the single file. */
 function filesOf(folder: string): { readonly [path: string]: string } {
   if (!statSync(folder).isDirectory()) return { "": readFileSync(folder).toString("latin1") };
   const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
@@ -49,14 +49,14 @@ const SPEC = {
   ...{ action: leaf("f64", [2]), reward: leaf("f32"), discount: leaf("f32"), note: leaf("string"), phase: leaf("i32"), ...FLAGS },
 } as unknown as StepSpec;
 
-/** Random episodes that state what their last steps are. */
+/** Returns random episodes that declare the kind of their last step. */
 function random(lengths: readonly number[], first = 0): RldsDataset<unknown> {
   const metadataSpec = { id: leaf("i64"), final_step: leaf("string") } as { readonly [name: string]: StepSpec };
   const metadata = (k: number) => ({ id: BigInt(first + k), final_step: k % 2 === 0 ? "observation" : "transition" });
   return made(SPEC, lengths, { metadataSpec, metadata, terminal: (k) => k % 3 !== 0 }) as unknown as RldsDataset<unknown>;
 }
 
-/** Returns the same episodes with faults that `repair` fixes: flags, and numbers that are not finite. */
+/** Returns the episodes with faults that `repair` fixes: wrong flags and non-finite numbers. */
 function spoiled(lengths: readonly number[], chance: TestRandom): RldsDataset<unknown> {
   const whole = random(lengths);
   const faults: readonly (() => object)[] = [
@@ -78,13 +78,13 @@ function spoiled(lengths: readonly number[], chance: TestRandom): RldsDataset<un
 
 const WRITTEN = writtenFormats(fresh);
 const FORMATS = Object.keys(WRITTEN);
-/** Options that formats need and JSON lines do not state. */
+/** Options that formats require and that JSON lines do not contain. */
 const STATED: { readonly [format: string]: readonly string[] } = {
   tfds: ["--name", "demo"],
   minari: ["--id", "demo-v0"],
   lerobot: ["--fps", "10", "--where", "length > 1"],
 };
-/** LeRobot counts the frames of all episodes. */
+/** Omits the frame index, which LeRobot counts across episodes. */
 const withoutIndex = (episodes: readonly unknown[][]) => episodes.map((steps) => steps.map((step) => ({ ...(step as object), index: undefined })));
 const stepsOf = async (path: string) => withoutIndex((await contentOf(path)).episodes.map(({ steps }) => steps));
 const LENGTHS = [5, 2, 7, 3];
@@ -107,7 +107,7 @@ describe.each(some(FORMATS, 1))("%s", (format) => {
     const isFolder = statSync(path).isDirectory();
     const note = isFolder ? join(path, "NOTES.md") : undefined;
     if (note !== undefined) writeFileSync(note, "mine");
-    // Minari's infos are read only on request, and would be deleted.
+    // Minari infos are read only on request, so a rewrite would delete them.
     const open = format === "minari" ? ["--open", "infos=true"] : [];
     await document("edit", path, path, "--overwrite", ...open);
     expect(await contentOf(path)).toEqual(before);
@@ -171,7 +171,7 @@ describe.each(some(FORMATS, 1))("%s", (format) => {
 describe.each(some(FILES, 1))("a file that ends with %s", (ending) => {
   async function written(): Promise<string> {
     const path = fresh(ending);
-    // Lengths of what every format can hold.
+    // The data contains only types that every format supports.
     await document("convert", await (WRITTEN.parquet as Written).write(random(LENGTHS)), path, "--without", "observation/image");
     return path;
   }
@@ -297,7 +297,7 @@ describe("options", () => {
     expect(error).toMatchObject({ code: "INVALID_DATA", episode: 2 });
     const { episodes, report } = await document("edit", file, fresh(".parquet"), "--mode", "drop");
     expect([episodes, report.dropped.episodes.count]).toEqual([2, 1]);
-    // A faulty episode that is dropped is not reported.
+    // Faults of a dropped episode are not reported.
     await document("edit", file, fresh(".parquet"), "--drop-episodes", "2");
   });
 
@@ -356,7 +356,7 @@ describe("films", () => {
     expect(stats(again)).toEqual(stats(convert));
   });
 
-  /** Runs a task with an empty search path for programs. */
+  /** Runs a task while PATH contains no programs. */
   async function withoutPrograms<T>(task: () => Promise<T>): Promise<T> {
     const { PATH } = process.env;
     process.env.PATH = "/nowhere";
@@ -382,7 +382,7 @@ describe("films", () => {
   describe.runIf(whole && hasFfmpeg())("with ffmpeg", () => {
     const [height, width] = [64, 96];
 
-    /** The pixels of all frames of each episode. */
+    /** Returns the pixels of all frames of each episode. */
     async function framesOf(folder: string, fps: number): Promise<Uint8Array[]> {
       const { episodes } = await contentOf(folder);
       return episodes.map(({ steps }) => {
@@ -414,7 +414,7 @@ describe("films", () => {
     test("red and blue of films change places", async () => {
       const [folder, out] = [fresh(), fresh()];
       const flags = (i: number) => ({ is_first: i === 0, is_last: i === 9, is_terminal: false });
-      // Red grows to the right, and blue with time.
+      // Red increases to the right, and blue over time.
       const pixels = (i: number) => Uint8Array.from({ length: size }, (_, k) => (k % 3 === 0 ? 2 * (Math.floor(k / 3) % width) : k % 3 === 1 ? 60 : 20 * i));
       const step = (i: number) => ({
         observation: { images: { top: { data: pixels(i), shape: [height, width, 3] } } },
@@ -500,7 +500,7 @@ describe("the target", () => {
     const folder = fresh();
     mkdirSync(folder);
     await document("convert", join(DATA, "wild/epcols.jsonl"), join(folder, `a.${format}`));
-    // An edit of JSON lines names the file.
+    // An edit of JSON lines requires the path of the file, so only the conversion is tested.
     for (const verb of format === "jsonl" ? ["convert"] : ["edit", "convert"]) {
       const { error } = await failure(1, verb, folder, folder, "--overwrite", ...(verb === "convert" ? ["--format", format] : []));
       expect(error).toMatchObject({ code: "IO", file: join(folder, `a.${format}`) });
@@ -547,7 +547,7 @@ describe("the target", () => {
     const { line } = await failure(2, "edit", path, path, "--overwrite", "--from-split", "valid");
     expect(line).toContain(`--from-split valid reads a part of ${path}, and the other episodes would be deleted`);
     expect(filesOf(path)).toEqual(bytes);
-    // A split that is read separately is a dataset of its own.
+    // A split that is read separately is an independent dataset.
     const alone = fresh(".hdf5");
     await document("edit", path, alone, "--from-split", "valid");
     expect(await splitsOf(alone)).toEqual([["train", before[1]?.[1]]]);

@@ -1,4 +1,4 @@
-/** `reprise edit` of films: copied if the cut allows it, else cut by ffmpeg, and rejected without ffmpeg. */
+/** Tests `reprise edit` of films: they are copied if the cut allows it, otherwise cut with ffmpeg, and rejected without ffmpeg. */
 import { spawnSync } from "node:child_process";
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, delimiter, dirname, join } from "node:path";
@@ -11,7 +11,7 @@ import { some, whole } from "../../support/size.ts";
 import { DATA, document, failure, reprise, temporary } from "./support.ts";
 
 const temp = temporary();
-/** Episodes of 5, 3 and 4 frames in one film of AV1. */
+/** A dataset with episodes of 5, 3 and 4 frames in one AV1 film. */
 const FILMED = join(DATA, "wild/lerobot_video");
 const CAMERA = "observation.images.top";
 const FILM = `videos/${CAMERA}/chunk-000/file-000.mp4`;
@@ -25,7 +25,7 @@ interface Reference {
   readonly timestamp: number;
 }
 
-/** Returns the frames that the steps of each episode refer to. */
+/** Returns the references to frames in the steps of each episode. */
 async function referencesOf(folder: string): Promise<Reference[][]> {
   const reader = await openRlds(folder);
   const episodes = await all(reader);
@@ -49,7 +49,7 @@ const cutOf = (more: Partial<FilmCut> = {}): FilmCut => ({
 });
 const signal = new AbortController().signal;
 
-/** Returns the film that a LeRobot writer requests for some episodes, and their times in it. */
+/** Returns the film that a LeRobot writer requests for the given episodes, and the times of the episodes in it. */
 async function cutsFor(kept: readonly number[], options: object = {}) {
   const reader = await openLeRobot(FILMED);
   const cuts: (Pick<FilmCut, "path" | "ranges" | "fps" | "codec" | "pixelFormat"> & object)[] = [];
@@ -119,7 +119,7 @@ describe("a writer", () => {
 });
 
 describe("a program ffmpeg", () => {
-  /** Returns a folder with a program that answers -version, and otherwise runs these lines of a shell script. */
+  /** Returns a folder with a fake ffmpeg that supports -version, and otherwise runs these lines of a shell script. */
   function program(lines: string): string {
     const folder = fresh();
     mkdirSync(folder);
@@ -154,7 +154,7 @@ describe("a program ffmpeg", () => {
     const encoders = { h264: "libx264", hevc: "libx265", vp9: "libvpx-vp9" };
     for (const [codec, encoder] of Object.entries(encoders))
       expect(await argumentsFor({ codec, pixelFormat: "yuv444p" })).toEqual(expect.arrayContaining([encoder, "yuv444p"]));
-    // Properties that a source does not state get the usual values.
+    // Properties that the source does not specify get default values.
     expect(await argumentsFor({ codec: undefined, pixelFormat: undefined })).toEqual(expect.arrayContaining(["libx264", "yuv420p"]));
     const second = await argumentsFor({ path: `1/${FILM}` }, ["/elsewhere", FILMED]);
     expect(input(second)).toBe(`file:${join(FILMED, FILM)}`);
@@ -216,14 +216,14 @@ if (!hasFfmpeg()) console.error("film-cuts.test.ts: ffmpeg is not installed, and
 describe.runIf(hasFfmpeg())("with the real ffmpeg", () => {
   const distance = (a: Uint8Array, b: Uint8Array) => a.reduce((sum, value, i) => sum + Math.abs(value - (b[i] as number)), 0) / a.length;
 
-  /** The pixels of each episode. */
+  /** Returns the pixels of each episode. */
   async function pixelsOf(folder: string): Promise<Uint8Array[]> {
     return (await referencesOf(folder)).map((references) =>
       decodeFrames(folder, { path: references[0]?.path ?? "", times: references.map(({ timestamp }) => timestamp), fps: FPS, height: HEIGHT, width: WIDTH }),
     );
   }
 
-  /** Returns the counts of ffprobe, if it is installed. */
+  /** Returns the codec, pixel format and frame count according to ffprobe, if it is installed. */
   function probed(film: string): string | undefined {
     const args = [
       "-v",
@@ -245,7 +245,7 @@ describe.runIf(hasFfmpeg())("with the real ffmpeg", () => {
     const [before, after] = [await pixelsOf(FILMED), await pixelsOf(folder)];
     expect(after.map(({ length }) => length / SIZE)).toEqual(numbers.map((number) => (before[number] as Uint8Array).length / SIZE));
     for (const [k, number] of numbers.entries()) expect(distance(after[k] as Uint8Array, before[number] as Uint8Array), `episode ${number}`).toBeLessThan(3);
-    // The frames differ, so a frame of another episode would be detected.
+    // The frames differ, so a frame of the wrong episode would be detected.
     expect(distance((before[0] as Uint8Array).subarray(0, 3 * SIZE), (before[1] as Uint8Array).subarray(0, 3 * SIZE))).toBeGreaterThan(6);
   }
 

@@ -1,4 +1,4 @@
-/** The last step of an episode on the command line: it is never lost, and a missing next observation is repeated and counted. */
+/** Tests the last step of an episode on the command line: it is never lost, and a missing next observation is repeated and counted. */
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ async function factsIn(path: string): Promise<EpisodeFacts[]> {
   return facts;
 }
 
-/** A push into a new journal. */
+/** Returns the arguments of a push into a new journal. */
 const push = (path: string, ...more: string[]) => ["push", path, "--dir", temp(`journal-${folders++}`), "--table", "t", ...more];
 
 describe("a reward on the last step alone", () => {
@@ -38,7 +38,7 @@ describe("a reward on the last step alone", () => {
     const repeated = name === "sparse.jsonl" ? 0 : 2;
     expect(pushed.finalSteps).toEqual({ repeated, dropped: 0 });
     expect((await document(...push(path, "--n-step", "5"))).pushed).toBe(10);
-    // A trajectory per step, and a boundary per episode.
+    // Each step becomes a trajectory, and each episode adds a boundary.
     expect((await document(...push(path))).pushed).toBe(12);
   });
 
@@ -72,7 +72,7 @@ test("half-cheetah becomes Minari with all of its actions and rewards", async ()
   );
 });
 
-/** Episodes of 5 and 1 steps without a final observation, and one of 2 steps with one. */
+/** Records episodes of 5 and 1 steps without a final observation, and optionally one of 2 steps with a final observation. */
 async function recorded(hasFinal: boolean): Promise<string> {
   const dir = temp(`recording-${folders++}`);
   const recorder = await open({ dir, fps: 10, spec: { observation: f32(2), action: f32(1), reward: f32() } });
@@ -111,9 +111,9 @@ describe("a recording without final observations", () => {
     expect(await of(...nStep)).toEqual([8, 2, 0]);
     expect(await of(...nStep, "--final-step", "transition")).toEqual([9, 3, 0]);
     expect(await of(...nStep, "--final-step", "observation")).toEqual([6, 0, 0]);
-    // Nothing is left of a single transition.
+    // An episode with a single transition becomes empty.
     expect(await of(...nStep, "--final-step", "drop")).toEqual([6, 0, 2]);
-    // Trajectories: one per step of the dataset.
+    // Each step of the dataset becomes one trajectory.
     expect(await of()).toEqual([11, 2, 0]);
     expect(await of("--final-step", "transition")).toEqual([12, 3, 0]);
     expect(await of("--final-step", "observation")).toEqual([9, 0, 0]);

@@ -1,4 +1,4 @@
-/** Conversions between all formats, as in the table of docs/data/write-and-convert.md, which lists the results of these conversions. */
+/** Tests conversions between all formats, and compares the results with the table in docs/data/write-and-convert.md. */
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ import { DATA, document, reprise, temporary } from "./support.ts";
 
 const temp = temporary();
 
-/** A dataset of each readable format; ours have episodes of both kinds. */
+/** Datasets of all readable formats; those made here contain episodes with and without a final observation. */
 const SOURCES: readonly (readonly [title: string, path: () => string | Promise<string>, ...options: string[]])[] = [
   ["TFDS", () => join(DATA, "tfds/cartpole"), "--from-split", "train[:2]"],
   ["Minari", () => join(DATA, "minari/cartpole/scripted-v0")],
@@ -35,7 +35,7 @@ const SOURCES: readonly (readonly [title: string, path: () => string | Promise<s
   ["recording", recorded],
   ["journal", journal],
 ];
-/** An option may be the extension of a file. */
+/** Titles and options of the targets; the option may be a file extension. */
 const TARGETS: readonly (readonly [title: string, ...options: string[]])[] = [
   ["TFDS"],
   ["LeRobot", "--format", "lerobot", "--fps", "10"],
@@ -48,13 +48,13 @@ const TARGETS: readonly (readonly [title: string, ...options: string[]])[] = [
   ["CSV", ".csv"],
 ];
 
-/** Conversions that fail, with their messages; all others must succeed. */
+/** Error messages of the conversions that fail; all others must succeed. */
 const REFUSED: { readonly [pair: string]: string } = {
   "LeRobot with films to LeRobot 2.1":
     "observation.images.top: the film has several episodes, version 2.1 has a film per episode, and films are not cut. Write version 3.0, or use reprise edit or the option cutFilm, which cut films with ffmpeg (videos/observation.images.top/chunk-000/file-000.mp4; episode 0)",
 };
 
-/** A file that `convert` writes. */
+/** Writes a file with `convert`, and returns its path. */
 async function made(from: string, name: string): Promise<string> {
   const to = temp(name);
   await document("convert", join(DATA, "wild", from), to);
@@ -96,7 +96,7 @@ async function factsIn(path: string, split?: string): Promise<readonly EpisodeFa
   return facts.map((one) => ({ ...one, return: Number(one.return.toPrecision(12)) }));
 }
 
-/** Keys that depend on the files or on the kind of a Replay. */
+/** Metadata keys that depend on the files or on the kind of the Replay. */
 const OWN = [
   ...["name", "version", "fileFormat", "disableShuffling", "tables", "transition", "openWriters"],
   ...["total_episodes", "total_steps", "data_format", "jpeg_encoding", "observation_space", "action_space", "dataset_id", "minari_version", "dataset_size"],
@@ -109,7 +109,7 @@ async function aboutKeysMissing(from: string, to: string): Promise<string[]> {
   return Object.keys(source.about).filter((key) => !(key in result.about) && !OWN.includes(key));
 }
 
-/** Returns the table's name of a lost part. */
+/** Returns the name that the table uses for a lost part. */
 function nounOf({ what, reason }: { readonly what: string; readonly reason: string }): string {
   return reason.startsWith("films") ? "films" : what.endsWith("_space") ? "bounds" : what;
 }
@@ -131,7 +131,7 @@ test.runIf(whole)("the table of docs/data/write-and-convert.md is what conversio
         continue;
       }
       const { losses, finalSteps } = JSON.parse(stdout);
-      // No format may lose steps, rewards, ends, or the source's own description.
+      // No format may lose steps, rewards, episode ends or the description of the source.
       expect([title, target, await factsIn(target === "Minari" ? join(to, "all-v0") : to)]).toEqual([title, target, before]);
       if (target !== "CSV") expect([title, target, await aboutKeysMissing(from, target === "Minari" ? join(to, "all-v0") : to)]).toEqual([title, target, []]);
       const lost = [...new Set((losses as Parameters<typeof nounOf>[0][]).map(nounOf))];

@@ -1,15 +1,15 @@
-/** How tests write a dataset in each format, and where `edit` is to write it again. */
+/** Writes datasets in each format for tests of `edit`. */
 import { join } from "node:path";
 import { type RldsDataset, writeHdf5, writeJsonl, writeLeRobot, writeMinari, writeNpz, writeParquet, writeTfds } from "../../../src/datasets/rlds/index.ts";
 
 export interface Written {
-  /** Writes a dataset, and gives its path. */
+  /** Writes a dataset and returns its path. */
   readonly write: (data: RldsDataset<unknown>) => Promise<string>;
-  /** Where `edit` is to write, and what is read of that. */
+  /** Returns the output path of an edit, the path to read from it, and the format options. */
   readonly target: () => { readonly out: string; readonly path: string; readonly flags: readonly string[] };
 }
 
-/** @param fresh returns a path that is not there yet */
+/** @param fresh returns a path that does not exist yet */
 export function writtenFormats(fresh: (ending?: string) => string): { readonly [format: string]: Written } {
   return {
     tfds: {

@@ -1,4 +1,4 @@
-/** `reprise inspect` and `reprise stats` of datasets, beside what the tools that wrote them say. */
+/** Compares `reprise inspect` and `reprise stats` of datasets with the results of the tools that wrote the datasets. */
 import { cpSync, readFileSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

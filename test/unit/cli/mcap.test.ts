@@ -1,4 +1,4 @@
-/** MCAP files on the command line: topics are listed, and a file maps them to leaves. */
+/** Tests MCAP files on the command line: topics are listed, and a mapping file assigns them to leaves. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

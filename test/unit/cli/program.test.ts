@@ -1,4 +1,4 @@
-/** The program around the verbs: help, usage, JSON of failures, pipes that close. */
+/** Tests the program apart from its verbs: help, usage errors, failures as JSON, and pipes that close early. */
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -59,7 +59,7 @@ test("no option takes a second value in silence: it is wrong usage, of every ver
   };
   for (const verb of VERBS) {
     const { stdout } = await reprise(verb, "--help");
-    // Descriptions are wrapped: those of an option end where the next one begins.
+    // Descriptions are wrapped, so each one ends where the next option begins.
     const options = (stdout.split("Options:")[1] as string).split("Examples:")[0] as string;
     for (const [, option, described] of options.matchAll(/^ {2}(?:-\w, )?(--[a-z-]+) <[^>]*>([\s\S]*?)(?=^ {2}-|^$)/gm) as Iterable<string[]>) {
       if (described?.replaceAll(/\s+/g, " ").includes("may be repeated")) continue;
@@ -88,7 +88,7 @@ test("nothing of a terminal is on stdout or stderr where there is none", async (
 });
 
 test("what would steer a terminal is escaped, whoever wrote it", async () => {
-  // The last ones turn text around, as CVE-2021-42574 does it.
+  // The last characters reverse the text direction, as in CVE-2021-42574.
   const controls = "\u001b]0;owned\u0007 \u009b31m \u007f \r\n faked: 9 \u202e\u2066\u200f\u061c\u2028";
   const step = { observation: 1, action: 1, reward: 1, is_first: true, is_last: true, is_terminal: true, [controls]: 1 };
   writeFileSync(temp("steered.jsonl"), JSON.stringify(step));
@@ -114,7 +114,7 @@ test.runIf(process.platform !== "win32")("a journal with a pipe in the place of 
 test("on a terminal a bar shows how far it is, and goes away", () => {
   const command = `stty cols 80; ${process.execPath} ${CLI} inspect ${HALF_CHEETAH} --json > /dev/null`;
   const { status, stdout, error } = spawnSync("script", ["-qec", command, "/dev/null"], { encoding: "utf8" });
-  // Not every system has this tool.
+  // Some systems do not have `script`.
   if (error !== undefined) return;
   expect(status).toBe(0);
   expect(stdout).toMatch(/reading .*%.* of 40/);

@@ -1,4 +1,4 @@
-/** `reprise push`, `sample` and `stats`: what one process pushes, another has. */
+/** Tests `reprise push`, `sample` and `stats`: data that one process pushes is visible to other processes. */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,12 +14,12 @@ import { CARTPOLE, DATA, document, failure, HALF_CHEETAH, PIXELS, reprise, serve
 
 const temp = temporary();
 
-/** Episodes of half_cheetah, which has 40. Each has 250 steps, which make 251 trajectories and 83 items of four steps, three apart. */
+/** The number of half_cheetah's 40 episodes to push. Each has 250 steps, which make 251 trajectories, and 83 items of four steps with stride 3. */
 const EPISODES = scaled(40, 6);
 const SPLIT = `train[:${EPISODES}]`;
 const inWords = (count: number) => count.toLocaleString("en");
 
-/** All items of a table in order, as another process sees them: that package's own entries, not these sources. */
+/** Returns all items of a table in order, as read by another process that uses the built package instead of the sources. */
 function itemsOf(
   dir: string,
   table: string,
@@ -48,7 +48,7 @@ function itemsOf(
   return JSON.parse(stdout);
 }
 
-/** The same by the library, in this process. */
+/** Pushes the same data with the library, in this process. */
 async function pushedHere(path: string, sequenceLength: number, strideLength: number) {
   const reader = await openRlds(path, { split: SPLIT });
   const spec = await createTrajectoryDataSpec(reader);
@@ -154,7 +154,7 @@ describe("half_cheetah, pushed", () => {
       expect(steps.reward).toEqual([...batch.steps.reward.data]);
       expect(steps.observation.flat()).toEqual([...batch.steps.observation.data]);
     }
-    // While this process has the journal, others may look, and not push.
+    // While this process owns the journal, other processes can read it but not push.
     expect((await document("sample", temp("a"), "--table", "pairs")).items.length).toBe(5);
     const { status: refused, stderr } = await started("push", HALF_CHEETAH, "--dir", temp("a"), "--table", "pairs").ended;
     expect([refused, stderr]).toEqual([1, expect.stringMatching(/^reprise: LOCKED: /)]);
@@ -201,7 +201,7 @@ test.runIf(whole)("whole episodes as items", async () => {
     ]);
     expect(steps.stepType.at(-1)).toBe(2);
   }
-  // A million steps of that size would not fit.
+  // The default of a million steps would not fit into memory at that size.
   expect((await document("stats", temp("episodes"))).tables[0].maxSize).toBe(100_000);
   const missing = await failure(1, ...["push", PIXELS, "--dir", temp("short"), "--table", "t", "--sequence-length", "26"]);
   expect(missing.line).toBe(
@@ -230,9 +230,9 @@ test("what no Replay can hold is refused by name, and can be left out", async ()
 test.runIf(whole)("text is pushed where its limit is told, and shown", async () => {
   const push = ["push", join(DATA, "extra", "lerobot_v2"), "--dir", temp("videos"), "--table", "t", "--without", "observation/matrix", "--max-text-bytes"];
   expect((await failure(1, ...push, "8")).line).toMatch(/^reprise: INVALID_DATA: observation\.images\.wrist\.path must be text of at most 8 bytes in UTF-8/);
-  // Nothing is left that would refuse the corrected one.
+  // The failed push leaves no files that would prevent the corrected one.
   expect(existsSync(temp("videos"))).toBe(false);
-  // 12 frames; the last observation of each of 3 episodes is the final one as well.
+  // There are 12 frames, and the last observation of each of the 3 episodes is repeated as the final one.
   expect(await document(...push, "100")).toMatchObject({ pushed: 15, finalSteps: { repeated: 3, dropped: 0 } });
   const { items } = await document("sample", temp("videos"), "--table", "t", "-n", "1");
   expect(items[0].steps.observation.images.wrist.path[0]).toMatch(/\.mp4$/);
@@ -241,7 +241,7 @@ test.runIf(whole)("text is pushed where its limit is told, and shown", async () 
 
 test.runIf(whole)("faults are refused, mended or left out", async () => {
   const lines = await readLines(CARTPOLE, 4);
-  // The second episode has no end.
+  // The end of the second episode is removed.
   const ends = [...lines.keys()].filter((i) => lines[i]?.includes('"is_last":true'));
   const broken = lines.map((line, i) =>
     i === ends[1] ? line.replace('"is_last":true', '"is_last":false').replace('"is_terminal":true', '"is_terminal":false') : line,
@@ -255,7 +255,7 @@ test.runIf(whole)("faults are refused, mended or left out", async () => {
   expect((await reprise("inspect", temp("broken.jsonl"))).stdout).toMatch(/Faults in 1 episode:\n {2}dangling tails: 1 \(episode 1, step 46, is_last\)\n/);
 });
 
-/** Returns a line of specs, then a line for each episode and for each of its steps. */
+/** Returns a line with the specs, followed by a line for each episode and for each of its steps. */
 async function readLines(path: string, episodes: number): Promise<string[]> {
   const { status, stderr } = await reprise("convert", path, temp("lines.jsonl"), "--from-split", `train[:${episodes}]`, "--overwrite");
   expect({ status, stderr }).toEqual({ status: 0, stderr: "" });

@@ -1,4 +1,4 @@
-/** `reprise serve-page`: which files it serves to which clients. */
+/** Tests which files `reprise serve-page` serves, and to which clients. */
 import { spawn } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from "node:fs";
 import fs from "node:fs/promises";
@@ -17,7 +17,7 @@ import { root } from "../../support/core.ts";
 import { stride, whole } from "../../support/size.ts";
 import { DATA, failure, reprise, temporary } from "./support.ts";
 
-/** Folders that cannot be listed, even if root runs the tests. Not a module mock, because another file may have loaded the module. */
+/** Folders that cannot be listed, even if root runs the tests. A module mock would fail if another file has loaded the module. */
 const locked = new Set<string>();
 const { readdir } = fs;
 fs.readdir = ((path: string, ...rest: unknown[]) =>
@@ -69,7 +69,7 @@ interface Answer {
   readonly body: Buffer;
 }
 
-/** Sends a request literally: no client normalizes the path. */
+/** Sends a request with the literal path, because HTTP clients normalize paths. */
 function asked(path: string, { method = "GET", ...headers }: { readonly [name: string]: string } = {}): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(base);
@@ -121,7 +121,7 @@ describe("the page and the data", () => {
     expect(await ranged("bytes=4999990-99999999")).toEqual([206, "bytes 4999990-4999999/5000000", 10, LARGE[4999990]]);
     expect(await ranged("bytes=-5")).toEqual([206, "bytes 4999995-4999999/5000000", 5, LARGE[4999995]]);
     for (const none of ["bytes=5000000-", "bytes=9-3", "bytes=-0"]) expect((await ranged(none)).slice(0, 2)).toEqual([416, "bytes */5000000"]);
-    // An unknown range is a request for the whole file.
+    // An unsupported range is ignored, so the whole file is sent.
     for (const other of ["bytes=0-1,3-4", "lines=0-1", "bytes=a-b", "bytes=-"]) expect((await ranged(other))[0]).toBe(200);
     const head = await asked(data("large.bin"), { method: "HEAD", range: "bytes=0-9" });
     expect([head.status, head.headers["content-length"], head.body.length]).toEqual([206, "10", 0]);
@@ -229,7 +229,7 @@ describe("the page and the data", () => {
     writeFileSync(temp(name), "odd");
     const own = await pageServer({ page: PAGE, path: temp(name), port: 0 });
     try {
-      // Parsed from the hash like in the page.
+      // The page parses its hash in the same way.
       const from = new URLSearchParams(new URL(own.address).hash.slice("#look?".length)).get("from") as string;
       expect(await (await fetch(new URL(from, own.address))).text()).toBe("odd");
     } finally {
@@ -269,7 +269,7 @@ describe("the page and the data", () => {
           }
         }).length;
       await vi.waitFor(() => expect(open()).toBe(0), 10_000);
-      // Node closes unreferenced handles, and warns about it.
+      // Node would close leaked file descriptors and log a warning.
       expect(warned.filter((message) => message.includes("file descriptor"))).toEqual([]);
     } finally {
       process.off("warning", warn);
@@ -310,7 +310,7 @@ describe("nobody else reads", () => {
     expect(hostsOf(80)).toEqual(["127.0.0.1", "127.0.0.1:80", "localhost", "localhost:80"]);
     expect(hostsOf(8080)).toEqual(["127.0.0.1:8080", "localhost:8080"]);
     const own = await pageServer({ page: PAGE, path: FOLDER, port: 80 }).catch(() => undefined);
-    // Some systems do not allow listening there.
+    // Some systems do not allow listening on port 80.
     if (own === undefined) return;
     try {
       expect(await (await fetch(`http://localhost/`)).text()).toContain("the page");
@@ -409,7 +409,7 @@ describe("the verb", () => {
   });
 
   describe("finds the page", () => {
-    /** Installs a package of the page in a folder of modules, or next to the program. */
+    /** Installs a fake page package in a folder of modules, or next to the program. */
     function install(folder: string, version: string): string {
       mkdirSync(folder, { recursive: true });
       writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "reprise-page", version, exports: { "./package.json": "./package.json" } }));
@@ -447,7 +447,7 @@ describe("the verb", () => {
   });
 
   test.skipIf(!whole)("prints the address, serves until Ctrl-C, and ends as asked", async () => {
-    // In a clone the program finds the page next to itself, so a page is put there in a copy.
+    // In a clone, the program finds the page next to itself, so this test puts a page next to a copy of the program.
     const dist = temp("dist");
     const left = ["/everywhere", "/embed/", "/reprise-page", "/release"];
     cpSync(join(root, "dist"), join(dist, "dist"), { recursive: true, filter: (path) => !left.some((part) => path.includes(`/dist${part}`)) });

@@ -1,4 +1,4 @@
-/** Helpers to run the command line. */
+/** Runs the command line in tests. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { createReadStream, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { createServer } from "node:http";
@@ -24,7 +24,7 @@ export interface Run {
   readonly stderr: string;
 }
 
-/** Runs the built program like its users, or in `npm test` its sources in this process. */
+/** Runs the program: in `npm test` from its sources in this process, otherwise the built program as users run it. */
 export async function reprise(...args: string[]): Promise<Run> {
   if (!whole) return runHere(args);
   const { status, stdout, stderr } = spawnSync(process.execPath, [CLI, ...args], { encoding: "utf8", cwd: root, maxBuffer: 1 << 28 });
@@ -49,14 +49,14 @@ async function runHere(args: readonly string[]): Promise<Run> {
 
 type Parsed = ReturnType<typeof JSON.parse>;
 
-/** Returns the document of --json; nothing else may be printed. */
+/** Returns the JSON document of a call with --json; no other output is allowed. */
 export async function document(...args: string[]): Promise<Parsed> {
   const { status, stdout, stderr } = await reprise(...args, "--json");
   expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
   return JSON.parse(stdout);
 }
 
-/** Returns the output of a failure: one line on stderr, and the same as JSON on stdout. */
+/** Returns the error of a failed call: as one line on stderr, and as JSON on stdout. */
 export async function failure(code: number, ...args: string[]): Promise<{ readonly line: string; readonly error: Parsed }> {
   const { status, stdout, stderr } = await reprise(...args, "--json");
   const { error } = JSON.parse(stdout);
@@ -64,7 +64,7 @@ export async function failure(code: number, ...args: string[]): Promise<{ readon
   return { line: stderr.trimEnd(), error };
 }
 
-/** A folder that is deleted after the tests. */
+/** Creates a folder that is deleted after the tests; the returned function makes paths in it. */
 export function temporary(): (...names: string[]) => string {
   const folder = mkdtempSync(join(tmpdir(), "reprise-cli-"));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -73,12 +73,12 @@ export function temporary(): (...names: string[]) => string {
 
 export interface Server {
   readonly address: string;
-  /** Resolves when a file was requested that is never sent. */
+  /** Resolves when a client requests one of the files that are never sent. */
   readonly held: Promise<void>;
   close(): void;
 }
 
-/** Serves the files of a folder over HTTP; requests for names that match `holds` are never answered. */
+/** Serves the files of a folder over HTTP, except that requests for names that match `holds` are never answered. */
 export async function serve(folder: string, holds: RegExp): Promise<Server> {
   let onHeld = () => {};
   const held = new Promise<void>((resolve) => {
@@ -107,7 +107,7 @@ export async function serve(folder: string, holds: RegExp): Promise<Server> {
   };
 }
 
-/** Starts a run that continues; returns how it ends. */
+/** Starts a process without waiting for it; returns the process and a promise of its result. */
 export function started(...args: string[]): { readonly child: ChildProcess; readonly ended: Promise<Run & { readonly signal: NodeJS.Signals | null }> } {
   const child = spawn(process.execPath, [CLI, ...args], { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
   let [stdout, stderr] = ["", ""];

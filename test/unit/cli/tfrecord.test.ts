@@ -1,4 +1,4 @@
-/** Files of TF-Agents' TFRecordObserver on the command line. */
+/** Tests files of the TF-Agents TFRecordObserver on the command line. */
 
 import { copyFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** `reprise push --n-step`: a program finds in the journal the transitions that the library makes from the data, and continues with them. */
+/** Tests `reprise push --n-step`: the journal contains the transitions that the library makes, and a program can continue from them. */
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -10,13 +10,13 @@ import { CARTPOLE, DATA, document, failure, HALF_CHEETAH, reprise, serve, starte
 
 const temp = temporary();
 
-/** Every transition of a table, in the order of its next draws. */
+/** Returns every transition of a table, in the order of its next draws. */
 function transitionsOf(replay: Replay, name: string) {
   const table = replay.table(name);
   return table.transitions({ gamma: 0.9 }).sample(table.size, { replacement: false, beta: 0.5 });
 }
 
-/** Converts drawn columns to the writer's input. */
+/** Converts drawn columns to input for a writer. */
 function dataOf(node: object): unknown {
   if ("data" in node) return node.data;
   return Object.fromEntries(Object.entries(node).map(([name, part]) => [name, dataOf(part as object)]));
@@ -124,7 +124,7 @@ test.runIf(whole).each(some(KILLED, 1))("what a push that was killed has left is
   const [{ inserted }] = (await document(...push)).tables;
   const replay: Replay = await Replay.open({ dir, logger: null });
   const item = how[0] === "--n-step" ? { table: "t", nStep: 3 } : { table: "t", length: 2 };
-  // The writer of the push, in the middle of an episode, and another one.
+  // The first writer is that of the push, in the middle of an episode; the second one is new.
   for (const name of ["reprise push", "an \u001b agent"]) {
     const writer = replay.writer({ name, items: [item as never], ...(how[0] !== "--n-step" && { keep: 2 }) });
     const { steps } = replay.table("t").sample(1, { length: 1 });
@@ -138,7 +138,7 @@ test.runIf(whole).each(some(KILLED, 1))("what a push that was killed has left is
   await document(...push, "--append");
   const { openWriters, writers, tables } = await document("stats", dir);
   expect([openWriters, writers]).toEqual([1, [{ name: "an \u001b agent", lanes: 1, episodeSteps: 3 }]]);
-  // Three steps are two transitions once the episode is cut; pairs were made before.
+  // With n-step, the cut episode of three steps adds two transitions; the pairs exist already.
   expect(tables[0].size).toBe(size + inserted + (how[0] === "--n-step" ? items : 0));
 });
 
