@@ -1,4 +1,4 @@
-/** Fields missing in a file have the same default in every reader. */
+/** Tests that every reader replaces a missing field with the same default. */
 import { describe, expect, it } from "vitest";
 import { openD4rl } from "../../../../src/datasets/formats/hdf5/d4rl.ts";
 import { memorySink, openRlds, type RldsOptions, type RldsReader, writeJsonl, writeParquet } from "../../../../src/datasets/rlds/index.ts";
@@ -70,7 +70,7 @@ describe("a reward that is not there", () => {
         [3, 0],
       ]),
     );
-    // It is ambiguous whether these are two steps, or one with vectors.
+    // It is ambiguous whether these are two steps or one step with vectors.
     for (const row of [
       { observations: [1, 2], actions: [0, 1] },
       { obs: [[1], [2]], action: [[0], [1]] },
@@ -108,7 +108,7 @@ describe("timeouts that are not there", () => {
   it("episodes of D4RL end where the environment ended them, and the last one with the data", async () => {
     const { reader, episodes, lengths } = await read(file);
     const last = episodes.map(({ steps, final_step }) => [final_step, steps.at(steps.length - 1).is_last, steps.at(steps.length - 1).is_terminal]);
-    // One row is terminal: row 8.
+    // Only row 8 is terminal.
     expect(lengths).toEqual([10, 51]);
     expect(last).toEqual([
       ["observation", true, true],

@@ -1,4 +1,4 @@
-/** A reader's work is bounded by the size of the file, and by maxBytes. */
+/** Tests that the size of the file and maxBytes limit the work of a reader. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -24,9 +24,9 @@ describe("an archive of NumPy's", () => {
     await expect(openNpz(new Blob([bytes]))).rejects.toMatchObject({ code: "CORRUPT", message: expect.stringContaining("a header that is none") });
   });
 
-  // Bounds of memory and a signal in time need all of them.
+  // The limit of memory and a timely abort can only be tested with the full number.
   const ROWS = whole ? 16_000_000 : 800_000;
-  /** Rows of one byte, and flags. */
+  /** Returns an archive with these flags or other one-byte columns. */
   const flagged = (...names: readonly string[]) =>
     archive(...names.map((name) => ({ name: `${name}.npy`, header: npyHeader("|b1", `(${ROWS},)`), elements: ROWS })));
   const NAMES = ["observation", "action", "reward", "is_first", "is_last", "is_terminal"];
@@ -43,7 +43,7 @@ describe("an archive of NumPy's", () => {
     const { stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", program], { encoding: "utf8" });
     expect(stderr).toBe("");
     const { told, megabytes } = JSON.parse(stdout);
-    // 96 MB of arrays, 48 MB of flags that are read.
+    // The file has 96 MB of arrays, of which 48 MB are flags that are read.
     expect(told).toBe(1);
     expect(megabytes).toBeLessThan(300);
   });
@@ -135,7 +135,7 @@ it.each(["jsonl", "parquet"] as const)("a shape of a hundred million lists witho
   await write(dataset([64, 64, 0]), memorySink());
 });
 
-/** A progressive JPEG of a grey image: scans of a few bytes, each covering the whole image. */
+/** Returns a progressive JPEG of a grey image. Its scans have only a few bytes, but each covers the whole image. */
 function jpeg(side: number, scans: number, bytesOfScan: number): Uint8Array {
   const u16 = (value: number) => [value >> 8, value & 255];
   const frame = [0xff, 0xc2, ...u16(11), 8, ...u16(side), ...u16(side), 1, 1, 0x11, 0];

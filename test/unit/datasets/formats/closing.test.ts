@@ -1,4 +1,4 @@
-/** A failed open leaves no file open. */
+/** Tests that a failed open call leaves no file open. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import promises, { type FileHandle } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -32,7 +32,7 @@ const FILES = {
   "flat.npz": "extra/npz/flat.npz",
 };
 
-/** Returns a truncated file, separate and as the only one in a folder. */
+/** Writes a truncated file twice, the second time as the only file of a folder; returns both paths. */
 function damaged(name: string, from: string): string[] {
   const bytes = readFileSync(join(root, "test/data", from)).subarray(0, 60);
   mkdirSync(join(folder, `of-${name}`), { recursive: true });
@@ -51,7 +51,7 @@ describe.each(Object.entries(OPENERS))("%s", (_, opener) => {
       );
       expect(error).toBeInstanceOf(RldsError);
       tried += handles.length;
-      // A closed handle has no descriptor.
+      // The descriptor of a closed handle is -1.
       expect(handles.map(({ fd }) => fd)).toEqual(handles.map(() => -1));
     }
     expect(tried).toBeGreaterThan(0);

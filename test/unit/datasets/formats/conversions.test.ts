@@ -1,4 +1,4 @@
-/** Conversions between all formats: no action, reward or end of an episode is lost, whatever the kind of its last step. */
+/** Tests conversions between all formats: no action, reward or episode end is lost, whatever the kind of the last step. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -40,7 +40,7 @@ interface Kind {
   readonly terminal: boolean;
 }
 
-/** One of each kind, and one with a single action; the only reward is where it is lost most easily. */
+/** All kinds of episodes, with three actions and with a single one. The only reward is where it is most easily lost. */
 const KINDS: readonly Kind[] = [3, 1].flatMap((actions) => [true, false].flatMap((final) => [true, false].map((terminal) => ({ actions, final, terminal }))));
 const WANTED: readonly EpisodeFacts[] = KINDS.map(({ actions, terminal }) => {
   const rewards = Array.from({ length: actions }, (_, i) => rewardOf(actions, i));
@@ -53,7 +53,7 @@ function rewardOf(actions: number, i: number): number {
 
 const observationOf = (episode: number, i: number) => Float32Array.of(10 * episode + i + 1, -i);
 
-/** Episodes in the form of RLDS, which state the kind of their last step. */
+/** Returns an RLDS episode that declares the kind of its last step. */
 function episodeOf({ actions, final, terminal }: Kind, k: number) {
   const length = actions + Number(final);
   const steps = Array.from({ length }, (_, i): RldsStep => {
@@ -74,7 +74,7 @@ const mixed = () =>
 
 type Write = (data: RldsDataset<unknown>, to: Sink) => Promise<unknown>;
 
-/** A writer of every format. */
+/** A writer for each format. */
 const TARGETS: { readonly [format: string]: Write } = {
   tfds: (data, to) => writeTfds(data, to, { name: "all" }),
   minari: (data, to) => writeMinari(data, to, { id: "all-v0" }),
@@ -93,7 +93,7 @@ async function written(format: string, data: RldsDataset<unknown>): Promise<Rlds
   return openRlds(sourceOfSink(files));
 }
 
-/** Returns the written source; for a single file, that file, because folders are not searched for such files. */
+/** Returns the written files. A single file is passed as a file, because readers do not search folders for it. */
 function sourceOfSink(files: Map<string, Uint8Array>): Source {
   const [[name, bytes] = ["", new Uint8Array(0)]] = files;
   return files.size === 1 && /\.(npz|hdf5|csv)$/.test(name) ? new File([bytes as Uint8Array<ArrayBuffer>], name) : files;
@@ -101,14 +101,14 @@ function sourceOfSink(files: Map<string, Uint8Array>): Source {
 
 const data = (path: string) => () => openRlds(join(root, "test/data", path));
 
-/** Returns lines of transitions; episodes that end with a final observation have it in the last line. */
+/** Returns JSON lines of transitions. If an episode has a final observation, its last line contains it. */
 function transitionLines(): Source {
   const lines = KINDS.flatMap(({ actions, final, terminal }, k) =>
     Array.from({ length: actions }, (_, i) => {
       const isLast = i === actions - 1;
       return {
         ...{ obs: [...observationOf(k, i)], action: [i + 1], reward: rewardOf(actions, i), terminated: isLast && terminal, truncated: isLast && !terminal },
-        // All other lines have the form of the first one.
+        // All lines have the same form, so a missing next observation repeats the current one.
         next_obs: final || !isLast ? [...observationOf(k, i + 1)] : [...observationOf(k, i)],
       };
     }),
@@ -116,7 +116,7 @@ function transitionLines(): Source {
   return new File([lines.map((line) => `${JSON.stringify(line)}\n`).join("")], "transitions.jsonl");
 }
 
-/** A recording of all kinds. */
+/** Makes a recording that contains all kinds of episodes. */
 async function recorded(): Promise<string> {
   const dir = mkdtempSync(join(folder, "recording-"));
   const recorder = await record({ dir, fps: 10, spec: { observation: f32(2), action: f32(1), reward: f32() } });
@@ -128,10 +128,10 @@ async function recorded(): Promise<string> {
   return dir;
 }
 
-/** A snapshot of a Replay whose episodes end in all ways. */
+/** Returns a snapshot of a Replay that contains all kinds of episodes. */
 async function snapshot(): Promise<Source> {
   const replay = new Replay({ spec: { observation: f32(2), action: f32(1), reward: f32(), discount: f32() }, tables: { t: { maxSize: 1000 } } });
-  // Transitions hold final steps; single steps do not.
+  // Items of transitions contain final steps; items of single steps do not.
   const writers = [replay.writer({ items: [{ table: "t", nStep: 1 }] }), replay.writer({ items: [{ table: "t", length: 1 }] })] as const;
   for (const [k, { actions, final, terminal }] of KINDS.entries()) {
     const writer = writers[final ? 0 : 1];
@@ -139,7 +139,7 @@ async function snapshot(): Promise<Source> {
       const discount = terminal && i === actions - 1 ? 0 : 1;
       writer.append({ observation: observationOf(k, i), action: [i + 1], reward: rewardOf(actions, i), discount });
     }
-    // Without an explicit flag, the discount determines the end.
+    // Without an explicit flag, the discount determines how an episode ends.
     writer.endEpisode(final ? { final: { observation: observationOf(k, actions) }, terminated: terminal } : {});
   }
   const chunks: Uint8Array[] = [];
@@ -148,7 +148,7 @@ async function snapshot(): Promise<Source> {
   return new File(chunks as Uint8Array<ArrayBuffer>[], "snapshot.rpr");
 }
 
-/** Datasets of every readable format; the contents of those made here are known. */
+/** Datasets of every readable format, with the expected facts of those made here. */
 const SOURCES: { readonly [name: string]: { readonly open: () => Promise<RldsReader<unknown>>; readonly facts?: readonly EpisodeFacts[] } } = {
   ...Object.fromEntries(Object.keys(TARGETS).map((format) => [`${format} of ours`, { open: () => written(format, mixed()), facts: WANTED }])),
   "lines of transitions": { open: () => openRlds(transitionLines()), facts: WANTED },
@@ -167,7 +167,7 @@ const SOURCES: { readonly [name: string]: { readonly open: () => Promise<RldsRea
 
 const rounded = (facts: readonly EpisodeFacts[]) => facts.map((one) => ({ ...one, return: Number(one.return.toPrecision(12)) }));
 
-// A subset: each source to one target, and each target from some source.
+// Only a subset is tested: each source with one target, and each target with some source.
 describe.each(Object.entries(SOURCES).map(([name, source], k) => [name, source, k] as const))("%s", (_, { open, facts }, k) => {
   test.each(each(Object.keys(TARGETS).length, Object.keys(TARGETS), k))("as %s keeps actions, rewards, returns and ends", async (target) => {
     const source = await open();
@@ -218,7 +218,7 @@ test("steps that come one by one end as steps that are at hand", async () => {
       const { steps, ...metadata } = episodeOf(kind, k);
       return {
         ...metadata,
-        // One array for all observations, as in generators.
+        // All steps reuse one array for the observation, as some generators do.
         steps: (async function* () {
           const observation = new Float32Array(2);
           for (const step of steps) {

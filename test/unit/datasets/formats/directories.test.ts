@@ -1,4 +1,4 @@
-/** Datasets in directories of reprise/storage: every reader accepts every one by its type. */
+/** Tests datasets in directories of reprise/storage: every reader accepts all directories that match the type. */
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { openRecording, openReplay, openRlds, type ReadEpisode, type RldsReader, type RldsStep, type Source } from "../../../../src/datasets/rlds/index.ts";
@@ -8,7 +8,7 @@ import { type Directory, memory, type StorageFile } from "../../../../src/storag
 import { all } from "../../../support/rlds-data.ts";
 import { dataFolder } from "../rlds/data.ts";
 
-/** The files of a folder, by their paths in it. */
+/** Returns the files of a folder by relative path. */
 function filesOf(folder: string, prefix = ""): [string, Uint8Array][] {
   return readdirSync(folder).flatMap((name) => {
     const path = `${folder}/${name}`;
@@ -18,7 +18,7 @@ function filesOf(folder: string, prefix = ""): [string, Uint8Array][] {
   });
 }
 
-/** A directory like OPFS: no path, few files, and reads of any length. */
+/** Returns a directory similar to OPFS: it has no path, opens few files, and reads any length. */
 function foreign(below: Directory): Directory {
   return {
     name: "opfs",
@@ -26,7 +26,7 @@ function foreign(below: Directory): Directory {
     list: () => below.list(),
     open: (name, create) => {
       const file = below.open(name, create);
-      // Like a system that returns a few bytes at a time.
+      // Each read returns only a few bytes, as on some systems.
       const read: StorageFile["read"] = (into, at) => file.read(into.subarray(0, 100), at);
       return { size: file.size, read, write: file.write, truncate: file.truncate, sync: file.sync, close: file.close };
     },

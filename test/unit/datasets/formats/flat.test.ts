@@ -1,4 +1,4 @@
-/** Flat tables whose flags are damaged: the episodes before the damage are read. */
+/** Tests flat tables with damaged flags: the episodes before the damage are read. */
 import { expect, it } from "vitest";
 import { Column } from "../../../../src/datasets/formats/columns/column.ts";
 import { flatEpisodes } from "../../../../src/datasets/formats/columns/flat.ts";
@@ -32,6 +32,6 @@ it("the episodes before damaged flags are read", async () => {
     }
   };
   await expect(read()).rejects.toThrow("damaged");
-  // The third episode ends in the block that is damaged.
+  // The third episode ends in the damaged block.
   expect(lengths).toEqual([5000, 5000]);
 });

@@ -1,4 +1,4 @@
-/** Steps with half floats in every format that we write: they are read back unchanged, with the dtype of the format. */
+/** Tests steps with half floats in every format that Reprise writes: values are read back unchanged, with the dtype of the format. */
 import { describe, expect, test } from "vitest";
 import {
   memorySink,
@@ -26,7 +26,7 @@ import { bytesOf, errorOf, expectError } from "../../../support/refused.ts";
 
 const FLAGS = { is_first: bool(), is_last: bool(), is_terminal: bool() };
 const SPEC = { observation: { a: f16(3), b: bf16(2, 2), c: f16() }, action: bf16(2), reward: f32(), discount: f32(), ...FLAGS };
-/** Numbers that both halves hold, and the edges of each; JSON has words for the last ones. */
+/** Numbers that a half float represents exactly, including extremes. JSON needs special words for infinity and NaN. */
 const A = [0, -0, 65504, -65504, 2 ** -24, -(2 ** -14), 1 + 2 ** -10, Number.POSITIVE_INFINITY, Number.NaN];
 const B = [3.3895313892515355e38, 2 ** -133, -0, 1 + 2 ** -7, -1e-39, Number.NEGATIVE_INFINITY].map((x) => roundHalf("bf16", x));
 const pick = <T>(from: readonly T[], i: number, n: number) => Array.from({ length: n }, (_, k) => from[(i + k) % from.length] as T);
@@ -114,9 +114,9 @@ describe.each(FORMS)("%s", (name, a, b, write) => {
     for (const [i, step] of found.entries()) {
       expect(step.observation.a, `${i}`).toEqual(steps[i]?.observation.a);
       expect([...step.observation.b], `${i}`).toEqual([...(steps[i]?.observation.b ?? [])]);
-      // In LeRobot a number is a list of one.
+      // LeRobot represents a number as a list with one element.
       expect([step.observation.c].flatMap((c: unknown) => (typeof c === "number" ? c : [...(c as Float32Array)]))).toEqual([steps[i]?.observation.c]);
-      // In Minari the last action is missing.
+      // Minari omits the last action.
       if (i < N - 1) expect([...step.action]).toEqual([...(steps[i]?.action ?? [])]);
     }
   });
@@ -161,6 +161,6 @@ test("episodes that are pushed into a Replay of half floats are read back from i
   await pushEpisodes(dataset() as never, replay.writer({ items: [{ table: "t", length: 1 }] }) as never);
   const reader = await openReplay(new Blob([new Uint8Array(bytesOf(replay))]));
   const found = (await columnsIn(reader as never)) as typeof steps;
-  // The last observation has no action.
+  // The last observation does not have an action.
   expect(found.map(({ observation }) => observation)).toEqual(steps.map(({ observation }) => observation));
 });

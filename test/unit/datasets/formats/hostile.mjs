@@ -5,7 +5,7 @@ import { basename } from "node:path";
 import process from "node:process";
 import { openRlds } from "../../../../dist/rlds.js";
 
-// A generator of numbers in 0 … 2³² - 1 (mulberry32).
+// Creates a generator of numbers in 0 … 2³² - 1 (mulberry32).
 function randoms(seed) {
   let a = seed | 0;
   return () => {
@@ -16,7 +16,7 @@ function randoms(seed) {
   };
 }
 
-// Flips bits, sets bytes and numbers, cuts, moves or doubles a part.
+// Returns damaged bytes: with flipped bits, overwritten bytes or numbers, or a part cut, moved or duplicated.
 function mutant(bytes, random) {
   const below = (n) => random() % Math.max(1, n);
   let out = bytes.slice();

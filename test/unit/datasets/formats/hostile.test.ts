@@ -1,4 +1,4 @@
-/** Damaged files: a reader throws an RldsError that names the file, or reads the intact part; it neither hangs nor uses unbounded memory. */
+/** Tests damaged files: a reader throws an RldsError that names the file, or reads the intact part; it never hangs or uses unlimited memory. */
 import { spawnSync } from "node:child_process";
 import { copyFileSync, cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ import { TestRandom } from "../../../support/random.ts";
 import { scaled, some } from "../../../support/size.ts";
 import { dataFolder, fileBytes } from "../rlds/data.ts";
 
-/** `REPRISE_MUTANTS=10 npm run test:all -- hostile` for ten times as many. */
+/** `REPRISE_MUTANTS=10 npm run test:all -- hostile` tests ten times as many mutants. */
 const TIMES = Number(process.env.REPRISE_MUTANTS ?? scaled(10) / 10);
 
 describe("mutants", () => {
@@ -98,7 +98,7 @@ describe("HDF5's library", () => {
     const heaps = [...text.matchAll(/GCOL/g)].map(({ index }) => index);
     expect(heaps.length).toBeGreaterThan(0);
     const view = new DataView(bytes.buffer);
-    // The first object of each claims to have no size, and is the free rest.
+    // The first object of each heap pretends to be the free space, with size 0.
     for (const at of heaps) {
       view.setUint16(at + 16, 0, true);
       view.setBigUint64(at + 24, 0n, true);

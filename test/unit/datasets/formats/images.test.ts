@@ -1,4 +1,4 @@
-/** PNG and JPEG of every kind that a dataset may contain. */
+/** Tests all kinds of PNG and JPEG that a dataset may contain. */
 import { deflateSync } from "node:zlib";
 import { encode } from "fast-png";
 import { unzipSync } from "fflate";
@@ -60,7 +60,7 @@ const END = chunk("IEND", new Uint8Array(0));
 test("a palette of 4 bits, and chunks that say nothing of the pixels", () => {
   const head = chunk("IHDR", Uint8Array.of(0, 0, 0, 3, 0, 0, 0, 2, 4, 3, 0, 0, 0));
   const palette = chunk("PLTE", Uint8Array.of(255, 0, 0, 0, 255, 0, 0, 0, 255));
-  // An iCCP chunk that no decoder may decompress: it would take 64 MB.
+  // No decoder may decompress this iCCP chunk, because it would take 64 MB.
   const profile = chunk("iCCP", joined([new TextEncoder().encode("a\0\0"), deflateSync(new Uint8Array(2 ** 26))]));
   const pixels = chunk("IDAT", deflateSync(Uint8Array.of(0, 0x01, 0x20, 0, 0x21, 0x00)));
   const before = process.memoryUsage().arrayBuffers;

@@ -1,4 +1,4 @@
-/** The end of the last episode if no row states it: one rule for all formats whose rows are transitions. */
+/** Tests the end of a last episode that no row marks: all formats whose rows are transitions follow the same rule. */
 import { parquetWriteBuffer } from "hyparquet-writer";
 import { describe, expect, it } from "vitest";
 import { openRlds, type RldsReader } from "../../../../src/datasets/rlds/index.ts";
@@ -7,7 +7,7 @@ import { h5File } from "./hdf5/h5-file.ts";
 import { storedArchive } from "./npz/npz-archive.ts";
 
 const ROWS = 5;
-/** The third row ends an episode; two more follow. */
+/** Flags of five rows; the third row ends an episode. */
 const END = [0, 0, 1, 0, 0];
 const NONE = [0, 0, 0, 0, 0];
 
@@ -37,7 +37,7 @@ const FORMATS: { readonly [format: string]: (flags: Flags) => Parameters<typeof 
         ),
       ],
     ]),
-  // Folders are not searched for it.
+  // Readers do not search folders for JSON files, so this one is a Blob.
   "rows.json": (flags) => new Blob([JSON.stringify(rowsOf(flags))]),
   "rows.csv": (flags) => {
     const rows = rowsOf(flags);
@@ -56,7 +56,7 @@ function text(content: string): Uint8Array {
   return new TextEncoder().encode(content);
 }
 
-/** [isLast, isTerminal] of each episode's last step. */
+/** Returns [isLast, isTerminal] of each episode's last step. */
 async function endsOf(from: Parameters<typeof openRlds>[0]): Promise<readonly (readonly unknown[])[]> {
   const reader = (await openRlds(from)) as RldsReader;
   const ends = (await all(reader)).map(({ steps }) => {

@@ -1,4 +1,4 @@
-/** Parts of `about` and of films that writers keep, list or reject. */
+/** Tests which parts of `about` and of films writers keep, list as losses, or reject. */
 import { describe, expect, test } from "vitest";
 import {
   type Films,
@@ -53,7 +53,7 @@ describe.each(WRITERS)("%s", (_, write) => {
     const reader = await openRlds(files as Source);
     expect(reader.about).toMatchObject({ ...about, large: String(2n ** 60n), sizes: [1, 2], at: "NaN" });
     expect(await all(reader)).toHaveLength(2);
-    // A second round trip of the result.
+    // The result survives a second round trip.
     const again = memorySink();
     await write(reader as RldsDataset<unknown>, again, { about: reader.about });
     const { features: _, ...own } = reader.about;

@@ -1,4 +1,4 @@
-/** Concurrent writers: one writes, the other gets an error. */
+/** Tests concurrent writers: one of them writes, and the other gets an error. */
 import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -29,7 +29,7 @@ describe.each<[string, () => Sink]>([
       const reader = await openTfds(to as string, { split: done[0] as string });
       expect(reader.splits).toEqual(done);
       expect(await all(reader)).toHaveLength(4);
-      // Afterwards the other one can write.
+      // The rejected writer can write after the first one has finished.
       await writeTfds(everything(), to, { name: "made", split: done[0] === "train" ? "test" : "train" });
       expect((await openTfds(to as string, { split: "all" })).splits).toHaveLength(2);
     }
@@ -51,7 +51,7 @@ it("what a writer that was killed has left is in nobody's way", async () => {
   const self = selfOf(nodeModules());
   writeFileSync(join(folder, ".incomplete-lock"), JSON.stringify({ ...self, pid: child.pid, start: "1", thread: `${child.pid}` }));
   writeFileSync(join(folder, ".incomplete-0"), "half of it");
-  // A lock of another machine is undecidable, so the message names the file.
+  // It is unknown whether a process on another machine still exists, so the message names the lock file.
   const elsewhere = join(fresh(), "a.jsonl");
   writeFileSync(join(elsewhere, "..", ".incomplete-a.jsonl-lock"), JSON.stringify({ pid: 1, host: "elsewhere" }));
   await expect(writeJsonl(everything(), elsewhere)).rejects.toMatchObject({

@@ -1,4 +1,4 @@
-/** The option `only` in every format: it omits columns of steps, and no data of episodes. */
+/** Tests the option `only` in every format: it omits columns of steps but keeps the metadata of episodes. */
 import { describe, expect, it } from "vitest";
 import { leavesOf } from "../../../../src/datasets/model/leaves.ts";
 import {
@@ -35,7 +35,7 @@ const stepSpec = {
   ...FLAGS,
 } as unknown as StepSpec;
 
-/** Three episodes that end with a transition, and name their recorder. */
+/** Three episodes that end with a transition and have metadata. */
 const EPISODES = [0, 1, 2].map((e) => ({
   name: `episode ${e}`,
   success: e === 1,
@@ -120,7 +120,7 @@ async function read(from: Source, options: RldsOptions = {}) {
   }
 }
 
-/** The part of an episode that stays, whatever columns are omitted. */
+/** Returns the fields that every selection of columns must keep. */
 function outcomeOf({ steps, ...metadata }: { readonly steps: Iterable<unknown> }) {
   const ends = Array.from(steps as Iterable<{ readonly [name: string]: unknown }>, ({ action, reward, discount, is_first, is_last, is_terminal }) => ({
     ...{ action, reward, discount, is_first, is_last, is_terminal },
@@ -150,7 +150,7 @@ describe("only keeps the ends of episodes and their metadata", () => {
     }
     const isWhole = !["TFDS", "Minari"].includes(format);
     expect(episodes.map(({ final_step }) => final_step)).toEqual(EPISODES.map(() => (isWhole ? "transition" : "observation")));
-    // The text of its task also belongs to an episode.
+    // The text of the task is also part of an episode.
     if (format === "LeRobot") expect(episodes.map(({ steps }) => (steps.at(0) as unknown as { task: string }).task)).toEqual(["stack", "stack", "stack"]);
   });
 

@@ -1,4 +1,4 @@
-/** Journals and snapshots as datasets: every held step, in the order in which it was written, compared with a log of the writes. */
+/** Compares journals and snapshots, read as datasets, with a log of the writes: they contain every stored step, in the order of writing. */
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -32,7 +32,7 @@ import { expectError } from "../../../support/refused.ts";
 import { all, expectSameColumns } from "../../../support/rlds-data.ts";
 import { whole } from "../../../support/size.ts";
 
-/** As in assembly/memory/layout.ts. */
+/** Equals the constant in assembly/memory/layout.ts. */
 const GRANULE_BITS = 12;
 const SEEDS = whole ? 6 : 1;
 const STEPS = whole ? 400 : 200;
@@ -42,7 +42,7 @@ afterAll(() => rmSync(FOLDER, { recursive: true, force: true }));
 
 const bytesOf = (replay: Replay) => new Blob([...replay.snapshot()]);
 
-/** The identity in a step's values: its episode in the log, and its number there. */
+/** Identifies a step by its values: the episode's number in the log, and the step's number in the episode. */
 interface Told {
   readonly episode: number;
   readonly step: number;
@@ -55,7 +55,7 @@ interface Logged {
   end: "terminated" | "truncated" | "ended" | "open";
 }
 
-/** A Replay with random writes, and the log of it. */
+/** Creates a Replay with random writes, and a log of them. */
 function world(seed: number, tables: ConstructorParameters<typeof Replay>[0]["tables"], items: object[], manual: boolean) {
   const random = new TestRandom(seed);
   const replay = new Replay({ spec, tables, seed, logger: null } as never) as Replay;
@@ -85,7 +85,7 @@ function world(seed: number, tables: ConstructorParameters<typeof Replay>[0]["ta
     writer.append(step);
     logged.length++;
     if (manual && random.next() < 0.3) writer.createItem("one", { length: 1 + random.below(Math.min(3, writer.length)), priority: random.next() });
-    // An nStep rule needs to know how an episode ends.
+    // With an nStep rule, endEpisode requires the kind of the end.
     if (random.next() < 0.03 && !items.some((item) => "nStep" in item)) {
       writer.endEpisode();
       logged.end = "ended";
@@ -105,7 +105,7 @@ function stepOf(episode: number, step: number) {
   };
 }
 
-/** Checks that a reader returns the contents of the log, and all held steps. */
+/** Checks that a reader returns all stored steps as logged. */
 async function expectLogged(reader: RldsReader, log: readonly Logged[], replay: Replay, manual = false): Promise<void> {
   const { steps: held, tables } = replay.stats();
   const hasEvicted = Object.values(tables).some(({ deletes }) => deletes > 0);
@@ -124,7 +124,7 @@ async function expectLogged(reader: RldsReader, log: readonly Logged[], replay: 
     const last = told.at(-1) as Told;
     const isEnd = last.step === length - 1;
     expect(end).toBe(isEnd ? how : "evicted");
-    // For items made by hand, the first one may begin later.
+    // With manually created items, the first stored step may be a later one.
     if (beginning !== "unknown" && (hasEvicted || !manual)) expect(beginning).toBe(first.step === 0 ? "there" : "evicted");
     const isFinal = isEnd && (how === "terminated" || how === "truncated");
     expect(final_step).toBe(isFinal ? "observation" : "transition");
@@ -147,7 +147,7 @@ async function expectLogged(reader: RldsReader, log: readonly Logged[], replay: 
     seen.set(first.episode, [...(seen.get(first.episode) ?? []), ...told]);
   }
   expect([episodes, steps]).toEqual([reader.episodes, held]);
-  // No step twice.
+  // Every step occurs once.
   for (const told of seen.values()) expect(new Set(told.map(({ step }) => step)).size).toBe(told.length);
 }
 
@@ -309,7 +309,7 @@ describe("steps as RLDS has them", () => {
         if (i < steps.length - 1) expect({ action, reward, discount }).toEqual({ action: own.action, reward: own.reward, discount: own.discount });
       });
     });
-    // Nothing in it is a fault.
+    // The dataset has no faults.
     expect((await inspectRlds(reader)).faultyEpisodes).toBe(0);
     const files = memorySink();
     const report = await writeParquet(importRlds(reader), files);
@@ -411,7 +411,7 @@ describe("what is none", () => {
     const engine = engineOf(replay);
     const [{ rows }] = storedEpisodes(engine, stateOf(replay)) as [Piece];
     const [, second, third] = rows as unknown as [number, number, number];
-    // The link in the row's head (assembly/rows/row.ts).
+    // This is the link in the row's head (assembly/rows/row.ts).
     engine.core.u32[((third >> 10) * 2 ** GRANULE_BITS + (third & 1023) * 12) / 4 + 1] = second;
     const found = await all(await openReplay(bytesOf(replay as never)));
     expect(found.flatMap(({ steps }) => steps.map((step) => (step as { observation: number }).observation))).toEqual([0, 1, 2]);

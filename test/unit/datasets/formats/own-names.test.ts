@@ -1,4 +1,4 @@
-/** Names that every object inherits, as names of a step's parts: they are own properties for every reader, editor, writer and draw. */
+/** Tests leaf names that all objects inherit: every reader, editor, writer and draw treats them as own properties. */
 import { describe, expect, it } from "vitest";
 import { openJsonl } from "../../../../src/datasets/formats/jsonl/open-jsonl.ts";
 import { writeJsonl } from "../../../../src/datasets/formats/jsonl/write.ts";
@@ -13,7 +13,7 @@ import { archive, npyHeader } from "./npz/npz-archive.ts";
 
 const NAMES = ["__proto__", "constructor", "toString", "hasOwnProperty"];
 
-/** Checks that the value of a step under each name is its own, and that the step is a plain object. */
+/** Checks that the step is a plain object whose values under these names are own properties. */
 function expectOwn(step: object, within: (step: object) => object = (one) => one): void {
   const part = within(step);
   expect(Object.getPrototypeOf(step)).toBe(Object.prototype);

@@ -1,4 +1,4 @@
-/** Readers that can start at any episode: results equal those of a full read, and little else is read. */
+/** Tests readers that can start at any episode: the results equal those of a full read, and little other data is read. */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -49,7 +49,7 @@ async function expectRandomAccess(reader: RldsReader<unknown>): Promise<void> {
   await reader.close();
 }
 
-/** A file whose reads are counted. */
+/** Returns a file that counts the bytes read. */
 function counted(bytes: Uint8Array, name: string): SourceFile & { read: SourceFile["read"]; count: number } {
   const file = {
     ...{ name, size: bytes.length, count: 0 },
@@ -110,11 +110,11 @@ describe("Parquet of ours", () => {
       expect(id).toBe(57n * 2n ** 55n);
       break;
     }
-    // The footer twice more, for the number of episodes and for the groups, and a sixtieth of the rest.
+    // One episode requires the footer twice more (for the number of episodes and for the groups) and about a sixtieth of the data.
     expect(file.count - opened).toBeLessThan(2 * opened + bytes.length / 40);
     const before = file.count;
     expect(await reader.lengths?.()).toEqual(new Array(60).fill(20));
-    // Statistics contain them, so only the footer is read.
+    // Statistics contain the lengths, so only the footer is read.
     expect(file.count - before).toBeLessThanOrEqual(opened);
   });
 
@@ -132,7 +132,7 @@ describe("Parquet of ours", () => {
 describe("Parquet of others", () => {
   type Columns = { readonly [name: string]: unknown[] };
 
-  /** Returns rows of episodes, with the requested columns. */
+  /** Returns the requested columns for episodes of the given lengths. */
   function rows(lengths: readonly number[], names: readonly string[]): Columns {
     const all: { [name: string]: unknown[] } = { obs: [], action: [] };
     lengths.forEach((length, k) => {
@@ -211,7 +211,7 @@ describe("Parquet of others", () => {
 });
 
 describe("NPZ that is stored", () => {
-  // Smaller files are read whole.
+  // Smaller files are read in one piece.
   const ROWS = 40_000;
   const lengths = Array.from({ length: 400 }, (_, k) => 60 + (k % 5) * 20);
   const observation = new Float32Array(ROWS * 128);

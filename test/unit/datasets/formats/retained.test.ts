@@ -1,4 +1,4 @@
-/** Journals with `retain: "all"` as datasets: every acknowledged step, whatever the tables have evicted since. */
+/** Tests journals with `retain: "all"` as datasets: they contain every acknowledged step, even if the tables have evicted it. */
 import { describe, expect, it } from "vitest";
 import { openReplay } from "../../../../src/datasets/rlds/index.ts";
 import { type MemoryDirectory, memory } from "../../../../src/files/memory.ts";
@@ -16,7 +16,7 @@ const spec = {
   note: text({ maxBytes: 12 }),
 };
 
-/** A screen with motion. */
+/** Returns a frame of a moving bar. */
 const screenOf = (episode: number, step: number) =>
   Array.from({ length: 256 }, (_, i) => (step < 0 ? 0 : Math.abs((i % 16) - (step % 16)) < 2 ? 200 + (episode % 9) : i >> 4));
 const noiseOf = (episode: number, step: number) => {
@@ -41,7 +41,7 @@ const stepOf = (episode: number, step: number) => ({
   note: `é ${episode}/${step}`,
 });
 
-/** The actions of a program with a Replay in a directory, which it opens several times, and the steps that it wrote. */
+/** Runs a program that opens a Replay in a directory several times; returns the written steps. */
 async function world(dir: MemoryDirectory, seed: number, tables: object, items: object[]): Promise<Lived[]> {
   const random = new TestRandom(seed);
   const lived: Lived[] = [];
@@ -132,7 +132,7 @@ describe.each([
     const next = (await Replay.open({ ...common, spec: wider, tables: smaller, rename: { note: "remark" }, migrate } as never)) as unknown as OpenReplay;
     const moods = (await reading(dir)).read.map(({ steps }) => steps.map((step) => (step as never as { mood: number }).mood));
     expect(moods).toEqual(before.map(({ steps }) => steps.map(() => 3)));
-    // The next steps follow it, and take free rows.
+    // The next steps continue the journal and take free rows.
     const writer = next.writer({ items, keep: 4 } as never) as unknown as { append(step: object): void; endEpisode(options: object): void };
     for (let t = 0; t < 40; t++) {
       const { note: remark, ...step } = stepOf(90, t);
@@ -299,7 +299,7 @@ describe("steps that one call both adds and evicts are read back", () => {
     const writer = replay.writer({ items: [{ table: "a", length: 2 }], keep: 2 });
     const frames = (t: number) => [t - 2, t - 1, t].flatMap((k) => new Array(each).fill(Math.max(k, 0)));
     for (let k = 0; k < 4; k++) writer.appendColumns({ frame: x(30 * k, 30).flatMap(frames), x: x(30 * k, 30) } as never);
-    // Steps that wait for the journal are not kept permanently.
+    // Steps are kept in memory only until the journal has stored them.
     expect(replay.stats().steps).toBeLessThan(8);
     replay.dispose();
     const { read } = await reading(dir);

@@ -1,4 +1,4 @@
-/** The intact part of damaged and incomplete files is read, and the rest reported. */
+/** Tests that readers return the intact part of damaged and incomplete files, and report the rest. */
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -65,7 +65,7 @@ describe("LeRobot", () => {
 });
 
 describe("robots' HDF5", () => {
-  /** Flips bytes of a dataset in a file. */
+  /** Overwrites 64 bytes of a file at the returned offset. */
   const damage = (file: string, bytes: (whole: Buffer) => number) => {
     const whole = readFileSync(file);
     const at = bytes(whole);
@@ -94,7 +94,7 @@ describe("robots' HDF5", () => {
     const folder = copy("wild/hdf5_robots");
     const file = join(folder, "robomimic.hdf5");
     const whole = await read(file, {});
-    // The name of a dataset in its demonstration's group, the last one of each.
+    // The damage hits the last occurrence of the dataset's name in its demonstration's group.
     damage(file, (bytes) => bytes.lastIndexOf("actions") - 8);
     const error = await strict(file);
     expectError(error, "CORRUPT", /salvage: true reads the rest/);
@@ -156,7 +156,7 @@ describe("JSON lines", () => {
     const whole = await read(files, {});
     const [[name, bytes]] = [...files] as [[string, Uint8Array]];
     const lines = new TextDecoder().decode(bytes).trimEnd().split("\n");
-    // The head, the first episode, and ten of its steps.
+    // The intact part is the head, the first episode, and ten steps of the second episode.
     lines[12] = "{";
     const { lengths, losses } = await read(new Map([[name, new TextEncoder().encode(lines.join("\n"))]]));
     expect(lengths).toEqual([10, ...whole.lengths.slice(1)]);
@@ -215,7 +215,7 @@ describe("journals", () => {
     expect(lengths.length).toBeGreaterThan(0);
     expect(lengths.length).toBeLessThan(whole.lengths.length);
     expect(losses.length).toBeGreaterThan(0);
-    // Nothing on the disk has changed.
+    // Reading must not change the file.
     expect(readFileSync(file)).toEqual(bytes);
   });
 });

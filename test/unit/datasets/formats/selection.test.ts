@@ -1,4 +1,4 @@
-/** Columns that are omitted, renamed or filled, in every reader: a bad one affects no other. */
+/** Tests columns that are omitted, renamed or filled in every reader: an unreadable column does not affect others. */
 import { describe, expect, it } from "vitest";
 import { memorySink, openRlds, type RldsOptions, type RldsReader, writeJsonl, writeParquet } from "../../../../src/datasets/rlds/index.ts";
 import { bool, f32, i32, Replay, shared, u8 } from "../../../../src/index.ts";
@@ -194,7 +194,7 @@ describe("journals", () => {
         const { observation, action, ...others } = whole.episodes[e]?.steps.at(i) ?? ({} as never);
         expect(step).toEqual({ ...others, observation: { at: observation.at }, action: { button: action } });
       }
-    // Flags determine how an episode continues, even if they are omitted.
+    // The flags determine the ends of episodes, even if they are omitted from the steps.
     const { episodes: rest } = await episodesOf(dir, { without: ["terminated", "observation/stack"] });
     expect(rest.map(({ steps }) => [steps.at(6).is_terminal, "terminated" in steps.at(6), steps.at(6).observation.screen])).toEqual(
       whole.episodes.map(({ steps }) => [steps.at(6).is_terminal, false, steps.at(6).observation.screen]),

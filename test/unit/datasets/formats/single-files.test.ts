@@ -1,4 +1,4 @@
-/** Every writer of a single file leaves it whole or absent. */
+/** Tests that every writer of a single file leaves a complete file or none. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ beforeEach(() => {
 const stepSpec = { observation: leaf("f32", [2]), action: leaf("f32", [1]), reward: leaf("f32"), discount: leaf("f32"), ...FLAGS } as unknown as StepSpec;
 const data = (lengths: readonly number[] = [3, 4]) => made(stepSpec, lengths) as unknown as RldsDataset<unknown>;
 
-/** A dataset that fails after its first episode. */
+/** Returns a dataset that fails after its first episode. */
 const broken = (error: unknown): RldsDataset<unknown> => ({
   stepSpec,
   metadataSpec: {},
@@ -56,7 +56,7 @@ describe.each(WRITERS)("%s", (ending, name, write) => {
     const onProgress = () => controller.abort(new Error("enough"));
     await expect(write(data(), path, { overwrite: true, signal: controller.signal, onProgress })).rejects.toThrow("enough");
     expect([readFileSync(path, "utf8"), readdirSync(folder)]).toEqual(["old", [`a.${ending}`]]);
-    // The next write is not affected.
+    // The failure does not affect the next write.
     await write(data(), path, { overwrite: true });
     expect(readdirSync(folder)).toEqual([`a.${ending}`]);
   });

@@ -1,11 +1,11 @@
-/** Sinks: folders of pages, and missing packages. */
+/** Tests sinks: folder handles of web pages, and missing packages. */
 import { describe, expect, it, vi } from "vitest";
 import { openParquet, openTfds, type Sink, writeJsonl, writeParquet, writeTfds } from "../../../../src/datasets/rlds/index.ts";
 import { errorFrom } from "../../../support/later.ts";
 import { expectError } from "../../../support/refused.ts";
 import { all, everything } from "../../../support/rlds-data.ts";
 
-/** A FileSystemDirectoryHandle in memory: written data exists once the file is closed. */
+/** An in-memory FileSystemDirectoryHandle; written data becomes visible when the file is closed. */
 class FakeFolder {
   readonly kind = "directory";
   readonly folders = new Map<string, FakeFolder>();
@@ -49,7 +49,7 @@ class FakeFolder {
     for (const [name, folder] of this.folders) yield [name, folder];
   }
 
-  /** Returns all files below, by path. */
+  /** Returns all files in the folder and its subfolders, by path. */
   flat(prefix = ""): Map<string, Uint8Array> {
     const below = [...this.folders].flatMap(([name, folder]) => [...folder.flat(`${prefix}${name}/`)]);
     return new Map([...[...this.files].map(([name, bytes]) => [prefix + name, bytes] as const), ...below]);

@@ -1,4 +1,4 @@
-/** Sources of files: paths, URLs, Blobs, chosen files, handles, Maps. */
+/** Tests sources of files: paths, URLs, Blobs, chosen files, handles and Maps. */
 import type { EventEmitter } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import fs from "node:fs/promises";
@@ -19,14 +19,14 @@ const TEMPORARY = mkdtempSync(join(tmpdir(), "reprise-sources-"));
 
 afterAll(() => rmSync(TEMPORARY, { recursive: true }));
 
-/** A File with a path in the chosen folder, like those of a page's form. */
+/** Returns a File with a relative path, as from a form that selects a folder. */
 function chosen(path: string, bytes: Uint8Array): File {
   const file = new File([bytes as Uint8Array<ArrayBuffer>], path.slice(path.lastIndexOf("/") + 1));
   Object.defineProperty(file, "webkitRelativePath", { value: path });
   return file;
 }
 
-/** A FileSystemDirectoryHandle on a Map, as far as a reader uses it. */
+/** Returns a FileSystemDirectoryHandle for a Map, with the methods that readers use. */
 function handle(files: ReadonlyMap<string, Uint8Array>, prefix = "", name = "root"): FileSystemDirectoryHandle {
   const missing = (kind: string) => new DOMException(`no such ${kind}`, "NotFoundError");
   const names = () => [
@@ -77,7 +77,7 @@ describe("a dataset is the same", () => {
     expect(await foundIn0(`${server.url}/${NAME}`)).toEqual(await expected);
     expect(await foundIn0(new URL(`${server.url}/${NAME}/`))).toEqual(await expected);
     const shard = server.asked.filter((line) => line.startsWith(`/${SHARD}`));
-    // 365,036 bytes: the first request returns 256 KiB of them, and their number.
+    // The file has 365,036 bytes; the first request returns 256 KiB of it and the total size.
     const once = ranges ? [`/${SHARD} bytes=0-262143`, `/${SHARD} bytes=0-365035`] : [`/${SHARD} bytes=0-262143`];
     expect(shard).toEqual([...once, ...once]);
   });

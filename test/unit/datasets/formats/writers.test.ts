@@ -1,4 +1,4 @@
-/** Common properties of all writers: the form of their input, files in progress, and the state after a failure. */
+/** Tests common properties of all writers: accepted input, files in progress, and the state after a failure. */
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -27,7 +27,7 @@ const of = (steps: readonly unknown[], metadata: object = {}) => [{ ...metadata,
 const formed = (stepSpec: unknown, episodes: readonly object[], metadataSpec: unknown = {}) =>
   Object.assign([...episodes], { stepSpec, metadataSpec }) as unknown as RldsDataset<unknown>;
 
-/** Returns steps and metadata as JSON lines. */
+/** Writes steps and metadata as JSON lines, and returns them. */
 async function lines(rlds: RldsDataset<unknown>) {
   const files = memorySink();
   await writeJsonl(rlds, files);
@@ -134,13 +134,13 @@ it("lets go of a dataset that it cannot write", async () => {
       }
     },
   });
-  // A name that no column may have, detected with the first step.
+  // The empty name is not allowed for a column; the first step reveals it.
   const rlds = begun([{ steps: begun([{ "": 1 }, { "": 2 }]) }, { steps: begun([{ "": 3 }]) }]) as unknown as RldsDataset<unknown>;
   expectError(await errorFrom(writeParquet(rlds, memorySink())), "UNSUPPORTED", /must be a name of its own/);
   expect(open).toBe(0);
 });
 
-// Only if the system lists open files.
+// This requires a system that lists open files.
 it.runIf(whole && existsSync("/proc/self/fd"))("has few files open, however many shards there are", async () => {
   const counted = () => readdirSync("/proc/self/fd").length;
   const before = counted();
@@ -173,7 +173,7 @@ it.runIf(whole)("makes row groups that are no larger than some bytes of text", a
     files,
   );
   let episodes = 0;
-  // The whole data would take 64 MiB.
+  // All data together would take 64 MiB.
   for await (const { steps } of await openParquet(files, { maxBytes: 40 * 2 ** 20 })) {
     expect(steps).toHaveLength(8);
     episodes++;

@@ -1,4 +1,4 @@
-/** Single files that are gzip- or Zstandard-compressed as a whole: they read like the uncompressed file, within its bounds. */
+/** Tests single files that are compressed with gzip or Zstandard: they read like the original, within its limits. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -98,7 +98,7 @@ describe("gzip", () => {
     const reader = await openRlds(new Blob([lines]), { maxBytes: 2 ** 21 });
     let steps = 0;
     for await (const episode of reader) steps += episode.steps.length;
-    // The last one is terminated, and RLDS has a step of zeros after it.
+    // The last episode is terminated, so RLDS adds a step of zeros.
     expect(steps).toBe(20_002);
     await reader.close();
   });
@@ -128,7 +128,7 @@ describe("Zstandard", () => {
   });
 
   it("never decodes for ever: a table of Huffman weights of one symbol takes no bits", () => {
-    // Literals of the third kind; an accuracy of 5, and a first symbol that has all 32 places: 5 bits of 31 and one more.
+    // The block has literals of type 3, an accuracy of 5, and a first symbol with all 32 places, stored as the 5 bits of 31 and one more bit.
     const block = Uint8Array.of(2, 0, 0, 4, 0xf0, 0x03, 0, 0, 1);
     expect(isEndlessTable(block)).toBe(true);
     expect(isEndlessTable(Uint8Array.of(2, 0, 0, 4, 0x20, 0x42, 0, 0, 1))).toBe(false);
@@ -159,7 +159,7 @@ it("mutants end in an error that names the file, or read", async () => {
   for (const original of originals)
     for (let i = 0; i < scaled(150); i++) {
       const bytes = original.slice(0, random.below(6) === 0 ? random.below(original.length) : original.length);
-      // Most possible errors are in heads.
+      // Half of the changes affect the first bytes, because most errors are possible in heads.
       for (let n = random.below(3); n >= 0 && bytes.length > 0; n--) {
         const at = random.below(random.below(2) === 0 ? Math.min(bytes.length, 40) : bytes.length);
         bytes[at] = (bytes[at] as number) ^ (1 << random.below(8));

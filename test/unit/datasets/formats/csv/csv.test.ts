@@ -1,4 +1,4 @@
-/** Tables of comma-separated values: one step per row. */
+/** Tests tables of comma-separated values: each row is a step. */
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { type CsvOptions, openCsv } from "../../../../../src/datasets/formats/csv/open-csv.ts";
@@ -34,7 +34,7 @@ describe.each(["pandas.csv", "pandas.tsv"])("%s", (name) => {
       distance: { dtype: "f32", shape: [] },
     });
     const episodes = await all(reader);
-    // The first one is terminated, so RLDS has a step of zeros after it.
+    // The first episode is terminated, so RLDS adds a step of zeros.
     expect(episodes.map(({ steps, final_step }) => [steps.length, final_step, steps.at(steps.length - 1).is_terminal])).toEqual([
       [19, "observation", true],
       [22, "transition", false],
@@ -72,7 +72,7 @@ describe("names of columns", () => {
     ["observation/pos.0,observation/pos.1,observation/speed,act,rew", "1,2,3,4,5", { observation: { pos: { shape: [2] }, speed: { shape: [] } } }],
     ["observation.pos.0,observation.pos.1,observation.speed,act,rew", "1,2,3,4,5", { observation: { pos: { shape: [2] }, speed: { shape: [] } } }],
     ["observation.0.0,observation.0.1,observation.1.0,observation.1.1,action,reward", "1,2,3,4,5,6", { observation: { shape: [2, 2] } }],
-    // Numbers that do not count from 0 are parts of names, and so is one next to a name without a number.
+    // A number is part of the name unless the numbers count from 0; the same applies if the name also occurs without a number.
     ["observation,action,reward,joint_1,joint_2", "1,2,3,4,5", { joint_1: { shape: [] }, joint_2: { shape: [] } }],
     ["observation,action,reward,camera,camera_0", "1,2,3,4,5", { camera: { shape: [] }, camera_0: { shape: [] } }],
     ["observation,action,reward,info,info.x", "1,2,3,4,5", { info: { shape: [] }, "info.x": { shape: [] } }],
@@ -203,7 +203,7 @@ describe("bounds", () => {
     });
     expect(performance.now() - begin).toBeLessThan(20_000);
     await expect(openRlds(new Blob(["Dear reader, this is a letter.\n"]))).rejects.toMatchObject({ code: "UNSUPPORTED" });
-    // Without a file name, the column names identify the format.
+    // Without a file name, the format is detected from the column names.
     const reader = await openRlds(new Blob([`${HEAD}\n1,2,3,4,0\n`]));
     expect(reader.format).toBe("csv");
     await reader.close();

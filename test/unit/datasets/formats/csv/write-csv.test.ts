@@ -1,4 +1,4 @@
-/** Files of writeCsv: papaparse and pandas read each value back unchanged. */
+/** Tests files of writeCsv: papaparse and pandas read all values back unchanged. */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** Files of d3rlpy, of both versions. */
+/** Tests files of both d3rlpy versions. */
 import { describe, expect, it } from "vitest";
 import { openRobots } from "../../../../../src/datasets/formats/hdf5/open-robots.ts";
 import { openRlds } from "../../../../../src/datasets/formats/open.ts";

@@ -1,4 +1,4 @@
-/** D4RL's files, compared with the results of h5py and of RLDS's own importer. */
+/** Compares D4RL files with the results of h5py and of the RLDS importer. */
 import { describe, expect, it } from "vitest";
 import { openD4rl } from "../../../../../src/datasets/formats/hdf5/d4rl.ts";
 import type { ReadEpisode } from "../../../../../src/datasets/formats/reader.ts";
@@ -7,7 +7,7 @@ import { dataFolder, json } from "../../rlds/data.ts";
 
 const extra = (name: string) => dataFolder(`extra/d4rl/${name}.hdf5`);
 
-/** How episodes end: the number of steps, and the kind of the last one. */
+/** Returns the number of steps and the kind of the last step for each episode. */
 const ends = (episodes: readonly ReadEpisode[]) =>
   episodes.map(({ steps }) => {
     const { is_last, is_terminal, discount } = steps.at(steps.length - 1);
@@ -33,7 +33,7 @@ describe("HalfCheetah", () => {
 
 describe("RLDS's importer", () => {
   const expected = json("extra/expected_d4rl.json");
-  // biome-ignore lint/suspicious/noExplicitAny: what the importer gave
+  // biome-ignore lint/suspicious/noExplicitAny: the importer's results
   const flat = (value: any, path = ""): [string, number][] =>
     "crc32" in value ? [[path, value.crc32]] : Object.entries(value).flatMap(([name, one]) => flat(one, path === "" ? name : `${path}/${name}`));
 

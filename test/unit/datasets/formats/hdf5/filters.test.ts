@@ -1,4 +1,4 @@
-/** Columns compressed with filters of other packages, read with the plugins of h5wasm-plugins. */
+/** Tests columns compressed with filters of other packages, read with the plugins of h5wasm-plugins. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -14,13 +14,13 @@ interface Files {
   unlink(path: string): void;
 }
 
-/** Returns the reader with a library without plugins. */
+/** Returns the reader, with a library that has no plugins. */
 async function fresh() {
   vi.resetModules();
   const { openD4rl } = await import("../../../../../src/datasets/formats/hdf5/d4rl.ts");
   const { openHdf5 } = await import("../../../../../src/datasets/formats/hdf5/open-file.ts");
   const { h5wasm } = await import("../../../../../src/datasets/formats/hdf5/h5wasm.ts");
-  // The process has one library, even if modules are reloaded.
+  // All copies of the module share one library in the process.
   const library = await (await import("h5wasm")).ready;
   const { FS } = library as unknown as { readonly FS: Files };
   for (const folder of library.get_plugin_search_paths()) {
@@ -33,7 +33,7 @@ async function fresh() {
 const infosOf = (episodes: readonly { readonly steps: { at(i: number): object; readonly length: number } }[]) =>
   episodes.flatMap(({ steps }) => Array.from({ length: steps.length }, (_, i) => (steps.at(i) as { infos: { [name: string]: Float32Array } }).infos));
 
-/** Overwrites the compressed bytes of every LZ4 frame; its head has the size of 300 bytes, and of a block. */
+/** Overwrites the compressed bytes of every LZ4 frame. Its head contains the uncompressed size of 300 bytes and the block size. */
 function damagedChunks(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const damaged = Uint8Array.from(bytes);
   const head = [0, 0, 0, 0, 0, 0, 0x01, 0x2c, 0, 0, 0x01, 0x2c];
@@ -83,7 +83,7 @@ it("plugins write nothing to the console", async () => {
   const error = vi.spyOn(console, "error").mockImplementation((line) => void lines.push(line));
   try {
     const bytes = fileBytes(PATH);
-    // The head of an LZ4 frame contains its uncompressed size, which this one contradicts.
+    // The damaged data contradicts the uncompressed size in the head of the LZ4 frame.
     const { hdf5 } = await openHdf5(new Blob([damagedChunks(bytes)]), [], {});
     await expect((await hdf5.column("/infos/lz4")).read(0, 60)).rejects.toMatchObject({ code: "CORRUPT" });
     await hdf5.close();

@@ -1,8 +1,8 @@
-/** Makes HDF5 files like those of h5py: a dataset per array. */
+/** Creates HDF5 files in the form that h5py writes, with a dataset per array. */
 
 type Numbers = Float32Array | Uint8Array;
 
-/** @param arrays with the shapes of their chunks, if any */
+/** @param arrays the data, shapes, and optional chunk shapes */
 export async function h5File(arrays: {
   readonly [name: string]: readonly [data: Numbers, shape: readonly number[], chunks?: readonly number[]];
 }): Promise<Uint8Array<ArrayBuffer>> {

@@ -1,4 +1,4 @@
-/** The JSON file that ManiSkill writes next to its trajectories. */
+/** Tests the JSON file that ManiSkill writes next to its trajectories. */
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ import { fileServer } from "../../../../support/file-server.ts";
 import { dataFolder, fileBytes } from "../../rlds/data.ts";
 
 const H5 = dataFolder("wild/hdf5_robots/maniskill_nested.h5");
-// In the form of ManiSkill's RecordEpisode (mani_skill/utils/wrappers/record.py); the second episode comes first.
+// This is the form of ManiSkill's RecordEpisode (mani_skill/utils/wrappers/record.py); the second episode comes first.
 const JSON_TEXT = JSON.stringify({
   env_info: { env_id: "PickCube-v1", max_episode_steps: 50, env_kwargs: { obs_mode: "state", robot_uids: "panda" } },
   commit_info: null,

@@ -1,4 +1,4 @@
-/** HDF5 files of robot demonstrations, in every known layout. */
+/** Tests HDF5 files of robot demonstrations in every known layout. */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { openRobots } from "../../../../../src/datasets/formats/hdf5/open-robots.ts";
@@ -26,10 +26,10 @@ describe("robomimic", () => {
     expect(episodes.map(({ num_samples }) => num_samples)).toEqual([5n, 10n]);
     for (const { steps, final_step } of episodes) {
       expect([final_step, steps.at(steps.length - 1).is_last]).toEqual(["observation", true]);
-      // The file contains zeros.
+      // The rewards in this file are zeros.
       expect(new Set(Array.from(steps, ({ reward }) => reward))).toEqual(new Set([0]));
     }
-    // Like h5py 3.16, which has obs and next_obs in their last rows.
+    // The expected values are from h5py 3.16: obs and next_obs of the last rows.
     const [{ steps }] = episodes as [ReadEpisode];
     expect(Array.from(steps.at(4).observation.robot0_eef_pos as Float64Array, (x) => x.toFixed(6))).toEqual(["-1.292646", "-0.471813", "1.377951"]);
     expect(Array.from(steps.at(5).observation.robot0_eef_pos as Float64Array, (x) => x.toFixed(6))).toEqual(["-1.865721", "-1.074803", "1.630523"]);
@@ -139,7 +139,7 @@ it("HDF5 behind a user block is found, from a path, bytes and a directory", asyn
     expect((await all(reader)).length).toBe(3);
     await reader.close();
   }
-  // Another block, of another size.
+  // The user block is replaced by one of another size.
   const bytes = new Uint8Array(readFileSync(dataFolder("wild/userblock.hdf5")).subarray(512));
   expect(Array.from(bytes.subarray(0, 4))).toEqual([0x89, 0x48, 0x44, 0x46]);
   await expect(openRlds(new Blob([new Uint8Array(513)]))).rejects.toMatchObject({ code: "UNSUPPORTED" });

@@ -1,4 +1,4 @@
-/** Selection and salvage in files of robot demonstrations, and in JSON without lines. */
+/** Tests selection and salvage in files of robot demonstrations, and in JSON files without lines. */
 import { describe, expect, it } from "vitest";
 import { openRobots } from "../../../../../src/datasets/formats/hdf5/open-robots.ts";
 import { openJsonl } from "../../../../../src/datasets/formats/jsonl/open-jsonl.ts";

@@ -1,4 +1,4 @@
-/** Files of writeHdf5: our reader, h5py and robomimic read them back unchanged. */
+/** Tests files of writeHdf5: Reprise, h5py and robomimic read them back unchanged. */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,7 +15,7 @@ import { pythonWith } from "../../../../support/real-python.ts";
 const folder = mkdtempSync(join(tmpdir(), "reprise-hdf5-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** The types that HDF5 supports through h5wasm. */
+/** A spec of all types that h5wasm can write. */
 const stepSpec = {
   observation: { camera: { image: leaf("u8", [3, 2, 3]) }, state: leaf("f32", [4]), pair: [leaf("i64"), leaf("f64", [2])], said: leaf("string") },
   action: leaf("f64", [2]),
@@ -32,7 +32,7 @@ const metadata = (k: number) => ({
 
 type Step = { [name: string]: unknown };
 
-/** Final observations have zeros as outcomes, as in RLDS; texts contain no zeros; discounts are 0 or 1. */
+/** Returns data that HDF5 can represent: final steps have zero outcomes, texts do not contain null characters, and discounts are 0 or 1. */
 function everything(lengths: readonly number[], spec = stepSpec): MadeDataset {
   const data = made(spec, lengths, { metadataSpec, metadata, terminal: (k) => k % 2 === 0 });
   for (const [k, { steps }] of data.entries())
@@ -102,7 +102,7 @@ test("what the layout has no place for is lost, refused by strict, or an error",
   const spec = { ...stepSpec, blob: leaf("bytes") } as unknown as StepSpec;
   const data = asDataset(everything([3, 1, 0], spec));
   const { losses, episodes } = await writeHdf5(data, memorySink());
-  // The second episode ends with a transition, which is a row.
+  // The second episode ends with a transition, which becomes a row.
   expect(losses).toEqual([
     { what: "blob", reason: "HDF5 has numbers and texts here" },
     { what: "episodes without transitions", reason: "robomimic has rows of transitions only", episodes: 1 },

@@ -1,4 +1,4 @@
-/** JSON files without lines: arrays, objects over several lines, and RLlib output. */
+/** Tests JSON files without lines: arrays, objects over several lines, and RLlib output. */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { openJsonl } from "../../../../../src/datasets/formats/jsonl/open-jsonl.ts";
@@ -36,7 +36,7 @@ describe("an array", () => {
       ['a "]} b', 3],
       ['a "]} b', 3],
     ]);
-    // One object over several lines.
+    // The object spans several lines.
     expect((await episodesOf(JSON.stringify(columns, null, 2))).map(actions)).toEqual([[0, 1, 0]]);
   });
 

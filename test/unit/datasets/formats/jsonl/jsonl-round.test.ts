@@ -1,4 +1,4 @@
-/** openJsonl reads the output of writeJsonl. */
+/** Tests that openJsonl reads the output of writeJsonl. */
 import { expect, it } from "vitest";
 import { memorySink, openJsonl, writeJsonl } from "../../../../../src/datasets/rlds/index.ts";
 import { all, EVERYTHING, everything, METADATA, SECOND_STEP } from "../../../../support/rlds-data.ts";
@@ -14,7 +14,7 @@ it("gives back every dtype, text, images, metadata, NaN and -0, and episodes wit
   expect(episodes.map(({ steps }) => steps.length)).toEqual([3, 0, 5]);
   expect(episodes[1]).toMatchObject({ id: 2n ** 55n, inner: { ok: false } });
   expect(episodes[0]?.steps[1]).toMatchObject(SECOND_STEP);
-  // The reader states how each episode ends, so a second round trip changes no bytes.
+  // The reader determines how each episode ends, so a second round trip changes no bytes.
   const [again, more] = [memorySink(), memorySink()];
   await writeJsonl(found, again);
   const second = await openJsonl(again);

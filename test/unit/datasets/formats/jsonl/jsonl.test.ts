@@ -1,4 +1,4 @@
-/** JSON lines: round trips of our own form, and files of others. */
+/** Tests JSON lines: round trips of the Reprise format, and files of other programs. */
 import { describe, expect, it } from "vitest";
 import { type JsonlOptions, openJsonl } from "../../../../../src/datasets/formats/jsonl/open-jsonl.ts";
 import { writeJsonl } from "../../../../../src/datasets/formats/jsonl/write.ts";

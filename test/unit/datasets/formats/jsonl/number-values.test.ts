@@ -1,4 +1,4 @@
-/** Numbers in files keep their value, whatever a later line or episode adds. */
+/** Tests that numbers in files keep their value, whatever types later lines or episodes contain. */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { openD4rl } from "../../../../../src/datasets/formats/hdf5/d4rl.ts";
@@ -35,7 +35,7 @@ describe("the dtype of numbers", () => {
       expect(isF32(value), String(value)).toBe(true);
     }
     for (const value of [1700000000.125, 16777217, 0.123456789, Math.PI, 1e39, 1e-50, 5e-324, 3.4028234999e38]) expect(isF32(value), String(value)).toBe(false);
-    // Every f32, as its shortest decimal, and the neighbours of that decimal in f64.
+    // The numbers are shortest decimals of f32 values, and their neighbours in f64.
     const view = new DataView(new ArrayBuffer(4));
     for (let i = 0, bits = 12345; i < 20_000; i++, bits = (Math.imul(bits, 1103515245) + 12345) >>> 0) {
       view.setUint32(0, bits);
@@ -80,7 +80,7 @@ describe("JSON", () => {
       1e20,
       Number("12345678901234568e3"),
     ]);
-    // Texts that look like their markers stay texts.
+    // Texts that resemble the parser's markers are not changed.
     expect(parseExactJson('["\\ue0009007199254740993", "\ue001", 9007199254740993]')).toEqual(["\ue0009007199254740993", "\ue001", 9007199254740993n]);
     expect(() => parseExactJson("[9007199254740993")).toThrow(SyntaxError);
   });
@@ -199,7 +199,7 @@ describe("an episode a line, as columns", () => {
       code: "CORRUPT",
       message: expect.stringMatching(/2 rewards, so actions must be a list of 2 values, got 1/),
     });
-    // Several rewards of one step have a singular name.
+    // A single step with several rewards uses the singular name.
     const [steps] = await all(await openJsonl(lines({ obs: [1, 2, 3], action: [0, 1], reward: [1, 1], done: true })));
     expect(steps?.steps.at(0).reward).toEqual(Float32Array.of(1, 1));
   });

@@ -1,4 +1,4 @@
-/** Writing JSON lines. jsonl.test.ts reads them back. */
+/** Tests writing JSON lines. jsonl.test.ts reads them back. */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

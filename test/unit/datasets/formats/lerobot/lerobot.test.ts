@@ -1,4 +1,4 @@
-/** LeRobot datasets written by pyarrow and pandas in the layout of huggingface/lerobot. */
+/** Tests LeRobot datasets that pyarrow and pandas wrote in the layout of huggingface/lerobot. */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
@@ -21,7 +21,7 @@ import { all } from "../../../../support/rlds-data.ts";
 const EXTRA = fileURLToPath(new URL("../../../../data/extra/", import.meta.url));
 const EXPECTED = JSON.parse(readFileSync(`${EXTRA}expected_parquet.json`, "utf8"));
 
-/** The path in a step by LeRobot's name. */
+/** Paths in a step, by LeRobot name. */
 const PATHS: { readonly [name: string]: string } = { "next.reward": "reward" };
 
 describe.each(["lerobot_v2", "lerobot_v3"])("%s", (folder) => {
@@ -80,7 +80,7 @@ describe.each(["lerobot_v2", "lerobot_v3"])("%s", (folder) => {
     const files = memorySink();
     const source = await openLeRobot(`${EXTRA}${folder}`);
     await writeTfds(source, files, { name: "robot", images: ["observation/images/top"] });
-    // RLDS has a final observation: the last one repeated.
+    // RLDS requires a final observation, so the last one is repeated.
     expect(await all(await openTfds(files))).toEqual(await all(withFinalObservations(source)));
   });
 });

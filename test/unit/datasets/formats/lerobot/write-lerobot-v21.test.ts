@@ -1,4 +1,4 @@
-/** Version 2.1 of LeRobot: its layout, read back by openLeRobot and by pyarrow. */
+/** Tests version 2.1 of LeRobot: its layout, and reading it back with openLeRobot and pyarrow. */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -121,7 +121,7 @@ test("a film of one episode is copied, one of several would have to be cut", asy
     "version 2.1 has a film per episode, and films are not cut",
   );
   expect(refused.size).toBe(0);
-  // The same film, with the number of frames of the first episode.
+  // The film is the same, except that it claims the frame count of the first episode.
   const film = readFileSync(join(source, "videos/observation.images.top/chunk-000/file-000.mp4"));
   film.writeUInt32BE(lengths[0] as number, film.indexOf("stsz") + 12);
   const bytes = new Uint8Array(film);

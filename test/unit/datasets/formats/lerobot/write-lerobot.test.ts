@@ -1,4 +1,4 @@
-/** writeLeRobot, read back by openLeRobot: the real lerobot reads it in .ci/exports.mjs. */
+/** Tests writeLeRobot by reading its output with openLeRobot; the real lerobot reads it in .ci/exports.mjs. */
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -36,7 +36,7 @@ const demonstrations = (lengths: readonly number[] = [3, 1, 5]) => made(SPEC, le
 const stepsAt = <T>(data: MadeDataset, k: number) => data[k]?.steps as T[];
 const json = (files: Map<string, Uint8Array>, path: string) => JSON.parse(new TextDecoder().decode(files.get(path)));
 
-/** Data whose last steps are transitions, as usual in LeRobot; an option changes that. */
+/** Writes data whose last steps are transitions, as usual in LeRobot, unless an option changes that. */
 async function written(data: MadeDataset, options: object = {}) {
   const files = memorySink();
   await writeLeRobot(data as unknown as RldsDataset<unknown>, files, { fps: 10, finalStep: "transition", ...options });
@@ -93,7 +93,7 @@ it("has times since 1970 as seconds of the episode, and states what it does not 
   expect(losses).toEqual([{ what: "timestamp of the first step", reason: expect.stringContaining("from the beginning of the episode"), episodes: 2 }]);
   expect(await timesOf(files)).toEqual(seconds);
   await expect(writeLeRobot(timed("f64", since(1.7e9)), memorySink(), { fps: 8, strict: true })).rejects.toMatchObject({ code: "UNSUPPORTED" });
-  // Values that f32 holds stay unchanged.
+  // Values that f32 can represent are not changed.
   const exact = memorySink();
   expect((await writeLeRobot(timed("f64", since(50)), exact, { fps: 8, strict: true })).losses).toEqual([]);
   expect(await timesOf(exact)).toEqual(seconds.map((times, k) => times.map((time) => 50 + 100 * k + time)));
@@ -146,7 +146,7 @@ it("tells LeRobot's statistics, of each episode and of all", async () => {
   expect(stats["observation.state"].count).toEqual([6]);
   expect(stats["observation.state"].mean[0]).toBeCloseTo(mean, 12);
   expect(stats["observation.state"].std[1]).toBeCloseTo(std, 12);
-  // The median of the first episode is 1, that of the second 10: weighted by their frames.
+  // The median is 1 in the first episode and 10 in the second; they are weighted by the number of frames.
   expect(stats.action.q50[0]).toBeCloseTo((4 * 1 + 2 * 10) / 6, 12);
   expect(stats["observation.image"]).toMatchObject({ min: [[[0]], [[0.2]], [[0.4]]], max: [[[1]], [[0.2]], [[1]]], count: [6] });
   expect(stats["observation.image"].mean.flat(2).map((value: number) => value.toFixed(6))).toEqual(["0.500000", "0.200000", "0.700000"]);
@@ -205,7 +205,7 @@ it("passes over what is done where it is empty, frame by frame: what comes next 
     ["", "own", "seen"],
     ["of all", "own", "of all"],
   ]);
-  // A named leaf means exactly that one.
+  // If an option names a leaf, no other leaf provides the task.
   const others = { ...both, instruction: leaf("string") };
   expect(
     await tasks(
@@ -228,7 +228,7 @@ it("leaves final observations out where that is asked for: the frame before is t
   }
 });
 
-/** A film as it arrives: a line per frame. */
+/** Returns an encoder that logs a line for each received frame. */
 function films(log: string[], failAt = Number.POSITIVE_INFINITY): MakeVideoEncoder {
   return async ({ width, height, fps, write }) => {
     log.push(`begin ${width} × ${height} at ${fps}`);

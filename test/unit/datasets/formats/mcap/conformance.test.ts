@@ -1,4 +1,4 @@
-/** Foxglove's conformance files: every listed message is read, whatever index, padding or summary the file has. */
+/** Tests the Foxglove conformance files: every listed message is read, whatever index, padding or summary the file has. */
 import { unzipSync } from "fflate";
 import { expect, it } from "vitest";
 import { topicsOf } from "../../../../../src/datasets/formats/mcap/listing.ts";
@@ -54,6 +54,6 @@ it("all of them", async () => {
     ).toBe(expected.length);
     count += found.length;
   }
-  // 154 with one message with a schema, 74 with one without, 154 with ten.
+  // There are 154 files with one message and a schema, 74 with one message without a schema, and 154 with ten messages.
   expect(count).toBe(154 + 74 + 1540);
 });

@@ -1,4 +1,4 @@
-/** MCAP files that are truncated, damaged, or claim impossible sizes. */
+/** Tests MCAP files that are truncated, damaged, or claim impossible sizes. */
 import { McapRecordBuilder } from "@mcap/core";
 import { describe, expect, it } from "vitest";
 import { unlz4 } from "../../../../../src/datasets/formats/mcap/lz4.ts";
@@ -48,7 +48,7 @@ describe("a file that was cut", () => {
 
   it("without its end and index is whole", async () => {
     const whole = bytes("unchunked");
-    // The last record before the summary, whose place is in the footer.
+    // The data ends with the last record before the summary; the footer contains the summary's offset.
     const start = Number(new DataView(whole.buffer).getBigUint64(whole.length - 28, true));
     const end = start === 0 ? whole.length - 37 : start;
     const { reader, steps } = await read(whole.slice(0, end - 13), { ...JOINTS, salvage: true });
@@ -60,7 +60,7 @@ describe("a file that was cut", () => {
 it("a damaged chunk is lost alone", async () => {
   const whole = bytes("none");
   const damaged = whole.slice();
-  // A value within the third chunk, by its checksum.
+  // A value in the third chunk is damaged, which its checksum reveals.
   let at = 8;
   for (let chunks = 0; ; at += 9 + Number(new DataView(whole.buffer).getBigUint64(at + 1, true))) if (whole[at] === 6 && ++chunks === 3) break;
   damaged[at + 2000] = (damaged[at + 2000] as number) ^ 1;
@@ -74,7 +74,7 @@ it("a damaged chunk is lost alone", async () => {
   expect(steps.length).toBe((await read(whole, JOINTS)).steps.length);
 });
 
-/** A file of one topic without chunks. */
+/** Returns a file without chunks that has one topic. */
 function file(options: {
   schema?: string;
   encoding?: string;

@@ -1,4 +1,4 @@
-/** MCAP files as steps, compared with the results of the Python libraries. */
+/** Compares MCAP files, read as steps, with the results of the Python libraries. */
 import { describe, expect, it } from "vitest";
 import { openMcap } from "../../../../../src/datasets/formats/mcap/open-mcap.ts";
 import type { McapOptions } from "../../../../../src/datasets/formats/mcap/options.ts";
@@ -11,7 +11,7 @@ import { dataFolder, fileBytes, json } from "../../rlds/data.ts";
 
 interface Message {
   readonly time: string;
-  // biome-ignore lint/suspicious/noExplicitAny: what Python read
+  // biome-ignore lint/suspicious/noExplicitAny: the results of Python
   readonly value: any;
 }
 const expected = json("mcap/expected.json") as { readonly [file: string]: { readonly [topic: string]: readonly Message[] } };
@@ -32,7 +32,7 @@ const TOPICS = {
 
 const twist = ({ linear, angular }: { readonly [part: string]: { readonly x: number; readonly y: number; readonly z: number } } & object) =>
   [linear, angular].flatMap((part) => [part?.x, part?.y, part?.z]);
-/** The source of each leaf in a message. */
+/** The topic of each leaf, and its value in a message. */
 const VALUES: { readonly [path: string]: readonly [topic: string, value: (message: Message["value"]) => unknown] } = {
   position: ["/joint_states", ({ position }) => position],
   joint: ["/joint_states", ({ position, velocity }) => [position[1], velocity[0]]],
@@ -49,7 +49,7 @@ const VALUES: { readonly [path: string]: readonly [topic: string, value: (messag
   task: ["/task", ({ data }) => data],
 };
 
-/** Finds the values at ticks with a plain search. @param timeOf in nanoseconds */
+/** Finds the values at ticks with a linear search. @param timeOf returns nanoseconds */
 function resampled(rate: number, rule: "last" | "nearest", timeOf: (message: Message) => bigint = ({ time }) => BigInt(time)) {
   const topics = expected.arm as { readonly [topic: string]: readonly Message[] };
   const used = new Set(Object.values(VALUES).map(([topic]) => topic));
@@ -125,7 +125,7 @@ it("states its types, times and ends", async () => {
     timestamp: { dtype: "f64", shape: [] },
   });
   const [episode] = episodes as [ReadEpisode];
-  // The first tick after 0.05 s, when the reward has its first message.
+  // The episode starts at the first tick after 0.05 s, when the first reward arrives.
   expect(episode).toMatchObject({ file: expect.stringMatching(/lz4\.mcap$/), start_time: 1_700_000_000_100_000_000n, final_step: "transition" });
   const steps = [...episode.steps];
   expect(steps.map(({ timestamp }) => timestamp)).toEqual(steps.map((_, i) => i / 10));
@@ -267,7 +267,7 @@ describe("episodes", () => {
   });
 
   it("end at a pause", async () => {
-    // The camera's messages are 67 ms apart, and the joints' 20 ms.
+    // The camera sends a message every 67 ms, and the joints every 20 ms.
     const camera = { observation: "/camera", action: "/camera" };
     expect((await read(path("lz4"), { topics: camera, rate: 100, episodesBy: { gap: 0.07 } })).episodes.length).toBe(1);
     const { episodes } = await read(path("lz4"), { topics: camera, rate: 100, episodesBy: { gap: 0.06 } });
@@ -280,7 +280,7 @@ describe("episodes", () => {
       rate: 50,
       episodesBy: { topic: "/task" },
     });
-    // Two seconds of a text every 200 ms, from 40 ms on.
+    // The text is sent every 200 ms for two seconds, starting at 40 ms.
     expect(
       episodes
         .map(({ steps }) => steps.length)
@@ -293,7 +293,7 @@ describe("episodes", () => {
       rate: 50,
       episodesBy: { topic: "/gripper", field: "open" },
     });
-    // Open for one of three messages: 100 ms.
+    // The gripper is open for one of three messages, which is 100 ms.
     expect(open.episodes.length).toBe(7);
     for (const { steps } of open.episodes) expect(steps.length).toBeLessThanOrEqual(6);
   });

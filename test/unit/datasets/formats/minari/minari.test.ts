@@ -1,4 +1,4 @@
-/** Minari datasets written by the real minari, compared with its own results. */
+/** Compares Minari datasets written by the real minari with the results of minari. */
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openMinari } from "../../../../../src/datasets/formats/minari/open-minari.ts";

@@ -1,4 +1,4 @@
-/** writeMinari, read back by openMinari; and Parquet of the real minari. .ci/exports.mjs reads ours with the real minari. */
+/** Tests writeMinari by reading its output with openMinari, and Parquet of the real minari. .ci/exports.mjs reads the output with the real minari. */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -88,7 +88,7 @@ it("gives back observations, actions, rewards, ends, infos and metadata as they 
       const isFinal = i === expected.length - 1;
       expect(step).toMatchObject({ observation, infos: { note, speed }, is_first, is_last, is_terminal });
       if (!isFinal) expect(step).toMatchObject({ action, reward });
-      // The action that led to the end.
+      // The discount is 0 from the action that led to the end.
       expect(step.discount).toBe(isFinal || (i === expected.length - 2 && k !== 1) ? 0 : 1);
     }
   }
@@ -196,7 +196,7 @@ describe("of the real minari", () => {
     const readers = [await openMinari(join(DATA, "minari/table/walk-v0"), options), await openMinari(join(DATA, "minari/walk/nested-v0"), options)] as const;
     const [parquet, hdf5] = [await all(readers[0]), await all(readers[1])];
     for (const reader of readers) await reader.close();
-    // Minari's Parquet has single numbers among infos as lists of one.
+    // In Parquet, Minari stores single numbers among infos as lists with one element.
     const numbers = (value: unknown): unknown => {
       if (typeof value === "bigint") return Number(value);
       if (ArrayBuffer.isView(value)) return numbers(Array.from(value as unknown as ArrayLike<number>, Number));

@@ -1,4 +1,4 @@
-/** Files of Dreamer: one per episode, whose rows have the action and the reward that led to them. */
+/** Tests files of Dreamer: each contains one episode, and its rows have the action and the reward that led to them. */
 import { describe, expect, it } from "vitest";
 import { type NpzOptions, openNpz } from "../../../../../src/datasets/formats/npz/open-npz.ts";
 import { openRlds } from "../../../../../src/datasets/formats/open.ts";
@@ -35,7 +35,7 @@ describe("a folder", () => {
     for (const [number, { steps }] of episodes.entries())
       for (const [t, { observation, action, reward, discount, is_first }] of [...steps].entries()) {
         const isFinal = t === steps.length - 1;
-        // Row t + 1 of the file contains the action from t to there.
+        // Row t + 1 of the file contains the action taken at t.
         expect([observation.image[0], observation.position[0], [...action], reward, is_first]).toEqual([
           t + 100 * number,
           t,
@@ -117,7 +117,7 @@ describe("a file", () => {
     const bytes = archive(column("image", 0), column("reward", 1), column("action", 1), ...["is_first", "is_last", "is_terminal"].map(flags));
     const reader = (await openNpz(new Blob([bytes]))) as RldsReader;
     const [episode] = await all(reader);
-    // A last row without an end flag is still the last observation.
+    // A last row without an end flag is also the last observation.
     expect([episode?.steps.length, episode?.final_step]).toEqual([3, "observation"]);
     expect(Array.from(episode?.steps ?? [], ({ action, reward }) => [action, reward])).toEqual([
       [1, 1],

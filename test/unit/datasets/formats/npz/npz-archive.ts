@@ -1,10 +1,10 @@
-/** Archives of NumPy arrays that no NumPy program would write. */
+/** Creates archives of NumPy arrays that NumPy itself would not write. */
 import { crc32, deflateRawSync } from "node:zlib";
 
 interface Entry {
   readonly name: string;
   readonly header: string;
-  /** Zeros, or this byte. */
+  /** The number of elements, which are zeros unless `byte` is set. */
   readonly elements: number;
   readonly byte?: number;
 }
@@ -18,7 +18,7 @@ export const npyHeader = (descr: string, shape: string) => `{'descr': '${descr}'
 
 type Numbers = Float32Array | Float64Array | Int32Array | Uint8Array;
 
-/** Returns an archive like `numpy.savez`: arrays unchanged; bytes are booleans. */
+/** Returns an archive in the form of `numpy.savez`, without compression; arrays of bytes are stored as booleans. */
 export function storedArchive(arrays: { readonly [name: string]: readonly [data: Numbers, shape: readonly number[]] }): Uint8Array<ArrayBuffer> {
   return zip(
     Object.entries(arrays).map(([name, [data, shape]]) => {

@@ -1,4 +1,4 @@
-/** Archives of Stable-Baselines and of imitation; arrays that are not columns of steps. */
+/** Tests archives of Stable-Baselines and imitation, and arrays that are not columns of steps. */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { openNpz } from "../../../../../src/datasets/formats/npz/open-npz.ts";
@@ -59,7 +59,7 @@ describe("imitation", () => {
       ["observation", true, true, 0, 1],
       ["observation", true, false, 0, 1],
     ]);
-    // The file's plain contents: 16 observations of each episode, one after the other.
+    // The file contains 16 observations of each episode, one episode after the other.
     const observations = (await observationsOf("imitation")) as Float64Array;
     for (const [e, { steps }] of episodes.entries())
       for (let t = 0; t < 16; t++) expect(steps.at(t).observation).toEqual(observations.slice((16 * e + t) * 3, (16 * e + t + 1) * 3));

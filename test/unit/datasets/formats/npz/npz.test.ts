@@ -1,4 +1,4 @@
-/** NumPy archives written by NumPy. */
+/** Tests NumPy archives written by NumPy. */
 import { describe, expect, it } from "vitest";
 import { openNpz } from "../../../../../src/datasets/formats/npz/open-npz.ts";
 import type { ReadEpisode } from "../../../../../src/datasets/formats/reader.ts";
@@ -37,7 +37,7 @@ describe("steps with lengths", () => {
     });
     const episodes = await all(reader);
     expect(sums(episodes)).toMatchObject(expected.nested);
-    // Missing values are derived from existing ones.
+    // Missing columns are derived from existing ones.
     const [first] = episodes as [ReadEpisode];
     expect([...first.steps].map(({ is_first, is_last, discount }) => [is_first, is_last, discount])).toEqual(
       Array.from({ length: 12 }, (_, i) => [i === 0, i === 11, i < 10 ? 1 : 0]),
@@ -78,7 +78,7 @@ describe("what is refused", () => {
 
   it("a bomb, before it is inflated", async () => {
     await expect(openNpz(path("recorded"), { maxBytes: 1000 })).rejects.toMatchObject({ code: "CORRUPT", message: expect.stringContaining("maxBytes") });
-    // An entry that claims to be large: 4 GB in 3 KB.
+    // The entry claims to have 4 GB, but the file has only 3 KB.
     const bytes = fileBytes(path("recorded"));
     const view = new DataView(bytes.buffer);
     for (let at = 0; at + 46 < bytes.length; at++) if (view.getUint32(at, true) === 0x02014b50) view.setUint32(at + 24, 900_000_000, true);

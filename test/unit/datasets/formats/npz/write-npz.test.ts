@@ -1,4 +1,4 @@
-/** Files of writeNpz: our reader and NumPy read them back unchanged. */
+/** Tests files of writeNpz: Reprise and NumPy read them back unchanged. */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -27,7 +27,7 @@ const metadata = (k: number) => ({
   final_step: k % 3 === 0 ? "transition" : "observation",
 });
 
-/** Texts have no zeros at their ends, and half floats are halves. */
+/** Returns data that NPZ can represent: texts do not end with null characters, and half floats are exact. */
 function everything(lengths: readonly number[]): MadeDataset {
   const data = made(stepSpec, lengths, { metadataSpec, metadata, terminal: (k) => k % 2 === 0 });
   for (const { steps } of data) for (const step of steps as { observation: { half: Float32Array } }[]) step.observation.half = Float32Array.of(0.5, -2);

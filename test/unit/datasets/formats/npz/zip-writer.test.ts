@@ -1,11 +1,11 @@
-/** Archives beyond 4 GiB: the reader accepts the writer's 64-bit numbers. */
+/** Tests archives larger than 4 GiB: the reader accepts the 64-bit numbers of the writer. */
 import { expect, test } from "vitest";
 import { findEntryStart, zipEntries, zipPieces } from "../../../../../src/datasets/formats/npz/zip.ts";
 import { ZipWriter } from "../../../../../src/datasets/formats/npz/zip-writer.ts";
 import type { StagedFile } from "../../../../../src/datasets/formats/sinks/staging.ts";
 import type { SourceFile } from "../../../../../src/datasets/formats/sources/source.ts";
 
-/** A file that already has `before` bytes, which are not stored. */
+/** Returns a file that pretends to have `before` bytes already, which are not stored. */
 function fileAfter(before: number) {
   const chunks: Uint8Array[] = [];
   const sink = {

@@ -1,4 +1,4 @@
-/** An episode that comes in row groups: its columns contain exactly the received rows, whatever was announced. */
+/** Tests episodes that arrive in row groups: the columns contain exactly the received rows, whatever length was announced. */
 import { expect, it } from "vitest";
 import { EpisodeBuffer } from "../../../../../src/datasets/formats/parquet/episode-buffer.ts";
 import type { StepSpec } from "../../../../../src/datasets/model/dataset.ts";
@@ -32,7 +32,7 @@ it.each([
 ])("is what was pushed if %s is said to follow", (_, said) => {
   const random = new TestRandom(5);
   const buffer = new EpisodeBuffer<unknown>(spec, 2 ** 30);
-  // A short episode after a long one contains nothing of it.
+  // A short episode must not contain rows of a longer previous one.
   for (const [from, rows] of [
     [0, ROWS],
     [ROWS, 10],

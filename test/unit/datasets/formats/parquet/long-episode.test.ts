@@ -1,4 +1,4 @@
-/** An episode whose columns stay in pieces, and read as one column. */
+/** Tests an episode whose columns are stored in pieces but read as one column. */
 import { expect, test } from "vitest";
 import { isLazy } from "../../../../../src/datasets/model/lazy-column.ts";
 import { leavesOf } from "../../../../../src/datasets/model/leaves.ts";

@@ -1,4 +1,4 @@
-/** Damaged and hostile Parquet: an RldsError with the file's name, never more memory than the limit, never a hang. */
+/** Tests damaged and hostile Parquet files: they cause an RldsError with the file's name, never exceed the memory limit, and never hang. */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it } from "vitest";
@@ -12,10 +12,10 @@ const EXTRA = fileURLToPath(new URL("../../../../data/extra/", import.meta.url))
 const MUTANTS = scaled(1000);
 const MAX_BYTES = 2 ** 24;
 
-/** A plain Uint8Array, because slices of a Buffer would be views. */
+/** Returns a plain Uint8Array, because slices of a Buffer would share its memory. */
 const own = (path: string) => new Uint8Array(readFileSync(path));
 
-/** Returns reproducible numbers. */
+/** Returns a seeded generator of numbers. */
 function numbers(seed: number) {
   let state = seed;
   return (below: number) => {
@@ -31,7 +31,7 @@ function flip(bytes: Uint8Array, at: number, bit: number): void {
 function mutant(bytes: Uint8Array, next: (below: number) => number): Uint8Array {
   const made = bytes.slice();
   const footer = bytes.length - 8 - new DataView(bytes.buffer, bytes.byteOffset).getUint32(bytes.length - 8, true);
-  // Half of them in the footer, where the lengths are.
+  // Half of the changes affect the footer, which contains the lengths.
   const at = () => (next(2) === 0 ? next(made.length) : footer + next(made.length - footer));
   for (let count = 1 + next(3); count > 0; count--) {
     const kind = next(5);

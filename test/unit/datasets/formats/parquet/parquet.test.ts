@@ -1,4 +1,4 @@
-/** Parquet: round trips of our files, and files of pandas and pyarrow read by their names. .ci/round-trip.mjs reads ours with pyarrow. */
+/** Tests round trips of Parquet files, and reading files of pandas and pyarrow. .ci/round-trip.mjs reads the written files with pyarrow. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -41,7 +41,7 @@ describe("what writeParquet wrote", () => {
       expect(found[6]).toMatchObject({ id: 6n * 2n ** 55n, score: 6 / 7, vector: Float32Array.of(6, 3, 2), inner: { ok: true } });
       expect(found[1]?.steps[1]).toMatchObject(SECOND_STEP);
       expect(found[4]?.steps[2]).toMatchObject({ discount: Number.NEGATIVE_INFINITY });
-      // The reader states how each episode ends, so a second round trip changes no bytes.
+      // The reader determines how each episode ends, so a second round trip changes no bytes.
       const [twice, more] = [memorySink(), memorySink()];
       await writeParquet(again, twice, options);
       const second = await openParquet(twice);
