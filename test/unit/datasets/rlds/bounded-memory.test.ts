@@ -1,4 +1,4 @@
-/** Passes over up to a million generated steps, in the memory of a step or of an episode. */
+/** Tests passes over up to a million generated steps, which need only the memory of a step or an episode. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
@@ -21,12 +21,12 @@ setFlagsFromString("--expose-gc");
 const gc = runInNewContext("gc") as () => void;
 
 const STEPS = scaled(1_000_000, 20_000);
-/** Steps for a chain, which are made five times. */
+/** The number of steps for a chain of transformations, which generates them five times. */
 const FEWER = scaled(200_000);
-/** How often memory is measured during a pass. */
+/** The number of memory measurements during a pass. */
 const LOOKS = scaled(10, 4);
 
-/** Episodes of new steps, which would take some 600 bytes per step together. */
+/** Returns episodes of generated steps. Storing all of them would take about 600 bytes per step. */
 function generated(total: number, episodes: number, watch: () => void): RldsDataset<TestStep> {
   const length = total / episodes;
   const [first, mid, last] = goodEpisode(3, 1) as [TestStep, TestStep, TestStep];

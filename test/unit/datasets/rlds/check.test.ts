@@ -1,4 +1,4 @@
-/** The findings of a check, and that a repaired dataset has no faults. */
+/** Tests the findings of a check, and that a repaired dataset has no faults. */
 import { cpSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -31,12 +31,12 @@ const EVERY_FORM = Object.keys(FORMS) as Form[];
 const folder = mkdtempSync(join(tmpdir(), "reprise-check-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Returns the findings by kind, without empty ones. */
+/** Returns the number of findings of each kind that occurs. */
 function found({ faults, warnings }: CheckReport): { readonly [kind: string]: number } {
   return Object.fromEntries(Object.entries({ ...faults, ...warnings }).flatMap(([kind, { count }]) => (count === 0 ? [] : [[kind, count]])));
 }
 
-/** Steps with a time and two dimensions that change. */
+/** Returns steps with a timestamp and two dimensions that change. */
 function timed(times: readonly number[], more: (i: number) => object = () => ({})) {
   const last = times.length - 1;
   return times.map((timestamp, i) => ({
@@ -69,7 +69,7 @@ describe.each(EVERY_FORM)("steps as %s", (form) => {
     );
     const dangling = goodEpisode(5, 2).map((step) => ({ ...step, is_last: false, action: Float32Array.of(1, -1) }));
     const report = await checkRlds(datasetOf([goodEpisode(40, 0), broken, dangling, goodEpisode(1, 3)], hasSpec ? TEST_SPEC : undefined));
-    // The last element of the state and of the action; the action of final observations does not count.
+    // The last dimensions of the state and of the action are constant; actions of final observations are ignored.
     const constant = { constantDimensions: 2 };
     expect(found(report)).toEqual({ nonFinite: 1, danglingTails: 1, ...constant, shortEpisodes: 1 });
     expect(report.faults.nonFinite.places).toEqual([{ episode: 1, step: 3, path: "observation/state", value: Number.NaN, text: "observation/state is NaN" }]);
@@ -101,7 +101,7 @@ describe.each(EVERY_FORM)("steps as %s", (form) => {
   });
 });
 
-/** Returns steps with faults of every kind that `repair` fixes and that columns can have. */
+/** Returns steps with all kinds of faults that columns can represent and `repair` fixes. */
 function spoiled(steps: readonly TestStep[], random: TestRandom): TestStep[] {
   return steps.map((step) => {
     if (random.next() < 0.8) return step;
@@ -137,7 +137,7 @@ test("timestamps that repeat or go back are faults, uneven ones warnings", async
     { episode: 0, step: 4, path: "timestamp", value: 0.05, text: "timestamp goes back by 0.15" },
   ]);
   expect(report.warnings.timestampJitter.places).toEqual([{ episode: 1, step: 3, path: "timestamp", value: 5.5, text: "timestamp advances by 0.3, not 0.1" }]);
-  // A rate that differs from the stated one: each interval.
+  // The measured rate differs from the specified one, so every interval is reported.
   expect(found(await check([{ steps: timed(even) }], { fps: 20 }))).toEqual({ timestampJitter: 5 });
   expect(found(await check([{ steps: timed([0, 0.1, 0.25, 0.3, 0.4]) }], { maxJitter: 0.6 }))).toEqual({});
 });
@@ -177,7 +177,7 @@ test("a final observation that is the last one once more may have its time", asy
     }));
     expect(found(await checked(repeated))).toEqual({});
     expect(found(await checked(oneByOne))).toEqual({});
-    // Another observation at the same time is a fault, and so is one that no final observation repeats.
+    // A different observation at the same time is a fault, and so is a repeated one if the last step is not a final observation.
     const other = repeated.map(({ steps, ...episode }) => {
       const rows = [...(steps as Iterable<{ [name: string]: unknown }>)];
       rows[rows.length - 1] = { ...rows.at(-1), observation: { state: Float32Array.of(9, 9), said: ["a", "b"] } };
@@ -205,7 +205,7 @@ test("another leaf may have the time", async () => {
 
 test("a reward that never changes, and final observations of zeros", async () => {
   const steps = timed(even, (i) => ({ reward: i === 5 ? 7 : 0 }));
-  // The reward of a final observation has no meaning.
+  // The reward of a final observation is ignored.
   expect(found(await check([{ steps }]))).toEqual({ constantRewards: 1 });
   expect(found(await check([{ steps, final_step: "transition" }]))).toEqual({});
   const zeros = timed(even, (i) => (i === 5 ? { observation: new Float32Array(2), action: 0, reward: 0 } : {}));

@@ -1,4 +1,4 @@
-/** Paths of the real data. */
+/** Paths of the real datasets. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../../../support/core.ts";
@@ -11,7 +11,7 @@ export function fileBytes(path: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(readFileSync(path));
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: what the tools wrote
+// biome-ignore lint/suspicious/noExplicitAny: the output of Python programs
 export function json(path: string): any {
   return JSON.parse(readFileSync(dataFolder(path), "utf8"));
 }

@@ -1,9 +1,9 @@
-/** Iteration over sync and async iterables. */
+/** Tests iteration over sync and async iterables. */
 import { expect, test } from "vitest";
 import { applyStage, checkIterable, collect, forEach, mapIterable, type Stage } from "../../../../src/datasets/model/maybe-async.ts";
 import { errorOf, expectError } from "../../../support/refused.ts";
 
-/** Numbers that report when their iterator is closed. */
+/** Returns sync and async iterables of numbers, and a log of when their iterators are closed. */
 function counted(n: number) {
   const log: string[] = [];
   const sync = {

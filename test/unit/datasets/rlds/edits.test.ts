@@ -1,4 +1,4 @@
-/** Functions that edit datasets: episodes by number and condition, dtypes, channels, rates, tasks, joins and splits. */
+/** Tests functions that edit datasets: episodes by number and condition, dtypes, channels, rates, tasks, joins and splits. */
 import { describe, expect, test } from "vitest";
 import { LazyColumn } from "../../../../src/datasets/model/lazy-column.ts";
 import { leavesOf } from "../../../../src/datasets/model/leaves.ts";
@@ -32,7 +32,7 @@ import { scaled } from "../../../support/size.ts";
 
 const SPEC = { observation: leaf("f32", [2]), action: leaf("f64", [1]), reward: leaf("f32"), discount: leaf("f32"), ...FLAGS } as unknown as StepSpec;
 
-/** Episodes whose rewards are their numbers, and whose last step is a transition, or the final observation. */
+/** Returns episodes whose rewards contain the episode number, and whose last step is a transition or a final observation. */
 function counted(lengths: readonly number[], isFinal = false): RldsDataset<unknown> {
   const episodes = lengths.map((length, k) => ({
     final_step: isFinal ? "observation" : "transition",
@@ -139,7 +139,7 @@ describe("filterWhere", () => {
     ["length = 2", [1]],
     ["length>2", [0, 2]],
     ["reward = 0.1", [1]],
-    // The reward of a final observation does not count.
+    // The reward of a final observation is ignored.
     ["reward = 5", []],
     ["observation.x <= -2", [0, 2]],
     ["observation/n >= 2", [0, 2]],
@@ -147,7 +147,7 @@ describe("filterWhere", () => {
     ["note", [0, 1, 2]],
     ["note != odd", [0, 1, 2]],
     ["action > 1", [0]],
-    // One particular element of an array.
+    // The path selects a single element of an array.
     ["observation.x/0 <= -2", []],
     ["observation/x/1 <= -2", [0, 2]],
     ["observation.x.1 >= 1", []],
@@ -368,7 +368,7 @@ describe("concatEpisodes and splitEpisodes", () => {
     const plain = Object.assign([], { stepSpec: grouped.stepSpec, metadataSpec: { id: leaf("i64") } });
     expectFailure(await failure(concatEpisodes([plain, grouped] as never)), "SPEC_MISMATCH", "but it has the empty group note as well");
     expectFailure(await failure(concatEpisodes([grouped, plain] as never)), "SPEC_MISMATCH", "but the empty group note is missing");
-    // A dataset that does not state its form is compared once it has arrived.
+    // A dataset without a spec is compared when its first step arrives.
     const late = [{ id: 0, final_step: "transition", steps: [{ other: 1 }] }];
     expectFailure(await failure(concatEpisodes([counted([1]), late] as never)), "SPEC_MISMATCH", "dataset 1");
   });

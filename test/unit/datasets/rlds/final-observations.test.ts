@@ -1,4 +1,4 @@
-/** Episodes that end with a transition: how every consumer replaces the missing observation. */
+/** Tests episodes that end with a transition: each consumer replaces the missing observation. */
 import { describe, expect, test } from "vitest";
 import {
   convertRldsToTrajectories,
@@ -35,13 +35,13 @@ const step = (i: number, length: number, terminal: boolean): RldsStep => ({
   ...{ is_first: i === 0, is_last: i === length - 1, is_terminal: terminal && i === length - 1, note: `step ${i}` },
 });
 
-/** Every action counts. */
+/** Returns an episode whose last step is a transition. */
 const transitions = (length: number, terminal = false) => ({
   final_step: "transition",
   steps: Array.from({ length }, (_, i) => step(i, length, terminal)),
 });
 
-/** Only the observation of the last step counts. */
+/** Returns an episode whose last step only contains the final observation. */
 const observations = (length: number) => ({ final_step: "observation", steps: Array.from({ length }, (_, i) => step(i, length, false)) });
 
 const dataset = (...episodes: object[]) =>
@@ -60,7 +60,7 @@ describe("withFinalObservations", () => {
     expect(second).toEqual(observations(2));
     expect(data.finalSteps).toEqual({ repeated: 1, dropped: 0 });
     expect([...(source as Iterable<RldsEpisode>)]).toEqual(before);
-    // Another pass recounts, and episodes that end with an observation stay.
+    // Another pass restarts the counts; episodes with a final observation are not changed.
     await all(data as never);
     expect(data.finalSteps).toEqual({ repeated: 1, dropped: 0 });
     const again = withFinalObservations(data);
@@ -82,7 +82,7 @@ describe("withFinalObservations", () => {
     const source = dataset(transitions(2, true), observations(2));
     const dropped = withFinalObservations(source, { finalStep: "drop" });
     const [first, second] = await all(dropped as never);
-    // The dropped step was the terminated one.
+    // The dropped step was the one with the terminal flag.
     expect(first?.steps).toEqual([step(0, 2, true), { ...step(1, 2, true), action: 0, reward: 0, discount: 0, is_terminal: false }]);
     expect(second).toEqual(observations(2));
     expect(dropped.finalSteps).toEqual({ repeated: 0, dropped: 1 });

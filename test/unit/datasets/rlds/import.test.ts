@@ -1,4 +1,4 @@
-/** Reports of datasets, and the effects of strict, repair and drop on faults. */
+/** Tests reports about datasets, and how strict, repair and drop treat faults. */
 import { expect, test } from "vitest";
 import { collect } from "../../../../src/datasets/model/maybe-async.ts";
 import {
@@ -19,7 +19,7 @@ import { scaled, whole } from "../../../support/size.ts";
 type Form = keyof typeof FORMS;
 const EVERY_FORM = Object.keys(FORMS) as Form[];
 
-/** A dataset that recreates its steps for each pass. */
+/** Returns a dataset that recreates its steps for each pass. */
 function datasetOf(episodes: readonly (readonly TestStep[])[], form: Form = "array", hasSpec = true): RldsDataset<TestStep> {
   return rldsDataset(() => episodes.map((steps, id) => ({ id, steps: FORMS[form](steps) })), hasSpec ? { stepSpec: TEST_SPEC } : {});
 }
@@ -37,7 +37,7 @@ async function rejection(promise: Promise<unknown>): Promise<Error> {
   );
 }
 
-/** The episodes of a dataset of one or several, with one change each. */
+/** Returns a copy of the steps with the given changes by index. */
 function changed(steps: readonly TestStep[], changes: { readonly [index: number]: Partial<TestStep> }): TestStep[] {
   return steps.map((step, i) => ({ ...step, ...changes[i] }));
 }
@@ -52,7 +52,7 @@ test.each(EVERY_FORM)("a good dataset is given on as it is, in every mode (steps
       const { report } = imported;
       expect(report).toMatchObject({ mode, complete: true, episodes: 3, steps: 9, transitions: 6, faultyEpisodes: 0, zeroFinalSteps: 3 });
       expect(report.lengths).toMatchObject({ min: 1, max: 5, mean: 3, total: 9 });
-      // 0 + 1/8 + 2/8 + 3/8, 1 + (1 + 1/8), none
+      // The returns are 0 + 1/8 + 2/8 + 3/8 and 1 + (1 + 1/8); the last episode has no reward.
       expect(report.returns).toMatchObject({ min: 0, max: 2.125, total: 2.875 });
       expect(report.returns.mean).toBeCloseTo(2.875 / 3, 12);
       expect(report.zeroFinalObservations.count).toBe(0);
@@ -77,7 +77,7 @@ test("episodes that can be gone through again are the very episodes", async () =
 const NAN = Number.NaN;
 const state = (...values: number[]) => ({ observation: { state: new Float32Array(values), goal: 0 } });
 
-/** Each fault by itself: the episode, the error of strict, the counts of the report, and the pieces left by repair: [from, to, changes by step]. */
+/** Each fault separately: the episode, the error of strict, the counts in the report, and the pieces after repair: [from, to, changes by step]. */
 const CASES: readonly {
   name: string;
   steps: readonly TestStep[];
@@ -440,16 +440,16 @@ test("random faults: what repair and drop give is strictly right, and nothing th
     for await (const { id, final_step, steps } of repair) repaired.push({ id, final_step, steps: [...(await collect(steps))] });
     const strict = importRlds(repaired as unknown as RldsDataset<TestStep>);
     expect(await episodesOf(strict)).toEqual(repaired.map(({ id, steps }) => ({ id, steps })));
-    // Consumers of trajectories accept them.
+    // The repaired data is valid input for trajectories.
     if (repaired.length > 0) {
       let trajectories = 0;
       for await (const _ of convertRldsToTrajectories(repaired as unknown as RldsDataset)) trajectories++;
-      // One per transition, and a boundary per episode.
+      // Each transition becomes a trajectory, and each episode adds a boundary.
       expect(trajectories).toBe(strict.report.transitions + repaired.length);
     }
     expect(strict.report.steps + repair.report.dropped.steps).toBe(report.steps);
     expect(strict.report.returns).toEqual(repair.report.kept.returns);
-    // Every remaining step equals the source's, except for flags and the outcomes of last steps.
+    // The remaining steps equal those of the source, except for flags and the outcomes of last steps.
     for (const { id, final_step, steps } of repaired) {
       const source = new Map(broken[id as number]?.steps.map((step) => [step.tag, step]));
       for (const step of steps) {
@@ -460,18 +460,18 @@ test("random faults: what repair and drop give is strictly right, and nothing th
           expect({ action, reward, discount }).toEqual({ action: was.action, reward: was.reward, discount: was.discount });
         expect([is_first, is_last]).toEqual([step === steps[0], step === steps[steps.length - 1]]);
       }
-      // They were adjacent.
+      // The remaining steps were adjacent in the source.
       const places = steps.map((step) => Number(step.tag.split("/")[1]));
       expect(places).toEqual(places.map((_, i) => (places[0] as number) + i));
     }
-    // All transitions without faults remain.
+    // All transitions without faults are kept.
     const kept = new Set(repaired.flatMap(({ steps }) => steps.slice(1).map((step, i) => `${steps[i]?.tag} ${step.tag}`)));
     for (const { steps, rightful } of broken) for (const i of rightful) expect(kept).toContain(`${steps[i]?.tag} ${steps[i + 1]?.tag}`);
     expect(broken.map(({ steps }) => steps)).toEqual(before);
   }
 });
 
-/** An episode with some faults; `rightful`: steps i whose transition to i + 1 must remain. */
+/** Injects random faults into an episode; `rightful` lists steps i whose transition to i + 1 must be kept. */
 function injected(random: TestRandom, good: readonly TestStep[]): { steps: TestStep[]; faults: number; hasMisfit: boolean; rightful: number[] } {
   let steps = good.map((step) => ({ ...step }));
   const n = steps.length;
@@ -506,7 +506,7 @@ function injected(random: TestRandom, good: readonly TestStep[]): { steps: TestS
     } else if (kind === 6) (steps[n - 1] as TestStep).is_last = false;
     else faults--;
   }
-  // After a loss or a cut, remaining steps must come before it, or after a later end.
+  // After a missing or cut-off end, steps are only kept before it or after a later end.
   const rightful: number[] = [];
   let isOut = false;
   for (let i = 0; i < n; i++) {
@@ -527,7 +527,7 @@ function injected(random: TestRandom, good: readonly TestStep[]): { steps: TestS
 
 test("columns of another spec than the dataset's are checked step by step", async () => {
   const wide = new StepColumns<TestStep>({ ...(TEST_SPEC as object), reward: { dtype: "f32", shape: [] } } as never, floatRewards(goodEpisode(3, 1)), 3);
-  // A number is a number.
+  // Single numbers are valid, whatever the dtype of their column.
   expect((await inspectRlds<TestStep>(rldsDataset(() => [{ steps: wide }], { stepSpec: TEST_SPEC }))).faultyEpisodes).toBe(0);
   const other = rldsDataset<TestStep>(() => [{ steps: wide }], { stepSpec: { ...(TEST_SPEC as object), action: { dtype: "f64", shape: [2] } } as never });
   expect((await inspectRlds(other)).faults.wrongForms).toMatchObject({ count: 3, places: [{ episode: 0, step: 0, path: "action" }, { step: 1 }, { step: 2 }] });

@@ -1,4 +1,4 @@
-/** Recorded episodes in tables of transitions, compared with a naive computation from the steps. */
+/** Compares recorded episodes in tables of transitions with a naive computation from the steps. */
 import { setTimeout as soon } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import {
@@ -39,7 +39,7 @@ interface Transition {
 
 const GAMMA = 0.9;
 
-/** Returns the numbers of a value, and its texts, however nested; objects in the order of their keys, as in a Replay. */
+/** Flattens a value to numbers; objects are read in the order of their keys, as in a Replay. */
 function numbers(value: unknown): number[] {
   if (ArrayBuffer.isView(value) || Array.isArray(value)) return Array.from(value as ArrayLike<unknown>).flatMap(numbers);
   if (typeof value === "object" && value !== null) {
@@ -74,7 +74,7 @@ function naive(steps: readonly RldsStep[], n: number): Transition[] {
   });
 }
 
-/** Every transition of a table, in the order in which they were made. */
+/** Returns all transitions of a table in the order in which they were made. */
 function transitionsOf(replay: Any): Transition[] {
   const table = replay.table("t");
   const { size } = table;
@@ -83,7 +83,7 @@ function transitionsOf(replay: Any): Transition[] {
     readonly [column: string]: unknown;
   };
   const order = [...batch.keys.keys()].sort((a, b) => (batch.keys[a] as number) - (batch.keys[b] as number));
-  // A column, or columns by name.
+  // `column` is a single column, or an object of columns.
   const part = (column: unknown, i: number): number[] => {
     const { data } = column as { readonly data?: ArrayLike<number> };
     if (!ArrayBuffer.isView(data) && !Array.isArray(data))
@@ -104,7 +104,7 @@ function transitionsOf(replay: Any): Transition[] {
 
 const names = ["observation", "action", "steps", "terminated", "truncated", "nextObservation"] as const;
 
-/** Returns are sums, which may be added in any order; everything else is equal. */
+/** Compares transitions. Returns may differ by rounding, because their terms may be added in any order; all other values must be equal. */
 function expectSame(found: readonly Transition[], wanted: readonly Transition[]): void {
   expect(found.length).toBe(wanted.length);
   const far = found.findIndex((one, i) => {
@@ -141,7 +141,7 @@ function episode(length: number, ending: Ending, random = new TestRandom(length)
   }));
 }
 
-/** The same steps in every accepted form. */
+/** Returns the same steps in every accepted form. */
 const GIVEN: { readonly [form: string]: (steps: RldsStep[]) => Each<RldsStep> } = {
   "an array": (steps) => steps,
   columns(steps) {
@@ -189,7 +189,7 @@ describe("random episodes", () => {
       const { replay, writer } = replayOf(SPEC, n, random.below(2) === 0 ? { sampler: prioritized(0.6) } : {});
       const seen: number[] = [];
       const pushed = await pushEpisodes(data, writer, { onProgress: ({ steps }) => seen.push(steps) });
-      // Episodes that were cut off end with a transition.
+      // Truncated episodes end with a transition, so their last observation is repeated.
       const whole = episodes.map((steps) => (steps.at(-1)?.is_last ? steps : [...steps, steps.at(-1) as RldsStep]));
       const lived = whole.filter((steps) => steps.length > 1);
       const wanted = lived.flatMap((steps) => naive(steps, n));
@@ -210,7 +210,7 @@ describe("random episodes", () => {
   }
 
   test.runIf(whole)("blocks of wide rows are cut, and episodes go on over them", async () => {
-    // Four rows per block.
+    // A block contains four rows.
     const wide = { ...SPEC, wide: u8(2 ** 20) };
     const steps = episode(23, "truncated").map((step) => ({ ...step, wide: new Uint8Array(2 ** 20) }));
     const { replay, writer } = replayOf(wide, 4, { maxSize: 100 });
@@ -240,7 +240,7 @@ describe("data sets of the real tools", () => {
   test.each(some(SETS, 1))("%s", async (path) => {
     const data = await openRlds(dataFolder(path), path.startsWith("tfds") ? { split: "train[:8]" } : {});
     try {
-      // Steps one by one, without metadata.
+      // The steps are passed one by one, without metadata.
       const only = mapSteps(data as RldsDataset, ({ observation, action, reward, discount, is_first, is_last, is_terminal }) => ({
         ...{ observation, action, reward, discount },
         ...{ is_first, is_last, is_terminal },

@@ -20,7 +20,7 @@ import { bool, type Column, f32, f64, fifo, i32, i64, type Leaf, Replay, type Sp
 import { LocalClient, ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver, type Signature } from "../../../../src/tf-agents/index.ts";
 import { signatureOf } from "../../../../src/tf-agents/signature.ts";
 
-/** An episode of `length` steps; its observations are `from`, `from + 1`, … */
+/** Returns an episode of `length` steps with the observations `from`, `from + 1`, … */
 function episode(length: number, { from = 0, terminal = false } = {}): { steps: RldsStep[] } {
   const steps = Array.from({ length }, (_, i) => ({
     observation: Float32Array.of(from + i, -from - i),
@@ -58,7 +58,7 @@ async function table(rlds: RldsDataset) {
   return new Replay<Spec, string>({ spec, tables: { t: { maxSize: 1000, sampler: fifo(), maxTimesSampled: 1 } } });
 }
 
-/** The first observation of every step of each item. */
+/** Returns the first observation of every step in each item. */
 function items(replay: Replay<Spec, string>): number[][] {
   const found: number[][] = [];
   for (;;) {
@@ -134,7 +134,7 @@ describe("createTrajectoryDataSpec", () => {
     const { task } = (steps as { observation: { task: Column<"string"> } }).observation;
     expect([[...lengths], task]).toEqual([[4, 2], { data: ["né", "€", "", "go", "a", "b", "", ""], shape: [2, 4] }]);
 
-    // The contents of a Replay as a dataset.
+    // The contents of a Replay are also a valid dataset.
     const { observation } = spec;
     const FLAG = { dtype: "bool", shape: [] } as const;
     const drawn = { observation, action: f32(), reward: f32(), discount: f32(), is_first: FLAG, is_last: FLAG, is_terminal: FLAG } as StepSpec;
@@ -274,7 +274,7 @@ describe("pushRldsToReverb", () => {
         steps: steps.map((step) => ({ ...step, action: Int32Array.of(step.action as number) })),
       }));
     })();
-    // An array of one is not a single number, so the spec differs.
+    // An array with one element is not a single number, so the spec differs.
     expect((await thrown(() => pushRldsToReverb(once, observer))).message).toContain(
       "action is i32 of shape [any] in the tables, i32 of shape [1] in the data",
     );
@@ -318,7 +318,7 @@ describe("pushRldsToReverb", () => {
     expect([error.code, error.pushed, calls.length]).toEqual(["SPEC_MISMATCH", 0, 0]);
     expect(error.message).toContain("reward is f64 of shape [any] in the tables, f32 of shape [] in the data");
     expect(await pushRldsToReverb(rlds, observerOf(signatureOf(spec)))).toBe(3);
-    // The observer handles a fixed time of the table.
+    // The observer also accepts a table with a fixed time dimension.
     const fixed = JSON.parse(JSON.stringify(signatureOf(spec)), (key, value) => (key === "shape" ? [2, ...(value as Leaf["shape"]).slice(1)] : value));
     expect(await pushRldsToReverb(rlds, observerOf(fixed))).toBe(3);
   });

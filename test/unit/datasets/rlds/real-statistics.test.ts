@@ -1,4 +1,4 @@
-/** Reports, statistics and transformations of the real datasets in test/data, compared with the results of their own tools. */
+/** Compares reports, statistics and transformations of the real datasets in test/data with the results of their own tools. */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
@@ -24,7 +24,7 @@ test.each(NAMES)("%s: nothing is wrong with it; lengths, returns and sums are th
     const column = columns[path] ?? columns[path.replaceAll("/", ".")];
     expect(shape).toEqual(column.shape);
     const size = shape.reduce((a, b) => a * b, 1);
-    // Placeholders of last steps for an action, reward or discount do not count here; for actions and rewards they are zeros.
+    // Placeholder actions, rewards and discounts of last steps are ignored here; actions and rewards are zeros, so their sums are unaffected.
     if (path === "discount") continue;
     expect(Math.abs(mean * count * size - column.sum), path).toBeLessThan(1e-6 * Math.max(1, Math.abs(column.sum)));
   }
@@ -52,7 +52,7 @@ test("a reader's dataset goes through a chain", async () => {
     reward: { data: new Float32Array(5).fill(0.5) },
     is_last: { data: new Uint8Array([0, 0, 0, 0, 1]) },
   });
-  // Known once the first step has arrived.
+  // The spec is known after the first step.
   expect(short.stepSpec).toEqual(rlds.stepSpec);
   await rlds.close();
 });

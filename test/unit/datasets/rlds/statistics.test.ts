@@ -1,4 +1,4 @@
-/** Statistics of datasets, compared with the real `rlds`, numpy and naive sums. */
+/** Compares statistics of datasets with the real `rlds`, NumPy and naive sums. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { histogram, mapSteps, type RldsDataset, rldsDataset, statistics } from "../../../../src/datasets/rlds/index.ts";
@@ -15,7 +15,7 @@ function datasetOf(episodes: readonly (readonly TestStep[])[], form: Form, hasSp
   return rldsDataset(() => episodes.map((steps) => ({ steps: FORMS[form](steps) })), hasSpec ? { stepSpec: TEST_SPEC } : {});
 }
 
-/** Two passes over all values. */
+/** Computes statistics in two passes over all values. */
 function naive(values: readonly number[]) {
   const mean = values.reduce((a, b) => a + b, 0) / values.length;
   const std = Math.sqrt(values.reduce((a, b) => a + (b - mean) ** 2, 0) / (values.length - 1));
@@ -37,7 +37,7 @@ test("means, deviations, lengths and returns are those of rlds", async () => {
   expect(leaves.map(({ path }) => path)).toEqual(["action", "observation/state", "reward"]);
   for (const { path, elements } of leaves) {
     const name = path.split("/").at(-1) as string;
-    // rlds sums a leaf's values in its own dtype.
+    // rlds computes the sum of a leaf in the leaf's dtype.
     expectNear(elements.mean, [mean[name]].flat(), 1e-6);
     expectNear(elements.std, [std[name]].flat(), 1e-6);
   }
@@ -101,7 +101,7 @@ test("every leaf's numbers are those of two passes over its values, in every for
       expectNear(found.returns.values, returns);
       results.push(found);
     }
-    // Bit by bit: the form of the steps does not affect their values.
+    // The results are identical in every bit, because the form of the steps does not affect their values.
     for (const result of results) expect(result).toEqual(results[0]);
   }
 });
@@ -153,7 +153,7 @@ test("normalisation as the docstring has it", async () => {
   const rlds = mapSteps(datasetOf([goodEpisode(50, 0), goodEpisode(30, 1)], "array"), (step) => ({ ...step, observation: step.observation.state }));
   const [leaf] = (await statistics(rlds, { paths: ["observation"] })).leaves;
   const { mean, std } = (leaf as NonNullable<typeof leaf>).elements as { mean: Float64Array; std: Float64Array };
-  std[2] = 1; // which never changes
+  std[2] = 1; // this value is constant
   const normal = mapSteps(rlds, (step) => ({ ...step, observation: step.observation.map((x, i) => (x - (mean[i] as number)) / (std[i] as number)) }));
   const [after] = (await statistics(normal, { paths: ["observation"] })).leaves;
   expectNear(after?.elements.mean as Float64Array, [0, 0, 0], 1e-6);
@@ -185,7 +185,7 @@ test("a value is between its bin's edges, however the quotient was rounded", () 
 test("a quotient that is rounded up does not lift a value into the next bin", () => {
   const counts = new Array<number>(25).fill(0);
   for (const bin of [0, 20, 24]) counts[bin] = 1;
-  // The edge is 24.408000000000005.
+  // The edge between the bins is 24.408000000000005.
   expect(histogram([-3.9, 24.408, 29.8 + 4e-15], 25).counts).toEqual(counts);
 });
 

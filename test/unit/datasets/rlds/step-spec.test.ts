@@ -1,4 +1,4 @@
-/** Specs of steps from their values, and steps against specs. */
+/** Tests deriving specs from steps, and checking steps against specs. */
 import { expect, test } from "vitest";
 import { stepChecker } from "../../../../src/datasets/model/step-spec.ts";
 import { checkStep, RldsError, type StepSpec, stepSpecOf } from "../../../../src/datasets/rlds/index.ts";

@@ -1,4 +1,4 @@
-/** Contents that are easily misread or missed: missing numbers, invalid texts, names with numbers, links. */
+/** Tests contents that readers could easily misinterpret or miss: missing numbers, invalid texts, numbered names, links. */
 import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Parquet from another writer. */
+/** Returns a Parquet file as other programs write it. */
 function table(columns: { readonly [name: string]: readonly unknown[] }, type: { readonly [name: string]: string } = {}): Uint8Array {
   const columnData = Object.entries(columns).map(([name, data]) => ({ name, data: [...data], type: type[name] ?? "DOUBLE", nullable: true }));
   return new Uint8Array(parquetWriteBuffer({ columnData: columnData as never }));
@@ -45,7 +45,7 @@ describe("Parquet of others", () => {
     const files = new Map(
       [10, 9, 1, 2].map((i) => [`data-${i}.parquet`, table({ episode_id: [Math.floor(i / 2), Math.ceil(i / 2)], obs: [0, 0], action: [i, i + 0.5] })]),
     );
-    // Episode 1 continues from the first file into the second, 5 from the third into the fourth.
+    // Episode 1 continues in the second file, and episode 5 continues from the third file to the fourth.
     expect(await actions(files)).toEqual([[1], [1.5, 2, 2.5], [9], [9.5, 10, 10.5]]);
   });
 });

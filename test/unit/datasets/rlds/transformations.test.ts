@@ -1,4 +1,4 @@
-/** Transformations of datasets, compared with the real `rlds` (test/data/extra), and with naive twins. */
+/** Compares transformations of datasets with the real `rlds` (test/data/extra) and with naive implementations. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { collect } from "../../../../src/datasets/model/maybe-async.ts";
@@ -31,7 +31,7 @@ const GOLDEN = JSON.parse(readFileSync(new URL("../../../data/extra/rlds_transfo
 type Form = keyof typeof FORMS;
 const EVERY_FORM = Object.keys(FORMS) as Form[];
 
-/** Converts to plain arrays, as in JSON. */
+/** Converts typed arrays to plain arrays, as in JSON. */
 function plain(value: unknown): unknown {
   if (ArrayBuffer.isView(value)) return [...(value as Float32Array)];
   if (Array.isArray(value)) return value.map(plain);
@@ -95,7 +95,7 @@ test("concatIfTerminal: steps are those of rlds", async () => {
     expect(plain(await onlyEpisode(concatIfTerminal([{ steps: goldenSteps(3, 2, terminal) }], (last) => [last])))).toEqual(steps);
 });
 
-/** Every transformation with a naive one that has the same result, and whether its spec is true. */
+/** Every transformation, with a naive implementation that returns the same result. */
 const TWINS: readonly [string, (rlds: RldsDataset<TestStep>) => RldsDataset<unknown>, (steps: readonly TestStep[]) => unknown[]][] = [
   [
     "mapSteps",
@@ -343,7 +343,7 @@ test("a predicate may look at steps that come only once: whoever comes after it 
         return id !== 1;
       });
       expect((await stepsOf(wanted)).map(({ id, steps }) => ({ id, steps: [...steps] }))).toEqual([0, 2, 3].map((id) => ({ id, steps: episodes[id] })));
-      // Every opened iterator was closed, even if it was not needed.
+      // Every opened iterator was closed, even if it was not read to the end.
       if (form === "generator" || form === "later") expect(closed).toEqual(looks > 0 ? [0, 1, 2, 3] : [0, 2, 3]);
     }
   }
@@ -386,7 +386,7 @@ test("a predicate that throws closes steps and source", async () => {
   expect(closed).toEqual(["steps", "episodes"]);
 });
 
-/** Returns the spec of mapped steps, which is known once the first one has arrived. */
+/** Returns the spec of mapped steps, which is known after the first step. */
 async function specOf(mapped: RldsDataset<unknown>): Promise<StepSpec | undefined> {
   expect(mapped.stepSpec).toBeUndefined();
   await onlyEpisode(mapped);
@@ -405,21 +405,21 @@ test("mapped specs: given, made of the old one, found out, or not known", async 
     ...spec,
     observation: { dtype: "f32", shape: [3] },
   });
-  // Both floats keep their dtype.
+  // Both rewards and discounts keep their float dtype.
   expect(await specOf(mapSteps(rlds, (step) => ({ ...step, reward: step.reward / 10, discount: step.discount / 2 })))).toEqual(spec);
   expect(await specOf(mapSteps(rlds, (step) => ({ ...step, action: Float64Array.from(step.action) })))).toEqual({
     ...spec,
     action: { dtype: "f64", shape: [2] },
   });
-  // Picked fields keep their dtype if the rest cannot be called with a spec.
+  // Copied fields keep their dtype if the function cannot be called with the spec.
   const mixed = mapSteps(rlds, (step) => ({ state: step.observation.state, action: step.action.map((x) => x * 2), goal: 0.5 }));
   expect(await specOf(mixed)).toEqual({ state: { dtype: "f32", shape: [3] }, action: { dtype: "f32", shape: [2] }, goal: { dtype: "f32", shape: [] } });
-  // A number instead of an integer may or may not be whole.
+  // A number that replaces an integer may or may not be an integer, so the spec is unknown.
   expect(
     await specOf(mapSteps(rlds, (step) => ({ observation: { goal: (step.observation.goal + 1) / 2, state: step.observation.state.slice() } }))),
   ).toBeUndefined();
   expect(mapSteps([], (step) => step).stepSpec).toBeUndefined();
-  // Without a request nothing is called.
+  // The function is not called before the steps are read.
   let calls = 0;
   const counted = mapSteps(rlds, (step) => {
     calls++;

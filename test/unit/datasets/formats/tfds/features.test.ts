@@ -1,4 +1,4 @@
-/** Every kind of feature, written and read by the real tensorflow_datasets (test/data/extra/write_tfds_extra.py). */
+/** Tests every kind of feature, written and read by the real tensorflow_datasets (test/data/extra/write_tfds_extra.py). */
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
@@ -109,7 +109,7 @@ test("sequences of known length within steps are part of the shape", async () =>
       expect(Array.from(pairs.a, Number)).toEqual([t, 0 - e]);
       expect(pairs.b).toEqual(["x", "ÿ".repeat(t)]);
       expect(Array.from(deep)).toEqual([t, e, 2, 3, 0 - t, 0 - e]);
-      // gradient(4, 4, 3, t), then gradient(4, 4, 3, t + 1).
+      // The film contains gradient(4, 4, 3, t), then gradient(4, 4, 3, t + 1).
       expect(Array.from(film.subarray(0, 6))).toEqual([0, 1, 2, 3, 4, 5].map((i) => (Math.floor(i / 3) * ((i % 3) + 3) + 11 * t) % 200));
       expect(film[48]).toBe((11 * (t + 1)) % 200);
     }

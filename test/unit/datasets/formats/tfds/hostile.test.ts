@@ -1,4 +1,4 @@
-/** Corrupt files: each of more than 20,000 mutants ends in a result or in an RldsError with its place, quickly, and with little memory. */
+/** Tests over 20,000 corrupt files: each quickly yields a result, or an RldsError with its place, and takes little memory. */
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { deflateSync } from "node:zlib";
@@ -25,7 +25,7 @@ function filesOf(name: string): { files: Files; shard: string; bytes: Uint8Array
 
 const TINY = filesOf("tiny");
 
-/** Returns everything in a dataset as one text, or the error. */
+/** Returns the contents of a dataset as text, or the error. */
 async function outcome(files: Files, open?: RldsReader): Promise<string | RldsError> {
   const episodes: unknown[] = [];
   try {
@@ -34,14 +34,14 @@ async function outcome(files: Files, open?: RldsReader): Promise<string | RldsEr
     return JSON.stringify(episodes, (_, value) => (typeof value === "bigint" ? `${value}n` : value));
   } catch (error) {
     if (!(error instanceof RldsError)) throw error;
-    // The place of a record is in bytes.
+    // For a record, the place includes the byte offset.
     const complete = typeof error.file === "string" && (!error.file.includes("tfrecord") || error.code === "NOT_FOUND" || typeof error.offset === "number");
     if (!complete) throw new Error(`no place: ${error.message}`, { cause: error });
     return error;
   }
 }
 
-/** Runs mutants, counts them, and checks time and memory. */
+/** Reads mutants, counts the outcomes, and checks time and memory. */
 class Mutants {
   count = 0;
   results = 0;
@@ -49,7 +49,7 @@ class Mutants {
   max = 0;
   readonly #before = process.memoryUsage().rss;
 
-  /** @param open a reader of these files that was opened before */
+  /** @param open an existing reader of these files */
   async run(files: Files, name = "", open?: RldsReader): Promise<string | RldsError> {
     const start = performance.now();
     const found = await outcome(files, open).catch((cause) => {
@@ -68,7 +68,7 @@ class Mutants {
   }
 }
 
-/** The total of all previous tests. */
+/** The number of mutants in all previous tests. */
 let total = 0;
 
 const undamaged = await outcome(TINY.files);
@@ -78,7 +78,7 @@ function withFile({ files }: { files: Files }, name: string, bytes: Uint8Array):
 }
 
 function flipped(bytes: Uint8Array, at: number, bit: number): Uint8Array {
-  // A Buffer's slice would be the same bytes.
+  // The slice of a Buffer would share its memory.
   const copy = new Uint8Array(bytes);
   copy[at] = (copy[at] as number) ^ (1 << bit);
   return copy;
@@ -103,7 +103,7 @@ describe("mutants of a small dataset", () => {
     };
     for (let at = 0; at < TINY.bytes.length; at += stride(1)) {
       await run(TINY.bytes.subarray(0, at));
-      // All bits of the first record, and one bit of each byte of the others.
+      // In the first record all bits are flipped, in the others one bit of each byte.
       for (let bit = 0; bit < 8; bit++) if (at < first || bit === at % 8) await run(flipped(TINY.bytes, at, bit));
     }
     expect(mutants.count).toBeGreaterThan(scaled(7000));
@@ -121,7 +121,7 @@ describe("mutants of a small dataset", () => {
         await mutants.run(files, `bit ${bit} of byte ${at}`, reader);
       }
     }
-    // Some change only a number.
+    // Some mutants only change a number, so they yield a result.
     expect(mutants.results).toBeGreaterThan(scaled(100));
     expect(mutants.count - mutants.results).toBeGreaterThan(scaled(1000));
     mutants.end();
@@ -252,7 +252,7 @@ function infoWithOne(): Uint8Array {
   });
 }
 
-/** Every place in a JSON value. */
+/** Returns the paths of all values in a JSON value. */
 function pathsIn(json: unknown, path: string[] = []): string[][] {
   if (typeof json !== "object" || json === null) return [path];
   return [path, ...Object.entries(json).flatMap(([key, value]) => pathsIn(value, [...path, key]))];
@@ -266,7 +266,7 @@ function replaced(json: unknown, [key, ...rest]: string[], other: unknown): unkn
   return copy;
 }
 
-/** A protobuf field of bytes. */
+/** Returns a protobuf field that contains bytes. */
 function field(number: number, bytes: Uint8Array): Uint8Array {
   return joined([Uint8Array.of((number << 3) | 2), varint(bytes.length), bytes]);
 }
@@ -280,12 +280,12 @@ function varint(value: number): Uint8Array {
 
 const text = (value: string) => new TextEncoder().encode(value);
 
-/** An Example of features, each a kind of list with its values as bytes. */
+/** Returns an Example with these features: key, kind of list, and encoded values. */
 function example(features: readonly (readonly [key: string, kind: number, list: Uint8Array])[]): Uint8Array {
   return field(1, joined(features.map(([key, kind, list]) => field(1, joined([field(1, text(key)), field(2, field(kind, list))])))));
 }
 
-/** A dataset of one record whose steps have the given features. */
+/** Returns a dataset with one record, whose steps have the given features. */
 function dataset(features: { [name: string]: object }, record: Uint8Array): Files {
   const step = { pythonClassName: "x.FeaturesDict", featuresDict: { features } };
   const json = {
@@ -413,7 +413,7 @@ describe("bombs", () => {
     for (const entry of [new Uint8Array(0), field(1, text("k".repeat(40))), field(2, new Uint8Array(0)), field(2, field(2, new Uint8Array(0)))]) {
       expect(await outcome(dataset(features, field(1, joined([many(field(1, entry)), real]))))).toBe('[[{"final_step":"transition"},2,[[0,0]]]]');
     }
-    // If a key occurs twice, the last one counts.
+    // If a key occurs twice, the last value is used.
     const other = field(1, joined([field(1, text("steps/a")), field(2, field(2, field(1, new Uint8Array(4))))]));
     expect(await outcome(dataset(features, field(1, joined([real, many(other)]))))).toBe('[[{"final_step":"transition"},1,[[0]]]]');
   });

@@ -1,4 +1,4 @@
-/** Older forms of the JSON files of tensorflow_datasets, which it still reads. */
+/** Tests older forms of JSON files that tensorflow_datasets still reads. */
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
@@ -20,7 +20,7 @@ interface Proto {
 const dimensions = (content: Node) =>
   ((content.shape as { dimensions?: string[] } | undefined)?.dimensions ?? []).map((length) => (Number(length) === -1 ? null : Number(length)));
 
-/** `type` and `content`, the content as plain JSON: until 2021. */
+/** Returns the form used until 2021: `type`, and `content` as plain JSON. */
 function oldest({ pythonClassName: type, featuresDict, sequence, ...rest }: Proto): Node {
   if (featuresDict !== undefined)
     return { type, content: Object.fromEntries(Object.entries(featuresDict.features ?? {}).map(([name, one]) => [name, oldest(one)])) };
@@ -31,13 +31,13 @@ function oldest({ pythonClassName: type, featuresDict, sequence, ...rest }: Prot
   return { type, content: "dtype" in content ? { ...content, shape: dimensions(content) } : {} };
 }
 
-/** `type`, `content` and the name of the content's protobuf: the result of `to_json`. */
+/** Returns the form of `to_json`: `type`, `content`, and the name of the content's protobuf message. */
 function older({ pythonClassName: type, ...rest }: Proto): Node {
   const [[name, content] = ["", {}]] = Object.entries(rest) as [string, Node][];
   return { type, content, proto_cls: `tensorflow_datasets.${name}` };
 }
 
-/** The same under protobuf's own names. */
+/** Returns the value with the field names of protobuf, in snake case. */
 function snake(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(snake);
   if (typeof value !== "object" || value === null) return value;

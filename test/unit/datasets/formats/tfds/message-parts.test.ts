@@ -1,4 +1,4 @@
-/** Messages written in parts have the same bytes as those of protobuf's own writer. */
+/** Tests that messages written in parts have the same bytes as those of the protobuf library. */
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { expect, test } from "vitest";
 import { concat } from "../../../../../src/base/bytes.ts";

@@ -1,4 +1,4 @@
-/** Splits and parts of them, compared with tensorflow_datasets. */
+/** Compares splits, and parts of splits, with tensorflow_datasets. */
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { partsOf } from "../../../../../src/datasets/formats/tfds/split.ts";
@@ -22,7 +22,7 @@ test.each([
   ["train[:-5]", [["train", 0, 35]]],
   ["train[10%:20%]", [["train", 4, 8]]],
   ["train[:-5%]", [["train", 0, 38]]],
-  // Python rounds a half to the even number: 12.5 % of 5 is 0.625, 50 % is 2.5.
+  // Python rounds 0.5 to the even number: 12.5 % of 5 is 0.625, and 50 % is 2.5.
   ["test[:50%]", [["test", 0, 2]]],
   ["test[:70%]", [["test", 0, 4]]],
   ["test[30%:]", [["test", 2, 5]]],

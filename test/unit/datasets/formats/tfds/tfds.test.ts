@@ -1,4 +1,4 @@
-/** Datasets written by the real tensorflow_datasets, compared with its own results. */
+/** Compares datasets written by the real tensorflow_datasets with the results of that package. */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";

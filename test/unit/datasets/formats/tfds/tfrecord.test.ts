@@ -1,4 +1,4 @@
-/** TFRecord framing, CRC-32C and reading ahead. */
+/** Tests TFRecord framing, CRC-32C and reading ahead. */
 import { expect, test } from "vitest";
 import { crc32c } from "../../../../../src/base/crc32c.ts";
 import { bytesFile } from "../../../../../src/datasets/formats/sources/bytes-source.ts";
@@ -51,7 +51,7 @@ test.each([
   expect(failure.message).toMatch(message);
 });
 
-/** A file that notes its reads. */
+/** Wraps a file and records its reads. */
 function noting<T>(file: SourceFile, asked: T[], note: (at: number, length: number) => T): SourceFile {
   return {
     ...file,

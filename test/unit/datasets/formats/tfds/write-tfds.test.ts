@@ -1,4 +1,4 @@
-/** Datasets in the format of tensorflow_datasets. .ci/round-trip.mjs reads them with the real package. */
+/** Tests writing datasets in the format of tensorflow_datasets. .ci/round-trip.mjs reads them with the real package. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -233,7 +233,7 @@ describe("what is wrong", () => {
 });
 
 describe("a write that breaks off", () => {
-  /** A sink that fails at its n-th call. */
+  /** Returns a sink that fails at its n-th call. */
   function failing(at: number, code = "ENOSPC") {
     const files = new Map<string, number>();
     let calls = 0;

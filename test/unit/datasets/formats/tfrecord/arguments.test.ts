@@ -1,4 +1,4 @@
-/** Arguments of the entries for TF-Agents' files: messages use the caller's name of the argument. */
+/** Tests arguments of functions for TF-Agents files: error messages use the caller's argument names. */
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openTfrecord } from "../../../../../src/datasets/formats/index.ts";
@@ -36,7 +36,7 @@ describe.each([
       [bad, subject],
       [{ b: bad, c: f32() }, `${subject} of b`],
     ] as const) {
-      // A spec of the whole does not belong to a leaf.
+      // These rules concern the whole spec, so they do not apply to a leaf.
       if (where !== subject && /at least|differ/.test(String(rule))) continue;
       const failure = (await errorFrom(call(spec as Spec))) as Error;
       expect(failure.name).toBe(error);
@@ -76,7 +76,7 @@ describe("openTfrecord", () => {
   it.each(BAD)("names spec for %s", async (_name, bad, _error, rule) => {
     const whole = (await errorFrom(openTfrecord(await files(), { spec: bad as Spec }))) as Error;
     expect(whole.message).toMatch(/^spec must be a spec of trajectories/);
-    // A nest without leaves may be part of a trajectory.
+    // Part of a trajectory may be a nest without leaves.
     if (/at least/.test(String(rule))) return;
     const inside = (await errorFrom(openTfrecord(await files(), { spec: { ...TRAJECTORY, observation: bad } as Spec }))) as Error;
     expect(inside.message).toMatch(/differ/.test(String(rule)) ? /^spec must be a spec whose leaves/ : /^spec of observation must be /);

@@ -1,4 +1,4 @@
-/** Interleaved TF-Agents files: their order, and how many are open. */
+/** Tests interleaved TF-Agents files: their order, and the number of open files. */
 import { describe, expect, it } from "vitest";
 import type { SourceFile, SourceFolder } from "../../../../../src/datasets/formats/sources/source.ts";
 import { recordsOf } from "../../../../../src/datasets/formats/tfrecord/records-of.ts";
@@ -155,7 +155,7 @@ describe("a close that fails", () => {
 });
 
 describe("a source of Node's Buffers", () => {
-  // Their slice is a view of shared memory.
+  // A slice of a Buffer is a view of shared memory.
   const shared = (bytes: Uint8Array): Buffer => {
     const pool = Buffer.alloc(bytes.length + 24, 7);
     pool.set(bytes, 16);

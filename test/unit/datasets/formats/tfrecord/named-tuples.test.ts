@@ -1,4 +1,4 @@
-/** TF-Agents' named tuples in its files: Python's files (test/data/write_tfrecord.py) have the same names in this package, and vice versa. */
+/** Tests named tuples in TF-Agents files: they have the same names in Python (test/data/write_tfrecord.py) and in this package. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -24,7 +24,7 @@ const SPECS: { readonly [name: string]: Spec } = {
   "policy-step": POLICY_STEP,
 };
 
-/** Returns the spec's bytes in a file that this package writes. */
+/** Returns the spec file that this package writes. */
 async function specBytes(spec: Spec): Promise<string> {
   const files = new Map<string, Uint8Array>();
   await new TFRecordObserver("x", spec, { to: files }).close();
@@ -89,11 +89,11 @@ describe("named tuples of Python", () => {
     const half = { ...TIME_STEP, more: f32() };
     expect(await specBytes(half)).not.toContain("TimeStep");
     expect(await specBytes({ observation: TIME_STEP })).toMatch(/stepType/);
-    // The parts of a transition are checked one by one: that of a half transition has no nest.
+    // The parts of a transition are checked separately, so only the complete time step is named.
     const mixed = await specBytes({ timeStep: half, actionStep: POLICY_STEP, nextTimeStep: { ...TIME_STEP, observation: f32() } });
     expect(mixed.split("TimeStep").length - 1).toBe(1);
     expect(featureLeaves({ observation: TIME_STEP }).map(({ name }) => name)).toContain("observation/stepType");
-    // One object at two different places.
+    // The same object occurs at two different places.
     const shared = featureLeaves({ timeStep: POLICY_STEP, actionStep: TIME_STEP, nextTimeStep: TIME_STEP }).map(({ name }) => name);
     expect(shared).toContain("action_step/stepType");
     expect(shared).toContain("next_time_step/step_type");

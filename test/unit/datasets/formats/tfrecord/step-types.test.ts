@@ -1,4 +1,4 @@
-/** Invalid step types, in files that pass every checksum. */
+/** Tests invalid step types in files whose checksums are right. */
 import { describe, expect, it } from "vitest";
 import { openTfrecord } from "../../../../../src/datasets/formats/index.ts";
 import { f32, i32, type Spec } from "../../../../../src/index.ts";
@@ -8,7 +8,7 @@ import { errorFrom } from "../../../../support/later.ts";
 
 const SPEC = trajectorySpec({ observation: f32(), action: i32() });
 
-/** A file of an episode of one action, a step with these types, and another such episode. */
+/** Writes an episode with one action, a step with the given types, and another episode with one action. */
 async function fileWith(stepType: number, nextStepType: number, spec: Spec = SPEC): Promise<Map<string, Uint8Array>> {
   const files = new Map<string, Uint8Array>();
   const observer = new TFRecordObserver("steps.tfrecord", spec, { pyMode: true, to: files });
@@ -38,7 +38,7 @@ describe("a step type", () => {
     const reader = await open(files, true);
     expect((await all(reader)).map(({ steps }) => steps.length)).toEqual([2, 2]);
     expect(reader.losses).toMatchObject([{ code: "CORRUPT", reason: expect.stringContaining(message) }]);
-    // A nest of values is read unchanged.
+    // A nest of plain values is read without checks of step types.
     expect(await all(await loadTfrecordDataset(["steps.tfrecord"], { from: files }))).toHaveLength(5);
   });
 

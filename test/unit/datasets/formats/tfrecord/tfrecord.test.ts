@@ -1,4 +1,4 @@
-/** Files written by the real TFRecordObserver (test/data/write_tfrecord.py), files that ours writes, and damaged ones. */
+/** Tests files written by the real TFRecordObserver (test/data/write_tfrecord.py), files that this package writes, and damaged files. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -49,7 +49,7 @@ async function written(files: Map<string, Uint8Array>, name: string, spec: Spec,
   return files;
 }
 
-/** Every file of the folder. */
+/** Returns all files of the folder by name. */
 function folder(): Map<string, Uint8Array> {
   return new Map(readdirSync(DATA).map((name) => [name, new Uint8Array(readFileSync(path(name)))]));
 }
@@ -62,7 +62,7 @@ describe("what Python wrote", () => {
     const dataset = await loadTfrecordDataset([path(file)], { addBatchDim: false });
     const elements = await all(dataset);
     expect(elements.map((element) => flat(dataset.spec as Spec, element))).toEqual(EXPECTED[name]);
-    // Again, with the dimension of a batch.
+    // Without options, the elements have a batch dimension.
     const [first] = await all(await loadTfrecordDataset([path(file)]));
     for (const { shape } of flatten(dataset.spec as Spec, first) as Column[]) expect(shape[0]).toBe(1);
   });
@@ -364,7 +364,7 @@ describe("damage", () => {
 
   it("salvage reads what is whole, and a gap parts an episode", async () => {
     const bytes = records();
-    // In the data of the second record.
+    // The flipped bit is in the data of the second record.
     const second = 16 + new DataView(bytes.buffer).getUint32(0, true);
     bytes[second + 40] = (bytes[second + 40] as number) ^ 1;
     expect(await errorFrom(openRlds(files(bytes)).then(all))).toMatchObject({ code: "CORRUPT", message: expect.stringContaining("salvage: true") });
@@ -417,7 +417,7 @@ describe("damage", () => {
   });
 
   it("salvage reads what follows a record above maxBytes", async () => {
-    // Only the byte counts of integers depend on their values.
+    // Varint integers have different lengths, so the records differ in size.
     const spec = trajectorySpec({ observation: i64(400), action: i32() });
     const step = (value: bigint) => ({
       ...{ stepType: 0, nextStepType: 2, action: 1, policyInfo: [], reward: 1, discount: 1 },
@@ -458,7 +458,7 @@ describe("damage", () => {
   });
 });
 
-/** Returns the bytes with right checksums, as far as there are records. */
+/** Recomputes the checksums of all complete records. */
 function resealed(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const output = bytes.slice();
   const view = new DataView(output.buffer);

@@ -1,10 +1,10 @@
-/** Sinks that fail while TF-Agents' files are written: which error is reported, and that nothing stays open. */
+/** Tests sinks that fail while TF-Agents files are written: the right error is reported, and nothing stays open. */
 import { describe, expect, it } from "vitest";
 import type { SinkFolder } from "../../../../../src/datasets/formats/sinks/sink.ts";
 import { f32 } from "../../../../../src/index.ts";
 import { TFRecordObserver } from "../../../../../src/tf-agents/index.ts";
 
-/** A sink in which the named calls fail, such as `write x.spec`. */
+/** Returns a sink in which the named calls fail, such as `write x.spec`. */
 function failingSink(...failing: readonly string[]): { readonly sink: SinkFolder; readonly open: Set<string>; readonly locks: Set<string> } {
   const open = new Set<string>();
   const locks = new Set<string>();
@@ -52,7 +52,7 @@ describe("a sink that fails", () => {
     ["write x"],
     ["close x"],
     ["unlock"],
-    // The first failure is the cause of the others, or reports the same.
+    // The first failure causes the others, so it is the one that is reported.
     ["write x.spec", "close x.spec", "close x", "unlock"],
     ["create x.spec", "close x", "unlock"],
     ["write x", "close x", "unlock"],

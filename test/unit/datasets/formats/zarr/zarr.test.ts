@@ -1,4 +1,4 @@
-/** Zarr stores in the layout of diffusion_policy, in both versions. */
+/** Tests Zarr stores in the layout of diffusion_policy, in both versions. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -95,7 +95,7 @@ describe("diffusion_policy's own", () => {
       [(await reader.lengths?.())?.[0], "transition", true],
       [(await reader.lengths?.())?.[1], "transition", true],
     ]);
-    // All chunks of img are missing, so all of it is the fill value.
+    // All chunks of img are missing, so the column contains only the fill value.
     expect((episodes[0] as ReadEpisode).steps.at(0).observation.img).toEqual(new Float32Array(192));
     await reader.close();
   });
@@ -174,7 +174,7 @@ describe("is refused with what to do", () => {
 
   it("an array that is no field does not take the others with it", async () => {
     const folder = edited(files("v2"), "data/obs/image/.zarray", (value) => (value.compressor = { id: "imagecodecs_jpegxl" }));
-    // Its name begins with obs, which is a field, so it is omitted by name.
+    // The path begins with obs, which is also a field, so the error suggests the full name.
     await expect(openZarr(folder)).rejects.toMatchObject({ code: "UNSUPPORTED", message: expect.stringContaining('without: ["obs/image"] leaves it out') });
     expect(Object.keys(await told(folder, { without: ["obs/image"] }))).toContain("observation/pose");
     const moved = new Map([...folder].map(([path, bytes]) => [path.replace("data/obs/", "data/"), bytes]));
@@ -196,7 +196,7 @@ describe("damage", () => {
     const folder = damaged((bytes) => bytes.slice(0, -4));
     await expect(told(folder)).rejects.toMatchObject({ code: "CORRUPT", file: CHUNK });
     const reader = await openZarr(folder, { salvage: true });
-    // The chunk contains the rows of the first two episodes.
+    // The damaged chunk contains the rows of the first two episodes.
     expect((await all(reader)).map(({ steps }) => steps.length)).toEqual([11]);
     expect(reader.losses).toMatchObject([{ code: "CORRUPT", file: CHUNK }]);
     await reader.close();
@@ -227,7 +227,7 @@ describe("damage", () => {
       code: "CORRUPT",
       message: expect.stringMatching(/a chunk has 1073741824 bytes, and must have 96/),
     });
-    // 64 MiB of zeros instead of a few bytes.
+    // The compressed chunk expands to 64 MiB of zeros instead of a few bytes.
     const bomb = fileBytes(dataFolder("compressed/bomb.zst"));
     await expect(told(damaged(() => bomb, "data/action/c/0/0", "v3"))).rejects.toMatchObject({
       code: "CORRUPT",
