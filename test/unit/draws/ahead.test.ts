@@ -1,4 +1,4 @@
-/** Batches that a loop draws ahead: unused ones have changed no item, and nothing is drawn ahead if that is not possible. */
+/** Tests batches that a loop draws in advance: unused batches change no items, and nothing is drawn in advance if that is not possible. */
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { f32, fifo, i32, prioritized, queueLimiter, Replay, sampleToInsertRatio, type Table, type TableOptions, uniform } from "../../../src/index.ts";
 import { memory } from "../../../src/storage/index.ts";
@@ -12,7 +12,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** A table with 20 items of two steps, and the warnings of its Replay. */
+/** Creates a table with 20 items of two steps, and records the warnings of its Replay. */
 function filled(options: Partial<TableOptions> = {}, items = ITEMS) {
   const said: string[] = [];
   const replay = new Replay({ spec: SPEC, tables: { t: { maxSize: 100, sampler: fifo(), ...options } }, seed: 5, logger: (text) => void said.push(text) });
@@ -29,7 +29,7 @@ type Looped = AsyncIterable<unknown>;
 const BATCH = { batchSize: 4, prefetch: 2 };
 const ELEMENT = { sampleBatchSize: 4, prefetch: 2 };
 
-/** Every loop that draws from a table and accepts `prefetch`. */
+/** All loops that draw from a table and accept `prefetch`. */
 const LOOPS: { readonly [name: string]: (of: ReturnType<typeof filled>, options?: object) => Looped } = {
   "table.dataset": ({ table }, options) => table.dataset({ ...BATCH, ...options }),
   "recycled batches": ({ table }, options) => table.dataset({ ...BATCH, recycle: true, ...options }),

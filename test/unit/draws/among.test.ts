@@ -1,11 +1,11 @@
-/** Draws among the oldest items, while others enter. */
+/** Tests draws among the oldest items while new items enter. */
 import { expect, test } from "vitest";
 import { f32, i32, minHeap, Replay, type SampleOptions, uniform } from "../../../src/index.ts";
 import { broken } from "../../support/health.ts";
 import { errorOf, expectError, expectRefused } from "../../support/refused.ts";
 
 test.each([1, 40])("of a table that evicts by priority, items that come in during a batch make no younger one drawn (seed %i)", (seed) => {
-  // Four items enter together; each draw lets another in, which replaces the one with the lowest priority.
+  // Four items enter together; each draw then admits one more, which replaces the item with the lowest priority.
   const rateLimiter = { samplesPerInsert: 1, minSize: 1, minDiff: -1000, maxDiff: 4 };
   const replay = new Replay({ spec: i32(), tables: { t: { maxSize: 4, sampler: uniform(), remover: minHeap(), rateLimiter } }, seed });
   const writer = replay.writer();
@@ -22,7 +22,7 @@ test.each([1, 40])("of a table that evicts by priority, items that come in durin
   expect(broken(replay)).toEqual([]);
 });
 
-/** A table with ten items of two steps. */
+/** Creates a table with ten items of two steps. */
 function ten() {
   const replay = new Replay({ spec: { observation: f32(), action: f32(), reward: f32() }, tables: { t: { maxSize: 20 } } });
   const writer = replay.writer({ items: [{ table: "t", length: 2 }] });
@@ -53,7 +53,7 @@ test("none of the oldest items are not all of them: among is at least 1, in ever
   ];
   for (const call of calls) {
     call({});
-    // Even if the previous call was otherwise the same.
+    // The check is repeated even if all other arguments equal those of the previous call.
     for (const among of [0, -0]) expectRefused(replay, () => call({ among }), RangeError, NONE);
     expectRefused(replay, () => call({ among: null as never }), TypeError, /^among must/);
   }

@@ -1,4 +1,4 @@
-/** Batches drawn as the rate limiter admits them. */
+/** Tests batches that are drawn as the rate limiter admits them. */
 import { expect, test } from "vitest";
 import { type Batch, f32, fifo, i32, minSize, prioritized, queueLimiter, type RateLimiter, Replay, sampleToInsertRatio, text } from "../../../src/index.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
@@ -22,7 +22,7 @@ const errorFrom = (promise: Promise<unknown>) =>
     () => expect.unreachable("it was not rejected"),
     (error) => error,
   );
-/** Lets everything run that waits for a promise. */
+/** Lets pending promise callbacks run. */
 const turn = () => new Promise((resolve) => setTimeout(resolve, 0));
 
 async function settled(promise: Promise<unknown>): Promise<boolean> {
@@ -53,7 +53,7 @@ test.each(some([5, 1, 2, 256, 6, 7, 8], 2))(
       const options = { batchSize, timeoutMs: 20 };
       for await (const { count } of kind === "table" ? t.dataset(options) : t.transitions({ gamma: 1 }).dataset(options)) counts.push(count);
       await inserting;
-      // The cursor starts at 0 and never falls below 6: 3 × 285 - 6 draws. Batches of 5: the real system's 169, and a short one.
+      // The cursor starts at 0 and never falls below 6, so there are 3 × 285 - 6 draws. The real system makes 169 batches of 5, and a shorter last one.
       expect(counts.filter((count) => count === batchSize).length).toBe(Math.floor(849 / batchSize));
       expect(counts.reduce((sum, count) => sum + count)).toBe(849);
       expect(t.stats()).toMatchObject({ inserts: 285, samples: 849 });
@@ -103,7 +103,7 @@ test("a wait that ends too early hands over what was drawn", async () => {
     expect([error.batch.count, xs(error.batch), error.batch.blocked]).toEqual([3, [0, 1, 2], { by: "minSize", have: 0, need: 1 }]);
     expect(error.batch.toArray().length).toBe(3);
   }
-  // Nothing was drawn, so the reason is unchanged.
+  // Nothing was drawn, so the error is the unchanged abort reason.
   const { table } = make(minSize(1));
   const stop = new AbortController();
   const waiting = [table.sampleWhenReady(5, { signal: stop.signal }), table.sampleWhenReady(5, { signal: stop.signal })];
@@ -140,7 +140,7 @@ test.each([
     expect([error.name, error.message, error.cause]).toEqual([name, message, reason]);
   }
   if (given === undefined) expect(name).toBe("AbortError");
-  // The reason is shared.
+  // Other calls may share the abort reason, so it must not be changed.
   expect(Object.hasOwn(Object(reason), "batch")).toBe(false);
 });
 
@@ -298,7 +298,7 @@ test("where neither items nor draws pass, a wait ends with an error, and so does
   expect(xs(error.batch)).toEqual([1]);
 
   const ratio = make(sampleToInsertRatio(3, 3, 3));
-  // Cursor 12 of 6 … 12, then 10: four draws pass, and no item before one of them.
+  // The limiter's cursor is 12 of 6 … 12, then 10: four draws are admitted, and no others until an item is inserted.
   for (let i = 0; i < 4; i++) ratio.insert(i);
   ratio.table.sample(2);
   for (const how of [{}, { replacement: false }])
@@ -328,7 +328,7 @@ test("an iterator that met an empty table goes on", () => {
 
 const steps = { x: f32(2), r: f32(), said: text({ maxBytes: 8 }), big: i32(300) };
 
-/** Items of 1, 8, 5 and 3 steps, inserted together, or one after the other. */
+/** Returns a function that inserts items of 1, 8, 5 and 3 steps, either together or one after the other. */
 function filler(options: object, lengths = [1, 8, 5, 3]) {
   const replay = new Replay({ spec: steps, tables: { t: { maxSize: 9, sampler: fifo(), maxTimesSampled: 1 } } });
   const writer = replay.writer();

@@ -1,17 +1,17 @@
-/** Values copied directly or through scratch memory, depending on their size and adjacency: batches are equal. */
+/** Tests that batches are equal whether values are copied directly or through scratch memory, which depends on size and adjacency. */
 import { expect, test } from "vitest";
 import { type Batch, f64, Replay, type Spec, u8, uniform } from "../../../src/index.ts";
 import { TestRandom } from "../../support/random.ts";
 
 type Leaves = readonly (readonly [name: string, size: number])[];
 
-/** Specs with many leaves that are copied directly in windows of four steps and not in shorter ones, and with leaves of all kinds. */
+/** Specs with many leaves that are copied directly only in windows of at least four steps, and with leaves of all sizes. */
 const SPECS: { readonly [name: string]: readonly [longest: number, leaves: Leaves] } = {
   "twelve leaves of 256 bytes": [4, Array.from({ length: 12 }, (_, i) => [`u${i}`, 256] as const)],
   "leaves of many sizes": [6, [8, 255, 256, 256, 256, 300, 600, 1023, 1024, 2100].map((size, i) => [`u${i}`, size] as const)],
 };
 
-/** Items of a few steps from writers that take turns, so that some rows are adjacent. A step's bytes contain its number. */
+/** Creates short items from writers that take turns, so that only some rows are adjacent. The bytes of a step contain its number. */
 function filled(leaves: Leaves, longest: number, writers: number): Replay {
   const spec: Spec = { number: f64(), ...Object.fromEntries(leaves.map(([name, size]) => [name, u8(size)])) };
   const replay = new Replay({ spec, tables: { t: { maxSize: 60, sampler: uniform() } }, seed: writers });

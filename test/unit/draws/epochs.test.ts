@@ -1,4 +1,4 @@
-/** Datasets in epochs: each item that existed at the start occurs once, in a computed order. */
+/** Tests datasets in epochs: each item that existed at the start occurs once, in a computed order. */
 import { describe, expect, test } from "vitest";
 import {
   type EpochState,
@@ -109,7 +109,7 @@ describe("an epoch", () => {
           if (batch === undefined) break;
           const after = dataset.state();
           if (before.since === 0 || after.epoch !== before.epoch) {
-            // The previous epoch is over: it has yielded all remaining items.
+            // The previous epoch has ended, so it must have yielded all remaining items.
             expect(start.filter((value) => !seen.includes(value) && !gone.has(value))).toEqual([]);
             start = now;
             seen.length = 0;
@@ -123,7 +123,7 @@ describe("an epoch", () => {
             expect(isLive(value)).toBe(true);
             seen.push(value);
           }
-          // Some leave, and others take their slots.
+          // Some items leave, and new items take their slots.
           table.delete(batch.info.keys.subarray(0, random.below(2)));
           for (let i = random.below(4); i > 0; i--) writer.append(step++);
           const rest = live();
@@ -182,7 +182,7 @@ describe("a dataset in epochs", () => {
         given.push(...stepsOf(batch));
         if (given.length > 10) break;
       }
-      // New items take slots of old ones, before the snapshot and after it.
+      // New items take the slots of old ones, both before and after the snapshot.
       table.delete(table.sample(1).info.keys);
       writer.append(1000);
       const state: EpochState = JSON.parse(JSON.stringify(dataset.state()));
@@ -196,7 +196,7 @@ describe("a dataset in epochs", () => {
       const theirs = rest(again as typeof writer, other.dataset({ batchSize: 7, epochs: 2, state }));
       const ours = rest(writer, table.dataset({ batchSize: 7, epochs: 2, state }));
       expect(theirs).toEqual(ours);
-      // Items inserted after the start come in the second epoch.
+      // Items inserted after the start occur in the second epoch.
       const second = ours.slice(ours.length - 30);
       expect(sorted(second)).toEqual(sorted([...table.dataset({ batchSize: 30, epochs: 1 })].flatMap(stepsOf)));
       for (const value of [1000, 2000]) expect(ours.slice(0, ours.length - 30)).not.toContain(value);
@@ -234,7 +234,7 @@ describe("a dataset in epochs", () => {
     const dataset = table.dataset({ batchSize: 3, epochs: 1 });
     expect([...dataset]).toEqual([]);
     for (let step = 0; step < 3; step++) writer.append(step);
-    // Too few for the limiter: the epoch has not begun, and the fourth belongs to it.
+    // The limiter does not admit draws yet, so the epoch has not begun, and the fourth item will be part of it.
     expect([...dataset]).toEqual([]);
     expect(dataset.state().since).toBe(0);
     const values: number[] = [];
@@ -329,7 +329,7 @@ describe("a dataset in epochs", () => {
       [{ state: 3 }, TypeError, /^state must be/],
       [{ state: {} }, TypeError, /^state\.shuffle is required/],
       [{ state: { shuffle: true, seed: 0, epoch: 0, position: 0, since: 9, slots: 11 } }, RangeError, /^state must be .* dataset of table "t"/],
-      // Above every existing generation; after the last place; of no epoch.
+      // These states are invalid: `since` above every generation, a position after the last place, and a position that no epoch has.
       [{ state: { shuffle: true, seed: 0, epoch: 0, position: 0, since: 3, slots: 2 } }, RangeError, /^state must be a state of a dataset/],
       [{ state: { shuffle: false, seed: 0, epoch: 0, position: 3, since: 2, slots: 2 } }, RangeError, /^state must be a state of a dataset/],
       [{ state: { shuffle: true, seed: 0, epoch: 0, position: 2 ** 31, since: 2, slots: 2 } }, RangeError, /^state must be a state of a dataset/],

@@ -1,4 +1,4 @@
-/** Hindsight goals: their random numbers and probabilities, the contract of the reward function, and errors. */
+/** Tests hindsight goals: random numbers, probabilities, the contract of the reward function, and errors. */
 import { describe, expect, test } from "vitest";
 import { f32, i32, minHeap, minSize, prioritized, type RelabelledSteps, Replay, sampleToInsertRatio, type Table, text, u8 } from "../../../src/index.ts";
 import { engineOf } from "../../../src/replay/replay.ts";
@@ -17,7 +17,7 @@ function replayOf(options: object = {}, seed = 7) {
 }
 type World = ReturnType<typeof replayOf>;
 
-/** Episodes of the given lengths and a final step each; the k-th step of episode e is [e, k], and its goal [-1, -1]. */
+/** Writes episodes of the given lengths, each with a final step; step k of episode e is [e, k], and its goal is [-1, -1]. */
 function fill(replay: World, lengths: readonly number[], rule: object = { nStep: 1 }) {
   const writer = replay.writer({ items: [{ table: "t", ...rule } as { table: "t"; nStep: number }] });
   for (const [e, length] of lengths.entries()) {
@@ -67,7 +67,7 @@ describe("how likely goals are", () => {
   function drawn(strategy: Strategy) {
     const replay = replayOf({ maxSize: 9 }, 11);
     const { t } = replay.tables;
-    // The first items are evicted, and some in the middle deleted.
+    // The first items are evicted, and some items in the middle are deleted.
     fill(replay, [length]);
     const batch = t.sample(9, { replacement: false, columns: { k: { leaf: "action", at: 0 } } });
     const byStep = new Map([...batch.steps.k.data].map((k, i) => [k, batch.info.keys[i] as number]));
@@ -107,7 +107,7 @@ describe("how likely goals are", () => {
         ).toBeGreaterThan(1e-4);
       }
     }
-    // Which rows of a batch are relabelled: each has the same probability.
+    // All rows of a batch are relabelled with the same probability.
     const share = rows.map(() => 1 / rows.length);
     expect(chiSquare(rows, share)).toBeGreaterThan(1e-4);
   });
@@ -308,7 +308,7 @@ test("without room the order of steps goes, and the next draw makes it anew", ()
     [0, 99],
     [0, 99],
   ]);
-  // There is room only for one more block of steps.
+  // Only one more block of steps fits into memory.
   const { x } = engineOf(replay).core;
   const block = x.arena_alloc(49152);
   const taken: number[] = [];

@@ -1,4 +1,4 @@
-/** Hindsight goals compared with Stable-Baselines3's HerReplayBuffer on the same episodes, recorded by test/data/her/record.py. */
+/** Compares hindsight goals with Stable-Baselines3's HerReplayBuffer on the same episodes, recorded by test/data/her/record.py. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -19,7 +19,7 @@ const recorded: Recorded = JSON.parse(readFileSync(join(root, "test/data/her/her
 const spec = { observation: { seen: f32(2), achieved: f32(2), desired: f32(2) }, action: f32(1), reward: f32() };
 const paths = { goal: "observation.desired", achieved: "observation.achieved" } as const;
 
-/** `compute_reward` of the recorded environment. */
+/** Implements `compute_reward` of the recorded environment. */
 const reward = ({ achieved, goal, rows }: RelabelledSteps) =>
   Float32Array.from(rows, (_, i) => -Math.abs(achieved.data[2 * i] - goal.data[2 * i]) - Math.abs(achieved.data[2 * i + 1] - goal.data[2 * i + 1]));
 
@@ -49,7 +49,7 @@ test.each(["future", "final", "episode"] as const)("each transition gets the goa
   }
   const inOrder = (of: Map<string, object>) =>
     ([...of.values()] as { goal: [number, number] }[]).sort((a, b) => a.goal[0] - b.goal[0] || a.goal[1] - b.goal[1]);
-  // A sum is never -0.
+  // Adding 0 converts -0 to 0.
   const expected = recorded.strategies[strategy].map((of) => of.map((one) => ({ ...one, reward: one.reward + 0 })));
   expect(goals.map(inOrder)).toEqual(expected);
 });

@@ -1,10 +1,10 @@
-/** Refilled batches, whatever their original form. */
+/** Tests batches that are refilled, whatever form they had before. */
 import { expect, test } from "vitest";
 import { type Batch, f32, fifo, Replay, type TransitionBatch } from "../../../src/index.ts";
 import { broken } from "../../support/health.ts";
 import { expectRefused } from "../../support/refused.ts";
 
-/** 40 items: one of four steps, the others of two. Step k has the value k. */
+/** Creates 40 items, one with four steps and the others with two. Step k has the value k. */
 function uneven() {
   const replay = new Replay({ spec: { x: f32() }, tables: { t: { maxSize: 40 } }, seed: 3 });
   const writer = replay.writer();
@@ -49,7 +49,7 @@ test("a column that begins before the end has more steps in a shorter window, an
     expect(steps.x.shape).toEqual([n, 20, 64]);
     expect([...lengths]).toEqual(Array(n).fill(2));
     expect(new Set(info.keys).size).toBe(1);
-    // The last two of twenty exist.
+    // Only the last two of the twenty steps exist.
     expect([...steps.x.data.subarray(17 * 64, 20 * 64)]).toEqual([...value(-1), ...value(1020), ...value(1021)]);
   }
   const all = replay.table("other").sample(1022, { replacement: false });

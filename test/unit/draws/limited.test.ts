@@ -1,4 +1,4 @@
-/** Draws from tables with maxTimesSampled: made together if that makes no difference. */
+/** Tests draws from tables with maxTimesSampled: they are made together if the result is the same. */
 import { describe, expect, test } from "vitest";
 import { DRAWN } from "../../../src/base/kinds.ts";
 import { i32, lifo, minHeap, minSize, prioritized, Replay, type TableOptions, uniform } from "../../../src/index.ts";
@@ -34,7 +34,7 @@ const info = ({ table }: Made, n: number, among?: number) => {
   return Array.from(keys, (key, i) => [key, probabilities[i], priorities[i], timesSampled[i], tableSizes[i]]);
 };
 
-/** Makes the same draws one by one, as long as there are any. */
+/** Draws one item per call until `n` items were drawn or no more can be drawn. */
 function singly(made: Made, n: number, among?: number): unknown[] {
   const all: unknown[] = [];
   while (all.length < n) {
@@ -45,7 +45,7 @@ function singly(made: Made, n: number, among?: number): unknown[] {
   return all;
 }
 
-/** Compares draws made together with draws made one by one, from the same state; the random state must also be equal. */
+/** Compares drawing together with drawing one by one from the same state; the final random states must also be equal. */
 function compare(a: Made, b: Made, n: number, among?: number): void {
   expect(info(a, n, among)).toEqual(singly(b, n, among));
   expect(drawnOf(a).equals(drawnOf(b))).toBe(true);
@@ -67,7 +67,7 @@ describe.each(TABLES)("%s", (_, options) => {
       const random = new TestRandom(seed);
       const size = 1 + random.below(500);
       const before = random.below(size);
-      // More than are processed together.
+      // The largest numbers exceed the number of draws that are processed together.
       const n = random.pick([1, 2, 30, 300, 700]);
       const both = [0, 1].map(() => {
         const made = make({ ...options, maxTimesSampled });
@@ -84,7 +84,7 @@ test.each(["prioritized", "uniform"] as const)("the oldest of them, likewise: %s
   const options = { sampler: kind === "uniform" ? uniform() : prioritized(0.7), maxTimesSampled: 3 };
   const [a, b] = [make(options), make(options)] as const;
   for (const made of [a, b]) fill(made, new TestRandom(1), 200);
-  // Uniform items that leave in the middle disturb the order of others.
+  // Uniform items that are removed from the middle change the order of other items, so draws among them include all items.
   const among = kind === "uniform" ? 200 : 20;
   compare(a, b, 45, among);
 });

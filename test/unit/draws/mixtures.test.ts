@@ -1,4 +1,4 @@
-/** Errors, warnings and waits of mixtures. test/model/mixtures compares their draws with a twin. */
+/** Tests errors, warnings and waits of mixtures. test/model/mixtures compares their draws with a twin. */
 import { describe, expect, test } from "vitest";
 import {
   f32,
@@ -19,7 +19,7 @@ import { bytesOf, errorOf, expectError, expectRefused } from "../../support/refu
 
 const SPEC = { observation: f32(2), action: i32(), reward: f32() };
 
-/** A Replay whose table `t` has `steps` transitions. */
+/** Creates a Replay whose table `t` has `steps` transitions. */
 function filled(steps: number, options: Partial<TableOptions> = {}, seed = 1, logger: ((message: string) => void) | null = null) {
   const replay = new Replay({ spec: SPEC, tables: { t: { maxSize: 1000, ...options }, u: { maxSize: 1000, ...options } }, seed, logger });
   const writer = replay.writer({ items: [{ table: "t", nStep: 1 }] });
@@ -47,7 +47,7 @@ describe("counts", () => {
       [1, 1, 3],
       [0, 1, 4],
     ]);
-    // 100 rows by now, none missing.
+    // In total, the mixture returned 100 rows.
     expect([0, 1, 2].map((i) => seen.reduce((sum, counts) => sum + (counts[i] as number), 0))).toEqual([10, 20, 70]);
   });
 
@@ -72,7 +72,7 @@ describe("counts", () => {
     );
     b.append(5);
     expect(countsOf(mix.sample(8).source.data, 2)).toEqual([6, 2]);
-    // The rejected draw has no number.
+    // The rejected draw was not counted.
     expect(asked).toEqual([0, 1, 2, 2]);
   });
 
@@ -173,7 +173,7 @@ describe("refused", () => {
     const { action } = mix.sample(8);
     expect([...action.data]).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
     expect(table.size).toBe(1);
-    // Each of eight items could be drawn once, but those drawn twice leave, and a limiter requires six.
+    // Each of the eight items could be drawn once, but items drawn twice leave, and the limiter requires six items.
     const few = filled(8, { sampler: fifo(), maxTimesSampled: 2, rateLimiter: minSize(6) });
     const both = mixture([
       { from: few.view, share: 3, replacement: false },
@@ -181,7 +181,7 @@ describe("refused", () => {
     ]);
     expect([few.table.ready(8, { replacement: false }), both.ready(8)]).toEqual([true, false]);
     expectRefused(few.replay, () => both.sample(8), "TOO_FEW");
-    // The only source with a share takes nothing from the others.
+    // Only one source has a share, so the other source draws nothing.
     const only = mixture([
       { from: few.view, share: 1, replacement: false },
       { from: few.view, share: 0 },
@@ -271,7 +271,7 @@ describe("refused", () => {
       "SPEC_MISMATCH",
       /word: nothing in the first, text/,
     );
-    // For tables, options choose the columns.
+    // If the sources are tables, options choose the columns.
     const mix = mixture([
       { from: table, share: 1 },
       { from: more as unknown as typeof table, share: 1 },

@@ -19,12 +19,12 @@ interface Expected {
   truncated: number;
 }
 
-/** Sutton and Barto, 2018, section 7.1, on the steps of one item: a direct implementation of the formula. */
+/** Implements the formula of Sutton and Barto (2018), section 7.1, directly for the steps of one item. */
 function nStep(window: readonly Step[], n: number, own: boolean): Expected {
   const result: Expected = { ret: 0, discount: 1, steps: 0, terminated: 0, truncated: 0 };
   for (const [j, { r, d, end }] of window.entries()) {
     if (result.steps === n) break;
-    // Without its own next observation, a step needs the following one.
+    // A step without its own next observation requires the following step.
     const followed = own || (j + 1 < window.length && !end);
     if (!followed) {
       if (end) result.truncated = 1;
@@ -63,7 +63,7 @@ test.each([
     writer.append({ at, r, d, done: 1 - d });
     if (end) writer.endEpisode();
   }
-  // The rest of an episode without an end is unknown here: each item is read by itself.
+  // Each item is evaluated separately, so an item in the middle of an episode does not know later steps.
   for (const n of [1, 2, 3, 5, 6, 50]) {
     const ends = role === "discount" ? ({ discount: "d" } as const) : ({ terminal: "done" } as const);
     const columns = { at: { leaf: "at", at: 0 }, next: { leaf: "at", at: "bootstrap" } } as const;
@@ -80,7 +80,7 @@ test.each([
       expect(got.returns[i]).toBeCloseTo(expected.ret, 12);
       expect(got.discounts[i]).toBeCloseTo(expected.discount, 12);
       expect([got.steps[i], got.terminated[i], got.truncated[i]], `n ${n}, first ${first}`).toEqual([expected.steps, expected.terminated, expected.truncated]);
-      // The row after the return, or, if rows contain their own next observation, its last row.
+      // The bootstrap row follows the rows of the return, unless rows contain their own next observation.
       const bootstrap = nextState === "own" ? expected.steps - 1 : expected.steps;
       if ((batch.lengths[i] as number) > bootstrap) expect(batch.steps.next.data[i]).toBe(first + bootstrap);
     }
@@ -111,7 +111,7 @@ test("nStep that means nothing is refused before anything is drawn", () => {
   for (const [nStep, kind, ...says] of bad) expectRefused(replay, () => replay.table("t").sample(1, { nStep: nStep as never }), kind, ...says);
 });
 
-/** One episode of five steps, each with its own next observation, in items of `length` steps, oldest first. */
+/** Creates an episode of five steps that contain their own next observation, in items of `length` steps, oldest first. */
 function own(length: number, n: number) {
   const replay = new Replay({ spec: { at: i32(), next: i32(), r: f32() }, tables: { t: { maxSize: 9, sampler: fifo() } }, logger: null });
   const writer = replay.writer({ items: [{ table: "t", length }] });
@@ -147,7 +147,7 @@ test("a plain end behind a whole return cuts a transition of a view, whose last 
   const { t } = replay.tables;
   const view = t.transitions({ gamma: 1 });
   const { nStep } = t.sample(2, { replacement: false, nStep: { n: 2, gamma: 1, reward: "reward" } });
-  // The first has two rewards, the second one: both bootstrap from the last step.
+  // The first item has two rewards, and the second item has one; both bootstrap from the last step.
   expect([[...nStep.steps], [...nStep.terminated], [...nStep.truncated]]).toEqual([
     [2, 1],
     [0, 0],

@@ -1,4 +1,4 @@
-/** Draws among the newest items, and a sampler that prefers them. */
+/** Tests draws among the newest items, and a sampler that prefers them. */
 import { describe, expect, test } from "vitest";
 import {
   type Among,
@@ -18,7 +18,7 @@ import { chiSquare } from "../../support/chi-square.ts";
 import { broken } from "../../support/health.ts";
 import { errorOf, expectError, expectRefused } from "../../support/refused.ts";
 
-/** A full table that has lost some items in the middle, and the remaining keys, oldest first. */
+/** Fills a table, deletes some items in the middle, and returns the remaining keys, oldest first. */
 function filled(sampler: Selector, remover: Selector = fifo(), options: { readonly maxTimesSampled?: number } = {}) {
   const replay = new Replay({ spec: u32(), tables: { t: { maxSize: 40, sampler, remover, ...options } }, seed: 5 });
   const writer = replay.writer();
@@ -116,7 +116,7 @@ describe("the newest items alone", () => {
     for (let step = 0; step < 9; step++) writer.append(step);
     const { steps, count } = replay.tables.t.sample(8, { among: { newest: 1 } });
     expect(count).toBe(8);
-    // Each draw lets one in, which is the newest at the next draw.
+    // Each draw admits one item, which is the newest one at the next draw.
     const { data } = steps as unknown as { readonly data: Uint32Array };
     for (let i = 1; i < 8; i++) expect((data[i] as number) >= (data[i - 1] as number)).toBe(true);
     expect(data[7]).toBe(8);
@@ -152,7 +152,7 @@ describe("the newest items alone", () => {
       const { replay, table } = filled(sampler, remover);
       expectRefused(replay, () => table.sample(2, { among: { newest: 3 } }), "UNSUPPORTED", /^among: \{ newest \} requires/);
     }
-    // The ring of a uniform sampler is in order as long as the oldest leave; after that, a remover without an order does not help.
+    // A uniform sampler keeps items in order while only the oldest leave. After another removal, an unordered remover does not know the order either.
     const { replay, table, writer } = filled(uniform(), prioritized(1));
     expectRefused(replay, () => table.sample(2, { among: { newest: 3 } }), "UNSUPPORTED", /recency\(\{ exponent: 0 \}\)/);
     table.clear();
@@ -183,7 +183,7 @@ describe("the newest items alone", () => {
     for (const k of [{ newest: 2 }, { newest: { share: 0.1 } }, { newest: 2 }]) expect(isNew(view.sample(8, { into, among: k }))).toBe(true);
     expect(isNew(view.sample(8, { into, among: { oldest: 2 } }))).toBe(false);
     expectRefused(replay, () => view.sample(3, { among, replacement: false }), "TOO_FEW", /of the 2 newest of 20 items .*among/);
-    // Two newest items never become three.
+    // The limit of two newest items can never yield three items.
     await view.sampleWhenReady(3, { among, replacement: false }).then(
       () => expect.unreachable(),
       (error) => expectError(error, RangeError, /^n must be <= 2/),

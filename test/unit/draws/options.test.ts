@@ -1,4 +1,4 @@
-/** Options reused from call to call: unchanged ones are not rechecked, and changes take effect. */
+/** Tests options that are reused in many calls: unchanged options are not checked again, and changes take effect. */
 import { expect, test } from "vitest";
 import type { SampleOptions } from "../../../src/batch/options.ts";
 import { type Batch, f32, i32, Replay } from "../../../src/index.ts";
@@ -66,11 +66,11 @@ test.runIf(whole)("an object of options that is changed between calls asks for w
       if (value === undefined) delete kept[name];
       else kept[name] = value;
     }
-    // Otherwise most calls would fail, because an invalid option stays.
+    // Without this reset, most calls would fail, because an invalid option stays.
     if (random.below(8) === 0) for (const name of names) delete kept[name];
     const n = random.below(4) === 0 ? 3 : 4;
     const found = drawn(one, n, kept);
-    // After a rejected call, everything is rechecked.
+    // After a rejected call, all options are checked again.
     expect(drawn(other, 0, {})).toMatch(/^RangeError: n must be/);
     expect([round, kept, found]).toEqual([round, kept, drawn(other, n, { ...kept })]);
     seen[typeof found === "string" ? "refusals" : "batches"]++;

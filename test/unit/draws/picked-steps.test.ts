@@ -1,4 +1,4 @@
-/** Columns that name a few steps of long windows: the core looks up only these. The twin shows every step. */
+/** Tests columns that select a few steps of long windows: the core looks up only these steps. The twin returns all steps. */
 import { expect, test } from "vitest";
 import { f32, fifo, i32, Replay, shared, text, u8, uniform } from "../../../src/index.ts";
 import { TestRandom } from "../../support/random.ts";
@@ -7,7 +7,7 @@ import { scaled } from "../../support/size.ts";
 const BATCH = 12;
 const SPEC = { a: i32(), b: f32(3), c: u8(600), s: text({ maxBytes: 8 }), frames: shared("frames", u8(4), 2) };
 
-/** Two equal Replays with items of up to 100 steps: across blocks of the pool, across ends of episodes, with rows that are not adjacent. */
+/** Creates two equal Replays with items of up to 100 steps, which span blocks of the pool, ends of episodes, and rows that are not adjacent. */
 function pair(random: TestRandom, seed: number) {
   const [across, remover] = [random.below(2) === 1, random.below(2) === 1 ? uniform() : fifo()];
   const replays = [0, 1].map(() => new Replay({ spec: SPEC, tables: { t: { maxSize: 15, remover } }, seed, logger: null }));
@@ -59,7 +59,7 @@ test("columns of a few steps are those of whole windows", () => {
       expect([part.count, ...part.lengths]).toEqual([whole.count, ...whole.lengths]);
       for (let i = 0; i < whole.count; i++) {
         const steps = whole.lengths[i] as number;
-        // 0 is padding.
+        // Padding is 0.
         const a = (step: number) => (step < 0 || step >= steps ? 0 : (whole.steps.a.data[i * width + step] as number));
         const { first, last, later, word, tail, head, frame } = part.steps;
         expect(first.data[i]).toBe(a(0));

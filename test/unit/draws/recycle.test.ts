@@ -1,4 +1,4 @@
-/** Recycled batches: the effects of `release`, `using` and the next turn of a loop. */
+/** Tests recycled batches: the effects of `release`, `using`, and the next iteration of a loop. */
 import { describe, expect, test } from "vitest";
 import { type Batch, f32, fifo, i32, Replay, text } from "../../../src/index.ts";
 import { errorOf, expectError, expectRefused } from "../../support/refused.ts";
@@ -19,7 +19,7 @@ function moved() {
   return replay.tables.t.transitions({ gamma: 0.5 });
 }
 
-/** The memory of a batch. */
+/** Returns the buffer that a batch uses. */
 const memoryOf = (batch: { readonly info: Batch["info"] }) => batch.info.keys.buffer;
 
 test("a released batch is filled again, and has what a new one would have", () => {
@@ -231,7 +231,7 @@ test("detached copies can be sent away; a batch itself, whose arrays are not its
   expect(batch).not.toEqual(table.sample(2));
 });
 
-/** Calls that draw recycled batches, their memory, and loops over them. */
+/** Calls that draw recycled batches, and loops over such batches. */
 const SOURCES = {
   table: () => {
     const { table } = filled();

@@ -1,4 +1,4 @@
-/** Options whose getters call the Replay that is reading them. */
+/** Tests options whose getters call the Replay that is reading them. */
 import { expect, test } from "vitest";
 import { f32, fifo, i32, prioritized, Replay } from "../../../src/index.ts";
 import { broken } from "../../support/health.ts";

@@ -6,7 +6,7 @@ import { whole } from "../../support/size.ts";
 
 const spec = { x: i32(), o: f32(2), r: f32(), d: f32() };
 
-/** Five episodes of four steps, x = 10 × episode + step; items of `length` in order. */
+/** Creates five episodes of four steps, x = 10 × episode + step, and items of `length` steps in order. */
 function filled(length = 3, across = false) {
   const replay = new Replay({ spec, tables: { t: { maxSize: 100, sampler: uniform() }, all: { maxSize: 10 } }, seed: 3 });
   const writer = replay.writer({ items: [{ table: "t", length }], across });
@@ -197,7 +197,7 @@ test("columns: at, from, to and step, from both ends", () => {
     longer: [[0, 0, 40, 41, 42, 43], [6]],
   });
   expect(steps({ a: { leaf: "x", from: -2 } }, { length: 6 })).toEqual({ a: [[42, 43], [2]] });
-  // If longer items have such steps, a shorter one is padded.
+  // If longer items contain the selected steps, shorter items are padded.
   for (let s = 0; s < 8; s++) writer.append({ x: 100 + s, o: [0, 0], r: 1, d: 1 });
   writer.createItem("all", { length: 9 });
   const beyond = all.sample(2, { columns: { last: { leaf: "x", at: -1 }, beyond: { leaf: "x", at: 8 }, before: { leaf: "x", at: -9 } }, replacement: false });
@@ -221,7 +221,7 @@ test("columns of an item are shown until others are asked for, and its batch can
   expect(table.sample(2, { into: batch as never })).toBe(batch);
   expect([...batch.steps.s.data]).toEqual([2, 4, 2, 4]);
   expect(rows(table.sample(1, { columns: { x: { leaf: "x" } } }) as never)).toEqual([[42, 43]]);
-  // Another shape does not fit it.
+  // A batch with columns of another shape cannot be refilled.
   table.clear();
   writer.createItem("all", { length: 2, columns: { end: { leaf: "x", at: "bootstrap" } } });
   const own = table.batch(2, { length: 2, columns: { s: { leaf: "o", at: 0 } }, nStep: { n: 1, gamma: 1, reward: "r" } });
@@ -250,7 +250,7 @@ test("length, offset and mask: windows of longer and shorter items", () => {
 
 test("cross: a window goes on over the end of an episode unless it may not", () => {
   const { table } = filled(3, true);
-  // Windows of the lane's 20 steps, across its four borders.
+  // The windows of the lane's 20 steps include those across its four borders.
   expect(table.size).toBe(18);
   const { replay, writer } = filled(3, true);
   writer.endEpisode();
@@ -335,7 +335,7 @@ test("columns of items are those that were given, whatever becomes of the object
   expect([...new Set(drawn.map(({ steps }) => steps.x.data[0]))].sort()).toEqual([42, 43]);
 });
 
-/** Fifty items of five steps, after one of 5,000 that left. */
+/** Creates fifty items of five steps, after one item of 5,000 steps that was removed. */
 function afterLong(options: object = {}, numbers = 1024) {
   const spec = { observation: f32(numbers), action: u8(), reward: f32() };
   const replay = new Replay({ spec, tables: { t: { maxSize: 50, ...options } } });
@@ -371,7 +371,7 @@ test("a long item that has left takes no room in draws, however small the steps 
       expect(table.sample(32, { into: batch }).count).toBe(32);
       expect(view.sample(32).steps.data).toEqual(new Uint32Array(32).fill(4));
     }
-    // Room for 5,000 rows per item would be two million bytes.
+    // Memory for 5,000 rows per item would take two million bytes.
     expect(replay.stats().bytes.used - used).toBeLessThan(1e5);
   }
 });
@@ -415,7 +415,7 @@ test("one item with other columns spoils only the batches that drew it beside ot
       expect(error).toBeInstanceOf(ReplayError);
       expect((error as ReplayError).code).toBe("SPEC_MISMATCH");
       expect([...replay.snapshot()]).toEqual(before);
-      // The same draw would fail again, so another one comes first.
+      // The same draw would fail again, so another draw comes first.
       table.sample(1);
     }
   }

@@ -1,4 +1,4 @@
-/** Items of the same form: the same leaves under the same names, each with its own steps. */
+/** Tests items of the same form, which have the same leaves under the same names, but different steps. */
 import { expect, test } from "vitest";
 import { type Batch, type Column, f32, fifo, i32, Replay } from "../../../src/index.ts";
 import { engineOf } from "../../../src/replay/replay.ts";
@@ -13,7 +13,7 @@ interface Drawn {
   readonly steps: { readonly [name: string]: { readonly data: Float32Array; readonly shape: readonly number[] } };
 }
 
-/** The newest twelve steps, x = 1 … 12, and a table of items of them. */
+/** Appends twelve steps, x = 1 … 12, and creates a table for items that select from them. */
 function filled(maxSize = 30) {
   const replay = new Replay({ spec: { x: f32(), y: i32() }, tables: { t: { maxSize, remover: fifo() } }, seed: 5, logger: null });
   const writer = replay.writer({ keep: STEPS });
@@ -36,7 +36,7 @@ test("a batch to refill is worked out once, however many layouts its items have,
   const once = worked(1);
   expect(once).toBeGreaterThan(0);
   expect(worked(50)).toBe(0);
-  // Another layout of at most the same length changes nothing.
+  // A different layout changes nothing if it is not longer.
   create([11, 0]);
   create([11]);
   expect(worked(50)).toBe(0);
@@ -67,7 +67,7 @@ test("layouts that come and go: each item shows its own steps, in new arrays and
     try {
       if (into !== undefined) batches.push(table.sample(8, { into: into as never }));
     } catch (error) {
-      // A longer one has been inserted.
+      // The table contains a longer item than `into` has room for.
       expect((error as { code: string }).code).toBe("SPEC_MISMATCH");
       into = undefined;
     }

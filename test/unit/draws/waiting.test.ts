@@ -15,7 +15,7 @@ function make(rateLimiter: RateLimiter, options: object = {}) {
   return { replay, writer, insert, table: replay.table("t") };
 }
 
-/** Whether a promise is settled by now. */
+/** Returns whether a promise is settled by now. */
 async function settled(promise: Promise<unknown>): Promise<boolean> {
   let done = false;
   promise.then(
@@ -80,7 +80,7 @@ test("limiters that mean nothing are refused", () => {
 test("ready counts only on draws that pass whichever items they give", () => {
   const once = make(minSize(2), { maxTimesSampled: 1 });
   for (let i = 0; i < 3; i++) once.insert(i);
-  // Without the second one, the rest is below minSize.
+  // If the second item were drawn, fewer items than minSize would remain.
   expect([1, 2, 3].map((n) => once.table.ready(n))).toEqual([true, true, false]);
   expect([2, 3].map((n) => once.table.ready(n, { replacement: false }))).toEqual([true, false]);
   expect(once.table.sample(3)).toMatchObject({ count: 2, blocked: { by: "minSize", have: 1, need: 2 } });
@@ -159,10 +159,10 @@ test("a queue that is shorter than a batch passes on what comes in while the bat
 test("sampleToInsertRatio keeps the cursor between its bounds", () => {
   const { table, insert } = make(sampleToInsertRatio(2, 5, 4));
   for (let i = 0; i < 7; i++) expect(insert(i)).toBe(undefined);
-  // 8 × 2 - 0 = 16 > 14
+  // The diff would be 8 × 2 - 0 = 16, which is more than 14.
   expect(table.canInsert()).toBe(false);
   expect(insert(7)).toBeInstanceOf(Promise);
-  // 7 × 2 - samples >= 6, and an eighth insert enters after the second
+  // Draws are admitted while 7 × 2 - samples >= 6; after the second draw, the eighth insert enters.
   const batch = table.sample(20);
   expect(batch.count).toBe(10);
   expect(batch.blocked?.by).toBe("samplesPerInsert");
@@ -254,7 +254,7 @@ test("a sync dataset goes on while whole batches are there, and loses none that 
   expect(table.size).toBe(1);
   const signal = AbortSignal.abort(new Error("enough"));
   expect(() => [...table.dataset({ batchSize: 1, signal })]).toThrow("enough");
-  // Even if there is no batch.
+  // The signal is checked even if there are too few items for a batch.
   expect(() => [...table.dataset({ batchSize: 2, signal })]).toThrow("enough");
   expect(table.size).toBe(1);
 });
@@ -433,7 +433,7 @@ test("items that a draw itself lets in are shown whole, or refused with their co
   for (let x = 1; x <= 8; x++) writer.append({ x });
   writer.createItem("queue", { length: 1 });
   writer.createItem("queue", { length: 2, columns: { last: { leaf: "x", at: -1 } } });
-  // A draw's result is never lost: it ends before an item with other columns.
+  // A draw is never lost, so the batch ends before an item with other columns.
   const table = replay.table("queue");
   expect(table.sample(2)).toMatchObject({ count: 1, steps: { x: { data: Float32Array.of(8) } }, blocked: { by: "columns", have: 1, need: 2 } });
   expect(table.sample(2)).toMatchObject({ count: 1, steps: { last: { data: Float32Array.of(8) } }, blocked: { by: "minSize" } });

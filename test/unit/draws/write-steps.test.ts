@@ -1,4 +1,4 @@
-/** Writing values back to the steps that a batch shows. The twin identifies each step by its number, which each batch also shows. */
+/** Tests writing values back to the steps of a batch. The twin identifies each step by its number, which the batch also contains. */
 import { expect, test } from "vitest";
 import {
   f16,
@@ -33,7 +33,7 @@ const stepOf = (id: number) => ({
   frames: new Uint8Array(8).fill(id),
 });
 
-/** Rows of a column: one per place, in the batch's order. */
+/** Returns the rows of a column, one per place, in the order of the batch. */
 function rowsOf({ data }: { data: ArrayLike<unknown> }, leaf: keyof typeof SPEC): unknown[] {
   const each = { id: 1, value: 1, list: 3, wide: 300, word: 1, frames: 8 }[leaf];
   return Array.from({ length: data.length / each }, (_, i) => (each === 1 ? data[i] : Array.from(data as Uint8Array).slice(i * each, (i + 1) * each)));
@@ -122,7 +122,7 @@ test("what is written is seen in every item that shares the step, and comes back
 
 const TRANSITIONS = { observation: f32(2), action: i32(), reward: f32(), extra: i32() };
 
-/** Twelve transitions of two lanes; step k of a lane has the observation [k, lane]. */
+/** Creates twelve transitions in two lanes; step k of a lane has the observation [k, lane]. */
 function transitions(options: object = {}) {
   const replay = new Replay({ spec: TRANSITIONS, tables: { t: { maxSize: 50, ...options } }, logger: null });
   const writer = replay.writer({ items: [{ table: "t", nStep: 2 }] });
@@ -144,7 +144,7 @@ test("transitions are written at the step that each column shows, at the bootstr
   const again = table.transitions({ gamma: 0.5 }).sample(200);
   for (let i = 0; i < again.count; i++) {
     const [first] = [again.observation.data[2 * i] as number];
-    // The first step of an episode is never a bootstrap; each other one was shown by some item.
+    // The first step of an episode is never a next observation; all other steps occur in some item.
     const shown = new Set(before.filter((_, k) => k % 2 === 0));
     const at = first >= 100 ? first - 100 : first;
     expect(first).toBe(shown.has(at) ? at + 100 : at);
@@ -207,7 +207,7 @@ test("batches in the program's own arrays are written, and those that came in pa
     const item = table.get([mine.info.keys[i >> 1] as number]).toArray()[0];
     expect(item?.action).toContain(old + 50);
   }
-  // More draws than the limiter allows together.
+  // The call draws more items than the limiter admits together.
   const columns = { first: { leaf: "extra", at: 0 }, two: { leaf: "extra", from: 0, to: 2 } } as const;
   const waiting = table.sampleWhenReady(20, { columns, offset: "uniform", length: 2 });
   const writer = replay.writer({ items: [{ table: "t", nStep: 2 }] });

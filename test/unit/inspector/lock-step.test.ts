@@ -1,4 +1,4 @@
-/** Inspecting changes nothing: the same program produces the same bytes with and without an inspector. */
+/** Tests that inspection changes nothing: the same program produces the same bytes with and without an inspector. */
 import { expect, test } from "vitest";
 import { InspectorServer } from "../../../src/inspector/inspector-server.ts";
 import type { Question } from "../../../src/inspector/protocol.ts";
@@ -6,7 +6,7 @@ import type { TestRandom } from "../../support/random.ts";
 import { scaled } from "../../support/size.ts";
 import { play } from "./program.ts";
 
-/** @param keys of known items, by table */
+/** @param keys the known items of each table */
 function asked(random: TestRandom, keys: ReadonlyMap<string, ArrayLike<number>>): Question {
   const table = random.pick(["one", "two"]);
   const known = keys.get(table) ?? [];
@@ -40,6 +40,6 @@ test("the same draws, counters, bytes in use and snapshots, whoever looks betwee
     expect([seed, watched.told]).toEqual([seed, alone.told]);
     expect([seed, watched.snapshot.equals(alone.snapshot)]).toEqual([seed, true]);
   }
-  // It did inspect, and saw something.
+  // The inspector did return data.
   for (const count of Object.values(counts)) expect(count).toBeGreaterThan(scaled(20, 0));
 });

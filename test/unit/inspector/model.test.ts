@@ -1,4 +1,4 @@
-/** Plotted data compared with naive twins. */
+/** Compares plotted data with naive twins. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { bytesText, countText, numberText } from "../../../src/inspector/format.ts";
@@ -25,7 +25,7 @@ describe("a histogram", () => {
         expect(mean).toBeCloseTo(finite.reduce((a, b) => a + b, 0) / n, 3);
         expect(counts.length).toBeLessThanOrEqual(most);
         expect(edges).toEqual([...edges].sort((a, b) => a - b));
-        // Values that rounding moves across an edge are within rounding distance of it.
+        // Rounding may move a value across an edge only if it is within rounding distance of that edge.
         const near = 1e-9 * Math.max(1, ...edges.map(Math.abs));
         counts.forEach((count, i) => {
           const [from, to] = [edges[i] as number, edges[i + 1] as number];

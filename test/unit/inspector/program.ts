@@ -1,4 +1,4 @@
-/** A random program on a random Replay: the same seed makes the same calls. An inspector may look between them. */
+/** Runs a random program on a random Replay: the same seed makes the same calls. An inspector may look between them. */
 import {
   f32,
   fifo,
@@ -23,16 +23,16 @@ const SELECTORS: readonly Selector[] = [fifo(), lifo(), uniform(), prioritized(0
 
 export const spec = { image: u8(12, 10), wide: f32(300), pose: f32(3), action: i32(), reward: f32(), task: text({ maxBytes: 16 }) };
 
-/** The actions of the program, for comparison. */
+/** Results of the program, for comparison. */
 export interface Done {
   readonly told: string[];
   readonly snapshot: Buffer;
 }
 
-/** @param look called between any two calls */
+/** @param look is called between any two calls */
 export function play(seed: number, calls: number, look: (replay: Replay, random: TestRandom) => void): Done {
   const random = new TestRandom(seed);
-  // The inspector has its own random numbers, so that the program's stay the same.
+  // The inspector uses separate random numbers, so that the program's numbers do not change.
   const looker = new TestRandom(seed + 1);
   const limiter = random.pick([minSize(1), minSize(5), sampleToInsertRatio(2, 4, 40), queueLimiter(20)]);
   const table = (maxSize: number) => ({
@@ -92,7 +92,7 @@ export function play(seed: number, calls: number, look: (replay: Replay, random:
     told.push(JSON.stringify(replay.stats()));
   }
   const snapshot: Uint8Array[] = [];
-  // Also between two chunks, while scratch memory holds the next data.
+  // The inspector also looks between chunks, while scratch memory contains the next chunk.
   for (const chunk of replay.snapshot()) {
     snapshot.push(chunk);
     look(replay, looker);

@@ -1,4 +1,4 @@
-/** The Replay's end of a port, and turns of a program. */
+/** Tests the Replay's end of a port, and the turns of a program. */
 import { expect, test } from "vitest";
 import { f32, Replay } from "../../../src/index.ts";
 import { ReplayError, serveInspector } from "../../../src/inspector/index.ts";
@@ -89,7 +89,7 @@ test("a program is paused, does one step, and goes on, as the other end says", a
   source.command("pause");
   await settled();
   runs = false;
-  // A waiting program continues when nobody can resume it.
+  // A waiting program continues when nobody is left to resume it.
   inspected.close();
   await program;
   port1.close();
@@ -106,7 +106,7 @@ test("a turn ends with its signal", async () => {
   expect(() => turns.turn(over.signal)).toThrow("enough");
   turns.resume();
   await other;
-  // A step allowed before it is requested is not lost; at most one is kept.
+  // A step that is allowed before the program requests it is not lost; at most one such step is kept.
   turns.pause();
   turns.step();
   turns.step();

@@ -1,4 +1,4 @@
-/** Reports about a Replay, compared with its own calls, and with a naive twin of its episodes. */
+/** Compares reports about a Replay with the Replay's own calls, and with a naive twin of its episodes. */
 import { describe, expect, test } from "vitest";
 import { f32, fifo, i32, minSize, prioritized, Replay, sampleToInsertRatio, text, u8 } from "../../../src/index.ts";
 import { InspectorServer } from "../../../src/inspector/inspector-server.ts";
@@ -47,7 +47,7 @@ test("of many items each is as likely to be told", () => {
     (a, b) => a + b,
   );
   expect(seen(surveyor).isWhole).toBe(false);
-  // 1,000 cells: 999 ± 45.
+  // For 1,000 cells, the statistic is expected to be 999 ± 45.
   expect(Math.abs(chi - 999)).toBeLessThan(5 * 45);
 });
 
@@ -65,7 +65,7 @@ describe("ages", () => {
       const { keys, ages } = seen(surveyor);
       for (let j = 0; j < keys.length; j += 16) {
         const { leaves } = surveyor.answer({ kind: "item", table: "t", key: keys[j] as number }) as ItemView;
-        // A step's value is its time of arrival.
+        // The value of a step is its time of arrival.
         const [id] = leaves.filter(({ path }) => path === "id").map(({ data }) => (data as Int32Array)[0] as number) as [number];
         expect(ages[j]).toBe(i + 99 - id);
         checked++;
@@ -190,7 +190,7 @@ describe("a draw that is not made", () => {
     const expected = (i: number) => (1000 * draws * (i + 1)) / 190;
     const chi = Array.from(keys.slice(1), (key, i) => ((counts.get(key) ?? 0) - expected(i)) ** 2 / expected(i)).reduce((a, b) => a + b);
     expect(counts.has(keys[0] as number)).toBe(false);
-    // 18 degrees of freedom: 42.3 at p 0.001.
+    // For 18 degrees of freedom, p is 0.001 at 42.3.
     expect(chi).toBeLessThan(42.3);
     expect(table.stats()).toEqual(before);
   });

@@ -1,4 +1,4 @@
-/** Behaviour cloning from a Replay of demonstrations: the clone docks in unseen games. */
+/** Tests behaviour cloning from a Replay of demonstrations: the clone docks in unseen games. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { memory } from "reprise/storage";
@@ -13,7 +13,7 @@ import { pilot } from "./pilot.ts";
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;
 
-/** A store in which the pilot has docked `episodes` times. */
+/** Returns a store of demonstrations in which the pilot has docked `episodes` times. */
 async function demonstrated(episodes: number): Promise<Demonstrations> {
   const { demonstrations: store } = await Demonstrations.open(memory());
   const image = new Uint8Array(CAMERA * CAMERA * 3);
@@ -34,7 +34,7 @@ async function demonstrated(episodes: number): Promise<Demonstrations> {
   return store;
 }
 
-/** Makes one update. @returns the error */
+/** Makes one update and returns the error. */
 function learn(clone: Clone, store: Demonstrations, share: number): number {
   const batch = store.lesson(BATCH);
   const error = clone.learn(batch.steps, share);

@@ -1,4 +1,4 @@
-/** The store of the page's room Record: acknowledged data survives a crash at any byte. */
+/** Tests the store of the room Record: acknowledged data survives a crash at any byte. */
 import { type MemoryDirectory, memory } from "reprise/storage";
 import { expect, it } from "vitest";
 import { seeded } from "../../../examples/random.js";
@@ -15,7 +15,7 @@ function seen(game: Game) {
   return { state: game.observation(), image };
 }
 
-/** Plays randomly until the game or the number of steps ends. */
+/** Plays randomly until the game ends or the number of steps is reached. */
 function play(store: Demonstrations, seed: number, most = 300): Ending {
   const game = new Game(seed);
   const random = seeded(seed);
@@ -96,7 +96,7 @@ it("loses nothing that was acknowledged, wherever a crash comes, and tells of th
       expect(reward.reduce((sum, one) => sum + one, 0)).toBeCloseTo(cut.return, 4);
     }
     for (const { id, steps, ending } of before.episodes) expect(store.read(id).rows).toBe(ending === "cut" ? steps : steps + 1);
-    // Whole episodes, an open one, a deletion, an unused one; some of it acknowledged.
+    // The further changes are whole episodes, an open one, a deletion and an unused episode; only some are acknowledged.
     play(store, seed++, 8);
     store.end("stopped", seen(new Game(1)));
     const open = Math.floor(random() * 12);
@@ -162,7 +162,7 @@ it.runIf(whole)("opens what is there while the disk is full, for who looks at it
   expect(cut).toMatchObject({ id: 3, ending: "cut", steps: 4 });
   for (let tries = 0; tries < 3; tries++) {
     await expect(store.flush()).rejects.toThrow(expect.objectContaining({ code: "IO" }));
-    // A failed write does not affect readers.
+    // A failed write does not affect reading.
     expect(store.episodes.map(({ id }) => store.read(id).rows)).toEqual([before.read(1).rows, before.read(2).rows, 4]);
     store.use(1, true);
     store.lesson(8).release();

@@ -1,4 +1,4 @@
-/** Exports of the room Record: the used episodes, as recorded, in formats that the readers open. */
+/** Tests exports of the room Record: the used episodes, as recorded, in formats that the readers can open. */
 
 import { openRlds } from "reprise/rlds";
 import { memory } from "reprise/storage";
@@ -18,7 +18,7 @@ function seen(game: Game) {
   return { state: game.observation(), image };
 }
 
-/** Episodes 1 and 3 dock, 2 is stopped, 4 is cut after 7 steps; all but 2 are used. */
+/** Records four episodes: 1 and 3 dock, 2 is stopped, and 4 is cut after 7 steps. All except 2 are used. */
 async function recorded(): Promise<Demonstrations> {
   const dir = memory();
   const { demonstrations: store } = await Demonstrations.open(dir);
@@ -78,7 +78,7 @@ for (const format of some(["tfds", "lerobot-images"] as const, 1)) {
       if (format === "tfds") expect(Boolean(last?.is_terminal)).toBe(ending === "docked");
       lengths.push(count);
     }
-    // RLDS has a step for the last observation; for the cut episode, the state after its last step is unknown.
+    // RLDS adds a step for the last observation. In the cut episode, the state after the last step is unknown.
     const more = format === "tfds" ? 1 : 0;
     expect(lengths).toEqual(used.map(({ steps, ending }) => (ending === "cut" ? steps - 1 : steps) + more));
     await data.close();

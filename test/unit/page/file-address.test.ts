@@ -1,4 +1,4 @@
-/** Addresses of the files of a served folder. */
+/** Tests addresses of the files in a served folder. */
 import { expect, test } from "vitest";
 import { fileAddress } from "../../../page/look/model/file-address.ts";
 

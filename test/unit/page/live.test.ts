@@ -1,4 +1,4 @@
-/** The calculations of the room Live: a curve that stays small, and the pace of steps. */
+/** Tests calculations of the room Live: a curve of limited size, and the pace of steps. */
 import { describe, expect, it } from "vitest";
 import { Curve } from "../../../page/live/curve.ts";
 import { Pace } from "../../../page/live/pace.ts";

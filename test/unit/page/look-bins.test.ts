@@ -1,4 +1,4 @@
-/** Growing histograms, compared with counting at the end. */
+/** Compares growing histograms with counting all values at the end. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { BINS, Bins, type Spread } from "../../../page/look/model/bins.ts";
@@ -9,7 +9,7 @@ function counted(values: readonly number[], whole: boolean): Spread {
   return bins.spread;
 }
 
-/** Returns how many values are in each bin, using only the bounds of the bins. */
+/** Counts the values in each bin, using only the bounds of the bins. */
 function twin(values: readonly number[], { low, width, counts }: Spread): number[] {
   const found = new Array<number>(counts.length).fill(0);
   for (const value of values) {
@@ -20,14 +20,14 @@ function twin(values: readonly number[], { low, width, counts }: Spread): number
 }
 
 describe("bins", () => {
-  // Multiples of 1/64 are exact, whatever they are added to.
+  // Sums of multiples of 1/64 are exact.
   const exact = fc.integer({ min: -(2 ** 20), max: 2 ** 20 }).map((n) => n / 64);
   const clustered = fc.tuple(fc.integer({ min: -1000, max: 1000 }), fc.array(exact, { maxLength: 300 })).map(([at, all]) => all.map((x) => x / 64 + at));
 
   it.each([false, true])("have every value once, in the bin of its bounds (whole: %s)", (whole) => {
     fc.assert(
       fc.property(fc.array(fc.oneof(fc.array(exact, { maxLength: 300 }), clustered), { minLength: 1, maxLength: 4 }), (groups) => {
-        // Math.round makes -0 of numbers just below 0, which is not a whole number here.
+        // Math.round returns -0 for small negative numbers; the test does not treat -0 as an integer.
         const values = groups.flat().map((value) => (whole ? Math.round(value) + 0 : value));
         const spread = counted(values, whole);
         expect(Array.from(spread.counts)).toEqual(twin(values, spread));

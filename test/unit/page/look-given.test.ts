@@ -1,4 +1,4 @@
-/** Inputs of the room Look, and calls to its worker. */
+/** Tests inputs of the room Look, and calls to its worker. */
 import { MessageChannel } from "node:worker_threads";
 import { describe, expect, it } from "vitest";
 import { givenFiles, givenUrl, listedFiles } from "../../../page/look/model/given.ts";

@@ -1,4 +1,4 @@
-/** The room Look's view of leaves: their forms, summaries, distributions, findings. */
+/** Tests the view of leaves in the room Look: forms, summaries, distributions and findings. */
 import { describe, expect, it } from "vitest";
 import { type LeafColumn, leafColumns, leafForms } from "../../../page/look/model/columns.ts";
 import { Distributions } from "../../../page/look/model/distributions.ts";

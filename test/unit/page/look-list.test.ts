@@ -1,4 +1,4 @@
-/** The list of episodes: its columns, orders, and visible rows. */
+/** Tests the list of episodes: its columns, orders, and visible rows. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type EpisodeSummary, EpisodeTable, SKETCH } from "../../../page/look/model/episode-table.ts";
@@ -75,7 +75,7 @@ describe("list window", () => {
         const window = listWindow({ ...of, scrollTop });
         expect(window.height).toBe(height);
         expect(window.to - window.from).toBeLessThanOrEqual(of.viewHeight / of.rowHeight + 10);
-        // The visible area is filled, unless the list is shorter than its box.
+        // The rows fill the visible area, unless the list is shorter than its box.
         expect(window.top).toBeLessThanOrEqual(scrollTop + 1e-6);
         const end = window.top + (window.to - window.from) * of.rowHeight;
         expect(end).toBeGreaterThanOrEqual(Math.min(scrollTop + of.viewHeight, height) - 1e-3);

@@ -1,4 +1,4 @@
-/** The reading options of the room Look, and its example. */
+/** Tests the reading options of the room Look, and its example. */
 import { describe, expect, it } from "vitest";
 import { exampleLines } from "../../../page/look/model/example.ts";
 import { inWordsOfTheForm, readingOptions } from "../../../page/look/model/reading-options.ts";

@@ -265,7 +265,7 @@ describe("films", () => {
     expect([found(report).shortFilms, found(report).missingFilms, found(report).longFilms]).toEqual([undefined, undefined, undefined]);
   });
 
-  /** Changes the number of samples in the film's header. */
+  /** Changes the number of frames in the film's header. */
   function withFrames(path: string, change: (frames: number) => number): number {
     const bytes = readFileSync(join(path, film));
     const at = bytes.indexOf("stsz") + 4 + 8;

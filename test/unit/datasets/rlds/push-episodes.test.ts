@@ -25,7 +25,6 @@ import { dataFolder } from "./data.ts";
 
 type Any = Replay<Spec, string>;
 
-/** The parts of a transition. */
 interface Transition {
   readonly observation: readonly number[];
   readonly action: readonly number[];
