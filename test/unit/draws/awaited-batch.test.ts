@@ -328,7 +328,7 @@ test("an iterator that met an empty table goes on", () => {
 
 const steps = { x: f32(2), r: f32(), said: text({ maxBytes: 8 }), big: i32(300) };
 
-/** Returns a function that inserts items of 1, 8, 5 and 3 steps, either together or one after the other. */
+/** Creates a table, and functions that each insert an item of the given length. */
 function filler(options: object, lengths = [1, 8, 5, 3]) {
   const replay = new Replay({ spec: steps, tables: { t: { maxSize: 9, sampler: fifo(), maxTimesSampled: 1 } } });
   const writer = replay.writer();

@@ -1,4 +1,4 @@
-/** Arguments, protocol, errors and the forms of a sample. */
+/** Tests arguments, the protocol of calls, errors, and the forms of a sample. */
 import { describe, expect, test } from "vitest";
 import { f32, i32 } from "../../../src/index.ts";
 import {
@@ -191,7 +191,7 @@ describe("samples", () => {
     const memories = new Set(kept.map(({ batch }) => batch.action.data.buffer));
     expect(memories.size).toBe(kept.length);
     for (const { batch, copy } of kept.slice(1)) {
-      // A copy has no classes.
+      // Classes are lost when the batch is copied.
       expect(structuredClone(batch)).toEqual(copy);
       for (const [i, action] of batch.action.data.entries()) {
         expect([...batch.state.at.data.subarray(2 * i, 2 * i + 2)]).toEqual([action, -action]);
@@ -398,7 +398,7 @@ describe("sample and update", () => {
         2,
       ) as PrioritizedEpisodicReplayBuffer;
     const [one, two] = [make(), make()];
-    // Ten episodes with an even first step: all have weight 0.
+    // The buffer contains ten episodes whose first step is even, so all weights are 0.
     expectError(
       errorOf(() => one.sampleEpisodes(1)),
       "EMPTY",

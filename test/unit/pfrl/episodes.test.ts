@@ -1,4 +1,4 @@
-/** Unusual uses: environments of any name, reentrant calls, changes while reading, full memory. */
+/** Tests unusual uses: environments of any name, reentrant calls, changes while reading, and full memory. */
 import { expect, test } from "vitest";
 import { f64 } from "../../../src/index.ts";
 import {
@@ -17,7 +17,7 @@ const statesOf = (items: Iterable<readonly Transition[]>) => [...items].map((ite
 
 test("an environment of null has an episode of its own: room is made for it, not for that of 0", () => {
   const buffer = new EpisodicReplayBuffer();
-  for (let i = 0; i < 1500; i++) buffer.append(step(i, { envId: null, isStateTerminal: i === 1499 })); // the memory's ring, of 1,008 entries, is overrun
+  for (let i = 0; i < 1500; i++) buffer.append(step(i, { envId: null, isStateTerminal: i === 1499 })); // more steps than the 1,008 entries of the ring
   expect(statesOf(buffer.items()).flat()).toEqual(statesOf(buffer.episodes()).flat());
 });
 
@@ -70,7 +70,7 @@ test("items() while the buffer goes on: each item once, in order of age, or an e
     seen.push(first?.state as number);
     if (seen.length === 1) for (let i = 100; i < 103; i++) buffer.append(step(i));
   }
-  expect(seen.every((state) => state < 100)).toBe(true); // 0, 101, 102, 3, 4
+  expect(seen.every((state) => state < 100)).toBe(true); // a bug returned 0, 101, 102, 3, 4
 });
 
 test("what a caller goes on to fill is copied, in an object column too: an extra that came later", () => {
@@ -78,7 +78,7 @@ test("what a caller goes on to fill is copied, in an object column too: an extra
   const hidden = new Float32Array(1);
   buffer.append(step(0));
   for (let i = 1; i <= 3; i++) buffer.append(step(i, { hidden: hidden.fill(i) }));
-  expect([...buffer.items()].slice(1).map(([first]) => first?.hidden)).toEqual([1, 2, 3].map((i) => Float32Array.of(i))); // 3, 3, 3
+  expect([...buffer.items()].slice(1).map(([first]) => first?.hidden)).toEqual([1, 2, 3].map((i) => Float32Array.of(i))); // a bug returned 3, 3, 3
 });
 
 test("what is given out is not what is stored", () => {
@@ -93,21 +93,21 @@ test("a priority that is taken can be drawn, however small", () => {
   buffer.append(step(0));
   buffer.sample(1);
   buffer.updateErrors([1e-305]);
-  expect(buffer.sample(1).count).toBe(1); // EMPTY: no item has a priority above 0
+  expect(buffer.sample(1).count).toBe(1); // a bug threw EMPTY: no item has a priority above 0
 });
 
 test("among all items that are asked for, beside larger ones", () => {
   const buffer = new PrioritizedReplayBuffer({ alpha: 1, eps: 0, errorMax: null });
   for (let i = 0; i < 2; i++) buffer.append(step(i));
   buffer.updateErrors([1, 1e-305], buffer.priorities().keys);
-  expect(buffer.sample(2).count).toBe(2); // TOO_FEW
+  expect(buffer.sample(2).count).toBe(2); // a bug threw TOO_FEW
 });
 
 test("weights that are divided by the largest are at most 1, and all are finite", () => {
   const buffer = new PrioritizedReplayBuffer({ alpha: 1, beta0: 1, eps: 0, errorMax: null });
   for (let i = 0; i < 2; i++) buffer.append(step(i));
   buffer.updateErrors([1e200, 1e-200], buffer.priorities().keys);
-  expect(Math.max(...buffer.sample(2).weights)).toBeLessThanOrEqual(1); // 1.2e308; Infinity with normalizeByMax: false
+  expect(Math.max(...buffer.sample(2).weights)).toBeLessThanOrEqual(1); // a bug returned 1.2e308, or Infinity with normalizeByMax: false
 });
 
 test.runIf(whole)("a sample that found no memory changes nothing, the random state included", () => {
@@ -128,13 +128,13 @@ test.runIf(whole)("a sample that found no memory changes nothing, the random sta
 
 test("numSteps is no room that is taken at the first step", () => {
   const buffer = new ReplayBuffer({ numSteps: 50_000, maxBytes: 2 ** 20 });
-  buffer.append(step(0)); // OUT_OF_MEMORY
+  buffer.append(step(0)); // a bug threw OUT_OF_MEMORY
   expect(buffer.running().get(0)?.length).toBe(1);
 });
 
 const wide = (state: number, more: object = {}) => ({ ...step(state, more), action: new Float32Array(1024).fill(state) });
 
-/** Returns how many steps fit. */
+/** Appends until memory is full, and returns the number of steps. */
 function full(append: (i: number) => void): number {
   let i = 0;
   expect(() => {

@@ -1,4 +1,4 @@
-/** Persistent buffers on a disk whose sync fails: its contents are unknown, so no more steps are accepted. */
+/** Tests persistent buffers on a disk whose sync fails: the contents of the disk are unknown, so no more steps are accepted. */
 import { describe, expect, test } from "vitest";
 import { memory } from "../../../src/files/memory.ts";
 import { PersistentEpisodicReplayBuffer, PersistentReplayBuffer, ReplayBuffer } from "../../../src/pfrl/index.ts";

@@ -1,4 +1,4 @@
-/** save and load. */
+/** Tests save and load. */
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -35,7 +35,7 @@ test("a path, and its folder as it was", () => {
   const buffer = new ReplayBuffer();
   buffer.load(path);
   expect(actions(buffer)).toEqual([[0, 1], [1, 2], [2, 3], [3, 4], [4]]);
-  // Replaces the existing file.
+  // This call replaces the existing file.
   fill(new ReplayBuffer(), 2).save(path);
   buffer.load(path);
   expect(actions(buffer)).toEqual([[0], [1]]);
@@ -69,7 +69,7 @@ test("what is not there, of another family, damaged, or none of ours is refused,
     /of the spec/,
   );
   expect(buffer.running().size).toBe(1);
-  // Without a running episode, another spec is adopted.
+  // If no episode is running, the buffer adopts the spec of the file.
   buffer.stopCurrentEpisode();
   buffer.load({ directory, file: "numbers" });
   expect([...buffer.items()]).toEqual([[expect.objectContaining({ state: 1 })]]);
@@ -112,7 +112,7 @@ test.runIf(whole)("more items, and longer episodes, than are read at a time", ()
   expect([...toWhole.items()].map(([one]) => one?.action)).toEqual(all);
 });
 
-/** Returns a file of sections, with right checksums. */
+/** Returns a file with the given sections and right checksums. */
 function fileOf(sections: readonly (readonly [kind: number, payload: Uint8Array])[]) {
   const directory = memory();
   const log = Log.open(directory, { about: { reprise: "pfrl", version: 2 }, durability: "manual" });
@@ -174,7 +174,7 @@ test("a sample that waits goes with it: its errors hit the same items", () => {
   const keys = original.sample(3).keys.slice();
   const before = original.priorities().keys;
   const places = [...keys].map((key) => before.indexOf(key));
-  // The oldest leaves while it waits.
+  // The oldest item is evicted while the sample is waiting for its errors.
   original.append(step(9));
   original.save({ directory, file: "f" });
   const loaded = new PrioritizedReplayBuffer(4);
@@ -222,7 +222,7 @@ test("a prioritized buffer takes what a uniform one saved, and the other way rou
   const uniform = new ReplayBuffer();
   uniform.load({ directory, file: "prioritized" });
   expect(actions(uniform)).toEqual([[0], [1], [2]]);
-  // Transitions whose episode has left.
+  // The file contains transitions whose episode has been evicted.
   fill(new PrioritizedEpisodicReplayBuffer(4), 6, 3).save({ directory, file: "episodes" });
   const both = [new PrioritizedEpisodicReplayBuffer(), new EpisodicReplayBuffer()] as const;
   for (const buffer of both) buffer.load({ directory, file: "episodes" });
@@ -284,7 +284,7 @@ describe("in pieces", () => {
       "enough",
     );
     expect(actions(reader)).toEqual([[0], [1], [2]]);
-    // The item that was read has left; the next one finds its place.
+    // The item of the cancelled call was removed, and the next calls reuse its memory.
     for (let i = 0; i < 3; i++) reader.load({ directory, file: "large" });
     expect(reader.length).toBe(MANY);
     expect(reader.bytes).toBeLessThan(3 * MANY * 4096 + bytes);

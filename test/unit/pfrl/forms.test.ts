@@ -1,4 +1,4 @@
-/** The accepted forms of transitions, extras and options, and how others are rejected. */
+/** Tests which forms of transitions, extras and options are accepted, and how others are rejected. */
 import { expect, test } from "vitest";
 import { f32, f64, i32 } from "../../../src/index.ts";
 import {
@@ -21,13 +21,13 @@ test("a Uint8ClampedArray (a canvas's pixels) is u8, not an object", () => {
 test("an extra that does not fit its column is told from 0 in a batch, or refused", () => {
   const buffer = new ReplayBuffer();
   buffer.append(step(0, { value: -1 }));
-  expect(() => buffer.append(step(1, { value: [-2] }))).toThrow(expect.objectContaining({ code: "SPEC_MISMATCH" })); // otherwise its column would hold 0, and no flag would mark that as a missing value
+  expect(() => buffer.append(step(1, { value: [-2] }))).toThrow(expect.objectContaining({ code: "SPEC_MISMATCH" })); // otherwise stored as 0, without a flag
 });
 
 test("the dtype of a column does not hang on the values that were drawn", () => {
   const stateOf = (x: number) =>
     batchExperiences([[{ ...step(0), state: [x, 0], nextState: [x, 0], nextAction: null, isStateTerminal: false }]], { gamma: 1 }).state;
-  expect(stateOf(0).data.constructor).toBe(stateOf(0.5).data.constructor); // BigInt64Array, then Float64Array
+  expect(stateOf(0).data.constructor).toBe(stateOf(0.5).data.constructor); // a bug returned a BigInt64Array, then a Float64Array
 });
 
 test("with a spec and nothing appended, sample(0) is an empty batch", () => {
@@ -67,18 +67,18 @@ test("a last step of the wrong form is refused before its episode is weighed", (
   const defaultPriorityFunc = (episode: readonly Transition[]) => episode.reduce((sum, { reward }) => sum + reward, 0);
   const buffer = new PrioritizedEpisodicReplayBuffer({ defaultPriorityFunc });
   const wrong = { ...step(0), reward: "1" as never, isStateTerminal: true };
-  expect(() => buffer.append(wrong)).toThrow(expect.objectContaining({ code: "SPEC_MISMATCH" })); // TypeError about defaultPriorityFunc
+  expect(() => buffer.append(wrong)).toThrow(expect.objectContaining({ code: "SPEC_MISMATCH" })); // a bug threw a TypeError about defaultPriorityFunc
 });
 
 test("a spec's extras have names of their own", () => {
   const extras = { state: f64() };
-  expect(() => new ReplayBuffer({ spec: { state: f32(2), action: i32(), extras } })).toThrow(RangeError); // lists then have the extra as state
+  expect(() => new ReplayBuffer({ spec: { state: f32(2), action: i32(), extras } })).toThrow(RangeError); // otherwise it replaces the state in lists
 });
 
 test("extras of any name are kept, or refused by name", () => {
   const buffer = new ReplayBuffer();
   buffer.append(step(0, { constructor: "a" }));
-  buffer.append(step(1)); // TypeError: constructor must be what can be saved
+  buffer.append(step(1)); // a bug threw a TypeError about `constructor`
   expect(buffer.length).toBe(2);
 });
 
@@ -95,7 +95,7 @@ test("hasExtras tells an extra that did not come from one of 0", () => {
   expect(extras.value.data).toEqual(Float64Array.of(0, 0));
   expect(hasExtras.value).toEqual({ data: Uint8Array.of(1, 0), shape: [1, 2] });
   expect(hasExtras.note).toEqual({ data: Uint8Array.of(1, 0), shape: [1, 2] });
-  expect(buffer.sample(1, { form: "list" })[0]?.[1]).toEqual({ ...step(1), nextAction: null, isStateTerminal: false, value: null }); // as it was given
+  expect(buffer.sample(1, { form: "list" })[0]?.[1]).toEqual({ ...step(1), nextAction: null, isStateTerminal: false, value: null }); // equals the passed step
 });
 
 test("an extra of another form is refused by its name, with what to do", () => {

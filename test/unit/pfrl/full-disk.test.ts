@@ -1,4 +1,4 @@
-/** Persistent buffers on a disk without room. */
+/** Tests persistent buffers on a full disk. */
 import { expect, test, vi } from "vitest";
 import { memory } from "../../../src/files/memory.ts";
 import { PersistentReplayBuffer } from "../../../src/pfrl/index.ts";
@@ -24,7 +24,7 @@ test("an append that throws IO has appended nothing; what was appended is there 
     expect(buffer.length).toBe(appended);
   }
   expect([appended, refused]).toEqual([21, 19]);
-  // Once for as long as the disk is full.
+  // One warning is logged as long as the disk is full.
   expect(warned).toEqual([expect.stringMatching(/no space is left \(ENOSPC\)\. The changes are in memory$/)]);
   full = false;
   await buffer.flush();
@@ -64,11 +64,11 @@ test.each([
         refused++;
       }
     }
-    // Each try is reported to the next call, and the first one to the logger. Tries are at most 100 ms apart.
+    // Each failed attempt is reported to the next call, and the first one also to the logger. Attempts are at most 100 ms apart.
     expect(refused).toBeGreaterThan(10);
     expect(refused).toBeLessThanOrEqual(21);
     expect(warned).toEqual([expect.stringMatching(/no space is left \(ENOSPC\)\. The changes are in memory$/)]);
-    // No more calls follow.
+    // From here on, no calls trigger an attempt.
     vi.advanceTimersByTime(1000);
     full = false;
     vi.advanceTimersByTime(1000);

@@ -1,4 +1,4 @@
-/** Deceptive values passed to PFRL's buffers: rejected with a message, and the stored state is unchanged. */
+/** Tests deceptive values passed to PFRL buffers: they are rejected with a message, and the stored state is unchanged. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

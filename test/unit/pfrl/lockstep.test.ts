@@ -1,5 +1,5 @@
 /**
- * Random sequences on persistent buffers, compared with an in-memory twin and a list of everything ever stored: appends, ends, draws, saves, loads of files
+ * Compares persistent buffers with an in-memory twin and a list of all stored items, over random sequences: appends, ends, draws, saves, loads of files
  * with other windows, reopenings with other capacities, and directories that become ancestors.
  */
 import { describe, expect, test } from "vitest";
@@ -23,7 +23,7 @@ type Items = (readonly Transition[])[];
 type Persistent = PersistentReplayBuffer | PersistentEpisodicReplayBuffer;
 type Twin = ReplayBuffer | EpisodicReplayBuffer;
 
-/** Items as texts, which the test runner compares far faster and shows as one line each. */
+/** Converts items to texts, which the test runner compares much faster and shows on one line per item. */
 const told = (items: Items | Listed<readonly Transition[]>) =>
   items.map((item) => item.map((one) => JSON.stringify(Object.entries(one).sort(byName), plain)).join());
 const byName = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]) => (a < b ? -1 : 1);
@@ -43,9 +43,9 @@ const EXTRAS: readonly ((i: number) => object)[] = [
 interface Family {
   open(directory: Directory, capacity: number | null, options: object): Persistent;
   twin(capacity: number | null, seed: number): Twin;
-  /** A buffer in memory whose files the others read: windows of `numSteps` steps. */
+  /** Creates an in-memory buffer with windows of `numSteps` steps, whose files other buffers load. */
   file(numSteps: number, prioritized: boolean): ReplayBuffer | PrioritizedReplayBuffer | EpisodicReplayBuffer;
-  /** Returns the newest stored items. */
+  /** Returns the newest stored items that fit the capacity. */
   newest(stored: Items, capacity: number | null): Items;
   items(buffer: Twin | Persistent | PrioritizedReplayBuffer): Items;
   draw(buffer: Twin | Persistent, n: number, form: object): Listed<readonly Transition[]> | TransitionBatch;
@@ -83,9 +83,9 @@ class Run {
   #capacity: number | null;
   #buffer: Persistent;
   #twin: Twin;
-  /** Whether both must draw the same: not after an opening that the twin cannot make. */
+  /** Whether both buffers must draw the same items. The twin cannot imitate some reopenings. */
   #alike = true;
-  /** All items of the directory and its ancestors, and whether memory has more of them than the capacity. */
+  /** All items of the directory and its ancestors. `#over` tells whether memory contains more items than the capacity. */
   #stored: Items = [];
   #over = false;
   readonly #running = new Map<number, Transition[]>();
@@ -111,7 +111,7 @@ class Run {
     else if (what < 92) this.#load();
     else if (what < 95) this.#makeFile();
     else if (what < 99) this.#reopen(below(3) === 0 ? this.#random.pick(CAPACITIES) : this.#capacity);
-    // A directory in memory cannot be found by name, so there are two generations.
+    // An in-memory directory cannot be found by name, so there are at most two generations.
     else if (this.#ancestor === null) this.#descend();
   }
 
@@ -185,7 +185,7 @@ class Run {
     expect([...isStateTerminal.data]).toEqual(each((one) => Number(one.isStateTerminal)));
     const { data } = nextState as { data: Uint8Array };
     const last = (item: readonly Transition[]) => ((item.at(-1) as Transition).nextState as [Uint8Array])[0][0];
-    // For episodes each step has one; otherwise only the last step of the item.
+    // In an episode, the last column contains one value per step; in other items, only that of the last step.
     const at = (i: number) => (data.length / count) * i + (this.#family === EPISODES ? (data.length / count / width) * ((lengths[i] as number) - 1) : 0);
     expect(list.map((_, i) => data[at(i)])).toEqual(list.map(last));
   }
@@ -200,7 +200,7 @@ class Run {
     this.#files.push({ ...file, items });
   }
 
-  /** Makes a file with a buffer of other windows. */
+  /** Saves a file of a buffer with different windows. */
   #makeFile(): void {
     const maker = this.#family.file(1 + this.#random.below(4), this.#random.next() < 0.5);
     for (let n = this.#random.below(12); n > 0; n--) maker.append({ ...this.#transition(this.#random.below(5) === 0), envId: this.#random.below(2) });
@@ -240,7 +240,7 @@ class Run {
     this.#running.clear();
   }
 
-  /** Makes the directory the ancestor of a new one. */
+  /** Makes the current directory the ancestor of a new one. */
   #descend(): void {
     if (this.#random.next() < 0.5) this.#buffer.close();
     this.#ancestor = this.#directory;

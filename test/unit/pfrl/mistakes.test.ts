@@ -1,4 +1,4 @@
-/** Typical first mistakes of programs that come from PFRL, and their messages. */
+/** Tests the messages for typical first mistakes in programs that are ported from PFRL. */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -152,7 +152,7 @@ describe("loadAsync into a persistent buffer that is closed", () => {
     expect(buffer.length).toBe(1);
     const again = new PersistentReplayBuffer(directory, 9999, { durability: "manual" });
     expect([...again.items()].map(([item]) => item?.action)).toEqual([7]);
-    // A closed buffer can be saved.
+    // A closed buffer can still be saved.
     await buffer.saveAsync(file);
     await again.loadAsync(file);
     expect(again.length).toBe(1);
@@ -172,7 +172,7 @@ test("a batch has columns: to go over transitions, there is the list form", () =
     TypeError,
     says,
   );
-  // It is not a column of its own.
+  // The iterator that throws is not an enumerable property of the batch.
   expect(Object.keys(buffer.sample(1))).toEqual(Reflect.ownKeys({ ...buffer.sample(1) }));
   expect(structuredClone({ ...buffer.sample(1) }).count).toBe(1);
 });
@@ -189,7 +189,7 @@ describe("two saves to one file at a time", () => {
   ])("the second one is told, and the first one ends well: %s", async (_, make) => {
     const { file, also } = make();
     const buffer = filled(5000);
-    // However fast the machine is, a chunk ends before the file does.
+    // Even on a fast machine, the save takes several turns.
     const first = buffer.saveAsync(file, { onProgress: () => void spin(10) });
     const says = { code: "OUT_OF_TURN", message: expect.stringMatching(/is already being saved to/) };
     await expect(filled(3).saveAsync(file)).rejects.toMatchObject(says);
@@ -199,7 +199,7 @@ describe("two saves to one file at a time", () => {
     const loaded = new ReplayBuffer();
     loaded.load(file);
     expect(loaded.length).toBe(5000);
-    // Afterwards it is free, even after a cancelled call.
+    // After a save, and even after a cancelled one, the file can be saved again.
     const stop = new AbortController();
     const given = filled(5000).saveAsync(file, { signal: stop.signal, onProgress: () => stop.abort(new Error("enough")) });
     await expect(given).rejects.toThrow("enough");

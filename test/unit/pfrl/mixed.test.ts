@@ -1,4 +1,4 @@
-/** Transitions of two sources in one buffer: ancestors, files and running episodes may differ in extras, as in PFRL. */
+/** Tests transitions of two sources in one buffer: ancestors, files and running episodes may differ in extras, as in PFRL. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
@@ -35,7 +35,7 @@ describe("an ancestor that is still open in this process gives all that was appe
     for (let i = 0; i < 4; i++) parent.append(step(i));
     const child = new PersistentReplayBuffer(memory(), 100, { ...MANUAL, ancestor: old });
     expect(all(child)).toEqual([0, 1, 2, 3].map((i) => step(i)));
-    // It continues as before.
+    // The parent continues as before.
     parent.append(step(4));
     const later = new PersistentReplayBuffer(memory(), 100, { ...MANUAL, ancestor: old });
     expect(later.length).toBe(5);
@@ -116,7 +116,7 @@ describe("extras that differ", () => {
     (directory, ancestor) => new PersistentEpisodicReplayBuffer(directory, 100, { ...OPTIONS, ancestor }),
   ];
 
-  // A word after a number in the first one is always rejected.
+  // A text is always rejected if the first source has a number.
   const FITTING = PAIRS.filter(([one, other]) => one !== "a number" || other !== "a word");
   test.runIf(whole).each(FITTING)("an ancestor with %s, a directory with %s", (_, __, old, own) => {
     for (const open of OPEN) {

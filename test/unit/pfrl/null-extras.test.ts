@@ -1,4 +1,4 @@
-/** Extras that are null in the first transition, like a recurrent state at the start of an episode: the first non-null value determines their form. */
+/** Tests extras that are null in the first transition, such as an initial recurrent state: the first non-null value determines the form. */
 import { describe, expect, test } from "vitest";
 import {
   EpisodicReplayBuffer,
@@ -28,7 +28,7 @@ const step = (i: number, first: boolean, more: object = {}) => ({
   note: null,
   ...more,
 });
-/** Three environments, whose episodes take turns. */
+/** Appends steps of three environments, whose episodes are interleaved. */
 const fill = (buffer: Buffer, from = 0, to = 30) => {
   for (let i = from; i < to; i++) {
     const t = Math.floor(i / 3);
@@ -61,7 +61,7 @@ describe.each<[string, (more: object) => Buffer]>([
     const expected = items.flatMap((item) => Array.from({ length: width }, (_, t) => [...(item[t]?.recurrentState?.[0] ?? [0, 0])]).flat());
     expect([...data]).toEqual(expected);
     expect([...(batch.hasExtras.recurrentState?.data ?? [])]).toEqual(items.flatMap((item) => Array.from({ length: width }, (_, t) => Number((item[t]?.recurrentState ?? null) !== null)))); // biome-ignore format: one line
-    // The form of the other one is still unknown.
+    // The form of the other extra is still unknown.
     expect(Array.isArray(batch.extras.note)).toBe(true);
     expect([...buffer.items()].flat()).toEqual([...other.items()].flat());
     expect([...buffer.items()].flat().filter((one) => (one as unknown as { recurrentState: unknown }).recurrentState === null).length).toBeGreaterThan(2);

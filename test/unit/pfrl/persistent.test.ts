@@ -1,4 +1,4 @@
-/** Buffers that live in a directory. */
+/** Tests buffers that are stored in a directory. */
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 let directories = 0;
 const fresh = () => join(folder, `d${directories++}`);
 
-/** Nothing is written automatically, so no timers are left. */
+/** Options without automatic writes, so no timers remain. */
 const MANUAL = { durability: "manual" } as const;
 const FORMS: { readonly [form: string]: (i: number) => unknown } = {
   numbers: (i) => i,
@@ -48,7 +48,7 @@ describe.each(some(Object.keys(FORMS), 1))("a log of states that are %s", (form)
       if (random.next() < 0.3) expect(buffer.sample(Math.min(all, 5), LIST)).toEqual(twin.sample(Math.min(all, 5), LIST));
       if (random.next() < 0.03) {
         buffer.close();
-        // Another seed: the random state comes from the log.
+        // The seed differs, but the random state is restored from the log.
         buffer = new PersistentReplayBuffer(directory, 40, { ...MANUAL, seed: 77, segmentBytes: 4096 });
       }
     }
@@ -59,7 +59,7 @@ describe.each(some(Object.keys(FORMS), 1))("a log of states that are %s", (form)
     for (let i = 0; i < STEPS; i++) twin.sample(7);
     expect(reopened.sample(20, LIST)).toEqual(twin.sample(20, LIST));
     reopened.close();
-    // All items are kept for a larger capacity.
+    // A buffer with unlimited capacity contains all items.
     const whole = new PersistentReplayBuffer(directory, null, MANUAL);
     expect(actions(whole)).toEqual(range(0, STEPS));
     whole.close();
@@ -296,7 +296,7 @@ test("closed, or taken over, it can still be sampled", () => {
   const episodes = new PersistentEpisodicReplayBuffer(memory(), 10, MANUAL);
   episodes.append(step(0));
   episodes.close();
-  // It is only in memory.
+  // The closed buffer is only an in-memory buffer.
   episodes.append(step(1));
   expect(episodes.running().get(0)?.length).toBe(2);
   for (const call of [

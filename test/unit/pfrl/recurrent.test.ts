@@ -1,4 +1,4 @@
-/** Features for DRQN: episodes cut to runs, and stacked for a recurrent model. */
+/** Tests features for DRQN: episodes cut to runs, and stacked for a recurrent model. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -150,7 +150,7 @@ describe("randomSubseq", () => {
   test("gives what PFRL gave", () => {
     const { ops, expect: expected } = recorded("episodic.json", "random-subseq");
     for (const [i, { seq, subseq_len, draws }] of ops.entries()) {
-      // The number in 0 … 1 that corresponds to PFRL's integer in lo … hi.
+      // The numbers in 0 … 1 correspond to PFRL's integers in lo … hi.
       const [draw] = draws as unknown as { randint: number }[];
       const { value, calls } = expected[i] as unknown as { value: unknown; calls: { lo: number; hi: number }[] };
       const random = () => ((draw as { randint: number }).randint + 0.5) / (calls[0] as { hi: number }).hi;

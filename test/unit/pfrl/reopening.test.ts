@@ -1,4 +1,4 @@
-/** A directory can be reopened, whatever was called before. */
+/** Tests that a directory can be reopened after any sequence of calls. */
 import { describe, expect, test } from "vitest";
 import { RANDOM } from "../../../src/base/kinds.ts";
 import { PersistentEpisodicReplayBuffer, PersistentReplayBuffer, ReplayBuffer } from "../../../src/pfrl/index.ts";

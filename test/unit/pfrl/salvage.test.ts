@@ -1,4 +1,4 @@
-/** Damaged directories of persistent buffers: rejected, or salvaged permanently. */
+/** Tests damaged directories of persistent buffers: they are rejected, or salvaged permanently. */
 import { describe, expect, test } from "vitest";
 import { PersistentEpisodicReplayBuffer, PersistentReplayBuffer } from "../../../src/pfrl/index.ts";
 import { type Directory, memory } from "../../../src/storage/index.ts";
@@ -43,7 +43,7 @@ describe.each([
     const kept = actions(salvaged);
     expect(kept).toEqual(range(0, kept.length));
     expect(kept.length > 10 && kept.length < all).toBe(true);
-    // As if it was killed before its next write.
+    // The process is killed before its next write.
     const killed = open(dir.crash());
     expect(actions(killed)).toEqual(kept);
     killed.close();

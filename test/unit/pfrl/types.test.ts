@@ -75,13 +75,13 @@ test("names that are no arguments do not compile", () => {
     new ReplayBuffer({ numStep: 1 });
     // @ts-expect-error no such argument
     new PrioritizedReplayBuffer(4, { betasteps: 1 });
-    // @ts-expect-error another normalizeByMax
+    // @ts-expect-error unsupported value of normalizeByMax
     new PrioritizedReplayBuffer({ normalizeByMax: "max" });
-    // @ts-expect-error no directory
+    // @ts-expect-error the directory is missing
     new PersistentReplayBuffer(4);
-    // @ts-expect-error was never public
+    // @ts-expect-error an internal option of PFRL
     new PersistentReplayBuffer("d", 4, { distributed: true });
-    // @ts-expect-error no reward
+    // @ts-expect-error the reward is missing
     uniform.append({ state: 1, action: 1 });
     // @ts-expect-error no such form
     uniform.sample(1, { form: "rows" });

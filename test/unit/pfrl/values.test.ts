@@ -1,4 +1,4 @@
-/** Stored values are returned unchanged: forms of states, actions and extras. */
+/** Tests that stored values are returned unchanged, in all forms of states, actions and extras. */
 import { describe, expect, test, vi } from "vitest";
 import { f32, i32, shared, text, u8 } from "../../../src/index.ts";
 import { object, PersistentReplayBuffer, ReplayBuffer } from "../../../src/pfrl/index.ts";
@@ -31,7 +31,7 @@ describe("inferred from the first transition", () => {
     const buffer = new ReplayBuffer();
     const given = [one, two].map((state, i) => ({ state, action: state, reward: i, nextState: state, isStateTerminal: i === 1, memory: state }));
     for (const transition of given) buffer.append(transition);
-    // A null next state is omitted.
+    // A next state of null is omitted.
     const stored = given.map((transition) => ({ ...transition, nextAction: null }));
     expect(first(buffer)).toEqual(stored);
     expect(
@@ -202,7 +202,7 @@ describe("object columns", () => {
     const objects = storeOf(buffer).contents?.steps.engine.objectStore;
     expect(objects?.size).toBeLessThanOrEqual(40);
     expect(buffer.running().get("still")?.[0]?.state).toBe("kept");
-    // Reused rows do not show their former contents.
+    // Reused rows must not show their former contents.
     const numbers = new ReplayBuffer(3);
     for (let i = 0; i < 20; i++) numbers.append(step(i, i % 2 ? { tag: i } : {}));
     expect(first(numbers).map((one) => one?.tag)).toEqual([17, undefined, 19]);

@@ -1,4 +1,4 @@
-/** Files whose items are longer or shorter than the windows of the reading buffer. PFRL's own test saves 3 steps and loads into 1. */
+/** Tests files whose items are longer or shorter than the windows of the loading buffer. PFRL's own test saves 3 steps and loads into 1. */
 import { describe, expect, test } from "vitest";
 import { batchExperiences, PersistentReplayBuffer, PrioritizedReplayBuffer, ReplayBuffer } from "../../../src/pfrl/index.ts";
 import { memory } from "../../../src/storage/index.ts";
@@ -64,7 +64,7 @@ test("a batch from before is too short for the items that came", () => {
     /into must be a batch of 4 items of up to 3 steps, got one of 4 items of up to 1 step/,
   );
   expect(buffer.sample(4).reward.shape).toEqual([4, 3]);
-  // If all of them have left, the next load reports it.
+  // When all longer items have been evicted, the next load shortens the windows.
   buffer.load(saved(1));
   expect(buffer.sample(4).reward.shape).toEqual([4]);
 });

@@ -1,11 +1,11 @@
-/** Episodes of priority 0: they are only drawn uniformly. */
+/** Tests episodes of priority 0, which are only drawn uniformly. */
 import { expect, test } from "vitest";
 import { PrioritizedEpisodicReplayBuffer } from "../../../src/pfrl/index.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
 import { scaled } from "../../support/size.ts";
 
 const LIST = { form: "list" } as const;
-/** Ten episodes, of which the first two have a priority. */
+/** Creates ten episodes; only the first two have a positive priority. */
 const made = (uniformRatio: number, seed = 0, more: object = {}) => {
   const defaultPriorityFunc = (episode: readonly { readonly action: unknown }[]) => ((episode[0]?.action as number) < 2 ? 1 : 0);
   const buffer = new PrioritizedEpisodicReplayBuffer({ defaultPriorityFunc, uniformRatio, waitPriorityAfterSampling: false, seed, ...more });
@@ -23,7 +23,7 @@ test.each([0.1, 0.5, 1])("with a uniform ratio of %s any number of them can be d
       expect([...weights].every((weight) => weight > 0 && weight <= 1)).toBe(true);
     }
     expect(drawn(buffer, 10).sort((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
-    // The draws leave no trace in the sums.
+    // The draws do not change the sums of priorities.
     expect([...buffer.priorities().priorities]).toEqual([1, 1, 0, 0, 0, 0, 0, 0, 0, 0]);
   }
 });

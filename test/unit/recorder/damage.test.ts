@@ -1,4 +1,4 @@
-/** Recordings after crashes, damage and full disks: a beginning of the recording is left, or a typed error; and recording can continue. */
+/** Tests recordings after crashes, damage and full disks: the beginning is readable, or a typed error is thrown, and recording can continue. */
 import { describe, expect, test } from "vitest";
 import { openRecording } from "../../../src/recorder/index.ts";
 import { type MemoryDirectory, memory } from "../../../src/storage/index.ts";
@@ -10,10 +10,10 @@ const REFUSED = ["CORRUPT", "EMPTY", "NOT_FOUND", "UNSUPPORTED", "SPEC_MISMATCH"
 
 type Episodes = readonly { readonly finished: boolean; readonly steps: readonly Readonly<Record<string, unknown>>[] }[];
 
-/** Returns a step without the fields that follow from the end of its episode. */
+/** Returns a step without the fields that depend on how its episode ends. */
 const bare = ({ is_last: _, is_terminal: __, discount: ___, ...rest }: Readonly<Record<string, unknown>>) => rest;
 
-/** Returns equal texts for equal values, whatever the order of keys. */
+/** Returns equal texts for equal values, whatever the order of their keys. */
 const text = (value: unknown) =>
   JSON.stringify(value, (_, part) => {
     if (typeof part === "bigint") return String(part);
@@ -21,7 +21,7 @@ const text = (value: unknown) =>
     return isNode ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1))) : part;
   });
 
-/** Whether episodes are the beginning of others: the last one may be partial. Discarded ones may not be discarded yet. */
+/** Returns whether `found` is the beginning of `whole`. The last episode may be partial, and discarded episodes may still exist. */
 function begins(found: Episodes, whole: Episodes): boolean {
   return found.every((episode, i) => {
     const there = whole[i];
@@ -31,7 +31,7 @@ function begins(found: Episodes, whole: Episodes): boolean {
   });
 }
 
-/** One recording without discarded episodes, so that every beginning of it reads as a beginning. */
+/** Makes a recording without discarded episodes, so that reading any part from the start yields the first steps. */
 async function recorded(options: Partial<Parameters<typeof opened>[0]>, steps: number, seed = 5) {
   const dir = memory();
   const recorder = await opened({ dir, segmentBytes: 4096, ...options });
@@ -51,7 +51,7 @@ async function recorded(options: Partial<Parameters<typeof opened>[0]>, steps: n
   return { dir, twin, whole: expected(twin) as unknown as Episodes };
 }
 
-/** Returns what is read from a directory, or the code of the error. */
+/** Reads a directory; returns the episodes or the error code. */
 async function tried(files: Map<string, Uint8Array>): Promise<Episodes | string> {
   try {
     return (await read(files)) as unknown as Episodes;
@@ -86,7 +86,7 @@ test("the newest file cut at any byte leaves a beginning, which is read, and gon
   for (let cut = 0; cut <= bytes.length; cut += stride(13, 211)) {
     const left = new Map<string, Uint8Array>(files).set(newest, bytes.slice(0, cut));
     const found = await tried(left);
-    // Its head was on the disk: the previous file refers to it.
+    // The previous file refers to this one, so its head must have been on the disk.
     if (typeof found === "string" && steps === 0 && found === "CORRUPT") continue;
     if (typeof found === "string") throw new Error(`cut at ${cut}: ${found}`);
     expect(begins(found, whole)).toBe(true);
@@ -115,7 +115,7 @@ test.each(STORAGES)("what was acknowledged is there after a crash at any byte th
     const found = await tried(left);
     if (typeof found === "string") expect(sure.length).toBe(0);
     else {
-      // A discarded one may be back, as an unfinished one at the end.
+      // A discarded episode may still exist, as an unfinished one at the end.
       const kept = begins(found, now) ? found : found.slice(0, -1);
       expect(begins(kept, now)).toBe(true);
       expect(begins(sure, found) || begins(sure, now)).toBe(true);
@@ -149,17 +149,17 @@ test.each(["raw", "png"] as const)(
       const now = expected(twin) as unknown as Episodes;
       const way = random.below(4);
       if (way === 0) await recorder.flush();
-      // A reader in this process flushes the log.
+      // Opening a reader in this process flushes the log.
       if (way === 1) await openRecording(dir);
       if (way < 2) sure = now;
-      // The power fails: the whole log had reached the disk, and none of the unawaited frames.
+      // After a power failure, the whole log is on the disk, but frames that were not awaited are lost.
       const left = dir.files();
       for (const file of unsynced) left.delete(file);
       lost += unsynced.size;
       const found = await tried(left);
       if (typeof found === "string") expect([found, sure.length]).toEqual(["EMPTY", 0]);
       else {
-        // A discarded one may be back, or gone, like an unfinished one at the end.
+        // A discarded episode may exist or not, like an unfinished one at the end.
         const least = begins(sure, now) ? sure : sure.slice(0, -1);
         const most = begins(found, now) ? found : found.slice(0, -1);
         expect([begins(least, found), begins(most, now)]).toEqual([true, true]);
@@ -174,7 +174,7 @@ const WAYS = ["flip", "flip", "cut", "delete", "zero", "append", "exchange"] as 
 
 function mutated(files: Map<string, Uint8Array>, random: TestRandom): Map<string, Uint8Array> {
   const names = [...files.keys()].filter((name) => !name.startsWith("lock")).sort();
-  // Separate frames have many files, the log few.
+  // Separate frames consist of many files, so half of the changes affect the log.
   const segments = names.filter((name) => name.endsWith(".rpr"));
   const hit = random.below(2) === 0 ? segments : names;
   const name = hit[random.below(hit.length)] as string;
@@ -210,7 +210,7 @@ describe("mutants", () => {
       if (i % 2 > 0) continue;
       for (const salvage of [false, true]) {
         try {
-          // Separate frames may be damaged, in which case earlier ones are not read.
+          // If separate frames are damaged, the episodes before the damage cannot be read.
           const before = await goesOn(files, salvage).catch((error) => {
             if (imagesIn === "files" && error.code === "CORRUPT") return [];
             throw error;
@@ -229,7 +229,7 @@ describe("mutants", () => {
 });
 
 describe("a disk that is full", () => {
-  /** A directory whose disk can be filled. */
+  /** Creates a directory on a disk that can be filled. */
   function disk() {
     const state = { full: 0, dir: undefined as unknown as MemoryDirectory, random: new TestRandom(3) };
     state.dir = memory({
@@ -289,7 +289,7 @@ describe("a disk that is full", () => {
         const there = typeof found === "string" ? 0 : found.reduce((sum, { steps }) => sum + steps.length, 0);
         expect(there).toBeGreaterThanOrEqual(sure);
       }
-      // If steps wait in memory, little is written before a flush.
+      // If steps wait in memory, little is written before a flush, so few errors occur.
       if (durability === "always" || imagesIn === "files") expect(refused).toBeGreaterThan(10);
       state.full = 0;
       await recorder.flush();

@@ -1,4 +1,4 @@
-/** Reading a recording with a damaged section in the middle: whole episodes on both sides of the gap, and nothing that was not recorded. */
+/** Tests reading a recording with a damaged section in the middle: whole episodes on both sides are returned, and only recorded data. */
 import { beforeAll, describe, expect, it, test } from "vitest";
 import { open, openRecording } from "../../../src/recorder/index.ts";
 import { f32, u8 } from "../../../src/schema/constructors.ts";
@@ -26,7 +26,7 @@ interface ReadBack {
   readonly steps: readonly object[];
 }
 
-/** A recording in several segments; every second episode has a final observation. */
+/** Makes a recording with several segments; every second episode has a final observation. */
 async function recorded(kind: Kind): Promise<Map<string, Uint8Array>> {
   const dir = memory();
   const recorder = await open({ dir, spec: SPECS[kind] as never, fps: 10, segmentBytes: 4096, durability: "manual", logger: null });
@@ -58,11 +58,11 @@ interface Section {
   readonly kind: number;
   readonly from: number;
   readonly bytes: number;
-  /** The episode of its step, or of its end. */
+  /** The number of the episode that the section's step or end belongs to. */
   readonly episode: number | undefined;
 }
 
-/** Returns all sections in order, in the file format. */
+/** Parses the files; returns all sections in order. */
 function sectionsOf(files: ReadonlyMap<string, Uint8Array>): Section[] {
   const sections: Section[] = [];
   let episode = 0;
@@ -85,7 +85,7 @@ function sectionsOf(files: ReadonlyMap<string, Uint8Array>): Section[] {
 const observed = (steps: readonly object[]) =>
   steps.map((step) => JSON.stringify([(step as { observation: unknown }).observation, (step as { action: unknown }).action]));
 
-/** Checks that everything read was recorded in this order: whole episodes, or the first steps of one. Returns the numbers of the whole ones. */
+/** Checks that the episodes were recorded in this order, each as a whole or as its first steps. Returns the numbers of the whole ones. */
 function wholeOf(episodes: readonly ReadBack[], original: readonly ReadBack[]): number[] {
   const numbers: number[] = [];
   let previous = -1;
@@ -150,9 +150,9 @@ describe.each(["numbers", "frames"] as const)("a recording of %s", (kind) => {
       const missing = original.flatMap((_, i) => (read.includes(i) ? [] : [i]));
       const context = `${part} of kind ${section.kind} at ${section.file}:${section.from}: ${losses.map(({ reason }) => reason).join("\n")}`;
       if (section.episode !== undefined) {
-        // If the index of the segment exists, it contains how an episode ended; a final observation is in the group of the end.
+        // The segment's index states how an episode ended, but the group of the end contains its final observation.
         const isKnown = section.kind === END && section.file !== newest && section.episode % 2 === 0;
-        // Without an index, and with a wrong length, an end may have been a step of the next episode.
+        // If there is no index and the length is wrong, the end might have been a step of the next episode.
         const isUnclear = section.kind === END && section.file === newest && part === "length";
         if (isUnclear) expect([[section.episode], [section.episode, section.episode + 1]], context).toContainEqual(missing);
         else expect(missing, context).toEqual(isKnown ? [] : [section.episode]);

@@ -1,4 +1,4 @@
-/** Recordings with right checksums and invalid contents: a typed error for each, quickly, and without more memory than the file. */
+/** Tests recordings with right checksums and invalid contents: each quickly causes a typed error, without more memory than the file takes. */
 import { describe, expect, test } from "vitest";
 import { RECORDED_END, RECORDED_FINAL, RECORDED_FRAME, RECORDED_INDEX, RECORDED_STEP } from "../../../src/base/kinds.ts";
 import { Contents, ENDED, endBytes } from "../../../src/datasets/model/recording/contents.ts";
@@ -10,7 +10,7 @@ import { all } from "../../support/columns.ts";
 const SPEC = { observation: { image: u8(2, 2, 3), on: bool() }, action: f32(2), words: text({ maxBytes: 8 }) };
 const ABOUT = { content: "recording", version: 1, spec: SPEC, fps: 10, images: "raw", imagesIn: "rows", about: {} };
 const FRAME = new Uint8Array(12).fill(7);
-/** The numbers (action before observation.on), then the bytes of a text and these. */
+/** A row: the numbers (action before observation.on), then the length and the bytes of a text. */
 const ROW = Uint8Array.of(...new Uint8Array(8), 1, 2, 0, 0, 0, 104, 105);
 const END = endBytes({ flags: ENDED, task: "t" });
 
@@ -20,7 +20,7 @@ const STEP: readonly Section[] = [
   [RECORDED_STEP, 0, ROW],
 ];
 
-/** A directory with forged sections as groups. */
+/** Creates a directory with forged sections as groups. */
 function forged(sections: readonly Section[], about: object = ABOUT, segmentBytes?: number): MemoryDirectory {
   const dir = memory();
   const log = Log.open(dir, { about, durability: "manual", ...(segmentBytes && { segmentBytes }) });
@@ -32,7 +32,7 @@ function forged(sections: readonly Section[], about: object = ABOUT, segmentByte
   return dir;
 }
 
-/** Returns what is read, or the error: from the reader, and from a recorder that would continue. */
+/** Returns the result or error of a reader, and of a recorder that continues the recording. */
 async function outcome(dir: MemoryDirectory) {
   const failed = (error: { code?: string; message: string }) => `${error.code}: ${error.message}`;
   const reads = await openRecording(dir)
@@ -117,7 +117,7 @@ describe("steps that are none", () => {
   ])("%s", async (_, sections, message) => {
     const [reads, goes] = await outcome(forged(sections));
     expect(reads).toMatch(message);
-    // Earlier recordings are not read.
+    // A recorder does not read earlier recordings.
     expect(goes).toBe(1);
   });
 });
@@ -157,7 +157,7 @@ describe("an order that nobody recorded", () => {
 });
 
 describe("an index that lies", () => {
-  /** Two segments: the second one contains the index of the first. */
+  /** Creates two segments; the second segment contains the index of the first. */
   const two = (index: Uint8Array) => forged([...STEP, ...Array.from({ length: 400 }, () => STEP).flat(), [RECORDED_INDEX, 1, index], ...STEP], ABOUT, 4096);
   const parts = (steps: number, before?: object) => {
     const fields = {
@@ -184,7 +184,7 @@ describe("an index that lies", () => {
     ],
   ])("%s", async (_, index) => {
     const [reads] = await outcome(two(index));
-    // If it is not at the beginning of its segment, it is never read.
+    // An index that is not at the beginning of its segment is ignored.
     if (Array.isArray(reads)) expect(reads).toEqual([402]);
     else expect(reads).toMatch(/^(CORRUPT|UNSUPPORTED): /);
   });

@@ -1,4 +1,4 @@
-/** Episodes of recordings larger than the allowed memory: their frames stay on the disk until they are needed. */
+/** Tests recorded episodes larger than the memory limit: their frames stay on the disk until they are needed. */
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -28,7 +28,7 @@ afterAll(() => rmSync(FOLDER, { recursive: true, force: true }));
 
 const STEPS = 12;
 const PIXELS = 32 * 32 * 3;
-/** Less than the frames of an episode, and more than one frame and all other data. */
+/** Less than the size of an episode's frames, but more than one frame and all other data. */
 const MAX_BYTES = 8 * PIXELS;
 const spec = { observation: { front: u8(32, 32, 3), side: u8(32, 32, 1), state: f32(2) }, action: f32(1) };
 
@@ -84,7 +84,7 @@ describe.each([
         if (from === path)
           expect(await filesOf((to) => write(importRlds(long as RldsDataset), to))).toEqual(await filesOf((to) => write(importRlds(whole as RldsDataset), to)));
       }
-      // Their formats keep an episode in one piece.
+      // These formats store an episode in one piece.
       for (const write of [
         (to: ReturnType<typeof memorySink>) => writeTfds(long, to, { name: "x" }),
         (to: ReturnType<typeof memorySink>) => writeMinari(long, to, { id: "x-v0" }),

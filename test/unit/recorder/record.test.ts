@@ -1,4 +1,4 @@
-/** Recordings are read back unchanged, with any storage; in one go, over several openings, and one episode at a time. */
+/** Tests that recordings are read back unchanged from any storage: in one go, over several openings, and one episode at a time. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -69,7 +69,7 @@ test("Blobs and URLs are waited for: the same comes of them, and little is asked
   };
   const reader = await openRecording("http://127.0.0.1/run", { fetch: fetch as unknown as typeof globalThis.fetch });
   expect(reader.episodes).toBe(expected(twin).length);
-  // Once for its size, once for its summary of the previous file.
+  // Each older file is opened twice: for its size, and for its summary of the previous file.
   const older = [...files.keys()].sort().slice(0, -2);
   expect(older.length).toBeGreaterThan(5);
   expect(Math.max(...older.map((name) => asked.filter((one) => one === name).length))).toBe(2);
@@ -140,7 +140,7 @@ test.each(some(STORAGES, 1))("leaves whose names differ by slashes or capitals a
   await recorder.close();
   const [episode] = await all(await openRecording(dir));
   expect(plain(episode?.steps.at(0))).toMatchObject({ observation: { "a/b": 1, a: { b: 2 }, Top: [3], top: [4] }, action: 5 });
-  // Some file systems ignore case.
+  // The names must also differ on file systems that ignore case.
   const names = [...dir.files().keys()].map((name) => name.toLowerCase());
   expect(names.length).toBe(new Set(names).size);
 });

@@ -1,4 +1,4 @@
-/** Reading a damaged recording: every whole episode, without the lost ones. */
+/** Tests reading a damaged recording: every whole episode is returned, and lost ones are omitted. */
 import { describe, expect, it, test } from "vitest";
 import { openRecording } from "../../../src/recorder/index.ts";
 import { type MemoryDirectory, memory } from "../../../src/storage/index.ts";
@@ -7,7 +7,7 @@ import { TestRandom } from "../../support/random.ts";
 import { expectError } from "../../support/refused.ts";
 import { opened, read, STORAGES, seen, stepOf } from "./world.ts";
 
-/** Episodes of three steps; the last one is still open, as after a crash. */
+/** Records episodes of three steps; the last one is still open, as after a crash. */
 async function recorded(options: Partial<Parameters<typeof opened>[0]>, episodes = 4): Promise<MemoryDirectory> {
   const dir = memory();
   const recorder = await opened({ dir, segmentBytes: 4096, durability: "manual", ...options });

@@ -1,4 +1,4 @@
-/** A robot's recording, and its expected contents: the naive twin is a list of steps. */
+/** Makes a robot's recording, and a naive twin with the expected contents as a list of steps. */
 
 import type { ReadEpisode } from "../../../src/datasets/formats/reader.ts";
 import { type EndOptions, open, openRecording, type Recorder, type RecordOptions } from "../../../src/recorder/index.ts";
@@ -14,7 +14,7 @@ export const SPEC = {
   words: text({ maxBytes: 5 }, 2),
 } as const;
 
-/** The storage of frames. */
+/** All ways to store frames: the encoding and the place. */
 export const STORAGES = [
   ["raw", "rows"],
   ["png", "rows"],
@@ -62,7 +62,7 @@ export function opened(options: Partial<RecordOptions> & Pick<RecordOptions, "di
   return open({ spec: SPEC, fps: 30, logger: null, ...options }) as Promise<Recorder<typeof SPEC>>;
 }
 
-/** Records random episodes, and notes them in the twin. */
+/** Records random episodes in the recorder and the twin. */
 export async function act(recorder: Recorder<typeof SPEC>, twin: TwinEpisode[], random: TestRandom, steps: number): Promise<void> {
   for (let i = 0; i < steps; i++) {
     const last = twin.at(-1);
@@ -92,7 +92,7 @@ const ZERO = {
   words: ["", ""],
 };
 
-/** Returns the expected episodes according to the twin. */
+/** Returns the episodes that the twin expects. */
 export function expected(twin: readonly TwinEpisode[]): object[] {
   return twin.flatMap(({ steps, end }) => {
     if (end === "discarded") return [];

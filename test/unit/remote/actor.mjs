@@ -1,4 +1,4 @@
-// An actor in its own thread: writes the requested number of steps, which count up. `workerData`: { actor, steps, episode, items, wait }
+// Runs an actor in a worker thread: writes the requested number of steps, which count up. `workerData`: { actor, steps, episode, items, wait }
 import { parentPort, workerData } from "node:worker_threads";
 import { f32, i32, remoteWriter } from "reprise/remote";
 
