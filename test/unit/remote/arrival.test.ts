@@ -1,4 +1,4 @@
-/** The first moment of acceptWriter: messages that arrive while its code is being loaded are heard, and a failed call leaves no actor waiting. */
+/** Tests the first moment of acceptWriter: messages that arrive while its code loads are handled, and a failed call leaves no actor waiting. */
 import { EventEmitter } from "node:events";
 import { describe, expect, test } from "vitest";
 import { i32, Replay } from "../../../src/index.ts";

@@ -1,4 +1,4 @@
-/** Calls and messages that wait for their answers: the limit for an honest end, and the cost of those of a hostile one. Time is a clock of turns. */
+/** Tests calls and messages that wait for answers: the limit for an honest end, and the cost of a hostile one. Time is measured in turns. */
 
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -29,7 +29,7 @@ const hello = {
   receipt: 0,
 };
 
-/** Runs a function; returns its result and the milliseconds that it took. */
+/** Runs a function; returns its result and the elapsed milliseconds. */
 async function timed<T>(run: () => Promise<T>): Promise<[T, number]> {
   const begin = performance.now();
   const result = await run();
@@ -49,7 +49,7 @@ test.runIf(whole)("a flush that waits keeps nothing of its frame but its number"
   await peer.heard("invite");
   peer.send("hello", hello);
   await Promise.all([accepting, peer.heard("welcome")]);
-  // Later messages wait behind this one.
+  // Later messages wait until this block is processed.
   peer.send("block", { number: 1, slots: 100, calls: [], columns: [] }, [new Int32Array(100), new Uint8Array(100)]);
   const more = Array(50_000).fill({});
   const before = heapBytes();
@@ -83,7 +83,7 @@ test("an honest writer may flush as often as it likes while items wait", async (
   expect(await server.accepted[0]?.closed).toEqual({ how: "left" });
 });
 
-/** One end of a channel whose messages arrive while they are sent. */
+/** One end of a channel that delivers messages synchronously. */
 class DirectChannel implements ByteChannel {
   other!: DirectChannel;
   #handlers: ChannelHandlers | undefined;
@@ -117,7 +117,7 @@ test("a channel may bring the answer while a frame is sent", async () => {
 test.runIf(whole)("many small messages of the program close no honest actor", async () => {
   const [here, there] = memoryChannels();
   const [accepted, writer] = await Promise.all([made().acceptWriter(here, { items }), remoteWriter(there, { spec })]);
-  // The socket sends nothing for now.
+  // At first, the socket buffers all messages.
   let buffered = 0;
   here.onSend = (bytes) => {
     buffered += bytes.length;
@@ -160,7 +160,7 @@ test("an actor that comes again while its steps wait goes on, also where session
   await until(() => server.accepted[0]?.steps === 100);
   server.break();
   await until(() => server.accepted.length === 2);
-  // No message waits any more.
+  // No messages are waiting any more.
   await until(() => server.accepted[0]?.steps === 200);
   for (let n = 0; n < 10; n++) await writer.append({ n });
   await writer.flush();

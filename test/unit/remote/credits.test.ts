@@ -1,6 +1,6 @@
 /**
- * Limits of bytes in flight: frames that cross once count as the rows that they represent, and no honest writer sends a frame that is too large. Time is a
- * clock of turns.
+ * Tests limits of bytes in flight: a frame sent once counts as all rows that contain it, and no honest writer sends a frame that is too large. Time is
+ * measured in turns.
  */
 import { describe, expect, test } from "vitest";
 import { fifo, i32, Replay, shared, text, u8 } from "../../../src/index.ts";
@@ -40,7 +40,7 @@ describe("frames that are shared", () => {
       const replay = made();
       const [here, there] = memoryChannels();
       const peer = new RawPeer(there);
-      // Nothing is accepted after the first block, so nothing more is confirmed.
+      // Only the first block is accepted, so no further blocks are confirmed.
       const limits = { inFlightBytes: 1 << 20, stepsPerSecond: 1 };
       const accepting = replay.acceptWriter(here, { items, limits, maxInFlight: 1_000_000 });
       await peer.heard("invite");
@@ -68,7 +68,7 @@ describe("frames that are shared", () => {
       const { error } = await accepted.closed;
       expect([peer.code, (error as Error).message]).toEqual([4004, expect.stringMatching(/steps and \d+ bytes are unconfirmed/)]);
       const [, bytes] = /and (\d+) bytes/.exec((error as Error).message) as unknown as [string, string];
-      // It was closed because of the number of rows, although few bytes were on the wire.
+      // The session was closed because of the number of rows, although few bytes were sent.
       expect(Number(bytes)).toBe(Math.ceil((1 << 20) / (rows * ROW_BYTES)) * rows * ROW_BYTES);
       expect(wireBytes).toBeLessThan(1 << 15);
     },
@@ -100,7 +100,7 @@ describe("frames that are shared", () => {
     for (let n = 0; n < 300; n += 10) {
       if (call === "append") for (let i = 0; i < 10; i++) await writer.append({ ...black, n: n + i });
       else await writer.appendColumns({ frames: new Uint8Array(40 * PIXELS), n: Array.from({ length: 10 }, (_, i) => n + i) });
-      // Both ends keep counting over a later connection.
+      // Both ends continue counting after a reconnect.
       if (n === 100) server.break();
     }
     await writer.close();
@@ -111,7 +111,7 @@ describe("frames that are shared", () => {
 
 describe("a frame of an honest writer", () => {
   test.each(["append", "appendColumns"] as const)("has no more than frameBytes where shared frames are small and all are new: %s", async (call) => {
-    // Each frame has 9 bytes, and a reference 4 more.
+    // Each frame has 9 bytes, and a reference to it has 4 more.
     const small = { frames: shared("pixels", u8(3, 3), 16), n: i32() };
     const replay = new Replay({ spec: small, tables: { t: { maxSize: 50_000, sampler: fifo() } } });
     const [here, there] = memoryChannels();

@@ -1,4 +1,4 @@
-/** Messages that cross on a socket: steps and a new invitation, receipts and a hello, unread answers, two writers, weights and a break. */
+/** Tests messages that cross on a socket: steps and a new invitation, receipts and a hello, unread answers, two writers, weights and a break. */
 import { expect, test } from "vitest";
 import { memory } from "../../../src/files/memory.ts";
 import { f32, fifo, i32, Replay } from "../../../src/index.ts";
@@ -30,7 +30,7 @@ test("steps that an actor writes between its second hello and the welcome come a
   const [, writer] = await Promise.all([replay.acceptWriter(here, options), remoteWriter(() => there, { spec })]);
   for (let n = 0; n < 20; n++) await writer.append(stepAt(n));
   await writer.flush();
-  // The object disappears silently; the runtime keeps the socket.
+  // The object disappears silently, but the runtime keeps its socket.
   replay.journal?.close();
   const [again] = memoryChannels();
   again.other = there;
@@ -41,7 +41,7 @@ test("steps that an actor writes between its second hello and the welcome come a
     for (let n = from; n < to; n++) writer.append(stepAt(n));
     flushed = writer.flush();
   };
-  // The first ones reach a memory that is not ready, and the later ones a ready one.
+  // The first steps reach a memory that is not ready yet, and the later steps a ready one.
   there.onSend = (bytes) => {
     if (bytes[0] === HELLO && flushed === undefined) queueMicrotask(() => write(20, 25));
     return bytes;
@@ -75,7 +75,7 @@ test("a receipt that is lost between a hello and its welcome is given again", as
   accepted?.send("first");
   accepted?.send(new Uint8Array(300_000));
   await until(() => seen.length === 1);
-  // The memory's messages from its welcome on are slow; in the meantime both messages are handled.
+  // Messages of the memory are delayed, beginning with its welcome, until both messages of the learner are handled.
   server.onConnection = (here) => {
     const late: Uint8Array<ArrayBuffer>[] = [];
     here.onSend = (bytes) => {

@@ -1,4 +1,4 @@
-/** How long a writer tries to connect: reconnectTimeoutMs limits the total time, whatever the connecting function does. Time is a clock of turns. */
+/** Tests how long a writer tries to connect: reconnectTimeoutMs limits the total time, whatever the connect function does. Time is measured in turns. */
 import { expect, test } from "vitest";
 import { fifo, i32, Replay } from "../../../src/index.ts";
 import { remoteWriter } from "../../../src/remote/index.ts";
@@ -14,7 +14,7 @@ const spec = { n: i32() };
 const items = [{ table: "t", length: 1 }] as const;
 const made = () => new Replay({ spec, tables: { t: { maxSize: 1000, sampler: fifo() } } });
 
-/** Runs it; returns its result and how long it took. */
+/** Runs a function; returns its result and the elapsed milliseconds. */
 async function timed<T>(run: () => Promise<T>): Promise<[T, number]> {
   const begin = performance.now();
   const result = await run();

@@ -1,4 +1,4 @@
-/** Episodes that end across a port: the same transitions as with a local writer, according to a twin with the same calls. */
+/** Tests episodes that end across a port: the transitions equal those of a local writer with the same calls. */
 import { describe, expect, test } from "vitest";
 import { f32, fifo, i32, prioritized, queueLimiter, Replay, type Table, text } from "../../../src/index.ts";
 import { expectAlike } from "../../support/alike.ts";
@@ -23,8 +23,8 @@ function diceOf(seed: number): (sides: number) => number {
 }
 
 /**
- * Checks for the same items under the same keys, with the same steps, priorities and draws. The bytes may differ: a block does not immediately reuse rows as a
- * single step would.
+ * Checks that items have the same keys, steps, priorities and draws. The bytes may differ, because a block does not reuse rows as early as single steps
+ * do.
  */
 function expectSame(a: { tables: object; stats(): object }, b: typeof a): void {
   const seen = [a, b].map(({ tables }) =>
@@ -39,7 +39,7 @@ function expectSame(a: { tables: object; stats(): object }, b: typeof a): void {
   expectAlike(seen[1], seen[0]);
 }
 
-/** Makes the same call on both; both must return, or throw the same error. */
+/** Makes the same call on both writers; both must return, or throw the same error. */
 async function both(calls: readonly [() => unknown, () => unknown]): Promise<void> {
   const answers = [];
   for (const call of calls) {
@@ -107,7 +107,7 @@ describe.each(CHANNELS)("an episode that ends across a %s", (channel) => {
     }
     await writer.flush();
     expectSame(replay, home);
-    // Closing cuts the open episode off on both sides.
+    // Closing the writers truncates their open episodes.
     await writer.close();
     own.close();
     expectSame(replay, home);
@@ -159,7 +159,7 @@ describe.each(CHANNELS)("an episode that ends across a %s", (channel) => {
     there.close();
     expect((await accepted.closed).how).toBe("gone");
     own.close();
-    // Each of the steps 0 … 4 begins one.
+    // Each of the steps 0 … 4 begins an item.
     expect(replay.tables.memory.size).toBe(5);
     expectSame(replay, home);
   });
@@ -199,7 +199,7 @@ describe.each(CHANNELS)("an episode that ends across a %s", (channel) => {
     for (let k = 0; k < 4; k++) await writer.append(stepAt(k));
     await writer.endEpisode({ terminated: true });
     const flushed = writer.flush({ timeoutMs: 5000 }).catch((error: Error) => error);
-    // The first transition is in the table; the three of the end cannot enter together.
+    // The first transition is in the table; the last three transitions cannot enter together.
     await replay.tables.queue.sampleWhenReady(1, { timeoutMs: 5000 });
     expectError((await flushed) as Error, "RATE_LIMITED", /Raise maxPending/);
     expect(await accepted.closed).toMatchObject({ how: "failed", error: { code: "RATE_LIMITED" } });

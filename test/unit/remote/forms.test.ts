@@ -1,4 +1,4 @@
-/** Steps of every form across a port: random specs, lanes, rules and calls, compared with a local writer. */
+/** Compares steps of every form across a port with a local writer: random specs, lanes, rules and calls. */
 import { expect, test } from "vitest";
 import { fifo, prioritized, Replay, type Table } from "../../../src/index.ts";
 import { DTYPES, type Dtype } from "../../../src/schema/dtype.ts";
@@ -12,7 +12,7 @@ interface Form {
   readonly shape: readonly number[];
   readonly maxBytes?: number;
 }
-/** The leaves by their names; some are nested. */
+/** Forms of the leaves by name; some leaves are nested. */
 type Forms = { readonly [name: string]: Form | Forms };
 type Values = { [name: string]: unknown };
 
@@ -71,7 +71,7 @@ class Dice {
     return typed;
   }
 
-  /** Returns some of a step's leaves. */
+  /** Returns values for a random selection of leaves. */
   some(forms: Forms, lead: readonly number[]): Values {
     return Object.fromEntries(Object.entries(mapped(forms, (form) => this.value(form, lead))).filter(() => this.below(3) > 0));
   }
@@ -95,7 +95,7 @@ function filled(staged: Values, step: Values, forms: Forms): void {
   }
 }
 
-/** Returns a call with the same result on both writers. */
+/** Returns a random call that has the same result on both writers. */
 function callOf(dice: Dice, forms: Forms, lanes: number, rules: { readonly items: readonly { table: string }[]; autoreset?: string; nStep: boolean }): Call {
   const lead = lanes === 1 ? [] : [lanes];
   const step = mapped(forms, (form) => dice.value(form, lead));
@@ -142,7 +142,7 @@ function callOf(dice: Dice, forms: Forms, lanes: number, rules: { readonly items
   return (w: Any) => w.append(step);
 }
 
-/** Returns the outcome of a call. */
+/** Returns a call's result or error as text. */
 async function answerOf(call: () => unknown): Promise<string> {
   try {
     await call();

@@ -1,4 +1,4 @@
-/** What keeps a hibernating object awake, and how it behaves when it is recreated while its sockets still exist. */
+/** Tests which timers keep a hibernating object awake, and how a recreated object continues if its sockets still exist. */
 import { afterEach, expect, test, vi } from "vitest";
 import { f32, Replay } from "../../../src/index.ts";
 import { remoteWriter, ServerChannel } from "../../../src/remote/index.ts";
@@ -14,7 +14,7 @@ test.each([30_000, null])("with keepAliveMs: %s, the memory's end pings, or has 
   const [here, there] = memoryChannels();
   const replay = new Replay({ spec, tables: { t: { maxSize: 10 } } });
   const [accepted, writer] = await Promise.all([replay.acceptWriter(here, { ...OPTIONS, keepAliveMs }), remoteWriter(there, { spec })]);
-  // The writer's end has one.
+  // The writer's end has one timer.
   expect(vi.getTimerCount()).toBe(keepAliveMs === null ? 1 : 2);
   let frames = 0;
   for (const end of [here, there])
@@ -45,12 +45,12 @@ test("an object that is made anew invites the actors of its sockets, whose sessi
   };
   const first = await open();
   const accepting = accept(first);
-  // A session outlives its memory if the writer can reconnect; here it never has to.
+  // A session continues after its memory was lost if the writer can reconnect; this writer never has to.
   const writer = await remoteWriter(() => there, { spec });
   await accepting;
   for (let x = 0; x < 5; x++) await writer.append({ x });
   await writer.flush();
-  // It is evicted: it is never called again.
+  // The evicted object is never called again.
   channel = undefined;
   const second = await open(dir.crash());
   const accepted = await accept(second);

@@ -1,4 +1,4 @@
-/** Frames of a hostile peer: it is closed with a code and a reason, takes no memory, and nobody else is affected. */
+/** Tests frames of a hostile peer: it is closed with a code and a reason, takes no memory, and does not affect other peers. */
 import { describe, expect, test } from "vitest";
 import { bool, f32, fifo, i32, Replay, shared, text, u8 } from "../../../src/index.ts";
 import { remoteWriter } from "../../../src/remote/index.ts";
@@ -22,7 +22,7 @@ const upTo = (n: number) => [...Array(n).keys()];
 const items = [{ table: "t", length: 1 }] as const;
 const stepAt = (n: number) => ({ flag: n % 2 === 0, n, name: `${n % 100}`, x: [n, n] });
 
-/** A Replay with an honest writer, and a peer that has sent a hello. */
+/** Creates a Replay with an honest writer, and a peer that has sent a hello. */
 async function meet(options: object = {}) {
   const replay = made();
   const own = replay.writer({ items });
@@ -137,7 +137,7 @@ describe("a peer that breaks a rule", () => {
     expect([(error as Error).message, code]).toEqual([expect.stringMatching(says), peer.code]);
     expect(new TextEncoder().encode(peer.reason).length).toBeLessThanOrEqual(123);
     expect(peer.frames.at(-1)).toMatchObject({ kind: "closed", fields: { error: { message: (error as Error).message } } });
-    // Only the honest writer is left, with its former data.
+    // Only the honest writer remains, and its data is unchanged.
     expect(replay.writers).toEqual([own]);
     own.append(stepAt(5));
     expect(replay.tables.t.size).toBeGreaterThan(rateLimited);
@@ -160,7 +160,7 @@ describe("a peer that breaks a rule", () => {
     peer.send("bye");
     await peer.closed;
     const { how, error } = await accepted.closed;
-    // Five bytes of invalid UTF-8 become five characters of three bytes each.
+    // Each of the five invalid UTF-8 bytes becomes a replacement character of three bytes, which exceeds the limit.
     expect(how).toBe("failed");
     expectError(error as Error, "INVALID_DATA", /name/);
   });
@@ -186,7 +186,7 @@ describe("a peer that breaks a rule", () => {
   });
 });
 
-/** Returns the frames of an honest writer. */
+/** Records the frames of an honest writer. */
 async function recorded(): Promise<Uint8Array<ArrayBuffer>[]> {
   const [here, there] = memoryChannels();
   const frames: Uint8Array<ArrayBuffer>[] = [];
@@ -215,7 +215,7 @@ async function recorded(): Promise<Uint8Array<ArrayBuffer>[]> {
   return frames;
 }
 
-/** Plays frames to a new Replay. Returns how its writer ended, or why none was accepted. */
+/** Sends frames to a new Replay. Returns how its writer ended, or why the writer was not accepted. */
 async function played(frames: readonly Uint8Array[]): Promise<{ readonly outcome: string; readonly replay: ReturnType<typeof made>; readonly peer: RawPeer }> {
   const replay = made();
   const [here, there] = memoryChannels();
@@ -264,7 +264,7 @@ describe("a recorded conversation", () => {
     for (let k = 0; k < frames.length; k++) {
       const frame = frames[k] as Uint8Array;
       const doubled = await played([...frames.slice(0, k), frame, ...frames.slice(k)]);
-      // The first repeated hello is too many; repeated blocks and goodbyes count once.
+      // Repeated frames are ignored.
       expect([k, doubled.outcome, bytesOf(doubled.replay).equals(whole)]).toEqual([k, "left", true]);
       for (const other of [
         [...frames.slice(0, k), ...frames.slice(k + 1)],

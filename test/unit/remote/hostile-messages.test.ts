@@ -1,4 +1,4 @@
-/** Arbitrary messages over a port: a clear error, or nothing; never an error of the engine, and never an unhandled one. */
+/** Tests arbitrary messages over a port: they cause a clear error or are ignored, but never cause an engine error or an unhandled one. */
 import { describe, expect, test } from "vitest";
 import { f32, i32, Replay, ReplayError } from "../../../src/index.ts";
 import { serveInspector } from "../../../src/inspector/index.ts";
@@ -36,12 +36,12 @@ const VALUES: readonly unknown[] = [
   new Map(),
 ];
 
-/** Returns a message with one field removed or replaced, in all ways; in `npm test` each field in some ways, and each way with some field. */
+/** Returns messages with one field replaced by another value or undefined; in `npm test` only some of the combinations. */
 function variants(message: object): object[] {
   return Object.keys(message).flatMap((name, i) => each(4, VALUES, i).map((value) => ({ ...message, [name]: value })));
 }
 
-/** The next message at a port. */
+/** Resolves with the next message at a port. */
 const heard = (port: MessagePort) =>
   new Promise<unknown>((resolve) => {
     port.addEventListener("message", ({ data }) => resolve(data), { once: true });
@@ -54,7 +54,7 @@ const error = (promise: Promise<unknown>) =>
     (reason) => reason,
   );
 
-/** Checks for one of our errors, without text of the engine. */
+/** Checks that the error is a ReplayError without text of the engine. */
 function ours(reason: unknown): void {
   expect(reason).toBeInstanceOf(ReplayError);
   expect((reason as Error).message).not.toMatch(/undefined|not iterable|not a function|Cannot|null/);
@@ -95,7 +95,7 @@ describe("acceptWriter", () => {
     expect((await accepted).steps).toBe(1);
   });
 
-  /** An accepted writer, and the raw channel to it. */
+  /** Returns an accepted writer, and the raw channel to it. */
   async function accepted() {
     const [here, there] = ends();
     const coming = made().acceptWriter(here);
@@ -164,7 +164,7 @@ describe("remoteWriter", () => {
     confirmed: 0,
   };
 
-  /** Returns remoteWriter's reaction to such an answer. */
+  /** Returns the reaction of remoteWriter to the given answer. */
   async function answered(message: unknown) {
     const [here, there] = ends();
     const coming = remoteWriter(there, { spec, timeoutMs: 2000 });

@@ -1,4 +1,4 @@
-/** Actors whose memory has a journal: flushed data survives a crash, and a failing disk ends them with the reason. */
+/** Tests actors whose memory has a journal: flushed data survives a crash, and a failing disk ends the actors with the reason. */
 import { describe, expect, test } from "vitest";
 import { memory } from "../../../src/files/memory.ts";
 import { fifo, i32, type OpenReplay, Replay } from "../../../src/index.ts";
@@ -35,7 +35,7 @@ describe("an actor whose memory is a journal", () => {
         const { size } = again.tables.t;
         expect(size).toBe(n - 9);
         expect([...again.tables.t.sample(size, { replacement: false }).steps.n.data]).toEqual(Array.from({ length: size }, (_, i) => i + 1));
-        // The actor's writer exists, but its environment is gone.
+        // The actor's writer exists, but its environment no longer does.
         expect(again.writers.length).toBe(1);
         again.writers[0]?.close();
         again.dispose();

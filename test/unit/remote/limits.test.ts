@@ -1,4 +1,4 @@
-/** Limits of an accepting end: an honest actor is slowed, by a clock of turns. */
+/** Tests limits of an accepting end: an honest actor is slowed down. Time is measured in turns. */
 import { expect, test } from "vitest";
 import { i32, Replay } from "../../../src/index.ts";
 import { remoteWriter } from "../../../src/remote/index.ts";
@@ -24,7 +24,7 @@ test.each([
   await writer.flush();
   const seconds = (performance.now() - begin) / 1000;
   expect(accepted.steps).toBe(steps);
-  // The first second's worth is free.
+  // The first second does not count, because its steps are accepted immediately.
   expect(seconds).toBeGreaterThan(2.5);
   expect(seconds).toBeLessThan(8);
   await writer.close();

@@ -1,4 +1,4 @@
-/** Messages from the learner to its actors: in order, each once, and only the newest weights. */
+/** Tests messages from the learner to its actors: they arrive in order, each once, and only the newest weights are sent. */
 import { describe, expect, test } from "vitest";
 import { i32, Replay } from "../../../src/index.ts";
 import { remoteWriter } from "../../../src/remote/index.ts";
@@ -19,7 +19,7 @@ describe.each(CHANNELS)("messages to an actor over a %s", (channel) => {
     for (const message of sent) expect(accepted.send(message)).toBe(undefined);
     const data: unknown[] = [];
     await turn();
-    // They wait for the function.
+    // The messages wait until a handler is set.
     expect(writer.onmessage).toBe(null);
     writer.onmessage = (event) => data.push(event.data);
     await until(() => data.length === sent.length);

@@ -1,4 +1,4 @@
-/** Actors with named writers: after a restart their environments are gone, so a named writer ends its episode and restarts. */
+/** Tests actors with named writers: after a restart their environments are new, so a named writer ends its episode and restarts. */
 import { describe, expect, test } from "vitest";
 import { memory } from "../../../src/files/memory.ts";
 import { f32, i32, Replay } from "../../../src/index.ts";
@@ -23,7 +23,7 @@ describe("acceptWriter with a name", () => {
     for (let run = 1; run <= 5; run++) {
       const said: string[] = [];
       const replay = await Replay.open({ dir, spec, tables, durability: "manual", logger: (message) => said.push(message) });
-      // The actor may have other lanes in each run.
+      // In each run, the actor may have different lanes.
       const { writer } = await met(replay as never, run === 5 ? { ...accept, autoreset: "disabled" } : accept, run === 5 ? 2 : 1);
       const step = { observation: 1, action: 1, reward: 1 };
       const two = { observation: [1, 2], action: [1, 2], reward: [1, 2] };
@@ -31,7 +31,7 @@ describe("acceptWriter with a name", () => {
       await writer.flush();
       await replay.flush();
       expect(replay.writers.map(({ options: { name, lanes }, episodeSteps }) => [name, lanes, episodeSteps])).toEqual([["actor", run === 5 ? 2 : 1, 4]]);
-      // Four steps are two transitions, and one more once the writer is closed.
+      // Four steps make two transitions, and closing the writer makes another one.
       expect(replay.tables.t.size).toBe(3 * (run - 1) + (run === 5 ? 4 : 2));
       expect(said).toEqual([]);
       dir = dir.crash();
@@ -69,7 +69,7 @@ describe("acceptWriter with a name", () => {
     const replay = new Replay({ spec, tables }) as unknown as Replay;
     const ports = [ends(), ends()];
     const accepting = ports.map(([here]) => errorFrom(replay.acceptWriter(here, accept).then(() => Promise.reject(new Error("in")))));
-    // Both are welcomed before either is accepted.
+    // Both actors are welcomed before either is accepted.
     const writers = await Promise.all(ports.map(([, there]) => remoteWriter(there, { spec })));
     const told = await Promise.all(accepting);
     expect(told.map(({ message }) => message === "in").sort()).toEqual([false, true]);

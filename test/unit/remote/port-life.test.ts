@@ -1,4 +1,4 @@
-/** The two ends of a port: arriving first, not matching, leaving, dying. */
+/** Tests the two ends of a port: either arrives first, they do not match, they leave, or one dies. */
 import { EventEmitter } from "node:events";
 import { describe, expect, test } from "vitest";
 import { f32, fifo, i32, queueLimiter, Replay } from "../../../src/index.ts";
@@ -26,7 +26,7 @@ describe("a handshake", () => {
   });
 
   test("asks again where nobody listened yet, as at a Worker", async () => {
-    // Messages posted before the listener exists are lost.
+    // Messages that are posted before the listener exists are lost.
     const [a, b] = [new EventEmitter(), new EventEmitter()] as const;
     const end = (own: EventEmitter, other: EventEmitter) =>
       Object.assign(own, {
@@ -59,7 +59,7 @@ describe("a handshake", () => {
       expectError(error, "SPEC_MISMATCH");
       expect(error.message).toBe(says);
     }
-    // The port is free again.
+    // The port can be used again.
     await Promise.all([replay.acceptWriter(here), remoteWriter(there, { spec })]);
   });
 
@@ -85,7 +85,7 @@ describe("a handshake", () => {
     expect((await errorFrom(coming)).message).toBe("enough");
     expectError(await errorFrom(replay.acceptWriter(ends()[0], { timeoutMs: 5 })), "TIMEOUT", /no remoteWriter connected/);
     expect((await errorFrom(replay.acceptWriter(here, { signal: AbortSignal.abort(new Error("no")) }))).message).toBe("no");
-    // Ends that gave up are not mistaken for the new one.
+    // Calls that ended are not mistaken for the new one.
     const accepting = replay.acceptWriter(here);
     await turn();
     expect(replay.writers.length).toBe(0);
@@ -111,7 +111,7 @@ describe("a handshake", () => {
     const { replay, writer, accepted, here, there } = await pair(options);
     expectError(await errorFrom(replay.acceptWriter(here)), "OUT_OF_TURN", /this port already has a writer/);
     expectError(await errorFrom(remoteWriter(there, { spec })), "OUT_OF_TURN", /this port already has a writer/);
-    // Another copy of the package does not know; the memory's end does.
+    // Another copy of the package cannot detect the existing writer, so the memory's end rejects the hello.
     const { port1, port2 } = new MessageChannel();
     const heard = new Promise<MessageEvent>((resolve) => port1.addEventListener("message", resolve));
     port1.start();
@@ -234,7 +234,7 @@ describe.each(CHANNELS)("the end of a writer across a %s", (channel) => {
     await turn();
     replay.dispose();
     expectError(await accepting, "CLOSED", /this Replay was disposed of/);
-    // The port is free for another one.
+    // Another Replay can use the port.
     const [accepted, writer] = await Promise.all([new Replay(options).acceptWriter(here), remoteWriter(there, { spec })]);
     await writer.append(stepAt(1));
     await writer.close();

@@ -1,4 +1,4 @@
-/** A peer that speaks the protocol manually, as in docs/reference/actors-protocol.md, with arbitrary content. */
+/** A peer that speaks the protocol of docs/reference/actors-protocol.md manually, with arbitrary content. */
 import type { ByteChannel } from "../../../src/index.ts";
 
 export const KINDS = [
@@ -21,7 +21,7 @@ export const KINDS = [
 
 const padded = (bytes: number) => Math.ceil(bytes / 8) * 8;
 
-/** A frame; `parts` of the body begin at multiples of 8. */
+/** Encodes a frame; the `parts` of its body begin at multiples of 8. */
 export function frame(
   kind: string | number,
   fields: object = {},
@@ -41,7 +41,7 @@ export function frame(
   return bytes;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: whatever JSON says
+// biome-ignore lint/suspicious/noExplicitAny: parsed JSON
 export function read(bytes: Uint8Array): { readonly kind: string; readonly fields: any } {
   const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(4, true);
   return { kind: KINDS[(bytes[0] as number) - 1] as string, fields: JSON.parse(new TextDecoder().decode(bytes.subarray(8, 8 + length))) };
@@ -80,7 +80,7 @@ export class RawPeer {
     this.#channel.send(bytes as Uint8Array<ArrayBuffer>);
   }
 
-  /** Returns the first frame of a kind, once it has arrived. */
+  /** Resolves with the first frame of a kind. */
   async heard(kind: string): Promise<ReturnType<typeof read>> {
     for (;;) {
       const found = this.frames.find((one) => one.kind === kind);

@@ -1,4 +1,4 @@
-/** A writer across a port writes and rejects the same as a local one. */
+/** Tests that a remote writer accepts and rejects the same calls as a local one, with the same results. */
 import { describe, expect, test } from "vitest";
 import { bool, f32, f64, fifo, i32, i64, minSize, prioritized, queueLimiter, Replay, shared, text, u8 } from "../../../src/index.ts";
 import { errorFrom } from "../../support/later.ts";
@@ -181,7 +181,7 @@ describe.each(some(CHANNELS, 1))("back-pressure over a %s", (channel) => {
       "RATE_LIMITED",
       /8 steps are already in flight, and maxInFlight is 8\. Await the promise from append/,
     );
-    // Items come after the step that reached the limit.
+    // The items come after the step that reached the limit.
     for (let k = 1; k <= 16; k++) expect(writer.createItem("t", { length: 1 })).toBe(k < 8 ? undefined : room);
     expectError(
       errorOf(() => writer.createItem("t", { length: 1 })),

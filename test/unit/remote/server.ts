@@ -1,16 +1,16 @@
-/** A server of sockets in memory: each connection is a pair of channels, which can break at any moment. */
+/** Simulates a server of sockets in memory: each connection is a pair of channels that can break at any moment. */
 import type { AcceptedWriter, AcceptOptions, Replay } from "../../../src/index.ts";
 import { type MemoryChannel, memoryChannels } from "./support.ts";
 
 export class MemoryServer {
-  /** The Replay that accepts now; undefined while the server is down. */
+  /** The Replay that currently accepts connections; undefined while the server is down. */
   replay: Replay | undefined;
   readonly options: AcceptOptions;
-  /** The ends of all connections, newest last. */
+  /** Both ends of all connections, newest last. */
   readonly connections: (readonly [here: MemoryChannel, there: MemoryChannel])[] = [];
   readonly accepted: AcceptedWriter[] = [];
   readonly errors: Error[] = [];
-  /** Sees each new connection, before anything is sent. */
+  /** Called with each new connection before any message is sent. */
   onConnection: (here: MemoryChannel, there: MemoryChannel) => void = () => {};
 
   constructor(replay: unknown, options: object = {}) {
@@ -32,7 +32,7 @@ export class MemoryServer {
     return there;
   };
 
-  /** Breaks the newest connection: both ends notice, without a reason. */
+  /** Breaks the newest connection: both ends are closed without a reason. */
   break(): void {
     this.connections.at(-1)?.[0].close();
   }

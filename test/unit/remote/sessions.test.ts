@@ -1,4 +1,4 @@
-/** Sessions: a broken socket loses no step and duplicates none, a returning actor is recognized, and waiting is limited. Time is a clock of turns. */
+/** Tests sessions: a broken socket loses or duplicates no steps, returning actors are recognized, and waiting is limited. Time is measured in turns. */
 import { describe, expect, test } from "vitest";
 import { memory } from "../../../src/files/memory.ts";
 import { f32, fifo, i32, prioritized, queueLimiter, Replay } from "../../../src/index.ts";
@@ -33,7 +33,7 @@ describe("an actor whose socket breaks", () => {
     const replay = made();
     const server = new MemoryServer(replay, { items, maxInFlight: 1 + random.below(60) });
     server.onConnection = (here, there) => {
-      // Breaks after some messages, in either direction; messages in flight are lost.
+      // The connection breaks after some messages, in either direction; messages in flight are lost.
       const [mine, other] = random.below(2) === 0 ? [here, there] : [there, here];
       let left = 3 + random.below(12);
       mine.onSend = (bytes) => {
@@ -65,7 +65,7 @@ describe("an actor whose socket breaks", () => {
     expect(stepsOf(replay)).toEqual(upTo(steps));
     expect(ends).toBeGreaterThan(-1);
     expect(server.connections.length).toBeGreaterThan(2);
-    // It is one writer, whichever connection carried its steps.
+    // There is only one writer, whichever connection carried its steps.
     expect(new Set(server.accepted).size).toBe(1);
     expect(await server.accepted[0]?.closed).toEqual({ how: "left" });
     expect([server.accepted[0]?.steps, replay.writers.length]).toEqual([steps, 0]);
@@ -75,7 +75,7 @@ describe("an actor whose socket breaks", () => {
     const replay = new Replay({ spec, tables: { t: { maxSize: 1, sampler: fifo(), rateLimiter: queueLimiter(1), maxTimesSampled: 1, maxPending: 5 } } });
     const server = new MemoryServer(replay, { items });
     const writer = await remoteWriter(server.connect, { spec });
-    // The second item waits, and so does every flush.
+    // The second item waits, and therefore every flush also waits.
     await writer.appendColumns({ n: [0, 1], x: [0, 0, 0, 0] });
     const flushes = Array.from({ length: 600 }, () => writer.flush());
     for (let breaks = 0; breaks < 3; breaks++) {
@@ -227,7 +227,7 @@ describe("an actor whose socket breaks", () => {
     const [, writer] = await Promise.all([replay.acceptWriter(here, options), remoteWriter(() => there, { spec })]);
     for (let n = 0; n < 20; n++) await writer.append(stepAt(n));
     await writer.flush();
-    // The object disappears silently; the runtime keeps the socket.
+    // The object disappears silently, but the runtime keeps its socket.
     replay.journal?.close();
     const [again] = memoryChannels();
     again.other = there;
@@ -272,7 +272,7 @@ describe("two peers with one name", () => {
     expect(await server.accepted[0]?.closed).toEqual({ how: "gone" });
     await other.append(stepAt(1));
     await other.flush();
-    // The first one comes too late.
+    // The first actor reconnects too late.
     isCut = false;
     expectError(await errorFrom(writer.flush()), "NOT_FOUND");
     await other.close();
@@ -284,7 +284,7 @@ describe("two peers with one name", () => {
     await writer.append(stepAt(0));
     await writer.flush();
     const [here, there] = server.connections[0] as (typeof server.connections)[number];
-    // Only the actor's end sees it break.
+    // Only the actor's end notices that the connection broke.
     there.onSend = () => undefined;
     here.other = memoryChannels()[0];
     there.close();
@@ -304,7 +304,7 @@ describe("two peers with one name", () => {
       return bytes;
     };
     await Promise.all([replay.acceptWriter(here, { items, name: "one" }), remoteWriter(() => there, { spec })]);
-    // Another client, known to the server by another name, has intercepted its hello.
+    // Another client, whom the server knows by another name, has intercepted the hello.
     const [mine, stolen] = memoryChannels();
     const refused = errorFrom(replay.acceptWriter(mine, { items, name: "two" }));
     stolen.receive({ message: () => {}, close: () => {} });
@@ -362,7 +362,7 @@ describe('confirm: "disk"', () => {
 
   test.each([...Array(scaled(20, 1)).keys()])("neither loses nor doubles a step where the memory's end crashes (seed %i)", async (seed) => {
     const random = new TestRandom(seed);
-    // The process dies before one of its disk calls, possibly in the middle of a block; some of the unsynced bytes remain.
+    // The process dies before one of its disk calls, possibly in the middle of a block, and some of the unsynced bytes remain.
     let operations = 1e9;
     let crashed: ReturnType<typeof memory> | undefined;
     const fault = () => {
@@ -409,7 +409,7 @@ describe('confirm: "disk"', () => {
     isOver = true;
     await restarting;
     expect(crashes).toBeGreaterThan(0);
-    // All confirmed data is on the disk.
+    // All confirmed steps are on the disk.
     const replay = await Replay.open({ ...all, dir: dir.crash() });
     expect(stepsOf(replay)).toEqual(upTo(steps));
     expect(replay.writers.length).toBe(0);
@@ -422,7 +422,7 @@ describe('confirm: "disk"', () => {
     for (let n = 0; n < 5; n++) await writer.append(stepAt(n));
     await writer.flush();
     const [here] = server.connections[0] as (typeof server.connections)[number];
-    // The goodbye arrives, and its answer does not.
+    // The goodbye arrives, but its answer is lost.
     here.onSend = () => undefined;
     here.close = () => {};
     const closing = writer.close();
@@ -447,7 +447,7 @@ describe('confirm: "disk"', () => {
     dir = dir.crash();
     const replay = await Replay.open({ ...open, dir, durability: "manual" });
     expect(replay.writers.length).toBe(1);
-    // The clock of sessions begins with the first call.
+    // The clock of sessions starts with the first call.
     const [here, there] = memoryChannels();
     const [, other] = await Promise.all([replay.acceptWriter(here, { items, confirm: "disk", sessionTtlMs: 2000 }), remoteWriter(there, { spec })]);
     await other.close();

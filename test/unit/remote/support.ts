@@ -1,17 +1,17 @@
-/** A Replay and an actor at the two ends of a channel, in one thread. */
+/** Connects a Replay and an actor in one thread. */
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { setTimeout as later } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import { type WebSocket, WebSocketServer } from "ws";
 import { type AcceptOptions, Replay, type ReplayOptions, type Spec } from "../../../src/index.ts";
-// Modules that a first call would load: under a clock of turns, thousands of milliseconds pass while a busy machine reads files.
+// Preloads modules: a clock of turns would count thousands of milliseconds while a busy machine reads the files of the first call.
 import "../../../src/remote/accept.ts";
 import "../../../src/storage/open.ts";
 import type { ByteChannel, ChannelHandlers } from "../../../src/remote/channels/channel.ts";
 import { type RemoteWriterOptions, remoteWriter, type WriterTarget } from "../../../src/remote/index.ts";
 
-/** The two ends of a channel that is closed at the end of the test. */
+/** Creates the two ends of a channel that is closed when the test ends. */
 export function ends(): readonly [here: MessagePort, there: MessagePort] {
   const { port1, port2 } = new MessageChannel();
   onTestFinished(() => {
@@ -21,14 +21,14 @@ export function ends(): readonly [here: MessagePort, there: MessagePort] {
   return [port1, port2];
 }
 
-/** One end of a channel in memory: messages arrive in order, each in its own turn. */
+/** One end of a channel in memory. Messages arrive in order, each in a separate turn. */
 export class MemoryChannel implements ByteChannel {
   other!: MemoryChannel;
   #handlers: ChannelHandlers | undefined;
   #isOver = false;
-  /** Observes and may change sent messages; returns undefined for lost ones. */
+  /** Observes sent messages and may change them; returns undefined to drop one. */
   onSend: (bytes: Uint8Array<ArrayBuffer>) => Uint8Array<ArrayBuffer> | undefined = (bytes) => bytes;
-  /** The code with which the other end has closed it. */
+  /** The code with which the other end has closed the channel. */
   code: number | undefined;
   reason: string | undefined;
 
@@ -39,7 +39,7 @@ export class MemoryChannel implements ByteChannel {
   send(bytes: Uint8Array<ArrayBuffer>): void {
     const sent = this.#isOver ? undefined : this.onSend(bytes);
     if (sent === undefined) return;
-    // Cut out of a larger buffer at an odd offset, as by Node's sockets.
+    // The copy has an odd offset in a larger buffer, like messages of Node sockets.
     const copy = new Uint8Array(sent.length + 3).subarray(3);
     copy.set(sent);
     queueMicrotask(() => this.other.#isOver || this.other.#handlers?.message(copy));
@@ -70,7 +70,7 @@ export function memoryChannels(): [here: MemoryChannel, there: MemoryChannel] {
   return [here, there];
 }
 
-/** The two ends of a WebSocket on the loopback. */
+/** Creates the two ends of a WebSocket on the loopback interface. */
 async function sockets(): Promise<[here: WebSocket, there: WebSocket]> {
   const { WebSocket } = await import("ws");
   const server = new WebSocketServer({ host: "127.0.0.1", port: 0 });
@@ -85,7 +85,7 @@ async function sockets(): Promise<[here: WebSocket, there: WebSocket]> {
   return [here, there];
 }
 
-/** The carriers of a conversation between two ends. */
+/** All transports between two ends. */
 export const CHANNELS = ["port", "channel", "ws"] as const;
 export type ChannelName = (typeof CHANNELS)[number];
 
@@ -93,7 +93,7 @@ export async function endsOf(channel: ChannelName): Promise<readonly [here: Writ
   return channel === "port" ? ends() : channel === "channel" ? memoryChannels() : sockets();
 }
 
-/** A writer, and the end that receives its steps. */
+/** Creates a writer, and the accepting end that receives its steps. */
 export async function pair<const S extends Spec, N extends string, const L extends number = 1>(
   options: ReplayOptions<S, N>,
   accept: AcceptOptions<N> = {},
@@ -109,21 +109,21 @@ export async function pair<const S extends Spec, N extends string, const L exten
   return { replay, accepted, writer, here: here as MessagePort, there: there as MessagePort };
 }
 
-/** `pair` over a channel. */
+/** Returns `pair` for the given channel. */
 export function pairOver(channel: ChannelName): typeof pair {
   return ((options: never, accept: never, own: never) => pair(options, accept, own, channel)) as never;
 }
 
-/** Lets messages arrive. */
+/** Waits until sent messages have arrived. */
 export async function turn(ms = 5): Promise<void> {
   await later(ms);
 }
 
-/** Waits for the effect of messages. */
+/** Waits until a condition holds. */
 export async function until(holds: () => boolean, ms = 5000): Promise<void> {
   for (const end = performance.now() + ms; !holds(); ) {
     if (performance.now() > end) throw new Error(`waited ${ms} ms in vain for ${holds}`);
-    // A turn instead of a real millisecond, in which a clock of turns may count thousands.
+    // The loop waits for a turn instead of a real millisecond, in which a clock of turns may count thousands.
     await new Promise((resolve) => setImmediate(resolve));
   }
 }

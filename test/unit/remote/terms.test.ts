@@ -1,5 +1,5 @@
 /**
- * The conditions of an acceptWriter call for its actor: lanes and sessions are limited, and a session continues under those of the call that takes its socket.
+ * Tests the terms of an acceptWriter call: it limits lanes and sessions, and a session continues under the terms of the call that takes its socket.
  */
 import { describe, expect, test } from "vitest";
 import { memory } from "../../../src/files/memory.ts";
@@ -31,7 +31,7 @@ const hello = {
 const block = (number: number, slots: number) => ({ number, slots, calls: [], columns: [] });
 const rows = (n: number) => [Int32Array.from({ length: n }, (_, i) => i), new Uint8Array(n)];
 
-/** A peer that sends a hello to a new call of acceptWriter. */
+/** Sends a hello from a peer to a new call of acceptWriter. */
 async function greet(replay: unknown, options: object, fields: object = {}) {
   const [here, there] = memoryChannels();
   const peer = new RawPeer(there);
@@ -68,14 +68,14 @@ describe("limits", () => {
     expect([peer.code, peer.frames.at(-1)?.kind, replay.writers.length]).toEqual([4001, "refused", 2]);
     server.break();
     await until(() => !two.connected);
-    // Its place is reserved while it is away.
+    // The session's place is reserved while its actor is disconnected.
     expectError(await errorFrom((await greet(replay, options)).accepting), "RATE_LIMITED");
     await until(() => two.connected);
     for (const writer of [one, two]) {
       await writer.append({ n: 1 });
       await writer.close();
     }
-    // The final message to an actor is stored for as long, because it may ask again.
+    // The final message to an actor is stored for the same time, because the actor may request it again.
     expectError(await errorFrom((await greet(replay, options)).accepting), "RATE_LIMITED");
     for (const end = performance.now() + 6000; performance.now() < end; ) await until(() => performance.now() >= end, 1e9);
     expect((await (await greet(replay, options)).accepting).connected).toBe(true);
@@ -156,7 +156,7 @@ describe("a session that goes on", () => {
       } else server.break();
       await writer.append({ n: 1 });
       await writer.flush();
-      // On the disk without a message to the actor: a lower count would make it resend the step.
+      // The step is on the disk, but the actor does not know; a lower count would make the actor send the step again.
       await (server.replay as unknown as { flush(): Promise<void> }).flush();
       server.die();
       dir = dir.crash();

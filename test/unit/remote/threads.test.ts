@@ -1,4 +1,4 @@
-/** Actors in their own threads: all their steps arrive once and in order, whether they leave, die or are killed. */
+/** Tests actors in separate threads: all their steps arrive once and in order, whether the actors leave, die or are killed. */
 import { once } from "node:events";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
@@ -20,7 +20,7 @@ function start(workerData: object): Worker {
   return worker;
 }
 
-/** Returns the steps of each actor in the order of the memory. */
+/** Returns the steps of each actor, in the order of the memory. */
 function perActor(actors: ArrayLike<number>, ns: ArrayLike<number>): Map<number, number[]> {
   const found = new Map<number, number[]>();
   for (let i = 0; i < actors.length; i++) {

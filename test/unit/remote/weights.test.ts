@@ -1,6 +1,6 @@
 /**
- * Weights sent to an actor by the program in docs/guides/workers.md: TensorFlow.js itself; for ONNX the bytes of a file, because its runtime is not one of our
- * packages.
+ * Tests sending weights to an actor with the program in docs/guides/workers.md. The test uses the real TensorFlow.js; for ONNX it uses the bytes of a file,
+ * because the ONNX runtime is not a dependency.
  */
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
@@ -11,7 +11,7 @@ const spec = { n: i32() };
 const options = { spec, tables: { t: { maxSize: 100 } } };
 const page = readFileSync(new URL("../../../docs/guides/workers.md", import.meta.url), "utf8");
 
-/** Returns a part of the program, which begins with a comment, as a function of the names that it uses. */
+/** Returns the part of the program that begins with the comment `heading`, as a function of the names that it uses. */
 function part(heading: string, after: string, names: readonly string[]): (...values: unknown[]) => Promise<unknown> {
   const from = page.indexOf(heading, page.indexOf(after));
   const ends = ["\n// ", "\n\n", "\n```"].map((end) => page.indexOf(end, from)).filter((at) => at > 0);
@@ -24,7 +24,7 @@ describe.each(CHANNELS)("weights over a %s", (channel) => {
   test("of TensorFlow.js are those of the learner's model", async () => {
     const { tf } = await import("../../support/tfjs.mjs");
     const { replay, writer } = await pairOver(channel)(options);
-    /** A model with layers, as far as getWeights and setWeights need it. */
+    /** Returns a model with layers that only supports getWeights and setWeights. */
     const modelOf = (value: (i: number) => number) => {
       let weights = [[4, 3], [3], [], [3, 2, 2]].map((shape) => {
         const size = shape.reduce((product, n) => product * n, 1);

@@ -1,4 +1,4 @@
-/** Numbers, texts and nests on the wire, compared with a protobuf library. */
+/** Compares encoded numbers, texts and nests with a protobuf library. */
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

@@ -1,6 +1,6 @@
 /**
- * Conversations that are cut, stopped and altered at every place, and false messages: an error with the address, or everything continues; nothing hangs, and
- * nothing is stored twice.
+ * Tests conversations that are cut, stopped or altered at every place, and forged messages: each causes an error with the address, or everything continues.
+ * No call hangs, and no item is stored twice.
  */
 import { afterEach, describe, expect, it } from "vitest";
 import { ReplayError } from "../../../src/base/error.ts";
@@ -34,7 +34,7 @@ async function serve(twin: ReverbTwin): Promise<GrpcServer> {
   return server;
 }
 
-/** Runs some at a time. */
+/** Processes the values, several at a time. */
 async function each<T>(all: readonly T[], work: (one: T) => Promise<void>): Promise<void> {
   const rest = [...all].reverse();
   await Promise.all(
@@ -44,7 +44,7 @@ async function each<T>(all: readonly T[], work: (one: T) => Promise<void>): Prom
   );
 }
 
-/** Exchanges a few messages with a server: one item in, one out. @returns the error, if any */
+/** Inserts an item into a server and samples one. Returns the error, if any. */
 async function talk(one: ReverbClient<typeof spec>, table: string): Promise<unknown> {
   try {
     await one.insert(STEP, { [table]: 1 }, { timeoutMs: 60_000 });
@@ -63,7 +63,7 @@ async function talk(one: ReverbClient<typeof spec>, table: string): Promise<unkn
   }
 }
 
-/** Returns how many bytes such a conversation has in each direction. */
+/** Returns the number of bytes that such a conversation sends in each direction. */
 async function lengths(port: number): Promise<readonly [number, number]> {
   let [back, there] = [0, 0];
   const between = await Between.start(port, {
@@ -88,7 +88,7 @@ describe("at every place of a conversation", () => {
     const ends = await lengths(port);
     expect(Math.min(...ends)).toBeGreaterThan(200);
     const places = (["back", "there"] as const).flatMap((way, w) => Array.from({ length: (ends[w] as number) + 1 }, (_, at) => ({ way, at })));
-    // A silent connection is detected by a timeout, which takes longer than a cut.
+    // Only a timeout detects a silent connection, which takes longer than a cut, so fewer places are tried.
     const step = kind === "cut" ? stride(1, 41) : stride(7, 301);
     const tried = places.filter((_, i) => i % step === 0);
     await each(tried, async ({ way, at }) => {
@@ -209,7 +209,7 @@ describe("messages", () => {
     };
     return sample({ item, chunks: [chunk] });
   };
-  /** A table whose signature has lists nested three levels deep. */
+  /** Returns a table whose signature contains lists nested three levels deep. */
   const nested = () => {
     const writer = new BytesWriter();
     for (let depth = 0; depth < 20_000; depth++) {
@@ -264,7 +264,7 @@ describe("messages", () => {
     open.push(one);
     await one.insert(STEP, { t: 1 });
     const [honest] = [...(twin.tables.get("t")?.values() ?? [])];
-    // 100 kB that travel as 5 kB, named 2,000 times.
+    // The tensor has 100 kB, is compressed to 5 kB, and is referenced 2,000 times.
     const tensor = writeTensor("f32", [1, 25_000], new Float32Array(25_000));
     const chunk = { key: 1n, episodeId: 1n, start: 0, end: 0, sparse: false, deltaEncoded: false, tensors: [tensor], uncompressedSize: 1 };
     const slices = Array.from({ length: 2000 }, () => ({ chunkKey: 1n, offset: 0, length: 1, index: 0 }));

@@ -1,6 +1,6 @@
 /**
- * Servers that disappear, become silent, or reject calls: every call ends with an error that names the address, or continues. test/interop covers the real
- * server.
+ * Tests servers that disappear, become silent, or reject calls: every call continues, or ends with an error that names the address. test/interop covers the
+ * real server.
  */
 import { spawn } from "node:child_process";
 import type { Socket } from "node:net";
@@ -35,14 +35,14 @@ function client(address: string, options: ReverbClientOptions = {}): ReverbClien
   return made;
 }
 
-/** Listens, and behaves as the test defines. */
+/** Starts a server whose connections behave as the test defines; returns its address. */
 async function listen(first: (socket: Socket) => void): Promise<string> {
   const server = await raw(first);
   open.push(server);
   return server.address;
 }
 
-/** Checks that an error helps a user. */
+/** Checks that an error names the address. */
 function told(error: unknown, address: string): ReplayError {
   expect(error).toBeInstanceOf(ReplayError);
   expect((error as Error).message).toContain(address);
@@ -123,7 +123,7 @@ describe("a server that is silent", () => {
     let pings = 0;
     const between = await Between.start(server.port, {
       there: (bytes) => {
-        // An HTTP/2 frame of type 6 with 8 bytes.
+        // A frame of type 6 with 8 bytes is an HTTP/2 ping.
         if (bytes.length === 17 && bytes[3] === 6) pings++;
         return bytes;
       },
@@ -134,7 +134,7 @@ describe("a server that is silent", () => {
     await later(300);
     release();
     expect(await inserted).toBeUndefined();
-    // Not one every 20 ms: a real server closes connections with too many of them.
+    // Pings every 20 ms would be too many, and a real server would close the connection.
     expect(pings).toBe(1);
   });
 });
@@ -279,12 +279,12 @@ describe("a server that is slow or lies", () => {
     expect(await Promise.race([room.then(() => "room"), later(50).then(() => "none")])).toBe("none");
     await server.stop();
     open.shift();
-    // It reads now.
+    // The new server reads requests.
     await serve(twin.handler, server.port);
     await writer.flush({ timeoutMs: 20_000 });
     await room;
     expect(twin.tables.get("t")?.size).toBe(20);
-    // Each request has its own part of the repeated data.
+    // Each request contains its own part of the repeated data.
     expect(Math.max(...twin.requests.map(({ bytes }) => bytes))).toBeLessThan(2.2 * 2 ** 20);
   });
 
@@ -349,14 +349,14 @@ describe("a server that is slow or lies", () => {
     const sampler = one.sampler("t", { maxSamples: 2, maxInFlightSamplesPerWorker: 2 });
     await sampler.next();
     await later(20);
-    // Valid results are returned.
+    // Valid results are still returned.
     await sampler.next();
     const other = one.sampler("t", { maxSamples: 5, maxInFlightSamplesPerWorker: 2 });
     const ends = [];
     for (let i = 0; i < 5; i++) ends.push(await caught(other.next()));
     expect(told(ends[4], server.address).message).toContain("it sends more samples");
     twin.answer = (call, bytes) => {
-      // Without end_of_sequence, which is written as 18 01.
+      // The answer lacks end_of_sequence, which is encoded as 18 01.
       const cut = bytes.slice();
       for (let i = 0; i < cut.length - 1; i++) if (cut[i] === 0x18 && cut[i + 1] === 1 && i === cut.length - 2) cut[i + 1] = 0;
       for (let i = 0; i < 200; i++) call.send(cut);
@@ -394,6 +394,6 @@ it("a program whose client met faults ends by itself when the client is closed",
   let said = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (bytes) => (said += bytes));
   const code = await new Promise((resolve) => child.on("exit", resolve));
-  // A connection attempt may take 10 s, and a lost connection is retried for 30.
+  // A connection attempt may take 10 s, and a lost connection is retried for 30 s, so the process must not wait for them.
   expect({ code, said, isSoon: Number(said) < 5000 }).toEqual({ code: 0, said, isSoon: true });
 });

@@ -1,4 +1,4 @@
-/** Tables with columns of types that JavaScript lacks: their known properties are kept, and unwritable ones are rejected by name. */
+/** Tests columns of types that JavaScript lacks: their known properties are kept, and columns that cannot be written are rejected by name. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { f32, f64, i32, type Spec } from "../../../src/index.ts";
 import { ReverbClient } from "../../../src/reverb/index.ts";
@@ -42,14 +42,14 @@ function clientOf<const S extends Spec>(of: S): ReverbClient<S> {
   return client;
 }
 
-/** One step of f16, bfloat16 or complex64: 1, 2, 3. */
+/** The values 1, 2 and 3 as one step of f16, bfloat16 and complex64. */
 const content = {
   half: { dtype: F16, shape: [1, 3], content: compress(new Uint8Array(Uint16Array.of(0x3c00, 0x4000, 0x4200).buffer)) },
   brain: { dtype: BF16, shape: [1, 3], content: compress(new Uint8Array(Uint16Array.of(0x3f80, 0x4000, 0x4040).buffer)) },
   complex: { dtype: C64, shape: [1, 3], content: compress(new Uint8Array(Float32Array.of(1, 0, 2, -1, 3, 0).buffer)) },
 } satisfies { readonly [table: string]: TensorMessage };
 
-/** An item written by another client. */
+/** Stores an item as another client would. */
 function stored(table: string, obs: TensorMessage): void {
   const count: TensorMessage = { dtype: I32, shape: [1], content: compress(new Uint8Array(Int32Array.of(7).buffer)) };
   const chunk: ChunkMessage = { key: 5n, episodeId: 1n, start: 0, end: 0, sparse: false, deltaEncoded: false, tensors: [count, obs], uncompressedSize: 0 };
@@ -174,7 +174,7 @@ describe("reading", () => {
       spec: { act: { dtype: "i32", shape: [] }, obs: { dtype: "f32", shape: null } },
       maxSamples: 1,
     });
-    // The table's own signature describes items, whose columns have a dimension of time.
+    // The table's signature describes items, so its columns have a time dimension.
     await expect(steps[Symbol.asyncIterator]().next()).rejects.toMatchObject({ code: "SPEC_MISMATCH", message: expect.stringContaining("act") });
   });
 

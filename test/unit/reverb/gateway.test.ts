@@ -1,4 +1,4 @@
-/** Actors of a client, against a naive server; test/interop uses a real one. */
+/** Tests actors of a client with a naive server; test/interop uses a real server. */
 import type { EventEmitter } from "node:events";
 import { expect, it, onTestFinished } from "vitest";
 import { i32 } from "../../../src/index.ts";
@@ -36,7 +36,7 @@ async function gateway(...tables: string[]) {
 it("an actor's items go to the tables that it names, also where the server tells of them in another order later", async () => {
   const { twin, actor } = await gateway("b", "c");
   const early = await actor();
-  // As after a restart.
+  // The server looks as after a restart.
   const [b, c] = [...twin.tables.values()] as [Map<bigint, never>, Map<bigint, never>];
   twin.tables.clear();
   for (const [name, items] of [
@@ -57,7 +57,7 @@ it("an actor's items go to the tables that it names, also where the server tells
     ["c", 0],
     ["b", 2],
   ]);
-  // A removed one keeps its place.
+  // A removed table keeps its place in the list.
   twin.tables.delete("a");
   await actor();
   await late.createItem("c", { length: 1 });
@@ -82,14 +82,14 @@ it("of an actor with lanes the episode of the lane ends that is named, and witho
   expect(await came()).toBe(2);
   await writer.endEpisode({ lane: 1 });
   await append();
-  // Lane 1 has one step of a new episode, lane 0 continues.
+  // Lane 1 has one step of a new episode, and lane 0 continues.
   expect(await came()).toBe(3);
   await writer.endEpisode();
   await append();
   expect(await came()).toBe(3);
   await append();
   expect(await came()).toBe(5);
-  // A final step ends the lane's episode, and makes an item of the rule.
+  // A final step ends the lane's episode, and the rule makes an item.
   await writer.endEpisode({ lane: 0, final: { act: 9 }, terminated: true });
   expect(await came()).toBe(6);
   await append();
@@ -130,7 +130,7 @@ it("items that wait for their table outlive their writer; a client that is close
     const rules = [{ table: "t", length: 1 }];
     const writers = [
       client.writer({ keep: 1, items: rules }),
-      // Its item also waits for a chunk.
+      // The item of this writer also waits for a chunk.
       client.legacyWriter({ maxSequenceLength: 2, chunkLength: 2 }),
     ] as const;
     const promises = [writers[0].append({ act: 1 }), writers[1].append({ act: 2 })];
@@ -180,7 +180,7 @@ it("items that wait for room when their writer is closed are no failure of it", 
     const writer = client.writer({ keep: 1, items: [{ table: "t", length: 1 }] });
     for (let act = 0; act < 3; act++) void writer.append({ act });
     await first;
-    // One is in flight, the others wait for its confirmation, or for the queue.
+    // One item is in flight; the others wait for its confirmation or for the queue.
     writer.close();
     twin.confirm = confirm;
     for (const answer of held) answer();
@@ -217,7 +217,7 @@ it("an actor is told why it is not let in: over a socket and over a port", async
   const asking = errorFrom(remoteWriter(other, { spec, timeoutMs: 5000 }));
   expectError(await errorFrom(client.acceptWriter(port, { items })), "NOT_FOUND");
   expectError(await asking, "NOT_FOUND", /missing/);
-  // The port is free again.
+  // The port can be used again.
   const [, writer] = await Promise.all([client.acceptWriter(port), remoteWriter(other, { spec })]);
   await writer.close();
 });

@@ -1,4 +1,4 @@
-/** A server that is away for longer than reconnectTimeoutMs: an error, and then the next call retries. Nothing is lost or duplicated. */
+/** Tests a server that is away longer than reconnectTimeoutMs: the call fails, and the next call retries. Nothing is lost or duplicated. */
 import { afterEach, expect, it } from "vitest";
 import { i32, type Spec } from "../../../src/index.ts";
 import { ReverbClient } from "../../../src/reverb/index.ts";
@@ -20,7 +20,7 @@ const caught = (promise: unknown): Promise<unknown> =>
     (error) => error,
   );
 
-/** A server that can be away. Its table is kept, like that of a frozen server. */
+/** Starts a server that can be stopped and restarted. Its table is kept, as in a suspended process. */
 async function away() {
   const twin = new ReverbTwin("t");
   let server = await GrpcServer.start(twin.handler);
@@ -51,7 +51,7 @@ it.each(["flush", "createItem", "endEpisode"] as const)("a writer goes on by its
   await item(1);
   await item(2);
   await writer.flush();
-  // It is in the table, but its confirmation is lost with the connection.
+  // The item is stored, but its confirmation is lost with the connection.
   const { confirm } = twin;
   twin.confirm = () => {};
   await item(3);
@@ -60,7 +60,7 @@ it.each(["flush", "createItem", "endEpisode"] as const)("a writer goes on by its
   twin.confirm = confirm;
   await item(4);
   expect(await caught(writer.flush())).toMatchObject({ ...IO, message: expect.stringContaining("2 items are not confirmed") });
-  // Each call retries it, with the whole timeout.
+  // Each call retries for the whole timeout.
   expect(await caught(writer.flush())).toMatchObject(IO);
   await start();
   if (how === "flush") await writer.flush();
@@ -73,7 +73,7 @@ it.each(["flush", "createItem", "endEpisode"] as const)("a writer goes on by its
   expect(items.length).toBe(how === "createItem" ? 5 : 4);
   expect(items.map(({ item: { columns } }) => columns[0]?.slices.reduce((sum, { length }) => sum + length, 0))).toEqual([1, 2, 3, 3, 3].slice(0, items.length));
   expect(twin.wrong).toEqual([]);
-  // The third came twice, with the same key.
+  // The third item arrived twice, with the same key.
   expect(twin.came).toBe(items.length + 1);
   if (how === "endEpisode") expect(writer.episodeSteps).toBe(0);
 });

@@ -1,4 +1,4 @@
-/** Our calls, answered by a server of grpc-js: the same bytes, ends and errors as with its own client. */
+/** Tests calls to a grpc-js server: bytes, ends and errors equal those of the grpc-js client. */
 import {
   Metadata,
   Server,
@@ -22,7 +22,7 @@ const UNLIMITED = { "grpc.max_receive_message_length": -1, "grpc.max_send_messag
 type Unary = ServerUnaryCall<Buffer, Buffer>;
 type Streams = ServerDuplexStream<Buffer, Buffer>;
 
-/** The data received with each call: its headers, and whether its client disconnected. */
+/** The headers of each received call, and whether its client disconnected. */
 const told: { headers: { readonly [name: string]: unknown }; cancelled: boolean }[] = [];
 
 const methods = {
@@ -30,7 +30,7 @@ const methods = {
     told.push({ headers: call.metadata.getMap(), cancelled: false });
     reply(null, call.request);
   },
-  /** The first byte is the status, the rest the message. */
+  /** Fails with the status in the first byte of the request, and the rest as the message. */
   Fail: (call: Unary, reply: sendUnaryData<Buffer>) => {
     const metadata = new Metadata();
     metadata.set("reason", "told in the trailers");
@@ -53,7 +53,7 @@ const methods = {
       one.cancelled = true;
     });
     call.on("data", (bytes: Buffer) => {
-      // A single byte is a command: an error in the middle, or an end before the client's.
+      // Some messages of a single byte are commands: fail in the middle, or end before the client does.
       if (bytes.length === 1 && bytes[0] === 1) call.emit("error", { code: STATUS.FAILED_PRECONDITION, details: "no more of this, 100 %" });
       else if (bytes.length === 1 && bytes[0] === 2) call.end();
       else if (!call.write(bytes)) {
@@ -109,7 +109,7 @@ describe("a server of grpc-js", () => {
     server?.forceShutdown();
   });
 
-  /** Our stream: sends all requests as there is room, and ends after `answers` messages. */
+  /** Runs the stream with our client: sends all requests as space permits, and stops after `answers` messages. */
   async function talk(requests: readonly Uint8Array[], answers: number): Promise<{ readonly found: Uint8Array[]; readonly error: unknown }> {
     const found: Uint8Array[] = [];
     const error = await new Promise<unknown>((resolve) => {
@@ -199,7 +199,7 @@ describe("a server of grpc-js", () => {
     });
     expect(ended).toBe(why);
     await vi.waitFor(() => expect(told.map(({ cancelled }) => cancelled)).toEqual([true, true, true]));
-    // The connection still works.
+    // The connection can still be used.
     expect(await ours.unary("Echo", framedMessage(Uint8Array.of(5)))).toEqual(Buffer.of(5));
   });
 

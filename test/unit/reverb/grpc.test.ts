@@ -1,4 +1,4 @@
-/** Calls over HTTP/2: messages, ends, faults. test/interop covers the real server. */
+/** Tests calls over HTTP/2: messages, ends and faults. test/interop covers the real server. */
 
 import type { Socket } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";

@@ -1,6 +1,6 @@
 /**
- * Streams of inserts against a naive server, under random operations, with connections that break randomly: before a request is received, after it, and after
- * its confirmation.
+ * Compares insert streams with a naive server under random operations. Connections break randomly: before a request is received, after it, or after its
+ * confirmation.
  */
 import { expect, it } from "vitest";
 import { Channel } from "../../../src/reverb/grpc/channel.ts";
@@ -30,14 +30,14 @@ it.each(Array.from({ length: SEEDS }, (_, seed) => [seed]))("nothing is lost and
     if (random.below(2) === 0) call.stream.destroy();
     else call.stream.session?.destroy();
   };
-  /** Keys that wait for their confirmation, as with a rate limiter. */
+  /** Keys of items whose confirmation is delayed, as by a rate limiter. */
   let waiting: [ServerCall, bigint][] = [];
   const confirmed = new Set<bigint>();
   const confirmSome = (all = false) => {
     const now = waiting.filter(([call]) => !call.stream.destroyed && (all || random.below(3) > 0));
     waiting = waiting.filter((one) => !now.includes(one) && !one[0].stream.destroyed);
     for (const call of new Set(now.map(([one]) => one))) {
-      // Out of order, some twice, and some that were never sent.
+      // Confirmations arrive out of order; some arrive twice, and some are for unknown keys.
       const keys = now.filter(([one]) => one === call).map(([, key]) => key);
       if (random.below(4) === 0) keys.push(...keys.slice(0, 1), 12345n);
       keys.sort(() => random.below(3) - 1);
@@ -63,7 +63,7 @@ it.each(Array.from({ length: SEEDS }, (_, seed) => [seed]))("nothing is lost and
     },
   });
   const channel = new Channel(server.address, "deepmind.reverb.ReverbService", { maxMessageBytes: 2 ** 20, connectTimeoutMs: 5000 });
-  // A writer's stored data: the chunks of its last steps.
+  // A writer stores the chunks of its last steps.
   const kept: ChunkMessage[] = [];
   const gone: ChunkMessage[] = [];
   const stream = new InsertStream(channel, random.pick([1, 5, 1000]), 20_000, () => kept.map(({ key }) => key));
@@ -78,7 +78,7 @@ it.each(Array.from({ length: SEEDS }, (_, seed) => [seed]))("nothing is lost and
     } else if (what < 10) {
       const chunks = kept.filter(() => random.below(2) === 0).slice(0, 5);
       if (chunks.length === 0) chunks.push(kept[0] as ChunkMessage);
-      // The server has released it, and receives it again.
+      // The server has released this chunk, so it must be sent again.
       if (gone.length > 0 && random.below(4) === 0) chunks.push(random.pick(gone));
       const table = random.pick(TABLES);
       const item = { key: 10_000n + next++, table, priority: 1, timesSampled: 0 };
@@ -89,7 +89,7 @@ it.each(Array.from({ length: SEEDS }, (_, seed) => [seed]))("nothing is lost and
       if (random.below(2) === 0) await room;
       clearInterval(timer);
     } else if (what === 10) {
-      // An item that was waited for is stored when the wait is over.
+      // When the wait ends, the item must be stored.
       const keys = sent.filter(() => random.below(20) === 0).map(({ key }) => key);
       const wait = stream.waitForItems(keys, { timeoutMs: 30 });
       await wait?.then(

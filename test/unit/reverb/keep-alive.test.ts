@@ -1,4 +1,4 @@
-/** Long waiting calls: the client keeps checking that the server is alive, without looking like an attack to a gRPC server. */
+/** Tests calls that wait for a long time: the client keeps checking that the server is alive, without appearing as an attack to a gRPC server. */
 import { afterEach, expect, it } from "vitest";
 import { i32 } from "../../../src/index.ts";
 import { ReverbClient, type ReverbClientOptions } from "../../../src/reverb/index.ts";
@@ -16,7 +16,7 @@ afterEach(async () => {
 
 const later = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** A server with an empty table whose limiter blocks inserts, behind a connection that may become silent. */
+/** Creates a server with an empty table whose limiter blocks inserts, and a proxy that may become silent. */
 async function waiting(options: ReverbClientOptions) {
   const twin = new ReverbTwin("t");
   twin.confirm = () => {};

@@ -1,4 +1,4 @@
-/** Programs that start before their server: the first call waits for it, as long as a lost connection is retried. */
+/** Tests programs that start before their server: the first call waits for it as long as a lost connection is retried. */
 import { createServer } from "node:net";
 import { afterEach, expect, it, vi } from "vitest";
 import { i32 } from "../../../src/index.ts";
@@ -16,7 +16,7 @@ afterEach(async () => {
   for (const one of open.splice(0).reverse()) await one.close();
 });
 
-/** Returns a port without a listener. */
+/** Returns a free port without a listener. */
 async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -25,7 +25,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** @returns the server, and the calls that it receives */
+/** Starts a server, and records the calls that it receives. */
 async function serve(port: number, twin = new ReverbTwin("t")): Promise<{ readonly twin: ReverbTwin; readonly calls: string[] }> {
   const calls: string[] = [];
   const begin = ({ method }: { readonly method: string }) => void calls.push(method.split("/")[2] as string);
@@ -43,7 +43,7 @@ function client(ports: readonly number[], options: ReverbClientOptions = {}): Re
 
 const later = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Returns how a promise ended, and after how many milliseconds. */
+/** Returns the error of a promise, if any, and the elapsed milliseconds. */
 async function ended(promise: unknown): Promise<{ readonly error: unknown; readonly ms: number }> {
   const since = performance.now();
   const error = await Promise.resolve(promise).then(
@@ -105,7 +105,7 @@ it("a time limit, a signal, and close end the wait; nothing goes on behind", asy
   expect(closed.error).toMatchObject({ code: "CLOSED" });
   expect(closed.ms).toBeLessThan(200);
   const last = Promise.all([ended(one.insert({ act: 1 }, { t: 1 })), ended(one.sampler("t").next()), ended(one.signature("t"))]);
-  // During one of the longer pauses.
+  // At this time, the client is in one of the longer pauses.
   await later(500);
   const since = performance.now();
   one.close();
@@ -128,7 +128,7 @@ it.each([1, 2])("close ends also the pause of a sampler that has lost %i servers
 });
 
 it.each([1, 2])("serverInfo, buffers and datasets wait for %i servers, too", async (count) => {
-  // They bring an item.
+  // The restarted servers contain this item.
   const twin = new ReverbTwin("t");
   const before = await GrpcServer.start(twin.handler);
   await client([before.port]).insert({ act: 7 }, { t: 1 });
@@ -155,7 +155,7 @@ it.each([1, 2])("serverInfo, buffers and datasets wait for %i servers, too", asy
   await Promise.all(ports.map((port) => serve(port, twin)));
   const [told, info, frames, capacity, table, dataset] = await all;
   expect([Object.keys(told), Object.keys(info), frames >= 1, capacity >= 1000, table.name]).toEqual([["t"], ["t"], true, true, "t"]);
-  // It was requested, and has no signature.
+  // The table was found, but it has no signature.
   expect(dataset.error).toBeInstanceOf(RangeError);
   expect((await elements).every((element) => element !== undefined)).toBe(true);
 });

@@ -1,4 +1,4 @@
-/** Recorded messages of the real Reverb: read, written, damaged. */
+/** Tests recorded messages of the real Reverb: reading, writing and damage. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -13,7 +13,7 @@ import { scaled, stride } from "../../support/size.ts";
 const folder = join(import.meta.dirname, "../../conformance/reverb-wire");
 const recorded: { readonly [file: string]: Recorded } = JSON.parse(readFileSync(join(folder, "decoded.json"), "utf8"));
 const bytesOf = (file: string) => new Uint8Array(readFileSync(join(folder, file)));
-// Only clients in the server's own process send it.
+// Only clients in the server's process send this message.
 const files = Object.entries(recorded).filter(([, { message }]) => message !== "InitializeConnectionRequest");
 
 describe.each(files)("%s", (file, { message, decoded }) => {
@@ -41,7 +41,7 @@ describe.each(files)("%s", (file, { message, decoded }) => {
       }
     };
     for (let length = 1; length < bytes.length; length += stride(1)) attempt(bytes.subarray(0, length));
-    // A cut between two fields of the outermost message is undetectable.
+    // A cut between two fields of the outermost message cannot be detected.
     expect(outcomes.corrupt).toBeGreaterThan(outcomes.other);
     for (let i = scaled(2000); i > 0; i--) {
       const mutant = bytes.slice();
@@ -59,7 +59,7 @@ it("a signature that nests without an end is refused before the stack is used up
   const nested = (depth: number) => {
     const writer = new BytesWriter();
     for (let i = 0; i < depth; i++) {
-      // The values of StructuredValue's list_value: one such list.
+      // Each level is a StructuredValue whose list_value contains one value.
       writer.message(51, 0);
       writer.message(1, 0);
     }

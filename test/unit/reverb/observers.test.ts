@@ -1,4 +1,4 @@
-/** Observers of a server's tables: items that the server rejects after the call. */
+/** Tests observers of a server's tables, with items that the server rejects after the call. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { f32, i32 } from "../../../src/index.ts";
 import { ReverbClient } from "../../../src/reverb/index.ts";
@@ -68,7 +68,7 @@ describe.each(Object.entries(OBSERVERS))("an observer of the kind %s", (_, make)
     [["good", "nosuch"], "NOT_FOUND"],
   ])("whose items for %s nobody awaits: flush tells of it, once", async (tableName, code) => {
     const observer = make(client, tableName);
-    // No call has an answer yet: all calls precede the server's answers.
+    // All calls are made before the server answers.
     for (let n = 0; n < 60; n++) observer(step(n, isEnd(n) ? StepType.LAST : StepType.MID));
     observer.reset(false);
     await expect(observer.flush()).rejects.toMatchObject({ code });
@@ -79,7 +79,7 @@ describe.each(Object.entries(OBSERVERS))("an observer of the kind %s", (_, make)
   test("tells of it after it was closed and opened again", async () => {
     const observer = make(client, "nosuch");
     for (let n = 0; n < 3; n++) observer(step(n, isEnd(n) ? StepType.LAST : StepType.MID));
-    // The server answers in order, so it has rejected these items by then.
+    // The server answers in order, so it has already rejected these items.
     await client.serverInfo();
     await new Promise((resolve) => setImmediate(resolve));
     observer.close();

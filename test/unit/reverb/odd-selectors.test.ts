@@ -1,4 +1,4 @@
-/** A server with a selector unknown to this version. */
+/** Tests a server with a selector that this version does not know. */
 import { afterEach, expect, it } from "vitest";
 import { i32 } from "../../../src/index.ts";
 import { ReverbClient } from "../../../src/reverb/index.ts";
@@ -38,7 +38,7 @@ it("is named as unknown, and spoils neither its own table nor the others", async
       break;
     }
   }
-  // Its order is unknown, so an ordered pass is impossible.
+  // The order of the selector is unknown, so an ordered pass is impossible.
   const pass = new ReverbReplayBuffer(spec, { client, tableName: "odd" }).asDataset({ singleDeterministicPass: true });
   await expect(pass[Symbol.asyncIterator]().next()).rejects.toThrow(RangeError);
 });

@@ -1,4 +1,4 @@
-/** Several scripted servers behind one client: which ones are called, and what happens when one is gone. test/interop uses real ones. */
+/** Tests several scripted servers behind one client: which servers are called, and the effects of a lost server. test/interop uses real servers. */
 import { afterEach, expect, it, vi } from "vitest";
 import { i32 } from "../../../src/index.ts";
 import { ReverbClient } from "../../../src/reverb/index.ts";
@@ -13,7 +13,7 @@ afterEach(async () => {
   for (const one of open.splice(0).reverse()) await one.close();
 });
 
-/** A server with empty answers that notes its requests. */
+/** Starts a server that sends empty answers and records its requests. */
 async function serve(port?: number): Promise<{ readonly server: GrpcServer; readonly asked: string[] }> {
   const asked: string[] = [];
   const begin = ({ method }: { readonly method: string }) => void asked.push(method.split("/")[2] as string);
@@ -74,7 +74,7 @@ it("where none is left the error names each", async () => {
   }
 });
 
-/** Kills one, lets it return without a call that would notice, and kills the other. */
+/** Stops a server, restarts it without a call that would notice, and stops the other one. */
 async function swapped() {
   const [a, b] = [await serve(), await serve()];
   const told: string[] = [];
@@ -120,7 +120,7 @@ it("an item without a confirmation goes to another server with the same key, by 
   const addresses = servers.map(({ address }) => address);
   const client = new ReverbClient(addresses, { spec: { act: i32() }, logger: null });
   open.push(client);
-  // Both have it without a confirmation; then the one that received it disappears.
+  // Both servers have the item without a confirmation; then the server that received it disappears.
   const confirms = twins.map(({ confirm }) => confirm);
   for (const twin of twins) twin.confirm = () => {};
   const inserted = client.insert({ act: 1 }, { t: 1 });

@@ -1,4 +1,4 @@
-/** One sampler over several scripted servers: in turn, and continuing after every kind of error. test/interop uses real servers. */
+/** Tests one sampler over several scripted servers: it takes turns, and continues after every kind of error. test/interop uses real servers. */
 import { afterEach, expect, it } from "vitest";
 import { Channel } from "../../../src/reverb/grpc/channel.ts";
 import { Servers } from "../../../src/reverb/servers.ts";
@@ -41,10 +41,10 @@ function samplerOf(addresses: readonly string[], options: SamplerOptions = {}, r
 const numberOf = (item: DrawnItem | undefined) => item?.columns[0]?.column.data[0] as number;
 const later = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Returns the result of one call: a number, or the code of an error. */
+/** Returns the result of one call: the sample's number, or an error code. */
 const said = (sampler: ItemSampler<"server">) => sampler.next().then(numberOf, ({ code }) => code);
 
-/** A server that returns nothing or something, as the test sets. */
+/** Starts a server that returns samples only while `has` is set. */
 async function limited(): Promise<{ readonly server: SampleServer; has: boolean }> {
   const made = {
     has: false,
@@ -82,7 +82,7 @@ it("a timeout is that of who waits: one that passes between two calls is nobody'
   const streams = () => both.reduce((sum, { server }) => sum + server.streams.length, 0);
   const before = streams();
   await later(200);
-  // Nobody waits, so nothing is requested.
+  // Nothing is requested, because nobody is waiting.
   expect(streams()).toBe(before);
   for (const one of both) one.has = true;
   expect(typeof (await said(sampler))).toBe("number");
@@ -119,13 +119,13 @@ it("IO is said only of servers that are gone: one that came back meanwhile is as
   const give = (stream: Stream) => stream.send(stream.due);
   let refuses = false;
   const a = await SampleServer.start(() => {});
-  // It returns nothing, so the other one must serve everything.
+  // This server returns nothing, so the other server must serve all requests.
   const b = await serve((stream) => void (refuses && stream.call.stream.session?.destroy()));
   const sampler = samplerOf([a.grpc.address, b.grpc.address], { maxInFlightSamplesPerWorker: 1 }, 100);
   const next = said(sampler);
   while (b.streams.length === 0 || a.streams.length === 0) await later(2);
   await a.grpc.stop();
-  // It was retried for too long; the next retry is five seconds away.
+  // The retries have ended; the next attempt is five seconds away.
   await later(500);
   await serve(give, a.grpc.port);
   refuses = true;
@@ -139,7 +139,7 @@ it("after CORRUPT, and after an error of the server's, the others go on and the 
   const bad = await serve((stream) => wrong(stream));
   const sampler = samplerOf([good.grpc.address, bad.grpc.address], { maxInFlightSamplesPerWorker: 4 });
   let given = 0;
-  /** Calls it until a result occurred `times` times. */
+  /** Calls the sampler until a result occurred `times` times. */
   const until = async (isIt: (one: unknown) => boolean, times: number) => {
     for (let count = 0; count < times; ) {
       const one = await said(sampler);
@@ -151,7 +151,7 @@ it("after CORRUPT, and after an error of the server's, the others go on and the 
   await until((one) => one === "CORRUPT", 3);
   await until((one) => typeof one === "number", 20);
   await later(100);
-  // Samples in flight, and those that wait here.
+  // The limit includes samples in flight and samples that wait in the client.
   expect(good.sent).toBeLessThanOrEqual(given + 2 * 4);
   wrong = (stream) => stream.call.end(13, "not today");
   await until((one) => one === "IO", 2);

@@ -1,4 +1,4 @@
-/** Signatures of a real server's tables, in our form. */
+/** Tests signatures of a real server's tables, converted to specs. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -22,7 +22,7 @@ it("none, dicts, named tuples with an order of their own", () => {
   const tfa = signatures.tfa;
   expect(Object.keys(tfa?.nest as object)).toEqual(["step_type", "observation", "action", "policy_info", "next_step_type", "reward", "discount"]);
   expect(tfa?.nest).toMatchObject({ policy_info: [], step_type: { dtype: "i32", shape: [null] }, reward: { dtype: "f32", shape: [null] } });
-  // By their names: action, discount, next_step_type, observation, reward, step_type.
+  // Names are in the order action, discount, next_step_type, observation, reward, step_type.
   expect(tfa?.order).toEqual([5, 3, 0, 2, 4, 1]);
 });
 

@@ -1,4 +1,4 @@
-/** Snappy blocks, compared with another library. */
+/** Compares Snappy blocks with another library. */
 import fc from "fast-check";
 import { snappyUncompress } from "hyparquet";
 import { describe, expect, it } from "vitest";
@@ -9,7 +9,7 @@ import { scaled } from "../../support/size.ts";
 
 const hex = (content: Uint8Array) => Buffer.from(content).toString("hex");
 
-/** Returns bytes with repetitions, near and far. */
+/** Returns random bytes with near and far repetitions. */
 function bytesOf(random: TestRandom, length: number, letters: number): Uint8Array {
   const bytes = new Uint8Array(length);
   for (let at = 0; at < length; ) {

@@ -1,4 +1,4 @@
-/** Samples from a scripted server: requests and their timing, bounds, lost connections, ends. test/interop covers the real server. */
+/** Tests samples from a scripted server: requests and their timing, bounds, lost connections and ends. test/interop covers the real server. */
 import { afterEach, describe, expect, it } from "vitest";
 import { abortable, type WaitOptions } from "../../../src/base/wait.ts";
 import { Channel } from "../../../src/reverb/grpc/channel.ts";
@@ -98,7 +98,7 @@ describe("what is asked for", () => {
     });
     const sampler = samplerOf(server.grpc.address, { maxInFlightSamplesPerWorker: most });
     for (let i = 0; i < 300; i++) {
-      // Requests made while this waits precede the result.
+      // Requests made during this wait arrive before the result.
       const item = await sampler.next();
       given.n++;
       expect(numberOf(item)).toBe(i);
@@ -106,7 +106,7 @@ describe("what is asked for", () => {
     }
     await settled();
     expect(server.sent).toBeLessThanOrEqual(300 + most);
-    // One is forwarded before the program has it.
+    // One sample may be forwarded before the program has received it.
     expect(peak).toBeLessThanOrEqual(most + 1);
     expect(peak).toBeGreaterThanOrEqual(Math.min(most, 2) - 1);
   });
@@ -116,7 +116,7 @@ describe("what is asked for", () => {
     const sampler = samplerOf(server.grpc.address, { maxInFlightSamplesPerWorker: 10, numWorkersPerIterator: 3 });
     await sampler.next();
     await settled(100);
-    // A delivered sample is replaced by a new request once there is room for half of them.
+    // New requests replace delivered samples only once half of the samples in flight are delivered.
     expect(server.sent).toBe(30);
     expect(server.streams.map(({ sent }) => sent)).toEqual([10, 10, 10]);
   });
@@ -128,7 +128,7 @@ describe("several streams", () => {
       if (stream.number !== 1) stream.send(stream.due);
     });
     const sampler = samplerOf(server.grpc.address, { numWorkersPerIterator: 3, maxInFlightSamplesPerWorker: 4, maxSamples: 100 });
-    // The second stream keeps its four.
+    // The second stream keeps the four samples that it has requested.
     const found = await some(sampler, 96);
     expect(new Set(found)).toEqual(new Set(upTo(96)));
     expect(server.streams.length).toBe(3);
@@ -295,7 +295,7 @@ describe("lost connections", () => {
       code: "IO",
       message: expect.stringMatching(/the Reverb server at 127\.0\.0\.1:\d+ ended SampleStream with UNAVAILABLE: it ended the stream with 100 samples to come/),
     });
-    // After 50, 100, 200 ms and the rest; a busy machine makes fewer tries.
+    // The pauses are 50, 100 and 200 ms and the remaining time; a busy machine makes fewer attempts.
     expect(server.streams.length).toBeGreaterThan(1);
     expect(server.streams.length).toBeLessThan(8);
   });

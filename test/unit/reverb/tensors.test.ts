@@ -1,4 +1,4 @@
-/** Contents of tensors: every dtype, differences, texts, slices. */
+/** Tests the contents of tensors: all dtypes, delta encoding, texts and slices. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Chunks } from "../../../src/reverb/tensors/columns.ts";
@@ -145,14 +145,14 @@ describe("columns", () => {
     expect(of(20_000).column(again(5)).column.data.length).toBe(5000);
     const memory = expect.objectContaining({ code: "OUT_OF_MEMORY", message: expect.stringContaining("unpack to") });
     expect(() => of(20_000).column(again(6))).toThrow(memory);
-    // For all columns together, and for all chunks.
+    // The limit applies to all columns and all chunks together.
     const limited = of(20_000);
     limited.column(again(3));
     expect(() => limited.column(again(3))).toThrow(memory);
     const chunks = of(7999);
     chunks.column(again(1));
     expect(() => chunks.column(again(1, 2n))).toThrow(memory);
-    // Texts are copied, even from a single slice.
+    // Texts are always copied, even from a single slice.
     const texts = of(10_000);
     texts.column({ slices: [slice(1n, 0, 500, 1)], squeeze: false });
     texts.column({ slices: [slice(1n, 0, 500, 1)], squeeze: false });

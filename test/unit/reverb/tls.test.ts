@@ -1,4 +1,4 @@
-/** Servers with TLS: the runtime's, configured with `credentials`. */
+/** Tests servers with TLS: certificates of the runtime, or from `credentials`. */
 import type { SecureServerOptions } from "node:http2";
 import { afterEach, describe, expect, it } from "vitest";
 import { ReverbClient } from "../../../src/reverb/index.ts";

@@ -1,4 +1,4 @@
-/** Variables on a server: its tables are requested with the first call, and invalid calls are rejected before anything is sent. */
+/** Tests variables on a server: the first call requests its tables, and invalid calls are rejected before anything is sent. */
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { f32 } from "../../../src/index.ts";
 import { ReverbClient } from "../../../src/reverb/index.ts";
@@ -19,14 +19,14 @@ beforeEach(async () => {
   tables = [{ name: "variables", maxSize: 1, signature }];
   twin = new ReverbTwin("variables", "other");
   twin.info = () => serverInfoOf(tables);
-  // Tables of one item: the newest stays.
+  // The tables have room for one item, so the newest item stays.
   const { confirm } = twin;
   twin.confirm = (call, keys) => {
     for (const items of twin.tables.values()) for (const key of [...items.keys()].slice(0, -1)) items.delete(key);
     confirm(call, keys);
   };
   server = await GrpcServer.start(twin.handler);
-  // An actor's client, whose own steps differ.
+  // The client belongs to an actor, whose own steps have another spec.
   client = new ReverbClient(server.address, { spec: f32() }) as unknown as ReverbClient;
 });
 afterEach(async () => {
@@ -43,7 +43,7 @@ it("the newest values that were pushed are pulled, whatever the client's spec is
   const w = new Float32Array(6);
   await container.update({ step: new BigInt64Array(1), w });
   expect([...w]).toEqual([3, 0, 0, 0, 0, 3]);
-  // A length left open in the signature is known from the draw.
+  // The signature leaves a length open, which is known from the draw.
   await expect(container.update({ step: new BigInt64Array(1), w: new Float32Array(4) })).rejects.toThrow(/^variables\.w must be .*f32 of shape \[2, 3\]/);
 });
 

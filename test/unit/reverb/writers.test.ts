@@ -1,4 +1,4 @@
-/** Errors of writers before anything is sent; they need no server. */
+/** Tests errors of writers that occur before anything is sent; no server is needed. */
 import { afterAll, expect, it, vi } from "vitest";
 import { f32, i32 } from "../../../src/index.ts";
 import { BufferedSteps } from "../../../src/reverb/buffered-steps.ts";
@@ -42,7 +42,7 @@ it("steps and items of the wrong form change nothing", () => {
 it("a flush that is refused leaves the chunk to come, and its items, as they were", async () => {
   const writer = client.legacyWriter({ maxSequenceLength: 3, chunkLength: 3 });
   writer.append({ a: 1, b: [1, 2] });
-  // It waits for the chunk and is not sent; otherwise there would be a promise, because the table is unknown.
+  // The item waits for its chunk and is not sent. Otherwise there would be a promise, because the table is unknown.
   const waits = () => expect(writer.createItem("t", 1, 1)).toBeUndefined();
   waits();
   const aborted = AbortSignal.abort(new Error("not now"));
@@ -79,7 +79,7 @@ it("an error of a server that is not there comes once: with the item's promise, 
   const gone = { code: "IO", message: expect.stringContaining("127.0.0.1:1") };
   const pattern = patternFromTransform({ a: i32(), b: f32(2) }, (step) => ({ x: step.a.at(-1) }));
   const step = { a: 1, b: [1, 2] as const };
-  // One item per step, and two of them, which share a promise.
+  // Each step makes one item, or two items that share a promise.
   for (const tables of [["t"], ["t", "u"]]) {
     for (const make of [
       () => client.writer({ keep: 1, items: tables.map((table) => ({ table, length: 1 })) }),
@@ -126,7 +126,7 @@ it("an end with a limit that nobody reads leaves its error to flush, and close t
   writer.close();
   await vi.waitFor(() => expect(warnings).toHaveLength(1));
   expect(warnings[0]).toMatch(/^reprise: a writer was closed .*127\.0\.0\.1:1.*flush\(\) before close\(\)/);
-  // An error that was read is not reported again.
+  // An error that the program has already received is not reported again.
   const other = own.writer({ keep: 1, items: [{ table: "t", length: 1 }] });
   const read = other.append({ a: 1, b: [1, 2] });
   other.close();
