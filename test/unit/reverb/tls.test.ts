@@ -1,4 +1,4 @@
-/** Tests servers with TLS: certificates of the runtime, or from `credentials`. */
+/** Tests TLS connections to servers, configured with `credentials`. */
 import type { SecureServerOptions } from "node:http2";
 import { afterEach, describe, expect, it } from "vitest";
 import { ReverbClient } from "../../../src/reverb/index.ts";

@@ -12,7 +12,7 @@ test("values stay beside rows that are held, and are let go beside others, a few
     let row = 1 + random.below(300);
     while (live.has(row)) row++;
     live.add(row);
-    // A reused row shows nothing of its former contents.
+    // A reused row must not show its former contents.
     const values = random.below(3) === 0 ? undefined : [call, "x"];
     if (values === undefined) twin.delete(row);
     else twin.set(row, values);

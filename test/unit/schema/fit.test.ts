@@ -6,7 +6,7 @@ const into = (dtype: Parameters<typeof targetOf>[0], shape: readonly number[], v
   const target = targetOf(dtype, shape);
   const made = new Float64Array(target.size + 2).fill(9) as NumberArray;
   const misfit = put(target, made, 1, value, taking);
-  // Nothing next to its place is changed.
+  // Neighbouring values are not changed.
   expect([made[0], made.at(-1)]).toEqual([9, 9]);
   const checked = put(target, undefined, 1, value, taking);
   expect(checked).toEqual(misfit);

@@ -8,7 +8,7 @@ interface Shown {
   readonly shape: readonly number[];
 }
 
-/** Returns the value of row i: its bytes identify i wherever they are read. */
+/** Returns the value of row i; the bytes identify i at any offset. */
 function rowOf(i: number, bytes: number): Uint8Array {
   const value = new Uint8Array(bytes);
   const random = new TestRandom(i);
@@ -17,8 +17,8 @@ function rowOf(i: number, bytes: number): Uint8Array {
   return value;
 }
 
-// 1,023 … 1,025 rows are a block's border for the smallest rows; a leaf is wide from 1 KiB on, copied directly from 4 KiB on; 32,748 bytes and more are one row
-// per block.
+// Borders: for the smallest rows, a block has 1,024 rows; leaves are wide from 1 KiB and copied directly from 4 KiB on; from 32,748 bytes on, a block has one
+// row.
 test.each([
   [1, 1023],
   [1, 1024],

@@ -5,7 +5,7 @@ import { errorOf, expectError, expectRefused } from "../../support/refused.ts";
 
 const tables = { t: { maxSize: 4 } };
 
-/** Appends a step, makes an item of it and reads it back. */
+/** Appends a step, makes an item of it, and reads the step back. */
 function roundTrip(spec: Spec, step: unknown): unknown {
   const replay = new Replay({ spec, tables });
   const writer = replay.writer();
@@ -63,7 +63,7 @@ test.each(Object.entries(BOUNDS))("%s holds its bounds, as a number, in an array
     expect(data[0]).toBe(value);
     expect([...(roundTrip(leaf(2), [value, value]) as { data: Float64Array }).data]).toEqual([value, value]);
     expect((roundTrip(leaf(1), data) as { data: Float64Array }).data).toEqual(data);
-    // Wider than the limit of copying in a loop.
+    // This leaf is longer than the limit for copying in a loop.
     const many = new (data.constructor as Float64ArrayConstructor)(40).fill(value as number);
     expect((roundTrip(leaf(40), many) as { data: Float64Array }).data).toEqual(many);
   }

@@ -1,4 +1,4 @@
-/** CRC-32C by folding, compared with its bit-by-bit definition. */
+/** Compares folded CRC-32C with its bit-by-bit definition. */
 import { describe, expect, it } from "vitest";
 import { SectionMemory } from "../../../src/memory/section-memory.ts";
 import { TestRandom } from "../../support/random.ts";
@@ -32,7 +32,7 @@ describe("the checksum", () => {
     for (const length of lengths) {
       const at = base + random.below(64);
       const bytes = noise.subarray(0, length);
-      // The following bytes are not zeros.
+      // The bytes after the data are not zeros.
       u8.set(noise, at);
       const crc = random.below(3) === 0 ? 0 : random.below(2 ** 32);
       expect([length, x.crc32c(crc, at, length) >>> 0]).toEqual([length, crc32c(crc, bytes)]);

@@ -1,4 +1,4 @@
-/** Draws in a journal: few bytes are written, everything is there after a flush, and a kill can lose a limited number. */
+/** Tests draws in a journal: few bytes are written, a flush stores all draws, and a kill loses a limited number. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { COUNTS, DRAWN, SLOTS } from "../../../src/base/kinds.ts";
 import { type MemoryDirectory, memory } from "../../../src/files/memory.ts";
@@ -8,10 +8,10 @@ import type { AnyReplay } from "../../support/scenes.ts";
 import { again, type Opened } from "./opened.ts";
 import { draws, seen } from "./seen.ts";
 
-// More slots than a few words of marks cover.
+// The marks of this many slots do not fit into a few words.
 const SIZE = 300;
 const SECTION = 16;
-/** Bytes of the section that ends a group. */
+/** The size of the section that ends a group. */
 const COMMIT_BYTES = 24;
 
 beforeEach(() => {
@@ -31,12 +31,12 @@ async function filled(dir: MemoryDirectory, durability: Durability, table: Parti
 
 const drawn = (replay: AnyReplay, n: number): void => void replay.table("t").sample(n);
 
-/** Returns the state after a crash now. */
+/** Opens the directory as it would be after a crash now. */
 async function left(dir: MemoryDirectory): Promise<Opened> {
   return again(dir.crash(), { durability: "manual" });
 }
 
-/** Returns how often each item was drawn, by slot, from the snapshot. */
+/** Returns the draw count of each item by slot, read from a snapshot. */
 function countsOf(replay: AnyReplay): number[] {
   const bytes = seen(replay);
   const counts: number[] = [];
@@ -48,7 +48,7 @@ function countsOf(replay: AnyReplay): number[] {
   return counts;
 }
 
-/** The kinds of sections in a directory, in order. */
+/** Returns the kinds of sections in a directory, in order. */
 function kindsIn(dir: MemoryDirectory): number[] {
   const log = Log.open(dir.crash(), { about: {}, readOnly: true });
   const kinds: number[] = [];
@@ -90,7 +90,7 @@ describe.each(["always", { everyMs: 10 }, { everyMs: 1000 }, { everyMs: 3000 }] 
       .filter((kind) => kind === COUNTS);
     expect(counts.length).toBeGreaterThanOrEqual(4);
     expect(counts.length).toBeLessThanOrEqual(5);
-    // When no more draws occur, everything is stored after a while.
+    // Without further draws, everything is stored after a while.
     vi.advanceTimersByTime(everyMs);
     expect(seen(await left(dir)).equals(seen(replay))).toBe(true);
     expect(vi.getTimerCount()).toBe(0);
@@ -113,7 +113,7 @@ describe.each(["always", { everyMs: 10 }, { everyMs: 1000 }, { everyMs: 3000 }] 
       .filter((kind) => kind === COUNTS);
     expect(counts.length).toBeGreaterThanOrEqual(4);
     expect(counts.length).toBeLessThanOrEqual(5);
-    // Checks of the clock may be late by a sixteenth.
+    // The interval may be exceeded by a sixteenth before the clock is checked.
     const old = moments[200 - 1 - 40 - 4] as number[];
     const found = countsOf(await left(dir));
     expect(found.every((count, slot) => count >= (old[slot] as number))).toBe(true);
@@ -135,7 +135,7 @@ describe.each(["always", { everyMs: 10 }, { everyMs: 1000 }, { everyMs: 3000 }] 
     const found = countsOf(killed);
     expect(found).toEqual(known);
     expect(current).not.toEqual(known);
-    // Before its timer has run, a kill loses the draws like every other call.
+    // A kill before the timer runs loses draws, like all other calls.
     if (typeof durability !== "object" || durability.everyMs < 1000) expect(seen(killed, false).equals(seen(replay, false))).toBe(true);
   });
 });

@@ -1,4 +1,4 @@
-/** The disk without a flush: after a second, and when the process ends. */
+/** Tests what is on the disk without a flush: after a second, and when the process ends. */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,7 +19,7 @@ interface Kept {
   close(): void;
 }
 
-/** The writers to a directory, and the number of their steps. */
+/** Ways to write to a directory, and functions that return the number of stored steps. */
 const KINDS: readonly (readonly [string, (dir: MemoryDirectory, durability?: Durability) => Promise<Kept>, (dir: MemoryDirectory) => Promise<number>])[] = [
   [
     "Replay.open",
@@ -52,7 +52,7 @@ const KINDS: readonly (readonly [string, (dir: MemoryDirectory, durability?: Dur
 ];
 
 describe.each(KINDS)("a loop that gives timers no turn: %s", (_, open, count) => {
-  // Milliseconds per call: at first, and later.
+  // The rows contain the milliseconds per call, at first and later.
   test.each([
     [0.001, 0.001],
     [1, 1],
@@ -75,9 +75,9 @@ describe.each(KINDS)("a loop that gives timers no turn: %s", (_, open, count) =>
     };
     steps(first, 300);
     steps(then, Math.ceil(2500 / then > 5000 ? 5000 : 2500 / then) + 40);
-    // Without a flush nothing is stored.
+    // At least without a flush, an empty directory cannot be opened.
     const found = await count(dir.crash()).catch(() => 0);
-    // One check may be late by a sixteenth of the second; calls are never further apart.
+    // A check may be late by a sixteenth of a second or by the time between two calls.
     const old = times.filter((time) => time < now - 1000 - 63 - then).length;
     expect(found).toBeGreaterThanOrEqual(old);
     if (then < 1) expect(found).toBeLessThan(times.length);

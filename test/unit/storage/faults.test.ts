@@ -1,4 +1,4 @@
-/** Guarantees of a log under faults: truncated and altered bytes, full disks, failing devices, crashes. REPRISE_SLOW tries all of them. */
+/** Tests guarantees of a log under faults: truncated and altered bytes, full disks, failing devices and crashes. REPRISE_SLOW tries all of them. */
 import { describe, expect, it, vi } from "vitest";
 import { SectionMemory } from "../../../src/memory/section-memory.ts";
 import { Log, type LogOptions, memory, type Operation } from "../../../src/storage/index.ts";
@@ -11,7 +11,7 @@ import { sqliteWithFaults } from "../../support/sqlite-storage.ts";
 const FIRST = "00000001.rpr";
 if (slow) vi.setConfig({ testTimeout: 600_000 });
 
-/** Returns the ends of a log's groups in its only file. */
+/** Returns the end offsets of the groups in the only file of a log. */
 function endsOf(directory: ReturnType<typeof memory>): number[] {
   const bytes = directory.files().get(FIRST) as Uint8Array;
   const view = new DataView(bytes.buffer, bytes.byteOffset);
@@ -24,7 +24,7 @@ function endsOf(directory: ReturnType<typeof memory>): number[] {
   return ends;
 }
 
-/** Returns a section in the file format. */
+/** Returns an encoded section. */
 function sectionOf(kind: number, id: number, payload: Uint8Array): Uint8Array {
   const memory = new SectionMemory();
   const at = memory.base;
@@ -66,7 +66,7 @@ describe("a log that is cut at any byte", () => {
     const files = directory.files();
     const newest = [...files.keys()].sort().at(-1) as string;
     const bytes = files.get(newest) as Uint8Array;
-    // The seal of the previous segment is written once the beginning of the newest is on the disk.
+    // The previous segment only gets its seal when the beginning of the newest segment is on the disk.
     const sealed = [...files.keys()].sort().at(-2) as string;
     files.set(sealed, (files.get(sealed) as Uint8Array<ArrayBuffer>).subarray(0, -24));
     const before = groupsOf(reopened(memory({ files: [...files].map(([name, one]) => [name, name === newest ? one.subarray(0, 0) : one]) })), groups);
@@ -119,7 +119,7 @@ describe("a crash", () => {
         for (const bytes of [0, random.below(directory.unsynced + 1), Number.POSITIVE_INFINITY]) {
           const left = directory.crash(bytes);
           const seen = reopened(left, options);
-          // The oldest segments may be gone, because they were released.
+          // The oldest segments may be missing, because they were released.
           const first = [0, ...dropped.map((id) => inSegment.lastIndexOf(id) + 1)].find((at) => groupsOf(seen, groups.slice(at)) >= 0);
           expect(first, `seed ${seed}`).not.toBe(undefined);
           const kept = groupsOf(seen, groups.slice(first)) + (first as number);
@@ -137,7 +137,7 @@ describe("a bit that was flipped", () => {
     const { directory, groups } = writtenLog(4096);
     const bytes = directory.files().get(FIRST) as Uint8Array;
     const lastGroup = endsOf(directory).at(-2) as number;
-    // Magic, the head of the first section, and its payload.
+    // The head consists of the magic bytes, and the head and payload of the first section.
     const headEnd = 24 + new DataView(bytes.buffer, bytes.byteOffset).getUint32(16, true);
     const random = new TestRandom(8);
     const bits = slow
@@ -163,7 +163,7 @@ describe("a bit that was flipped", () => {
         seen = reopened(memory({ files }), { salvage: true });
         expect(groupsOf(seen, groups)).toBe(endsOf(directory).filter((end) => end <= bit >> 3).length);
       } catch (error) {
-        // Its head is gone, and with it the description of the directory.
+        // The damage affects the head, which contains the description of the directory.
         expect(bit >> 3).toBeLessThan(headEnd);
         expect(["CORRUPT", "UNSUPPORTED"]).toContain((error as { code?: string }).code);
       }
@@ -187,7 +187,7 @@ describe("a bit that was flipped", () => {
         const warned: string[] = [];
         seen = reopened(damaged, { logger: (message) => warned.push(message) });
         expect(warned.length).toBe(1);
-        // A seal only states that there is a next segment.
+        // The seal only states that another segment follows, so its damage loses no groups.
         if (name !== names.at(-1)) {
           expect(at).toBeGreaterThanOrEqual(altered.length - 24);
           expect(seen).toEqual(groups.flat());
@@ -200,7 +200,7 @@ describe("a bit that was flipped", () => {
       try {
         seen = reopened(damaged, { salvage: true });
         expect(groupsOf(seen, groups)).toBeGreaterThanOrEqual(0);
-        // What was salvaged is a log like any other.
+        // The salvaged log behaves like any other log.
         const log = Log.open(damaged, { ...MANUAL, segmentBytes: 5000 });
         expect(shown(log)).toEqual(seen);
         log.write(32, 1, Uint8Array.of(1));
@@ -298,7 +298,7 @@ describe("segments", () => {
         expect(theirs.files().get(FIRST)).toEqual(Uint8Array.from(bytes));
       }
     }
-    // A kill, or a failing system, may leave such files of ours.
+    // A kill or a failing system may leave such incomplete files.
     for (const bytes of [Buffer.alloc(0), Buffer.alloc(40), Buffer.from("REPR"), (files.get(FIRST) as Uint8Array).subarray(0, 60)])
       expect(reopened(memory({ files: [[FIRST, bytes]] }))).toEqual([]);
   });
@@ -326,7 +326,7 @@ describe.each(
     1,
   ),
 )("%s that fails", (_, makeDirectory) => {
-  /** Runs thirty groups with a fault, retries if possible, and returns the final contents. */
+  /** Runs thirty groups with a fault, retries if possible, and returns the result. */
   function run(fault: (operation: Operation) => { code?: "ENOSPC" | "EIO"; bytes?: number } | undefined, seed: number) {
     const random = new TestRandom(seed);
     const directory = makeDirectory({ fault });
@@ -385,7 +385,7 @@ describe.each(
           seal = operation.bytes === 24;
           return { code, bytes };
         }, 1);
-        // A seal that could not be written is left out.
+        // If writing a seal fails, the seal is omitted without an error.
         expect(errors.length).toBe(seal ? 0 : 1);
         if (!seal) expectError(errors[0] as Error, "IO", /writing memory\/\d+\.rpr failed/, new RegExp(code));
         log.close();
@@ -487,7 +487,7 @@ describe.each(
         thrown++;
       }
     }
-    // Once per amount of waiting bytes, not at each commit.
+    // The error occurs per amount of waiting data, not at every commit.
     expect(thrown).toBeGreaterThan(5);
     expect(thrown).toBeLessThan(20);
   });

@@ -1,11 +1,11 @@
-/** A full disk: which calls report it, which changes remain, and that everything continues once there is room. */
+/** Tests a full disk: which calls report it, which changes remain, and that everything continues when there is space again. */
 import { expect, test, vi } from "vitest";
 import { type Fault, type MemoryDirectory, memory } from "../../../src/files/memory.ts";
 import { fifo, i32, type OpenOptions, Replay, type ReplayError } from "../../../src/index.ts";
 
 const OPTIONS = { spec: { n: i32() }, tables: { t: { maxSize: 1000, maxTimesSampled: 1, sampler: fifo() } } };
 
-/** A Replay on a disk that can be filled, and the messages to its logger. */
+/** Opens a Replay on a disk that can be filled, and records the messages to its logger. */
 async function opened(options: Partial<OpenOptions>) {
   const warned: string[] = [];
   const disk: { full: boolean; code: Fault["code"]; dir: MemoryDirectory } = { full: false, code: "ENOSPC", dir: undefined as never };
@@ -16,7 +16,7 @@ async function opened(options: Partial<OpenOptions>) {
   return { replay, writer, disk, warned };
 }
 
-/** Returns the result of a call, or the code of its error; a rejected call must change nothing. */
+/** Returns the result of a call, or its error code. A rejected call must change nothing. */
 function tried<T>(replay: Replay, call: () => T): T | string {
   const before = JSON.stringify(replay.stats().tables);
   try {
@@ -47,7 +47,7 @@ test("a timer that finds no room says so at once, the next call is refused, and 
       expect.objectContaining({ code: "IO", message: expect.stringMatching(/ENOSPC.*this call did nothing.*Repeat this call/) }),
     );
     expect(replay.table("t").size).toBe(1);
-    // It is reported repeatedly while the disk is full.
+    // The error is repeated while the disk is full.
     let refused = 0;
     for (let n = 1; n < 100; n++) {
       if (tried(replay, () => writer.append({ n })) === "IO") n--;
@@ -58,7 +58,7 @@ test("a timer that finds no room says so at once, the next call is refused, and 
     expect(warned.length).toBe(1);
     expect(await left(disk.dir)).toBe(0);
     disk.full = false;
-    // No call is needed for that.
+    // Saving continues without a call.
     vi.advanceTimersByTime(1000);
     expect(await left(disk.dir)).toBe(100);
     writer.append({ n: 100 });
@@ -80,7 +80,7 @@ test("a draw on a full disk gives its batch, and the next call tells of the fail
     if (typeof batch === "string") refused++;
     else drawn.push(...(batch.steps as unknown as { n: { data: Int32Array } }).n.data);
   }
-  // All used-up items were returned.
+  // Although some calls failed, no used-up item was lost.
   expect(drawn).toEqual(Array.from({ length: 20 }, (_, n) => n));
   expect([refused, replay.table("t").size, warned.length]).toEqual([20, 20, 1]);
   disk.full = false;
@@ -103,7 +103,7 @@ test("a batch that is awaited keeps what it has over a full disk, and gets whole
 });
 
 test.each(["always", "manual"] as const)("a step that was refused was not appended (%j)", async (durability) => {
-  // With `retain: "all"`, each call is a group.
+  // With `retain: "all"`, each call is a separate group.
   const { replay, writer, disk } = await opened({ durability, retain: "all", segmentBytes: 4096 });
   disk.full = true;
   let [appended, refused] = [0, 0];

@@ -1,4 +1,4 @@
-/** Files written when the format got its version: they are read unchanged, and today's files have the same bytes. */
+/** Tests files written when the format got its version: they are read unchanged, and current files have the same bytes. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -12,7 +12,7 @@ const FILES = new Map(NAMES.map((path) => [relative(FOLDER, path).replaceAll("\\
 const inFolder = (folder: string) =>
   [...FILES].flatMap(([name, bytes]) => (name.startsWith(`${folder}/`) ? [[name.slice(folder.length + 1), bytes] as const] : []));
 const CONTENT = JSON.parse(String(FILES.get("content.json")));
-// The built package, as used by the script that makes the files.
+// The golden files were made with the built package, so it is used here.
 const [{ Replay }, { memory }, { contentOf, contentOfBuffer, live, made, PFRL, play, saved }] = await Promise.all(
   ["dist/index.js", "dist/storage.js", "test/data/golden/make.mjs"].map((file) => import(pathToFileURL(join(root, file)).href)),
 );

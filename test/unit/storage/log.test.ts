@@ -1,4 +1,4 @@
-/** Guarantees of a log without faults. */
+/** Tests guarantees of a log without faults. */
 import { describe, expect, it, vi } from "vitest";
 import { Log, type LogOptions, memory } from "../../../src/storage/index.ts";
 import { MANUAL, reopened, shown, writeGroup } from "../../support/log.ts";
@@ -7,7 +7,7 @@ import { errorOf, expectError } from "../../support/refused.ts";
 
 const section = Uint8Array.of(7);
 
-/** Commits a group of one section. */
+/** Commits a group with one section. */
 function add(log: Log, id: number): void {
   log.write(32, id, section);
   log.commit();
@@ -126,7 +126,7 @@ describe("a log", () => {
     const log = Log.open(directory, options);
     while (log.segment === 1) add(log, 1);
     add(log, 2);
-    // A kill before the first flush of the second segment leaves nothing of it, or its beginning.
+    // A kill before the second segment's first flush leaves nothing of it, or only its beginning.
     for (const bytes of [directory.unsynced - 100, directory.unsynced - 60]) expect(reopened(directory.crash(bytes), options).length).toBeGreaterThan(0);
     log.flush();
     const seen = reopened(memory({ files: directory.files() }), options);
@@ -246,7 +246,7 @@ describe("for owners with few needs", () => {
     log.close();
     const last = log.segment;
     expect(last).toBeGreaterThan(4);
-    // A sealed segment is not read.
+    // A sealed segment is not read, so its damage is not detected.
     const damaged = memory({ files: [...directory.files()].map(([name, bytes], i) => [name, i === 1 ? bytes.fill(1, 500, 600) : bytes] as const) });
     const again = Log.open(damaged, options);
     const found: number[] = [];
@@ -260,7 +260,7 @@ describe("for owners with few needs", () => {
     add(again, 600);
     again.close();
     expect(() => reopened(damaged, options)).toThrow(/00000002.rpr is cut or altered/);
-    // An unsealed segment is read, so that it can be sealed.
+    // An unsealed segment is read to the end, so that it can be sealed.
     const whole = Log.open(memory({ files: directory.files() }), options);
     expect(shown(whole).length).toBe(600);
   });

@@ -1,4 +1,4 @@
-/** A journal opened by the next version of its program: rewritten or unchanged, wherever it is killed. */
+/** Tests migrating a journal for the next version of its program: the journal is rewritten or unchanged, wherever the program is killed. */
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ import { optionsOf, seen } from "./seen.ts";
 
 const QUIET = { durability: "manual", logger: null } as const;
 
-/** A journal of a scene in several segments, and its state. */
+/** Writes a journal of a scene in several segments, and returns its state. */
 async function written(scene: Scene, dir: MemoryDirectory, acts: number, options: Partial<OpenOptions> = {}): Promise<Buffer> {
   const replay = await opened(scene, dir, { ...QUIET, segmentBytes: 4096, ...options });
   const random = new TestRandom(acts);
@@ -31,7 +31,7 @@ async function written(scene: Scene, dir: MemoryDirectory, acts: number, options
   return state;
 }
 
-/** The spec of a scene with an additional leaf, and back. */
+/** Options that add a leaf to the spec of a scene, and options that remove it again. */
 const wider = (spec: Spec) => ({ spec: { ...(spec as object), mood: i32() }, migrate: (step: object) => ({ ...step, mood: 7 }) });
 const back = (spec: Spec) => ({ spec, migrate: ({ mood, ...step }: { mood: number }) => step });
 
@@ -52,7 +52,7 @@ describe.each(sceneNames(2))("%s", (name) => {
     const next = await again(dir, { ...options, onMismatch: "migrate", ...wider(spec) } as never);
     expect(next.options.spec).toEqual({ ...(spec as object), mood: i32() });
     next.dispose();
-    // Without a difference nothing is migrated.
+    // If the spec is equal, no step is migrated.
     const fail = () => {
       throw new Error("migrate was called");
     };
@@ -111,7 +111,7 @@ describe("tables", () => {
     for (let x = 0; x < 41; x++) {
       writer.append({ x });
       if (x > 0) writer.createItem("memory", { length: 2 });
-      // The link to the next step has its own record.
+      // The flush stores the link to the next step in a separate record.
       await first.flush();
       if (x % 10 === 9) writer.endEpisode();
     }
@@ -119,7 +119,7 @@ describe("tables", () => {
     expect(first.table("memory").stats()).toMatchObject({ size: 40, episodes: 5, deletedEpisodes: 0 });
     first.dispose();
     for (const [size, counts] of [
-      // The newest leave. The last item of 40, and that of 30, ends with the first step of an episode.
+      // The newest items are evicted. The last of 40 items, and that of 30, ends with the first step of an episode.
       [39, { episodes: 4, deletedEpisodes: 1 }],
       [30, { episodes: 4, deletedEpisodes: 1 }],
       [29, { episodes: 3, deletedEpisodes: 2 }],
@@ -177,7 +177,7 @@ test("a leaf goes that only closed writers, and columns of items that left, had 
     other.createItem("t", { length: 1, columns: of("a") } as never);
     other.createItem("u", { length: 1, columns: of(a < 2 ? "b" : "a") } as never);
   }
-  // Every record stays in the one segment.
+  // All records are in a single segment.
   await first.flush();
   const next = (more: object = {}) =>
     again(dir, { spec: { a: i32() }, tables: { ...tables, ...more }, ...QUIET, onMismatch: "migrate", migrate: ({ a }: { a: number }) => ({ a }) } as never);
@@ -190,11 +190,11 @@ test("a leaf goes that only closed writers, and columns of items that left, had 
   expectError(await refusal(next()), "NOT_FOUND", /spec must have b, which the columns of an item uses.*delete the items with these columns/);
   const third = await again(dir, QUIET as never);
   expect(third.table("t").size).toBe(10);
-  // Two more, so that all items of the first writer are gone.
+  // Two more items replace the last items of the first writer.
   for (let n = 0; n < 2; n++) third.writers[0]?.createItem("t", { length: 1, columns: of("a") } as never);
   await third.flush();
   third.dispose();
-  // The items of the other table leave with its new size.
+  // The smaller size evicts these items of the other table.
   const last = await next({ u: { maxSize: 6 } });
   expect([last.table("t").size, last.table("u").size]).toEqual([10, 6]);
   const values = (table: string) => [...new Set((last.table(table).sample(64) as unknown as { steps: { x: { data: Int32Array } } }).steps.x.data)].sort();
@@ -285,10 +285,10 @@ describe.each([
     const found = { old: 0, migrated: 0 };
     const step = stride(Math.max(1, Math.floor(total / 24)), Math.floor(total / 6));
     for (let at = 0; at < total; at += step) {
-      // Also the head of the new log with a part of its group.
+      // The writes may be partial: nothing, the head of the new log, or also a part of its group.
       for (const bytes of each(3, [0, 13, 5000], at / step)) {
         let count = 0;
-        // A failing read changes nothing.
+        // Reads are not counted, because a failing read changes nothing.
         const isHit = ({ kind }: Operation) => kind !== "read" && count++ >= at;
         const dir = makeDirectory({ files, fault: (operation) => (isHit(operation) ? { code: "EIO", bytes } : undefined) }) as MemoryDirectory;
         let replay: Opened | undefined;
@@ -303,7 +303,7 @@ describe.each([
           const state = await again(left, { ...QUIET } as never);
           expect(seen(state).equals(isOld ? old : migrated), `at ${at}`).toBe(true);
           found[isOld ? "old" : "migrated"]++;
-          // The rest of the new log causes no errors.
+          // Remaining files of the new log cause no errors.
           if (isOld) scene.act(state as AnyReplay, new TestRandom(3));
           else state.journal.keep(1);
           await state.flush();

@@ -1,4 +1,4 @@
-/** Migrating a snapshot for the next version of its program: only the steps change. */
+/** Tests migrating a snapshot for the next version of its program: only the steps change. */
 import { describe, expect, test } from "vitest";
 import { bf16, bool, f16, f32, f64, i32, i64, prioritized, Replay, type Spec, shared, text, u8, uniform } from "../../../src/index.ts";
 import { migrateSnapshot, type SnapshotMigration } from "../../../src/storage/index.ts";
@@ -27,7 +27,7 @@ interface Sampled {
   readonly steps: { readonly v: { readonly data: Int32Array } };
 }
 
-/** Two tables, evictions, priorities, draws, and two episodes that are still open. */
+/** Creates two tables with evictions, priorities and draws, and two unfinished episodes. */
 function world(seed: number): Any {
   const random = new TestRandom(seed);
   const replay = new Replay<Spec, string>({ spec: SPEC, tables: TABLES, seed } as never);

@@ -1,4 +1,4 @@
-/** A saved memory whose tables change: the remaining items are compared with a list of plain objects. */
+/** Tests changing the tables of a saved memory: the remaining items are compared with a list of plain objects. */
 import { describe, expect, test } from "vitest";
 import { SLOTS } from "../../../src/base/kinds.ts";
 import { fifo, i32, lifo, maxHeap, minHeap, minSize, prioritized, Replay, recency, type Selector, type TableOptions, uniform } from "../../../src/index.ts";
@@ -53,10 +53,10 @@ function factsOf(replay: AnyReplay, number: number): Fact[] {
 }
 
 const byKey = (facts: readonly Fact[]) => [...facts].sort((a, b) => a.key - b.key);
-/** Returns an item without its key, to compare items with new keys. */
+/** Returns items without their keys, to compare items that got new keys. */
 const withoutKeys = (facts: readonly Fact[]) => facts.map(({ key, ...fact }) => JSON.stringify(fact)).sort();
 
-/** Acts, and returns the order in which items came. */
+/** Runs random calls, and returns the order in which items were inserted. */
 function played(scene: Scene, random: TestRandom, acts: number): { readonly replay: AnyReplay; readonly order: Map<number, number>[] } {
   const replay = scene.make();
   const order = Object.keys(replay.tables).map(() => new Map<number, number>());
@@ -83,7 +83,7 @@ function changeOf(random: TestRandom, saved: Required<TableOptions>, size: numbe
   };
 }
 
-/** Returns the items in the order in which a remover picks them; undefined if it is random, or unknown to the test. */
+/** Returns the items in the order in which a remover would pick them; undefined if the order is random or unknown. */
 function picks(facts: readonly Fact[], ages: ReadonlyMap<number, number>, kind: string, knowsAge: boolean): readonly Fact[] | undefined {
   const age = ({ key }: Fact) => ages.get(key) as number;
   if (kind === "fifo" && knowsAge) return [...facts].sort((a, b) => age(a) - age(b));
@@ -112,7 +112,7 @@ describe.each(sceneNames(1))("%s", (name) => {
       for (const [number, table] of names.entries())
         tables[table] = changeOf(random, replay.options.tables[table] as Required<TableOptions>, (facts[number] as Fact[]).length);
       const migrated = migrateSnapshot(bytesOf(replay), { tables });
-      // An inconsistent state is rejected here.
+      // Restoring rejects an inconsistent state.
       const next = Replay.restore(Buffer.concat([...migrated])) as unknown as AnyReplay;
       const message = `seed ${seed}: ${JSON.stringify(tables)}`;
       expect(next.stats().steps, message).toBeLessThanOrEqual(replay.stats().steps);
@@ -129,22 +129,22 @@ describe.each(sceneNames(1))("%s", (name) => {
           message,
         ).toBeLessThanOrEqual(options.maxSteps);
         expect(before.length - after.length, message).toBe(migrated.report.removed[table] ?? 0);
-        // An episode is stored, or is counted as deleted.
+        // Every episode is either stored or counted as deleted.
         const episodesOf = (from: AnyReplay) => (from.tables[table] as AnyReplay["tables"][string]).stats();
         const [were, are] = [episodesOf(replay), episodesOf(next)];
         const isAdmitted = were.pending !== are.pending;
         if (!isAdmitted) expect(are.episodes + are.deletedEpisodes, message).toBe(were.episodes + were.deletedEpisodes);
         const hasNewKeys = migrated.report.newKeys.includes(table);
-        // Another limiter lets waiting items in.
+        // A changed limiter may admit waiting items.
         const isLet = JSON.stringify(options.rateLimiter) !== JSON.stringify(old.rateLimiter);
         if (!isLet && hasNewKeys) for (const fact of withoutKeys(after)) expect(withoutKeys(before), message).toContain(fact);
         if (!isLet && !hasNewKeys) expect(byKey(after), message).toEqual(byKey(before.filter(({ key }) => after.some((fact) => fact.key === key))));
-        // Which items left.
+        // The remover determines which items were removed.
         const knowsAge = ["fifo", "lifo", "recency"].some((kind) => [old.sampler.kind, old.remover.kind].includes(kind as never));
         const usable = before.filter(({ state, timesSampled }) => state === "live" && timesSampled < options.maxTimesSampled);
         const picked = isLet ? undefined : picks(usable, order[number] as Map<number, number>, options.remover.kind, knowsAge);
         if (picked !== undefined) expect(withoutKeys(live), message).toEqual(withoutKeys(picked.slice(picked.length - live.length)));
-        // No key occurs twice.
+        // New keys were never used before.
         const known = order[number] as Map<number, number>;
         if (hasNewKeys) for (const { key } of after) expect(known.has(key), message).toBe(false);
         for (const { key } of after) known.set(key, -1);
@@ -164,7 +164,7 @@ describe.each(sceneNames(1))("%s", (name) => {
   });
 });
 
-/** Draws may have nothing to return now, or too little. */
+/** Makes a random call; a draw may fail because the table has too few items. */
 function actUnless(scene: Scene, replay: AnyReplay, random: TestRandom): void {
   try {
     scene.act(replay, random);

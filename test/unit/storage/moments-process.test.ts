@@ -1,4 +1,4 @@
-/** Readers of a log that another process is writing: every one of them succeeds, and sees everything that was on the disk before the call. */
+/** Tests readers of a log that another process is writing: every reader succeeds, and returns everything that was on the disk before the call. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -18,7 +18,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const PROGRAM = join(import.meta.dirname, "programs/grower.mjs");
 const STEPS = 15;
 
-/** The number of the newest step. */
+/** Returns the number of the newest step. */
 type Newest = (dir: string) => Promise<number>;
 
 const inTable: Newest = async (dir) => {
@@ -28,7 +28,7 @@ const inTable: Newest = async (dir) => {
   return inserts;
 };
 
-/** Checks all numbers up to the newest one, in order. */
+/** Reads all steps, and checks that their numbers are consecutive. */
 const inHistory: Newest = async (dir) => {
   const reader = await openReplay<{ observation: { n: number } }>(dir);
   const numbers: number[] = [];
@@ -70,7 +70,7 @@ test.each<[string, Newest[]]>([
   try {
     for (let k = 0; k < opens; k++) {
       child.stdin.write("go on\n");
-      // It keeps writing while it is read.
+      // The other process keeps writing while its log is read.
       while (acknowledged() <= k * STEPS) {
         expect(child.exitCode).toBe(null);
         await Promise.race([once(child.stdout, "data"), ended]);

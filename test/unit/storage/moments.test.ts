@@ -1,4 +1,4 @@
-/** Readers of a log that is being written: they see the files of some moment at or after the call, whatever the owner does between two of their calls. */
+/** Tests readers of a log that is being written: they return its state at some moment since the call, whatever the owner does between two calls. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { openJournal } from "../../../src/datasets/formats/replay/open-journal.ts";
 import { openReplay } from "../../../src/datasets/rlds/index.ts";
@@ -10,7 +10,7 @@ import { stride, whole } from "../../support/size.ts";
 import { filesAt, Live, paces, sourceIn, Traced } from "../../support/traced-directory.ts";
 
 type Changes = Traced["changes"];
-/** Returns a reader's view as text. */
+/** Returns what a reader sees, as text. */
 type State = (dir: Directory) => Promise<string>;
 
 const journal: State = async (dir) => {
@@ -24,7 +24,7 @@ const journal: State = async (dir) => {
   }
 };
 
-/** Reads every stored step. */
+/** Reads all stored steps. */
 const history: State = async (dir) => {
   const reader = await openReplay<{ observation: { x: number } }>(sourceIn(dir));
   try {
@@ -54,7 +54,7 @@ const log: State = async (dir) => {
   return groups.join();
 };
 
-/** The changes of an owner that is killed after some of them, and restarts. */
+/** Records the changes of an owner that is killed and restarts several times. */
 async function killed(kills: readonly number[], own: (dir: Directory) => Promise<void>): Promise<Changes> {
   const changes: Changes = [];
   for (const kill of [...kills, Number.POSITIVE_INFINITY]) {
@@ -65,7 +65,7 @@ async function killed(kills: readonly number[], own: (dir: Directory) => Promise
   return changes;
 }
 
-/** A segment for about every third step. */
+/** The size of padding with which a segment contains about three steps. */
 const PAD = 600;
 
 const journalOf = (retain: "all" | "capacity", kills: readonly number[]) =>
@@ -88,7 +88,7 @@ const recordingOf = (kills: readonly number[]) =>
     await recorder.close();
   });
 
-/** A log that releases segments as fast as it begins new ones. */
+/** Records a log that releases segments as fast as it starts new ones. */
 const logOf = (kills: readonly number[]) =>
   killed(kills, async (dir) => {
     const written = Log.open(dir, { about: {}, durability: "always", segmentBytes: 1 });
@@ -114,7 +114,7 @@ const cases: [name: string, make: () => Promise<Changes>, state: State][] = [
 describe.each(cases)("%s", (_, make, state) => {
   let changes: Changes;
   const states = new Map<number, Promise<string>>();
-  /** Returns the state of the files after `count` changes, without an owner. */
+  /** Returns the state of the files after `count` changes, without a running owner. */
   const stateAt = (count: number): Promise<string> => {
     const found = states.get(count) ?? state(filesAt(changes, count));
     states.set(count, found);
@@ -128,11 +128,11 @@ describe.each(cases)("%s", (_, make, state) => {
   it("is read as it was at some moment at or after the call", async () => {
     const wrong: string[] = [];
     let number = 0;
-    // Before its first segment has begun, nothing is stored.
+    // The first changes create the first segment, and nothing is stored before.
     for (let start = 4; start < changes.length; start += stride(1, 17)) {
       const quiet = new Live(changes, start, () => 0);
       if ((await state(quiet.directory)) !== (await stateAt(start))) wrong.push(`from ${start}, quiet`);
-      // If the owner continues, it may make some more calls.
+      // If the owner continues, the reader may make some more calls.
       for (const pace of paces(quiet.calls + 2)) {
         if (number++ % stride(6, 41) !== 0) continue;
         const live = new Live(changes, start, pace.changes);

@@ -1,4 +1,4 @@
-/** Writers over a restart: named ones are found again, and a script does not leave one behind at each start. */
+/** Tests writers over a restart: named writers continue, and scripts do not accumulate writers with each start. */
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import { memory } from "../../../src/files/memory.ts";
@@ -13,7 +13,7 @@ const rules = { items: [{ table: "memory", nStep: 3 }] } as const;
 const step = (t: number) => ({ observation: [t, -t], action: t % 3, reward: t });
 const quiet = { logger: null } as const;
 
-/** Opens a directory, and notes the messages. */
+/** Opens a directory, and records the messages to the logger. */
 async function opened(dir: ReturnType<typeof memory>, more: object = {}) {
   const said: string[] = [];
   const replay = await Replay.open({ dir, spec, tables, logger: (message: string) => said.push(message), durability: "manual", ...more });
@@ -51,7 +51,7 @@ describe("a script that is started five times", () => {
     for (let run = 1; run <= 5; run++) {
       const { replay, said } = await script(dir, { writers: "close" }, { ...rules, ...(name && { name }) });
       expect(writersOf(replay)).toEqual([[name, 4]]);
-      // Each earlier run has its three transitions, of which the last one is cut; this one has one so far.
+      // Each earlier run left three transitions, the last of which is cut off; the current run has one so far.
       expect(replay.tables.memory.size).toBe(3 * (run - 1) + 1);
       expect(said).toEqual([]);
       dir = dir.crash();
@@ -202,7 +202,7 @@ describe("a name", () => {
     const replay = restored();
     const rule = new RegExp(`^${path} must be ${before} as in the writer "all" of an earlier run .*close.*, got ${now}`);
     expectRefused(replay, () => replay.writer({ ...all, ...other } as never), "SPEC_MISMATCH", rule);
-    // It can still be requested.
+    // The writer can still be requested.
     expect(replay.writer(all as never).episodeSteps).toBe(3);
   });
 
@@ -332,7 +332,7 @@ describe("torn journals", () => {
     }
     const [[name, bytes]] = [...dir.files()] as [[string, Uint8Array]];
     const seen = new Set<string>();
-    // The head of the file does not belong to the writers.
+    // The first bytes are the head of the file, without data of writers.
     for (let cut = 1200; cut <= bytes.length; cut += stride(41, 411)) {
       const torn = await opened(memory({ files: [[name, bytes.slice(0, cut)]] }), quiet).catch(() => undefined);
       if (torn === undefined) continue;
@@ -362,7 +362,7 @@ describe("torn journals", () => {
     }
     const { replay } = await opened(dir);
     expect(replay.tables.memory.size).toBe(whole.tables.memory.size);
-    // Its environment was reset: the episode is cut, and its last transitions are made.
+    // The environment was reset: the episode is cut off, and its last transitions are made.
     replay.writer({ ...rules, name: "environment" }).close();
     twin.close();
     const next = replay.writer({ ...rules, name: "environment" });

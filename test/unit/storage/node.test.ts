@@ -1,4 +1,4 @@
-/** A folder of the file system, and who owns it. */
+/** Tests a folder of the file system, and which process owns it. */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
@@ -29,7 +29,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Another process that opens the folder, reports it, and stays. */
+/** Starts a process that opens the folder, reports it, and keeps running. */
 async function other(path: string): Promise<{ child: ChildProcess; said: string }> {
   const program = `
     import { Log, node } from "./dist/storage.js";
@@ -149,7 +149,7 @@ describe("a folder", () => {
     expect(String(said)).toMatch(/^IO locking run failed: Node's permission model disables fsync.*Run Node without --permission/);
   });
 
-  // Root may write there anyway.
+  // The root user could write even without permission.
   it("that may only be read is read", () => {
     Log.open(node(folder), MANUAL).close();
     chmodSync(join(folder, "00000001.rpr"), 0o444);
@@ -218,7 +218,7 @@ describe("the lock of a folder", () => {
         "LOCKED",
         /lock\.9.*takeOver: true \(reprise: --take-over\)/,
       );
-      // An option overrides the check.
+      // With this option, the check is skipped.
       Log.open(node(folder), { ...MANUAL, takeOver: true }).close();
     }
     Log.open(node(folder), MANUAL).close();
@@ -236,7 +236,7 @@ describe("the lock of a folder", () => {
     const older = Log.open(node(folder), MANUAL);
     shown(older);
     older.flush();
-    // As seen by another container.
+    // The lock looks as if another container had created it.
     const lock = readdirSync(folder).find((one) => one.startsWith("lock")) as string;
     const self = JSON.parse(readFileSync(join(folder, lock), "utf8"));
     writeFileSync(join(folder, "lock.99"), JSON.stringify({ ...self, space: "pid:[1]", pid: 7 }));
@@ -299,7 +299,7 @@ describe("the lock of a folder", () => {
             said.push(error.code === "LOCKED" ? "LOCKED" : String(error));
           }
           both(2 * k + 2);
-          // What it has, it has: closing writes nothing where another took it.
+          // If another process has taken the lock, closing the log must write nothing.
           for (const _ of log?.replay(() => {}) ?? []);
           log?.write(32, 1, new Uint8Array(3));
           log?.commit();

@@ -1,4 +1,4 @@
-/** A journal after a kill at any byte, after flipped bits, and after disk errors. */
+/** Tests a journal after a kill at any byte, after flipped bits, and after disk errors. */
 import { expect, test } from "vitest";
 import { type Fault, type MemoryDirectory, memory, type Operation } from "../../../src/files/memory.ts";
 import { f32, i32, type OpenOptions, packed, prioritized, type ReplayError, shared, u8 } from "../../../src/index.ts";
@@ -22,7 +22,7 @@ const LEAVES = [
   ["packed", PACKED],
 ] as const;
 
-/** One call, of every kind that changes something. */
+/** Makes a random call of any kind that changes the Replay. */
 function act(replay: AnyReplay, random: TestRandom): void {
   const [writer] = replay.writers;
   const table = Object.values(replay.tables)[0] as AnyReplay["tables"][number];
@@ -38,7 +38,7 @@ function act(replay: AnyReplay, random: TestRandom): void {
   else table.sample(3);
 }
 
-/** Makes calls until the journal has `bytes` bytes; returns how many were acknowledged at which size. */
+/** Makes calls until the journal has `bytes` bytes; returns the number of acknowledged calls by journal size. */
 async function written(dir: MemoryDirectory, bytes: number, options: Partial<OpenOptions> = {}) {
   const replay = await again(dir, { ...SMALL, retain: "all", ...options });
   const [past, random] = [new Past(), new TestRandom(2)];
@@ -58,10 +58,10 @@ async function written(dir: MemoryDirectory, bytes: number, options: Partial<Ope
   return { past, acknowledged, replay };
 }
 
-/** Removes the seal of a segment, which is written once the beginning of the next one is on the disk. */
+/** Removes the seal of a segment, which is only written when the beginning of the next segment is on the disk. */
 const unsealed = (file: Uint8Array): Uint8Array => (file.at(-24) === 18 ? file.subarray(0, -24) : file);
 
-/** Returns the first bytes of all segments in sequence, as after a kill. */
+/** Cuts the sequence of segments after `bytes` bytes, as a kill would. */
 function cut(files: ReadonlyMap<string, Uint8Array>, bytes: number): MemoryDirectory {
   let left = bytes;
   const kept: [string, Uint8Array][] = [];
@@ -72,7 +72,7 @@ function cut(files: ReadonlyMap<string, Uint8Array>, bytes: number): MemoryDirec
   return memory({ files: kept.map(([name, file], i) => [name, i < kept.length - 2 ? (files.get(name) as Uint8Array) : file]) });
 }
 
-/** Returns all sections of a journal in sequence, and where each ends. */
+/** Returns all sections of a journal in sequence, and their end offsets. */
 function sectionsOf(dir: MemoryDirectory, salvage = false): Buffer {
   const log = Log.open(dir, { about: {}, readOnly: true, salvage });
   const sections: Uint8Array[] = [];
@@ -82,8 +82,8 @@ function sectionsOf(dir: MemoryDirectory, salvage = false): Buffer {
 }
 
 /**
- * Finds after how many calls a Replay had the state of one in a directory. Opening it takes milliseconds and reading its sections does not: they must be the
- * first ones of the whole journal, and a number of sections that was seen before is not opened again.
+ * Returns the number of calls after which a Replay had the state of a directory. Reading sections is much faster than opening a directory, so this checks
+ * that the sections are the first ones of the whole journal, and opens each number of sections only once.
  */
 function finder(past: Past, whole: MemoryDirectory, options: Partial<OpenOptions> = {}) {
   const found = new Map<number, number>();
@@ -168,7 +168,7 @@ test.each(REFUSALS)(
       const dir = memory({
         fault: (operation) => {
           if (operation.kind !== kind || operation.index !== index) return undefined;
-          // A seal that could not be written is left out.
+          // If writing a seal fails, the seal is omitted without an error.
           if (kind !== "write" || operation.bytes !== 24) faults++;
           return fault;
         },
@@ -195,7 +195,7 @@ test.each(REFUSALS)(
       const left = await again(dir.crash());
       past.holds(left);
       if (faults > 0 && fault.code !== undefined) expect(told).toBeGreaterThan(0);
-      // A disk with room continues; one that failed to sync is no longer trusted. The single fault may come as late as here.
+      // A disk that was full can be used again, but a disk whose sync failed is not trusted. The single fault may occur only in this flush.
       if (kind !== "sync" || faults === 0) expect((await known(() => replay.flush())) || (await known(() => replay.flush()))).toBe(true);
       left.dispose();
     }
@@ -231,7 +231,7 @@ test.runIf(whole).each(LEAVES)(
       const salvaged = memory({ files: damaged });
       const replay = await again(salvaged, { salvage: true, logger: null });
       expect(past.find(replay)).toBeGreaterThan(0);
-      // Nothing waits: it is on the disk.
+      // Salvaging writes immediately, so everything is on the disk.
       const left = await again(salvaged.crash(), { logger: null });
       expect(past.find(left)).toBe(past.find(replay));
       act(replay, new TestRandom(1));
@@ -241,7 +241,7 @@ test.runIf(whole).each(LEAVES)(
       expect(past.find(last)).toBe(past.calls);
       for (const one of [replay, left, last]) one.dispose();
     }
-    // If old records are released, their replacements may be after the damage.
+    // The replacements of released records may be after the damage.
     const full = memory();
     const replay = await again(full, { ...SMALL, spec, segmentBytes: 4096 });
     const random = new TestRandom(3);

@@ -1,4 +1,4 @@
-/** A journal with right checksums whose records describe an impossible state, as a damaged program or group may leave it. */
+/** Tests a journal whose checksums are right but whose records describe an impossible state, as a damaged program or group may leave it. */
 import { expect, test } from "vitest";
 import { TABLE } from "../../../src/base/kinds.ts";
 import { type MemoryDirectory, memory } from "../../../src/files/memory.ts";
@@ -7,10 +7,10 @@ import { Log } from "../../../src/storage/log/log.ts";
 import { again } from "./opened.ts";
 
 const OPTIONS = { spec: { x: i32() }, tables: { t: { maxSize: 8 } }, durability: "manual", logger: null } as const;
-/** The offset in a TABLE record of the sum of the items' lengths, an f64. */
+/** The offset of the total number of steps, an f64, in a TABLE record. */
 const STEPS_AT = 4;
 
-/** A journal of some groups, in the last of which the table claims `more` steps than its items have; then a damaged group, and another one. */
+/** Writes a journal whose table claims `more` steps than its items have, followed by a damaged group and another group. */
 async function forged(more: number): Promise<MemoryDirectory> {
   const dir = memory();
   const replay = await again(dir, OPTIONS);

@@ -1,4 +1,4 @@
-/** `Replay.open`: options, errors and reports. */
+/** Tests `Replay.open`: options, errors and reports. */
 import { existsSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -135,7 +135,7 @@ test.runIf(whole)("opening tells how far it is, and stops when it is told to", a
   const stopped = open({ dir, signal: controller.signal, onProgress: ({ bytes }) => bytes > of / 8 && controller.abort(new Error("enough")) });
   await expect(stopped).rejects.toThrow("enough");
   await expect(open({ dir, signal: AbortSignal.abort() })).rejects.toMatchObject({ name: "AbortError" });
-  // The directory was released.
+  // The failed calls have released the directory.
   const last = await open({ dir });
   expect(last.table("t").sample(1).steps).toHaveProperty("x");
   last.dispose();
@@ -221,7 +221,7 @@ test.each(some(FORMS, 1))(
           expect((error as { code?: string }).code).toBe("OUT_OF_MEMORY");
           await replay.flush();
           expect(Replay.restore(replay.snapshot()).stats().tables).toEqual(replay.stats().tables);
-          // The last session begins when no more items fit.
+          // At the end of a session memory is full, so the next session starts without space for items.
           if (++full < 3) replay.table("long").clear();
         }
         if (k % 10 === 9) await replay.flush();

@@ -1,4 +1,4 @@
-/** Processes that are killed while they write, and that compete for one directory. */
+/** Tests processes that are killed while they write, and processes that compete for one directory. */
 import { spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,7 +14,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const PROGRAM = join(import.meta.dirname, "programs/writer.mjs");
 
-/** Starts a writer, whose output acknowledges steps. */
+/** Starts a process whose output acknowledges the steps that it writes. */
 function writer(dir: string, durability: string) {
   const child = spawn(process.execPath, [PROGRAM, dir, durability], { stdio: ["ignore", "pipe", "inherit"] });
   let said = "";
@@ -54,7 +54,7 @@ test.each(some(["manual", "always", "often"], 1))("after SIGKILL everything that
       count: number;
     };
     const numbers = [...batch.steps.n.data].sort((a, b) => a - b);
-    // A kill between two calls: a step may exist whose number was not stored yet.
+    // The kill may occur after a step was stored, but before its number was.
     const last = numbers.at(-1) as number;
     expect([kept, kept + 1]).toContain(last);
     expect(numbers).toEqual(Array.from({ length: Math.min(300, last) }, (_, i) => last - Math.min(300, last) + 1 + i));

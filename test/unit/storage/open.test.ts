@@ -6,7 +6,7 @@ import { scaled } from "../../support/size.ts";
 import { again, opened, Past } from "./opened.ts";
 import { draws, seen } from "./seen.ts";
 
-/** A Replay that continues without a journal. */
+/** Creates a Replay without a journal. */
 function alone(scene: Scene): AnyReplay {
   return scene.make();
 }
@@ -23,7 +23,7 @@ test.each(sceneNames(0))("reopened, a Replay goes on as one that was not interru
     }
     await replay.flush();
     if (session === 1) replay.dispose();
-    // Otherwise it disappears silently.
+    // In the other sessions, the process disappears without closing.
     dir = dir.crash();
     replay = await opened(scene, dir, { segmentBytes: 16_384, durability: "manual" });
     expect(Object.values(replay.tables).map((table) => table.stats())).toEqual(Object.values(twin.tables).map((table) => table.stats()));

@@ -1,4 +1,4 @@
-/** Replays with journals in memory, and their former states, for tests of the remaining data. */
+/** Opens Replays with journals in memory, and records their former states for tests of the remaining data. */
 import { expect } from "vitest";
 import type { Directory } from "../../../src/files/directory.ts";
 import { type OpenOptions, Replay } from "../../../src/index.ts";
@@ -8,7 +8,7 @@ import { optionsOf, seen, writersOf } from "./seen.ts";
 
 export type Opened = AnyReplay & { readonly journal: Journal; flush(): Promise<void> };
 
-/** A Replay of a scene, in a directory. */
+/** Opens a Replay of a scene in a directory. */
 export async function opened(scene: Scene, dir: Directory, options: Partial<OpenOptions> = {}): Promise<Opened> {
   const model = scene.make();
   const replay = await again(dir, { ...optionsOf(model), ...options });
@@ -16,19 +16,19 @@ export async function opened(scene: Scene, dir: Directory, options: Partial<Open
   return replay;
 }
 
-/** Opens the contents of a directory. */
+/** Opens a directory with its stored contents. */
 export async function again(dir: Directory, options: Partial<OpenOptions> = {}): Promise<Opened> {
   return (await Replay.open({ dir, ...options })) as unknown as Opened;
 }
 
-/** The states of a Replay after each of its calls, and which of them were acknowledged. */
+/** Records the states of a Replay after each call, and which calls were acknowledged. */
 export class Past {
   readonly #states = new Map<string, number>();
   readonly #counts: boolean;
   acknowledged = 0;
   calls = -1;
 
-  /** @param counts false if a kill may lose how often items were drawn */
+  /** @param counts false if a kill may lose the draw counts of items */
   constructor(counts = true) {
     this.#counts = counts;
   }
@@ -37,12 +37,12 @@ export class Past {
     this.#states.set(seen(replay, this.#counts).toString("latin1"), ++this.calls);
   }
 
-  /** Returns after how many calls a Replay had this one's state. */
+  /** Returns the number of calls after which the recorded Replay had the same state. */
   find(replay: AnyReplay): number | undefined {
     return this.#states.get(seen(replay, this.#counts).toString("latin1"));
   }
 
-  /** Checks that a Replay has the state after some call, not before the last acknowledged one. */
+  /** Checks that a Replay has a recorded state that is not older than the last acknowledged call. */
   holds(replay: AnyReplay, acknowledged = this.acknowledged): void {
     expect(this.find(replay)).toBeGreaterThanOrEqual(acknowledged);
   }

@@ -24,7 +24,7 @@ function changesOf(replay: Replay): Changes {
   return new Changes(engineOf(replay), stateOf(replay), 64);
 }
 
-/** All changes of a Replay, group by group, as a journal would write them. */
+/** Records all changes of a Replay, group by group, as a journal would write them. */
 class Tape {
   readonly sections: Section[] = [];
   readonly replay: Replay;
@@ -43,7 +43,7 @@ class Tape {
     for (const section of this.changes.numbers()) write(...section);
   }
 
-  /** Makes the valid records of a segment be rewritten. */
+  /** Rewrites the valid records of a segment. */
   empty(segment: number): void {
     const { pools, tables } = this.changes;
     for (let k = 0; k < pools.length + tables.length; k++) for (let at = 1; at !== 0; ) at = this.changes.collect(segment, k, at, 1);
@@ -61,7 +61,7 @@ class Tape {
   }
 }
 
-/** Recounts the valid records by segment from the tape. */
+/** Counts the valid records of each segment. */
 function counted(tape: Tape, segments: number): number[] {
   return Array.from({ length: segments }, (_, i) => tape.changes.liveIn(i + 1));
 }
@@ -77,7 +77,7 @@ test.each(sceneNames(3))("what changed, written group by group, comes to the sam
     const segment = 1 + Math.floor((4 * i) / CALLS);
     if (when.next() < 0.2) tape.group(segment);
     if ((i + 1) % (CALLS / 4) === 0) {
-      // The segment before the last is emptied and released.
+      // The segment two before the newest is emptied and released.
       const old = segment - 2;
       if (old > 0) tape.empty(old);
       tape.group(segment);

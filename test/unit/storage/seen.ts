@@ -1,4 +1,4 @@
-/** The visible state of a Replay as bytes, for tests that compare two of them. */
+/** Returns the visible state of a Replay as bytes, so that tests can compare two Replays. */
 
 import { END, FREE, SLOTS } from "../../../src/base/kinds.ts";
 import type { OpenOptions, Replay } from "../../../src/index.ts";
@@ -7,8 +7,8 @@ import { bytesOf } from "../../support/refused.ts";
 import type { AnyReplay } from "../../support/scenes.ts";
 
 /**
- * Returns a snapshot of all visible state: without the order in which freed rows are reused, and the count of sections.
- * @param counts false: without the draw counts of items, which a kill may lose
+ * Returns a snapshot of all visible state, without the reuse order of freed rows and the count of sections.
+ * @param counts false to omit the draw counts of items, which a kill may lose
  */
 export function seen(replay: AnyReplay, counts = true): Buffer {
   const bytes = Buffer.from(bytesOf(replay));
@@ -25,18 +25,18 @@ export function seen(replay: AnyReplay, counts = true): Buffer {
   return Buffer.concat(parts);
 }
 
-/** Zeroes the counts of live items in a section of SLOT records (assembly/persistence/slot.ts), and its checksum. */
+/** Zeroes the draw counts of live items in a section of SLOT records (assembly/persistence/slot.ts), and the checksum of the section. */
 function forgetCounts(slots: Buffer): void {
   slots.writeUInt32LE(0, 12);
   const bytes = (slots.length - 20) / slots.readUInt32LE(16);
   for (let at = 20; at < slots.length; at += bytes) {
-    // A sign marks a waiting item.
+    // A negative priority marks a waiting item.
     const priority = slots.readDoubleLE(at + 24);
     if (priority < Number.POSITIVE_INFINITY && (slots.readUInt8(at + 31) & 128) === 0) slots.writeUInt32LE(0, at + 16);
   }
 }
 
-/** Returns the next 10,000 draws of every table, including those that use items up: keys, probabilities and steps. */
+/** Returns the next 10,000 draws of every table: keys, probabilities and steps. Draws from some tables use items up. */
 export function draws(replay: AnyReplay): Buffer {
   const leaf = "x" in (replay.options.spec as object) ? "x" : "r";
   const parts = Object.values(replay.tables).flatMap((table) =>
@@ -48,13 +48,13 @@ export function draws(replay: AnyReplay): Buffer {
   return Buffer.concat(parts);
 }
 
-/** Options to open a Replay like another one. */
+/** Returns the options for opening a Replay like the given one. */
 export function optionsOf(replay: AnyReplay): Pick<OpenOptions, "spec" | "tables" | "seed"> {
   const { spec, tables, seed } = replay.options;
   return { spec, tables, seed: BigInt(seed) };
 }
 
-/** Recreates the writers of a Replay in another one. */
+/** Creates writers in a Replay that equal the writers of another one. */
 export function writersOf(from: AnyReplay, to: AnyReplay): void {
   const engine = engineOf(from as unknown as Replay);
   const other = engineOf(to as unknown as Replay);

@@ -1,4 +1,4 @@
-/** A directory in the SQLite storage of a Durable Object. */
+/** Tests a directory in the SQLite storage of a Durable Object. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -25,7 +25,7 @@ describe("a directory", () => {
     },
     sqlite() {
       const storage = new TestSqlite();
-      // A new object of the same class finds the data of the previous one.
+      // A new directory object in the same storage finds the data of the previous one.
       return {
         directory: sqlite(storage),
         again: () => sqlite({ sql: storage.sql, transactionSync: (call) => storage.transactionSync(call), sync: async () => {} }),
@@ -36,7 +36,7 @@ describe("a directory", () => {
   it.each(some(Object.keys(made), 1))("reads what a map of bytes would, whatever is called: %s", (kind) => {
     for (let seed = 1; seed <= scaled(60); seed++) {
       const { directory, again, end } = (made[kind] as () => ReturnType<(typeof made)[string]>)();
-      // A folder is made by its first file.
+      // The first file creates the folder.
       directory.open("first", true).close();
       directory.remove("first");
       playDirectory(directory, seed, 150, again);
@@ -56,7 +56,7 @@ describe("in the storage of a Durable Object", () => {
       expect(storage.writes - before).toBe(1);
       at += length;
     }
-    // Appends share a page; a longer one has its own row.
+    // Short appends share a page, and a longer one has a separate row.
     const rows = storage.sql.exec(
       "SELECT id, bytes FROM reprise_bytes WHERE id >= (SELECT max(id) FROM reprise_bytes WHERE id <= ?) AND id < ? ORDER BY id",
       2 ** 32,
@@ -156,7 +156,7 @@ describe("what a crash leaves there", () => {
       await replay.flush();
       for (let k = 1; k <= scaled(200, 12); k++) {
         scene.act(replay, random);
-        // One act may be two calls; the writes of one turn of the event loop count as a whole.
+        // A random act may make two calls; all writes of one turn of the event loop are committed together.
         if (durability === "always") storage.endTurn();
         past.note(replay);
         if (random.next() < 0.1) {
@@ -175,7 +175,7 @@ describe("what a crash leaves there", () => {
 });
 
 describe("storage that refuses", () => {
-  /** Runs thirty groups, and returns the final contents. @param fault by the number of the statement */
+  /** Runs thirty groups, and returns the final contents. @param fault receives the number of the statement */
   function run(fault: (statement: number) => string | undefined) {
     const storage = new TestSqlite();
     const errors: Error[] = [];

@@ -1,4 +1,4 @@
-/** Encoding values as bytes, and decoding them. */
+/** Tests encoding values as bytes, and decoding them. */
 
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
@@ -31,7 +31,7 @@ const { value } = fc.letrec<{ value: unknown }>((tie) => ({
     fc.double(),
     fc.integer(),
     fc.bigInt(),
-    // Any code units, including lone surrogates.
+    // The text may contain any code units, including lone surrogates.
     fc.string({ unit: fc.integer({ min: 0, max: 0xffff }).map((unit) => String.fromCharCode(unit)) }),
     fc.string({ unit: anyCharacter }),
     fc.date({ noInvalidDate: false }),

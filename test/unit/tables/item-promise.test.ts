@@ -1,8 +1,8 @@
-/** Errors of items that a promise reported; `flush` reports all others. */
+/** Tests errors of items: errors that a promise has reported are omitted by `flush`, which reports all others. */
 import { describe, expect, it } from "vitest";
 import { ItemPromise } from "../../../src/tables/item-promise.ts";
 
-/** An item's promise, and the function that rejects it. */
+/** Returns the promise of an item, and the function that rejects the promise. */
 function item() {
   let reject = (_reason: unknown): void => {};
   const sent = new Promise<void>((_, refuse) => {
