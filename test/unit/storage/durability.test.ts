@@ -75,7 +75,7 @@ describe.each(KINDS)("a loop that gives timers no turn: %s", (_, open, count) =>
     };
     steps(first, 300);
     steps(then, Math.ceil(2500 / then > 5000 ? 5000 : 2500 / then) + 40);
-    // At least without a flush, an empty directory cannot be opened.
+    // Opening fails if nothing has been flushed yet.
     const found = await count(dir.crash()).catch(() => 0);
     // A check may be late by a sixteenth of a second or by the time between two calls.
     const old = times.filter((time) => time < now - 1000 - 63 - then).length;

@@ -65,7 +65,7 @@ async function killed(kills: readonly number[], own: (dir: Directory) => Promise
   return changes;
 }
 
-/** The size of padding with which a segment contains about three steps. */
+/** Bytes of padding per step, so that a segment contains about three steps. */
 const PAD = 600;
 
 const journalOf = (retain: "all" | "capacity", kills: readonly number[]) =>

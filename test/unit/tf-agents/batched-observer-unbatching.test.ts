@@ -1,4 +1,4 @@
-/** One observer per environment of a batch: in this process, across ports, with user functions. */
+/** Tests one observer per environment of a batch: in this process, across ports, and with user functions. */
 import { describe, expect, test } from "vitest";
 import { f32, fifo, i32, i64, Replay, ReplayError } from "../../../src/index.ts";
 import { Column } from "../../../src/schema/column.ts";
@@ -42,7 +42,7 @@ const columnsOf = (n: number, rows = 3) => ({
   discount: new Column(new Float32Array(rows).fill(1), [rows]),
 });
 
-/** Row i of step n has the reward 10 i + n. */
+/** Returns a batch; row i of step n has the reward 10 i + n. */
 const batch = (n: number, types: readonly number[] = [1, 1, 1]) => ({
   stepType: Int32Array.from(types),
   observation: types.map((_, i) => [n, i]),
@@ -151,7 +151,7 @@ describe("rows of a batch", () => {
     [null, /^the batched trajectory must be an object with at least one leaf, such as stepType, or the flat list of its leaves, got null$/],
     ["ab", /^the batched trajectory must be an object with at least one leaf/],
     [new Float32Array(2), /^the batched trajectory must be an object with at least one leaf/],
-    // No observer would receive anything from these.
+    // These values have no leaves, so observers would receive nothing.
     [{}, /^the batched trajectory must be an object with at least one leaf/],
     [[], /^the batched trajectory must be an object with at least one leaf/],
     [new Map([["stepType", [1, 1]]]), /^the batched trajectory must be an object with at least one leaf/],
@@ -233,7 +233,7 @@ test("reset, close, open and flush reach all of them", () => {
     ["13 14", "13 14"],
     ["23 24", "23 24"],
   ]);
-  // A function has none of these methods.
+  // A plain function has none of these methods.
   const plain = new BatchedObserverUnbatching(() => () => 0, { batchSize: 2 });
   expect([plain.reset(), plain.open(), plain.close(), plain.flush()]).toEqual([undefined, undefined, undefined, undefined]);
 });
@@ -262,7 +262,7 @@ test("each row has an observer of its own, and spec is one", () => {
     TypeError,
     /^the result 1 of createDelegatedObserverFn .*row 0$/,
   );
-  // An observer with its own state, such as one for files.
+  // An observer with these methods has state, so one observer cannot serve two environments.
   for (const method of ["reset", "open", "close", "flush"]) {
     const same = Object.assign(() => 0, { [method]: () => 0 });
     expectError(
@@ -277,7 +277,7 @@ test("each row has an observer of its own, and spec is one", () => {
     TypeError,
     /createDelegatedObserverFn/,
   );
-  // One function may count the steps of all environments.
+  // A plain function may serve all environments.
   let count = 0;
   const counter = () => void count++;
   new BatchedObserverUnbatching(() => counter, { batchSize: 3 })({ reward: [1, 2, 3] });
@@ -401,7 +401,7 @@ describe("what nobody has read", () => {
       ],
     ]);
     expect(unbatching.flush()).toBeUndefined();
-    // An error that was read is not reported again.
+    // An error that the program has already received is not reported again.
     await expect(unbatching({ reward: [1, 1, 1] })).rejects.toThrow("0: 1");
     expect(unbatching.flush()).toBeUndefined();
     unbatching({ reward: [2, 2, 2] });
@@ -511,7 +511,7 @@ test("across ports each observer has its own remote writer", async () => {
     "OUT_OF_TURN",
     /remote writer .*observer/,
   );
-  // The first of these is closed, which frees the writer.
+  // Closing the first of these observers has released the writer.
   new BatchedObserverUnbatching(same, { batchSize: 1 }).close();
 });
 
@@ -522,7 +522,7 @@ test("pyClient is the client that was passed, or that of the Replay", () => {
   expect(observer.pyClient.replay).toBe(replay);
   const episodes = new ReverbAddEpisodeObserver(observer.pyClient, { tableName: "t", maxSequenceLength: 2 });
   expect(episodes.pyClient).toBe(observer.pyClient);
-  // It has the type of the passed observer.
+  // pyClient has the type of the passed observer's client.
   expect(episodes.pyClient.serverInfo().t?.currentSize).toBe(0);
   const inferred = new ReverbAddTrajectoryObserver(replay, { tableName: "t", sequenceLength: 2 });
   const buffer = new ReverbReplayBuffer(SPEC, { client: replay, tableName: "t" });

@@ -6,7 +6,7 @@ const spec = { a: i32(), b: f32(2) } as const;
 const code = (error: string) => expect.objectContaining({ code: error });
 const once = { maxSize: 9, sampler: fifo(), maxTimesSampled: 1 };
 const client = (table: object = once) => LocalClient.of({ spec, tables: [{ name: "t", maxSize: 9, ...table }], seed: 1 });
-/** Items with the given numbers of steps. */
+/** Inserts items with the given numbers of steps. */
 function filled(lengths: readonly number[], made = client()) {
   const writer = made.trajectoryWriter({ numKeepAliveRefs: 9, validateItems: false });
   let n = 0;
@@ -307,7 +307,7 @@ test("an end with a time limit waits for the items, and ends nothing where these
   made.table("q").sample(1);
   await ended;
   expect(writer.episodeSteps).toBe(0);
-  // Without a limit it ends immediately; the promise is for callers that want to wait.
+  // Without a time limit, the episode ends immediately; the promise is for callers that want to wait.
   made.insert(8, { q: 1 });
   writer.append(5);
   writer.createItem("q", 1, { x: writer.history.at(-1) });

@@ -36,7 +36,7 @@ test("items come whole, nested as the spec, until the limiter's time is up", asy
     [2, 3, 4],
   ]);
   expectTypeOf(dataset).toExtend<AsyncIterable<ReplaySample<{ a: { toArray(): number[] } }>>>();
-  // It can be iterated again, and `next()` can be called on an ended iteration.
+  // The dataset can be iterated again, and `next()` can be called after the end.
   filled([1], client);
   const iterator = dataset[Symbol.asyncIterator]();
   expect(as((await iterator.next()).value as never)).toEqual([0]);

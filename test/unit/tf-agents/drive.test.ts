@@ -14,7 +14,7 @@ import {
 import { errorOf, expectError } from "../../support/refused.ts";
 import { items, replayOf, type Steps } from "./support.ts";
 
-/** Counts up; every third step is the last one. */
+/** Returns an environment that counts up; every third step is the last one. */
 function counter(): Environment<number[], number> & { resets: number } {
   let n = 0;
   return {
@@ -183,7 +183,7 @@ test("what an environment must give is said", () => {
   );
 });
 
-/** Writes each observation into the same arrays, and each time step into the same object. */
+/** Returns an environment that reuses its arrays for all observations, and optionally its object for all time steps. */
 function reusing(asTimeStep: boolean): Environment<{ at: Float32Array; list: number[] }, number> {
   const observation = { at: new Float32Array(1), list: [0] };
   const step = { ...restart(observation) } as { -readonly [K in keyof TimeStep]: TimeStep[K] };

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { DynamicEpisodeDriver, DynamicStepDriver, drive, PyDriver, restart, termination, transition } from "../../../src/tf-agents/index.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
 
-/** Counts up; every third step is the last one. */
+/** Returns an environment that counts up; every third step is the last one. */
 function counter() {
   let n = 0;
   return {

@@ -1,4 +1,4 @@
-/** Windows of a uniform buffer that cross no boundary, compared with the manual steps of TF-Agents' SAC example: `unbatch`, `filter`, `batch`. */
+/** Compares windows of a uniform buffer that cross no boundary with the manual steps of TF-Agents' SAC example: `unbatch`, `filter`, `batch`. */
 import { describe, expect, test } from "vitest";
 import { f32, i32 } from "../../../src/index.ts";
 import { type Element, StepType, TFUniformReplayBuffer, trajectorySpec, type UniformDatasetOptions } from "../../../src/tf-agents/index.ts";
@@ -17,7 +17,7 @@ interface Form {
   readonly datasetWindowShift?: number;
 }
 
-/** Step types of each segment, call by call. */
+/** Fills a buffer with frames of the given step types: one list per call, with a type for each segment. */
 function fill(form: Form, types: readonly (readonly number[])[]): TFUniformReplayBuffer<typeof spec> {
   const buffer = new TFUniformReplayBuffer(spec, form);
   for (const [t, row] of types.entries()) add(buffer, row, t);
@@ -39,14 +39,14 @@ function add(buffer: TFUniformReplayBuffer<typeof spec>, types: readonly number[
 
 type Plain = readonly [path: string, shape: readonly number[], data: readonly number[]];
 
-/** The columns of a nest, as plain arrays. */
+/** Returns the columns of a nest as plain arrays. */
 function plain(nest: unknown, path = ""): Plain[] {
   const { data, shape } = nest as { readonly data?: ArrayLike<number>; readonly shape?: readonly number[] };
   if (data !== undefined && shape !== undefined) return [[path, [...shape], Array.from(data)]];
   return Object.entries(nest as object).flatMap(([name, part]) => plain(part, `${path}.${name}`));
 }
 
-/** `unbatch`: the rows of an element, each column without its first dimension. */
+/** Implements `unbatch`: returns the rows of an element. */
 function rows(element: Steps, isBatch: boolean): Plain[][] {
   const columns = plain(element);
   if (!isBatch) return [columns];
@@ -59,13 +59,13 @@ function rows(element: Steps, isBatch: boolean): Plain[][] {
   );
 }
 
-/** `filter`: tf.reduce_all(~trajectories.is_boundary()[:-1]) */
+/** Implements `filter`: tf.reduce_all(~trajectories.is_boundary()[:-1]). */
 function isWithin(row: readonly Plain[]): boolean {
   const [, , types] = row.find(([path]) => path === ".0.stepType") as Plain;
   return types.slice(0, -1).every((type) => type !== StepType.LAST);
 }
 
-/** `batch` of some rows. A pass has no probabilities. */
+/** Implements `batch` for some rows. Rows of a deterministic pass have no probabilities. */
 function batch(some: readonly (readonly Plain[])[]): Plain[] {
   return (some[0] as readonly Plain[]).map(([path, shape], k) => {
     const data = some.flatMap((row) => (row[k] as Plain)[2]);
@@ -73,7 +73,7 @@ function batch(some: readonly (readonly Plain[])[]): Plain[] {
   });
 }
 
-/** The example's result from elements that cross boundaries: `most` elements, or all of a pass. */
+/** Returns the result of the example for elements that may cross boundaries: the first `most` elements, or those of a whole pass. */
 function byHand(elements: Iterable<Steps>, size: number | undefined, most: number, dropsShort: boolean): Plain[][] {
   const made: Plain[][] = [];
   let kept: Plain[][] = [];
@@ -99,7 +99,7 @@ function take(elements: Iterable<Steps>, most: number): Plain[][] {
   return taken;
 }
 
-/** Episodes of random lengths, including a first pair of steps within an episode. */
+/** Returns random step types. The last steps of segment 0 are MID, so at least one window crosses no boundary. */
 function randomTypes(random: TestRandom, segments: number, steps: number, width: number): number[][] {
   const types = Array.from({ length: steps }, () => Array.from({ length: segments }, () => random.below(4) % 3));
   for (let t = 0; t < width - 1; t++) (types[steps - 1 - t] as number[])[0] = StepType.MID;
@@ -117,7 +117,7 @@ describe("dropBoundaries", () => {
     const want = byHand(fill(form, types).asDataset(options), sampleBatchSize, 12, false);
     const buffer = fill(form, types);
     expect(take(buffer.asDataset({ ...options, dropBoundaries: true }), 12)).toEqual(want);
-    // Switched off, it changes nothing.
+    // If dropBoundaries is false, the elements do not change.
     expect(take(fill(form, types).asDataset({ ...options, dropBoundaries: false }), 5)).toEqual(take(fill(form, types).asDataset(options), 5));
   });
 
@@ -156,7 +156,7 @@ describe("dropBoundaries", () => {
     expect(element?.find(([path]) => path === ".0.action")?.[2]).toEqual([500, 501]);
   });
 
-  /** Episodes of one step, except for some of two that begin at these times; each frame of a segment has its own n. */
+  /** Returns the step types of one-step episodes, except for two-step episodes at the given times. */
   const sparse = (steps: number, ...firsts: number[]) => Array.from({ length: steps }, (_, t) => (firsts.includes(t) ? M : L));
 
   test("takes a bounded number of draws where few windows are left, however large the elements are", () => {
@@ -179,17 +179,17 @@ describe("dropBoundaries", () => {
         }
         const [, , ids] = element.find(([path]) => path === ".1.ids") as Plain;
         expect(ids).toEqual(actions);
-        // Like draws among all windows.
+        // The probabilities are those of draws among all windows.
         const [, , probabilities] = element.find(([path]) => path === ".1.probabilities") as Plain;
         expect(new Set(probabilities)).toEqual(new Set([1 / 3999]));
       }
       expect([...counts.keys()].sort((a, b) => a - b)).toEqual([17, 2500, 3998]);
-      // 1,000 each, within six standard deviations.
+      // Each window is expected 1,000 times; the limit is six standard deviations.
       for (const count of counts.values()) expect(Math.abs(count - 1000)).toBeLessThan(155);
     } finally {
       Windows.prototype.draw = draw;
     }
-    // The same seed and the same calls.
+    // With the same seed and calls, the elements are equal.
     const again = () =>
       take(fill({ batchSize: 1, maxLength: 200, seed: 5 }, sparse(200, 17, 90)).asDataset({ numSteps: 2, sampleBatchSize: 9, dropBoundaries: true }), 9);
     expect(again()).toEqual(again());

@@ -12,7 +12,7 @@ function bufferOf(options: object = {}) {
 
 const data = (items: unknown) => [...(items as { x: { data: Iterable<number> } }).x.data];
 
-/** Returns the whole visible state of a buffer. */
+/** Returns all visible state of a buffer. */
 function stateOf(buffer: EpisodicReplayBuffer<never>) {
   const ids = Array.from({ length: 2 * buffer.capacity }, (_, id) => id);
   const valid = buffer.getValidIdsMask(ids);
@@ -23,7 +23,7 @@ function stateOf(buffer: EpisodicReplayBuffer<never>) {
   };
 }
 
-/** Checks that the call is rejected in this way, and that nothing has changed. */
+/** Checks that a call is rejected with this error and changes nothing. */
 function expectNothing(buffer: unknown, call: () => unknown, code: Parameters<typeof expectError>[1], ...says: RegExp[]) {
   const before = stateOf(buffer as never);
   expectError(errorOf(call), code, ...says);
@@ -53,7 +53,7 @@ describe("an id that was never given", () => {
     const copy = buffer.extract([0]);
     const two = { length: [1, 1], completed: [0, 0], items: [...copy.items, ...copy.items] };
     expectNothing(buffer, () => buffer.extendEpisodes([1, -1], [0, 1], two), "STALE_KEY", early);
-    // Entries without a copy may have any value.
+    // An id may have any value if no copy refers to it.
     expect(buffer.extendEpisodes([7, -1, 0], [1, 2], two)).toEqual([7, 1, 0]);
     expect(data(buffer.getEpisode(0))).toEqual([0, 0]);
   });

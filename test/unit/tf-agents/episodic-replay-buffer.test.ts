@@ -5,7 +5,7 @@ import { errorOf, expectError } from "../../support/refused.ts";
 
 const plain = (column: unknown) => [...(column as { data: Iterable<number> }).data].map(Number);
 
-/** A buffer of numbers; a multiple of 10 begins an episode, a number that ends with 9 ends one. */
+/** Creates a buffer of numbers: a multiple of 10 begins an episode, and a number that ends with 9 ends it. */
 function numbers(options: { capacity?: number; completedOnly?: boolean; datasetDropRemainder?: boolean; maxBytes?: number } = {}) {
   const warnings: string[] = [];
   const buffer = new EpisodicReplayBuffer(i32(), {
@@ -18,7 +18,7 @@ function numbers(options: { capacity?: number; completedOnly?: boolean; datasetD
   return { buffer, warnings };
 }
 
-/** Episodes of the given lengths: 0, 1, …, then 100, 101, …; no function determines begins or ends. */
+/** Creates episodes of the given lengths with the numbers 0, 1, …, then 100, 101, …; the functions for begins and ends ignore the numbers. */
 function episodes(lengths: readonly number[], options: { capacity?: number; completedOnly?: boolean } = {}) {
   let ends = true;
   const buffer = new EpisodicReplayBuffer(i32(), { capacity: 8, beginEpisodeFn: () => true, endEpisodeFn: () => ends, ...options });
@@ -35,7 +35,7 @@ function episodes(lengths: readonly number[], options: { capacity?: number; comp
 
 const SPEC = trajectorySpec({ observation: f32(2), action: i32() });
 
-/** Steps of trajectories as columns, by their step types. */
+/** Returns the columns of trajectories with the given step types. */
 function steps(types: readonly (readonly [number, number])[]) {
   const n = types.length;
   return {
@@ -73,7 +73,7 @@ describe("episodes", () => {
       ],
     ] as const)
       ids = buffer.addBatch(steps(types), ids);
-    // The second environment was in mid-episode: an id below 0 still opens one.
+    // The second environment was in the middle of an episode, but a negative id still opens a new episode.
     expect(ids).toEqual([2, 1]);
     expect(buffer.completedEpisodes()).toEqual([0, 1]);
     expect([0, 1, 2].map((id) => plain(buffer.getEpisode(id).stepType))).toEqual([[0, 1, 2], [1, 1, 1, 2], [0]]);
@@ -142,11 +142,11 @@ describe("episodes", () => {
   test("that come in one batch are opened first; a row whose place is taken is left out with a warning", () => {
     const { buffer, warnings } = numbers({ capacity: 2 });
     expect(buffer.addBatch([10, 20], [-1, -1])).toEqual([0, 1]);
-    // Id 2 replaces 0.
+    // The new episode 2 replaces episode 0.
     expect(buffer.addBatch([11, 30], [0, 1])).toEqual([0, 2]);
     expect(warnings).toEqual([expect.stringMatching(/row 0 .*episode 0/)]);
     expect(plain(buffer.gatherAll())).toEqual([20, 30]);
-    // More new ones than places.
+    // The batch contains more new episodes than the capacity allows.
     expect(buffer.addBatch([40, 50, 60], [-1, -1, -1])).toEqual([3, 4, 5]);
     expect(plain(buffer.gatherAll())).toEqual([50, 60]);
     expect(warnings).toHaveLength(2);
@@ -194,7 +194,7 @@ describe("episodes", () => {
       const error = errorOf(call);
       expectError(error, "OUT_OF_MEMORY");
     }
-    // Whole batches were added, or nothing.
+    // Either all rows of a batch were added, or none.
     const lengths = [0, 1].map((id) => buffer.getEpisode(id).shape[0] as number);
     expect(((lengths[0] as number) - 2) % 2).toBe(0);
     expect((lengths[0] as number) - 2).toBe((lengths[1] as number) - 1);
@@ -230,11 +230,11 @@ describe("episodes", () => {
     expect(copies.items.map(plain)).toEqual([[100, 101, 102], [0, 1], []]);
     let begins = false;
     const to = new EpisodicReplayBuffer(i32(), { capacity: 3, beginEpisodeFn: () => begins, endEpisodeFn: () => false });
-    // By place in the ids, not in the order of the indices.
+    // Each copy is written to its place in the ids; the order of the copies does not matter.
     expect(to.extendEpisodes([-1, -1, -1], [2, 0, 1], copies)).toEqual([0, 1, 2]);
     expect([0, 1, 2].map((id) => plain(to.getEpisode(id)))).toEqual([[0, 1], [], [100, 101, 102]]);
     expect(to.completedEpisodes()).toEqual([0, 2]);
-    // Added steps determine whether it is completed, from then on.
+    // From now on, added steps determine whether the episode is completed.
     const open = from.extract([5]);
     expect(to.extendEpisodes([0, 1, 2], [0], open)).toEqual([0, 1, 2]);
     expect(to.completedEpisodes()).toEqual([2]);

@@ -1,4 +1,4 @@
-/** Items that show the same leaves of other steps, as in hindsight replay: any number of them, drawn together. */
+/** Tests items that show the same leaves at other steps, as in hindsight replay: any number of them can be drawn together. */
 import { describe, expect, test } from "vitest";
 import { bool, f32, fifo, i32, prioritized, Replay, type Table, text, uniform } from "../../../src/index.ts";
 import { engineOf } from "../../../src/replay/replay.ts";
@@ -37,7 +37,7 @@ test("hundred thousand hindsight items: each is drawn with the steps that it nam
     if (total % 50 === 0 && total > 0) {
       const { history } = writer;
       for (let t = 0; t < 49; t++) {
-        // The goal of one item is a later achievement, that of another the current one.
+        // One item has a later achievement as its goal, and the other item has the current one.
         for (const goal of [t + random.below(50 - t), t]) {
           const names = { now: history.x.at(t), next: history.x.at(t + 1), goal: history.x.at(goal), reached: history.seen.at(goal) };
           const more = { image: history.image.at(goal), done: history.done.at(t), said: history.said.at(goal) };
@@ -87,7 +87,7 @@ describe("items of columns that are alike", () => {
     expect([...batch.lengths]).toEqual([6, 5, 3]);
     expect(aOf(batch.steps).shape).toEqual([3, 5]);
     expect(aOf(batch.steps).data).toEqual(Int32Array.of(4, 9, 0, 0, 0, 6, 7, 8, 9, 0, 7, 0, 0, 0, 0));
-    // Into the same batch, and one by one.
+    // The items are also drawn into the same batch, and one by one.
     expect(aOf(table.sample(3, { replacement: false, into: batch }).steps).data).toEqual(Int32Array.of(4, 9, 0, 0, 0, 6, 7, 8, 9, 0, 7, 0, 0, 0, 0));
     expect(aOf(table.sample(1).steps).data).toEqual(Int32Array.of(4, 9));
   });

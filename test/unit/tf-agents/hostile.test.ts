@@ -1,4 +1,4 @@
-/** Deceptive values passed to observers, buffers and related functions. */
+/** Tests deceptive values passed to observers, buffers and related functions. */
 import { expect, test } from "vitest";
 import { f32, Replay, text } from "../../../src/index.ts";
 import {

@@ -81,7 +81,7 @@ test("an inserted step may leave fields out: its items then have none of them", 
   made.insert({ b: Float32Array.of(1, 2) }, { t: 1 });
   const { steps } = made.table("t").sample(1);
   expect(Object.keys(steps)).toEqual(["b"]);
-  // Any holder of the Replay may close the underlying writer.
+  // All code with access to the Replay can close the client's writer.
   for (const writer of made.replay.writers) writer.close();
   made.insert({ b: [3, 4] }, { t: 1 });
   expect(made.table("t").size).toBe(2);

@@ -1,4 +1,4 @@
-/** Observers and clients over a restart: named ones continue, and nothing is left behind each time. */
+/** Tests observers and clients over a restart: named ones continue, and restarts do not accumulate writers. */
 import { describe, expect, test } from "vitest";
 import { f32, fifo, i32, Replay } from "../../../src/index.ts";
 import { ReverbClient } from "../../../src/reverb/index.ts";
@@ -164,7 +164,7 @@ test("client.insert leaves one writer for its tables and fields, however often t
   for (let run = 1; run <= 5; run++) {
     const said: string[] = [];
     const replay = await Replay.open({ spec: { a: i32(), b: f32() }, tables, dir, logger: (message) => said.push(message) });
-    // Two clients of one Replay are not two scripts.
+    // Two clients of one Replay belong to the same script.
     for (const client of [new LocalClient(replay), new LocalClient(replay)]) {
       client.insert({ a: run, b: 1 }, { t: 1, u: 2 });
       client.insert({ a: run }, { t: 1 });

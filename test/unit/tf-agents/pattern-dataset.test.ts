@@ -74,7 +74,7 @@ test("a stream makes what is read, takes streams, and lets its source go", async
       cancelled = true;
     },
   });
-  // Like browsers whose streams are not iterable.
+  // Some browsers have streams that are not iterable.
   Object.defineProperty(source, Symbol.asyncIterator, { value: undefined });
   const bare = { getReader: () => source.getReader() } as never as ReadableStream<Step>;
   for await (const { as } of new PatternDataset(bare, [config], options)) {

@@ -27,7 +27,7 @@ test("a reference step is nested as the spec, and its nodes say what they take",
   expect(createReferenceStep(f32()).slice(-2).ages).toEqual([2, 1]);
 });
 
-// Mistakes, and the complete error messages.
+// The rows contain mistakes and the complete error messages.
 test.each([
   [() => step.action.at(0), RangeError, "the index of action must be an integer in -16777215 … -1, got 0"],
   [() => step.action.at(-1.5), TypeError, "the index of action must be an integer in -16777215 … -1, got -1.5"],

@@ -1,11 +1,11 @@
-/** The pictures of TF-Agents' document: the items of an episode F, M, L, with its boundary step P. */
+/** Tests the diagrams in the TF-Agents documentation: the items of an episode F, M, L with the boundary step P. */
 import { expect, test } from "vitest";
 import { ReverbAddTrajectoryObserver } from "../../../src/tf-agents/index.ts";
 import { episode, replayOf, type Steps } from "./support.ts";
 
 const NAMES = ["F", "M", "L", "P"];
 
-/** Returns the items in the letters of the document: F first, M between, L the last action, P boundary or padding. */
+/** Returns the items in the letters of the documentation: F first, M between, L the last action, P boundary or padding. */
 function pictures(options: { readonly padEndOfEpisodes?: boolean; readonly tileEndOfEpisodes?: boolean }): string[] {
   const replay = replayOf();
   const observer = new ReverbAddTrajectoryObserver<Steps>(replay, { tableName: "t", sequenceLength: 4, ...options });

@@ -6,7 +6,7 @@ import { scaled } from "../../support/size.ts";
 
 const SPEC = trajectorySpec({ observation: u8(84, 84, 4), action: i32() });
 
-/** Step t of an episode: the frames t - 3 … t. */
+/** Returns step t of an episode, with the frames t - 3 … t. */
 function step(t: number) {
   const observation = new Uint8Array(84 * 84 * 4);
   for (let p = 0; p < 84 * 84; p++) for (let k = 0; k < 4; k++) observation[4 * p + k] = (31 * Math.max(t + k - 3, 0) + p) % 251;
@@ -18,7 +18,7 @@ test("stacks of frames take the bytes of their different frames", () => {
   for (let t = 0; t < 200; t++) buffer.addBatch(step(t) as never);
   expect([buffer.size, buffer.distinctFrames]).toEqual([200, 200]);
   const frame = 84 * 84;
-  // 4 × 200 frames were added; only the distinct ones are stored, with little overhead.
+  // Of the 4 × 200 added frames, only the distinct ones are stored, with little overhead.
   expect(buffer.frameBytes).toBeGreaterThan(200 * frame);
   expect(buffer.frameBytes).toBeLessThan(215 * frame);
   const { observation } = buffer.getNext({ sampleBatchSize: 8 });
@@ -91,7 +91,7 @@ test("items come without an info, alone or as windows", () => {
   expect(buffer.getNext({ numSteps: 2, timeStacked: false }).map(({ n }) => n.shape)).toEqual([[2], [2]]);
   expect(buffer.getNext({ sampleBatchSize: 4, numSteps: 2 }).n.shape).toEqual([4, 2, 2]);
   expect([...buffer.asDataset({ singleDeterministicPass: true, numSteps: 2 })].map(({ x }) => [...x.data])).toEqual([[2, 3], [4]]);
-  // By place: the newest two replaced the oldest.
+  // The order is by place: the two newest steps replaced the two oldest.
   expect(buffer.gatherAll().x.toArray()).toEqual([[3, 4, 2]]);
   expect([buffer.size, buffer.capacity, buffer.numFrames()]).toEqual([3, 3, 3]);
 });

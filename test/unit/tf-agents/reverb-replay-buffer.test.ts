@@ -24,7 +24,7 @@ import { errorOf, expectError } from "../../support/refused.ts";
 import { whole } from "../../support/size.ts";
 import { episode, ONCE, replayOf, SPEC, type Steps, step } from "./support.ts";
 
-/** A buffer over a table of items of `length` steps, from `steps` consecutive steps. */
+/** Creates a buffer for a table with items of `length` steps, made from `steps` consecutive steps. */
 function filled(steps: number, length: number, table: TableOptions = ONCE, stride = length) {
   const replay = replayOf({ t: table });
   const buffer = new ReverbReplayBuffer(SPEC, { client: replay as never, tableName: "t", sequenceLength: length, rateLimiterTimeoutMs: 20 });
@@ -225,7 +225,7 @@ describe("under a rate limiter", () => {
     [8, 106],
     [256, 3],
   ])("batches of %i beside 300 steps are as many as the real system's: %i", async (sampleBatchSize, batches) => {
-    // Items of 16 steps, 285 of them: 3 × 285 - 6 draws.
+    // There are 285 items of 16 steps, which allow 3 × 285 - 6 draws.
     for (const prefetch of [0, 2]) {
       const { buffer, observer } = filled(0, 16, ratio, 1);
       const inserting = (async () => {
@@ -401,7 +401,7 @@ describe("items of trajectory writers", () => {
 });
 
 describe("over a client whose answers are promises", () => {
-  /** A client with the calls that a buffer makes, answered like a server. */
+  /** Returns a client with the calls that a buffer makes, whose results are promises like those of a server. */
   function far(table: TableOptions, lengths: readonly number[]) {
     const replay = replayOf({ t: table });
     const local = new LocalClient(replay);
@@ -496,7 +496,7 @@ describe("over a client whose answers are promises", () => {
     for (const one of episode(2, 50)) used.observer(one);
     await elements.next();
     expect(used.open.samplers).toBe(1);
-    // Nobody waits now.
+    // At this moment, no call is waiting.
     stop.abort(new Error("enough"));
     expect(used.open.samplers).toBe(0);
     await expect(elements.next()).rejects.toThrow("enough");

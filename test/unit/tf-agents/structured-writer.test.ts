@@ -77,7 +77,7 @@ test("an append makes an item of each pattern that applies, and no more", () => 
   writer.append({ a: 2, b: 0.75 });
   expect(table.stats().inserts).toBe(4);
   expect(drawn(client)).toEqual([[0], [0, 1], [1, 2], [2]]);
-  // One layout per pattern, however many items there are.
+  // There is one layout per pattern, whatever the number of items.
   expect(engineOf(client.replay as unknown as Replay).columnLayouts.size).toBe(2);
 });
 
@@ -110,7 +110,7 @@ test("an end whose time is up has ended nothing; while it waits, no step comes b
   await expect(ending).rejects.toThrow(code("TIMEOUT"));
   writer.append({ a: 2, b: 0 });
   expect([...drawn(client), ...drawn(client), ...drawn(client)]).toEqual([[0], [0, 1], [1, 2]]);
-  // Without a limit it has ended immediately.
+  // Without a time limit, the episode has ended immediately.
   writer.append({ a: 3, b: 0 });
   const ended = writer.endEpisode();
   expect(ended).toBe(undefined);
@@ -177,7 +177,7 @@ test("no priority is made of what is not finite", () => {
   const { client, writer } = made([createConfig(last2, "t", { priority: tdError(0.5, spec, (step) => step.b) })]);
   const absent = createConfig(newest, "t", { priority: tdError(0.5, spec, (step) => step.b) });
   writer.append({ a: 0, b: 1 });
-  // It is in no column of the config, so it does not become a priority.
+  // No column of the config contains the value, so it does not become a priority.
   expect(() => writer.append({ a: 1, b: Number.NaN })).not.toThrow();
   const pairs = patternFromTransform(spec, (step) => ({ x: step.a.at(-1), errors: step.b.slice(-2) }));
   const strict = client.structuredWriter([createConfig(pairs, "t", { priority: tdError(0.5, spec, (step) => step.b) }), absent]);

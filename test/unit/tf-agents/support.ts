@@ -1,4 +1,4 @@
-/** Shared parts of the tests of observers: a Replay of trajectories, steps with distinct values, and the items of a table as text. */
+/** Shared helpers for tests of observers: a Replay of trajectories, distinguishable steps, and a table's items as text. */
 
 import { f32, fifo, i32, Replay, type TableOptions } from "../../../src/index.ts";
 import { type Trajectory, trajectorySpec } from "../../../src/tf-agents/index.ts";
@@ -6,7 +6,7 @@ import { type Trajectory, trajectorySpec } from "../../../src/tf-agents/index.ts
 export const SPEC = trajectorySpec({ observation: f32(2), action: i32() });
 export type Steps = typeof SPEC;
 
-/** A table that yields each item once, in order. */
+/** Options of a table that yields each item once, in order. */
 export const ONCE: TableOptions = { maxSize: 1000, sampler: fifo(), maxTimesSampled: 1 };
 
 export function replayOf<const N extends string = "t">(tables: { readonly [K in N]: TableOptions } = { t: ONCE } as never): Replay<Steps, N> {
@@ -18,12 +18,12 @@ export function step(n: number, stepType = 1, nextStepType = stepType === 2 ? 0 
   return { stepType, observation: [n, -n], action: n, policyInfo: [], nextStepType, reward: n, discount: 1 };
 }
 
-/** Returns an episode as drawn in the document: F, M …, L, and its boundary step, numbered from `from`. */
+/** Returns an episode as in the documentation's diagrams: F, M …, L, and its boundary step. The numbers start at `from`. */
 export function episode(length: number, from = 0): Trajectory<number[], number, []>[] {
   return Array.from({ length: length + 1 }, (_, i) => step(from + i, i === length ? 2 : i === 0 ? 0 : 1, i === length ? 0 : i === length - 1 ? 2 : 1));
 }
 
-/** Draws the items of a table in order, as their rewards; padding is P. They are removed. */
+/** Draws and removes all items of a table in order. Returns their rewards as text, with P for padding. */
 export function items<N extends string>(replay: Replay<Steps, N>, table: N = "t" as N): string[] {
   const found: string[] = [];
   for (;;) {

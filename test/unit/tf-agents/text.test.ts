@@ -1,4 +1,4 @@
-/** Text works like numbers in clients, writers, observers and buffers. */
+/** Tests that text works like numbers in clients, writers, observers and buffers. */
 import { expect, test } from "vitest";
 import { fifo, i32, Replay, text } from "../../../src/index.ts";
 import {

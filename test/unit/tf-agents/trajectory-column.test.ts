@@ -19,7 +19,7 @@ test("a column has a length, and other columns of it", () => {
     [4, 2, 0],
     [3, 0, 0, 4],
   ]);
-  // Like slices of a Python list, which are limited to existing elements.
+  // As in Python, slices are limited to existing elements.
   expect(values(all.slice(-9, 2))).toEqual([0, 1]);
   expect(values(all.slice(3).slice(1).at(0))).toBe(4);
   expect([...all].map(values)).toEqual([0, 1, 2, 3, 4]);

@@ -14,12 +14,12 @@ function made(options: { keep?: number; validateItems?: boolean; signatures?: ob
 
 const step = (x: number) => ({ a: x, b: [x, x] });
 type Shown = { readonly [name: string]: { readonly data: ArrayLike<number>; readonly shape: readonly number[] } };
-/** Draws the oldest item, column by column. */
+/** Draws the oldest item, and returns its columns. */
 function drawn(client: LocalClient<typeof spec, "t">): { [name: string]: number[] } {
   const { steps } = client.table("t").sample(1, { cross: true });
   return Object.fromEntries(Object.entries(steps as Shown).map(([name, { data }]) => [name, Array.from(data)]));
 }
-/** Columns of a batch, as plain arrays. */
+/** Returns the columns of a batch as plain arrays. */
 const shownOf = (steps: unknown) => Object.fromEntries(Object.entries(steps as Shown).map(([name, { data }]) => [name, Array.from(data)]));
 const code = (error: string) => expect.objectContaining({ code: error });
 
@@ -143,7 +143,7 @@ test("an item may be made of a step that is open; later fields come to the same 
   writer.append({ wide: new Uint8Array(1100).fill(2), f: [2, 9] }, { partialStep: true });
   expect([...f.at(-1).values().data]).toEqual([2, 9]);
   writer.append({ g: [2, 9] });
-  // The additional row is the draft of the open step.
+  // The count includes the draft row of the open step.
   expect(client.replay.stats().steps).toBe(live);
   writer.createItem("t", 1, { wide: wide.at(-1), f: f.slice(), g: g.slice() });
   const [first, second] = [client.table("t").sample(1), client.table("t").sample(1)].map(({ steps }) => steps as unknown as Shown);

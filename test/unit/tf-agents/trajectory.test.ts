@@ -58,7 +58,7 @@ test("a transition takes what was seen before, and what came of it after", () =>
 });
 
 test.each([
-  // [where, isFirst, isMid, isLast, isBoundary]
+  // Each row is [trajectory, isFirst, isMid, isLast, isBoundary].
   [first, true, false, false, false],
   [mid, false, true, false, false],
   [last, false, false, true, false],

@@ -20,7 +20,7 @@ import {
 import { errorOf, expectError } from "../../support/refused.ts";
 
 const column = (data: Float32Array<ArrayBuffer> | Int32Array<ArrayBuffer> | Uint8Array<ArrayBuffer>, ...shape: number[]) => ({ data, shape });
-/** [1, 3]: an episode and its boundary step. */
+/** A batch of shape [1, 3]: an episode and its boundary step. */
 const batch = {
   stepType: [[0, 1, 2]],
   observation: { at: column(Float32Array.of(1, -1, 2, -2, 3, -3), 1, 3, 2) },
@@ -31,7 +31,7 @@ const batch = {
   discount: [[1, 1, 1]],
 } as const;
 const SPEC = trajectorySpec({ observation: { at: f32(2) }, action: i32() });
-/** The same with explicit dtypes. */
+/** The same batch, with explicit dtypes. */
 const typed = {
   ...batch,
   stepType: column(Int32Array.of(0, 1, 2), 1, 3),
@@ -65,12 +65,12 @@ test("columns are copied once, and what was given stays as it was", () => {
 
 test("a transition that is cut off keeps what counts", () => {
   const { nextTimeStep } = toNStepTransition(batch, 0.5);
-  // The two steps of the episode: the boundary's reward does not count.
+  // The episode has two steps; the boundary's reward is ignored.
   expect([nextTimeStep.reward.data[0], nextTimeStep.discount.data[0], nextTimeStep.stepType.data[0]]).toEqual([2, 0.5, 2]);
   const longer = { ...fourSteps([0, 1, 2, 0], [1, 2, 0, 1]) };
   const cut = toNStepTransition(longer, 0.5).nextTimeStep;
   expect([cut.reward.data[0], cut.discount.data[0], cut.stepType.data[0]]).toEqual([2, 0.5, 2]);
-  // A single boundary step is a transition like any other.
+  // A single boundary step also makes a transition.
   const boundary = toNStepTransition(fourSteps([2, 0, 1, 1], [0, 1, 1, 1]), 0.5).nextTimeStep;
   expect([boundary.reward.data[0], boundary.discount.data[0], boundary.stepType.data[0]]).toEqual([1, 1, 0]);
 });
@@ -280,7 +280,7 @@ test.each([
   const value = { stepType: ones(), nextStepType: ones(), action: ones(), policyInfo: [], reward: floats(), discount: floats(), observation };
   const { nextTimeStep, timeStep } = asTransition(SPEC, value as never, { prependT0ToNextTimeStep: true });
   const { at } = nextTimeStep.observation as typeof observation;
-  // Like tf.concat of the first of frames - 1 steps, if there is one, and of these.
+  // The shape equals that of tf.concat of the first one of frames - 1 steps, if any, and all of them.
   expect(at.shape).toEqual([rows, frames === 1 ? 0 : frames, 2]);
   expect([...at.data]).toEqual(frames === 1 ? [] : [...observation.at.data]);
   expect((timeStep.reward as never as { readonly shape: readonly number[] }).shape).toEqual([rows, frames - 1]);

@@ -5,7 +5,7 @@ import { errorOf, expectError } from "../../support/refused.ts";
 
 const spec = { o: f32(2), n: i32() };
 
-/** A buffer whose frame at time t of segment s is n = 100 s + t. */
+/** Creates a buffer whose frame at time t of segment s has n = 100 s + t. */
 function filled(adds: number, options: { batchSize?: number; maxLength?: number; datasetDropRemainder?: boolean; datasetWindowShift?: number } = {}) {
   const { batchSize = 2 } = options;
   const buffer = new TFUniformReplayBuffer(spec, { batchSize, maxLength: 4, ...options });
@@ -140,7 +140,7 @@ describe("getNext", () => {
     expect(probabilities.shape).toEqual(leadOfProbabilities);
     const starts = 2 * (4 - (numSteps ?? 1) + 1);
     for (const probability of probabilities.data) expect(probability).toBe(1 / starts);
-    // Ids are times, and identify their frames.
+    // The ids are times, which identify the frames.
     expect(plain(items.n).map((n) => n % 100)).toEqual(plain(ids));
     for (const time of plain(ids)) expect([2, 3, 4, 5]).toContain(time);
   });
@@ -204,7 +204,7 @@ describe("a deterministic pass", () => {
     [...buffer.asDataset({ singleDeterministicPass: true, sampleBatchSize, numSteps })].map(([items, { ids, probabilities }]) => {
       expect(probabilities).toEqual({ data: new Float64Array(0), shape: [0] });
       expect((ids as { shape: unknown }).shape).toEqual(items.n.shape);
-      // After segment × maxLength the id is the frame's time.
+      // An id is segment × maxLength plus the time of the frame.
       expect(plain(ids)).toEqual(plain(items.n).map((n) => 4 * Math.floor(n / 100) + (n % 100)));
       return { n: plain(items.n), shape: items.n.shape };
     });
@@ -391,7 +391,7 @@ describe("a dataset", () => {
     const seen: number[] = [];
     for await (const [items] of dataset) {
       seen.push(...plain(items.n));
-      // Elements drawn ahead are still shown.
+      // Elements that were drawn ahead are still returned.
       if (seen.length === 1) for (let t = 4; t < 8; t++) add(t);
     }
     expect(seen).toEqual([0, 1, 2]);

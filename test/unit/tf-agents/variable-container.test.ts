@@ -1,4 +1,4 @@
-/** Variables of a learner in tables of size 1, in this process. */
+/** Tests variables of a learner in tables of size 1, in this process. */
 import { describe, expect, test } from "vitest";
 import { f32, fifo, i64, Replay, text } from "../../../src/index.ts";
 import { Column } from "../../../src/schema/column.ts";
@@ -81,7 +81,7 @@ test("update awaits what assign returns, one after the other, and arrays follow"
     3,
     4,
   ]); // prettier-ignore
-  // An assignment that fails, immediately or later: the previous ones are kept, nothing else is assigned.
+  // If an assignment fails immediately or later, earlier assignments are kept, and no others are made.
   for (const fails of [
     () => Promise.reject(new RangeError("no")),
     () => {
@@ -93,7 +93,7 @@ test("update awaits what assign returns, one after the other, and arrays follow"
     await expect(container.update({ c, a: later("a"), b: { assign: fails }, d: later("d") })).rejects.toThrow(new RangeError("no"));
     expect([log, c[0]]).toEqual([[["a", 5, 3]], 3]);
   }
-  // Aborting the wait also ends it, and arrays that changed in the meantime are checked.
+  // Aborting ends the wait, and arrays that changed in the meantime are still checked.
   const controller = new AbortController();
   const stop = { assign: async () => controller.abort(new Error("enough")) };
   await expect(container.update({ a: stop, b: later("b"), c, d }, { signal: controller.signal })).rejects.toThrow("enough");
@@ -215,7 +215,7 @@ describe("refuses", () => {
     expect(["SPEC_MISMATCH", "INVALID_DATA"]).toContain((error as { code?: string }).code);
     expect(error.message).toMatch(message);
     expect(replay.table("variables").size).toBe(0);
-    // The next one is not blocked.
+    // The failed push does not block the next one.
     await container.push(nest(1));
   });
 
@@ -249,7 +249,7 @@ describe("refuses", () => {
     await container.push(nest(4));
     expectError(await refusal(container.update(variables)), "SPEC_MISMATCH", message);
     const { policy_variables: [first] = [] } = variables as { policy_variables?: unknown[] };
-    // Zeros stay zeros.
+    // The rejected update has not changed the zeros.
     if (first instanceof Float32Array) expect([...first]).toEqual([0, 0, 0, 0, 0, 0]);
   });
 

@@ -1,10 +1,10 @@
-/** Observers on a table whose rate limiter blocks inserts: calls return promises, in order, and nothing is lost. */
+/** Tests observers on a table whose rate limiter blocks inserts: calls return promises, in order, and no items are lost. */
 import { expect, test } from "vitest";
 import { fifo, queueLimiter, type TableOptions } from "../../../src/index.ts";
 import { drive, ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver } from "../../../src/tf-agents/index.ts";
 import { episode, items, replayOf, type Steps, step } from "./support.ts";
 
-/** A queue of one item, with one more waiting. */
+/** A queue of one item, with room for one waiting item. */
 const QUEUE: TableOptions = { maxSize: 1, sampler: fifo(), rateLimiter: queueLimiter(1), maxTimesSampled: 1, maxPending: 1 };
 
 async function drained(replay: ReturnType<typeof replayOf>, pending: () => boolean): Promise<string[]> {
@@ -33,7 +33,7 @@ test("a call waits for room, and those after it stand in line", async () => {
   const found = await drained(replay, () => open > 0);
   expect(found).toEqual(["0 1", "1 2", "2 3", "3 4", "4 5", "5 P"]);
   expect(observer.cachedSteps).toBe(1);
-  // The queue is empty.
+  // The queue is empty again, so the call does not wait.
   expect(observer(step(11))).toBeUndefined();
 });
 

@@ -1,4 +1,4 @@
-/** Requests for more windows of a buffer's streams than a draw has room for: a host's mistake must not affect the memory after it. */
+/** Tests requests for more windows of a buffer's streams than a draw has room for: such a mistake of the host must not overwrite adjacent memory. */
 
 import { describe, expect, test } from "vitest";
 import { LENGTH, LEVEL, OF_STREAMS, SLOT, START, UNIFORM } from "../../../src/base/abi.ts";

@@ -1,4 +1,4 @@
-// For every line on stdin, writes 15 steps, each in a call that is on the disk when it returns, and prints the number of each. `node grower.mjs DIR
+// For every line on stdin, writes 15 steps and prints their numbers. Each step is on the disk when its call returns. `node grower.mjs DIR
 // all|capacity|recording`
 import { createInterface } from "node:readline";
 import { i32, Replay, u8 } from "reprise";
