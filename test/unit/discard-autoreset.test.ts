@@ -51,7 +51,7 @@ class Lane {
     return count;
   }
 
-  /** Closes the writer: its newest step becomes the final one. */
+  /** Simulates closing the writer: its newest step becomes the final one. */
   close(): string[] {
     return [...this.pairs, ...this.#episode];
   }

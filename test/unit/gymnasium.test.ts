@@ -1,4 +1,4 @@
-/** Compares transitions of real Gymnasium data with naively computed returns, for the first program of README and for writers with lanes. */
+/** Compares transitions of real Gymnasium data with naive returns, for the first program in the README and for writers with lanes. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -82,7 +82,7 @@ function alike(got: readonly Transition[], wanted: readonly Transition[]): void 
   });
 }
 
-/** Returns the first program of README with recorded episodes instead of a policy and an environment. Each replacement must find its target. */
+/** Returns the README's first program with recorded episodes instead of a policy and an environment. Each replacement must find its target. */
 function firstProgram(n: number): (parts: object) => Memory {
   const readme = readFileSync(join(root, "README.md"), "utf8");
   let code = (readme.match(/^## First program\n[\s\S]*?^```js\n([\s\S]*?)^```$/m) as RegExpMatchArray)[1] as string;
@@ -194,7 +194,7 @@ async function remote(replay: Memory, { lanes = 1, ...options }: { readonly lane
   return writer as unknown as Taker;
 }
 
-/** Writes a vector environment's steps with lanes. */
+/** Writes the steps of a vector environment, with one lane per environment. */
 async function lanesOf(run: VectorRun, n: number, meanwhile: string): Promise<Memory> {
   const { make, go, writer: writerOf } = MEANWHILE[meanwhile] as (typeof MEANWHILE)[string];
   let replay = await make();

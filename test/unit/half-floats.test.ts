@@ -33,7 +33,7 @@ function numberOf(dtype: Half, bits: number): number {
   return sign * 2 ** (Math.max(exponent, 1) - (2 ** (exponentBits - 1) - 1)) * (fraction + (exponent === 0 ? 0 : 1));
 }
 
-/** Returns the numbers that a Replay of this module stores for a typed array. */
+/** Stores a typed array in a Replay with the given module, and returns the stored numbers. */
 function stored(dtype: Half, numbers: Float32Array, module?: WebAssembly.Module): Float32Array {
   const replay = new Replay({ spec: { x: LEAVES[dtype](numbers.length) }, tables: { t: { maxSize: 1 } }, logger: null, ...(module && { module }) });
   const writer = replay.writer({ items: [{ table: "t", length: 1 }] });

@@ -101,19 +101,19 @@ describe("a getter of the options that closes the writer, or disposes of the Rep
   ];
   test.each(calls)("%s is CLOSED then, and nothing is done", (_, call) => {
     const first = filled();
-    expectError(errorOf(() => call(first, () => void first.writer.close())), "CLOSED", /^this writer was closed/); // biome-ignore format: short
+    expectError(errorOf(() => call(first, () => void first.writer.close())), "CLOSED", /^this writer was closed/); // biome-ignore format: one line
     // A new writer reuses the memory of the closed writer.
     const other = first.replay.writer({ items: [{ table: "t", length: 1 }] });
     expect([other.length, first.table.size]).toEqual([0, 10]);
     expect(broken(first.replay)).toEqual([]);
     const world = filled();
-    expectError(errorOf(() => call(world, () => void world.replay.dispose())), "CLOSED", /^this Replay was disposed of/); // biome-ignore format: short
-    expectError(errorOf(() => world.replay.stats()), "CLOSED"); // biome-ignore format: short
+    expectError(errorOf(() => call(world, () => void world.replay.dispose())), "CLOSED", /^this Replay was disposed of/); // biome-ignore format: one line
+    expectError(errorOf(() => world.replay.stats()), "CLOSED"); // biome-ignore format: one line
   });
 
   test("sample refuses it, and nothing is done", () => {
     const { replay, table } = filled();
-    expectRefused(replay as never, () => table.sample(2, { get length() { replay.dispose(); return 1; } }), "OUT_OF_TURN"); // biome-ignore format: short
+    expectRefused(replay as never, () => table.sample(2, { get length() { replay.dispose(); return 1; } }), "OUT_OF_TURN"); // biome-ignore format: one line
     expect(table.sample(2).count).toBe(2);
   });
 
@@ -122,7 +122,7 @@ describe("a getter of the options that closes the writer, or disposes of the Rep
     const writer = replay.writer({ items: [{ table: "t", length: 2 }] });
     for (let reward = 0; reward < 9; reward++) writer.append({ observation: reward, action: 0, reward });
     const view = replay.table("t").transitions({ gamma: 0.9 });
-    expectError(errorOf(() => view.sample(2, { get among() { replay.dispose(); return 0; } })), "OUT_OF_TURN"); // biome-ignore format: short
+    expectError(errorOf(() => view.sample(2, { get among() { replay.dispose(); return 0; } })), "OUT_OF_TURN"); // biome-ignore format: one line
     expect(view.sample(2).count).toBe(2);
   });
 });

@@ -66,7 +66,7 @@ test("roles by other names and in subtrees; what is beside them in a subtree sta
   const batch = view.sample(2, { replacement: false });
   const lives = [...batch.env.info.lives.data];
   expect(lives.sort()).toEqual([0, 1]);
-  // The leaf `terminated` masks like the flag, because it has the role's name.
+  // The leaf `terminated` masks returns like the flag, because its name is that of the role.
   expect([...batch.terminated.data]).toEqual([...batch.action.data].map((act) => Number(act > 0)));
   expect([...batch.discounts.data]).toEqual([...batch.action.data].map((act) => Number(act === 0)));
   expect([...batch.nextEnv.info.lives.data]).toEqual([...batch.action.data].map((act) => act + 1));
@@ -272,7 +272,7 @@ test("more draws than maxTimesSampled allows are refused for that reason, and no
     "TOO_FEW",
     /^table "t" has 2 items, and maxTimesSampled .* 2 draws/,
   );
-  // Without replacement, the remedy is also a smaller sample.
+  // A smaller sample is also suggested if the call draws without replacement.
   expectError(
     errorOf(() => view.sample(2, { replacement: false })),
     "TOO_FEW",

@@ -239,11 +239,11 @@ test("the step that a migration returns is checked against the new spec, without
   () => migrateSnapshot(new Uint8Array(), { spec: options.spec, migrate: (step: Old) => ({ obs: step.obs, mood: 0 }) });
   // If the spec's type is unknown, any step is accepted.
   () => Replay.open({ dir: "nowhere", spec: options.spec as Spec, tables: {}, onMismatch: "migrate", migrate: () => 3 });
-  // @ts-expect-error: no mood
+  // @ts-expect-error: mood is missing
   () => Replay.open({ ...options, migrate: (step: Old) => ({ obs: step.obs }) });
   // @ts-expect-error: a string is not a number
   () => Replay.open({ ...options, migrate: (step: Old) => ({ obs: step.obs, mood: "good" }) });
-  // @ts-expect-error: no mood
+  // @ts-expect-error: mood is missing
   () => migrateSnapshot(new Uint8Array(), { spec: options.spec, migrate: (step: Old) => ({ obs: step.obs }) });
 });
 
@@ -259,7 +259,7 @@ test("a view that relabels says which transitions have another goal, and takes p
   expectTypeOf<Goals["observation"]["wanted"]>().toEqualTypeOf<Column<"f32", [number, 2]>>();
   const plain = () => goals.transitions({ gamma: 1 });
   expectTypeOf<ReturnType<ReturnType<typeof plain>["sample"]>>().not.toHaveProperty("relabelled");
-  // @ts-expect-error: no leaf has this path
+  // @ts-expect-error: no such path
   expect(() => goals.transitions({ gamma: 1, relabel: { goal: "observation.wish", achieved: "observation.place", reward } })).toThrow("relabel.goal");
   // @ts-expect-error: no such strategy
   expect(() => goals.transitions({ gamma: 1, relabel: { goal: "observation.wanted", achieved: "observation.place", strategy: "past", reward } })).toThrow(

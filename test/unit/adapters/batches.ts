@@ -16,7 +16,7 @@ export function filled() {
   const replay = new Replay({ spec, tables: { t: { maxSize: 50, sampler: prioritized(1) } }, seed: 7 });
   const writer = replay.writer({ items: [{ table: "t", length: 3 }] });
   for (let t = 0; t < 30; t++) {
-    const observation = { position: [t, -t], pixels: [[t, 1], [2, 255]] }; // biome-ignore format: a picture
+    const observation = { position: [t, -t], pixels: [[t, 1], [2, 255]] }; // biome-ignore format: one line
     writer.append({ observation, action: t % 2, reward: t / 8, big: BigInt(t), counter: t, small: -t, ok: t % 2 === 0, note: `n${t}` });
   }
   return { replay, table: replay.tables.t, writer };

@@ -111,7 +111,7 @@ describe("a recording without final observations", () => {
     expect(await of(...nStep)).toEqual([8, 2, 0]);
     expect(await of(...nStep, "--final-step", "transition")).toEqual([9, 3, 0]);
     expect(await of(...nStep, "--final-step", "observation")).toEqual([6, 0, 0]);
-    // An episode with a single transition becomes empty.
+    // Dropping the last step of a one-step episode leaves no transition.
     expect(await of(...nStep, "--final-step", "drop")).toEqual([6, 0, 2]);
     // Each step of the dataset becomes one trajectory.
     expect(await of()).toEqual([11, 2, 0]);

@@ -1,4 +1,4 @@
-/** Tests edits that are killed at random moments; `npm run crash:edit` kills 100. */
+/** Tests edits that are killed at random moments; `npm run crash:edit` kills 100 edits. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";

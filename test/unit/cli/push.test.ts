@@ -14,7 +14,7 @@ import { CARTPOLE, DATA, document, failure, HALF_CHEETAH, PIXELS, reprise, serve
 
 const temp = temporary();
 
-/** The number of half_cheetah's 40 episodes to push. Each has 250 steps, which make 251 trajectories, and 83 items of four steps with stride 3. */
+/** The number of half_cheetah's 40 episodes to push. Each has 250 steps, which make 251 trajectories, and 83 items of four steps at stride 3. */
 const EPISODES = scaled(40, 6);
 const SPLIT = `train[:${EPISODES}]`;
 const inWords = (count: number) => count.toLocaleString("en");

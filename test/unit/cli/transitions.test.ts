@@ -124,7 +124,7 @@ test.runIf(whole).each(some(KILLED, 1))("what a push that was killed has left is
   const [{ inserted }] = (await document(...push)).tables;
   const replay: Replay = await Replay.open({ dir, logger: null });
   const item = how[0] === "--n-step" ? { table: "t", nStep: 3 } : { table: "t", length: 2 };
-  // The first writer is that of the push, in the middle of an episode; the second one is new.
+  // The first name belongs to the writer of the push, in the middle of an episode; the second one is new.
   for (const name of ["reprise push", "an \u001b agent"]) {
     const writer = replay.writer({ name, items: [item as never], ...(how[0] !== "--n-step" && { keep: 2 }) });
     const { steps } = replay.table("t").sample(1, { length: 1 });

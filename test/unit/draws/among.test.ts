@@ -53,7 +53,7 @@ test("none of the oldest items are not all of them: among is at least 1, in ever
   ];
   for (const call of calls) {
     call({});
-    // The check is repeated even if all other arguments equal those of the previous call.
+    // The value is checked even if all other arguments equal those of the previous call.
     for (const among of [0, -0]) expectRefused(replay, () => call({ among }), RangeError, NONE);
     expectRefused(replay, () => call({ among: null as never }), TypeError, /^among must/);
   }

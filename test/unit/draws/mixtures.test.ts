@@ -47,7 +47,7 @@ describe("counts", () => {
       [1, 1, 3],
       [0, 1, 4],
     ]);
-    // In total, the mixture returned 100 rows.
+    // The mixture has returned 100 rows in total.
     expect([0, 1, 2].map((i) => seen.reduce((sum, counts) => sum + (counts[i] as number), 0))).toEqual([10, 20, 70]);
   });
 

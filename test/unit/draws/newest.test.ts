@@ -152,7 +152,7 @@ describe("the newest items alone", () => {
       const { replay, table } = filled(sampler, remover);
       expectRefused(replay, () => table.sample(2, { among: { newest: 3 } }), "UNSUPPORTED", /^among: \{ newest \} requires/);
     }
-    // A uniform sampler keeps items in order while only the oldest leave. After another removal, an unordered remover does not know the order either.
+    // A uniform sampler keeps items in order while only the oldest items leave. After another removal, an unordered remover cannot provide the order.
     const { replay, table, writer } = filled(uniform(), prioritized(1));
     expectRefused(replay, () => table.sample(2, { among: { newest: 3 } }), "UNSUPPORTED", /recency\(\{ exponent: 0 \}\)/);
     table.clear();

@@ -40,6 +40,6 @@ test("the same draws, counters, bytes in use and snapshots, whoever looks betwee
     expect([seed, watched.told]).toEqual([seed, alone.told]);
     expect([seed, watched.snapshot.equals(alone.snapshot)]).toEqual([seed, true]);
   }
-  // The inspector did return data.
+  // The inspector must have returned data.
   for (const count of Object.values(counts)) expect(count).toBeGreaterThan(scaled(20, 0));
 });

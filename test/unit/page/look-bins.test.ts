@@ -27,7 +27,7 @@ describe("bins", () => {
   it.each([false, true])("have every value once, in the bin of its bounds (whole: %s)", (whole) => {
     fc.assert(
       fc.property(fc.array(fc.oneof(fc.array(exact, { maxLength: 300 }), clustered), { minLength: 1, maxLength: 4 }), (groups) => {
-        // Math.round returns -0 for small negative numbers; the test does not treat -0 as an integer.
+        // Adding 0 converts -0 to 0, because Math.round returns -0 for small negative numbers.
         const values = groups.flat().map((value) => (whole ? Math.round(value) + 0 : value));
         const spread = counted(values, whole);
         expect(Array.from(spread.counts)).toEqual(twin(values, spread));

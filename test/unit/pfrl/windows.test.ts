@@ -13,7 +13,7 @@ const fill = <B extends { append(transition: ReturnType<typeof step>): void }>(b
 };
 const windows = (buffer: ReplayBuffer | PrioritizedReplayBuffer | PersistentReplayBuffer) =>
   [...buffer.items()].map((item) => item.map(({ action }) => action));
-const EIGHT = [[0, 1, 2], [1, 2, 3], [2, 3], [3], [4, 5, 6], [5, 6, 7], [6, 7], [7]]; // biome-ignore format: a row
+const EIGHT = [[0, 1, 2], [1, 2, 3], [2, 3], [3], [4, 5, 6], [5, 6, 7], [6, 7], [7]]; // biome-ignore format: one line
 const saved = (numSteps: number, to = 8) => {
   const directory = memory();
   fill(new ReplayBuffer({ numSteps }), 0, to, 4).save({ directory, file: "f" });

@@ -1,4 +1,4 @@
-/** Tests reading a recording with a damaged section in the middle: whole episodes on both sides are returned, and only recorded data. */
+/** Tests reading a recording with a damaged section in the middle: only recorded data is returned, with whole episodes on both sides. */
 import { beforeAll, describe, expect, it, test } from "vitest";
 import { open, openRecording } from "../../../src/recorder/index.ts";
 import { f32, u8 } from "../../../src/schema/constructors.ts";

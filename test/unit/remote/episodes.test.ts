@@ -22,10 +22,7 @@ function diceOf(seed: number): (sides: number) => number {
   return (sides) => random.below(sides);
 }
 
-/**
- * Checks that items have the same keys, steps, priorities and draws. The bytes may differ, because a block does not reuse rows as early as single steps
- * do.
- */
+/** Checks that items have the same keys, steps, priorities and draws. The bytes may differ, because blocks reuse rows later than single steps. */
 function expectSame(a: { tables: object; stats(): object }, b: typeof a): void {
   const seen = [a, b].map(({ tables }) =>
     (Object.values(tables) as Table[]).map((table) => {

@@ -18,7 +18,7 @@ export class MemoryServer {
     this.options = options;
   }
 
-  /** The actor's connect function. */
+  /** Opens a connection to the server; actors use this as their connect function. */
   readonly connect = (): MemoryChannel => {
     const { replay } = this;
     if (replay === undefined) throw new Error("nobody listens");
@@ -37,7 +37,7 @@ export class MemoryServer {
     this.connections.at(-1)?.[0].close();
   }
 
-  /** Simulates the death of the process: its end of each connection becomes silent. */
+  /** Simulates the death of the process: its ends of all connections become silent. */
   die(): void {
     this.replay = undefined;
     for (const [here, there] of this.connections) {

@@ -36,7 +36,7 @@ async function gateway(...tables: string[]) {
 it("an actor's items go to the tables that it names, also where the server tells of them in another order later", async () => {
   const { twin, actor } = await gateway("b", "c");
   const early = await actor();
-  // The server looks as after a restart.
+  // The server lists its tables in another order, as after a restart.
   const [b, c] = [...twin.tables.values()] as [Map<bigint, never>, Map<bigint, never>];
   twin.tables.clear();
   for (const [name, items] of [

@@ -71,7 +71,7 @@ describe("calls of one message", () => {
     });
     const client = channel(address);
     const answers = await Promise.all([1, 2, 3, 1].map((first) => client.unary("Echo", message(first, 9, 9))));
-    expect(answers.map((bytes) => [...bytes])).toEqual([[1, 9, 9], [2, 9, 9], [3, 9, 9], [1, 9, 9]]); // biome-ignore format: rows
+    expect(answers.map((bytes) => [...bytes])).toEqual([[1, 9, 9], [2, 9, 9], [3, 9, 9], [1, 9, 9]]); // biome-ignore format: one line
   });
 
   it.each([

@@ -110,9 +110,9 @@ describe("columns", () => {
   const column = (slices: readonly SliceMessage[], squeeze = false) => chunks.column({ slices, squeeze });
 
   it("of one slice, of several, squeezed, of text", () => {
-    expect(column([slice(2n ** 64n - 1n, 1, 2)]).column.toArray()).toEqual([[2, 3], [4, 5]]); // biome-ignore format: rows
+    expect(column([slice(2n ** 64n - 1n, 1, 2)]).column.toArray()).toEqual([[2, 3], [4, 5]]); // biome-ignore format: one line
     const joined = column([slice(2n ** 64n - 1n, 2, 1), slice(7n, 0, 2), slice(2n ** 64n - 1n, 0, 1)]);
-    expect(joined.column.toArray()).toEqual([[4, 5], [6, 7], [8, 9], [0, 1]]); // biome-ignore format: rows
+    expect(joined.column.toArray()).toEqual([[4, 5], [6, 7], [8, 9], [0, 1]]); // biome-ignore format: one line
     expect(column([slice(7n, 1, 1)], true)).toMatchObject({ dtype: "i32", column: { shape: [2], data: Int32Array.of(8, 9) }, isSqueezed: true });
     expect(column([slice(2n ** 64n - 1n, 1, 1, 1)], true)).toMatchObject({ dtype: "string", column: { shape: [], data: ["b"] } });
     expect(column([slice(2n ** 64n - 1n, 0, 1, 1), slice(2n ** 64n - 1n, 2, 1, 1)]).column.data).toEqual(["a", "c"]);
@@ -133,7 +133,7 @@ describe("columns", () => {
     });
     const slices = many.map((_, i) => slice(BigInt((i * 7) % count), 0, 1));
     const found = new Chunks(many).column({ slices, squeeze: false }).column.data;
-    expect([found.length, found[2], found[2 * count - 2]]).toEqual([2 * count, 14, 2 * ((count - 1) * 7 % count)]); // biome-ignore format: as the slices say
+    expect([found.length, found[2], found[2 * count - 2]]).toEqual([2 * count, 14, 2 * ((count - 1) * 7 % count)]); // biome-ignore format: one line
     expect(looks).toBeLessThan(5 * count);
   });
 
@@ -190,5 +190,5 @@ it("runs: one slice for steps that follow each other, and no step is added or lo
     runs,
   );
   const strided = [0, 2, 4, 6].map((offset) => ({ chunkKey: 1n, offset, index: 0 }));
-  expect(slicesOf(strided).map(({ offset, length }) => [offset, length])).toEqual([[0, 1], [2, 1], [4, 1], [6, 1]]); // biome-ignore format: pairs
+  expect(slicesOf(strided).map(({ offset, length }) => [offset, length])).toEqual([[0, 1], [2, 1], [4, 1], [6, 1]]); // biome-ignore format: one line
 });

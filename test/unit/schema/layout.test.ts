@@ -17,8 +17,7 @@ function rowOf(i: number, bytes: number): Uint8Array {
   return value;
 }
 
-// Borders: for the smallest rows, a block has 1,024 rows; leaves are wide from 1 KiB and copied directly from 4 KiB on; from 32,748 bytes on, a block has one
-// row.
+// Blocks have 1,024 rows of the smallest size, and one row from 32,748 bytes on; leaves are wide from 1 KiB on, and copied directly from 4 KiB on.
 test.each([
   [1, 1023],
   [1, 1024],

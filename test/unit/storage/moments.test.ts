@@ -10,7 +10,7 @@ import { stride, whole } from "../../support/size.ts";
 import { filesAt, Live, paces, sourceIn, Traced } from "../../support/traced-directory.ts";
 
 type Changes = Traced["changes"];
-/** Returns what a reader sees, as text. */
+/** Returns a reader's view as text. */
 type State = (dir: Directory) => Promise<string>;
 
 const journal: State = async (dir) => {

@@ -25,7 +25,7 @@ describe("a directory", () => {
     },
     sqlite() {
       const storage = new TestSqlite();
-      // A new directory object in the same storage finds the data of the previous one.
+      // A new directory object for the same storage finds the existing data.
       return {
         directory: sqlite(storage),
         again: () => sqlite({ sql: storage.sql, transactionSync: (call) => storage.transactionSync(call), sync: async () => {} }),

@@ -18,7 +18,7 @@ test("stacks of frames take the bytes of their different frames", () => {
   for (let t = 0; t < 200; t++) buffer.addBatch(step(t) as never);
   expect([buffer.size, buffer.distinctFrames]).toEqual([200, 200]);
   const frame = 84 * 84;
-  // Of the 4 × 200 added frames, only the distinct ones are stored, with little overhead.
+  // The buffer stores only the distinct ones of the 4 × 200 added frames, with little overhead.
   expect(buffer.frameBytes).toBeGreaterThan(200 * frame);
   expect(buffer.frameBytes).toBeLessThan(215 * frame);
   const { observation } = buffer.getNext({ sampleBatchSize: 8 });

@@ -80,7 +80,7 @@ test("update awaits what assign returns, one after the other, and arrays follow"
     ],
     3,
     4,
-  ]); // prettier-ignore
+  ]);
   // If an assignment fails immediately or later, earlier assignments are kept, and no others are made.
   for (const fails of [
     () => Promise.reject(new RangeError("no")),
@@ -205,7 +205,7 @@ describe("refuses", () => {
           ],
           [1, 2, 3],
         ],
-      }, // prettier-ignore
+      },
       /^values\.policy_variables\.0 must be f32 of shape \[2, 3\], as in the signature of table variables, got an array of 2$/,
     ],
   ])("values of another structure, dtype or shape: %#", async (values, message) => {

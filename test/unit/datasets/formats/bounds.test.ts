@@ -24,7 +24,7 @@ describe("an archive of NumPy's", () => {
     await expect(openNpz(new Blob([bytes]))).rejects.toMatchObject({ code: "CORRUPT", message: expect.stringContaining("a header that is none") });
   });
 
-  // The limit of memory and a timely abort can only be tested with the full number.
+  // Only the full number of rows tests the memory limit and a timely abort.
   const ROWS = whole ? 16_000_000 : 800_000;
   /** Returns an archive with these flags or other one-byte columns. */
   const flagged = (...names: readonly string[]) =>

@@ -40,7 +40,7 @@ interface Kind {
   readonly terminal: boolean;
 }
 
-/** All kinds of episodes, with three actions and with a single one. The only reward is where it is most easily lost. */
+/** All kinds of episodes, with three actions or one. The only reward is at the step where it is most easily lost. */
 const KINDS: readonly Kind[] = [3, 1].flatMap((actions) => [true, false].flatMap((final) => [true, false].map((terminal) => ({ actions, final, terminal }))));
 const WANTED: readonly EpisodeFacts[] = KINDS.map(({ actions, terminal }) => {
   const rewards = Array.from({ length: actions }, (_, i) => rewardOf(actions, i));

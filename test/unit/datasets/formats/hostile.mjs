@@ -1,5 +1,5 @@
-// `node hostile.mjs MUTANTS SEED FILE…` opens damaged copies of each file, reads what can be read, and prints the outcomes. It runs in its own process, so that
-// a hanging reader can be killed.
+// `node hostile.mjs MUTANTS SEED FILE…` opens damaged copies of each file, reads the intact parts, and prints the outcomes. It runs in a separate process, so
+// that a hanging reader can be killed.
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import process from "node:process";

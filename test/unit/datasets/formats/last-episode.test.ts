@@ -1,4 +1,4 @@
-/** Tests the end of a last episode that no row marks: all formats whose rows are transitions follow the same rule. */
+/** Tests a last episode whose end no row marks: all formats with rows of transitions follow the same rule. */
 import { parquetWriteBuffer } from "hyparquet-writer";
 import { describe, expect, it } from "vitest";
 import { openRlds, type RldsReader } from "../../../../src/datasets/rlds/index.ts";

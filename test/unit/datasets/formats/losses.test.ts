@@ -1,4 +1,4 @@
-/** Tests which parts of `about` and of films writers keep, list as losses, or reject. */
+/** Tests which parts of `about` and which films the writers keep, list as losses, or reject. */
 import { describe, expect, test } from "vitest";
 import {
   type Films,

@@ -49,7 +49,7 @@ const EPISODES = [0, 1, 2].map((e) => ({
     ...{ is_first: i === 0, is_last: i === last, is_terminal: i === last && e === 1 },
   })),
 }));
-const DATA = { stepSpec, [Symbol.asyncIterator]: async function* () { yield* EPISODES; } } as unknown as RldsDataset; // biome-ignore format: a line
+const DATA = { stepSpec, [Symbol.asyncIterator]: async function* () { yield* EPISODES; } } as unknown as RldsDataset; // biome-ignore format: one line
 
 const lines = (...rows: readonly object[]) => new Blob([rows.map((row) => JSON.stringify(row, (_, value) => (ArrayBuffer.isView(value) ? [...(value as Float32Array)] : value))).join("\n")]); // biome-ignore format: a line
 

@@ -42,7 +42,7 @@ afterAll(() => rmSync(FOLDER, { recursive: true, force: true }));
 
 const bytesOf = (replay: Replay) => new Blob([...replay.snapshot()]);
 
-/** Identifies a step by its values: the episode's number in the log, and the step's number in the episode. */
+/** Identifies a step by its stored values: the episode's number in the log, and the step's number in the episode. */
 interface Told {
   readonly episode: number;
   readonly step: number;

@@ -1,4 +1,4 @@
-/** Tests functions that edit datasets: episodes by number and condition, dtypes, channels, rates, tasks, joins and splits. */
+/** Tests functions that edit datasets: selecting, changing dtypes, channels, rates and tasks, joining and splitting. */
 import { describe, expect, test } from "vitest";
 import { LazyColumn } from "../../../../src/datasets/model/lazy-column.ts";
 import { leavesOf } from "../../../../src/datasets/model/leaves.ts";

@@ -1,6 +1,6 @@
 import type { RldsStep } from "../../../../src/datasets/rlds/index.ts";
 
-/** The steps of write_rlds_transformations.py. */
+/** Returns the same steps as write_rlds_transformations.py. */
 export function goldenSteps(length: number, number = 0, terminal = false): RldsStep[] {
   return Array.from({ length }, (_, i) => {
     const isLast = i === length - 1;

@@ -506,7 +506,7 @@ function injected(random: TestRandom, good: readonly TestStep[]): { steps: TestS
     } else if (kind === 6) (steps[n - 1] as TestStep).is_last = false;
     else faults--;
   }
-  // After a missing or cut-off end, steps are only kept before it or after a later end.
+  // Steps after a lost step or an invalid reward are only kept from the next episode on.
   const rightful: number[] = [];
   let isOut = false;
   for (let i = 0; i < n; i++) {

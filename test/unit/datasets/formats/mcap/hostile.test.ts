@@ -60,7 +60,7 @@ describe("a file that was cut", () => {
 it("a damaged chunk is lost alone", async () => {
   const whole = bytes("none");
   const damaged = whole.slice();
-  // A value in the third chunk is damaged, which its checksum reveals.
+  // The checksum reveals a changed value in the third chunk.
   let at = 8;
   for (let chunks = 0; ; at += 9 + Number(new DataView(whole.buffer).getBigUint64(at + 1, true))) if (whole[at] === 6 && ++chunks === 3) break;
   damaged[at + 2000] = (damaged[at + 2000] as number) ^ 1;

@@ -88,7 +88,7 @@ it("gives back observations, actions, rewards, ends, infos and metadata as they 
       const isFinal = i === expected.length - 1;
       expect(step).toMatchObject({ observation, infos: { note, speed }, is_first, is_last, is_terminal });
       if (!isFinal) expect(step).toMatchObject({ action, reward });
-      // The discount is 0 from the action that led to the end.
+      // The discount is 0 for the action that led to the end, and for the final observation.
       expect(step.discount).toBe(isFinal || (i === expected.length - 2 && k !== 1) ? 0 : 1);
     }
   }
