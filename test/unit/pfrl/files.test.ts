@@ -284,7 +284,7 @@ describe("in pieces", () => {
       "enough",
     );
     expect(actions(reader)).toEqual([[0], [1], [2]]);
-    // The item of the cancelled call was removed, and the next calls reuse its memory.
+    // Aborted and earlier loads release their memory, so further loads reuse it.
     for (let i = 0; i < 3; i++) reader.load({ directory, file: "large" });
     expect(reader.length).toBe(MANY);
     expect(reader.bytes).toBeLessThan(3 * MANY * 4096 + bytes);

@@ -64,7 +64,7 @@ test("a batch from before is too short for the items that came", () => {
     /into must be a batch of 4 items of up to 3 steps, got one of 4 items of up to 1 step/,
   );
   expect(buffer.sample(4).reward.shape).toEqual([4, 3]);
-  // When all longer items have been evicted, the next load shortens the windows.
+  // The loaded file replaces the longer items, so the windows are short again.
   buffer.load(saved(1));
   expect(buffer.sample(4).reward.shape).toEqual([4]);
 });

@@ -73,7 +73,7 @@ function batch(some: readonly (readonly Plain[])[]): Plain[] {
   });
 }
 
-/** Returns the result of the example for elements that may cross boundaries: the first `most` elements, or those of a whole pass. */
+/** Returns the example's result, at most `most` elements, for input that may contain boundaries. */
 function byHand(elements: Iterable<Steps>, size: number | undefined, most: number, dropsShort: boolean): Plain[][] {
   const made: Plain[][] = [];
   let kept: Plain[][] = [];

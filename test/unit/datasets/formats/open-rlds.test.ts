@@ -142,7 +142,7 @@ describe("what is no dataset by itself is named, with what to open", () => {
     ["tar", new Blob([new Uint8Array(257), "ustar", new Uint8Array(250)]), /a tar archive: unpack it/],
     ["7z", new Blob([Uint8Array.of(0x37, 0x7a, 0xbc, 0xaf, 0x27, 0x1c)]), /a 7z archive/],
   ] as [string, Parameters<typeof openRlds>[0], RegExp][])("%s", async (name, from, message) => {
-    // A pointer file replaces a missing part of an otherwise valid dataset.
+    // A Git LFS pointer replaces a missing part of an otherwise valid dataset.
     const code = name.startsWith("a pointer") ? "CORRUPT" : "UNSUPPORTED";
     await expect(openRlds(from)).rejects.toMatchObject({ name: "RldsError", code, message: expect.stringMatching(message) });
   });
