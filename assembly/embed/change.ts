@@ -63,9 +63,9 @@ function areKeys(keys: usize, n: u32): bool {
     first = i;
   }
   if (wrong == 0) return true;
-  const refusal = Refusal.of(INVALID).put("keys must be whole numbers from 0 to 2^53 - 1, as batches have them: ").number(wrong);
-  refusal.put(wrong == 1 ? " is not, the first is keys" : " are not, the first is keys").index(first);
+  const refusal = Refusal.of(INVALID).put("keys").index(first).put(" must be a whole number from 0 to 2^53 - 1, as in batches");
   refusal.put(", got ").number(load<f64>(keys + ((<usize>first) << 3)));
+  if (wrong > 1) refusal.put(" (").number(wrong).put(" keys are wrong)");
   return false;
 }
 

@@ -137,7 +137,7 @@ function list(pool: u32): bool {
 
 /** A leaf that shares values must have frames as large as the others of its name. */
 function otherFrames(field: Field, bytes: u32): i32 {
-  const refusal = Refusal.of(SPEC_MISMATCH).put("a frame of ").word(field.path, field.bytes).put(" must be of ").number(bytes);
+  const refusal = Refusal.of(SPEC_MISMATCH).put("a frame of ").word(field.path, field.bytes).put(" must have ").number(bytes);
   refusal.put(" bytes, like the other leaves shared as ").word(field.share, field.shareBytes);
   return refusal.put(", got ").number(field.frameBytes()).code;
 }
@@ -150,5 +150,5 @@ function otherRatio(field: Field, ratio: f64): i32 {
 }
 
 function putRatio(refusal: Refusal, ratio: f64): Refusal {
-  return ratio == 0 ? refusal.put("not packed") : refusal.put("packed with ratio ").number(ratio);
+  return ratio == 0 ? refusal.put("unpacked") : refusal.put("packed with ratio ").number(ratio);
 }

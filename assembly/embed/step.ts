@@ -57,9 +57,9 @@ export function checkValue(field: Field, number: u32, from: usize): i32 {
     const k = halvesFitting(from, field.size, field.dtype == BF16);
     if (k < field.size)
       return wrong(field, number, k)
-        .put(" must be finite as ")
+        .put(" must fit in ")
         .put(dtypeName(field.dtype))
-        .put(", or infinite itself, got ")
+        .put(", or be infinite, got ")
         .number(load<f32>(from + <usize>(k << 2))).code;
   } else if (field.dtype == TEXT) {
     const each = field.elementBytes();
