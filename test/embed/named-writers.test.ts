@@ -88,20 +88,20 @@ describe("a text behind a snapshot", () => {
     [
       "lanes 1",
       'writer name "the first" keep 40 autoreset nextStep\nrule memory nStep 2',
-      'lanes of the writer "the first" must be 2 as in the snapshot, got 1',
+      'lanes of the writer "the first" must be 2, as in the snapshot, got 1',
     ],
-    ["keep", "writer name third across keep 33\nrule windows length 3 stride 2 priority 2", 'keep of the writer "third" must be 32 as in the snapshot, got 33'],
+    ["keep", "writer name third across keep 33\nrule windows length 3 stride 2 priority 2", 'keep of the writer "third" must be 32, as in the snapshot, got 33'],
     ["across", "writer name third\nrule windows length 3 stride 2 priority 2", 'across of the writer "third" must be set as in the snapshot'],
     [
       "autoreset",
       "writer name third across autoreset nextStep\nrule windows length 3 stride 2 priority 2",
       'autoreset of the writer "third" must be as in the snapshot',
     ],
-    ["no rule", "writer name third across", 'the rules of the writer "third" must be 1 as in the snapshot, got 0'],
+    ["no rule", "writer name third across", 'the number of rules of the writer "third" must be 1, as in the snapshot, got 0'],
     [
       "another rule",
       "writer name third across\nrule windows length 3 stride 2",
-      'a rule of the writer "third" must be as in the snapshot, and number 0 is another one',
+      'the rules of the writer "third" must be as in the snapshot, but rule 0 differs',
     ],
   ])("with other words is refused: %s", (_, lines, why) => {
     const bytes = played().snapshot();
@@ -112,7 +112,7 @@ describe("a text behind a snapshot", () => {
 
   test("asks for a writer once", () => {
     const third = "writer name third across\nrule windows length 3 stride 2 priority 2\n";
-    expect(() => new Embed().load(played().snapshot(), third + third)).toThrowError('INVALID: line 3: a writer must have a name of its own, got "third"');
+    expect(() => new Embed().load(played().snapshot(), third + third)).toThrowError('INVALID: line 3: the name of a writer must be unique, got "third"');
   });
 
   test("with `writers close` ends their episodes as close() does, and they can be used on", () => {

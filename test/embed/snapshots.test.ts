@@ -87,7 +87,7 @@ test("what is cut anywhere, or altered in any byte, is refused", () => {
   const embed = new Embed();
   for (let i = 0; i < scaled(2000); i++) {
     const cut = WHOLE.slice(0, random.below(WHOLE.length));
-    expect(refusal(cut, embed), `cut at ${cut.length}`).toMatch(/^CORRUPT: the snapshot must be whole, as it was written: /);
+    expect(refusal(cut, embed), `cut at ${cut.length}`).toMatch(/^CORRUPT: the snapshot is damaged: /);
     const altered = WHOLE.slice();
     const at = 8 + random.below(WHOLE.length - 8);
     altered[at] = (altered[at] as number) ^ (1 << random.below(8));
@@ -228,7 +228,7 @@ describe("entries of packed frames", () => {
       withSections([], [[kinds.ENTRIES, Uint32Array.of(12, a, a, 0x01000000)]]),
     ];
     for (const [i, bytes] of hostile.entries()) {
-      expect(refusal(bytes), `snapshot ${i}`).toMatch(/^CORRUPT: the snapshot must be whole/);
+      expect(refusal(bytes), `snapshot ${i}`).toMatch(/^CORRUPT: the snapshot is damaged/);
       expect(() => Replay.restore(bytes), `snapshot ${i}`).toThrow(expect.objectContaining({ code: "CORRUPT" }));
     }
   });
@@ -238,14 +238,14 @@ test("another version is refused, and so is what only TypeScript shows", () => {
   const other = WHOLE.slice();
   other[7] = "2".charCodeAt(0);
   expect(refusal(other)).toMatch(/^UNSUPPORTED: the snapshot must begin with REPRISE1: another version/);
-  expect(refusal(new TextEncoder().encode("something else"))).toMatch(/^CORRUPT: .*it must begin with REPRISE1/);
+  expect(refusal(new TextEncoder().encode("something else"))).toMatch(/^CORRUPT: .*it does not begin with REPRISE1/);
   const [head] = sectionsIn(WHOLE) as [Section];
   const later = WHOLE.slice();
   const at = Buffer.from(later).indexOf("version") + "version".length;
   new DataView(later.buffer).setFloat64(at + 1, 8, true);
   seal(later, head);
   expect(refusal(later)).toMatch(/^UNSUPPORTED: the snapshot must have state of version 7, got 8: another version of Reprise wrote it/);
-  expect(refusal(snapshotOf(true))).toMatch(/^UNSUPPORTED: the snapshot has items with columns, which only TypeScript shows/);
+  expect(refusal(snapshotOf(true))).toMatch(/^UNSUPPORTED: the snapshot has items with columns\. Load it in TypeScript/);
 });
 
 describe("a snapshot without an open writer", () => {
@@ -305,7 +305,7 @@ test("a snapshot with another layout of steps, or items with columns, is refused
   // SLOT: the column layout (assembly/persistence/slot.ts) of the first record.
   new DataView(shown.buffer).setUint32(slots.at + 16 + 4 + 20, 65537, true);
   seal(shown, slots);
-  expect(refusal(shown)).toMatch(/^UNSUPPORTED: the snapshot has items with columns, which only TypeScript shows/);
+  expect(refusal(shown)).toMatch(/^UNSUPPORTED: the snapshot has items with columns\. Load it in TypeScript/);
 });
 
 test("a snapshot that a Replay is too small for is refused, and the instance goes on", () => {
@@ -339,7 +339,7 @@ test("chunks that are read after a change, or before the first, are refused", ()
   expect(embed.x.replay_item(embed.handle, 0, 0, 0, 99, 1)).toBeLessThan(0);
   expect(embed.chunk(false).length).toBeGreaterThan(16);
   embed.did(embed.x.replay_sample(embed.handle, 0, 1, 0));
-  expect(() => embed.chunk(false)).toThrowError(/^OUT_OF_TURN: .*since the Replay changed/);
+  expect(() => embed.chunk(false)).toThrowError(/^OUT_OF_TURN: .*because the Replay changed/);
   expect(embed.snapshot().length).toBeGreaterThan(1000);
   expect(embed.chunk(false)).toHaveLength(0);
 });

@@ -126,7 +126,7 @@ test("what cannot be shown or written is refused, and changes nothing", () => {
   expect(get(embed, WHOLE, [1e9])).toBe(0);
   expect(() => get(embed, WEIGHED, keys)).toThrowError(/^UNSUPPORTED: a view with weights shows only items that are drawn/);
   expect(() => get(embed, UNIFORM, keys)).toThrowError(/^UNSUPPORTED: a view with offset uniform/);
-  expect(() => get(embed, WHOLE, [1.5])).toThrowError(/^INVALID: keys must be whole numbers/);
+  expect(() => get(embed, WHOLE, [1.5])).toThrowError(/^INVALID: keys\[0\] must be a whole number/);
   expect(() => get(embed, WHOLE, [])).toThrowError(/^INVALID: n must be an integer from 1/);
   get(embed, WHOLE, keys);
   const [frames, info, note, reward] = ["frames", "keys", "note", "reward"].map((name) => numberOf(embed, WHOLE, name)) as [number, number, number, number];

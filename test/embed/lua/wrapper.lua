@@ -109,7 +109,7 @@ refused('"observation" must be a number that float holds', replay.append, replay
 refused("INVALID: writer must be a whole number from 0 up to 2147483647, got 4294967296", replay.append, replay, step(1), 2 ^ 32)
 refused("INVALID: table must be a whole number", replay.item, replay, 2LL ^ 40, 1)
 refused("INVALID: n must be a whole number", replay.sample, replay, 0, 0.5)
-refused("INVALID: keys must be whole numbers from 0 to 2%^53 %- 1, .*: 1 is not, the first is keys%[1%], got 1.5", replay.update, replay, 0, ffi.new("double[2]", 0, 1.5), ffi.new("double[2]", 1), 2)
+refused("INVALID: keys%[1%] must be a whole number from 0 to 2%^53 %- 1, .*, got 1.5", replay.update, replay, 0, ffi.new("double[2]", 0, 1.5), ffi.new("double[2]", 1), 2)
 assert(not pcall(replay.update, replay, 0, ffi.new("float[2]", 1), ffi.new("double[2]", 1), 2))
 do
   local small = reprise.create("leaf a i8 4\nleaf b u16\nleaf c i64\nleaf x f32 2\ntable t size 9\nrule t length 1\nview t items\nseed 1")

@@ -82,9 +82,9 @@ class RemoteWriter:
         self._must_stay()
         (n, taken), (last, last_taken) = self._take(steps, "steps"), self._take(finals, "finals")
         how = np.ravel(array(ends, U1, "ends")) if np.size(ends) else np.zeros(0, np.uint8)
-        must(n > 0 and n % self._lanes == 0, f"SPEC_MISMATCH: steps must be one or more for each of {self._lanes} lanes, got {n}")
-        must(len(how) in (0, n), f"SPEC_MISMATCH: ends must be {n}, one per step, got {len(how)}")
-        must(not len(how) or how.max() <= TERMINATED, f"INVALID: ends must be from 0 up to {TERMINATED}")
+        must(n > 0 and n % self._lanes == 0, f"SPEC_MISMATCH: the number of steps must be a multiple of the {self._lanes} lanes, got {n}")
+        must(len(how) in (0, n), f"SPEC_MISMATCH: ends must have {n} values, one per step, got {len(how)}")
+        must(not len(how) or how.max() <= TERMINATED, f"INVALID: ends must be ENDED, TRUNCATED or TERMINATED, or 0 for no end, got {how.max()}")
         must(last in (0, np.count_nonzero(how > ENDED)), f"SPEC_MISMATCH: finals must be one step for each end with a final observation, got {last}")
         conversation = self._conversation
         columns = [np.array(column) for column in columns_of(conversation.layout, taken)]
@@ -177,7 +177,7 @@ class RemoteWriter:
 
     def _must_stay(self) -> None:
         """Raises ReplayError if `close` was called: messages after a goodbye would be dropped."""
-        must(self._leaving is None or self.closed.done(), "CLOSED: the writer is closing. Make a new writer for what follows")
+        must(self._leaving is None or self.closed.done(), "CLOSED: the writer is closing. Make a new writer")
 
     def _lane(self, lane: SupportsIndex) -> int:
         number = operator.index(lane)
