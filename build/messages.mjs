@@ -27,19 +27,21 @@ const BUILDERS = {
 /** How the refusals of the core begin: the code, if no argument has it, and the parts of the text. */
 const HEADS = {
   of: { parts: [] },
-  here: { parts: ["line ${line}: "] },
-  wrong: { code: "INVALID_DATA", parts: ["step[${step}]: ${path}[${element}]"] },
-  differs: { code: "SPEC_MISMATCH", parts: [1, " of the writer ${name} must be "] },
+  here: { parts: [`line \${line}: `] },
+  wrong: { code: "INVALID_DATA", parts: [`step[\${step}]: \${path}[\${element}]`] },
+  differs: { code: "SPEC_MISMATCH", parts: [1, ` of the writer \${name} must be `] },
 };
 /** The helpers of the core that refuse with a text of their caller. */
 const REFUSALS = {
-  ...Object.fromEntries(["want", "keep", "integer", "number"].map((name) => [name, { code: "INVALID", parts: ["line ${line}: ", 0, " is required"] }])),
-  refused: { code: "INVALID", parts: ["line ${line}: ", 0, " must be ", 1, ", got ${word}"] },
-  unknown: { code: "INVALID", parts: ["line ${line}: the word must be ", 0, ", got ${word}"] },
+  ...Object.fromEntries(["want", "keep", "integer", "number"].map((name) => [name, { code: "INVALID", parts: [`line \${line}: `, 0, " is required"] }])),
+  refused: { code: "INVALID", parts: [`line \${line}: `, 0, " must be ", 1, `, got \${word}`] },
+  unknown: { code: "INVALID", parts: [`line \${line}: the word must be `, 0, `, got \${word}`] },
   corrupt: { code: "CORRUPT", parts: ["the snapshot is damaged: ", 0] },
 };
 /** What stands before a text of Python, Lua or C without a code if it is a message. */
-const RAISED = /(?:Error|_shut|fail|fits)\([\w.,\s]*f?$|"message": f?$/;
+const RAISED = /(?:Error|_shut|fail)\([\w.,\s]*f?$|"message": f?$/;
+/** The same for errors of a protocol. */
+const PROTOCOL = /(?:ProtocolError|_shut)\([\w.,\s]*f?$/;
 /** Methods that log their argument. */
 const LOGS = /^(?:warn|log)$/;
 const BASE = "src/base/error.ts";
@@ -69,9 +71,13 @@ export function messages(root) {
         const literal = text.slice(offset, offset + blanked.length).replace(/^["']|["']$/g, "");
         const code = /^([A-Z_]{2,}): /.exec(literal)?.[1];
         const before = text.slice(0, offset);
-        const rule = /\bfield\([^\n]*$/.test(before) && text[offset + blanked.length] === ")" ? "${name} must be " : "";
+        const rule = /\bfield\((?!.*(?:\bcounts?\(|for name in)).*, $/.test(before) && text[offset + blanked.length] === ")" ? `\${name} must be ` : "";
         if (kind === "literal" && (code !== undefined || rule !== "" || RAISED.test(before)))
-          add(path, code ?? (path.endsWith(".py") ? "INVALID_DATA" : "-"), rule + literal.replace(/^[A-Z_]{2,}: /, "").replace(/\{(\w[^{}]*)\}/g, "$$$&"));
+          add(
+            path,
+            code ?? (rule !== "" || PROTOCOL.test(before) ? "INVALID_DATA" : "-"),
+            rule + literal.replace(/^[A-Z_]{2,}: /, "").replace(/\{(\w[^{}]*)\}/g, "$$$&"),
+          );
       }
   const folders = [...found].sort(([a], [b]) => (a < b ? -1 : 1));
   return `${folders.map(([folder, lines]) => `# ${folder}\n${[...lines].sort().join("\n")}\n`).join("\n")}`;
@@ -257,7 +263,7 @@ function* refusals(tree) {
     const texts = helper?.parts.map((part) => (typeof part === "number" ? textOf(node.arguments[part]) : part));
     if (texts !== undefined && !texts.includes(undefined)) yield { code: helper.code, message: texts.join("") };
     const chain = isOuter(node) ? chainOf(node) : undefined;
-    if (chain?.isWhole) yield { code: chain.code, message: chain.message };
+    if (chain?.isWhole && !chain.message.endsWith(" must be ")) yield { code: chain.code, message: chain.message };
   }
 }
 
@@ -326,9 +332,9 @@ function chainOf(node) {
     if (name === "put") links.unshift(texted(partsOf(first)));
     else if (name === "word" || name === "number") links.unshift(`\${${shortName(first)}}`);
     else if (name === "index") links.unshift(`[\${${shortName(first)}}]`);
-    else if (name === "got") return withEnd(chainOf(first), ", got ${word}");
+    else if (name === "got") return withEnd(chainOf(first), `, got \${word}`);
     else if (Object.hasOwn(HEADS, name)) {
-      const { code = codeOf(first).replace("E_", ""), parts } = HEADS[name];
+      const { code = /^(?:E_)?([A-Z_]+)$/.exec(shortName(first))?.[1] ?? "-", parts } = HEADS[name];
       const head = parts.map((part) => (typeof part === "number" ? texted(partsOf(at.arguments[part])) : part));
       return { isWhole: true, code, message: [...head, ...links].join("") };
     } else if (ts.isIdentifier(at.expression) && ts.isIdentifier(first)) {

@@ -146,7 +146,7 @@ function endsAlready(): i32 {
 
 export function noLane(options: WriterOptions, lane: u32): i32 {
   return Refusal.of(INVALID)
-    .put("lane must be an integer up to ")
+    .put("lane must be an integer from 0 up to ")
     .number(options.lanes - 1)
     .put(", got ")
     .number(lane).code;

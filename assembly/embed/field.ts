@@ -128,7 +128,7 @@ export function readLeaf(words: TextReader): i32 {
   field.frames = 1;
   field.dims = root.dims().count;
   if (field.dtype == TEXT) {
-    code = words.integer("the most bytes of a text", 1, MAX_VALUE_BYTES);
+    code = words.integer("the maximum size of a text", 1, MAX_VALUE_BYTES);
     if (code != 0) return code;
     field.maxBytes = <u32>words.value;
   }
@@ -212,7 +212,7 @@ function readFrames(words: TextReader, field: Field, isPacked: bool): i32 {
   let code = words.keep(isPacked ? "the name after packed" : "the name after shared", changetype<usize>(field) + offsetof<Field>("share"));
   while (code == 0 && words.next()) {
     if (words.is("stack")) {
-      code = words.integer("the frames of a stack", 1, MAX_STACK);
+      code = words.integer("the number of frames of a stack", 1, MAX_STACK);
       field.stack = <u32>words.value;
       field.frames = field.stack;
     } else if (isPacked && words.is("ratio")) {

@@ -55,7 +55,7 @@ export function replay_epoch(handle: u32, view: u32, n: u32, state: usize): i32 
   const options = v.tableOptions();
   const t = options.table();
   if (v.weighs != 0 || v.flags != 0 || v.among != 0 || v.share != 0)
-    return Refusal.of(E_UNSUPPORTED).put("an epoch draws every item once. Use a view without weights, among, distinct and stratified").code;
+    return Refusal.of(E_UNSUPPORTED).put("an epoch draws every item once. Use a view without weights, among, distinct or stratified").code;
   if (t.maxTimesSampled != 0) return Refusal.of(E_UNSUPPORTED).put("an epoch needs a table without timesSampled").code;
   for (let i: u32 = 0; i < 6; i++) {
     const value = load<f64>(state + (i << 3));
@@ -228,11 +228,11 @@ export function look(root: Root, view: View, n: u32, state: usize): Draw | null 
 }
 
 export function noRoomForBatch(n: u32): i32 {
-  return Refusal.of(E_OUT_OF_MEMORY).put("there is no room for a batch of ").number(n).put(". Request fewer, or increase bytes").code;
+  return Refusal.of(E_OUT_OF_MEMORY).put("there is no room for a batch of ").number(n).put(" entries. Draw fewer, or increase bytes").code;
 }
 
 function noRoomToLook(n: u32): i32 {
-  return Refusal.of(E_OUT_OF_MEMORY).put("there is no room to draw ").number(n).put(". Request fewer, or increase bytes").code;
+  return Refusal.of(E_OUT_OF_MEMORY).put("there is no room to draw ").number(n).put(" items. Draw fewer, or increase bytes").code;
 }
 
 /** Refuses with the reason why n draws do not pass now. */
@@ -252,10 +252,10 @@ export function notReady(view: View, n: u32, sure: u32): i32 {
 /** Refuses with the reason why the core rejected a draw. */
 function refusedDraw(): i32 {
   const refusal = Refusal.of(E_UNSUPPORTED);
-  if (header().errorArgument == 3) return refusal.put("stratified needs a uniform or prioritized sampler, no distinct and no timesSampled").code;
+  if (header().errorArgument == 3) return refusal.put("stratified needs a uniform or prioritized sampler, without distinct and timesSampled").code;
   if (header().errorArgument == 4)
-    return refusal.put("among needs a sampler that knows ages: fifo, recency, uniform, or prioritized with a fifo or lifo remover").code;
-  return refusal.put("among newest needs a sampler that knows ages: lifo, fifo, recency, or uniform or prioritized with a fifo or lifo remover").code;
+    return refusal.put("among needs a fifo, recency or uniform sampler, or a prioritized sampler with a fifo or lifo remover").code;
+  return refusal.put("among newest needs a lifo, fifo or recency sampler, or a uniform or prioritized sampler with a fifo or lifo remover").code;
 }
 
 /** Makes room for a batch with its OUTPUTs. Returns the address of its DRAW, or 0 if there is no memory. */

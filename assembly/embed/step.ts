@@ -50,7 +50,7 @@ export function checkValue(field: Field, number: u32, from: usize): i32 {
     for (let k: u32 = 0; k < field.size; k++) {
       if (load<u8>(from + <usize>k) > 1)
         return wrong(field, number, k)
-          .put(" must be bool, 0 or 1, got ")
+          .put(" must be 0 or 1, got ")
           .number(load<u8>(from + <usize>k)).code;
     }
   } else if (isHalf(field.dtype) != 0) {

@@ -173,7 +173,7 @@ export function makeTables(): i32 {
     options.handle = bytes > <f64>MAX_BYTES ? 0 : arena_alloc(<u32>bytes);
     if (options.handle == 0) {
       const refusal = Refusal.of(E_OUT_OF_MEMORY).put("the table ").word(options.name, options.bytes).put(" takes ").number(bytes);
-      return refusal.put(" bytes, but bytes is ").number(root.maxBytes).put(". Increase bytes, or lower the size of the table").code;
+      return refusal.put(" bytes, but the limit bytes is ").number(root.maxBytes).put(". Increase bytes, or lower the size of the table").code;
     }
     table_init(options.handle, root.pool, options.maxSize, options.maxPending, options.sampler, remover);
     table_exponents(options.handle, options.samplerExponent, options.removerExponent);

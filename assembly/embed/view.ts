@@ -96,7 +96,7 @@ export function readView(words: TextReader): i32 {
   view.table = table;
   view.gamma = -1;
   view.nexts = Root.the().nexts().count;
-  if (words.want("items or transitions") != 0) return INVALID;
+  if (words.want("the kind of the view (items or transitions)") != 0) return INVALID;
   view.kind = words.is("items") ? ITEMS : words.is("transitions") ? TRANSITIONS : 0;
   if (view.kind == 0) return words.unknown("items or transitions");
   // An item is shown as a whole.
@@ -206,6 +206,6 @@ export function tooManySteps(view: View, longest: u32): i32 {
   const refusal = Refusal.of(INVALID)
     .put("n must be at most ")
     .number(longest - 1)
-    .put(", since no rule or item of table ");
+    .put(", because no rule or item of table ");
   return refusal.word(view.tableOptions().name, view.tableOptions().bytes).put(" has more than ").number(longest).put(" steps, got ").number(view.n).code;
 }

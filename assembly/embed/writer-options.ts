@@ -321,7 +321,7 @@ export function makeWriters(): i32 {
       return Refusal.of(E_OUT_OF_MEMORY)
         .put("a writer takes ")
         .number(bytes)
-        .put(" bytes, but bytes is ")
+        .put(" bytes, but the limit bytes is ")
         .number(root.maxBytes)
         .put(". Increase bytes, or lower keep or lanes").code;
     const reward = options.finite != 0 ? <u32>numberIn(REWARD) + 1 : 0;

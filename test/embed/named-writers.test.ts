@@ -90,7 +90,11 @@ describe("a text behind a snapshot", () => {
       'writer name "the first" keep 40 autoreset nextStep\nrule memory nStep 2',
       'lanes of the writer "the first" must be 2, as in the snapshot, got 1',
     ],
-    ["keep", "writer name third across keep 33\nrule windows length 3 stride 2 priority 2", 'keep of the writer "third" must be 32, as in the snapshot, got 33'],
+    [
+      "keep",
+      "writer name third across keep 33\nrule windows length 3 stride 2 priority 2",
+      'keep of the writer "third" must be 32, as in the snapshot, got 33',
+    ],
     ["across", "writer name third\nrule windows length 3 stride 2 priority 2", 'across of the writer "third" must be set as in the snapshot'],
     [
       "autoreset",

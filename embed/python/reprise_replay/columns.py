@@ -61,7 +61,7 @@ class Column(NamedTuple):
         must(values.shape[1:] == self.shape, f"SPEC_MISMATCH: {what} must have the shape {self.shape} per step, got {values.shape}")
         if self.dtype != object:
             return values
-        must(all(isinstance(text, str) for text in values.flat), f"INVALID_DATA: {what} must be str, or an array of it")
+        must(all(isinstance(text, str) for text in values.flat), f"INVALID_DATA: {what} must be str, or an array of str")
         room, texts = self.raw.itemsize - COUNT, [text.encode(errors="surrogatepass") for text in values.flat]  # embed.wasm checks length, UTF-8
         packed = [len(utf8).to_bytes(COUNT, "little") + utf8[:room].ljust(room, b"\0") for utf8 in texts]
         return np.array(packed, self.raw).reshape(values.shape)

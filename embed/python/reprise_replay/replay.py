@@ -77,7 +77,7 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
         (n, taken), (last, last_taken) = self._taken(steps, "steps"), self._taken(finals, "finals")
         how = np.ravel(array(ends, U1, "ends")) if np.size(ends) else NO_ENDS
         must(len(how) in (0, n), f"SPEC_MISMATCH: ends must have {n} values, one per step, got {len(how)}")
-        must(last in (0, np.count_nonzero(how > ENDED)), f"SPEC_MISMATCH: finals must be one step for each end with a final observation, got {last}")
+        must(last in (0, np.count_nonzero(how > ENDED)), f"SPEC_MISMATCH: finals must have one step for each end with a final observation, got {last}")
         with self._lock:
             at, behind, flags = self._instance.room(self.step_bytes * n, self.step_bytes * last, len(how))
             put(taken, self._instance.memory, at, self.step_bytes)
@@ -111,7 +111,7 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
         with self._lock:
             if priority == "max":
                 found = self.writer(writer).tables
-                must(operator.index(table) < len(found), f"NOT_FOUND: table must be a number up to {len(found) - 1}, got {table}")
+                must(operator.index(table) < len(found), f"NOT_FOUND: table must be a number from 0 up to {len(found) - 1}, got {table}")
                 priority = found[operator.index(table)].largest
             inside = self._call("item", _whole(writer), _whole(lane), _whole(table), _whole(length), float(priority)) == 1
             self._notify()
@@ -351,7 +351,7 @@ def epoch_state(seed: SupportsIndex = 0, *, shuffle: bool = True) -> NDArray[np.
 
 
 def _state(given: NDArray[np.float64]) -> NDArray[np.float64]:
-    must(isinstance(given, np.ndarray) and given.dtype == F8 and given.shape == (6,) and given.flags.c_contiguous, "INVALID: state must be from epoch_state")
+    must(isinstance(given, np.ndarray) and given.dtype == F8 and given.shape == (6,) and given.flags.c_contiguous, "INVALID: state must come from epoch_state")
     return given
 
 

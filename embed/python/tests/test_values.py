@@ -96,7 +96,7 @@ def test_bool_takes_0_and_1():
     assert drawn(replay, 2).tolist() == [[False, True], [True, False]]
     refused("INVALID_DATA", lambda: replay.append(0, {"x": [[0, 2]]}))
     packed = np.full(replay.step_bytes, 2, np.uint8)
-    assert "must be bool, 0 or 1, got 2" in refused("INVALID_DATA", lambda: replay.append(0, packed))
+    assert "must be 0 or 1, got 2" in refused("INVALID_DATA", lambda: replay.append(0, packed))
 
 
 def test_order_and_strides_do_not_matter():

@@ -78,7 +78,7 @@ class Dialer:
         await asyncio.gather(self._runner, return_exceptions=True)
 
     def _give_up(self) -> None:
-        self._speaker.end(ReplayError(f"CLOSED: no connection to the Replay for {self._timeout} seconds{self._why}"), Close.NORMAL)
+        self._speaker.end(ReplayError(f"CLOSED: there was no connection to the Replay for {self._timeout} seconds{self._why}"), Close.NORMAL)
 
     async def _run(self) -> None:
         try:
@@ -97,7 +97,7 @@ class Dialer:
                 if not self.reconnects or not speaker.was_welcome:
                     if not isinstance(error, (OSError, WebSocketException, asyncio.TimeoutError)):
                         raise
-                    speaker.end(ReplayError(f"CLOSED: no connection to the Replay: {error}"), Close.NORMAL)
+                    speaker.end(ReplayError(f"CLOSED: there was no connection to the Replay: {error}"), Close.NORMAL)
                     return
                 self._why = f": {error}"
             else:
