@@ -180,10 +180,10 @@ describe.each<Build>(["embed", "embed.scalar"])("mixtures of the build %s", (bui
   });
 
   test.each([
-    ["mixture", /must have sources/],
+    ["mixture", /a mixture needs a source/],
     ["mixture source 0", /share of a source is required/],
     ["mixture source 3 1", /view of a source must be/],
-    ["mixture source 2 1", /must be views of transitions, and view 2 is not/],
+    ["mixture source 2 1", /must be views of transitions, but view 2 is not/],
     ["mixture source 0 0", /sum of the shares/],
     ["mixture source 0 -1", /share of a source must be/],
     ["mixture of", /source, random, fallback or seed/],

@@ -141,12 +141,12 @@ describe("a text behind a snapshot", () => {
 });
 
 test.each<[string, RegExp]>([
-  ["writer name", /^INVALID: line 6: the name after name is required, and the line ends/],
-  ['writer name ""', /^INVALID: line 6: the name of a writer must be not empty/],
-  ["writer name a\nwriter name b\nwriter name a", /^INVALID: line 8: a writer must have a name of its own, got "a"/],
+  ["writer name", /^INVALID: line 6: the name of a writer is required$/],
+  ['writer name ""', /^INVALID: line 6: the name of a writer must not be empty/],
+  ["writer name a\nwriter name b\nwriter name a", /^INVALID: line 8: the name of a writer must be unique, got "a"/],
   ["writers", /^INVALID: line 6: the word after writers is required/],
   ["writers open", /^INVALID: line 6: the word must be keep or close, got "open"/],
-  ["writers close now", /^INVALID: line 6: the line must be at its end, got "now"/],
+  ["writers close now", /^INVALID: line 6: the line must end here, got "now"/],
 ])("is refused: %s", (lines, why) => {
   expect(() => new Embed().create(`${TEXT}\n${lines}`)).toThrowError(why);
 });
@@ -155,7 +155,7 @@ test("what only TypeScript has for a name is refused", () => {
   const replay = new Replay({ spec, tables });
   replay.writer({ name: "\ud800" });
   expect(() => new Embed().load(bytesOf(replay))).toThrowError(
-    /^UNSUPPORTED: the snapshot has rules with columns, or with priorities from a leaf, or a name that is not UTF-8/,
+    /^UNSUPPORTED: the snapshot has rules with columns, or with priorities from a leaf, or with a name that is not UTF-8/,
   );
   const odd = new Replay({ spec, tables });
   odd.writer({ name: 'a "b"\\\n#é€𝄞\r' });

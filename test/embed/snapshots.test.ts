@@ -237,14 +237,14 @@ describe("entries of packed frames", () => {
 test("another version is refused, and so is what only TypeScript shows", () => {
   const other = WHOLE.slice();
   other[7] = "2".charCodeAt(0);
-  expect(refusal(other)).toMatch(/^UNSUPPORTED: the snapshot must begin with REPRISE1: another version/);
+  expect(refusal(other)).toMatch(/^UNSUPPORTED: the snapshot must begin with REPRISE1\. Load it with the version/);
   expect(refusal(new TextEncoder().encode("something else"))).toMatch(/^CORRUPT: .*it does not begin with REPRISE1/);
   const [head] = sectionsIn(WHOLE) as [Section];
   const later = WHOLE.slice();
   const at = Buffer.from(later).indexOf("version") + "version".length;
   new DataView(later.buffer).setFloat64(at + 1, 8, true);
   seal(later, head);
-  expect(refusal(later)).toMatch(/^UNSUPPORTED: the snapshot must have state of version 7, got 8: another version of Reprise wrote it/);
+  expect(refusal(later)).toMatch(/^UNSUPPORTED: the snapshot must have state of version 7, got 8\. Load it with the version of Reprise that wrote it/);
   expect(refusal(snapshotOf(true))).toMatch(/^UNSUPPORTED: the snapshot has items with columns\. Load it in TypeScript/);
 });
 
@@ -312,15 +312,15 @@ test("a snapshot that a Replay is too small for is refused, and the instance goe
   const embed = new Embed();
   expect(() => embed.load(WHOLE, "bytes 60000")).toThrowError(/^OUT_OF_MEMORY: /);
   expect(() => embed.load(WHOLE, "view nothing items")).toThrowError(
-    /^NOT_FOUND: line 1: the table must be one of the lines before: "memory" "queue" got "nothing"/,
+    /^NOT_FOUND: line 1: the table must be described in an earlier line, got "nothing"\. Tables: "memory", "queue"$/,
   );
   expect(embed.load(WHOLE).stats(1)[0]).toBe(3);
 });
 
 test("a refusal counts the host's lines, and names the snapshot where it is its own", () => {
-  expect(refusal(WHOLE, new Embed(), `# more\n\n${LIMIT}\nview memory items\nview nothing items`)).toMatch(/^NOT_FOUND: line 5: the table must be one/);
+  expect(refusal(WHOLE, new Embed(), `# more\n\n${LIMIT}\nview memory items\nview nothing items`)).toMatch(/^NOT_FOUND: line 5: the table must be described/);
   expect(refusal(WHOLE, new Embed(), `${LIMIT}\nview memory\nview memory items`)).toMatch(
-    /^INVALID: line 2: items or transitions is required, and the line ends/,
+    /^INVALID: line 2: the kind of the view \(items or transitions\) is required$/,
   );
   const numbered = new Replay({ spec: f32(2), tables: { 12: { maxSize: 1 } } });
   expect(refusal(new Uint8Array(Buffer.concat([...numbered.snapshot()])))).toBe(

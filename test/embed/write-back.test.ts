@@ -131,8 +131,10 @@ test("what cannot be shown or written is refused, and changes nothing", () => {
   get(embed, WHOLE, keys);
   const [frames, info, note, reward] = ["frames", "keys", "note", "reward"].map((name) => numberOf(embed, WHOLE, name)) as [number, number, number, number];
   const nothing = new Uint8Array(1024);
-  expect(() => write(embed, WHOLE, frames, keys, 1, nothing)).toThrowError(/^UNSUPPORTED: column \d+ cannot be written: its values are stored once/);
-  expect(() => write(embed, WHOLE, info, keys, 1, nothing)).toThrowError(/^UNSUPPORTED: column \d+ cannot be written: it is computed/);
+  expect(() => write(embed, WHOLE, frames, keys, 1, nothing)).toThrowError(
+    /^UNSUPPORTED: column \d+ cannot be written, because several steps share its values/,
+  );
+  expect(() => write(embed, WHOLE, info, keys, 1, nothing)).toThrowError(/^UNSUPPORTED: column \d+ cannot be written, because it is computed/);
   expect(() => write(embed, WHOLE, 99, keys, 1, nothing)).toThrowError(/^NOT_FOUND: column must be the number of a column of the view, up to/);
   expect(() => write(embed, WHOLE, note, keys, 1, new Uint8Array(1024).fill(255))).toThrowError(
     /^INVALID_DATA: step\[0\]: "note"\[0\] must have at most 6 bytes/,
