@@ -137,7 +137,7 @@ describe("a call", () => {
   });
 
   test("for columns of a view that was not drawn last is refused", () => {
-    expect(() => embed.columns(0)).toThrowError(/^OUT_OF_TURN: view must be the one that was drawn last/);
+    expect(() => embed.columns(0)).toThrowError(/^OUT_OF_TURN: view must be the view of the newest batch/);
     embed.did(embed.x.replay_sample(embed.handle, 1, 3, 0));
     expect(embed.columns(1).entries).toBe(3);
     expect(() => embed.columns(0)).toThrowError(/OUT_OF_TURN/);

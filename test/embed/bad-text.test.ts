@@ -93,9 +93,9 @@ describe("a text", () => {
     // The row 12 + 12, its wide value 300, two packed frames of 24 + 308, a shared one of 12 + 304.
     [
       "leaf a f32 75\nleaf b u8 300 packed b stack 2\nleaf c u8 300 shared c\ntable t size 1\nstored 1303.5",
-      /^INVALID: stored must be at least 1304, the bytes of a step whose frames do not pack, got 1303\.5$/,
+      /^INVALID: stored must be at least 1304, the bytes of a step with frames that do not compress, got 1303\.5$/,
     ],
-    ["spec a f32", /line 1: a line must be one that begins with leaf, .*, got "spec"/],
+    ["spec a f32", /line 1: the first word must be leaf, .*, got "spec"/],
   ])("%j is refused", (text, says) => {
     const embed = new Embed();
     expect(() => embed.create(text)).toThrowError(says);

@@ -45,7 +45,7 @@ def test_steps():
     refused("INVALID", lambda: replay.append(0, {name: values[:0] for name, values in whole.items()}))
     refused("INVALID_DATA", lambda: replay.append(0, {**whole, "reward": [np.nan] * 4}))
     for far in (1e39, -1e300):
-        assert "values that float32 holds" in refused("INVALID_DATA", lambda far=far: replay.append(0, {**whole, "observation": np.full((4, 4), far)}))
+        assert "must fit in float32" in refused("INVALID_DATA", lambda far=far: replay.append(0, {**whole, "observation": np.full((4, 4), far)}))
     refused("NOT_FOUND", lambda: replay.append(1, whole))
     for wrong in ([1, 2, 3, 4, 5], [3]):
         refused("SPEC_MISMATCH", lambda wrong=wrong: replay.append(0, whole, wrong))
