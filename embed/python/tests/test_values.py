@@ -157,7 +157,7 @@ def test_frames_are_packed(dtype):
     assert len(snapshot) < len(shared.save()) / 3
     again = Replay.load(snapshot, "view t items distinct")
     np.testing.assert_array_equal(drawn(again, 100), stacks)
-    assert "of 256 to 16777215 bytes" in refused("INVALID", lambda: Replay(f"leaf x {dtype} 3 packed frames"))
+    assert "must have 256 to 16777215 bytes" in refused("INVALID", lambda: Replay(f"leaf x {dtype} 3 packed frames"))
 
 
 def test_nests_and_lists_have_paths():
