@@ -45,7 +45,7 @@ def test_half_floats_are_rounded_once_and_come_as_float32(name):
 def test_half_floats_refuse_what_would_become_infinite(name, most, beyond):
     replay = replay_of(f"x {name}")
     for value in (beyond, -beyond, 1e300, np.float32(beyond)):
-        assert f"must be finite as {name}" in refused("INVALID_DATA", lambda value=value: replay.append(0, {"x": [value]}))
+        assert f"must fit in {name}, or be infinite" in refused("INVALID_DATA", lambda value=value: replay.append(0, {"x": [value]}))
     replay.append(0, {"x": [most + (beyond - most) / 2]})
     assert drawn(replay, 1).tolist() == [most]
 
