@@ -9,7 +9,7 @@ import { textsOf } from "./texts.mjs";
 // Imported, all 9 MB of it would be searched for names first.
 const ts = createRequire(import.meta.url)("typescript");
 
-const FOLDERS = ["assembly/embed", "embed/lua", "embed/python/reprise_replay", "page", "src"];
+const FOLDERS = ["assembly/embed", "embed/c", "embed/lua", "embed/python/reprise_replay", "page", "src"];
 export const GOLDEN = "test/package/messages.txt";
 
 /** What makes a message of its arguments: the code, and the parts of the message as texts or numbers of arguments. */
@@ -24,6 +24,24 @@ const BUILDERS = {
   UsageError: { code: "USAGE", parts: [0] },
   InvalidArgumentError: { code: "USAGE", parts: [0] },
 };
+/** How the refusals of the core begin: the code, if no argument has it, and the parts of the text. */
+const HEADS = {
+  of: { parts: [] },
+  here: { parts: [`line \${line}: `] },
+  wrong: { code: "INVALID_DATA", parts: [`step[\${step}]: \${path}[\${element}]`] },
+  differs: { code: "SPEC_MISMATCH", parts: [1, ` of the writer \${name} must be `] },
+};
+/** The helpers of the core that refuse with a text of their caller. */
+const REFUSALS = {
+  ...Object.fromEntries(["want", "keep", "integer", "number"].map((name) => [name, { code: "INVALID", parts: [`line \${line}: `, 0, " is required"] }])),
+  refused: { code: "INVALID", parts: [`line \${line}: `, 0, " must be ", 1, `, got \${word}`] },
+  unknown: { code: "INVALID", parts: [`line \${line}: the word must be `, 0, `, got \${word}`] },
+  corrupt: { code: "CORRUPT", parts: ["the snapshot is damaged: ", 0] },
+};
+/** What stands before a text of Python, Lua or C without a code if it is a message. */
+const RAISED = /(?:Error|_shut|fail)\([\w.,\s]*f?$|"message": f?$/;
+/** The same for errors of a protocol. */
+const PROTOCOL = /(?:ProtocolError|_shut)\([\w.,\s]*f?$/;
 /** Methods that log their argument. */
 const LOGS = /^(?:warn|log)$/;
 const BASE = "src/base/error.ts";
@@ -51,7 +69,15 @@ export function messages(root) {
     if (!path.endsWith(".ts"))
       for (const { kind, offset, text: blanked } of textsOf(path, text)) {
         const literal = text.slice(offset, offset + blanked.length).replace(/^["']|["']$/g, "");
-        if (kind === "literal") add(path, /^([A-Z_]{5,}): /.exec(literal)?.[1] ?? "-", literal.replace(/^[A-Z_]{5,}: /, "").replace(/\{(\w[^{}]*)\}/g, "$$$&"));
+        const code = /^([A-Z_]{2,}): /.exec(literal)?.[1];
+        const before = text.slice(0, offset);
+        const rule = /\bfield\((?!.*(?:\bcounts?\(|for name in)).*, $/.test(before) && text[offset + blanked.length] === ")" ? `\${name} must be ` : "";
+        if (kind === "literal" && (code !== undefined || rule !== "" || RAISED.test(before)))
+          add(
+            path,
+            code ?? (rule !== "" || PROTOCOL.test(before) ? "INVALID_DATA" : "-"),
+            rule + literal.replace(/^[A-Z_]{2,}: /, "").replace(/\{(\w[^{}]*)\}/g, "$$$&"),
+          );
       }
   const folders = [...found].sort(([a], [b]) => (a < b ? -1 : 1));
   return `${folders.map(([folder, lines]) => `# ${folder}\n${[...lines].sort().join("\n")}\n`).join("\n")}`;
@@ -60,7 +86,7 @@ export function messages(root) {
 function sources(root, folder) {
   return readdirSync(join(root, folder), { withFileTypes: true })
     .flatMap((entry) => (entry.isDirectory() ? sources(root, `${folder}/${entry.name}`) : [`${folder}/${entry.name}`]))
-    .filter((path) => /(?<!\.d)\.(?:ts|py|lua)$/.test(path));
+    .filter((path) => /(?<!\.d)\.(?:ts|py|lua|c)$/.test(path));
 }
 
 /** The builders by the file and name of their declaration: the helpers that pass a parameter on into a message. Those of BASE are the same everywhere. */
@@ -88,6 +114,7 @@ function* built(path, tree, builders) {
   const nodes = [tree];
   for (let node = nodes.pop(); node !== undefined; node = nodes.pop()) {
     ts.forEachChild(node, (child) => void nodes.push(child));
+    if (isPending(node)) yield { code: "WARNING", parts: partsOf(node.right), message: texted(partsOf(node.right)) };
     if (!ts.isCallExpression(node) && !ts.isNewExpression(node)) continue;
     const args = node.arguments ?? [];
     const name = lastName(node.expression);
@@ -123,9 +150,16 @@ function keyOf(callee, name, path, imports) {
   return callee.expression.kind === ts.SyntaxKind.ThisKeyword ? `${path}#${name}` : undefined;
 }
 
+/** Whether a node stores a warning for the end of the call. */
+function isPending(node) {
+  if (!ts.isBinaryExpression(node) || node.operatorToken.kind !== ts.SyntaxKind.EqualsToken || lastName(node.left) !== "pending") return false;
+  return ts.isTemplateExpression(node.right);
+}
+
 function standard(node, name = "") {
   if (ts.isNewExpression(node) && /Error$/.test(name)) return { code: name, parts: [0] };
-  return ts.isCallExpression(node) && ts.isPropertyAccessExpression(node.expression) && LOGS.test(name) ? { code: "WARNING", parts: [0] } : undefined;
+  if (!ts.isCallExpression(node) || !ts.isPropertyAccessExpression(node.expression)) return undefined;
+  return LOGS.test(name) || lastName(node.expression.expression) === "unsaid" ? { code: "WARNING", parts: [0] } : undefined;
 }
 
 function codeOf(node) {
@@ -214,34 +248,104 @@ function lastName(node) {
   return ts.isPropertyAccessExpression(node) ? node.name.text.replace("#", "") : undefined;
 }
 
-/** The messages of the core for other hosts: chains of `put`, `word` and `number` on a Refusal, and texts that are passed on to such a chain. */
+/** The messages of the core for other hosts: chains of `put`, `word` and `number` on a Refusal, and those of the helpers in REFUSALS. */
 function* refusals(tree) {
   const nodes = [tree];
   for (let node = nodes.pop(); node !== undefined; node = nodes.pop()) {
-    const chain = ts.isCallExpression(node) ? chainOf(node) : undefined;
-    if (chain !== undefined) {
-      yield chain;
-      continue;
-    }
-    if (ts.isCallExpression(node) && lastName(node.expression) === "ERROR") continue;
-    if (ts.isStringLiteral(node) && !ts.isImportDeclaration(node.parent) && !ts.isExportDeclaration(node.parent)) yield { code: "-", message: node.text };
     ts.forEachChild(node, (child) => void nodes.push(child));
+    if (ts.isVariableDeclaration(node) && node.initializer !== undefined) {
+      const chain = chainOf(node.initializer);
+      if (chain?.isWhole) for (const message of continued(statementsAfter(node), node.name.text, chain.message)) yield { code: chain.code, message };
+    }
+    if (!ts.isCallExpression(node)) continue;
+    const name = lastName(node.expression);
+    const helper = Object.hasOwn(REFUSALS, name) ? REFUSALS[name] : undefined;
+    const texts = helper?.parts.map((part) => (typeof part === "number" ? textOf(node.arguments[part]) : part));
+    if (texts !== undefined && !texts.includes(undefined)) yield { code: helper.code, message: texts.join("") };
+    const chain = isOuter(node) ? chainOf(node) : undefined;
+    if (chain?.isWhole && !chain.message.endsWith(" must be ")) yield { code: chain.code, message: chain.message };
   }
 }
 
+/** The text of a literal or of a choice between literals. */
+function textOf(node) {
+  if (node === undefined || !(ts.isStringLiteral(node) || ts.isConditionalExpression(node))) return undefined;
+  const text = texted(partsOf(node));
+  return text.includes("$") ? undefined : text;
+}
+
+/** Whether a call is the end of its chain, which no declaration stores for later. */
+function isOuter({ parent }) {
+  let at = parent;
+  while (ts.isPropertyAccessExpression(at) && at.name.text === "code") at = at.parent;
+  if (ts.isVariableDeclaration(at)) return false;
+  return !(ts.isPropertyAccessExpression(at) || (ts.isCallExpression(at) && lastName(at.expression) === "got"));
+}
+
+/** The statements after the one of a declaration, in the same block. */
+function statementsAfter(declaration) {
+  const statement = declaration.parent.parent;
+  const { statements = [] } = statement.parent;
+  return statements.slice(statements.indexOf(statement) + 1);
+}
+
+/** The messages that statements make of a refusal stored under a name, whose text begins with `head`. */
+function continued(statements, name, head) {
+  const messages = [];
+  let text = head;
+  for (const statement of statements) {
+    const then = ts.isIfStatement(statement) ? statement.thenStatement : undefined;
+    if (then !== undefined && isReturn(then)) messages.push(text + appended(then, name));
+    else text += appended(statement, name);
+    if (ts.isReturnStatement(statement)) break;
+  }
+  return text === head && messages.length > 0 ? messages : [...messages, text];
+}
+
+function isReturn(node) {
+  return ts.isReturnStatement(node) || (ts.isBlock(node) && node.statements.some(ts.isReturnStatement));
+}
+
+/** What a statement appends to the refusal of a name: [text] if only sometimes, {one|other} for a choice. */
+function appended(node, name) {
+  if (ts.isBlock(node)) return node.statements.map((statement) => appended(statement, name)).join("");
+  if (ts.isIfStatement(node)) {
+    const [first, second] = [node.thenStatement, node.elseStatement].map((branch) => (branch === undefined ? "" : appended(branch, name)));
+    if (first === "" && second === "") return "";
+    return first === "" || second === "" ? `[${first}${second}]` : `{${first}|${second}}`;
+  }
+  if (ts.isForStatement(node)) return appended(node.statement, name).replace(/(.+)/s, "[$1 …]");
+  if (!(ts.isExpressionStatement(node) || ts.isReturnStatement(node)) || node.expression === undefined) return "";
+  const chain = chainOf(node.expression);
+  return chain?.root === name ? chain.message : "";
+}
+
+/** A chain of calls that append to a refusal. It is whole if it begins one, and otherwise `root` is the name of the refusal. */
 function chainOf(node) {
   const links = [];
   let at = node;
-  let code;
   for (; ts.isPropertyAccessExpression(at) || ts.isCallExpression(at); at = at.expression) {
-    if (!ts.isCallExpression(at) || !ts.isPropertyAccessExpression(at.expression)) continue;
+    if (!ts.isCallExpression(at)) continue;
     const [first] = at.arguments;
-    const method = at.expression.name.text;
-    if (method === "put" && first !== undefined) links.unshift(texted(partsOf(first)));
-    else if (["word", "number", "index"].includes(method) && first !== undefined) links.unshift(`\${${shortName(first)}}`);
-    else if (method === "of" && first !== undefined) code = /^E_(\w+)$/.exec(shortName(first))?.[1];
+    const name = lastName(at.expression);
+    if (first === undefined || name === undefined) return undefined;
+    if (name === "put") links.unshift(texted(partsOf(first)));
+    else if (name === "word" || name === "number") links.unshift(`\${${shortName(first)}}`);
+    else if (name === "index") links.unshift(`[\${${shortName(first)}}]`);
+    else if (name === "got") return withEnd(chainOf(first), `, got \${word}`);
+    else if (Object.hasOwn(HEADS, name)) {
+      const { code = /^(?:E_)?([A-Z_]+)$/.exec(shortName(first))?.[1] ?? "-", parts } = HEADS[name];
+      const head = parts.map((part) => (typeof part === "number" ? texted(partsOf(at.arguments[part])) : part));
+      return { isWhole: true, code, message: [...head, ...links].join("") };
+    } else if (ts.isIdentifier(at.expression) && ts.isIdentifier(first)) {
+      return { root: first.text, message: [`\${${shortName(at.arguments.at(-1))}}`, ...links].join("") };
+    } else return undefined;
   }
-  return links.length === 0 ? undefined : { code: code ?? "-", message: links.join("") };
+  return links.length > 0 && ts.isIdentifier(at) ? { root: at.text, message: links.join("") } : undefined;
+}
+
+function withEnd(chain, end) {
+  return chain && { ...chain, message: chain.message + end };
 }
 
 if (realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {

@@ -113,7 +113,7 @@ function appendBlock(root: Root, options: WriterOptions, steps: usize, n: u32, e
 /** Returns the number of steps that end an episode with a final step, or a code if an end is invalid. */
 function countEnds(options: WriterOptions, ends: usize, n: u32, finals: usize): i32 {
   if (finals != 0 && options.autoreset == NEXT_STEP)
-    return Refusal.of(INVALID).put("finals must be 0 with autoreset nextStep, which appends them as next steps").code;
+    return Refusal.of(INVALID).put("finals must be 0 with autoreset nextStep. Append each final step as the next step").code;
   let ended = 0;
   for (let i: u32 = 0; ends != 0 && i < n; i++) {
     const how = load<u8>(ends + <usize>i);
@@ -132,7 +132,7 @@ function cutsUnseen(options: WriterOptions, ends: usize, n: u32): bool {
 }
 
 function mustSay(): i32 {
-  return Refusal.of(INVALID).put("an episode must end truncated (2) or terminated (3) with rules of nStep or sequence, got 1").code;
+  return Refusal.of(INVALID).put("an episode must end as truncated (2) or terminated (3) if its writer has rules of nStep or sequence, got 1").code;
 }
 
 function mustSee(): i32 {
@@ -141,19 +141,19 @@ function mustSee(): i32 {
 
 function endsAlready(): i32 {
   const refusal = Refusal.of(INVALID_DATA).put("the next step of lane ").number(header().errorArgument);
-  return refusal.put(" is the final one of its episode (autoreset nextStep), and cannot end it again: ends must be 0 there").code;
+  return refusal.put(" is the final step of its episode (autoreset nextStep), so it cannot end the episode again. Pass 0 for it in ends").code;
 }
 
 export function noLane(options: WriterOptions, lane: u32): i32 {
   return Refusal.of(INVALID)
-    .put("lane must be an integer up to ")
+    .put("lane must be an integer from 0 up to ")
     .number(options.lanes - 1)
     .put(", got ")
     .number(lane).code;
 }
 
 function noMemory(): i32 {
-  return Refusal.of(E_OUT_OF_MEMORY).put("bytes is reached: raise it, or lower the sizes of the tables").code;
+  return Refusal.of(E_OUT_OF_MEMORY).put("the limit bytes is reached. Increase bytes, or lower the sizes of the tables").code;
 }
 
 /** Refuses with the reason why the core rejected a writer's input. */
@@ -166,23 +166,31 @@ function refusedStep(options: WriterOptions, code: i32, lane: u32): i32 {
       return Refusal.of(INVALID).put("priority must be a finite number >= 0, with a weight (priority^exponent) of at most 2^990, got ").number(value).code;
     case E_REWARD: {
       const reward = Field.of(numberIn(REWARD));
-      const refusal = Refusal.of(INVALID_DATA).word(reward.path, reward.bytes).put(" must be finite, since rules of nStep and sequence sum it");
-      return refusal.put(" (infinite in the rule allows others), got ").number(value).code;
+      const refusal = Refusal.of(INVALID_DATA).word(reward.path, reward.bytes).put(" must be finite, because rules of nStep and sequence sum it, got ");
+      return refusal.number(value).put(". Add infinite to the rule to allow other values").code;
     }
     case E_NO_EPISODE: {
       const refusal = Refusal.of(OUT_OF_TURN).put("the episode of lane ").number(header().errorArgument);
-      return refusal.put(" cannot end here: none is open, or its final step is the next one").code;
+      return refusal.put(" cannot end here. Either no episode is open, or the final step comes next").code;
     }
     case E_FINAL:
-      return Refusal.of(INVALID).put("length must be such that the item does not begin with the final step of an episode, got ").number(value).code;
+      return Refusal.of(INVALID).put("length must not make the item begin with the final step of an episode, got ").number(value).code;
     case E_LENGTH: {
       const have = options.writer().stream(lane).recent().count;
-      return Refusal.of(INVALID).put("length must be at most ").number(have).put(", the steps at hand (raise keep for longer items), got ").number(value).code;
+      return Refusal.of(INVALID)
+        .put("length must be at most ")
+        .number(have)
+        .put(", the number of steps that are still available, got ")
+        .number(value)
+        .put(". Increase keep for longer items").code;
     }
     case E_STORED:
-      return Refusal.of(E_OUT_OF_MEMORY).put("stored (").number(value).put(" bytes) is reached, and no item is left to evict: raise it, or let steps go").code;
+      return Refusal.of(E_OUT_OF_MEMORY)
+        .put("the limit stored (")
+        .number(value)
+        .put(" bytes) is reached, and no item is left to evict. Increase stored, or release steps").code;
     case E_KEYS_EXHAUSTED:
-      return Refusal.of(code).put("all keys of this table are used up: create another Replay").code;
+      return Refusal.of(code).put("all keys of this table are used up. Create another Replay").code;
     default:
       return noMemory();
   }

@@ -96,7 +96,7 @@ function readLine(words: TextReader): i32 {
   if (words.is("seed")) return readSeed(words);
   if (words.is("bytes")) return readBytes(words);
   if (words.is("stored")) return readStored(words);
-  return words.refused("a line", "one that begins with leaf, list, role, table, writer, rule, view, mixture, writers, seed, bytes or stored");
+  return words.refused("the first word", "leaf, list, role, table, writer, rule, view, mixture, writers, seed, bytes or stored");
 }
 
 /** Reads `writers keep` or `writers close`, which sets whether the open episodes of a snapshot stay open. */

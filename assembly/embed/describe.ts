@@ -23,7 +23,7 @@ import { table_counter } from "../tables/inspect";
 import { table_newest } from "../tables/keys";
 import { Field } from "./field";
 import { OUT_OF_TURN, Refusal } from "./refusal";
-import { opened, Root, TOLD } from "./root";
+import { DESCRIPTION, opened, Root } from "./root";
 import { tableOf } from "./table-options";
 import { View, viewOf } from "./view";
 import { ALL, capital, headName, MASKED, NEXT, SUMMED, ViewColumn } from "./view-columns";
@@ -102,7 +102,7 @@ export function replay_columns(handle: u32, view: u32): u32 {
   const v = viewOf(view);
   if (v === null) return 0;
   if (root.shown == view + 1) return batchColumns(root, v);
-  Refusal.of(OUT_OF_TURN).put("view must be the one that was drawn last, got ").number(view).put(": call replay_sample for it first");
+  Refusal.of(OUT_OF_TURN).put("view must be the view of the newest batch, got ").number(view).put(". Call replay_sample with it first");
   return 0;
 }
 
@@ -112,7 +112,7 @@ export function replay_stats(handle: u32, table: u32): u32 {
   if (root === null) return 0;
   const options = tableOf(table);
   if (options === null) return 0;
-  const at = root.region(TOLD, NUMBERS_BYTES);
+  const at = root.region(DESCRIPTION, NUMBERS_BYTES);
   if (at == 0) return noRoomToTell();
   for (let i: u32 = 0; i < COUNTERS; i++) store<f64>(at + (i << 3), table_counter(options.handle, i));
   const numbers = changetype<Numbers>(at);
@@ -179,7 +179,7 @@ function batchColumns(root: Root, view: View): u32 {
 /** Returns zeroed COLUMNS with room for `columns` columns and `names` bytes of names; null if there is no memory. */
 function tell(root: Root, columns: u32, names: u32): Columns | null {
   const bytes = COLUMNS_BYTES + columns * COLUMN_BYTES + names;
-  const at = root.region(TOLD, bytes);
+  const at = root.region(DESCRIPTION, bytes);
   if (at == 0) return null;
   memory.fill(at, 0, bytes);
   const made = changetype<Columns>(at);

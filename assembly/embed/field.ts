@@ -128,7 +128,7 @@ export function readLeaf(words: TextReader): i32 {
   field.frames = 1;
   field.dims = root.dims().count;
   if (field.dtype == TEXT) {
-    code = words.integer("the most bytes of a text", 1, MAX_VALUE_BYTES);
+    code = words.integer("the maximum size of a text", 1, MAX_VALUE_BYTES);
     if (code != 0) return code;
     field.maxBytes = <u32>words.value;
   }
@@ -152,7 +152,7 @@ export function dtypeNamed(word: u32, bytes: u32): u32 {
 
 /** Refuses a word that does not name a dtype. */
 function noDtype(words: TextReader): i32 {
-  const refusal = words.here(INVALID).put("the word must be a dtype: ");
+  const refusal = words.here(INVALID).put("the dtype must be ");
   for (let dtype = BOOL; dtype < TEXT; dtype++) refusal.put(dtype == BOOL ? "" : ", ").put(dtypeName(dtype));
   return words.got(refusal.put(" or text"));
 }
@@ -170,7 +170,7 @@ function readShape(words: TextReader, field: Field): i32 {
       if (code != 0) return code;
       break;
     }
-    if (!words.isInteger(1, 0x7fffffff)) return words.unknown("a size from 1 up, shared or packed");
+    if (!words.isInteger(1, 0x7fffffff)) return words.unknown("a size of at least 1, shared or packed");
     const dim = dims.push(4);
     if (dim == 0) return noRoom();
     store<u32>(dim, <u32>words.value);
@@ -195,14 +195,14 @@ export function endField(words: TextReader, field: Field): i32 {
     );
   const bytes = size * <f64>field.elementBytes();
   if (bytes > MAX_VALUE_BYTES) {
-    const refusal = words.here(INVALID).put("bytes of ").word(field.path, field.bytes);
-    return refusal.put(" must be an integer up to ").number(MAX_VALUE_BYTES).put(", got ").number(bytes).code;
+    const refusal = words.here(INVALID).put("a value of ").word(field.path, field.bytes);
+    return refusal.put(" must have at most ").number(MAX_VALUE_BYTES).put(" bytes, got ").number(bytes).code;
   }
   field.size = <u32>size;
   field.valueBytes = <u32>bytes;
   if (field.ratio == 0 || (field.frameBytes() >= MIN_PACKED_BYTES && field.frameBytes() <= MAX_FRAME)) return 0;
-  const refusal = words.here(INVALID).put("a frame of ").word(field.path, field.bytes).put(", which is packed, must be of ").number(MIN_PACKED_BYTES);
-  return refusal.put(" to ").number(MAX_FRAME).put(" bytes (use shared for less), got ").number(field.frameBytes()).code;
+  const refusal = words.here(INVALID).put("a packed frame of ").word(field.path, field.bytes).put(" must have ").number(MIN_PACKED_BYTES);
+  return refusal.put(" to ").number(MAX_FRAME).put(" bytes, got ").number(field.frameBytes()).put(". Use shared for smaller frames").code;
 }
 
 /** Reads `NAME [stack N]`, and `[ratio R]` for packed leaves. */
@@ -212,13 +212,13 @@ function readFrames(words: TextReader, field: Field, isPacked: bool): i32 {
   let code = words.keep(isPacked ? "the name after packed" : "the name after shared", changetype<usize>(field) + offsetof<Field>("share"));
   while (code == 0 && words.next()) {
     if (words.is("stack")) {
-      code = words.integer("the frames of a stack", 1, MAX_STACK);
+      code = words.integer("the number of frames of a stack", 1, MAX_STACK);
       field.stack = <u32>words.value;
       field.frames = field.stack;
     } else if (isPacked && words.is("ratio")) {
       code = words.number("the ratio", 1, f64.MAX_VALUE);
       field.ratio = words.value;
-    } else return words.unknown(isPacked ? "stack or ratio, or the line ends" : "stack, or the line ends");
+    } else return words.refused("the word after the name", isPacked ? "stack or ratio" : "stack");
   }
   return code;
 }
@@ -226,7 +226,7 @@ function readFrames(words: TextReader, field: Field, isPacked: bool): i32 {
 /** Puts the leaves in order. Returns 0, or a code if the paths cannot belong to one nest. O(leaves log leaves), and moves */
 export function settleFields(): i32 {
   const fields = Root.the().fields();
-  if (fields.count == 0) return Refusal.of(INVALID).put("the text must have a leaf, such as: leaf observation f32 4").code;
+  if (fields.count == 0) return Refusal.of(INVALID).put("the text must have a leaf, such as leaf observation f32 4").code;
   // The entry after the last one is a temporary place for moves.
   const spare = fields.push(FIELD_BYTES);
   if (spare == 0) return noRoom();
@@ -249,7 +249,7 @@ export function settleFields(): i32 {
     if (code != 0) return code;
     if (i == 0 || !Field.of(i).isIn(Field.of(i - 1).path, Field.of(i - 1).bytes)) continue;
     const refusal = Refusal.of(INVALID).put("the path ").word(Field.of(i).path, Field.of(i).bytes);
-    return refusal.put(" must not be that of another leaf, or below one").code;
+    return refusal.put(" must not be the path of another leaf, or begin with it").code;
   }
   if (fields.count > 1 && Field.of(0).bytes == 0) return Refusal.of(INVALID).put('a leaf with the path "" must be the only one').code;
   return checkLists(Root.the().lists());
@@ -298,7 +298,7 @@ function checkPath(field: Field): i32 {
     const isProto = isText(field.path + from, end - from, "__proto__");
     if (isProto || (isList(field.path, from) && !isNumber(field.path + from, end - from))) {
       const refusal = Refusal.of(INVALID).put("the path ").word(field.path, field.bytes).put(" must have ");
-      return refusal.put(isProto ? "no part __proto__" : "a number (0, 1, …) in each list").code;
+      return refusal.put(isProto ? "no part with the name __proto__" : "a number (0, 1, …) in each list").code;
     }
     from = end + 1;
   }

@@ -65,8 +65,8 @@ function loaded(root: Root, snapshot: u32, bytes: u32, text: u32, textBytes: u32
   const end = snapshot + bytes;
   const head = newest(first, end, HEAD, 0);
   const writers = newest(first, end, WRITERS, 0);
-  if (head === null || writers === null) return corrupt("its head, or its writers, are missing");
-  if (head.bytes == 0 || writers.bytes == 0) return corrupt("its head, or its writers, are empty");
+  if (head === null || writers === null) return corrupt("its head or its writers are missing");
+  if (head.bytes == 0 || writers.bytes == 0) return corrupt("its head or its writers are empty");
   code = make(root, text, textBytes, head.payload(), head.bytes, writers.payload(), writers.bytes);
   if (code == 0) code = checkLayout(root, head);
   if (code == 0) code = takeSections(root, first, end);
@@ -87,16 +87,15 @@ function checkLayout(root: Root, head: Section): i32 {
   const own = root.bytes();
   const tags = Tags.of(<u32>head.payload(), head.bytes);
   if (find(tags, tags.at, "layout") && own.count <= tags.end - tags.at && memory.compare(own.at, tags.at, own.count) == 0) return 0;
-  const refusal = Refusal.of(E_UNSUPPORTED).put("the snapshot must have the layout of steps that its spec has here");
-  return refusal.put(": another version of Reprise wrote it").code;
+  return Refusal.of(E_UNSUPPORTED).put("the steps of the snapshot have the layout of another version of Reprise. Load it with the version that wrote it").code;
 }
 
 function corrupt(what: string): i32 {
-  return Refusal.of(E_CORRUPT).put("the snapshot must be whole, as it was written: ").put(what).code;
+  return Refusal.of(E_CORRUPT).put("the snapshot is damaged: ").put(what).code;
 }
 
 function withColumns(): i32 {
-  return Refusal.of(E_UNSUPPORTED).put("the snapshot has items with columns, which only TypeScript shows").code;
+  return Refusal.of(E_UNSUPPORTED).put("the snapshot has items with columns. Load it in TypeScript").code;
 }
 
 function noRoom(): i32 {
@@ -106,22 +105,22 @@ function noRoom(): i32 {
 /** Checks that every section exists and has its checksum; the last one contains their number. Returns 0, or the code of a refusal. */
 function checkSections(snapshot: u32, bytes: u32): i32 {
   if (bytes < MAGIC_BYTES || load<u32>(<usize>snapshot) != 0x52504552 || (load<u32>(<usize>snapshot, 4) & 0xffffff) != 0x455349)
-    return corrupt("it must begin with REPRISE1");
+    return corrupt("it does not begin with REPRISE1");
   if (load<u8>(<usize>snapshot, 7) != 49)
-    return Refusal.of(E_UNSUPPORTED).put("the snapshot must begin with REPRISE1: another version of Reprise wrote it").code;
+    return Refusal.of(E_UNSUPPORTED).put("the snapshot must begin with REPRISE1. Load it with the version of Reprise that wrote it").code;
   const end = snapshot + bytes;
   let count: u32 = 0;
   for (let at = snapshot + MAGIC_BYTES; at < end; count++) {
     const section = changetype<Section>(<usize>at);
-    if (end - at < SECTION_BYTES || end - at - SECTION_BYTES < section.bytes) return corrupt("a section is cut");
+    if (end - at < SECTION_BYTES || end - at - SECTION_BYTES < section.bytes) return corrupt("a section is incomplete");
     if (section_sum(at) != section.crc) return corrupt("the checksum of a section does not match");
     if (section.kind == LAYOUTS) return withColumns();
     at += SECTION_BYTES + section.bytes;
     if (section.kind != END) continue;
-    if (at != end || section.bytes != 4 || load<u32>(section.payload()) != count) return corrupt("sections are missing, or follow the end");
+    if (at != end || section.bytes != 4 || load<u32>(section.payload()) != count) return corrupt("sections are missing, or data follows the end");
     return 0;
   }
-  return corrupt("the end is missing");
+  return corrupt("its end is missing");
 }
 
 /** Returns the last section of a kind; null if there is none. */
@@ -204,15 +203,15 @@ function known(kind: u32): bool {
 function finish(root: Root, first: u32, end: u32, streams: u32): i32 {
   let code = 0;
   const pools = newest(first, end, POOLS, 0);
-  if (pools === null || pools.bytes != poolCount() * POOL_BYTES) return corrupt("what there is one of a pool is missing");
+  if (pools === null || pools.bytes != poolCount() * POOL_BYTES) return corrupt("the record of a pool is missing");
   for (let id: u32 = 0; code == 0 && id < poolCount(); id++) code = record_name_rows(poolOf(id), pools.payload() + <usize>(id * POOL_BYTES));
   // A section of streams exists even if there are none.
   for (let id: u32 = 0; code == 0 && (id == 0 || id < streams); id += STREAMS_EACH) code = takeStreams(first, end, id, min(STREAMS_EACH, streams - id));
   for (let id: u32 = 0; code == 0 && id < root.tables().count; id++) {
     const table = newest(first, end, TABLE, id);
     const drawn = newest(first, end, DRAWN, id);
-    if (table === null || table.bytes != record_table_bytes()) return corrupt("what there is one of a table is missing");
-    if (drawn === null || drawn.bytes != record_drawn_bytes()) return corrupt("the part of a table that draws change is missing");
+    if (table === null || table.bytes != record_table_bytes()) return corrupt("the record of a table is missing");
+    if (drawn === null || drawn.bytes != record_drawn_bytes()) return corrupt("the draw state of a table is missing");
     const handle = TableOptions.of(id).handle;
     code = record_load_drawn(handle, drawn.payload());
     if (code == 0) code = record_load_table(handle, table.payload());
@@ -220,7 +219,7 @@ function finish(root: Root, first: u32, end: u32, streams: u32): i32 {
   // Steps hold frames, so frames are settled after steps.
   for (let id = poolCount(); code == 0 && id > 0; id--) code = record_hold_frames(poolOf(id - 1), 0);
   if (code == 0) return 0;
-  return code == E_OUT_OF_MEMORY ? noRoom() : corrupt("records are missing, or refer to missing ones");
+  return code == E_OUT_OF_MEMORY ? noRoom() : corrupt("records are missing, or refer to missing records");
 }
 
 function takeStreams(first: u32, end: u32, id: u32, count: u32): i32 {

@@ -127,7 +127,7 @@ function rowsIn(root: Root, mixture: View, m: Mixture, i: u32): i64 {
   if ((view.amongNow() != 0 || view.flags != 0) && look(root, view, 1, 0) === null) return Refusal.last();
   if (sources < 2) return width;
   if (view.amongNow() != 0 && view.tableOptions().table().maxTimesSampled != 0)
-    return Refusal.of(E_UNSUPPORTED).put("among cannot choose between items that draws of another source may remove (timesSampled)").code;
+    return Refusal.of(E_UNSUPPORTED).put("among needs a table without timesSampled if another source draws from the same table").code;
   // First whichever items the draws take, then as many distinct ones.
   let sure = sureDraws(root, view, n, 0, 0);
   if (sure >= <i64>n && flags != 0) sure = sureDraws(root, view, n, flags, 0);

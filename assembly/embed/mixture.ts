@@ -56,11 +56,11 @@ export function readMixture(words: TextReader): i32 {
     const code = readOption(words, mixture, number);
     if (code != 0) return code;
   }
-  if (mixture.nextCount == 0) return words.here(INVALID).put("a mixture must have sources: source VIEW SHARE").code;
+  if (mixture.nextCount == 0) return words.here(INVALID).put("a mixture needs a source, such as source 0 1").code;
   if (mixture.nextCount > MAX_SOURCES) return words.here(INVALID).put("a mixture must have at most ").number(MAX_SOURCES).put(" sources").code;
   let sum: f64 = 0;
   for (let i: u32 = 0; i < mixture.nextCount; i++) sum += Source.of(mixture, i).share;
-  return sum > 0 && sum < Infinity ? 0 : words.here(INVALID).put("the sum of the shares must be more than 0, and finite").code;
+  return sum > 0 && sum < Infinity ? 0 : words.here(INVALID).put("the sum of the shares must be finite and above 0").code;
 }
 
 function readOption(words: TextReader, mixture: View, number: u32): i32 {
@@ -125,7 +125,7 @@ function settleColumns(mixture: View, first: View): i32 {
     const c = ViewColumn.of(first, k);
     const which = c.which;
     if (c.source == FIRST && c.bytes == 6 && isText(c.rest, 6, "source"))
-      return Refusal.of(SPEC_MISMATCH).put("the leaf source has the name of a column of mixtures: rename it").code;
+      return Refusal.of(SPEC_MISMATCH).put("the leaf source has the same name as a column of mixtures. Rename the leaf").code;
     if (!addColumn(c.head, c.rest, c.bytes, c.source, which, c.dtype)) return noRoom();
   }
   mixture.count = Root.the().columns().count - mixture.columns;
@@ -136,7 +136,7 @@ function settleColumns(mixture: View, first: View): i32 {
 function checkSource(first: View, number: u32): i32 {
   const view = View.of(number);
   if (view.kind != TRANSITIONS)
-    return Refusal.of(SPEC_MISMATCH).put("the sources of a mixture must be views of transitions, and view ").number(number).put(" is not").code;
+    return Refusal.of(SPEC_MISMATCH).put("the sources of a mixture must be views of transitions, but view ").number(number).put(" is not").code;
   let same = view.count == first.count && view.weighs == first.weighs;
   for (let k: u32 = 0; same && k < view.count; k++) {
     const a = ViewColumn.of(first, k);
@@ -145,9 +145,9 @@ function checkSource(first: View, number: u32): i32 {
   }
   if (same) return 0;
   return Refusal.of(SPEC_MISMATCH)
-    .put("the sources of a mixture must show the same columns with the same weights, and view ")
+    .put("the sources of a mixture must show the same columns with the same weights, but view ")
     .number(number)
-    .put(" differs from the first one").code;
+    .put(" differs from the first source").code;
 }
 
 /** Returns the mixture of a number that a call names; null, with a refusal, if there is none. */
@@ -155,7 +155,7 @@ export function mixtureOf(view: u32): View | null {
   const v = viewOf(view);
   if (v === null) return null;
   if (v.kind == MIXTURE) return v;
-  Refusal.of(NOT_FOUND).put("view must be the number of a line of the text that begins with mixture, got ").number(view);
+  Refusal.of(NOT_FOUND).put("view must be the number of a mixture in the text, got ").number(view);
   return null;
 }
 
@@ -179,17 +179,17 @@ export function replay_set_mixture(handle: u32, view: u32, state: usize): i32 {
   const bytes = RANDOM_BYTES + ((<usize>k) << 4);
   if (!root.holds(state, <f64>(HEAD_BYTES + bytes))) return outside("the state of the mixture", state, <f64>(HEAD_BYTES + bytes));
   const sources = load<u32>(state);
-  if (sources != k) return Refusal.of(SPEC_MISMATCH).put("the state must be of a mixture of ").number(k).put(" sources, got one of ").number(sources).code;
+  if (sources != k) return Refusal.of(SPEC_MISMATCH).put("the state must come from a mixture of ").number(k).put(" sources, got ").number(sources).code;
   state += HEAD_BYTES;
   let sum: f64 = 0;
   for (let i: u32 = 0; i < k; i++) {
     const share = load<f64>(state + RANDOM_BYTES + ((<usize>i) << 3));
     const carry = load<f64>(state + RANDOM_BYTES + ((<usize>(k + i)) << 3));
-    if (!(share >= 0 && share < Infinity)) return Refusal.of(INVALID).put("a share must be a finite number from 0, got ").number(share).code;
+    if (!(share >= 0 && share < Infinity)) return Refusal.of(INVALID).put("a share must be a finite number of at least 0, got ").number(share).code;
     if (!(Math.abs(carry) <= MAX_CARRY)) return Refusal.of(INVALID).put("a carry must be a number from -2^32 up to 2^32, got ").number(carry).code;
     sum += share;
   }
-  if (!(sum > 0 && sum < Infinity)) return Refusal.of(INVALID).put("the sum of the shares must be more than 0, and finite, got ").number(sum).code;
+  if (!(sum > 0 && sum < Infinity)) return Refusal.of(INVALID).put("the sum of the shares must be finite and above 0, got ").number(sum).code;
   memory.copy(<usize>mixture.mixture, state, bytes);
   return 0;
 }

@@ -56,7 +56,7 @@ export function makePools(root: Root): i32 {
   }
   layout_place(fields.get(0), FIELD_BYTES, fields.count, root.placed());
   const bytes = placeArrays(root);
-  if (bytes > <f64>MAX_BYTES) return Refusal.of(E_OUT_OF_MEMORY).put("a step must have less than 4 GiB, got ").number(bytes).code;
+  if (bytes > <f64>MAX_BYTES) return Refusal.of(E_OUT_OF_MEMORY).put("a step must have less than 4 GiB, got ").number(bytes).put(" bytes").code;
   root.stepBytes = <u32>bytes;
   // These pools follow the pools of entries, which were added with their frames.
   for (let i: u32 = 0; i < root.shares().count; i++) if (!list(Share.of(i).pool)) return noRoom();
@@ -137,7 +137,7 @@ function list(pool: u32): bool {
 
 /** A leaf that shares values must have frames as large as the others of its name. */
 function otherFrames(field: Field, bytes: u32): i32 {
-  const refusal = Refusal.of(SPEC_MISMATCH).put("a frame of ").word(field.path, field.bytes).put(" must be of ").number(bytes);
+  const refusal = Refusal.of(SPEC_MISMATCH).put("a frame of ").word(field.path, field.bytes).put(" must have ").number(bytes);
   refusal.put(" bytes, like the other leaves shared as ").word(field.share, field.shareBytes);
   return refusal.put(", got ").number(field.frameBytes()).code;
 }
@@ -150,5 +150,5 @@ function otherRatio(field: Field, ratio: f64): i32 {
 }
 
 function putRatio(refusal: Refusal, ratio: f64): Refusal {
-  return ratio == 0 ? refusal.put("not packed") : refusal.put("packed with ratio ").number(ratio);
+  return ratio == 0 ? refusal.put("unpacked") : refusal.put("packed with ratio ").number(ratio);
 }

@@ -3,7 +3,7 @@
  *
  * ROOT, 396 bytes:
  *    0 │ handle u32      │ open u32        │  of the newest Replay, never 0 · 1: the Replay exists
- *    8 │ REGION × 4 (8 each)               │  input: bytes from the host · batch: the result of a draw · work: scratch memory of a call · told: columns and counters
+ *    8 │ REGION × 4 (8 each)               │  input: bytes from the host · batch: the result of a draw · work: scratch memory of a call · description: columns and counters
  *   40 │ dirty u32       │ closes u32      │  memory up to this granule may not be zeros, even if the arena has not allocated it · 1: the snapshot's writers end their episodes
  *   48 │ seed u64                          │
  *   56 │ maxBytes u32    │ changes u32     │  increases with each call that changes something, which ends a snapshot that is being read
@@ -38,7 +38,7 @@ if (ROOT_BYTES != 396) ERROR("ROOT is 396 bytes");
 export const INPUT: u32 = 0;
 export const BATCH: u32 = 1;
 export const WORK: u32 = 2;
-export const TOLD: u32 = 3;
+export const DESCRIPTION: u32 = 3;
 
 @unmanaged
 class Region {
@@ -187,9 +187,10 @@ function move(region: Region, bytes: u64): bool {
 export function opened(handle: u32): Root | null {
   const root = Root.the();
   if (root.open != 0 && handle == root.handle) return root;
-  const refusal = Refusal.of(CLOSED).put("handle must be that of the Replay in this instance, got ").number(handle);
-  if (root.open != 0) refusal.put(", and the open one is ").number(root.handle);
-  else refusal.put(root.handle == 0 ? ": create one" : ": it was freed, create another");
+  const refusal = Refusal.of(CLOSED).put("handle must name the open Replay of this instance");
+  if (root.open != 0) refusal.put(" (").number(root.handle).put(")");
+  refusal.put(", got ").number(handle);
+  if (root.open == 0) refusal.put(root.handle == 0 ? ". Create a Replay first" : ". The Replay was freed. Create another");
   return null;
 }
 
@@ -197,7 +198,7 @@ export function opened(handle: u32): Root | null {
 export function vacant(): Root | null {
   const root = Root.the();
   if (root.open == 0) return root;
-  Refusal.of(OUT_OF_TURN).put("this instance has a Replay (handle ").number(root.handle).put("): free it first, or take another instance");
+  Refusal.of(OUT_OF_TURN).put("this instance already has a Replay (handle ").number(root.handle).put("). Free it first, or use another instance");
   return null;
 }
 
@@ -253,10 +254,10 @@ export function outside(what: string, at: usize, bytes: f64): i32 {
     .put(what)
     .put(" must be ")
     .number(bytes)
-    .put(" bytes within the ")
+    .put(" bytes inside the input buffer (")
     .number(root.inputBytes)
-    .put(" of replay_input at ")
+    .put(" bytes from address ")
     .number(root.input)
-    .put(", got address ")
+    .put("), got address ")
     .number(<f64>at).code;
 }

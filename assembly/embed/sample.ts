@@ -51,12 +51,11 @@ export function replay_epoch(handle: u32, view: u32, n: u32, state: usize): i32 
   if (v === null) return NOT_FOUND;
   if (n - 1 >= MAX_LENGTH) return Refusal.of(INVALID).put("n must be an integer from 1 up to ").number(MAX_LENGTH).put(", got ").number(n).code;
   if (!root.holds(state, EPOCH_BYTES)) return outside("state", state, EPOCH_BYTES);
-  if (v.kind == MIXTURE)
-    return Refusal.of(E_UNSUPPORTED).put("a mixture has no epochs, since its sources have items of their own: use the view of a source").code;
+  if (v.kind == MIXTURE) return Refusal.of(E_UNSUPPORTED).put("a mixture has no epochs. Use the view of one of its sources").code;
   const options = v.tableOptions();
   const t = options.table();
   if (v.weighs != 0 || v.flags != 0 || v.among != 0 || v.share != 0)
-    return Refusal.of(E_UNSUPPORTED).put("an epoch has every item once: its view takes no weights, among, distinct or stratified").code;
+    return Refusal.of(E_UNSUPPORTED).put("an epoch draws every item once. Use a view without weights, among, distinct or stratified").code;
   if (t.maxTimesSampled != 0) return Refusal.of(E_UNSUPPORTED).put("an epoch needs a table without timesSampled").code;
   for (let i: u32 = 0; i < 6; i++) {
     const value = load<f64>(state + (i << 3));
@@ -67,16 +66,16 @@ export function replay_epoch(handle: u32, view: u32, n: u32, state: usize): i32 
       .put(i == 0 ? " must be 0 or 1, got " : " must be a whole number below 2^32, got ")
       .number(value).code;
   }
-  if (t.count == 0) return Refusal.of(EMPTY).put("table ").word(options.name, options.bytes).put(" is empty: append steps, or wait for its rate limiter").code;
+  if (t.count == 0) return Refusal.of(EMPTY).put("table ").word(options.name, options.bytes).put(" is empty. Append steps, or wait for its rate limiter").code;
   if (load<f64>(state, SINCE_AT) == 0) {
     if (!t.limiter().canSample(min(n, t.count), t.count)) return notReady(v, min(n, t.count), 0);
     const since = table_epoch_begin(options.handle);
-    if (since == 0) return Refusal.of(E_KEYS_EXHAUSTED).put("the table has no keys left that would tell items of this epoch from newer ones").code;
+    if (since == 0) return Refusal.of(E_KEYS_EXHAUSTED).put("the table has no keys left to tell items of this epoch from newer items").code;
     store<f64>(state, 0, POSITION_AT);
     store<f64>(state, since, SINCE_AT);
     store<f64>(state, t.slots().high, SLOTS_AT);
     root.changes += 1;
-  } else if (!resumes(options.handle, state)) return Refusal.of(INVALID).put("state must be of an epoch of this table").code;
+  } else if (!resumes(options.handle, state)) return Refusal.of(INVALID).put("state must come from an epoch of this table").code;
   const found = look(root, v, n, state);
   if (found === null) return Refusal.last();
   n = found.count;
@@ -191,7 +190,7 @@ export function transitionRows(root: Root, view: View, n: u32, state: usize, sur
   const options = view.tableOptions();
   const t = options.table();
   const longest = t.longest;
-  if (t.count == 0) return Refusal.of(EMPTY).put("table ").word(options.name, options.bytes).put(" is empty: append steps, or wait for its rate limiter").code;
+  if (t.count == 0) return Refusal.of(EMPTY).put("table ").word(options.name, options.bytes).put(" is empty. Append steps, or wait for its rate limiter").code;
   const most = max(longest, longestRule(view.table));
   if (view.n >= most) return tooManySteps(view, most);
   const width: i64 = view.n == 0 ? longest : min(view.n + 1, longest);
@@ -229,11 +228,11 @@ export function look(root: Root, view: View, n: u32, state: usize): Draw | null 
 }
 
 export function noRoomForBatch(n: u32): i32 {
-  return Refusal.of(E_OUT_OF_MEMORY).put("there is no room for a batch of ").number(n).put(". Request fewer, or increase bytes").code;
+  return Refusal.of(E_OUT_OF_MEMORY).put("there is no room for a batch of ").number(n).put(" entries. Draw fewer, or increase bytes").code;
 }
 
 function noRoomToLook(n: u32): i32 {
-  return Refusal.of(E_OUT_OF_MEMORY).put("there is no room to draw ").number(n).put(". Request fewer, or increase bytes").code;
+  return Refusal.of(E_OUT_OF_MEMORY).put("there is no room to draw ").number(n).put(" items. Draw fewer, or increase bytes").code;
 }
 
 /** Refuses with the reason why n draws do not pass now. */
@@ -242,21 +241,21 @@ export function notReady(view: View, n: u32, sure: u32): i32 {
   const t = options.table();
   if (t.limiter().canSample(n, t.count)) {
     const refusal = Refusal.of(TOO_FEW).put("table ").word(options.name, options.bytes).put(" has ").number(t.count);
-    if ((view.flags & DISTINCT) != 0 && sure < t.count) refusal.put(" items, of which ").number(sure).put(" can be drawn,");
-    else refusal.put(" items,");
-    return refusal.put(" which are too few for ").number(n).put(" draws: sample fewer, or without distinct").code;
+    refusal.put(" items");
+    if ((view.flags & DISTINCT) != 0 && sure < t.count) refusal.put(" (").number(sure).put(" of them can be drawn)");
+    return refusal.put(", too few for ").number(n).put(" draws. Draw fewer, or remove distinct from the view").code;
   }
   const refusal = Refusal.of(E_RATE_LIMITED).put("table ").word(options.name, options.bytes).put(" has ").number(t.count);
-  return refusal.put(" items, and its rate limiter does not allow ").number(n).put(" draws now: append first").code;
+  return refusal.put(" items, but its rate limiter does not allow ").number(n).put(" draws now. Append steps first").code;
 }
 
 /** Refuses with the reason why the core rejected a draw. */
 function refusedDraw(): i32 {
   const refusal = Refusal.of(E_UNSUPPORTED);
-  if (header().errorArgument == 3) return refusal.put("stratified needs a uniform or prioritized sampler, no distinct and no timesSampled").code;
+  if (header().errorArgument == 3) return refusal.put("stratified needs a uniform or prioritized sampler, without distinct and timesSampled").code;
   if (header().errorArgument == 4)
-    return refusal.put("among needs a sampler that knows ages: fifo, recency, uniform, or prioritized with a fifo or lifo remover").code;
-  return refusal.put("among newest needs a sampler that knows ages: lifo, fifo, recency, or uniform or prioritized with a fifo or lifo remover").code;
+    return refusal.put("among needs a fifo, recency or uniform sampler, or a prioritized sampler with a fifo or lifo remover").code;
+  return refusal.put("among newest needs a lifo, fifo or recency sampler, or a uniform or prioritized sampler with a fifo or lifo remover").code;
 }
 
 /** Makes room for a batch with its OUTPUTs. Returns the address of its DRAW, or 0 if there is no memory. */

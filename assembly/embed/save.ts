@@ -74,7 +74,9 @@ export function replay_save(handle: u32, first: u32): u32 {
     s.handle = handle;
     s.changes = root.changes;
   } else if (s.handle != handle || s.changes != root.changes) {
-    Refusal.of(OUT_OF_TURN).put("first must be 1 to begin a snapshot, since the Replay changed, or none was begun: read all chunks before you change it");
+    Refusal.of(OUT_OF_TURN).put(
+      "first must be 1 to begin a snapshot, because the Replay changed or no snapshot was begun. Read all chunks before you change the Replay",
+    );
     return 0;
   }
   s.bytes = 0;

@@ -37,13 +37,13 @@ export function readHead(at: u32, bytes: u32): i32 {
     if (tags.is("version")) {
       if (tags.number() != STATE_VERSION && tags.broken == 0) {
         const refusal = Refusal.of(E_UNSUPPORTED).put("the snapshot must have state of version ").number(STATE_VERSION);
-        return refusal.put(", got ").number(tags.value).put(": another version of Reprise wrote it").code;
+        return refusal.put(", got ").number(tags.value).put(". Load it with the version of Reprise that wrote it").code;
       }
     } else if (tags.is("options")) code = readOptions(tags);
     else tags.skip();
   }
   if (tags.odd == NOT_UTF8) return notUtf8();
-  if (tags.odd != 0) return Refusal.of(E_UNSUPPORTED).put("the snapshot has a name with half a surrogate pair, which no UTF-8 has").code;
+  if (tags.odd != 0) return Refusal.of(E_UNSUPPORTED).put("the snapshot has a name that cannot be UTF-8 (half a surrogate pair). Load it in TypeScript").code;
   return tags.broken == 0 ? code : contradicts();
 }
 
@@ -56,13 +56,13 @@ export function readWriters(at: u32, bytes: u32): i32 {
   // The snapshot has items that show columns of their own, or a text with half of a surrogate pair.
   if (tags.odd != 0)
     return Refusal.of(E_UNSUPPORTED).put(
-      "the snapshot has rules with columns, or with priorities from a leaf, or a name that is not UTF-8, which only TypeScript shows",
+      "the snapshot has rules with columns, or with priorities from a leaf, or with a name that is not UTF-8. Load it in TypeScript",
     ).code;
   return tags.broken == 0 ? code : contradicts();
 }
 
 function contradicts(): i32 {
-  return Refusal.of(E_CORRUPT).put("the snapshot contradicts itself: its head or its writers are not valid").code;
+  return Refusal.of(E_CORRUPT).put("the snapshot is damaged: its head or its writers are invalid").code;
 }
 
 /** Returns a reader that attributes refusals to the snapshot. */

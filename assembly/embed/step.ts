@@ -50,16 +50,16 @@ export function checkValue(field: Field, number: u32, from: usize): i32 {
     for (let k: u32 = 0; k < field.size; k++) {
       if (load<u8>(from + <usize>k) > 1)
         return wrong(field, number, k)
-          .put(" must be bool, 0 or 1, got ")
+          .put(" must be 0 or 1, got ")
           .number(load<u8>(from + <usize>k)).code;
     }
   } else if (isHalf(field.dtype) != 0) {
     const k = halvesFitting(from, field.size, field.dtype == BF16);
     if (k < field.size)
       return wrong(field, number, k)
-        .put(" must be finite as ")
+        .put(" must fit in ")
         .put(dtypeName(field.dtype))
-        .put(", or infinite itself, got ")
+        .put(", or be infinite, got ")
         .number(load<f32>(from + <usize>(k << 2))).code;
   } else if (field.dtype == TEXT) {
     const each = field.elementBytes();

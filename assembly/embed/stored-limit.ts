@@ -19,7 +19,7 @@ export function readStored(words: TextReader): i32 {
   root.storedMax = words.value;
   root.evictFrom = 0;
   if (code != 0 || !words.next()) return code;
-  if (!words.is("evict")) return words.unknown("evict, or the line ends");
+  if (!words.is("evict")) return words.refused("the word after the limit", "evict");
   const table = tableNamed(words);
   if (table < 0) return table;
   root.evictFrom = <u32>table + 1;
@@ -60,7 +60,7 @@ export function putStored(put: Put): void {
 export function checkStored(root: Root): i32 {
   const step = maxStepBytes(root);
   if (root.storedMax == 0 || root.storedMax >= step) return 0;
-  const refusal = Refusal.of(INVALID).put("stored must be at least ").number(step).put(", the bytes of a step whose frames do not pack, got ");
+  const refusal = Refusal.of(INVALID).put("stored must be at least ").number(step).put(", the bytes of a step with frames that do not compress, got ");
   return refusal.number(root.storedMax).code;
 }
 

@@ -106,10 +106,10 @@ export function nameTable(words: TextReader, options: TableOptions): i32 {
   options.bytes = words.bytes;
   // JavaScript would sort a number before the other names, and treats __proto__ specially.
   if (options.bytes == 0 || isNumber(options.name, options.bytes) || words.is("__proto__"))
-    return words.refused("the name of a table", "no whole number, not empty and not __proto__");
+    return words.got(words.here(INVALID).put("the name of a table must not be empty, a whole number or __proto__"));
   for (let i: u32 = 0; i + 1 < tables.count; i++)
     if (sameWord(TableOptions.of(i).name, TableOptions.of(i).bytes, options.name, options.bytes))
-      return words.here(INVALID).put("a table must have a name of its own, got ").word(options.name, options.bytes).code;
+      return words.here(INVALID).put("the name of a table must be unique, got ").word(options.name, options.bytes).code;
   return 0;
 }
 
@@ -130,7 +130,8 @@ export function beginTable(words: TextReader): TableOptions | null {
 
 /** Checks all options of a table together. Returns 0 or INVALID. */
 export function endTable(words: TextReader, options: TableOptions): i32 {
-  if (options.maxSize == 0) return words.here(INVALID).put("the table ").word(options.name, options.bytes).put(" must have a size: size 100000").code;
+  if (options.maxSize == 0)
+    return words.here(INVALID).put("size is required for the table ").word(options.name, options.bytes).put(", such as size 100000").code;
   const limiter = options.limiter();
   if (limiter.minDiff <= limiter.maxDiff) return 0;
   return words.here(INVALID).put("minDiff must be <= maxDiff (").number(limiter.maxDiff).put("), got ").number(limiter.minDiff).code;
@@ -146,16 +147,16 @@ export function tableNamed(words: TextReader): i32 {
 export function tableAt(words: TextReader): i32 {
   const tables = Root.the().tables();
   for (let i: u32 = 0; i < tables.count; i++) if (sameWord(TableOptions.of(i).name, TableOptions.of(i).bytes, words.word, words.bytes)) return i;
-  const refusal = words.here(NOT_FOUND).put("the table must be one of the lines before: ");
-  for (let i: u32 = 0; i < tables.count; i++) refusal.word(TableOptions.of(i).name, TableOptions.of(i).bytes).put(" ");
-  return refusal.put("got ").word(words.word, words.bytes).code;
+  const refusal = words.here(NOT_FOUND).put("the table must be described in an earlier line, got ").word(words.word, words.bytes);
+  for (let i: u32 = 0; i < tables.count; i++) refusal.put(i == 0 ? ". Tables: " : ", ").word(TableOptions.of(i).name, TableOptions.of(i).bytes);
+  return refusal.code;
 }
 
 /** Returns the table of a number that a call names; null, with a refusal, if there is none. */
 export function tableOf(i: u32): TableOptions | null {
   const count = Root.the().tables().count;
   if (i < count) return TableOptions.of(i);
-  const refusal = Refusal.of(NOT_FOUND).put("table must be the number of a line of the text that begins with table");
+  const refusal = Refusal.of(NOT_FOUND).put("table must be the number of a table in the text");
   if (count != 0) refusal.put(", up to ").number(count - 1);
   refusal.put(", got ").number(i);
   return null;
@@ -171,8 +172,8 @@ export function makeTables(): i32 {
     const bytes = table_bytes(options.maxSize, options.maxPending, options.sampler, remover);
     options.handle = bytes > <f64>MAX_BYTES ? 0 : arena_alloc(<u32>bytes);
     if (options.handle == 0) {
-      const refusal = Refusal.of(E_OUT_OF_MEMORY).put("bytes must have room for the table ").word(options.name, options.bytes);
-      return refusal.put(", which takes ").number(bytes).put(", got ").number(root.maxBytes).put(" (or lower its size)").code;
+      const refusal = Refusal.of(E_OUT_OF_MEMORY).put("the table ").word(options.name, options.bytes).put(" takes ").number(bytes);
+      return refusal.put(" bytes, but the limit bytes is ").number(root.maxBytes).put(". Increase bytes, or lower the size of the table").code;
     }
     table_init(options.handle, root.pool, options.maxSize, options.maxPending, options.sampler, remover);
     table_exponents(options.handle, options.samplerExponent, options.removerExponent);
@@ -206,7 +207,7 @@ function readOption(words: TextReader, options: TableOptions): i32 {
     code = readSelector(words);
     options.remover = max(code, 0);
     options.removerExponent = words.value;
-    if (code > 0 && kindHas(code, SAMPLES_ONLY)) return words.refused("the remover", "a selector that removes, and recency is a sampler only");
+    if (code > 0 && kindHas(code, SAMPLES_ONLY)) return words.refused("the remover", "a selector that can remove items");
   } else {
     code = readLimiter(words, options.limiter());
     if (code == NO_OPTION) return words.unknown("size, pending, steps, timesSampled, minSize, samplesPerInsert, minDiff, maxDiff, sampler or remover");
@@ -223,7 +224,7 @@ function readSelector(words: TextReader): i32 {
   if (kind == 0) return noKind(words);
   if (!kindHas(kind, TAKES_EXPONENT)) return kind;
   const exponent = words.number(
-    (kind & KIND) == RECENCY ? "the exponent behind recency" : "the exponent behind prioritized",
+    (kind & KIND) == RECENCY ? "the exponent after recency" : "the exponent after prioritized",
     leastExponent(kind),
     highestExponent(kind),
   );
@@ -252,7 +253,7 @@ export function kindNamed(word: u32, bytes: u32): u32 {
 
 /** Refuses a word that does not name a kind: kinds without an exponent come first. */
 function noKind(words: TextReader): i32 {
-  const refusal = words.here(INVALID).put("the word must be a selector: ");
+  const refusal = words.here(INVALID).put("the selector must be ");
   for (let kind = FIFO; kind <= LAST_KIND; kind++) if (!kindHas(kind, TAKES_EXPONENT)) refusal.put(kind == FIFO ? "" : ", ").put(kindName(kind));
   for (let kind = FIFO; kind <= LAST_KIND; kind++) {
     if (!kindHas(kind, TAKES_EXPONENT)) continue;

@@ -76,7 +76,8 @@ export class TextReader {
 
   /** Reads the next word, which is required. Returns 0 or INVALID. */
   want(what: string): i32 {
-    return this.next() && this.broken == 0 ? 0 : this.got(this.here(INVALID).put(what).put(" is required"));
+    if (!this.next()) return this.here(INVALID).put(what).put(" is required").code;
+    return this.broken == 0 ? 0 : this.here(INVALID).put(what).put(" has no closing quote").code;
   }
 
   /** Reads the next word as a number into `value`. Returns 0 or INVALID. */
@@ -97,7 +98,7 @@ export class TextReader {
 
   /** Checks that the line ends here. Returns 0 or INVALID. */
   done(): i32 {
-    return this.next() ? this.refused("the line", "at its end") : 0;
+    return this.next() ? this.got(this.here(INVALID).put("the line must end here")) : 0;
   }
 
   /** Stores the next word, which is required, in a WORD. Returns 0 or INVALID. */
@@ -120,8 +121,7 @@ export class TextReader {
 
   /** Ends a refusal with the current word. */
   got(refusal: Refusal): i32 {
-    if (this.broken != 0) return refusal.put(", got a quote without an end").code;
-    if (this.bytes == 0) return refusal.put(", and the line ends").code;
+    if (this.broken != 0) return refusal.put(", got a word without a closing quote").code;
     return refusal.put(", got ").word(this.word, this.bytes).code;
   }
 
@@ -156,9 +156,9 @@ export class TextReader {
   private outOfRange(what: string, kind: string, least: f64, most: f64): i32 {
     const refusal = this.here(INVALID).put(what).put(" must be ").put(kind);
     if (least == f64.MIN_VALUE) refusal.put(" above 0");
-    else if (least > -f64.MAX_VALUE) refusal.put(" from ").number(least);
+    else if (least > -f64.MAX_VALUE) refusal.put(most < f64.MAX_VALUE ? " from " : " of at least ").number(least);
     if (most < f64.MAX_VALUE) refusal.put(" up to ").number(most);
-    return refusal.put(" (decimal, of at most 15 digits, from e-22 up to e22), got ").word(this.word, this.bytes).code;
+    return refusal.put(" (at most 15 digits, exponents from e-22 to e22), got ").word(this.word, this.bytes).code;
   }
 
   /** Reads a word in quotes, and removes its backslashes in place. */

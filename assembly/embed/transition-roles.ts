@@ -53,7 +53,7 @@ export function readRole(words: TextReader): i32 {
   let code = words.want("the role");
   if (code != 0) return code;
   const role = roleNamed(words);
-  if (role == ROLES) return words.unknown("a role: observation, action, reward, discount or terminated");
+  if (role == ROLES) return words.refused("the role", "observation, action, reward, discount or terminated");
   if (Role.of(role).isSet != 0) return words.here(INVALID).put("the role ").put(roleName(role)).put(" must be set only once").code;
   code = words.want("the path after the role");
   if (code == 0) code = setRole(words, role);
@@ -94,7 +94,7 @@ export function checkRoles(): i32 {
 /** Refuses a rule or a view that needs a role that no leaf plays; else returns 0. */
 export function required(role: u32, what: string): i32 {
   if (firstOf(role) >= 0) return 0;
-  const refusal = Refusal.of(NOT_FOUND).put(what).put(" needs the ").put(roleName(role)).put(", and no leaf has that name: say role ");
+  const refusal = Refusal.of(NOT_FOUND).put(what).put(" needs the ").put(roleName(role)).put(", but no leaf has that name. Add role ");
   return refusal.put(roleName(role)).put(" PATH").code;
 }
 
@@ -109,9 +109,9 @@ export function numberIn(role: u32): i32 {
   const own = field.is(Role.of(role).path, Role.of(role).bytes);
   if (own && (field.size == 1 || role == REWARD) && field.isShared == 0 && field.dtype != TEXT && (field.dtype != BOOL || role == TERMINATED)) return first;
   const refusal = Refusal.of(SPEC_MISMATCH).put("the ").put(roleName(role));
-  refusal.put(role == REWARD ? " must be a leaf of numbers" : " must be one number per step").put(", not text or shared");
+  refusal.put(role == REWARD ? " must be a leaf of numbers" : " must be one number per step");
   return refusal
-    .put(role == TERMINATED ? "" : ", nor bool")
+    .put(role == TERMINATED ? ", and not text or shared" : ", and not text, bool or shared")
     .put(", got the leaf ")
     .word(field.path, field.bytes).code;
 }

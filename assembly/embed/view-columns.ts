@@ -163,7 +163,9 @@ function checkNames(view: View): i32 {
     for (let head = OBSERVED; head <= NEXT_OBSERVED; head++) taken = taken || isText(field.path, bytes, headName(head));
     for (let column = WEIGHT; column <= TRUNCATED; column++) taken = taken || isText(field.path, bytes, headName(COLUMN + column));
     for (let k: u32 = 0; k < view.nextCount; k++) taken = taken || isNextOf(field.path, bytes, nextOf(view, k));
-    if (taken) return Refusal.of(SPEC_MISMATCH).put("the leaf ").word(field.path, field.bytes).put(" has the name of a column of transitions: rename it").code;
+    if (taken)
+      return Refusal.of(SPEC_MISMATCH).put("the leaf ").word(field.path, field.bytes).put(" has the same name as a column of transitions. Rename the leaf")
+        .code;
   }
   return 0;
 }

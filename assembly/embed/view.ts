@@ -68,7 +68,7 @@ export class View {
 
   /** Checks whether items can be shown without being drawn. Returns 0 or UNSUPPORTED. */
   keeps(): i32 {
-    if (this.kind == MIXTURE) return Refusal.of(E_UNSUPPORTED).put("a mixture only draws: use the view of a source").code;
+    if (this.kind == MIXTURE) return Refusal.of(E_UNSUPPORTED).put("a mixture shows only items that are drawn. Use the view of one of its sources").code;
     const isWeighed = this.weighs != 0;
     if (!isWeighed && (this.from & ~CROSS) != FROM_ANY) return 0;
     const refusal = Refusal.of(E_UNSUPPORTED)
@@ -96,7 +96,7 @@ export function readView(words: TextReader): i32 {
   view.table = table;
   view.gamma = -1;
   view.nexts = Root.the().nexts().count;
-  if (words.want("items or transitions") != 0) return INVALID;
+  if (words.want("the kind of the view (items or transitions)") != 0) return INVALID;
   view.kind = words.is("items") ? ITEMS : words.is("transitions") ? TRANSITIONS : 0;
   if (view.kind == 0) return words.unknown("items or transitions");
   // An item is shown as a whole.
@@ -105,7 +105,7 @@ export function readView(words: TextReader): i32 {
     const code = readDraw(words, view);
     if (code != 0) return code;
   }
-  if (view.kind == TRANSITIONS && view.gamma < 0) return words.here(INVALID).put("a view of transitions must say gamma: gamma 0.99").code;
+  if (view.kind == TRANSITIONS && view.gamma < 0) return words.here(INVALID).put("gamma is required for a view of transitions, such as gamma 0.99").code;
   return 0;
 }
 
@@ -187,7 +187,7 @@ function readTransitions(words: TextReader, view: View): i32 {
 export function viewOf(i: u32): View | null {
   const count = Root.the().views().count;
   if (i < count) return View.of(i);
-  const refusal = Refusal.of(NOT_FOUND).put("view must be the number of a line of the text that begins with view");
+  const refusal = Refusal.of(NOT_FOUND).put("view must be the number of a view in the text");
   if (count != 0) refusal.put(", up to ").number(count - 1);
   refusal.put(", got ").number(i);
   return null;
@@ -197,7 +197,7 @@ export function viewOf(i: u32): View | null {
 export function singleRow(options: TableOptions): i32 {
   const refusal = Refusal.of(SPEC_MISMATCH).put("table ").word(options.name, options.bytes);
   return refusal.put(
-    " has items of a single step, or items that begin with the last step of an episode, which are not transitions. Set nStep in its rules, or a length of at least 2",
+    " has items of one step, or items that begin with the final step of an episode. These are not transitions. Set nStep in its rules, or a length of at least 2",
   ).code;
 }
 
@@ -206,6 +206,6 @@ export function tooManySteps(view: View, longest: u32): i32 {
   const refusal = Refusal.of(INVALID)
     .put("n must be at most ")
     .number(longest - 1)
-    .put(", since no rule or item of table ");
+    .put(", because no rule or item of table ");
   return refusal.word(view.tableOptions().name, view.tableOptions().bytes).put(" has more than ").number(longest).put(" steps, got ").number(view.n).code;
 }

@@ -61,9 +61,9 @@ function columnOf(view: View, column: u32): ViewColumn | null {
   const isLeaf = c.isLeaf();
   const kind = isLeaf ? Root.the().rows().leaf(c.which).kind : NARROW;
   if (isLeaf && (kind == NARROW || kind == WIDE)) return c;
-  const refusal = Refusal.of(E_UNSUPPORTED).put("column ").number(column).put(" cannot be written: ");
-  if (isLeaf) refusal.put("its values are stored once for several steps, so append new ones");
-  else refusal.put("it is computed from leaves, so write those");
+  const refusal = Refusal.of(E_UNSUPPORTED).put("column ").number(column).put(" cannot be written, because ");
+  if (isLeaf) refusal.put("several steps share its values. Append new steps");
+  else refusal.put("it is computed from leaves. Write the leaves");
   return null;
 }
 

@@ -111,7 +111,7 @@ export function readWriter(words: TextReader): i32 {
   while (words.next()) {
     let code = 0;
     if (words.is("name")) {
-      code = words.want("the name after name");
+      code = words.want("the name of a writer");
       if (code == 0) code = nameWriter(words, options);
     } else if (words.is("lanes")) {
       code = words.integer("lanes", 1, MAX_LANES);
@@ -142,13 +142,13 @@ export function autoresetNamed(words: TextReader): u32 {
 export function nameWriter(words: TextReader, options: WriterOptions): i32 {
   options.name = words.word;
   options.nameBytes = words.bytes;
-  if (options.nameBytes == 0) return words.refused("the name of a writer", "not empty");
+  if (options.nameBytes == 0) return words.got(words.here(INVALID).put("the name of a writer must not be empty"));
   const writers = Root.the().writers();
   for (let i: u32 = 0; i + 1 < writers.count; i++) {
     const other = WriterOptions.of(i);
     if (!sameWord(other.name, other.nameBytes, options.name, options.nameBytes)) continue;
     if (other.saved == options.saved || other.isRequested != 0)
-      return words.here(INVALID).put("a writer must have a name of its own, got ").word(options.name, options.nameBytes).code;
+      return words.here(INVALID).put("the name of a writer must be unique, got ").word(options.name, options.nameBytes).code;
     other.isRequested = 1;
     options.isRequested = i + 1;
   }
@@ -188,7 +188,7 @@ export function readRule(words: TextReader): i32 {
       priority = true;
       if (words.want("the priority") == 0 && words.is("max")) rule.largest = 1;
       else if (words.isNumber(0, f64.MAX_VALUE)) rule.priority = words.value;
-      else return words.unknown("max, or a priority from 0 up (decimal, of at most 15 digits, from e-22 up to e22)");
+      else return words.refused("the priority", "max, or a number of at least 0 (at most 15 digits, exponents from e-22 to e22)");
     } else if (words.is("infinite")) {
       rule.finite = 0;
     } else {
@@ -213,18 +213,17 @@ export function beginRule(words: TextReader): ItemRule | null {
 /** Checks all words of a rule of the last writer together. `priority`, `stride`: whether they were set. Returns 0 or INVALID. */
 export function endRule(words: TextReader, rule: ItemRule, priority: bool, stride: bool): i32 {
   const options = WriterOptions.of(Root.the().writers().count - 1);
-  if ((rule.length == 0) == (rule.nStep == 0))
-    return words.here(INVALID).put("a rule must have one of length (windows of that many steps), nStep (transitions) and sequence").code;
-  if (!rule.hasReturns() && rule.finite == 0) return words.here(INVALID).put("infinite must stand in a rule of nStep or sequence").code;
-  if (rule.nStep != 0 && stride) return words.here(INVALID).put("stride must stand in a rule of length or sequence").code;
-  if (rule.sequence == 0 && rule.burnIn != 0) return words.here(INVALID).put("burnIn must stand in a rule of sequence").code;
+  if ((rule.length == 0) == (rule.nStep == 0)) return words.here(INVALID).put("a rule must have exactly one of length, nStep and sequence").code;
+  if (!rule.hasReturns() && rule.finite == 0) return words.here(INVALID).put("infinite needs nStep or sequence in the same rule").code;
+  if (rule.nStep != 0 && stride) return words.here(INVALID).put("stride needs length or sequence in the same rule").code;
+  if (rule.sequence == 0 && rule.burnIn != 0) return words.here(INVALID).put("burnIn needs sequence in the same rule").code;
   if (rule.sequence != 0) {
     if (rule.length < rule.burnIn + 2) return words.here(INVALID).put("sequence must be at least burnIn + 2, got ").number(rule.length).code;
     const longest = rule.length - rule.burnIn - 1;
     if (!stride) rule.stride = longest;
     if (rule.stride > longest) {
-      const refusal = words.here(INVALID).put("stride of a rule of sequence must be at most ").number(longest);
-      return refusal.put(", its steps after the burn-in except the last, got ").number(rule.stride).code;
+      const refusal = words.here(INVALID).put("the stride of a sequence must be at most ").number(longest);
+      return refusal.put(" (its steps after the burn-in, without the last), got ").number(rule.stride).code;
     }
   }
   if (rule.hasReturns()) {
@@ -251,7 +250,11 @@ export function settleWriters(): i32 {
     }
     if (options.keep == 0) options.keep = max(DEFAULT_KEEP, options.longest);
     if (options.keep < options.longest) {
-      return Refusal.of(INVALID).put("keep must be at least ").number(options.longest).put(", the longest rule of its writer, got ").number(options.keep).code;
+      return Refusal.of(INVALID)
+        .put("keep must be at least ")
+        .number(options.longest)
+        .put(", the length of the longest rule of the writer, got ")
+        .number(options.keep).code;
     }
     if (options.transitions == 0) continue;
     let code = required(OBSERVATION, "a rule of nStep or sequence");
@@ -282,17 +285,18 @@ function joinNames(): i32 {
 }
 
 function mustMatch(options: WriterOptions, there: WriterOptions): i32 {
-  if (options.lanes != there.lanes) return differs(there, "lanes").number(there.lanes).put(" as in the snapshot, got ").number(options.lanes).code;
-  if (options.keep != there.keep) return differs(there, "keep").number(there.keep).put(" as in the snapshot, got ").number(options.keep).code;
+  if (options.lanes != there.lanes) return differs(there, "lanes").number(there.lanes).put(", as in the snapshot, got ").number(options.lanes).code;
+  if (options.keep != there.keep) return differs(there, "keep").number(there.keep).put(", as in the snapshot, got ").number(options.keep).code;
   if (options.across != there.across)
     return differs(there, "across")
       .put(there.across != 0 ? "set" : "omitted")
       .put(" as in the snapshot").code;
   if (max(options.autoreset, DISABLED) != max(there.autoreset, DISABLED)) return differs(there, "autoreset").put("as in the snapshot").code;
-  if (options.rules != there.rules) return differs(there, "the rules").number(there.rules).put(" as in the snapshot, got ").number(options.rules).code;
+  if (options.rules != there.rules)
+    return differs(there, "the number of rules").number(there.rules).put(", as in the snapshot, got ").number(options.rules).code;
   for (let k: u32 = 0; k < there.rules; k++)
     if (memory.compare(changetype<usize>(ItemRule.of(options.first + k)), changetype<usize>(ItemRule.of(there.first + k)), ITEM_RULE_BYTES) != 0)
-      return differs(there, "a rule").put("as in the snapshot, and number ").number(k).put(" is another one").code;
+      return differs(there, "the rules").put("as in the snapshot, but rule ").number(k).put(" differs").code;
   return 0;
 }
 
@@ -314,7 +318,12 @@ export function makeWriters(): i32 {
     const bytes = writer_bytes(options.lanes, options.rules, options.keep);
     options.handle = bytes > <f64>MAX_BYTES ? 0 : arena_alloc(<u32>bytes);
     if (options.handle == 0)
-      return Refusal.of(E_OUT_OF_MEMORY).put("bytes must have room for a writer, which takes ").number(bytes).put(": lower keep or lanes").code;
+      return Refusal.of(E_OUT_OF_MEMORY)
+        .put("a writer takes ")
+        .number(bytes)
+        .put(" bytes, but the limit bytes is ")
+        .number(root.maxBytes)
+        .put(". Increase bytes, or lower keep or lanes").code;
     const reward = options.finite != 0 ? <u32>numberIn(REWARD) + 1 : 0;
     writer_init(options.handle, root.pool, options.lanes, options.rules, options.keep, options.across, u32(options.autoreset == NEXT_STEP), reward);
     for (let k: u32 = 0; k < options.rules; k++) {
@@ -349,9 +358,9 @@ export function writerOf(i: u32): WriterOptions | null {
   const count = Root.the().writers().count;
   if (i < count) return WriterOptions.of(i);
   Refusal.of(NOT_FOUND)
-    .put("writer must be a number up to ")
+    .put("writer must be the number of a writer in the text, up to ")
     .number(count - 1)
-    .put(", in the order of the text, got ")
+    .put(", got ")
     .number(i);
   return null;
 }

@@ -24,7 +24,7 @@ import { noLane } from "./append";
 import { noRoomToTell } from "./describe";
 import { Field } from "./field";
 import { CLOSED, NOT_FOUND, Refusal } from "./refusal";
-import { opened, TOLD } from "./root";
+import { DESCRIPTION, opened } from "./root";
 import { TableOptions } from "./table-options";
 import { numberIn, OBSERVATION, REWARD, Role } from "./transition-roles";
 import { ItemRule, writerOf } from "./writer-options";
@@ -51,13 +51,13 @@ class WriterDescription {
 if (offsetof<WriterDescription>() != WRITER_BYTES) ERROR("WRITER is 48 bytes");
 
 @unmanaged
-class ToldLeaf {
+class LeafDescription {
   share: u32;
   frames: u32;
   frameBytes: u32;
   observes: u32;
 }
-if (offsetof<ToldLeaf>() != LEAF_BYTES) ERROR("LEAF is 16 bytes");
+if (offsetof<LeafDescription>() != LEAF_BYTES) ERROR("LEAF is 16 bytes");
 
 /** Returns WRITER of a writer. Valid until the next call that describes something. 0: refused. */
 export function replay_writer(handle: u32, writer: u32): u32 {
@@ -67,7 +67,7 @@ export function replay_writer(handle: u32, writer: u32): u32 {
   if (options === null) return 0;
   const tables = root.tables().count;
   const leaves = root.fields().count;
-  const at = root.region(TOLD, WRITER_BYTES + NAMED_BYTES * tables + 4 * options.rules + LEAF_BYTES * leaves);
+  const at = root.region(DESCRIPTION, WRITER_BYTES + NAMED_BYTES * tables + 4 * options.rules + LEAF_BYTES * leaves);
   if (at == 0) return noRoomToTell();
   const description = changetype<WriterDescription>(at);
   description.lanes = options.lanes;
@@ -93,7 +93,7 @@ export function replay_writer(handle: u32, writer: u32): u32 {
   for (let k: u32 = 0; k < options.rules; k++, to += 4) store<u32>(to, ItemRule.of(options.first + k).table);
   for (let i: u32 = 0; i < leaves; i++, to += LEAF_BYTES) {
     const field = Field.of(i);
-    const leaf = changetype<ToldLeaf>(to);
+    const leaf = changetype<LeafDescription>(to);
     leaf.share = field.shared;
     leaf.frames = field.frames;
     leaf.frameBytes = field.frameBytes() << isHalf(field.dtype);
@@ -109,7 +109,7 @@ export function replay_discard(handle: u32, writer: u32, lane: u32): i32 {
   const options = writerOf(writer);
   if (options === null) return NOT_FOUND;
   if (lane >= options.lanes) return noLane(options, lane);
-  if (options.across != 0) return Refusal.of(E_UNSUPPORTED).put("items of a writer that is across may span episodes: delete its items by their keys").code;
+  if (options.across != 0) return Refusal.of(E_UNSUPPORTED).put("items of a writer with across may span episodes. Delete them by their keys").code;
   let items = 0;
   for (let i: u32 = 0; i < root.tables().count; i++) items += table_discard(TableOptions.of(i).handle, writer_stream(options.handle, lane));
   writer_discard(options.handle, lane);

@@ -81,12 +81,12 @@ static void close_it(reprise_replay *replay) {
 
 /* Returns why a Replay cannot be called, or 0 if it can. */
 static int32_t closed(reprise_replay *replay) {
-  if (replay == NULL) return refuse(REPRISE_INVALID, "INVALID: replay must be what reprise_create or reprise_load gave, got NULL");
-  return replay->handle != 0 ? 0 : refuse(REPRISE_CLOSED, "CLOSED: replay must not be used after reprise_free: create another");
+  if (replay == NULL) return refuse(REPRISE_INVALID, "INVALID: replay must be a Replay from reprise_create or reprise_load, got NULL");
+  return replay->handle != 0 ? 0 : refuse(REPRISE_CLOSED, "CLOSED: the Replay was freed. Create another");
 }
 
 /* A trap would be a bug in the core; none is known. */
-static int32_t trapped(void) { return refuse(REPRISE_CORRUPT, "CORRUPT: the core trapped (%d), and the Replay was freed: please report what led to it", (int)why); }
+static int32_t trapped(void) { return refuse(REPRISE_CORRUPT, "CORRUPT: the core trapped (%d), and the Replay was freed. Please report this bug", (int)why); }
 
 /* Begins a call: if it is not allowed, or traps, `result` is returned, which may be `code`. */
 #define ENTER(replay, result)      \
@@ -116,7 +116,7 @@ static int32_t give(reprise_replay *replay, run *runs, int count) {
     if (runs[i].bytes == 0) continue;
     if (runs[i].from == NULL) return refuse(REPRISE_INVALID, "INVALID: %s must not be NULL", runs[i].name);
     end += (runs[i].bytes + 15) & ~(uint64_t)15;
-    if (end > UINT32_MAX) return refuse(REPRISE_INVALID, "INVALID: %s must be less than 4 GiB: hand in less at a time", runs[i].name);
+    if (end > UINT32_MAX) return refuse(REPRISE_INVALID, "INVALID: %s must be less than 4 GiB. Pass less at a time", runs[i].name);
   }
   if (end == 0) return 0;
   const uint8_t *before = memory->data;
@@ -141,7 +141,7 @@ static uint32_t made(reprise_replay *replay, run *runs, int count) {
   way_out = &here;
   if (setjmp(here) != 0) {
     if (replay->core.w2c_memory.data != NULL) return trapped(), 0;
-    return refuse(0, "OUT_OF_MEMORY: there is no address space of 4 GiB for a Replay: raise the limit, or build with -DREPRISE_MOVES");
+    return refuse(0, "OUT_OF_MEMORY: there is no address space of 4 GiB for a Replay. Raise the limit, or build with -DREPRISE_MOVES");
   }
   page_open(&replay->core);
   if (give(replay, runs, count) != 0) return 0;
@@ -194,7 +194,7 @@ static const reprise_batch *tell(reprise_replay *replay, told *told, uint32_t ad
   }
   if (!room((void **)&told->column, &told->columns, all->columns, sizeof *told->column) || !room((void **)&told->names, &told->name_bytes, names, 1) ||
       !room((void **)&told->dims, &told->dim_count, dims, sizeof *told->dims)) {
-    refuse(0, "OUT_OF_MEMORY: there is no memory to tell of %u columns", all->columns);
+    refuse(0, "OUT_OF_MEMORY: there is no memory to describe %u columns", all->columns);
     return NULL;
   }
   char *name = told->names;
@@ -252,7 +252,7 @@ int32_t reprise_append(reprise_replay *replay, uint32_t writer, const void *step
   const reprise_batch *step = step_of(replay);
   if (step == NULL) return REPRISE_OUT_OF_MEMORY;
   if (bytes % step->bytes != 0 || bytes > UINT32_MAX)
-    return refuse(REPRISE_INVALID, "INVALID: bytes must be a multiple of the %u of a packed step, below 4 GiB, got %zu", step->bytes, bytes);
+    return refuse(REPRISE_INVALID, "INVALID: bytes must be a multiple of %u, the bytes of a packed step, and below 4 GiB, got %zu", step->bytes, bytes);
   uint32_t n = (uint32_t)(bytes / step->bytes);
   uint64_t ended = 0;
   /* An invalid end has no final step to read: the core refuses it. */
@@ -394,14 +394,14 @@ const reprise_column *reprise_find(const reprise_batch *batch, const char *name)
   }
   for (uint32_t i = 0; i < batch->columns; i++)
     if (strcmp(batch->column[i].name, name) == 0) return &batch->column[i];
-  refuse(0, "NOT_FOUND: name must be that of a column, such as \"%s\", got \"%s\"", batch->columns == 0 ? "" : batch->column[0].name, name);
+  refuse(0, "NOT_FOUND: name must be the name of a column, such as \"%s\", got \"%s\"", batch->columns == 0 ? "" : batch->column[0].name, name);
   return NULL;
 }
 
 int32_t reprise_copy(const reprise_batch *batch, const char *name, void *to, size_t bytes) {
   const reprise_column *column = reprise_find(batch, name);
   if (column == NULL) return REPRISE_NOT_FOUND;
-  if (column->data == NULL) return refuse(REPRISE_INVALID, "INVALID: batch must be one that was drawn, got a packed step");
+  if (column->data == NULL) return refuse(REPRISE_INVALID, "INVALID: batch must be a drawn batch, got a packed step");
   size_t need = (size_t)batch->entries * column->bytes;
   if (bytes < need) return refuse(REPRISE_INVALID, "INVALID: bytes must be at least %zu for the column \"%s\", got %zu", need, name, bytes);
   if (need != 0 && to == NULL) return refuse(REPRISE_INVALID, "INVALID: to must not be NULL");
@@ -412,7 +412,7 @@ int32_t reprise_copy(const reprise_batch *batch, const char *name, void *to, siz
 int32_t reprise_put(const reprise_batch *step, const char *name, const void *value, size_t bytes, void *to) {
   const reprise_column *column = reprise_find(step, name);
   if (column == NULL) return REPRISE_NOT_FOUND;
-  if (column->data != NULL) return refuse(REPRISE_INVALID, "INVALID: step must be the columns of REPRISE_STEP, got those of a batch");
+  if (column->data != NULL) return refuse(REPRISE_INVALID, "INVALID: step must be the columns of REPRISE_STEP, got the columns of a batch");
   if (bytes != column->bytes) return refuse(REPRISE_INVALID, "INVALID: bytes must be %u for the leaf \"%s\", got %zu", column->bytes, name, bytes);
   if (value == NULL || to == NULL) return refuse(REPRISE_INVALID, "INVALID: %s must not be NULL", value == NULL ? "value" : "to");
   memcpy((uint8_t *)to + column->offset, value, bytes);

@@ -40,7 +40,7 @@ local function leaves(replay)
     leaf.type, leaf.is_bool, leaf.is_whole = name, column.dtype == BOOL, column.dtype > BOOL and column.dtype < FLOAT
     leaf.min, leaf.max, leaf.is_float = MIN[column.dtype], MAX[column.dtype], name == "float"
     leaf.half = HALVES[column.dtype]
-    leaf.holding = name and "a number that " .. (leaf.half or name) .. " holds"
+    leaf.holding = name and "a number that " .. (leaf.half or name) .. " can hold"
     leaf.count = leaf.bytes / (name and ffi.sizeof(name) or 4 + math.ceil(leaf.max_bytes / 4) * 4)
     replay.leaves[i + 1] = leaf
     replay.is_leaf[leaf.path] = true
@@ -105,7 +105,7 @@ local function pack(replay, step, at)
   if type(step) ~= "table" then refuse(("INVALID: the step must be a table, got %s"):format(tostring(step))) end
   for _, leaf in ipairs(replay.leaves) do
     local value = step[leaf.path]
-    if value == nil then refuse(("INVALID: the step must have %q"):format(leaf.path)) end
+    if value == nil then refuse(("INVALID: the step must have the leaf %q"):format(leaf.path)) end
     if type(value) ~= "table" then value = { value } end
     if #value ~= leaf.count then refuse(("INVALID: %q must have %d values, got %d"):format(leaf.path, leaf.count, #value)) end
     for i = 1, leaf.count do
@@ -135,11 +135,11 @@ local function listed(steps)
     if type(key) == "number" then some, most = some + 1, math.max(most, key) else named = true end
   end
   if some == 0 or (some == most and not named) then return some end
-  if named then refuse("INVALID: the steps must be one step, or a list of steps, got a table with names and numbers") end
+  if named then refuse("INVALID: the steps must be one step or a list of steps, got a table with names and numbers") end
   for i = 1, most do
     if steps[i] == nil then refuse(("INVALID: the list of steps must have no holes, got nil for step %d of %d"):format(i, most)) end
   end
-  return refuse("INVALID: the steps must be numbered from 1 on")
+  return refuse("INVALID: the list of steps must be numbered from 1")
 end
 
 -- Checks the range of a number, because the library would truncate a larger one.
@@ -153,7 +153,7 @@ end
 
 -- Returns the library's Replay, unless it was freed.
 local function live(replay)
-  if replay.freed then refuse("CLOSED: the Replay must not be used after free: create another") end
+  if replay.freed then refuse("CLOSED: the Replay was freed. Create another") end
   return replay.handle
 end
 

@@ -30,10 +30,10 @@ describe("a call", () => {
   }
 
   test.each<[string, (x: Embed["x"], handle: number, at: number) => number, RegExp]>([
-    ["append to no writer", (x, h, at) => x.replay_append(h, 2, at, 1, 0, 0), /^NOT_FOUND: writer must be a number up to 1, .*, got 2/],
+    ["append to no writer", (x, h, at) => x.replay_append(h, 2, at, 1, 0, 0), /^NOT_FOUND: writer must be the number of a writer in the text, up to 1, got 2/],
     ["append of nothing", (x, h, at) => x.replay_append(h, 0, at, 0, 0, 0), /n must be an integer from 1/],
     ["append of half the lanes", (x, h, at) => x.replay_append(h, 1, at, 1, 0, 0), /a multiple of the 2 lanes, got 1/],
-    ["append from null", (x, h) => x.replay_append(h, 0, 0, 1, 0, 0), /^INVALID: steps must be 48 bytes within the /],
+    ["append from null", (x, h) => x.replay_append(h, 0, 0, 1, 0, 0), /^INVALID: steps must be 48 bytes inside the /],
     ["append from behind the input", (x, h, at) => x.replay_append(h, 0, at + 4096 * 64, 1, 0, 0), /steps must be 48 bytes/],
     ["append of more than there is", (x, h, at) => x.replay_append(h, 0, at, 1_000_000, 0, 0), /steps must be 48000000 bytes/],
     ["append with ends nowhere", (x, h, at) => x.replay_append(h, 0, at, 1, 12, 0), /ends must be 1 bytes/],
@@ -44,26 +44,26 @@ describe("a call", () => {
     [
       "append of an end behind an end",
       (x, h, at) => x.replay_append(h, 1, at + 640, 4, at + 400, 0),
-      /^INVALID_DATA: the next step of lane 0 is the final one/,
+      /^INVALID_DATA: the next step of lane 0 is the final step/,
     ],
-    ["append of a flag of 2", (x, h, at) => x.replay_append(h, 0, at + 64, 1, 0, 0), /^INVALID_DATA: step\[0\]: "done"\[0\] must be bool, 0 or 1, got 2/],
+    ["append of a flag of 2", (x, h, at) => x.replay_append(h, 0, at + 64, 1, 0, 0), /^INVALID_DATA: step\[0\]: "done"\[0\] must be 0 or 1, got 2/],
     ["append of a text that is too long", (x, h, at) => x.replay_append(h, 0, at + 128, 1, 0, 0), /"task"\[0\] must have at most 5 bytes, got 6/],
     ["append of a text that is none", (x, h, at) => x.replay_append(h, 0, at + 192, 1, 0, 0), /"task"\[0\] must be UTF-8/],
     ["append of a text with more behind it", (x, h, at) => x.replay_append(h, 0, at + 256, 1, 0, 0), /must have zeros after its text/],
-    ["append of good and bad steps", (x, h, at) => x.replay_append(h, 0, at + 448, 2, 0, 0), /^INVALID_DATA: step\[1\]: "done"\[0\] must be bool/],
+    ["append of good and bad steps", (x, h, at) => x.replay_append(h, 0, at + 448, 2, 0, 0), /^INVALID_DATA: step\[1\]: "done"\[0\] must be 0 or 1/],
     ["append of a reward that is infinite", (x, h, at) => x.replay_append(h, 0, at + 320, 1, 0, 0), /^INVALID_DATA: "reward" must be finite.*, got Infinity/],
-    ["end without saying how", (x, h) => x.replay_end(h, 0, 0, 1, 0), /must end truncated \(2\) or terminated \(3\)/],
+    ["end without saying how", (x, h) => x.replay_end(h, 0, 0, 1, 0), /must end as truncated \(2\) or terminated \(3\)/],
     ["end in another way", (x, h) => x.replay_end(h, 0, 0, 4, 0), /how must be 1 .*, got 4/],
-    ["end of no lane", (x, h, at) => x.replay_end(h, 0, 1, 3, at), /lane must be an integer up to 0, got 1/],
+    ["end of no lane", (x, h, at) => x.replay_end(h, 0, 1, 3, at), /lane must be an integer from 0 up to 0, got 1/],
     ["end with a final step nowhere", (x, h) => x.replay_end(h, 0, 0, 3, 4), /final must be 48 bytes/],
     ["end without a final step where it is truncated", (x, h) => x.replay_end(h, 0, 0, 2, 0), /requires a final step/],
     ["end where no episode is open", (x, h) => x.replay_end(h, 1, 1, 3, 0), /^OUT_OF_TURN: the episode of lane 1 cannot end here/],
-    ["item of no table", (x, h) => x.replay_item(h, 0, 0, 1, 1, 1), /^NOT_FOUND: table must be the number of a line/],
-    ["item that is too long", (x, h) => x.replay_item(h, 0, 0, 0, 6, 1), /length must be at most 5, the steps at hand/],
+    ["item of no table", (x, h) => x.replay_item(h, 0, 0, 1, 1, 1), /^NOT_FOUND: table must be the number of a table/],
+    ["item that is too long", (x, h) => x.replay_item(h, 0, 0, 0, 6, 1), /length must be at most 5, the number of steps/],
     ["item of nothing", (x, h) => x.replay_item(h, 0, 0, 0, 0, 1), /length must be an integer from 1/],
     ["item with a priority below 0", (x, h) => x.replay_item(h, 0, 0, 0, 1, -1), /priority must be a finite number >= 0, .*, got -1/],
     ["item with no number as priority", (x, h) => x.replay_item(h, 0, 0, 0, 1, Number.NaN), /got NaN/],
-    ["sample of no view", (x, h) => x.replay_sample(h, 2, 1, 0), /^NOT_FOUND: view must be the number of a line/],
+    ["sample of no view", (x, h) => x.replay_sample(h, 2, 1, 0), /^NOT_FOUND: view must be the number of a view/],
     ["sample of nothing", (x, h) => x.replay_sample(h, 0, 0, 0), /n must be an integer from 1/],
     ["sample with no number as beta", (x, h) => x.replay_sample(h, 0, 1, Number.NaN), /beta must be a finite number, got NaN/],
     ["update from null", (x, h, at) => x.replay_update(h, 0, 0, at, 1), /keys must be 8 bytes/],
@@ -73,15 +73,11 @@ describe("a call", () => {
     [
       "update of what can be no key",
       (x, h, at) => x.replay_update(h, 0, at + 896, at + 384, 3),
-      /^INVALID: keys must be whole numbers from 0 to 2\^53 - 1, .*: 2 are not, the first is keys\[1\], got 1\.5/,
+      /^INVALID: keys\[1\] must be a whole number from 0 to 2\^53 - 1, .*, got 1\.5 \(2 keys are wrong\)/,
     ],
-    ["delete of what can be no key", (x, h, at) => x.replay_delete(h, 0, at + 904, 1), /^INVALID: keys must be .*: 1 is not, the first is keys\[0\], got 1\.5/],
+    ["delete of what can be no key", (x, h, at) => x.replay_delete(h, 0, at + 904, 1), /^INVALID: keys\[0\] must be .*, got 1\.5$/],
     ["delete from null", (x, h) => x.replay_delete(h, 0, 0, 1), /keys must be 8 bytes/],
-    [
-      "use of another handle",
-      (x, h, at) => x.replay_append(h + 1, 0, at, 1, 0, 0),
-      /^CLOSED: handle must be that of the Replay in this instance, got 2, and the open one is 1/,
-    ],
+    ["use of another handle", (x, h, at) => x.replay_append(h + 1, 0, at, 1, 0, 0), /^CLOSED: handle must name the open Replay of this instance \(1\), got 2/],
   ])("%s is refused, and nothing changed", (_, call, says) => {
     const runs = Array.from({ length: 6 }, () => step.slice());
     const { columns } = embed.columns(-1);
@@ -113,9 +109,9 @@ describe("a call", () => {
 
   test("after free is refused, and so is a second Replay before it", () => {
     const { x, handle } = embed;
-    expect(() => embed.create(TEXT)).toThrowError(/^OUT_OF_TURN: this instance has a Replay \(handle 1\): free it first/);
+    expect(() => embed.create(TEXT)).toThrowError(/^OUT_OF_TURN: this instance already has a Replay \(handle 1\)\. Free it first/);
     embed.handle = handle;
-    expect(() => embed.load(new Uint8Array(8))).toThrowError(/^OUT_OF_TURN: this instance has a Replay \(handle 1\): free it first/);
+    expect(() => embed.load(new Uint8Array(8))).toThrowError(/^OUT_OF_TURN: this instance already has a Replay \(handle 1\)\. Free it first/);
     embed.handle = handle;
     expect(x.replay_free(handle)).toBe(0);
     const calls = [
@@ -129,7 +125,7 @@ describe("a call", () => {
     ];
     for (const call of calls) {
       expect(call()).toBeLessThan(0);
-      expect(embed.error).toMatch(/^CLOSED: handle .* got 1: it was freed, create another/);
+      expect(embed.error).toMatch(/^CLOSED: handle .* got 1\. The Replay was freed\. Create another/);
     }
     expect(x.replay_columns(handle, -1)).toBe(0);
     expect(x.replay_stats(handle, 0)).toBe(0);
@@ -141,7 +137,7 @@ describe("a call", () => {
   });
 
   test("for columns of a view that was not drawn last is refused", () => {
-    expect(() => embed.columns(0)).toThrowError(/^OUT_OF_TURN: view must be the one that was drawn last/);
+    expect(() => embed.columns(0)).toThrowError(/^OUT_OF_TURN: view must be the view of the newest batch/);
     embed.did(embed.x.replay_sample(embed.handle, 1, 3, 0));
     expect(embed.columns(1).entries).toBe(3);
     expect(() => embed.columns(0)).toThrowError(/OUT_OF_TURN/);

@@ -153,7 +153,7 @@ describe.each<Build>(["embed", "embed.scalar"])("mixtures of the build %s", (bui
     const [at = 0] = embed.give(steps);
     embed.did(embed.x.replay_append(embed.handle, 0, at, 9, 0, 0));
     const before = bytesOfEmbed(embed);
-    expect(() => embed.did(embed.x.replay_sample(embed.handle, 2, 8, 0))).toThrow(/TOO_FEW: table "a" has 8 items, of which 6 can be drawn/);
+    expect(() => embed.did(embed.x.replay_sample(embed.handle, 2, 8, 0))).toThrow(/TOO_FEW: table "a" has 8 items \(6 of them can be drawn\)/);
     expect(bytesOfEmbed(embed).equals(before)).toBe(true);
   });
 
@@ -168,26 +168,26 @@ describe.each<Build>(["embed", "embed.scalar"])("mixtures of the build %s", (bui
     for (const wrong of [{ shares: [0, 0] }, { shares: [-1, 1] }, { shares: [Number.NaN, 1] }, { carry: [Number.POSITIVE_INFINITY, 0] }])
       expect(() => setState(embed, MIXTURE, { ...state, ...wrong })).toThrow(/INVALID/);
     expect(() => setState(embed, MIXTURE, { ...state, shares: [1, 1, 1], carry: [0, 0, 0] })).toThrow(
-      /SPEC_MISMATCH: the state must be of a mixture of 2 sources, got one of 3/,
+      /SPEC_MISMATCH: the state must come from a mixture of 2 sources, got 3/,
     );
     expect(stateOf(embed, 2).shares).toEqual([0, 2]);
-    expect(() => setState(embed, 0, state)).toThrow(/NOT_FOUND: view must be the number of a line of the text that begins with mixture/);
+    expect(() => setState(embed, 0, state)).toThrow(/NOT_FOUND: view must be the number of a mixture in the text/);
     const [keys = 0] = embed.give(new Uint8Array(8));
-    expect(() => embed.did(embed.x.replay_get(embed.handle, MIXTURE, keys, 1))).toThrow(/UNSUPPORTED: a mixture only draws/);
+    expect(() => embed.did(embed.x.replay_get(embed.handle, MIXTURE, keys, 1))).toThrow(/UNSUPPORTED: a mixture shows only items that are drawn/);
     const [epoch = 0] = embed.give(new Uint8Array(48));
     expect(() => embed.did(embed.x.replay_epoch(embed.handle, MIXTURE, 1, epoch))).toThrow(/UNSUPPORTED: a mixture has no epochs/);
     expect(() => embed.did(embed.x.replay_set_mixture(embed.handle, MIXTURE, 1))).toThrow(/INVALID: the state of the mixture/);
   });
 
   test.each([
-    ["mixture", /must have sources/],
+    ["mixture", /a mixture needs a source/],
     ["mixture source 0", /share of a source is required/],
     ["mixture source 3 1", /view of a source must be/],
-    ["mixture source 2 1", /must be views of transitions, and view 2 is not/],
+    ["mixture source 2 1", /must be views of transitions, but view 2 is not/],
     ["mixture source 0 0", /sum of the shares/],
     ["mixture source 0 -1", /share of a source must be/],
     ["mixture of", /source, random, fallback or seed/],
-    ["view b transitions gamma 1\nmixture source 0 1 source 3 1", /same columns with the same weights, and view 3 differs/],
+    ["view b transitions gamma 1\nmixture source 0 1 source 3 1", /same columns with the same weights, but view 3 differs/],
   ])("%s is refused", (line, says) => {
     expect(() => pair(build, line, 9)).toThrow(says);
   });

@@ -88,20 +88,24 @@ describe("a text behind a snapshot", () => {
     [
       "lanes 1",
       'writer name "the first" keep 40 autoreset nextStep\nrule memory nStep 2',
-      'lanes of the writer "the first" must be 2 as in the snapshot, got 1',
+      'lanes of the writer "the first" must be 2, as in the snapshot, got 1',
     ],
-    ["keep", "writer name third across keep 33\nrule windows length 3 stride 2 priority 2", 'keep of the writer "third" must be 32 as in the snapshot, got 33'],
+    [
+      "keep",
+      "writer name third across keep 33\nrule windows length 3 stride 2 priority 2",
+      'keep of the writer "third" must be 32, as in the snapshot, got 33',
+    ],
     ["across", "writer name third\nrule windows length 3 stride 2 priority 2", 'across of the writer "third" must be set as in the snapshot'],
     [
       "autoreset",
       "writer name third across autoreset nextStep\nrule windows length 3 stride 2 priority 2",
       'autoreset of the writer "third" must be as in the snapshot',
     ],
-    ["no rule", "writer name third across", 'the rules of the writer "third" must be 1 as in the snapshot, got 0'],
+    ["no rule", "writer name third across", 'the number of rules of the writer "third" must be 1, as in the snapshot, got 0'],
     [
       "another rule",
       "writer name third across\nrule windows length 3 stride 2",
-      'a rule of the writer "third" must be as in the snapshot, and number 0 is another one',
+      'the rules of the writer "third" must be as in the snapshot, but rule 0 differs',
     ],
   ])("with other words is refused: %s", (_, lines, why) => {
     const bytes = played().snapshot();
@@ -112,7 +116,7 @@ describe("a text behind a snapshot", () => {
 
   test("asks for a writer once", () => {
     const third = "writer name third across\nrule windows length 3 stride 2 priority 2\n";
-    expect(() => new Embed().load(played().snapshot(), third + third)).toThrowError('INVALID: line 3: a writer must have a name of its own, got "third"');
+    expect(() => new Embed().load(played().snapshot(), third + third)).toThrowError('INVALID: line 3: the name of a writer must be unique, got "third"');
   });
 
   test("with `writers close` ends their episodes as close() does, and they can be used on", () => {
@@ -137,12 +141,12 @@ describe("a text behind a snapshot", () => {
 });
 
 test.each<[string, RegExp]>([
-  ["writer name", /^INVALID: line 6: the name after name is required, and the line ends/],
-  ['writer name ""', /^INVALID: line 6: the name of a writer must be not empty/],
-  ["writer name a\nwriter name b\nwriter name a", /^INVALID: line 8: a writer must have a name of its own, got "a"/],
+  ["writer name", /^INVALID: line 6: the name of a writer is required$/],
+  ['writer name ""', /^INVALID: line 6: the name of a writer must not be empty/],
+  ["writer name a\nwriter name b\nwriter name a", /^INVALID: line 8: the name of a writer must be unique, got "a"/],
   ["writers", /^INVALID: line 6: the word after writers is required/],
   ["writers open", /^INVALID: line 6: the word must be keep or close, got "open"/],
-  ["writers close now", /^INVALID: line 6: the line must be at its end, got "now"/],
+  ["writers close now", /^INVALID: line 6: the line must end here, got "now"/],
 ])("is refused: %s", (lines, why) => {
   expect(() => new Embed().create(`${TEXT}\n${lines}`)).toThrowError(why);
 });
@@ -151,7 +155,7 @@ test("what only TypeScript has for a name is refused", () => {
   const replay = new Replay({ spec, tables });
   replay.writer({ name: "\ud800" });
   expect(() => new Embed().load(bytesOf(replay))).toThrowError(
-    /^UNSUPPORTED: the snapshot has rules with columns, or with priorities from a leaf, or a name that is not UTF-8/,
+    /^UNSUPPORTED: the snapshot has rules with columns, or with priorities from a leaf, or with a name that is not UTF-8/,
   );
   const odd = new Replay({ spec, tables });
   odd.writer({ name: 'a "b"\\\n#é€𝄞\r' });

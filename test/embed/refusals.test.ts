@@ -25,7 +25,7 @@ describe("a name in a refusal", () => {
       for (const letter of ["x", "é", "€", "\u{1f600}"]) {
         const name = "y".repeat(bytes % 7) + letter.repeat(bytes);
         const says = refusalOf(embed, `leaf "${name}" f32 1000000000 4`);
-        const [, shown = ""] = /^INVALID: line 1: bytes of "(.*)" must be an integer up to 1073741823, got 16000000000$/u.exec(says) ?? [];
+        const [, shown = ""] = /^INVALID: line 1: a value of "(.*)" must have at most 1073741823 bytes, got 16000000000$/u.exec(says) ?? [];
         if (shown.endsWith("…")) expect(name.startsWith(shown.slice(0, -1))).toBe(true);
         else expect(shown).toBe(name);
         expect(shown.length).toBeGreaterThan(20);
@@ -37,7 +37,7 @@ describe("a name in a refusal", () => {
     for (let bytes = 1; bytes < 60; bytes++) {
       const names = Array.from({ length: 90 }, (_, i) => `table ${"x".repeat(bytes % 4)}${"é€\u{1f600}".repeat(1 + (bytes >> 3))}${i} size 1`);
       const says = refusalOf(embed, `leaf a f32\n${names.join("\n")}\nview t items`);
-      expect(says).toMatch(/^NOT_FOUND: line 92: the table must be one of the lines before: "/);
+      expect(says).toMatch(/^NOT_FOUND: line 92: the table must be described in an earlier line, got "t"\. Tables: "/);
       expect(new TextEncoder().encode(says).length).toBeGreaterThan(1000);
     }
   });

@@ -129,7 +129,7 @@ describe("steps of packed frames", () => {
         size++;
         if (size > 250) whole = embed.snapshot();
       }
-    }).toThrowError(/^OUT_OF_MEMORY: bytes is reached/);
+    }).toThrowError(/^OUT_OF_MEMORY: the limit bytes is reached/);
     expect(size).toBeGreaterThan(250);
     expect(Buffer.compare(embed.snapshot(), whole)).toBe(0);
     expect(embed.stats(0)[0]).toBe(size);
@@ -154,7 +154,7 @@ describe("steps of packed frames", () => {
         append(embed, step(embed, true, size));
         size++;
       }
-    }).toThrowError(/^OUT_OF_MEMORY: stored \(200000 bytes\) is reached, and no item is left to evict: raise it, or let steps go$/);
+    }).toThrowError(/^OUT_OF_MEMORY: the limit stored \(200000 bytes\) is reached, and no item is left to evict\. /);
     expect([size, embed.stats(0)[0]]).toEqual([Math.floor(200_000 / 1248), size]);
   });
 });

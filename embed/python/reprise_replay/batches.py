@@ -50,7 +50,7 @@ class Batches:
 
     def __len__(self) -> int:
         if self._count is None:
-            raise TypeError("these batches have no end, and so no length. Pass count to batches()")
+            raise TypeError("the batches have no length, because they do not end. Pass count to batches()")
         return self._count
 
     def __reduce__(self) -> NoReturn:
@@ -90,5 +90,5 @@ class _Drawn:
 
 
 WORKER = (
-    "UNSUPPORTED: num_workers must be 0: a Replay lives in the process that made it, and a worker would draw from a stale copy. Remove num_workers from DataLoader()"
+    "UNSUPPORTED: num_workers must be 0, because a worker would draw from a stale copy of the Replay. Remove num_workers from DataLoader()"
 )

@@ -58,10 +58,10 @@ class Column(NamedTuple):
         """Returns the values of n steps as an array that `put` accepts. The shape of a single step may leave out n."""
         values = array(given, self.dtype, what, self.number in HALVES)
         values = values[None] if values.ndim == len(self.shape) else values
-        must(values.shape[1:] == self.shape, f"SPEC_MISMATCH: {what} must have the shape {self.shape}, or n before it, got {values.shape}")
+        must(values.shape[1:] == self.shape, f"SPEC_MISMATCH: {what} must have the shape {self.shape} per step, got {values.shape}")
         if self.dtype != object:
             return values
-        must(all(isinstance(text, str) for text in values.flat), f"INVALID_DATA: {what} must be str, or an array of it")
+        must(all(isinstance(text, str) for text in values.flat), f"INVALID_DATA: {what} must be str, or an array of str")
         room, texts = self.raw.itemsize - COUNT, [text.encode(errors="surrogatepass") for text in values.flat]  # embed.wasm checks length, UTF-8
         packed = [len(utf8).to_bytes(COUNT, "little") + utf8[:room].ljust(room, b"\0") for utf8 in texts]
         return np.array(packed, self.raw).reshape(values.shape)
@@ -99,7 +99,7 @@ def array(given: ArrayLike, dtype: np.dtype[Any], what: str, half: bool = False)
         cast: Array = values.astype(dtype)
         wrong = values[cast != values if cast.dtype.kind != "f" else np.isinf(cast) & np.isfinite(values)]
     if wrong.size > 0:
-        raise ReplayError(f"INVALID_DATA: {what} must be values that {cast.dtype} holds, got {wrong[:1]}")
+        raise ReplayError(f"INVALID_DATA: {what} must fit in {cast.dtype}, got {wrong[:1]}")
     return cast
 
 

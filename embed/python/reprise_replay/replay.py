@@ -76,8 +76,8 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
         """
         (n, taken), (last, last_taken) = self._taken(steps, "steps"), self._taken(finals, "finals")
         how = np.ravel(array(ends, U1, "ends")) if np.size(ends) else NO_ENDS
-        must(len(how) in (0, n), f"SPEC_MISMATCH: ends must be {n}, one per step, got {len(how)}")
-        must(last in (0, np.count_nonzero(how > ENDED)), f"SPEC_MISMATCH: finals must be one step for each end with a final observation, got {last}")
+        must(len(how) in (0, n), f"SPEC_MISMATCH: ends must have {n} values, one per step, got {len(how)}")
+        must(last in (0, np.count_nonzero(how > ENDED)), f"SPEC_MISMATCH: finals must have one step for each end with a final observation, got {last}")
         with self._lock:
             at, behind, flags = self._instance.room(self.step_bytes * n, self.step_bytes * last, len(how))
             put(taken, self._instance.memory, at, self.step_bytes)
@@ -111,7 +111,7 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
         with self._lock:
             if priority == "max":
                 found = self.writer(writer).tables
-                must(operator.index(table) < len(found), f"NOT_FOUND: table must be a number up to {len(found) - 1}, got {table}")
+                must(operator.index(table) < len(found), f"NOT_FOUND: table must be a number from 0 up to {len(found) - 1}, got {table}")
                 priority = found[operator.index(table)].largest
             inside = self._call("item", _whole(writer), _whole(lane), _whole(table), _whole(length), float(priority)) == 1
             self._notify()
@@ -209,7 +209,7 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
             for name, given in (("random", random), ("shares", shares), ("carry", carry)):
                 if given is not None:
                     taken = np.ravel(array(given, state[name].dtype, name))
-                    must(len(taken) == len(state[name]), f"SPEC_MISMATCH: {name} must be {len(state[name])} numbers, got {len(taken)}")
+                    must(len(taken) == len(state[name]), f"SPEC_MISMATCH: {name} must have {len(state[name])} numbers, got {len(taken)}")
                     state[name] = taken
             parts: list[NDArray[Any]] = [np.array([len(state["shares"]), 0, 0, 0], "u4"), *state.values()]
             self._call("set_mixture", _whole(view), *self._instance.give(np.concatenate([part.view(U1) for part in parts])))
@@ -235,14 +235,14 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
         """
         wanted = _keys(keys)
         with self._lock:
-            must(operator.index(view) in self._columns, f"OUT_OF_TURN: sample or get a batch of view {view} first, which determines its columns")
+            must(operator.index(view) in self._columns, f"OUT_OF_TURN: the columns of view {view} are not known yet. Sample or get a batch of it first")
             found, given = self._columns[operator.index(view)].found, np.asarray(values)
             must(column in found, f"NOT_FOUND: column must be one of {list(found)}, got {column!r}{did_you_mean(column, found)}")
             place = found[column]
             if place.windowed and given.ndim == 1 + len(place.shape):
                 place = place._replace(shape=(given.shape[1], *place.shape[1:]))
             packed = np.ascontiguousarray(place.taken(given, "values"))
-            must(len(packed) == len(wanted), f"SPEC_MISMATCH: values must be {len(wanted)}, one per key, got {len(packed)}")
+            must(len(packed) == len(wanted), f"SPEC_MISMATCH: values must have {len(wanted)} rows, one per key, got {len(packed)}")
             width = place.shape[0] if place.windowed else 1
             at, behind = self._instance.give(wanted.view(U1), packed.reshape(-1).view(U1))
             return self._call("write", _whole(view), list(found).index(column), at, len(wanted), width, behind)
@@ -285,7 +285,7 @@ class Replay(contextlib.AbstractContextManager["Replay", None]):
     def update(self, table: SupportsIndex, keys: ArrayLike, priorities: ArrayLike) -> int:
         """Sets the priorities of items by their keys, and returns the number of items that still exist. Other keys are skipped."""
         of, new = _keys(keys), np.ravel(array(priorities, F8, "priorities"))
-        must(len(of) == len(new), f"SPEC_MISMATCH: priorities must be {len(of)}, one per key, got {len(new)}")
+        must(len(of) == len(new), f"SPEC_MISMATCH: priorities must have {len(of)} values, one per key, got {len(new)}")
         with self._lock:
             return self._call("update", _whole(table), *self._instance.give(of.view(U1), new.view(U1)), len(of))
 
@@ -351,7 +351,7 @@ def epoch_state(seed: SupportsIndex = 0, *, shuffle: bool = True) -> NDArray[np.
 
 
 def _state(given: NDArray[np.float64]) -> NDArray[np.float64]:
-    must(isinstance(given, np.ndarray) and given.dtype == F8 and given.shape == (6,) and given.flags.c_contiguous, "INVALID: state must be from epoch_state")
+    must(isinstance(given, np.ndarray) and given.dtype == F8 and given.shape == (6,) and given.flags.c_contiguous, "INVALID: state must come from epoch_state")
     return given
 
 

@@ -39,13 +39,13 @@ def test_steps():
     whole = steps(4)
     assert "leaves ['action', 'observation', 'reward'], got ['action']" in refused("SPEC_MISMATCH", lambda: replay.append(0, {"action": 1}))
     refused("SPEC_MISMATCH", lambda: replay.append(0, {**whole, "more": 1}))
-    assert "(4,), or n before it, got (4, 5)" in refused("SPEC_MISMATCH", lambda: replay.append(0, {**whole, "observation": np.zeros((4, 5))}))
+    assert "(4,) per step, got (4, 5)" in refused("SPEC_MISMATCH", lambda: replay.append(0, {**whole, "observation": np.zeros((4, 5))}))
     refused("SPEC_MISMATCH", lambda: replay.append(0, {**whole, "reward": [1]}))
     refused("SPEC_MISMATCH", lambda: replay.append(0, {**whole, "reward": np.zeros((4, 1))}))
     refused("INVALID", lambda: replay.append(0, {name: values[:0] for name, values in whole.items()}))
     refused("INVALID_DATA", lambda: replay.append(0, {**whole, "reward": [np.nan] * 4}))
     for far in (1e39, -1e300):
-        assert "values that float32 holds" in refused("INVALID_DATA", lambda far=far: replay.append(0, {**whole, "observation": np.full((4, 4), far)}))
+        assert "must fit in float32" in refused("INVALID_DATA", lambda far=far: replay.append(0, {**whole, "observation": np.full((4, 4), far)}))
     refused("NOT_FOUND", lambda: replay.append(1, whole))
     for wrong in ([1, 2, 3, 4, 5], [3]):
         refused("SPEC_MISMATCH", lambda wrong=wrong: replay.append(0, whole, wrong))
@@ -82,8 +82,8 @@ def test_numbers():
         assert "keys must be numbers" in refused("INVALID_DATA", lambda wrong=wrong: replay.delete(0, wrong))
     assert replay.update(0, [0, 2**53 - 1, 7000], np.ones(3)) == 0
     assert replay.delete(0, [0.0, 12345]) == 0
-    assert "4 are not, the first is keys[1], got -1" in refused("INVALID", lambda: replay.update(0, [0, -1, 2**53, np.nan, np.inf], np.ones(5)))
-    assert "1 is not, the first is keys[0], got 0.5" in refused("INVALID", lambda: replay.delete(0, [0.5]))
+    assert "got -1 (4 keys are wrong)" in refused("INVALID", lambda: replay.update(0, [0, -1, 2**53, np.nan, np.inf], np.ones(5)))
+    assert "keys[0] must be a whole number" in refused("INVALID", lambda: replay.delete(0, [0.5]))
     for narrow in (np.float32, np.float16, np.int32, np.uint8, np.bool_):
         assert f"got {np.dtype(narrow)}" in refused("INVALID", lambda narrow=narrow: replay.update(0, keys.astype(narrow), np.ones(4)))
         refused("INVALID", lambda narrow=narrow: replay.delete(0, keys.astype(narrow)))

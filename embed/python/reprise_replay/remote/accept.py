@@ -1,4 +1,4 @@
-"""The memory's end: lets writers in that come over a WebSocket."""
+"""Accepts writers over a WebSocket, at the end with the Replay."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ async def accept(
     """
     number, rules = operator.index(writer), (limits or Limits()).checked()
     intake = Intake(replay, number)
-    must(confirm == "memory", f'UNSUPPORTED: confirm must be "memory", since a Replay in Python has no journal, got {confirm!r}. Accept in Node or Deno for "disk"')
+    must(confirm == "memory", f'UNSUPPORTED: confirm must be "memory", because a Replay in Python has no journal, got {confirm!r}. Accept in Node or Deno for "disk"')
     most = whole(max_in_flight, "max_in_flight", 1)
     must(session_ttl >= 0, f"INVALID: session_ttl must be 0 seconds or more, got {session_ttl}")
     for name, value in (("keep_alive", keep_alive), ("keep_alive_timeout", keep_alive_timeout)):
@@ -112,7 +112,7 @@ class _Meeting:
             self._fail(error)
         except Exception as error:
             # This end has failed. The actor must not wait for it, and the session must not hold the writer.
-            self._reject(ReplayError(f"CLOSED: the memory failed: {error!r}"))
+            self._reject(ReplayError(f"CLOSED: the Replay failed: {error!r}"))
             self._fail(error)
             raise
         finally:
@@ -183,16 +183,16 @@ class _Meeting:
 
     def _check(self, fields: Fields) -> Hello:
         version = fields.get("version")
-        must(version == VERSION, f"UNSUPPORTED: the memory speaks version {VERSION} of the protocol, got {version!r}. Install the same version of Reprise at both ends")
+        must(version == VERSION, f"UNSUPPORTED: the Replay uses version {VERSION} of the protocol, got {version!r}. Install the same version of Reprise at both ends")
         session = field(fields, "session", lambda value: isinstance(value, str) and _SESSION.fullmatch(value) is not None, "22 to 64 characters from A-Z a-z 0-9 _ -")
         leaves, lanes, most = fields.get("leaves"), count(fields, "lanes"), self._settings.limits.lanes
-        must(lanes <= most, f"UNSUPPORTED: the actor has {lanes} lanes, and limits.lanes allows {most}. Use fewer lanes, or raise the limit")
+        must(lanes <= most, f"UNSUPPORTED: the actor has {lanes} lanes, but limits.lanes allows {most}. Use fewer lanes, or raise the limit")
         own = self._intake.leaves()
         theirs = [{"path": leaf.get("path"), "text": leaf.get("text")} for leaf in leaves if isinstance(leaf, dict)] if isinstance(leaves, list) else []
         for mine, other in zip(own, theirs, strict=False):
-            must(mine == other, f"SPEC_MISMATCH: the spec of the Replay has {_said(mine)}, and that of the writer {_said(other)}")
-        must(len(own) == len(theirs), f"SPEC_MISMATCH: the spec of the Replay has {len(own)} leaves, and that of the writer {len(theirs)}")
-        must(lanes == self._intake.told.lanes, f"SPEC_MISMATCH: writer {self._number} has {self._intake.told.lanes} lanes, and the actor {lanes}")
+            must(mine == other, f"SPEC_MISMATCH: the spec of the Replay has {_said(mine)}, but the spec of the writer has {_said(other)}")
+        must(len(own) == len(theirs), f"SPEC_MISMATCH: the spec of the Replay has {len(own)} leaves, but the spec of the writer has {len(theirs)}")
+        must(lanes == self._intake.told.lanes, f"SPEC_MISMATCH: writer {self._number} has {self._intake.told.lanes} lanes, but the actor has {lanes}")
         resume, reconnects = (bool(field(fields, name, is_flag, "a boolean")) for name in ("resume", "reconnects"))
         return Hello(session, resume, reconnects, lanes, count(fields, "receipt"))
 

@@ -1,4 +1,4 @@
-"""The memory's end of a remote writer: takes its steps in order, confirms them, and sends messages back. It outlives a connection."""
+"""The Replay's end of a remote writer: takes its steps in order, confirms them, and sends messages back. It outlives a connection."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ class AcceptedWriter:
 
     def close(self) -> None:
         """Ends the writer. Drops steps that still wait for a rate limiter, and truncates the open episode. The actor receives `CLOSED`."""
-        self.end(Goodbye("closed"), ReplayError("CLOSED: the process of the memory closed the writer"), Close.NORMAL)
+        self.end(Goodbye("closed"), ReplayError("CLOSED: the process of the Replay closed the writer"), Close.NORMAL)
 
     @property
     def runs(self) -> bool:
@@ -140,7 +140,7 @@ class AcceptedWriter:
         return self._settings.session_ttl if self._reconnects else 0.0
 
     def begin(self, receipt: int) -> None:
-        """Numbers messages after `receipt`, the last message of an earlier memory that the writer has handled."""
+        """Numbers messages after `receipt`, the last message of an earlier Replay that the writer has handled."""
         self._messages.begin(receipt)
 
     def handled(self, receipt: int) -> None:
@@ -179,7 +179,7 @@ class AcceptedWriter:
             return
         if kind == Kind.HELLO:
             if fields.get("session") != self.session:
-                raise ProtocolError("a connection has one session, got a hello of another one")
+                raise ProtocolError("a connection must have one session, got a hello of another session")
         elif kind == Kind.RECEIPT:
             self._on_receipt(count(fields, "number"))
         elif kind in (Kind.BLOCK, Kind.COLUMNS):
@@ -187,18 +187,18 @@ class AcceptedWriter:
         elif kind in (Kind.FLUSH, Kind.BYE):
             self._calls += 1
             if self._calls > _MAX_CALLS:
-                raise ProtocolError(f"{self._calls} calls wait for an answer", Close.TOO_MUCH)
+                raise ProtocolError(f"{self._calls} calls are waiting for an answer. The other end exceeds its limits", Close.TOO_MUCH)
             self._enqueue(Waiting(kind, number=count(fields, "id") if kind == Kind.FLUSH else 0))
         else:
-            raise ProtocolError(f"a memory does not take a frame of kind {kind.name.lower()}")
+            raise ProtocolError(f"a Replay must not receive a frame of kind {kind.name.lower()}")
 
     def _receive_block(self, frame: Frame, frames: Frames, size: int) -> None:
         number, limits = count(frame.fields, "number"), self._settings.limits
         if number > self._received + 1:
-            raise ProtocolError(f"blocks count without a gap, got {number} after {self._received}")
+            raise ProtocolError(f"blocks must be numbered without gaps, got {number} after {self._received}")
         is_new = number > self._received
         if is_new and (self._in_flight_steps >= self._settings.max_in_flight or self._in_flight_bytes >= limits.in_flight_bytes):
-            raise ProtocolError(f"{self._in_flight_steps} steps and {self._in_flight_bytes} bytes are not confirmed", Close.TOO_MUCH)
+            raise ProtocolError(f"{self._in_flight_steps} steps and {self._in_flight_bytes} bytes are unconfirmed. The other end exceeds its limits", Close.TOO_MUCH)
         if is_new:
             block = self._intake.read(frame, frames, size, limits.frame_bytes)
             self._received = number

@@ -1,4 +1,4 @@
-"""The entries that a writer keeps until the memory has confirmed them, in order."""
+"""The entries that a writer keeps until the Replay has confirmed them, in order."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Backlog:
         self.steps += entry.steps
 
     def next(self, told: Welcome) -> Entry | None:
-        """The next entry to send, which then counts as sent; None if there is none, or the memory does not let it be."""
+        """The next entry to send, which then counts as sent; None if there is none, or the Replay does not let it be."""
         if self._sent == len(self._entries):
             return None
         entry = self._entries[self._sent]

@@ -1,4 +1,4 @@
-"""The conversation of a writer with the memory, over all of its connections."""
+"""The conversation of a writer with the Replay, over all of its connections."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ class Conversation:
         self._waiting: dict[int, asyncio.Future[None]] = {}
         self._welcome: Welcome | None = None
         self.layout = Layout(leaves, lanes, 0, [])
-        #: The most rows of a frame, as the memory requires.
+        #: The most rows of a frame, as the Replay requires.
         self.most = lanes
         self._crossed = Crossed([])
         self.link: Link | None = None
         self._room = asyncio.Event()
         loop = asyncio.get_running_loop()
-        #: Resolves when the memory has welcomed the writer for the first time.
+        #: Resolves when the Replay has welcomed the writer for the first time.
         self.met: asyncio.Future[None] = loop.create_future()
         #: Resolves when the writer has ended, to the error that ended it, or None.
         self.closed: asyncio.Future[ReplayError | None] = loop.create_future()
@@ -68,7 +68,7 @@ class Conversation:
         return self._welcome is not None
 
     def told(self) -> Welcome:
-        """What the memory says of the writer.
+        """The Replay's description of the writer.
 
         Raises ReplayError: what has ended the writer.
         """
@@ -84,12 +84,12 @@ class Conversation:
         return (told.frame_bytes - _HEAD_BYTES - _PART_BYTES * parts) // (2 * (self.layout.most_bytes + 1))
 
     async def push(self, entry: Entry, *, is_part: bool = False) -> None:
-        """Takes an entry once the memory lets it be. `is_part`: of a call that was taken in part, and is not refused any more."""
+        """Takes an entry once the Replay lets it be. `is_part`: of a call that was taken in part, and is not refused any more."""
         while True:
             told = self.told()
             must(
                 self.link is not None or self._while_offline == "wait" or is_part or entry.kind == Kind.BYE,
-                'IO: the connection is broken, and while_offline is "fail". Try again once `connected` is true, or pass "wait"',
+                'IO: the connection is broken, and while_offline is "fail". Try again once `connected` is true, or pass while_offline="wait"',
             )
             if not entry.is_block or self.backlog.has_room(told):
                 break
@@ -147,8 +147,8 @@ class Conversation:
         kind, fields = frame.kind, frame.fields
         if kind == Kind.INVITE:
             if VERSION not in counts(fields, "versions"):
-                raise ProtocolError(f"the memory does not speak version {VERSION} of the protocol", Close.REFUSED)
-            # A memory that has lost its state drops messages that arrive before its welcome.
+                raise ProtocolError(f"the Replay does not support version {VERSION} of the protocol", Close.REFUSED)
+            # A Replay that has lost its state drops messages that arrive before its welcome.
             self.lose(link)
             self.greet(link)
         elif kind == Kind.WELCOME:
@@ -171,7 +171,7 @@ class Conversation:
                 self._handled = number
             link.post_newest(pack(Kind.RECEIPT, {"number": self._handled}))
         else:
-            raise ProtocolError(f"a writer does not take a frame of kind {kind.name.lower()}")
+            raise ProtocolError(f"a writer must not receive a frame of kind {kind.name.lower()}")
 
     def lose(self, link: Link) -> None:
         """The writer is welcome over this connection no more."""
@@ -181,11 +181,11 @@ class Conversation:
         self._room.set()
 
     def _reason(self, error: ReplayError | None) -> ReplayError | None:
-        """The error that ends the writer when the memory says so: None if nothing is lost."""
+        """The error that ends the writer when the Replay says so: None if nothing is lost."""
         backlog = self.backlog
         if error is None:
             # Everything sent before a goodbye has arrived when the goodbye is answered.
-            return None if backlog.said_goodbye else ReplayError("CLOSED: the memory closed the writer")
+            return None if backlog.said_goodbye else ReplayError("CLOSED: the Replay closed the writer")
         # If a session has ended with all of its steps confirmed, only the farewell was lost.
         return None if error.code == "NOT_FOUND" and backlog.said_goodbye and not backlog.has_blocks else error
 
@@ -195,21 +195,21 @@ class Conversation:
             if self._on_message is not None:
                 self._on_message(message)
         except Exception as error:
-            asyncio.get_running_loop().call_exception_handler({"message": "on_message of a remote writer raised", "exception": error})
+            asyncio.get_running_loop().call_exception_handler({"message": "on_message of a remote writer failed", "exception": error})
 
     def _on_welcome(self, link: Link, fields: Fields) -> None:
         told = welcome_of(fields, list(self.leaves.values()))
         if self._welcome is not None:
             told.must_be(self._welcome)
-        # Entries that the memory had confirmed are no longer in the backlog.
+        # Entries that the Replay had confirmed are no longer in the backlog.
         if not max(self._confirmed, told.confirmed) <= told.received <= self._number:
             raise ProtocolError(
-                f"the memory has the blocks up to {told.received} of {self._number}, and confirms {told.confirmed}; it had confirmed {self._confirmed}", Close.REFUSED
+                f"the Replay has the blocks up to {told.received}, but {self._number} blocks were sent, and {max(self._confirmed, told.confirmed)} were confirmed", Close.REFUSED
             )
         self.layout = Layout(self.leaves, self.lanes, 0, told.shares)
         fitting = self._fitting(told)
         if fitting < self.lanes:
-            raise ProtocolError(f"a step of {self.lanes} lanes does not fit into the {told.frame_bytes} bytes of a frame", Close.REFUSED)
+            raise ProtocolError(f"a step of {self.lanes} lanes does not fit in a frame of {told.frame_bytes} bytes", Close.REFUSED)
         self._welcome = told
         self.most = max(1, min(fitting, told.max_in_flight) // self.lanes) * self.lanes
         self._crossed = Crossed(told.shares)
@@ -225,7 +225,7 @@ class Conversation:
 
     def _forget(self, number: int) -> None:
         if number > self._number:
-            raise ProtocolError(f"a confirmation is of a block that was sent, got {number}")
+            raise ProtocolError(f"a confirmation must name a block that was sent, got {number}")
         self._confirmed = max(self._confirmed, number)
         self.backlog.forget(number)
         self._room.set()

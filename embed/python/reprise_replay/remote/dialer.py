@@ -17,7 +17,7 @@ from .link import Link
 
 #: The seconds until the next attempt, which double each time.
 _FIRST, _LAST = 0.1, 10.0
-#: The most bytes of a message from the memory, whose program may send any, and the seconds of silence before the memory sets its own.
+#: The most bytes of a message from the Replay, whose program may send any, and the seconds of silence before the Replay sets its own.
 _MESSAGE_BYTES, _ALIVE, _TIMEOUT = 1 << 30, 30.0, 20.0
 
 #: A URL, an open connection, or a function that opens one.
@@ -55,7 +55,7 @@ class Dialer:
         return not isinstance(self._target, Connection)
 
     def welcomed(self) -> None:
-        """The memory has welcomed the writer over the newest connection."""
+        """The Replay has welcomed the writer over the newest connection."""
         self._pause = _FIRST
         if self._deadline is not None:
             self._deadline.cancel()
@@ -78,7 +78,7 @@ class Dialer:
         await asyncio.gather(self._runner, return_exceptions=True)
 
     def _give_up(self) -> None:
-        self._speaker.end(ReplayError(f"CLOSED: no connection to the memory for {self._timeout} seconds{self._why}"), Close.NORMAL)
+        self._speaker.end(ReplayError(f"CLOSED: there was no connection to the Replay for {self._timeout} seconds{self._why}"), Close.NORMAL)
 
     async def _run(self) -> None:
         try:
@@ -97,7 +97,7 @@ class Dialer:
                 if not self.reconnects or not speaker.was_welcome:
                     if not isinstance(error, (OSError, WebSocketException, asyncio.TimeoutError)):
                         raise
-                    speaker.end(ReplayError(f"CLOSED: no connection to the memory: {error}"), Close.NORMAL)
+                    speaker.end(ReplayError(f"CLOSED: there was no connection to the Replay: {error}"), Close.NORMAL)
                     return
                 self._why = f": {error}"
             else:
@@ -107,7 +107,7 @@ class Dialer:
                 code = socket.close_code
                 said = f" ({code}: {socket.close_reason})" if code is not None and code != 1006 else ""
                 if not self.reconnects or (code is not None and code in FINAL) or not speaker.was_welcome:
-                    speaker.end(ReplayError(f"CLOSED: the connection to the memory closed{said}"), Close.NORMAL)
+                    speaker.end(ReplayError(f"CLOSED: the connection to the Replay closed{said}"), Close.NORMAL)
                     return
                 self._why = f": the connection closed{said}"
             # Half of the pause is random, so that the writers of a server do not all return together.

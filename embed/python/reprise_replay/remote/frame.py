@@ -86,18 +86,18 @@ def unpack(data: bytes) -> Frame:
     Raises ProtocolError if it is not one.
     """
     if len(data) < _HEAD.size:
-        raise ProtocolError(f"a frame has at least {_HEAD.size} bytes, got {len(data)}")
+        raise ProtocolError(f"a frame must have at least {_HEAD.size} bytes, got {len(data)}")
     number, zero, zeros, size = _HEAD.unpack_from(data)
     if zero != 0 or zeros != 0 or not 1 <= number <= len(Kind):
-        raise ProtocolError(f"a frame begins with its kind and three zeros, got {data[:4].hex()}")
+        raise ProtocolError(f"a frame must begin with its kind and three zeros, got {data[:4].hex()}")
     if size > len(data) - _HEAD.size:
-        raise ProtocolError(f"the JSON text of a frame lies within its {len(data)} bytes, got {size}")
+        raise ProtocolError(f"the JSON text of a frame must fit in its {len(data)} bytes, got {size}")
     try:
         fields = json.loads(data[_HEAD.size : _HEAD.size + size].decode(), parse_constant=_refuse)
     except (ValueError, RecursionError):
-        raise ProtocolError("a frame has one JSON object in UTF-8") from None
+        raise ProtocolError("a frame must have one JSON object in UTF-8") from None
     if not isinstance(fields, dict):
-        raise ProtocolError("a frame has one JSON object")
+        raise ProtocolError("a frame must have one JSON object")
     return Frame(Kind(number), fields, memoryview(data)[min(_HEAD.size + size + -size % 8, len(data)) :])
 
 
@@ -135,11 +135,11 @@ def is_number(value: Any) -> bool:
 
 
 def count(fields: Fields, name: str) -> int:
-    return int(field(fields, name, is_count, "an integer from 0 up"))
+    return int(field(fields, name, is_count, "an integer of at least 0"))
 
 
 def counts(fields: Fields, name: str) -> list[int]:
-    given = field(fields, name, lambda value: isinstance(value, list) and all(map(is_count, value)), "an array of integers from 0 up")
+    given = field(fields, name, lambda value: isinstance(value, list) and all(map(is_count, value)), "an array of integers of at least 0")
     return [int(one) for one in given]
 
 

@@ -16,7 +16,7 @@ from .layout import Body, Frames, Layout, Share, fits, leaf_text, packed
 
 _CALL = 7
 _ITEM, _END, _ENDS, _DISCARD = 0, 1, 2, 3
-#: The most bytes of frames that the memory keeps per share, and the size below which frames are sent as values.
+#: The most bytes of frames that the Replay keeps per share, and the size below which frames are sent as values.
 _KEPT_BYTES, _LEAST_BYTES = 4 << 20, 8
 
 
@@ -92,7 +92,7 @@ class Intake:
         found = [self.replay.stats(table) for table in self.tables]
         if all(stats["size"] == 0 and stats["pending"] == 0 for stats in found):
             raise ReplayError(
-                "RATE_LIMITED: one call brings more items than the rate limiters let in, and pending leaves them no place to wait. Raise pending in the table's line"
+                "RATE_LIMITED: a call makes more items than the rate limiters and pending allow. Raise pending in the line of the table"
             )
 
     def read(self, frame: Frame, frames: Frames, size: int, most: int) -> Block:
@@ -161,7 +161,7 @@ class Intake:
         weight = self._weight(rows + finals, size, most)
         has_ends, has_priorities = field(fields, "ends", is_flag, "a boolean"), counts(fields, "priorities")
         if rows == 0 or rows % lanes != 0 or finals > rows or len(has_priorities) != len(self.told.rules):
-            raise ProtocolError(f"columns have a multiple of {lanes} rows, at most one final step per row, and {len(self.told.rules)} priorities")
+            raise ProtocolError(f"columns must have a multiple of {lanes} rows, at most one final step per row, and {len(self.told.rules)} priorities")
         body = Body(frame.body)
         columns = self._read(body, rows)
         ends = body.take(rows).copy() if has_ends else None
@@ -172,7 +172,7 @@ class Intake:
         known = self._new_frames(fields, body, frames)
         body.end()
         if any(has_priorities):
-            raise ReplayError("UNSUPPORTED: a memory in Python takes no priorities with columns. Leave them out, and set priorities in the rule")
+            raise ReplayError("UNSUPPORTED: a Replay in Python cannot take priorities with columns. Remove them, and set priorities in the rule")
         return Parts(columns, ends, final_columns, finals, known, np.empty((0, _CALL)), rows, weight)
 
     def _take_calls(self, block: Block) -> Generator[None, None, None]:
@@ -183,7 +183,7 @@ class Intake:
         for slot, kind, a, b, c, d, e in map(np.ndarray.tolist, block.calls):
             whole = [slot, kind, a, b, d, e] if kind == _ITEM else [slot, kind, a, b, c, d, e]
             if any(number != int(number) or not 0 <= number < 2**31 for number in whole) or not at <= slot <= slots:
-                raise ProtocolError("a call has a slot that does not fall, and integers")
+                raise ProtocolError("a call must have integers, and a slot that does not decrease")
             slot, a = int(slot), int(a)
             yield from self._append(steps[at * lanes : slot * lanes])
             at = slot
@@ -197,20 +197,20 @@ class Intake:
             elif kind == _ENDS:
                 used = 1 + (a > 0)
                 if slot + used > slots or a > lanes:
-                    raise ProtocolError("a step that ends episodes has its slots in the block")
+                    raise ProtocolError("a step that ends episodes must have its slots in the block")
                 ends = flags[slot * lanes : (slot + 1) * lanes]
                 finals = steps[(slot + 1) * lanes :][:a] if a > 0 else None
                 yield from self._append(steps[slot * lanes : (slot + 1) * lanes], ends, finals)
                 at += used
             else:
-                raise ProtocolError(f"a call is one of 0 to {_DISCARD}, got {kind}")
+                raise ProtocolError(f"a call must be from 0 up to {_DISCARD}, got {kind}")
         yield from self._append(steps[at * lanes :])
 
     def _append(self, steps: Bytes, ends: Bytes | None = None, finals: Bytes | None = None) -> Generator[None, None, None]:
         """Appends rows: as many at a time as the rate limiters take."""
         lanes = self.layout.lanes
         if finals is not None and len(finals) != (0 if ends is None else np.count_nonzero(ends > ENDED)):
-            raise ProtocolError("there is a final step for each row that ends with one")
+            raise ProtocolError("a frame must have a final step for each end with a final step")
         at, used, chunk = 0, 0, len(steps) // lanes
         while at < len(steps):
             n = min(chunk * lanes, len(steps) - at)
@@ -236,7 +236,7 @@ class Intake:
 
     def _item(self, table: int, length: int, priority: float, lane: int, columns: int) -> Generator[None, None, None]:
         if columns != 0:
-            raise ReplayError("UNSUPPORTED: a memory in Python has no items with columns of their own. Leave columns out of createItem()")
+            raise ReplayError("UNSUPPORTED: a Replay in Python does not support columns of items. Remove columns from createItem()")
         while True:
             try:
                 self.replay.item(self.writer, table, length, "max" if priority == -1 else priority, lane=lane)
@@ -250,11 +250,11 @@ class Intake:
         """Ends episodes. Returns the slots that it used."""
         used = int(has_final == 1 or terminated == 2)
         if terminated > 2 or has_final > 1 or (used and len(slot) == 0):
-            raise ProtocolError("an end must be 0, 1 or 2, with a slot in the block")
+            raise ProtocolError("an end must be 0, 1 or 2, and its final step must have a slot in the block")
         how = TERMINATED if terminated == 2 else TRUNCATED if has_final else ENDED
         lanes = self._lanes(lane)
         if used and len(lanes) > 1:
-            raise ProtocolError("an end with a final step names its lane")
+            raise ProtocolError("an end with a final step must name its lane")
         for one in lanes:
             while True:
                 try:
@@ -268,7 +268,7 @@ class Intake:
 
     def _lanes(self, lane: int) -> range:
         if lane > self.layout.lanes:
-            raise ProtocolError(f"a lane is below {self.layout.lanes}, got {lane - 1}")
+            raise ProtocolError(f"a lane must be below {self.layout.lanes}, got {lane - 1}")
         return range(self.layout.lanes) if lane == 0 else range(lane - 1, lane)
 
 

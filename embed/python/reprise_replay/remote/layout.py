@@ -21,7 +21,7 @@ class Share(NamedTuple):
     leaves: tuple[int, ...]
     #: Bytes of a frame in a column.
     frame_bytes: int
-    #: The number of frames that the memory keeps.
+    #: The number of frames that the Replay keeps.
     capacity: int
 
     def fields(self) -> dict[str, Any]:
@@ -67,14 +67,14 @@ class Body:
             return np.empty(0, np.uint8)
         at = self._at + -self._at % 8
         if size > len(self._body) - at:
-            raise ProtocolError(f"a body has the columns that its frame announces, got {len(self._body)} bytes")
+            raise ProtocolError(f"a body must have the columns that its frame announces, got {len(self._body)} bytes")
         self._at = at + size
         return np.frombuffer(self._body, np.uint8, size, at)
 
     def end(self) -> None:
         """Raises ProtocolError if more follows than zeros up to a multiple of 8."""
         if len(self._body) not in (self._at, self._at + -self._at % 8):
-            raise ProtocolError("a body ends with its last part")
+            raise ProtocolError("a body must end after its last part")
 
 
 class Frames:
@@ -113,7 +113,7 @@ def packed(layout: Layout, columns: list[Bytes], rows: int, frames: list[tuple[B
             # The numbers wrap at 2^32.
             at = column.view(np.uint32) - np.uint32(first % 2**32)
             if len(at) and int(at.max()) >= len(known):
-                raise ProtocolError("a reference names a frame that has crossed, and is kept")
+                raise ProtocolError("a reference must name a frame that was sent and is still kept")
             values = known[at].reshape(rows, leaf.bytes)
         steps[:, leaf.at : leaf.at + leaf.bytes] = values
     return steps

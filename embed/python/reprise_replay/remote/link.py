@@ -144,7 +144,7 @@ class Link:
             heard = self._heard
             await asyncio.sleep(timeout)
             if self._heard == heard:
-                self._shut(Close.SILENT, "nothing was heard for too long")
+                self._shut(Close.SILENT, "the other end sent nothing for too long")
                 return
 
 

@@ -24,7 +24,7 @@ class Messages:
         self._newest: tuple[str, bytes] | None = None
 
     def begin(self, number: int) -> None:
-        """Counts on from the last message of a memory that has lost its state."""
+        """Counts on from the last message of a Replay that has lost its state."""
         self._number = max(self._number, number)
 
     def clear(self) -> None:
@@ -60,7 +60,7 @@ class Messages:
         Raises ProtocolError for a number that was not sent.
         """
         if number > self._number:
-            raise ProtocolError(f"a receipt is of a message that was sent, got {number}")
+            raise ProtocolError(f"a receipt must name a message that was sent, got {number}")
         while self._sent and self._sent[0][0] <= number:
             self._bytes -= _HEAD + len(self._sent.popleft()[2])
         if self._published is None or self._published > number:
@@ -91,8 +91,8 @@ def decoded(kind: Any, data: memoryview) -> Any:
     if kind == "bytes":
         return bytes(data)
     if kind != "json":
-        raise ProtocolError('the type of a message is "bytes" or "json"')
+        raise ProtocolError('the type of a message must be "bytes" or "json"')
     try:
         return json.loads(bytes(data).decode())
     except (ValueError, RecursionError):
-        raise ProtocolError("a message of type json is JSON text") from None
+        raise ProtocolError("a message of type json must be JSON text") from None

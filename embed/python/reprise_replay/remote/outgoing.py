@@ -14,7 +14,7 @@ from .layout import Layout, Share, raw
 
 
 class Entry:
-    """A block, a flush or a goodbye, until the memory has confirmed it."""
+    """A block, a flush or a goodbye, until the Replay has confirmed it."""
 
     def __init__(self, kind: Kind, fields: dict[str, Any], steps: int = 0) -> None:
         self.kind, self.fields, self.steps = kind, fields, steps
@@ -86,7 +86,7 @@ class Crossed:
         self._count = [0] * len(shares)
 
     def references(self, k: int, values: Bytes, new: list[bytes]) -> Bytes:
-        """References to the frames of values, as rows of bytes. Frames that the memory does not have are added to `new`."""
+        """References to the frames of values, as rows of bytes. Frames that the Replay does not have are added to `new`."""
         share, known = self._shares[k], self._known[k]
         oldest = self._count[k] - share.capacity
         found = []
@@ -100,7 +100,7 @@ class Crossed:
         return np.array(found, np.uint32).view(np.uint8)
 
     def advance(self, new: list[list[bytes]]) -> None:
-        """Counts the new frames of a block, and forgets those that the memory forgets."""
+        """Counts the new frames of a block, and forgets those that the Replay forgets."""
         for k, (share, frames) in enumerate(zip(self._shares, new, strict=True)):
             self._count[k] += len(frames)
             if len(self._known[k]) > 4 * share.capacity:

@@ -12,7 +12,7 @@ from .accepted import AcceptedWriter, Settings
 from .frame import Close
 from .intake import Intake
 
-UNKNOWN = "NOT_FOUND: the session of this writer is not known here: the memory was started again, or session_ttl is over. Make a new writer"
+UNKNOWN = "NOT_FOUND: the Replay does not know the session of this writer. It was restarted, or session_ttl is over. Make a new writer"
 
 
 class Hello(NamedTuple):
@@ -63,12 +63,12 @@ class Sessions:
             return found
         must(
             found is None or not found.connected or not found.runs,
-            f"OUT_OF_TURN: writer {number} has an actor. Let that one close, or give the text another writer, and pass its number",
+            f"OUT_OF_TURN: writer {number} already has an actor. Close that actor first, or add a writer to the text and pass its number",
         )
         # A secret belongs to one writer.
         must(not hello.resume and all(one.session != session or one is found for one in self.open.values()), UNKNOWN)
         kept, most = len(self.open) + len(self.ended) - (found is not None), settings.limits.sessions
-        must(kept < most, f"RATE_LIMITED: {kept} sessions are kept, of {most} that limits.sessions allows. Try again later")
+        must(kept < most, f"RATE_LIMITED: {kept} sessions are open, and limits.sessions allows {most}. Retry later, or raise limits.sessions")
         if found is not None:
             found.abandon()
         return self._add(hello, number, intake, settings)

@@ -1,4 +1,4 @@
-"""The memory's description of a writer, as the writer's end stores it."""
+"""The Replay's description of a writer, as the writer's end stores it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LONGEST = 2**30
 
 
 class Welcome(NamedTuple):
-    """The memory's description of the writer."""
+    """The Replay's description of the writer."""
 
     fields: dict[str, Any]
     shares: list[Share]
@@ -29,10 +29,10 @@ class Welcome(NamedTuple):
     times: tuple[float, float]
 
     def must_be(self, first: Welcome) -> None:
-        """Raises ProtocolError if the memory's writer is another one than the first time."""
+        """Raises ProtocolError if the Replay's writer has changed since the first welcome."""
         for name in _KEPT:
             if first.fields.get(name) != self.fields.get(name):
-                raise ProtocolError(f"{name} of the memory's writer was {first.fields.get(name)}, and is {self.fields.get(name)}", Close.REFUSED)
+                raise ProtocolError(f"{name} of the writer at the other end has changed from {first.fields.get(name)} to {self.fields.get(name)}", Close.REFUSED)
 
 
 def welcome_of(fields: Fields, columns: Sequence[Column]) -> Welcome:
@@ -41,7 +41,7 @@ def welcome_of(fields: Fields, columns: Sequence[Column]) -> Welcome:
     Raises ProtocolError if they are none, or contradict the writer's spec.
     """
     for name in ("keep", "maxInFlight", "frameBytes", "inFlightBytes"):
-        field(fields, name, lambda value: is_number(value) and value >= 1, "a number from 1 up")
+        field(fields, name, lambda value: is_number(value) and value >= 1, "a number of at least 1")
     field(fields, "across", is_flag, "a boolean")
     field(fields, "ends", lambda value: isinstance(value, dict), "an object")
     for name in ("tables", "rules"):
@@ -53,7 +53,7 @@ def welcome_of(fields: Fields, columns: Sequence[Column]) -> Welcome:
     for share in shares:
         fits = fits and share.frame_bytes > 0 and share.capacity > 0 and all(columns[leaf].bytes % share.frame_bytes == 0 for leaf in share.leaves)
     if not fits:
-        raise ProtocolError("shared must name leaves of the spec, each once, with frames that make up their values", Close.REFUSED)
+        raise ProtocolError("shared must name each leaf at most once, with frames that fill the values of the leaf", Close.REFUSED)
     keep_alive, timeout = (field(fields, name, lambda value: is_number(value) and 0 < value <= _LONGEST, "milliseconds") for name in ("keepAliveMs", "keepAliveTimeoutMs"))
     return Welcome(
         dict(fields),

@@ -82,10 +82,10 @@ class RemoteWriter:
         self._must_stay()
         (n, taken), (last, last_taken) = self._take(steps, "steps"), self._take(finals, "finals")
         how = np.ravel(array(ends, U1, "ends")) if np.size(ends) else np.zeros(0, np.uint8)
-        must(n > 0 and n % self._lanes == 0, f"SPEC_MISMATCH: steps must be one or more for each of {self._lanes} lanes, got {n}")
-        must(len(how) in (0, n), f"SPEC_MISMATCH: ends must be {n}, one per step, got {len(how)}")
-        must(not len(how) or how.max() <= TERMINATED, f"INVALID: ends must be from 0 up to {TERMINATED}")
-        must(last in (0, np.count_nonzero(how > ENDED)), f"SPEC_MISMATCH: finals must be one step for each end with a final observation, got {last}")
+        must(n > 0 and n % self._lanes == 0, f"SPEC_MISMATCH: the number of steps must be a positive multiple of the {self._lanes} lanes, got {n}")
+        must(len(how) in (0, n), f"SPEC_MISMATCH: ends must have {n} values, one per step, got {len(how)}")
+        must(not len(how) or how.max() <= TERMINATED, "INVALID: ends must be ENDED, TRUNCATED or TERMINATED, or 0 for no end")
+        must(last in (0, np.count_nonzero(how > ENDED)), f"SPEC_MISMATCH: finals must have one step for each end with a final observation, got {last}")
         conversation = self._conversation
         columns = [np.array(column) for column in columns_of(conversation.layout, taken)]
         final_columns = [np.array(column) for column in columns_of(conversation.layout, last_taken)] if last else []
@@ -123,7 +123,7 @@ class RemoteWriter:
         self._must_stay()
         must(table in self.tables, f"NOT_FOUND: table must be one of {list(self.tables)}, got {table!r}{did_you_mean(table, self.tables)}")
         number, size = -1.0 if priority == "max" else float(priority), operator.index(length)
-        must(priority == "max" or 0 <= number < np.inf, f'INVALID: priority must be a finite number from 0 up, or "max", got {priority}')
+        must(priority == "max" or 0 <= number < np.inf, f'INVALID: priority must be a finite number of at least 0, or "max", got {priority}')
         must(0 < size <= self.keep, f"INVALID: length must be from 1 up to {self.keep} (keep), got {length}")
         await self._push(block(self._conversation.layout, 0, [0, _ITEM, self.tables.index(table), size, number, self._lane(lane), 0]))
 
@@ -177,7 +177,7 @@ class RemoteWriter:
 
     def _must_stay(self) -> None:
         """Raises ReplayError if `close` was called: messages after a goodbye would be dropped."""
-        must(self._leaving is None or self.closed.done(), "CLOSED: the writer is closing. Make a new writer for what follows")
+        must(self._leaving is None or self.closed.done(), "CLOSED: the writer is closing. Make a new writer")
 
     def _lane(self, lane: SupportsIndex) -> int:
         number = operator.index(lane)
