@@ -298,7 +298,10 @@ function checkSame(requested: object, existing: object, name: string, remedy = O
 
 function droppedError({ name }: Directory, segments: readonly number[]): ReplayError {
   const files = segments.map(fileOf).join(", ");
-  return new ReplayError("CORRUPT", `the data before the damage in ${name} is incomplete: it needs ${files}, which was released since. Nothing was changed`);
+  return new ReplayError(
+    "CORRUPT",
+    `the data before the damage in ${name} is incomplete: it needs ${files}, but the log has deleted that data. Nothing was changed`,
+  );
 }
 
 function brokenError({ name }: Directory, what: string): ReplayError {

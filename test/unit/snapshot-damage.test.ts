@@ -125,5 +125,5 @@ test("two writers of one name are CORRUPT, though the checksum is right", () => 
   const payload = bytes.subarray(at + 16, at + 16 + bytes.readUInt32LE(at + 8));
   payload.write("first", payload.indexOf("other"));
   bytes.writeUInt32LE(crc32c(Buffer.concat([bytes.subarray(at, at + 12), payload])), at + 12);
-  expectError(refusalOf(bytes), "CORRUPT", /contradicts itself: "first" is not the name of exactly one writer/);
+  expectError(refusalOf(bytes), "CORRUPT", /contradicts itself: "first" is not a unique name of a writer/);
 });

@@ -67,7 +67,7 @@ class TransitionsSink extends StoreLoader {
   }
 
   end(episode: number, priority: number | undefined): void {
-    if (priority !== undefined) throw damaged("it has a whole episode");
+    if (priority !== undefined) throw damaged("a whole episode is stored in a file of transitions");
     this.steps.end(episode);
   }
 

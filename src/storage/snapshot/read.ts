@@ -109,7 +109,7 @@ class SnapshotReader<R> {
       const isOtherVersion = magic.startsWith(MAGIC.slice(0, -1));
       throw new ReplayError(
         isOtherVersion ? "UNSUPPORTED" : "CORRUPT",
-        `snapshot must begin with ${MAGIC}, got ${JSON.stringify(magic)}${isOtherVersion ? ": another version wrote it" : ""}`,
+        `snapshot must begin with ${MAGIC}, got ${JSON.stringify(magic)}${isOtherVersion ? ". Read it with the version of Reprise that wrote it" : ""}`,
       );
     }
     this.#hasMagic = true;

@@ -334,7 +334,7 @@ export class ReverbReplayBuffer<const S extends Spec = Spec, C extends BufferCli
 
   #checkLength(length: number): number {
     if (this.#length === undefined || length === this.#length) return length;
-    throw mustBe("SPEC_MISMATCH", `an item of table ${this.#tableName}`, `of sequenceLength (${this.#length}) steps`, length);
+    throw mustBe("SPEC_MISMATCH", `an item of table ${this.#tableName}`, `sequenceLength (${this.#length}) steps long`, length);
   }
 }
 

@@ -291,7 +291,7 @@ function mustHaveColumns(
   isOf: (dtype: string, k: number) => boolean,
 ): void {
   const subject = `an item of table ${table}`;
-  if (columns.length !== leaves.length) throw mustBe("SPEC_MISMATCH", subject, `of ${leaves.length} columns, like dataSpec`, actual);
+  if (columns.length !== leaves.length) throw mustBe("SPEC_MISMATCH", subject, `a list of ${leaves.length} columns, like dataSpec`, actual);
   leaves.forEach(({ path, leaf, shape }, k) => {
     const column = columns[k];
     if (isColumn(column) && isOf(leaf.dtype, k) && (column as Column).shape.slice(1).join() === shape.join()) return;

@@ -133,6 +133,6 @@ export function clientOf<S extends Spec, N extends string>(client: ClientLike<S,
 /** Returns the client of a value that is only drawn from. @throws TypeError */
 export function sampleClientOf(client: SampleClient | Replay): SampleClient {
   if (client instanceof Replay) return clientOf(client as ClientLike) as LocalClient;
-  if (typeof client?.sampler !== "function") throw mustBe(TypeError, "client", "a Replay, or a client that tables can be drawn from", client);
+  if (typeof client?.sampler !== "function") throw mustBe(TypeError, "client", "a Replay, or a client with the function sampler", client);
   return client;
 }

@@ -58,7 +58,7 @@ describe("an ancestor that is still open in this process gives all that was appe
     expectError(
       errorOf(() => new PersistentReplayBuffer(old, 100, { ...MANUAL, ancestor: aside })),
       RangeError,
-      /its own ancestor/,
+      /whose ancestors do not lead back/,
     );
     for (const buffer of [parent, first, second]) buffer.close();
   });

@@ -316,8 +316,8 @@ describe("a function that gives no step of the new spec", () => {
     expectError(
       refused({ migrate: async (step: object) => ({ ...step, mood: 0 }) }),
       TypeError,
-      /migrate must be a function that returns the new step itself, not a promise/,
+      /migrate must be a function that returns the new step, got a promise/,
     );
-    expectError(refused({ migrate: async () => Promise.reject(new Error("later")) }), TypeError, /not a promise/);
+    expectError(refused({ migrate: async () => Promise.reject(new Error("later")) }), TypeError, /got a promise/);
   });
 });

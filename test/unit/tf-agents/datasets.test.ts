@@ -244,5 +244,5 @@ test.each([
 test("a client that no table can be drawn from is refused", () => {
   expect(() => new TrajectoryDataset({} as never, "q", { spec: ITEM })).toThrow(TypeError);
   const steps = { spec, writer: () => {} };
-  expect(() => new TrajectoryDataset(steps as never, "q", { spec: ITEM })).toThrow(/^client must be a Replay, or a client that tables can be drawn from/);
+  expect(() => new TrajectoryDataset(steps as never, "q", { spec: ITEM })).toThrow(/^client must be a Replay, or a client with the function sampler/);
 });

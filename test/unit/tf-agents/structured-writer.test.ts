@@ -31,7 +31,7 @@ test("what no writer takes is refused where it is made, and there is no writer",
   const before = client.replay.writers.length;
   const of = (configs: unknown) => () => client.structuredWriter(configs as never);
   expect(of([])).toThrow("configs must be an array of at least one config, got an array of 0");
-  expect(of([{ pattern: newest }])).toThrow("configs[0] must be made by createConfig, got an object with keys pattern");
+  expect(of([{ pattern: newest }])).toThrow("configs[0] must be a result of createConfig, got an object with keys pattern");
   expect(of([createConfig(newest, "u")])).toThrow('the table of configs[0] must be one of "t", got "u"');
   const other = createConfig(
     patternFromTransform({ a: f32() }, (step) => ({ x: step.a.at(-1) })),
@@ -63,7 +63,7 @@ test("a priority that the table does not take is refused with the config", () =>
   const huge = createConfig(newest, "t", { priority: constantPriorityFn(1e300) });
   const client = LocalClient.of({ spec, tables: [{ ...QUEUE, sampler: prioritized(4) }], logger: null });
   expect(() => client.structuredWriter([config])).not.toThrow();
-  expect(() => client.structuredWriter([config, huge])).toThrow('the priority of configs[1] must be a priority that table "t" takes, got 1e+300');
+  expect(() => client.structuredWriter([config, huge])).toThrow('the priority of configs[1] must be a valid priority for table "t", got 1e+300');
   expect(client.replay.writers.length).toBe(0);
 });
 

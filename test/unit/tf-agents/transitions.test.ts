@@ -178,7 +178,7 @@ describe("what is refused", () => {
       "ragged rewards",
       () => toTransition({ ...batch, reward: [[1, 2, 3], [1]] }),
       "SPEC_MISMATCH",
-      /^trajectory\.reward must be of the same shape everywhere, \[2, 3\]/,
+      /^trajectory\.reward must be of shape \[2, 3\] in every part/,
     ],
     [
       "three squeezed",
@@ -212,7 +212,7 @@ describe("what is refused", () => {
       "a reward without time",
       () => fromEpisode({ observation: [], action: [], reward: 1 }),
       RangeError,
-      /^episode\.reward must be of at least one dimension, of time, got 1$/,
+      /^episode\.reward must be a column with a time dimension, got 1$/,
     ],
     [
       "an episode's lengths",
