@@ -85,7 +85,7 @@ export class Warnings {
   /** Counts a NaN in a leaf. The first is logged at the end of the call. */
   noteNaN(leaf: string): void {
     if (this.first("nanValues"))
-      this.pending = `${leaf} holds NaN, which training spreads to every weight. Find the first step that has it: often a division by 0 in the environment`;
+      this.pending = `${leaf} holds NaN, which training spreads to every weight. Find the first step that has it. Its cause is often a division by 0 in the environment`;
   }
 
   /** Counts a warning and logs the first. For callers whose message is cheap to build. */

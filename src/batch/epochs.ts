@@ -177,7 +177,7 @@ function checkEpochs({ table }: Draws<{ readonly count: number }>, n: number, op
   const { minSize, minDiff, maxDiff, samplesPerInsert } = rateLimiter;
   const most = Math.floor(Math.max(maxDiff, samplesPerInsert * minSize) - minDiff);
   if (Math.min(n, maxSize) > most)
-    throw mustBe(RangeError, "batchSize", `<= ${most}, because table ${name} with its rate limiter never allows more draws in one go`, n);
+    throw mustBe(RangeError, "batchSize", `<= ${most}, because the rate limiter of table ${name} never allows more draws in one go`, n);
 }
 
 /** @throws TypeError, RangeError */

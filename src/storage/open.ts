@@ -312,7 +312,7 @@ function brokenError({ name }: Directory, what: string): ReplayError {
 const OR = `or omit spec and tables, or use another directory, or pass onMismatch: "migrate"; see ${MIGRATION_PAGE}`;
 
 /** The remedy if a migration was requested. */
-const BEYOND = `which onMismatch: "migrate" does not change, or use another directory; see ${MIGRATION_PAGE}`;
+const BEYOND = `onMismatch: "migrate" cannot change it; use another directory, see ${MIGRATION_PAGE}`;
 
 function mismatchError(name: string, key: string, requested: unknown, existing: unknown, remedy: string): Error {
   const rule = existing === undefined ? "left out" : JSON.stringify(existing);

@@ -107,7 +107,7 @@ export function requireFlag({ autoreset, hasTransitions }: EndRules, { ends, ter
 export function requireFinal({ autoreset, hasTransitions }: EndRules, final: unknown, truncated: number, hasTerminated = true): void {
   if (truncated === 0 || !hasTransitions || autoreset === "nextStep" || hasValue(final)) return;
   const hint = hasTerminated ? "" : " (or pass terminated if it terminated)";
-  throw mustBe(TypeError, "final", `the last observation of a truncated episode, which its transitions bootstrap from${hint}`, final);
+  throw mustBe(TypeError, "final", `the last observation of a truncated episode, because its transitions bootstrap from it${hint}`, final);
 }
 
 /** Returns whether a nest has a value. */

@@ -83,10 +83,10 @@ test("columns of keys and priorities are taken, of any shape, by every call that
 
 /** Values that are not keys: with how many of [key, ...these] are invalid. */
 const NO_KEYS: readonly [number[], string][] = [
-  [[1.5, Number.NaN, -1], "3 are not, the first is keys[1], got 1.5"],
+  [[1.5, Number.NaN, -1], "got 1.5 at keys[1] (3 values are invalid)"],
   [[7, Number.NaN], "1 is not, the first is keys[2], got NaN"],
   [[-1], "1 is not, the first is keys[1], got -1"],
-  [[Number.POSITIVE_INFINITY, 2 ** 53], "2 are not, the first is keys[1], got Infinity"],
+  [[Number.POSITIVE_INFINITY, 2 ** 53], "got Infinity at keys[1] (2 values are invalid)"],
   [[2 ** 53], "1 is not, the first is keys[1], got 9007199254740992"],
 ];
 
@@ -165,8 +165,8 @@ describe("keys of a client", () => {
   const cases: [string, object, typeof TypeError | typeof RangeError, RegExp][] = [
     ["deletes that lose bits", { deletes: new Float32Array([1]) }, TypeError, /^deletes must be an array of numbers, or a Float64Array/],
     ["deletes that wrap", { deletes: new Uint32Array([1]) }, TypeError, /^deletes must be an array of numbers, or a Float64Array/],
-    ["deletes that are no keys", { deletes: [1, 1.5, Number.NaN, -1] }, RangeError, /^deletes must be .*: 3 are not, the first is deletes\[1\], got 1\.5/],
-    ["bigints that are no keys", { deletes: [-1n, 2n ** 64n] }, RangeError, /2 are not, the first is deletes\[0\], got -1n/],
+    ["deletes that are no keys", { deletes: [1, 1.5, Number.NaN, -1] }, RangeError, /^deletes must be .*, got 1\.5 at deletes\[1\] \(3 values/],
+    ["bigints that are no keys", { deletes: [-1n, 2n ** 64n] }, RangeError, /got -1n at deletes\[0\] \(2 values/],
     [
       "updates that are no keys",
       {
@@ -233,7 +233,7 @@ test("keys of a PFRL buffer", () => {
   expectError(
     errorOf(() => buffer.updateErrors([100, 1, 1], [keys[0] as number, 1.5, -1])),
     RangeError,
-    /^keys must be whole .*: 2 are not, the first is keys\[1\], got 1\.5/,
+    /^keys must be whole .*, got 1\.5 at keys\[1\] \(2 values/,
   );
   expect([JSON.stringify(buffer.priorities()), buffer.maxPriority]).toEqual([before, 1]);
   expect(buffer.updateErrors([2, 1], [keys[0] as number, 0])).toBe(1);

@@ -109,7 +109,7 @@ test("with no item left to evict, an append beyond storedBytes is refused and ch
 
 test("options of storedBytes are checked", () => {
   const make = (storedBytes: object) => errorOf(() => new Replay({ spec: { o: u8(400) }, tables: { t: { maxSize: 5 } }, storedBytes: storedBytes as never }));
-  expectError(make({ max: 411 }), RangeError, /^storedBytes\.max must be at least 412, the bytes of a step whose frames do not pack, got 411$/);
+  expectError(make({ max: 411 }), RangeError, /^storedBytes\.max must be at least 412, the size of a step whose frames cannot be packed, got 411$/);
   expectError(make({ max: "1" }), TypeError, /^storedBytes\.max must be a finite number/);
   expectError(make({ max: 1e6, evictFrom: "u" }), "NOT_FOUND", /^storedBytes\.evictFrom must be one of "t", got "u"$/);
   expectError(make({ maxBytes: 1 }), TypeError, /^storedBytes has no option "maxBytes"/);

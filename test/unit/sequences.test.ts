@@ -84,7 +84,7 @@ test("types follow the spec, the roles and the options", () => {
   expectTypeOf(batch.weights.data).toEqualTypeOf<Float64Array<ArrayBuffer>>();
   // @ts-expect-error a leaf that there is not
   const wrong = () => table.sequences({ gamma: 0.5, state: ["x"] });
-  expectError(errorOf(wrong), "NOT_FOUND", /each of state must be .*"hidden".*"note".*got "x"/);
+  expectError(errorOf(wrong), "NOT_FOUND", /each name in state must be .*"hidden".*"note".*got "x"/);
   // @ts-expect-error an option that there is not
   expect(() => table.sequences({ gamma: 0.5, burnIn: 2 })).toThrow(/burnIn/);
   // @ts-expect-error weights come with beta

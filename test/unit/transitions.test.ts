@@ -87,7 +87,7 @@ test("a view that means nothing is refused", () => {
     [{ gamma: 0.9, n: 4 }, RangeError, /^n must be <= 3, since no rule or item of table "memory" has more than 4 steps, got 4/],
     [{ gamma: 0.9, dtype: "f16" }, RangeError, /^dtype must be one of "f32", "f64"/],
     [{ gamma: 0.9, next: "mask" }, TypeError, /^next must be an array of names/],
-    [{ gamma: 0.9, next: ["observation"] }, "NOT_FOUND", /^each of next must be one of "action", "mask", "note", got "observation"/],
+    [{ gamma: 0.9, next: ["observation"] }, "NOT_FOUND", /^each name in next must be one of "action", "mask", "note", got "observation"/],
     [{ gamma: 0.9, lambda: 1 }, TypeError, /^transitions has no option "lambda"\. Options: gamma, n, next, dtype/],
     [null as never, TypeError, /^the options of transitions must be an object/],
   ];

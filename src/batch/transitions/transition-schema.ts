@@ -48,7 +48,7 @@ export function schemaOf(engine: Engine, next: readonly string[], goal?: PlacedL
     if (part === undefined)
       throw mustBeOneOf(
         "NOT_FOUND",
-        "each of next",
+        "each name in next",
         visible.map((known) => known.name),
         name,
       );

@@ -190,7 +190,7 @@ export class RowSchema {
       checkExtra(name, value);
       checkEnd(name, value, transition);
       if (!this.spec.inferred)
-        throw mustBe("SPEC_MISMATCH", "extras", `the extras of the spec, ${[...this.#bits.keys()].join(", ") || "none"}`, { [name]: value });
+        throw mustBe("SPEC_MISMATCH", "extras", `the extras of the spec (${[...this.#bits.keys()].join(", ") || "none"})`, { [name]: value });
       remaining ??= {};
       remaining[name] = copyObject(value, name);
     }

@@ -53,7 +53,7 @@ export class StateMigrator {
     const before = layoutOf(leavesOf(oldSpec), module);
     const after = layoutOf(leavesOf(spec), module);
     if (JSON.stringify(headLayout(before)) !== JSON.stringify(head.layout))
-      throw new ReplayError("UNSUPPORTED", `${what} was written by a version with another layout of steps`);
+      throw new ReplayError("UNSUPPORTED", `${what} was written by a version of Reprise with another layout of steps. Read it with that version`);
     this.#names = new LeafNames(options.rename, before.leaves, after.leaves);
     this.#users = new LeafUsers(this.#names, before.leaves, after.leaves);
     this.#pools = new FramePools(before, after, this.#names);

@@ -244,7 +244,7 @@ class CalledTable implements BufferTable {
         return 0;
       },
       drawNow: () => {
-        throw new ReplayError("UNSUPPORTED", `items of table ${this.#name} arrive later. Use for await`);
+        throw new ReplayError("UNSUPPORTED", `items of table ${this.#name} arrive asynchronously. Use for await`);
       },
       drawSome: async (_, wait) => {
         if (of.maxSamples === 0) return undefined;

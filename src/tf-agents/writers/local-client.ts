@@ -54,7 +54,8 @@ export class LocalClient<const S extends Spec = Spec, N extends string = string>
     const tables: { [name: string]: TableOptions } = {};
     const signatures: { [name: string]: Signature } = {};
     (list as readonly NamedTable[]).forEach((definition, i) => {
-      if (typeof definition !== "object" || definition === null) throw mustBe(TypeError, `tables[${i}]`, "a table's options, with its name", definition);
+      if (typeof definition !== "object" || definition === null)
+        throw mustBe(TypeError, `tables[${i}]`, "an object with the name and the options of a table", definition);
       const { name, signature, ...table } = definition;
       if (typeof name !== "string") throw mustBe(TypeError, `tables[${i}].name`, "a string", name);
       if (Object.hasOwn(tables, name)) throw mustBe(RangeError, `tables[${i}].name`, "different from the names of the other tables", name);

@@ -248,7 +248,7 @@ test("a spec that is none is refused, and the message names the path", () => {
     [{ a: { b: 3 } }, TypeError, /^spec of a\.b must be/, /got 3/],
     [{}, RangeError, /^the number of leaves in spec must be an integer in 1 … 4096/, /got 0/],
     [{ a: [] }, RangeError, /^the number of leaves in spec must be/, /got 0/],
-    [{ "a.b": f32() }, RangeError, /^keys of step must be without dots/, /"a\.b"/],
+    [{ "a.b": f32() }, RangeError, /^keys of step must be names without dots/, /"a\.b"/],
     [{ a: { dtype: "f8", shape: [] } }, RangeError, /^dtype of a must be one of/, /"f8"/],
     [{ a: { dtype: "toString", shape: [] } }, RangeError, /^dtype of a/, /"toString"/],
     [{ a: { dtype: "f32" } }, TypeError, /^shape of a is required/, /: an array/],

@@ -227,7 +227,7 @@ describe("rename", () => {
     expectError(
       errorOf(() => migrated(bytesOf(replay), { rename: { c: "a" } })),
       "NOT_FOUND",
-      /rename must be a path of the saved spec, one of "a", "b", got "c"/,
+      /each key of rename must be a path of the saved spec, one of "a", "b", got "c"/,
     );
     expectError(
       errorOf(() => migrated(bytesOf(replay), { rename: { a: "c" } })),

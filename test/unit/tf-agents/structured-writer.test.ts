@@ -135,14 +135,14 @@ test("an end with a time limit ends when there is room", async () => {
 test("all steps have the fields of the first one, some of them without a value", () => {
   const { client, writer } = made([createConfig(newest, "t")]);
   writer.append({ a: 1, b: null });
-  expect(() => writer.append({ a: 2 })).toThrow(/^step must be with b/);
+  expect(() => writer.append({ a: 2 })).toThrow(/^step must have b/);
   expect(() => writer.append({ a: 2, c: 1 } as never)).toThrow(code("SPEC_MISMATCH"));
   expect(() => writer.append({ a: 2.5, b: 1 })).toThrow(code("INVALID_DATA"));
   writer.append({ a: 3, b: undefined });
   expect(drawn(client)).toEqual([[1], [3]]);
   const lean = client.structuredWriter([createConfig(newest, "t")]);
   lean.append({ a: 1 });
-  expect(() => lean.append({ a: 2, b: 2 })).toThrow("step must be without b, like this writer's first step");
+  expect(() => lean.append({ a: 2, b: 2 })).toThrow("step must not have b, like the first step of this writer");
 });
 
 test("what is refused leaves counts, the open step and items as they were", () => {
