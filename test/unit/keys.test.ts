@@ -84,10 +84,10 @@ test("columns of keys and priorities are taken, of any shape, by every call that
 /** Values that are not keys: with how many of [key, ...these] are invalid. */
 const NO_KEYS: readonly [number[], string][] = [
   [[1.5, Number.NaN, -1], "got 1.5 at keys[1] (3 values are invalid)"],
-  [[7, Number.NaN], "1 is not, the first is keys[2], got NaN"],
-  [[-1], "1 is not, the first is keys[1], got -1"],
+  [[7, Number.NaN], "got NaN at keys[2]."],
+  [[-1], "got -1 at keys[1]."],
   [[Number.POSITIVE_INFINITY, 2 ** 53], "got Infinity at keys[1] (2 values are invalid)"],
-  [[2 ** 53], "1 is not, the first is keys[1], got 9007199254740992"],
+  [[2 ** 53], "got 9007199254740992 at keys[1]."],
 ];
 
 test.runIf(whole)("above 2^24 a Float32Array would name other items", () => {
@@ -111,7 +111,7 @@ describe("keys of a table", () => {
   test.each(NARROW.map((kind) => [kind.name, kind] as const))("are no %s", (name, Kind) => {
     const { replay, table } = filled();
     const narrow = new Kind([1, 2]) as never;
-    const says = [/^keys must be an array of numbers, or a Float64Array such as batch\.keys: [A-Z]\w+ loses bits/, new RegExp(`got ${name}\\(2\\)`)];
+    const says = [/^keys must be an array of numbers, or a Float64Array such as batch\.keys \([A-Z]\w+ loses bits/, new RegExp(`got ${name}\\(2\\)`)];
     expectRefused(replay, () => table.updatePriorities(narrow, [1, 1]), TypeError, ...says);
     expectRefused(replay, () => table.delete(narrow), TypeError, ...says);
     expectRefused(replay, () => table.delete(new Kind([]) as never), TypeError, ...says.slice(0, 1));
@@ -176,7 +176,7 @@ describe("keys of a client", () => {
         ],
       },
       RangeError,
-      /^updates must be .*: 1 is not, the first is updates\[1\], got NaN/,
+      /^updates must be .*, got NaN at updates\[1\]/,
     ],
   ];
 
@@ -216,7 +216,7 @@ describe("keys of a client", () => {
     const buffer = new ReverbReplayBuffer(spec, { tableName: "t", client: far } as never);
     const error = (list: ArrayLike<number>) => errorOf(() => buffer.updatePriorities(list as never, [1]) as never);
     expectError(error(narrow), TypeError, /^keys must be an array of numbers, or a Float64Array/);
-    expectError(error([Number.NaN]), RangeError, /^keys must be whole numbers.*: 1 is not, the first is keys\[0\], got NaN/);
+    expectError(error([Number.NaN]), RangeError, /^keys must be whole numbers.*, got NaN at keys\[0\]/);
   });
 });
 

@@ -276,6 +276,6 @@ test("more draws than maxTimesSampled allows are refused for that reason, and no
   expectError(
     errorOf(() => view.sample(2, { replacement: false })),
     "TOO_FEW",
-    /fewer than 2 \(of 2 items.*\)\. Sample fewer$/,
+    /but the call needs 2 \(it has 2 items.*\)\. Sample fewer$/,
   );
 });

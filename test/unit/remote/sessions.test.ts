@@ -215,7 +215,7 @@ describe("an actor whose socket breaks", () => {
     await writer.append(stepAt(0));
     server.die();
     server.replay = made() as never;
-    expectError(await errorFrom(writer.flush()), "NOT_FOUND", /the Replay was restarted/);
+    expectError(await errorFrom(writer.flush()), "NOT_FOUND", /The Replay was restarted/);
   });
 
   test("resumes on the same socket where the memory's end asks: a Durable Object that was evicted", async () => {

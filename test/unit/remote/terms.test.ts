@@ -162,7 +162,7 @@ describe("a session that goes on", () => {
       dir = dir.crash();
       server.replay = (await Replay.open({ ...open, dir })) as never;
       writable.options = disk;
-      expectError(await errorFrom(writer.flush()), "NOT_FOUND", /the Replay was restarted/);
+      expectError(await errorFrom(writer.flush()), "NOT_FOUND", /The Replay was restarted/);
       const { t } = (server.replay as unknown as ReturnType<typeof made>).tables;
       expect([...t.sample(t.size, { replacement: false }).steps.n.data]).toEqual([0, 1]);
     },

@@ -197,9 +197,9 @@ describe("what is refused", () => {
       "whole rewards",
       () => toNStepTransition({ ...typed, reward: column(Int32Array.of(1, 2, 3), 1, 3) }, 1),
       "SPEC_MISMATCH",
-      /^trajectory\.reward must be of f32 or f64, got Int32Array\(3\)$/,
+      /^trajectory\.reward must be a column of f32 or f64, got Int32Array\(3\)$/,
     ],
-    ["no steps summed", () => discountedReturn([], []), "SPEC_MISMATCH", /^rewards must be of at least one step, got "\[0\]"$/],
+    ["no steps summed", () => discountedReturn([], []), "SPEC_MISMATCH", /^rewards must be a column of at least one step, got "\[0\]"$/],
     ["other discounts", () => discountedReturn([1, 2], [1]), "SPEC_MISMATCH", /^discounts must be of shape \[2\], got "\[1\]"$/],
     [
       "a final value",
