@@ -44,7 +44,7 @@ test("nothing, too little, too much, or something else is CORRUPT", () => {
 test("another version's snapshot is UNSUPPORTED, and the message says which", () => {
   const bytes = Buffer.from(sceneBytes("fifo over fifo"));
   bytes.write("REPRISE2");
-  expectError(refusalOf(bytes), "UNSUPPORTED", /must begin with REPRISE1, got "REPRISE2"/, /another version/);
+  expectError(refusalOf(bytes), "UNSUPPORTED", /must begin with REPRISE1, got "REPRISE2"/, /the version of Reprise that wrote it/);
   bytes.write("RPRSNAQ1");
   expectError(refusalOf(bytes), "CORRUPT", /RPRSNAQ1/);
 });

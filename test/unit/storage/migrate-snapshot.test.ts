@@ -140,7 +140,7 @@ describe("what cannot be carried over is refused by name", () => {
     expectError(
       refused(stored, { spec: { x: f32(100) }, migrate: () => ({ x: new Float32Array(100) }) }),
       RangeError,
-      /storedBytes.max of the snapshot must be at least 4\d\d, the bytes of a new step/,
+      /storedBytes.max of the snapshot must be at least 4\d\d, the size of a new step/,
     );
   });
   test("leaves that transition, a writer or an item names", () => {
